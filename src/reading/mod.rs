@@ -65,6 +65,9 @@ fn producer<T>(
     }
 }
 
+/// Computes the vectors of texts with an encoder.
+type Embed<M> = fn(&M, &[&str]) -> Result<Vec<Vec<f32>>>;
+
 /// The vectors of texts by an encoder, in their order. `None` if one is missing and the encoder is not installed.
 fn vectors<M>(
     outputs: &mut Workspace,
@@ -72,7 +75,7 @@ fn vectors<M>(
     texts: &[&str],
     model: Option<&Lazy<M>>,
     numeric: fn(&M) -> Numeric,
-    run: fn(&M, &[&str]) -> Result<Vec<Vec<f32>>>,
+    run: Embed<M>,
     on_progress: &mut dyn FnMut(usize, usize),
 ) -> Result<Option<Vec<Vec<f32>>>> {
     let inputs: Vec<(String, &str)> = texts

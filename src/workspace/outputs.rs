@@ -33,6 +33,9 @@ pub struct Outputs {
     is_complete: bool,
 }
 
+/// Receives the key of a row, and its value; `None` if the row is damaged.
+type EachRow<'e> = &'e mut dyn FnMut(&[u8], Option<&[u8]>) -> Result<()>;
+
 /// What is stored under a key.
 enum Stored {
     Whole(Vec<u8>),
@@ -211,12 +214,7 @@ impl Outputs {
         Ok(())
     }
 
-    fn scan_schema(
-        &self,
-        schema: &str,
-        producer: &str,
-        each: &mut dyn FnMut(&[u8], Option<&[u8]>) -> Result<()>,
-    ) -> Result<()> {
+    fn scan_schema(&self, schema: &str, producer: &str, each: EachRow) -> Result<()> {
         let mut query = self.connection.prepare_cached(&format!(
             "SELECT key, value, numeric, checksum FROM {schema}.output
              WHERE producer = ? AND key > ? ORDER BY key LIMIT {SCANNED}"

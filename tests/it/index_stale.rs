@@ -5,14 +5,17 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, SystemTime};
 
-use sha2::{Digest, Sha256};
+use riposte::workspace::Outputs;
 
 use crate::index_files::arguments;
 use crate::messages::write_topic;
-use crate::support::files::{entries, name, text};
+use crate::support::files::text;
 use crate::support::program::{rank_arguments, riposte, stderr, succeed};
 
 const REBUILDING: &str = "rebuilding the index, because the collection has changed";
+
+/// What computes the hashes of files.
+const PRODUCER: &str = "machine/sha256/1";
 
 /// A collection with an index that a first run has made.
 struct Case {
@@ -53,12 +56,21 @@ impl Case {
         (said.contains(REBUILDING), run)
     }
 
-    /// The file with the hashes.
-    fn hashes(&self) -> PathBuf {
-        let mut files = entries(&self.dir.path().join("indexes"));
-        files.retain(|file| name(file).starts_with(".contents-"));
-        assert_eq!(files.len(), 1, "{files:?}");
-        files.remove(0)
+    fn workspace(&self) -> PathBuf {
+        self.dir.path().join("indexes/workspace.sqlite")
+    }
+
+    /// The stored hash of the collection's only file, with its key.
+    fn stored_hash(&self) -> (String, String) {
+        let mut rows = Vec::new();
+        let each = &mut |key: &str, hash: &[u8]| {
+            rows.push((key.to_owned(), String::from_utf8_lossy(hash).into_owned()));
+            Ok(())
+        };
+        let mut outputs = Outputs::open(&self.workspace()).unwrap();
+        outputs.scan(PRODUCER, false, each).unwrap();
+        assert_eq!(rows.len(), 1, "{rows:?}");
+        rows.remove(0)
     }
 
     fn set_modified(&self, time: SystemTime) {
@@ -108,22 +120,23 @@ fn another_time_a_copy_and_another_directory_keep_the_index() {
 fn a_file_is_hashed_again_only_if_it_may_have_changed_or_with_rehash() {
     let case = Case::new();
     let (_, run) = case.rank(&[]);
-    // a record has wrong hashes but a correct checksum: a run that trusts the times uses them
-    let kept = fs::read_to_string(case.hashes()).unwrap();
-    let (content, _) = kept.split_once(",\"checksum\":\"").unwrap();
-    let at = content.find("\"sha256\":\"").unwrap() + 10;
-    let mut wrong = content.to_owned();
-    wrong.replace_range(at..at + 8, "01234567");
-    let digest = Sha256::digest(&wrong);
-    let digest: String = digest[..16].iter().map(|b| format!("{b:02x}")).collect();
-    let forged = format!("{wrong},\"checksum\":\"{digest}\"}}\n");
-    fs::write(case.hashes(), &forged).unwrap();
+    // a wrong hash with a correct checksum: a run that trusts the times uses it
+    let (key, hash) = case.stored_hash();
+    let forge = || {
+        let wrong = [(&key, "0".repeat(64))];
+        let mut outputs = Outputs::open(&case.workspace()).unwrap();
+        outputs.put(PRODUCER, "", &wrong).unwrap();
+    };
+    forge();
     assert_eq!(case.rank(&["--rehash"]), (false, run.clone()));
-    assert_eq!(fs::read_to_string(case.hashes()).unwrap(), kept);
-    fs::write(case.hashes(), &forged).unwrap();
+    assert_eq!(case.stored_hash(), (key.clone(), hash));
+    forge();
     assert_eq!(case.rank(&[]), (true, run.clone()));
-    // a record with a wrong checksum is ignored: the file is read, and its hash differs from the forged one in the index
-    fs::write(case.hashes(), forged.replace("01234567", "76543210")).unwrap();
+    // one with a wrong checksum is ignored: the file is read, and its hash differs from the forged one in the index
+    let connection = rusqlite::Connection::open(case.workspace()).unwrap();
+    let damage = "UPDATE output SET checksum = checksum + 1";
+    assert!(connection.execute(damage, []).unwrap() > 0);
+    drop(connection);
     assert_eq!(case.rank(&[]), (true, run));
     // the command `index` also has the option
     let home = case.dir.path();

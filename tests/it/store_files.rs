@@ -65,7 +65,7 @@ fn what_can_be_read_of_a_damaged_store_is_merged_into_a_new_one() {
 }
 
 #[test]
-fn a_store_of_an_earlier_build_gets_checksums() {
+fn rows_that_are_changed_by_hand_get_checksums() {
     let home = TempDir::new().unwrap();
     let path = golden_copy(home.path());
     let count = |sql: &str| -> i64 {
