@@ -416,7 +416,7 @@ impl Run<'_> {
             Ok(Text {
                 rank: line.rank,
                 id: line.doc.0.clone(),
-                score: line.score,
+                score: line.score.unwrap_or_default(),
                 stance: line.stance.map(|stance| stance.word()),
                 text: best(&mut words, sentences.collect(), |text| text),
                 url: document.url,
@@ -469,7 +469,7 @@ fn image(
     Ok(Image {
         rank: line.rank,
         id: line.image.0.clone(),
-        score: line.score,
+        score: line.score.unwrap_or_default(),
         pro: explained.and_then(|of| of.probability(Stance::Pro)),
         con: explained.and_then(|of| of.probability(Stance::Con)),
         words: debate::quotation(&text),

@@ -300,9 +300,8 @@ fn explains_images(explained: &[ExplainedImage], lines: &[ImageRunLine]) -> bool
         && lines.iter().all(|line| {
             let explained = ranks.get(&(&line.topic, &line.image, line.stance));
             explained.is_some_and(|(rank, score)| {
-                // runs of claims have no scores
-                let is_unscored = line.score == -f64::from(line.rank);
-                *rank == line.rank && (is_unscored || (score - line.score).abs() < 1e-5)
+                let is_near = |of_line: f64| (score - of_line).abs() < 1e-5;
+                *rank == line.rank && line.score.is_none_or(is_near)
             })
         })
 }

@@ -1,5 +1,6 @@
 //! Measures of text rankings that use graded judgements.
 
+use std::cmp::Ordering;
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 use super::measure::{GradedKind, GradedMeasure};
@@ -18,10 +19,20 @@ pub struct TextRun<'a> {
 
 /// The results of one topic.
 pub(super) struct TopicResults<'a> {
-    /// By score as a 32-bit float, then by document id, both descending, without repeated documents: trec_eval's order.
+    /// In trec_eval's order ([`by_trec_eval`]), without repeated documents.
     pub by_score: Vec<&'a TextRunLine>,
     /// By rank; equal ranks are in the order of the file: the organisers' order.
     by_rank: Vec<&'a TextRunLine>,
+}
+
+/// The order of trec_eval: by score as a 32-bit float, then by document id, both descending. Lines without scores are in the order of their ranks.
+fn by_trec_eval(a: &TextRunLine, b: &TextRunLine) -> Ordering {
+    let score = |line: &TextRunLine| line.score.map(|score| score as f32);
+    let order = match (score(a), score(b)) {
+        (Some(of_a), Some(of_b)) => of_b.total_cmp(&of_a),
+        (of_a, of_b) => (of_b.is_some().cmp(&of_a.is_some())).then(a.rank.cmp(&b.rank)),
+    };
+    order.then_with(|| b.doc.cmp(&a.doc))
 }
 
 impl<'a> TextRun<'a> {
@@ -37,10 +48,7 @@ impl<'a> TextRun<'a> {
             .map(|(topic, mut by_rank)| {
                 by_rank.sort_by_key(|line| line.rank);
                 let mut by_score = by_rank.clone();
-                by_score.sort_by(|a, b| {
-                    let (of_a, of_b) = (a.score as f32, b.score as f32);
-                    of_b.total_cmp(&of_a).then_with(|| b.doc.cmp(&a.doc))
-                });
+                by_score.sort_by(|a, b| by_trec_eval(a, b));
                 let mut seen = HashSet::with_capacity(by_score.len());
                 by_score.retain(|line| seen.insert(&line.doc));
                 repeated += by_rank.len() - by_score.len();

@@ -57,7 +57,7 @@ impl PlainRun {
                 plain.rescored.push(query(topic, stance));
                 let all = results.len();
                 for (above, line) in results.iter_mut().enumerate() {
-                    line.score = (all - above) as f64;
+                    line.score = Some((all - above) as f64);
                 }
             }
             match stance {
@@ -76,7 +76,10 @@ fn query(topic: &TopicId, stance: Stance) -> TopicId {
 
 /// Whether a program that sorts by scores as 32-bit floats keeps the order of these lines, however it breaks ties.
 fn strictly_decrease(list: &[TextRunLine]) -> bool {
-    let scores: Vec<f32> = list.iter().map(|line| read_back(line.score)).collect();
+    let scores = list
+        .iter()
+        .map(|line| line.score.map_or(f32::NAN, read_back));
+    let scores: Vec<f32> = scores.collect();
     scores.iter().all(|score| score.is_finite()) && scores.is_sorted_by(|a, b| a > b)
 }
 

@@ -152,21 +152,10 @@ fn plan_topic<'a>(
     candidates: Vec<&'a ExplainedImage>,
     sources: &Sources<'a>,
 ) -> TopicPlan<'a> {
-    let mut deeper: HashMap<&DocId, Vec<(Stance, u32)>> = HashMap::new();
-    for list in &mut own {
-        for line in list.split_off(sources.depth.min(list.len())) {
-            let positions = deeper.entry(&line.image).or_default();
-            positions.push((line.stance, line.rank));
-        }
-    }
-    for list in &mut others {
-        list.truncate(sources.depth);
-    }
-    let mut other: HashMap<&DocId, Vec<(Stance, u32)>> = HashMap::new();
-    for line in others.iter().flatten() {
-        let positions = other.entry(&line.image).or_default();
-        positions.push((line.stance, line.rank));
-    }
+    let cut = |list: &mut Vec<&'a ImageRunLine>| list.split_off(sources.depth.min(list.len()));
+    let deeper = positions(own.iter_mut().flat_map(cut));
+    others.iter_mut().for_each(|list| drop(cut(list)));
+    let other = positions(others.iter().flatten().copied());
     let mut dropped = others;
     for (dropped, own) in dropped.iter_mut().zip(&own) {
         dropped.retain(|line| !own.iter().any(|o| o.image == line.image));
@@ -181,17 +170,10 @@ fn plan_topic<'a>(
     });
     let candidate_ranks = rank_candidates(&candidates);
     let listed: BTreeSet<&DocId> = own.iter().flatten().map(|line| &line.image).collect();
-    let mut missed: Vec<(&DocId, ImageGrades)> = Vec::new();
-    if let Some(judged) = sources.judged
-        && let Some(grades) = judged.qrels.get(&topic.id)
-    {
-        let relevant = grades
-            .iter()
-            .filter(|(id, grades)| judged.edition.counts(grades.on_topic) && !listed.contains(id));
-        missed = relevant.map(|(id, grades)| (id, *grades)).collect();
-        let position = |id: &DocId| candidate_ranks.get(id).map_or(usize::MAX, |s| s.relevance);
-        missed.sort_by_key(|(id, _)| (position(id), *id));
-    }
+    let mut missed = relevant(sources.judged, &topic);
+    missed.retain(|(id, _)| !listed.contains(id));
+    let position = |id: &DocId| candidate_ranks.get(id).map_or(usize::MAX, |s| s.relevance);
+    missed.sort_by_key(|(id, _)| (position(id), *id));
     let more_missed = missed.split_off(missed.len().min(MISSED));
     TopicPlan {
         topic,
@@ -206,6 +188,28 @@ fn plan_topic<'a>(
         candidate_ranks,
         changed,
     }
+}
+
+/// The stances and ranks of each image.
+fn positions<'a>(
+    lines: impl Iterator<Item = &'a ImageRunLine>,
+) -> HashMap<&'a DocId, Vec<(Stance, u32)>> {
+    let mut positions: HashMap<&DocId, Vec<(Stance, u32)>> = HashMap::new();
+    for line in lines {
+        let of_image = positions.entry(&line.image).or_default();
+        of_image.push((line.stance, line.rank));
+    }
+    positions
+}
+
+/// The images that were judged to be on topic.
+fn relevant<'a>(judged: Option<Judgements<'a>>, topic: &Topic) -> Vec<(&'a DocId, ImageGrades)> {
+    let Some(judged) = judged else {
+        return Vec::new();
+    };
+    let grades = judged.qrels.get(&topic.id).into_iter().flatten();
+    let relevant = grades.filter(|(_, grades)| judged.edition.counts(grades.on_topic));
+    relevant.map(|(id, grades)| (id, *grades)).collect()
 }
 
 /// The ranks of candidates by relevance, which is the order in which a ranking writes them, and by their scores for both lists.

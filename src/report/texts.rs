@@ -169,24 +169,10 @@ impl<'a> PageBuilder<'a> {
         let words = question::read(self.topic, TopicParts::default()).words;
         let mut marker = Marker::new(&words);
         let shown = &self.own[..depth.min(self.own.len())];
-        let mut results = Vec::with_capacity(shown.len());
-        for line in shown {
-            let mut view = self.text(&line.doc, line.rank.to_string(), &mut marker)?;
-            view.score = Some(number(line.score));
-            view.change = self.change(line);
-            if let Some(stance) = line.stance {
-                view.stance = Some(self.stance(stance));
-            }
-            results.push(view);
-        }
+        let results = shown.iter().map(|line| self.result(line, &mut marker));
+        let results: Vec<TextView> = results.collect::<Result<_>>()?;
         let mut seen: BTreeSet<&DocId> = shown.iter().map(|line| &line.doc).collect();
-        let mut dropped = Vec::new();
-        for line in self.other.iter().take(depth) {
-            if seen.insert(&line.doc) {
-                let position = format!("was {}, now {}", line.rank, self.position(&line.doc));
-                dropped.push(self.text(&line.doc, position, &mut marker)?);
-            }
-        }
+        let dropped = self.dropped(&mut seen, &mut marker)?;
         let (missed, more_missed) = self.missed(&seen, &mut marker)?;
         let debate = self.debate(shown, &mut marker);
         let debate_href = debate.as_ref();
@@ -229,6 +215,34 @@ impl<'a> PageBuilder<'a> {
                 results_in_all: self.own.len(),
             }),
         })
+    }
+
+    /// A text of the run.
+    fn result(&self, line: &TextRunLine, marker: &mut Marker) -> Result<TextView> {
+        let view = self.text(&line.doc, line.rank.to_string(), marker)?;
+        let stance = line.stance.map(|stance| self.stance(stance));
+        Ok(TextView {
+            score: line.score.map(number),
+            change: self.change(line),
+            stance: stance.or(view.stance),
+            ..view
+        })
+    }
+
+    /// The texts at the top of the other run that have not been seen. They are added to `seen`.
+    fn dropped(
+        &self,
+        seen: &mut BTreeSet<&'a DocId>,
+        marker: &mut Marker,
+    ) -> Result<Vec<TextView>> {
+        let mut dropped = Vec::new();
+        for line in self.other.iter().take(self.sources.depth) {
+            if seen.insert(&line.doc) {
+                let position = format!("was {}, now {}", line.rank, self.position(&line.doc));
+                dropped.push(self.text(&line.doc, position, marker)?);
+            }
+        }
+        Ok(dropped)
     }
 
     fn debate(&self, shown: &[&TextRunLine], marker: &mut Marker) -> Option<Debate> {
@@ -421,7 +435,8 @@ impl<'a> PageBuilder<'a> {
 
     fn plot(&self) -> Option<Scores> {
         let grades = self.relevance();
-        let results = self.own.iter().take(SCORES).map(|line| {
+        let results = self.own.iter().take(SCORES).filter_map(|line| {
+            let score = line.score?;
             let grade = grades.map(|grades| grades.get(&line.doc));
             let (class, judged) = match grade {
                 None => ("plain", String::new()),
@@ -432,9 +447,9 @@ impl<'a> PageBuilder<'a> {
                 "{}: {}, {}{judged}",
                 line.rank,
                 line.doc,
-                three_decimals(line.score)
+                three_decimals(score)
             );
-            (line.score, class, title)
+            Some((score, class, title))
         });
         Scores::new(results.collect())
     }

@@ -50,84 +50,98 @@ pub(crate) struct Beliefs {
 /// Maximum absolute contribution of one signal, in log-odds, so that no single signal decides.
 const MAX_CONTRIBUTION: f64 = 2.5;
 
+/// A signal, as explanations call it.
+struct Described {
+    name: &'static str,
+    /// What its value is.
+    value: &'static str,
+    /// The text or picture from which it is read, in a sentence: "the text in it".
+    source: &'static str,
+}
+
+const IN_PICTURE: &str = "the text in it";
+const AROUND: &str = "the words around it";
+const SHOWN: &str = "what it shows";
+const TO_ARGUMENTS: &str = "likeness to arguments for it minus against it";
+
+/// All signals, in the order of explanations.
+const SIGNALS: [Described; 6] = [
+    Described {
+        name: "text in the picture",
+        value: "stance of the text in the picture",
+        source: IN_PICTURE,
+    },
+    Described {
+        name: "words around the picture",
+        value: "stance of the words around",
+        source: AROUND,
+    },
+    Described {
+        name: "likeness of the text in the picture to arguments",
+        value: TO_ARGUMENTS,
+        source: IN_PICTURE,
+    },
+    Described {
+        name: "likeness of the words around to arguments",
+        value: TO_ARGUMENTS,
+        source: AROUND,
+    },
+    Described {
+        name: "likeness of the picture to arguments",
+        value: TO_ARGUMENTS,
+        source: SHOWN,
+    },
+    Described {
+        name: "CLIP's prompts",
+        value: "likeness to prompts for it minus against it",
+        source: SHOWN,
+    },
+];
+
+/// The text or picture from which the signal with this name is read, in a sentence; `None` if there is no such signal.
+pub(crate) fn source(name: &str) -> Option<&'static str> {
+    let signal = SIGNALS.iter().find(|signal| signal.name == name)?;
+    Some(signal.source)
+}
+
 /// P(pro) and P(con) from the priors and the weighted signals.
 pub(crate) fn beliefs(signals: &StanceSignals) -> Beliefs {
     let w = &ImageWeights::committed().stance;
-    let picture_for = |side: usize| match &signals.both_sides {
-        Some(sides) => sides.get(side),
-        None => signals.picture.as_ref(),
-    };
-    let to_arguments = "likeness to arguments for it minus against it";
-    // the signal's name, the description of its value, the signal and its weight
-    let weighted = [
-        (
-            "words around the picture",
-            "stance of the words around",
-            &signals.around,
-            w.around,
-        ),
-        (
-            "likeness of the text in the picture to arguments",
-            to_arguments,
-            &signals.picture_likeness,
-            w.picture_likeness,
-        ),
-        (
-            "likeness of the words around to arguments",
-            to_arguments,
-            &signals.around_likeness,
-            w.around_likeness,
-        ),
-        (
-            "likeness of the picture to arguments",
-            to_arguments,
-            &signals.clip_likeness,
-            w.clip_likeness,
-        ),
-        (
-            "CLIP's prompts",
-            "likeness to prompts for it minus against it",
-            &signals.clip,
-            w.clip,
-        ),
-    ];
     let evidence = |side: usize, sign: f64| {
-        let picture = (
-            "text in the picture",
-            "stance of the text in the picture",
-            picture_for(side),
-            w.picture,
-        );
-        let others =
-            weighted.map(|(name, number, signal, weight)| (name, number, signal.as_ref(), weight));
-        [picture]
-            .into_iter()
-            .chain(others)
-            .filter_map(|(name, number, signal, weight)| {
-                let signal = signal?;
-                let weight = sign * weight;
-                let value = (weight * signal.value).clamp(-MAX_CONTRIBUTION, MAX_CONTRIBUTION);
-                let how = format!(
-                    "weight {weight:.3} × {number} {:.4}: {}",
-                    signal.value, signal.how
-                );
-                let part = Explanation::new(NumberId::Signal(name.into()), value);
-                Some(part.with_how(how).with_parts(signal.parts.clone()))
-            })
-            .collect::<Vec<_>>()
+        let picture = match &signals.both_sides {
+            Some(sides) => sides.get(side),
+            None => signals.picture.as_ref(),
+        };
+        let weighted = [
+            (picture, w.picture),
+            (signals.around.as_ref(), w.around),
+            (signals.picture_likeness.as_ref(), w.picture_likeness),
+            (signals.around_likeness.as_ref(), w.around_likeness),
+            (signals.clip_likeness.as_ref(), w.clip_likeness),
+            (signals.clip.as_ref(), w.clip),
+        ];
+        let described = SIGNALS.iter().zip(weighted);
+        described
+            .filter_map(|(of, (signal, weight))| Some(contribution(of, signal?, sign * weight)))
+            .collect()
     };
+    let (pro, con) = (evidence(0, 1.0), evidence(1, -1.0));
     Beliefs {
-        pro: belief(
-            NumberId::Probability(Stance::Pro),
-            w.prior_pro,
-            evidence(0, 1.0),
-        ),
-        con: belief(
-            NumberId::Probability(Stance::Con),
-            w.prior_con,
-            evidence(1, -1.0),
-        ),
+        pro: belief(NumberId::Probability(Stance::Pro), w.prior_pro, pro),
+        con: belief(NumberId::Probability(Stance::Con), w.prior_con, con),
     }
+}
+
+/// The log-odds that a signal adds.
+fn contribution(described: &Described, signal: &Signal, weight: f64) -> Explanation {
+    let value = (weight * signal.value).clamp(-MAX_CONTRIBUTION, MAX_CONTRIBUTION);
+    let how = format!(
+        "weight {weight:.3} × {} {:.4}: {}",
+        described.value, signal.value, signal.how
+    );
+    Explanation::new(NumberId::Signal(described.name.into()), value)
+        .with_how(how)
+        .with_parts(signal.parts.clone())
 }
 
 /// The smallest |P(pro) - P(con)| by which a section of a picture's text takes a side.

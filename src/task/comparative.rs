@@ -60,7 +60,7 @@ pub fn run(
                 stance: fixed.or(detected.map(|detected| detected.stance)),
                 doc: found.doc.clone(),
                 rank,
-                score: found.score,
+                score: Some(found.score),
                 tag: tag.to_owned(),
             });
         }

@@ -70,7 +70,7 @@ pub(super) fn run_with<'a, 'r>(
                 stance: None,
                 doc: found.doc,
                 rank,
-                score: found.score,
+                score: Some(found.score),
                 tag: tag.to_owned(),
             });
         }

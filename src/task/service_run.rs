@@ -199,7 +199,7 @@ fn add(topic: &Topic, found: Found, request: &ServiceRequest, done: &mut Service
             stance,
             doc: found.doc,
             rank,
-            score: found.score,
+            score: Some(found.score),
             tag: request.tag.to_owned(),
         });
     }

@@ -299,12 +299,12 @@ fn debates(
     let total = topics.len();
     let sheet = |(before, topic): (usize, &Topic)| {
         let of_topic = lines.iter().filter(|line| line.topic == topic.id);
-        let ranking: Vec<ScoredDoc> = of_topic
-            .map(|line| ScoredDoc {
-                doc: line.doc.clone(),
-                score: line.score,
-            })
-            .collect();
+        let scored = |line: &TextRunLine| {
+            let doc = line.doc.clone();
+            let score = line.score?;
+            Some(ScoredDoc { doc, score })
+        };
+        let ranking: Vec<ScoredDoc> = of_topic.filter_map(scored).collect();
         let sheet = debate::sheet(topic, corpus, &ranking, None, per_side, reader)?;
         on_event(Event::Progress {
             done: before + 1,

@@ -58,7 +58,8 @@ pub struct DebateImage {
     pub side: Stance,
     /// The rank in that list, from 1.
     pub rank: u32,
-    pub score: f64,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub score: Option<f64>,
     /// The argument of the same side that is most similar to the image. `None` if the image has no words to compare, or the side has no argument.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub like: Option<Illustration>,
@@ -138,7 +139,7 @@ mod tests {
             image: DocId(id.into()),
             side: Stance::Pro,
             rank,
-            score: 0.5,
+            score: Some(0.5),
             like: Some(Illustration {
                 argument: DocId(argument.into()),
                 likeness,

@@ -16,13 +16,13 @@ pub struct ImageRunLine {
     pub image: DocId,
     /// From 1. Some submitted runs count from 0.
     pub rank: u32,
-    /// Finite. Higher is better.
-    pub score: f64,
+    /// Finite. Higher is better. `None` if it was read from a run of 2024 or 2025, which has no scores.
+    pub score: Option<f64>,
     pub tag: String,
 }
 
-/// A line of a text run: `topic Q0|FIRST|SECOND|NEUTRAL|NO doc rank score tag` (Tasks 1 and 2). A line of a 2025 image run is also read into this
-/// type. It has no score, so its negative rank is used.
+/// A line of a text run: `topic Q0|FIRST|SECOND|NEUTRAL|NO doc rank score tag` (Tasks 1 and 2). A line of an image run of 2024 or 2025 is also read
+/// into this type.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TextRunLine {
     pub topic: TopicId,
@@ -31,8 +31,8 @@ pub struct TextRunLine {
     pub doc: DocId,
     /// From 1. Some submitted runs count from 0.
     pub rank: u32,
-    /// Finite. Higher is better.
-    pub score: f64,
+    /// Finite. Higher is better. `None` as for [`ImageRunLine::score`].
+    pub score: Option<f64>,
     pub tag: String,
 }
 
@@ -46,6 +46,32 @@ pub struct AnswerLine {
     pub tag: String,
     /// Why the image conveys the argument, for a human reader.
     pub rationale: Option<String>,
+}
+
+impl AnswerLine {
+    /// The line as one of an image run. The one list of each claim becomes the PRO list.
+    fn into_image_line(self) -> ImageRunLine {
+        ImageRunLine {
+            topic: self.argument,
+            stance: Stance::Pro,
+            image: self.image,
+            rank: self.rank,
+            score: None,
+            tag: self.tag,
+        }
+    }
+
+    /// The line as one of a text run, without a stance.
+    fn into_text_line(self) -> TextRunLine {
+        TextRunLine {
+            topic: self.argument,
+            stance: None,
+            doc: self.image,
+            rank: self.rank,
+            score: None,
+            tag: self.tag,
+        }
+    }
 }
 
 /// Formats a run of 2024 or 2025: one JSON object per line, in the given order. Errors: a field is empty or contains white space or a control
@@ -89,7 +115,7 @@ fn check_fields(fields: [&str; 3]) -> Result<()> {
 }
 
 /// Formats an image run: the lines in the given order, fields separated by one space, scores with six decimals. Errors: a field
-/// is empty or contains white space or a control character, or a score is not finite.
+/// is empty or contains white space or a control character, or a score is missing or not finite.
 pub fn write_images(lines: &[ImageRunLine]) -> Result<String> {
     let mut run = String::with_capacity(lines.len() * 64);
     for line in lines {
@@ -117,10 +143,11 @@ fn write_line(
     stance: &str,
     doc: &DocId,
     rank: u32,
-    score: f64,
+    score: Option<f64>,
     tag: &str,
 ) -> Result<()> {
     check_fields([&topic.0, &doc.0, tag])?;
+    let score = score.with_context(|| format!("{doc} has no score for topic {topic}"))?;
     let score = fixed_point(score)?;
     // writing to a String cannot fail
     let _ = writeln!(run, "{topic} {stance} {doc} {rank} {score} {tag}");
@@ -162,7 +189,7 @@ pub fn read_images(text: &str) -> (Vec<ImageRunLine>, Vec<LineError>) {
             },
             image: DocId(image.to_owned()),
             rank: read_rank(rank)?,
-            score: read_score(score)?,
+            score: Some(read_score(score)?),
             tag: tag.to_owned(),
         })
     })
@@ -174,7 +201,7 @@ pub fn read_images(text: &str) -> (Vec<ImageRunLine>, Vec<LineError>) {
 /// A second column that is not one of the four stances (`Q0`, `0`) is not an error.
 pub fn read_texts(text: &str) -> (Vec<TextRunLine>, Vec<LineError>) {
     if is_json(text) {
-        return read(text, read_answer);
+        return read(text, |line| Ok(read_answer(line)?.into_text_line()));
     }
     read(text, |line| {
         let [topic, stance, doc, rank, score, tag] = fields(line)?;
@@ -183,32 +210,15 @@ pub fn read_texts(text: &str) -> (Vec<TextRunLine>, Vec<LineError>) {
             stance: ObjectStance::parse(stance),
             doc: DocId(doc.to_owned()),
             rank: read_rank(rank)?,
-            score: read_score(score)?,
+            score: Some(read_score(score)?),
             tag: tag.to_owned(),
         })
     })
 }
 
-/// Reads a run of 2024 or 2025 as an image run. The one list of each claim becomes the PRO list. The score of a line is its negative rank.
+/// Reads a run of 2024 or 2025 as an image run without scores. The one list of each claim becomes the PRO list.
 pub fn read_claims(text: &str) -> (Vec<ImageRunLine>, Vec<LineError>) {
-    read(text, |line| {
-        let TextRunLine {
-            topic,
-            doc,
-            rank,
-            score,
-            tag,
-            ..
-        } = read_answer(line)?;
-        Ok(ImageRunLine {
-            topic,
-            stance: Stance::Pro,
-            image: doc,
-            rank,
-            score,
-            tag,
-        })
-    })
+    read(text, |line| Ok(read_answer(line)?.into_image_line()))
 }
 
 /// Whether a run consists of JSON lines.
@@ -279,7 +289,7 @@ struct Answer {
 }
 
 /// Reads one line of a 2025 image run. Errors: it is not a JSON object with these keys, or its method is not `retrieval`.
-pub(crate) fn read_answer(line: &str) -> Result<TextRunLine> {
+pub(crate) fn read_answer(line: &str) -> Result<AnswerLine> {
     let line: Answer = serde_json::from_str(line)
         .context("not a line of a 2025 run (argument_id, image_id, rank)")?;
     for (name, id) in [
@@ -293,13 +303,12 @@ pub(crate) fn read_answer(line: &str) -> Result<TextRunLine> {
     if let Some(method) = line.method.filter(|m| m != "retrieval") {
         bail!("method {method:?}: only retrieved images can be judged");
     }
-    Ok(TextRunLine {
-        topic: TopicId(line.argument_id),
-        stance: None,
-        doc: DocId(line.image_id),
+    Ok(AnswerLine {
+        argument: TopicId(line.argument_id),
+        image: DocId(line.image_id),
         rank: line.rank,
-        score: -f64::from(line.rank),
         // the organisers' evaluator gives this tag to runs without one
         tag: line.tag.unwrap_or_else(|| "default".to_owned()),
+        rationale: None,
     })
 }

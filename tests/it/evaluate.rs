@@ -316,7 +316,7 @@ fn a_run_reads_back_as_it_was_written() {
         stance,
         doc: DocId(doc.into()),
         rank,
-        score,
+        score: Some(score),
         tag: "t".into(),
     };
     let lines = vec![

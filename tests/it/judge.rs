@@ -179,7 +179,7 @@ fn runs_with_tabs_quotes_and_lower_case_stances_are_read() {
         stance,
         image: DocId(image.into()),
         rank,
-        score,
+        score: Some(score),
         tag: tag.into(),
     };
     let expected = [
@@ -211,14 +211,15 @@ fn a_line_that_would_be_malformed_is_not_written() {
         tag: tag.into(),
     };
     assert_eq!(
-        write_images(&[line("t", -1e-9)]).unwrap(),
+        write_images(&[line("t", Some(-1e-9))]).unwrap(),
         "1 PRO I0 1 0.000000 t\n"
     );
     for bad in [
-        line("", 1.0),
-        line("a b", 1.0),
-        line("t", f64::NAN),
-        line("t", f64::INFINITY),
+        line("", Some(1.0)),
+        line("a b", Some(1.0)),
+        line("t", Some(f64::NAN)),
+        line("t", Some(f64::INFINITY)),
+        line("t", None),
     ] {
         assert!(write_images(&[bad]).is_err());
     }
@@ -236,7 +237,7 @@ fn valid_run() -> impl Strategy<Value = Vec<ImageRunLine>> {
                     stance: Stance::BOTH[n % 2],
                     image: DocId(format!("I{:016x}", 100 * n + place)),
                     rank: place as u32 + 1,
-                    score: top - step * place as f64,
+                    score: Some(top - step * place as f64),
                     tag: "t".into(),
                 });
             }
@@ -266,8 +267,8 @@ proptest! {
         prop_assert_eq!(errors, []);
         prop_assert_eq!(read.len(), lines.len());
         for (read, line) in read.iter().zip(&lines) {
-            prop_assert!((read.score - line.score).abs() <= 5e-7);
-            prop_assert_eq!(ImageRunLine { score: 0.0, ..read.clone() }, ImageRunLine { score: 0.0, ..line.clone() });
+            prop_assert!((read.score.unwrap() - line.score.unwrap()).abs() <= 5e-7);
+            prop_assert_eq!(ImageRunLine { score: None, ..read.clone() }, ImageRunLine { score: None, ..line.clone() });
         }
     }
 

@@ -144,7 +144,7 @@ fn valid_run() -> impl Strategy<Value = Vec<TextRunLine>> {
                     stance: ObjectStance::ALL.get(place % 5).copied(),
                     doc: DocId(format!("d{place}")),
                     rank: first + place as u32,
-                    score: top - step * place as f64,
+                    score: Some(top - step * place as f64),
                     tag: "t".into(),
                 });
             }
@@ -184,7 +184,7 @@ proptest! {
                 Rule::Order
             }
             3 => {
-                damaged[at].score = -2000.0;
+                damaged[at].score = Some(-2000.0);
                 Rule::Order
             }
             _ => {

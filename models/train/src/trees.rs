@@ -245,7 +245,7 @@ fn ranked(candidates: &Candidates, scores: &[f64]) -> Vec<TextRunLine> {
         stance: None,
         doc: candidates.documents[at].clone(),
         rank,
-        score: -f64::from(rank),
+        score: None,
         tag: "train".to_owned(),
     };
     (1..).zip(order).map(line).collect()

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use super::{Finding, Findings, Rule, Rules, Severity};
 use crate::trec::TopicId;
-use crate::trec::run::{TextRunLine, read_answer};
+use crate::trec::run::{AnswerLine, read_answer};
 
 const KEYS: &str =
     r#"{"argument_id": "1-1", "method": "retrieval", "image_id": "I…", "rank": 1, "tag": "…"}"#;
@@ -48,7 +48,7 @@ pub(super) fn verify(run: &[u8], rules: &Rules, is_full: bool) -> Vec<Finding> {
     }
     let mut arguments = Arguments::new();
     for (number, line) in &lines {
-        let results = arguments.entry(&line.topic).or_default();
+        let results = arguments.entry(&line.argument).or_default();
         results.push((*number, line));
     }
     for (argument, results) in &arguments {
@@ -66,7 +66,7 @@ pub(super) fn verify(run: &[u8], rules: &Rules, is_full: bool) -> Vec<Finding> {
     findings.list
 }
 
-type Arguments<'a> = BTreeMap<&'a TopicId, Vec<(u64, &'a TextRunLine)>>;
+type Arguments<'a> = BTreeMap<&'a TopicId, Vec<(u64, &'a AnswerLine)>>;
 
 /// Reports the arguments without a result.
 fn check_missing(findings: &mut Findings, rules: &Rules, arguments: &Arguments) {
@@ -88,12 +88,12 @@ fn check_results(
     findings: &mut Findings,
     rules: &Rules,
     argument: &TopicId,
-    results: &[(u64, &TextRunLine)],
+    results: &[(u64, &AnswerLine)],
 ) {
     let (mut ranks, mut images) = (BTreeSet::new(), HashSet::new());
     for (line, result) in results {
         findings.line = *line;
-        let (image, rank) = (&result.doc, result.rank);
+        let (image, rank) = (&result.image, result.rank);
         if !rules.allows_topic(argument) {
             findings.error(Rule::Topic, format!("no argument {:?}", argument.0), "");
         }
@@ -122,7 +122,7 @@ fn check_ranks(
     rules: &Rules,
     is_full: bool,
     argument: &TopicId,
-    results: &[(u64, &TextRunLine)],
+    results: &[(u64, &AnswerLine)],
 ) {
     let ranks = results.iter().map(|(_, result)| result.rank);
     let ranks: BTreeSet<u32> = ranks

@@ -143,7 +143,7 @@ impl<'a> ImageCheck<'a> {
             stance,
             image: doc,
             rank,
-            score,
+            score: Some(score),
             tag: tag.to_owned(),
         })
     }

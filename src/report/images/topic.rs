@@ -168,7 +168,7 @@ impl<'a> PageBuilder<'a> {
     fn listed(&self, line: &ImageRunLine) -> Card {
         Card {
             twins: self.left_out(&line.image),
-            score: Some(three_decimals(line.score)),
+            score: line.score.map(three_decimals),
             grade: self.grade(&line.image, Some(line.stance)),
             change: self.change(line),
             ..self.card(&line.image, line.rank.to_string())
@@ -296,8 +296,9 @@ impl<'a> PageBuilder<'a> {
         let mut lines = Vec::new();
         for line in self.lines(id) {
             let rank = ordinal(line.rank as usize);
-            let score = number(line.score);
-            lines.push(format!("{rank} in the {} list, score {score}", line.stance));
+            let score = line.score.map(number);
+            let score = score.map_or_else(String::new, |score| format!(", score {score}"));
+            lines.push(format!("{rank} in the {} list{score}", line.stance));
         }
         if let Some(positions) = self.plan.deeper.get(id) {
             lines.push(format!(
@@ -475,7 +476,7 @@ impl<'a> PageBuilder<'a> {
             });
             let is_new = |part: &&Explanation| {
                 let above = first.zip(part.id());
-                !above.is_some_and(|(first, id)| first.part(id).is_some())
+                above.is_none_or(|(first, id)| first.part(id).is_none())
             };
             gauges.extend(score.parts().iter().filter(is_new).filter_map(gauge));
         }

@@ -2,6 +2,7 @@
 
 use super::super::words::{joined, ordinal, three_decimals};
 use crate::score::select::LIST_LENGTH;
+use crate::score::stance;
 use crate::trec::explained::ExplainedImage;
 use crate::trec::{Explanation, NumberId, Stance};
 
@@ -220,19 +221,10 @@ fn stance_part(score: &Explanation) -> &Explanation {
 
 /// The text or picture from which a signal of the stance was read; `None` for other numbers.
 fn source_of_stance(id: &NumberId) -> Option<&'static str> {
-    let NumberId::Signal(signal) = id else {
-        return None;
-    };
-    Some(match signal.as_ref() {
-        "text in the picture" | "likeness of the text in the picture to arguments" => {
-            "the text in it"
-        }
-        "words around the picture" | "likeness of the words around to arguments" => {
-            "the words around it"
-        }
-        "likeness of the picture to arguments" | "CLIP's prompts" => "what it shows",
-        _ => return None,
-    })
+    match id {
+        NumberId::Signal(name) => stance::source(name),
+        _ => None,
+    }
 }
 
 fn is_plural(source: &str) -> bool {

@@ -302,7 +302,7 @@ pub(super) fn select_lists(
             stance: s.stance,
             image: s.doc,
             rank: s.rank,
-            score: s.score,
+            score: Some(s.score),
             tag: settings.tag.clone(),
         });
     }

@@ -190,7 +190,7 @@ fn approach(name: &str) -> ImageApproach {
 fn list(ranking: &ImageRanking, stance: Stance) -> Vec<(&str, f64)> {
     let lines = ranking.lines.iter().filter(|line| line.stance == stance);
     lines
-        .map(|line| (line.image.0.as_str(), line.score))
+        .map(|line| (line.image.0.as_str(), line.score.unwrap()))
         .collect()
 }
 
