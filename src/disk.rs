@@ -26,7 +26,8 @@ pub(crate) const TEMPORARY: &str = ".riposte-";
 /// Number of random characters at the end of a temporary name.
 const RANDOM: usize = 6;
 
-/// The number of tries to create a temporary file. A try fails only if another process takes the new file for an abandoned one before it is locked.
+/// The number of tries to create a temporary file. A try fails only if another process removes the new file: until this process has locked it, it looks
+/// like one that a killed process has left behind.
 const TRIES: usize = 16;
 
 /// The pause between two tries to open a file that another process is writing.

@@ -16,19 +16,19 @@ pub(super) struct ObjectEnds {
 struct Close {
     /// The position after it.
     end: u32,
-    /// The index of the next closing brace after it with no opening brace between the two; [`NONE`] if there is none.
+    /// The index of the brace that closes the object around this one; [`NONE`] if there is none.
     next: u32,
 }
 
 impl ObjectEnds {
     /// Finds the ends in a window of fewer than 2^32 - 2 bytes.
     ///
-    /// Whether a brace is in a string depends on where reading begins, so each position has two states: outside and inside a string. For each state,
-    /// the loop keeps the first closing brace after the position that closes no object beginning after the position.
+    /// Whether a brace is part of a string depends on where reading begins. So the loop finds for each position, once as if it were outside of a string
+    /// and once as if it were inside, the brace that closes the object around this position.
     pub fn of(bytes: &[u8]) -> Self {
         let mut ends = Vec::new();
         let mut closes: Vec<Close> = Vec::new();
-        // indices of these closing braces for the next byte; `inside_after` is for the byte after the next
+        // the indices of these braces for the position after this byte; `inside_after` is for the position after that
         let (mut outside, mut inside, mut inside_after) = (NONE, NONE, NONE);
         for (at, byte) in bytes.iter().enumerate().rev() {
             let at = at as u32;

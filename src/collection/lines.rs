@@ -120,7 +120,7 @@ impl<R: DeserializeOwned, D> Iterator for JsonLines<R, D> {
                 1 => line.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&line),
                 _ => &line,
             };
-            // without the line break, because serde would report an error at the end of the line as one on the next line
+            // With a line break, serde would place an error at the end of this line on the next line.
             let bytes = bytes.trim_ascii();
             if !bytes.is_empty() {
                 return Some(self.parse(bytes));

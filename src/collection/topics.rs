@@ -86,7 +86,7 @@ fn declared(bytes: &[u8]) -> Result<&'static Encoding> {
     let label = value.trim_start_matches(['"', '\'']);
     let label = label.split(['"', '\'']).next().unwrap_or_default();
     match Encoding::for_label(label.as_bytes()) {
-        // a declaration in UTF-16 could not be read as ASCII, so this one is wrong
+        // This declaration was read as ASCII, so the file is not in UTF-16, whatever the declaration says.
         Some(encoding) if encoding == UTF_16LE || encoding == UTF_16BE => Ok(UTF_8),
         Some(encoding) => Ok(encoding),
         None => bail!("its encoding {label:?} is unknown"),

@@ -72,8 +72,8 @@ impl Random {
     }
 }
 
-/// The position at which the running sum of the distances exceeds `rest`. If rounding leaves a rest after the last distance, the position of the
-/// last distance above 0; `None` if no distance is above 0.
+/// Draws a position with a probability proportional to its distance: the first at which the running sum of the distances exceeds `rest`. If rounding
+/// keeps the sum below `rest`, the last position with a distance above 0 is drawn. `None` if no distance is above 0.
 fn draw(distances: &[f32], mut rest: f64) -> Option<usize> {
     let mut drawn = None;
     for (at, distance) in distances.iter().enumerate() {
@@ -137,8 +137,8 @@ impl<'a> Rows<'a> {
         centroids
     }
 
-    /// For each vector the smaller one of two squared distances: that to the vector with the number `to`, and that in `known`. Returns their sum
-    /// and the distances.
+    /// The squared distance of each vector to the nearest chosen vector, and the sum of these distances. `known` are the distances before vector `to`
+    /// was chosen.
     fn distances(&self, to: usize, known: &[f32]) -> (f64, Vec<f32>) {
         let to = self.row(to);
         let mut distances = known.to_vec();

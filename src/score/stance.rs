@@ -191,8 +191,9 @@ mod tests {
     #[test]
     fn both_sides_may_be_likely_and_nothing_known_is_the_prior() {
         let none = beliefs(&StanceSignals::default());
-        assert!((none.pro.value() - 0.73).abs() < 1e-12);
-        assert!((none.con.value() - 0.24).abs() < 1e-12);
+        let weights = ImageWeights::committed().stance;
+        assert!((none.pro.value() - weights.prior_pro).abs() < 1e-12);
+        assert!((none.con.value() - weights.prior_con).abs() < 1e-12);
         let against = beliefs(&StanceSignals {
             picture: Some(Signal {
                 value: -0.8,

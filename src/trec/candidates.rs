@@ -94,7 +94,7 @@ impl Candidates {
     }
 }
 
-/// The first known id that begins with `id`. If there is none: the known id that is sorted just before `id`, if `id` begins with it.
+/// The first known id that begins with `id`, otherwise a known id with which `id` begins. Of such ids, only the one just before `id` is tried.
 fn find<'a>(id: &DocId, known: &[&'a DocId]) -> Option<&'a DocId> {
     let at = known.partition_point(|other| *other < id);
     let next = known.get(at).filter(|other| other.0.starts_with(&id.0));

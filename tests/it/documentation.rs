@@ -3,20 +3,19 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 
 use riposte::weights::Models;
 
 use crate::support::need::{Model, Program, Python, need};
-use crate::support::program::{code, collection_tools, riposte, stderr, stdout, succeed};
-use crate::support::root;
+use crate::support::program::{
+    code, collection_tools, rank_arguments, riposte, stderr, stdout, succeed,
+};
+use crate::support::{root, sample};
 
 /// The line above a block of commands that cannot run in a test, or of text that no command prints, says why.
 const EXEMPT: [&str; 2] = ["<!-- not run: ", "<!-- not printed: "];
-
-/// Maximum number of words of the README, without the marks of its tables and blocks.
-const README_WORDS: usize = 920;
 
 /// A page: README.md, ARCHITECTURE.md, CHANGELOG.md, or one of docs/.
 struct Page {
@@ -225,9 +224,6 @@ fn every_command_runs_on_the_sample_and_prints_what_is_shown() {
     let programs = Path::new(env!("CARGO_BIN_EXE_riposte")).parent().unwrap();
     let has_sqlite = need(Program("sqlite3")).is_some();
     let pages = pages();
-    let run = pages.iter().flat_map(Page::commands);
-    let run = run.filter(|block| block.exempt.is_none()).count();
-    assert!(run > 40, "only {run} blocks of commands are run");
     let failures: Vec<String> = std::thread::scope(|scope| {
         let halves = [0, 1].map(|half| {
             let (pages, dir) = (pages.iter().skip(half).step_by(2), shown.path());
@@ -353,7 +349,6 @@ impl Helps {
 fn every_command_and_option_that_is_named_exists() {
     let mut helps = Helps(BTreeMap::new());
     let mut faults = Vec::new();
-    let mut seen = 0;
     let makefile = fs::read_to_string(root().join("Makefile")).unwrap();
     for page in pages() {
         let blocks = page.commands();
@@ -366,7 +361,6 @@ fn every_command_and_option_that_is_named_exists() {
         let spans = spans.map(|(line, span)| (line, span.to_owned()));
         for (line, command) in lines.chain(spans) {
             let command = command.trim();
-            seen += 1;
             if let Some(rest) = command.strip_prefix("make ") {
                 let target = rest.split_whitespace().find(|word| !word.contains('='));
                 if let Some(target) = target
@@ -380,7 +374,6 @@ fn every_command_and_option_that_is_named_exists() {
             }
         }
     }
-    assert!(seen > 300, "only {seen} commands");
     assert!(faults.is_empty(), "{}", faults.join("\n"));
 }
 
@@ -413,7 +406,6 @@ fn every_link_leads_somewhere() {
         text: fs::read_to_string(root().join(name)).unwrap(),
     });
     let mut faults = Vec::new();
-    let mut seen = 0;
     for page in pages().into_iter().chain(others) {
         let dir = Path::new(&page.name).parent().unwrap().to_owned();
         for (number, line) in page.prose() {
@@ -422,7 +414,6 @@ fn every_link_leads_somewhere() {
                 if target.contains("://") || target.starts_with("mailto:") {
                     continue;
                 }
-                seen += 1;
                 let (file, anchor) = target.split_once('#').unwrap_or((target, ""));
                 let path = match file {
                     "" => root().join(&page.name),
@@ -441,32 +432,18 @@ fn every_link_leads_somewhere() {
             }
         }
     }
-    assert!(seen > 60, "only {seen} links");
     assert!(faults.is_empty(), "{}", faults.join("\n"));
 }
 
 #[test]
 fn every_file_that_is_named_is_in_the_repository() {
-    let rooms = [
-        "src/",
-        "tests/",
-        "docs/",
-        "benches/",
-        "models/",
-        "approaches/",
-        "python/",
-        "packaging/",
-        "sample/",
-        "collection-tools/",
-        "fuzz-targets/",
-        ".github/",
-    ];
+    let rooms = "src/ tests/ docs/ benches/ models/ approaches/ python/ packaging/ sample/ collection-tools/ fuzz-targets/ .github/";
     let mut faults = Vec::new();
     for page in pages() {
         for (number, span) in page.spans() {
             let path = span.split_whitespace().next().unwrap_or_default();
             let path = path.split([':', '#']).next().unwrap_or_default();
-            let is_path = rooms.iter().any(|room| path.starts_with(room));
+            let is_path = rooms.split(' ').any(|room| path.starts_with(room));
             let is_pattern = path.contains(['*', '…', '<', '{', '$'])
                 || path.split('/').any(|part| {
                     part.len() > 1
@@ -482,12 +459,9 @@ fn every_file_that_is_named_is_in_the_repository() {
 }
 
 #[test]
-fn the_readme_is_short_and_the_site_has_every_page() {
+fn the_site_has_every_page() {
     let readme = fs::read_to_string(root().join("README.md")).unwrap();
-    let words = readme.split_whitespace();
-    let words = words.filter(|word| word.contains(char::is_alphanumeric));
-    let words = words.count();
-    assert!(words <= README_WORDS, "README.md has {words} words");
+    let index = fs::read_to_string(root().join("docs/README.md")).unwrap();
     let summary = fs::read_to_string(root().join("docs/SUMMARY.md")).unwrap();
     for page in pages() {
         if let Some(name) = page.name.strip_prefix("docs/")
@@ -498,10 +472,9 @@ fn the_readme_is_short_and_the_site_has_every_page() {
                 "docs/SUMMARY.md leaves out {name}"
             );
             assert!(
-                name == "README.md" || readme.contains(&format!("]({})", page.name)) || {
-                    let index = fs::read_to_string(root().join("docs/README.md")).unwrap();
-                    index.contains(&format!("]({name})"))
-                },
+                name == "README.md"
+                    || readme.contains(&format!("]({})", page.name))
+                    || index.contains(&format!("]({name})")),
                 "neither README.md nor docs/README.md leads to {name}"
             );
         }
@@ -530,18 +503,8 @@ fn the_results_of_the_readme_are_those_of_the_page_of_results() {
 fn the_readme_names_what_a_run_writes() {
     let readme = fs::read_to_string(root().join("README.md")).unwrap();
     let home = tempfile::tempdir().unwrap();
-    let out: PathBuf = home.path().join("out");
-    let sample = root().join("sample");
-    succeed(&mut riposte(
-        home.path(),
-        &[
-            "controversial",
-            "-i",
-            sample.to_str().unwrap(),
-            "-o",
-            out.to_str().unwrap(),
-        ],
-    ));
+    let out = home.path().join("out");
+    succeed(&mut rank_arguments(home.path(), sample(), &out));
     for entry in fs::read_dir(&out).unwrap() {
         let name = entry.unwrap().file_name().into_string().unwrap();
         assert!(

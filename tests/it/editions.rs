@@ -39,10 +39,9 @@ fn answers(run: &str) -> BTreeMap<String, Vec<String>> {
 
 /// The mean nDCG@5 of a run, with the judgements of the collection.
 fn effectiveness(dir: &WorkDir, run: &str) -> f64 {
-    let (code, said, error) = dir.run(&format!(
+    let (said, _) = dir.succeeds(&format!(
         "evaluate claims/qrels.txt {run} nDCG@5 --format tsv"
     ));
-    assert_eq!(code, 0, "{error}");
     said.split_whitespace().last().unwrap().parse().unwrap()
 }
 
@@ -51,9 +50,7 @@ fn every_claim_of_2025_is_served_by_each_approach() {
     let dir = WorkDir::new();
     claims(&dir);
     let names = ["riposte-claims", "claims-caption"];
-    let (code, _, said) =
-        dir.run("images -i claims -o out --approach riposte-claims --approach claims-caption");
-    assert_eq!(code, 0, "{said}");
+    dir.succeeds("images -i claims -o out --approach riposte-claims --approach claims-caption");
     for name in names {
         let run = dir.read(&format!("out/{name}/results.jsonl"));
         let lists = answers(&run);
@@ -159,8 +156,7 @@ fn premises_of_2024_are_searched_for_and_ten_images_are_explained() {
         argument(2, "closing zoos frees animals")
     );
     write(&dir.path("claims/arguments.xml"), file);
-    let (code, _, said) = dir.run("images -i claims -o out");
-    assert_eq!(code, 0, "{said}");
+    dir.succeeds("images -i claims -o out");
     let run = dir.read("out/results.jsonl");
     let lists = answers(&run);
     assert!(
@@ -186,8 +182,7 @@ fn tira_takes_a_run_of_claims() {
     };
     let dir = WorkDir::new();
     claims(&dir);
-    let (code, _, said) = dir.run("images -i claims -o out");
-    assert_eq!(code, 0, "{said}");
+    dir.succeeds("images -i claims -o out");
     let check = "import pathlib, sys\nfrom tira.check_format import check_format\nprint(check_format(pathlib.Path(sys.argv[1]), 'touche-image-retrieval', {}))";
     let mut command = std::process::Command::new(python);
     let said = stdout(&succeed(command.args([

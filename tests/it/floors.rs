@@ -1,274 +1,381 @@
-//! The invariants of ARCHITECTURE.md that are about imports.
+//! What ARCHITECTURE.md promises about imports. A parser reads the modules of `src/`, from `lib.rs` and `main.rs` on.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
+use std::sync::LazyLock;
 
-/// The modules of `src/` by floor. A file can import from lower floors and from its own module.
-const FLOORS: [&[&str]; 8] = [
+use syn::visit::{self, Visit};
+use syn::{Attribute, Item, ItemMod, ItemUse, Macro, UseTree, Visibility};
+
+use crate::support::root;
+
+/// The rooms of `src/` by floor. A file can import from lower floors and from its own room.
+const FLOORS: [&[&str]; 11] = [
     &["disk", "trec", "web"],
     &["workspace"],
     &["collection", "nn", "service", "weights"],
     &["evidence", "topic"],
     &["index", "reading"],
     &["score"],
+    &["systems"],
     &["task", "judge"],
     &["report"],
+    &["cli"],
+    &["lib", "main"],
 ];
 
-fn floor(room: &str) -> Option<usize> {
-    FLOORS.iter().position(|rooms| rooms.contains(&room))
+/// Rooms that not every higher room may import: the network, what it answers, and what serves one published system alone.
+const IMPORTERS: [(&str, &[&str]); 3] = [
+    ("web", &["service", "systems", "weights"]),
+    ("service", &["systems", "task"]),
+    ("systems", &["task"]),
+];
+
+/// Where code may use the network.
+const NETWORK: [&str; 4] = ["web.rs", "weights/", "service/", "systems/chatnoir"];
+
+/// The crates that a room may use which only computes: `trec/` and `score/`.
+const PURE: [&str; 6] = [
+    "anyhow",
+    "quick_xml",
+    "serde",
+    "serde_json",
+    "strsim",
+    "toml",
+];
+
+/// The files that code embeds from elsewhere than beside it, and their owners. The first entry that fits counts.
+const OWNERS: [(&str, &[&str]); 9] = [
+    ("approaches/", &["cli/approaches.rs", "task/"]),
+    ("models/models.toml", &["weights/"]),
+    ("models/own/stance.safetensors", &["reading/"]),
+    ("models/own/tagger.bin", &["topic/"]),
+    ("models/own/images.toml", &["score/image_weights.rs"]),
+    ("models/own/object-stance.toml", &["score/object_stance.rs"]),
+    ("models/own/quality.toml", &["score/quality.rs"]),
+    ("models/own/text-stance.toml", &["score/text_stance.rs"]),
+    ("models/own/", &["score/", "systems/"]),
+];
+
+/// The segments of a path, from the root of the crate: `["trec", "run", "RunLine"]`. Those of a path into another crate begin with "::".
+type Segments = Vec<String>;
+
+/// The modules with a file of their own, by their paths.
+static MODULES: LazyLock<BTreeMap<Segments, Module>> = LazyLock::new(|| {
+    let mut modules = BTreeMap::new();
+    for (name, file) in [(vec![], "lib.rs"), (vec!["main".to_owned()], "main.rs")] {
+        read(&mut modules, name, &root().join("src").join(file), false);
+    }
+    modules
+});
+
+#[derive(Default)]
+struct Module {
+    /// Its path in `src/`.
+    file: String,
+    /// The paths that it names, and whether only its tests do.
+    imports: BTreeSet<(Segments, bool)>,
+    /// The names that it passes on with `pub use`, and the paths behind them.
+    exports: BTreeMap<String, Segments>,
+    /// The files that it embeds, by their paths in the repository.
+    embedded: Vec<String>,
+    has_unsafe: bool,
 }
 
-fn rust_files(dir: &Path) -> Vec<PathBuf> {
-    let mut files = Vec::new();
-    for entry in fs::read_dir(dir).unwrap() {
-        let path = entry.unwrap().path();
-        if path.is_dir() {
-            files.extend(rust_files(&path));
-        } else if path.extension().is_some_and(|e| e == "rs") {
-            files.push(path);
+impl Module {
+    fn room(&self) -> &str {
+        self.file.split(['/', '.']).next().unwrap()
+    }
+
+    fn shipped(&self) -> impl Iterator<Item = &Segments> {
+        let shipped = self.imports.iter().filter(|(_, is_test)| !is_test);
+        shipped.map(|(path, _)| path)
+    }
+}
+
+/// Reads a file and the files of its modules.
+fn read(modules: &mut BTreeMap<Segments, Module>, name: Segments, file: &Path, is_test: bool) {
+    let parsed = syn::parse_file(&fs::read_to_string(file).unwrap()).unwrap();
+    let mut reader = Reader {
+        modules,
+        module: Module::default(),
+        name: name.clone(),
+        depth: name.len(),
+        is_test,
+    };
+    reader.module.file = inside(file, "src");
+    reader.visit_file(&parsed);
+    let module = reader.module;
+    modules.insert(name, module);
+}
+
+fn inside(file: &Path, directory: &str) -> String {
+    let directory = root().join(directory).canonicalize().unwrap();
+    let file = file.canonicalize().unwrap();
+    file.strip_prefix(directory).unwrap().display().to_string()
+}
+
+struct Reader<'m> {
+    modules: &'m mut BTreeMap<Segments, Module>,
+    module: Module,
+    /// The module around the current place, of which the first `depth` segments name the file.
+    name: Segments,
+    depth: usize,
+    is_test: bool,
+}
+
+impl Reader<'_> {
+    /// Returns the path from the root.
+    fn import(&mut self, path: &[String]) -> Segments {
+        let up = path.iter().take_while(|word| *word == "super").count();
+        let base = match path[0].as_str() {
+            "crate" | "riposte" => vec![],
+            "self" => self.name.clone(),
+            "super" => self.name[..self.name.len() - up].to_vec(),
+            _ => vec!["::".to_owned()],
+        };
+        let rest = match path[0].as_str() {
+            "crate" | "riposte" | "self" => &path[1..],
+            _ => &path[up..],
+        };
+        let path = [&base, rest].concat();
+        self.module.imports.insert((path.clone(), self.is_test));
+        path
+    }
+
+    /// The names that the tree brings in, and the paths behind them.
+    fn names(&mut self, tree: &UseTree, before: &[String]) -> Vec<(String, Segments)> {
+        let (name, item) = match tree {
+            UseTree::Path(path) => {
+                let before = [before, &[path.ident.to_string()]].concat();
+                return self.names(&path.tree, &before);
+            }
+            UseTree::Group(group) => {
+                let trees = group.items.iter();
+                return trees.flat_map(|tree| self.names(tree, before)).collect();
+            }
+            UseTree::Rename(name) => (name.rename.to_string(), name.ident.to_string()),
+            UseTree::Name(name) => (name.ident.to_string(), name.ident.to_string()),
+            _ => ("*".to_owned(), "*".to_owned()),
+        };
+        vec![(name, self.import(&[before, &[item]].concat()))]
+    }
+}
+
+impl<'ast> Visit<'ast> for Reader<'_> {
+    fn visit_item(&mut self, item: &'ast Item) {
+        let outside = self.is_test;
+        visit::visit_item(self, item);
+        self.is_test = outside;
+    }
+
+    fn visit_attribute(&mut self, attribute: &'ast Attribute) {
+        if let Ok(list) = attribute.meta.require_list() {
+            let words = list.tokens.to_string();
+            self.is_test |= list.path.is_ident("cfg") && words.starts_with("test");
+            self.module.has_unsafe |= words.contains("unsafe_code");
         }
     }
-    files
-}
 
-/// The modules that the file names as `crate::module`, each with its line.
-fn imports(text: &str) -> Vec<(usize, String)> {
-    let mut imports = Vec::new();
-    for (n, line) in text.lines().enumerate() {
-        if line.trim_start().starts_with("//") {
-            continue;
+    fn visit_item_mod(&mut self, item: &'ast ItemMod) {
+        item.attrs.iter().for_each(|a| self.visit_attribute(a));
+        let mut directory = root().join("src");
+        directory.extend(&self.name);
+        let name = item.ident.to_string();
+        self.name.push(name.clone());
+        if let Some((_, items)) = &item.content {
+            items.iter().for_each(|item| self.visit_item(item));
+        } else {
+            let beside = directory.join(format!("{name}.rs"));
+            let below = directory.join(name).join("mod.rs");
+            let file = if beside.exists() { beside } else { below };
+            read(self.modules, self.name.clone(), &file, self.is_test);
         }
-        for rest in line.split("crate::").skip(1) {
-            let room: String = rest
-                .chars()
-                .take_while(|c| c.is_alphanumeric() || *c == '_')
-                .collect();
-            imports.push((n + 1, room));
+        self.name.pop();
+    }
+
+    fn visit_item_use(&mut self, item: &'ast ItemUse) {
+        item.attrs.iter().for_each(|a| self.visit_attribute(a));
+        let names = self.names(&item.tree, &[]);
+        if !matches!(item.vis, Visibility::Inherited) && self.name.len() == self.depth {
+            self.module.exports.extend(names);
         }
     }
-    imports
+
+    fn visit_path(&mut self, path: &'ast syn::Path) {
+        let segments = path.segments.iter().map(|s| s.ident.to_string());
+        let segments: Segments = segments.collect();
+        if segments.len() > 1 {
+            self.import(&segments);
+        }
+        visit::visit_path(self, path);
+    }
+
+    fn visit_macro(&mut self, item: &'ast Macro) {
+        if item.path.is_ident("include_str") || item.path.is_ident("include_bytes") {
+            let name = item.parse_body::<syn::LitStr>().unwrap().value();
+            let file = root().join("src").join(&self.module.file);
+            let file = file.parent().unwrap().join(name);
+            self.module.embedded.push(inside(&file, ""));
+        }
+        let tokens = item.tokens.to_string().replace(" :: ", "::");
+        for path in tokens.split(|c: char| !c.is_alphanumeric() && c != '_' && c != ':') {
+            let path: Segments = path.split("::").map(str::to_owned).collect();
+            if path.len() > 1 && path.iter().all(|segment| !segment.is_empty()) {
+                self.import(&path);
+            }
+        }
+    }
 }
 
+fn assert_none(faults: &[String]) {
+    assert!(faults.is_empty(), "{}", faults.join("\n"));
+}
+
+/// Paths into other crates begin with "::", and those in the module's own room with the room.
+fn assert_no_import(is_wrong: impl Fn(&Module, &[&str], bool) -> bool) {
+    let imports = MODULES.values().flat_map(|module| {
+        let imports = module.imports.iter();
+        imports.map(move |(path, is_test)| (module, path, is_test))
+    });
+    let wrong = imports.filter(|(module, path, is_test)| {
+        let path: Vec<&str> = path.iter().map(String::as_str).collect();
+        is_wrong(module, &path, **is_test)
+    });
+    let faults = wrong.map(|(module, path, _)| format!("{}: {}", module.file, path.join("::")));
+    assert_none(&faults.collect::<Vec<_>>());
+}
+
+#[test]
+fn every_file_is_a_module_that_these_tests_read() {
+    fn count(directory: &Path) -> usize {
+        let entries = fs::read_dir(directory).unwrap();
+        let counts = entries.map(|entry| match entry.unwrap().path() {
+            path if path.is_dir() => count(&path),
+            path => usize::from(path.extension().is_some_and(|e| e == "rs")),
+        });
+        counts.sum()
+    }
+    assert_eq!(MODULES.len(), count(&root().join("src")));
+}
+
+/// Tests inside files, too, import only this.
 #[test]
 fn a_file_imports_lower_floors_or_its_own_room() {
-    let src = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
-    let mut wrong = Vec::new();
-    let mut seen = 0;
-    for file in rust_files(&src) {
-        let inside = file.strip_prefix(&src).unwrap();
-        let first = inside
-            .components()
-            .next()
-            .unwrap()
-            .as_os_str()
-            .to_string_lossy();
-        let room = first.trim_end_matches(".rs").to_owned();
-        if ["lib", "main", "cli"].contains(&room.as_str()) {
-            continue;
+    let floor = |room: &str| {
+        let floor = FLOORS.iter().position(|rooms| rooms.contains(&room));
+        floor.unwrap_or_else(|| panic!("{room} has no floor"))
+    };
+    assert_no_import(|module, path, _| match *path {
+        ["::", ..] | [] => false,
+        [target, ..] if target == module.room() => false,
+        [target, ..] => {
+            let of_target = IMPORTERS.iter().find(|(room, _)| *room == target);
+            floor(target) >= floor(module.room())
+                || of_target.is_some_and(|(_, may)| !may.contains(&module.room()))
+                || module.room() == "judge" && target != "trec"
         }
-        let own = floor(&room).unwrap_or_else(|| panic!("{room} has no floor"));
-        for (line, import) in imports(&fs::read_to_string(&file).unwrap()) {
-            seen += 1;
-            let allowed = import == room
-                || floor(&import).is_some_and(|other| other < own)
-                    && (room != "judge" || import == "trec");
-            if !allowed {
-                wrong.push(format!("{}:{line} imports {import}", inside.display()));
-            }
+    });
+}
+
+/// They get numbers and texts. What reads files or computes a network has one of these names, in whatever room it stands.
+#[test]
+fn trec_and_score_touch_neither_disk_nor_models() {
+    let manifest = fs::read_to_string(root().join("Cargo.toml")).unwrap();
+    let manifest: toml::Table = manifest.parse().unwrap();
+    let crates = manifest["dependencies"].as_table().unwrap().keys();
+    let crates: BTreeSet<String> = crates.map(|name| name.replace('-', "_")).collect();
+    assert_no_import(|module, path, is_test| match *path {
+        _ if is_test || !["trec", "score"].contains(&module.room()) => false,
+        ["::", "std", part, ..] => ["env", "fs", "io", "net", "process"].contains(&part),
+        ["::", name, ..] => crates.contains(name) && !PURE.contains(&name),
+        ["disk" | "nn" | "service" | "weights" | "workspace", ..] => true,
+        [room, .., name] if room != module.room() => {
+            let ends = ["Encoder", "Models", "Network", "Store"];
+            ends.iter().any(|end| name.ends_with(end))
         }
-    }
-    assert!(
-        seen > 30,
-        "only {seen} imports were found: does this test still recognise them?"
-    );
-    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+        _ => false,
+    });
 }
 
 #[test]
-fn trec_and_score_touch_neither_disk_nor_models() {
-    let src = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
-    for room in ["trec", "score"] {
-        for file in rust_files(&src.join(room)) {
-            let text = fs::read_to_string(&file).unwrap();
-            for word in ["std::fs", "std::net", "File::", "candle", "rten", "ureq"] {
-                assert!(!text.contains(word), "{} has {word}", file.display());
-            }
-        }
-    }
-}
-
-/// The paths in `src/` of the files that contain one of these words.
-fn files_with(words: &[&str]) -> BTreeSet<String> {
-    let src = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
-    let has_word = |file: &PathBuf| {
-        let text = fs::read_to_string(file).unwrap();
-        words.iter().any(|word| text.contains(word))
+fn a_file_embeds_what_stands_beside_it_or_what_it_owns() {
+    let is_wrong = |module: &Module, file: &str| {
+        let directory = Path::new("src").join(&module.file);
+        let owners = OWNERS.iter().find(|(start, _)| file.starts_with(start));
+        let is_owner =
+            owners.is_some_and(|(_, may)| may.iter().any(|may| module.file.starts_with(may)));
+        !is_owner && !Path::new(file).starts_with(directory.parent().unwrap())
     };
-    let files = rust_files(&src).into_iter().filter(has_word);
-    files
-        .map(|file| file.strip_prefix(&src).unwrap().display().to_string())
-        .collect()
+    let faults = MODULES.values().flat_map(|module| {
+        let wrong = module.embedded.iter().filter(|file| is_wrong(module, file));
+        wrong.map(|file| format!("{} embeds {file}", module.file))
+    });
+    assert_none(&faults.collect::<Vec<_>>());
 }
 
 #[test]
 fn only_the_fetching_of_models_and_the_clients_of_services_reach_the_network() {
-    let words = ["ureq", "std::net", "TcpStream", "crate::web"];
-    let network = files_with(&words);
-    for file in &network {
-        let may = ["web.rs", "weights/", "service/"];
-        assert!(may.iter().any(|place| file.starts_with(place)), "{file}");
-    }
-    assert!(network.contains("service/chatnoir.rs"), "{network:?}");
-    // only code for approaches that name a service calls a service
-    let users: Vec<String> = files_with(&["crate::service", "service::chatnoir"])
-        .into_iter()
-        .filter(|file| !file.starts_with("service/"))
-        .collect();
-    assert_eq!(users, ["task/service_run.rs", "task/text_approach.rs"]);
+    assert_no_import(|module, path, is_test| {
+        let is_network = matches!(
+            *path,
+            ["::", "ureq", ..] | ["::", "std", "net", ..] | ["web", ..]
+        );
+        is_network && !is_test && !NETWORK.iter().any(|place| module.file.starts_with(place))
+    });
 }
 
 #[test]
-fn unsafe_code_is_in_the_files_that_are_named_here() {
-    let src = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
-    let mut exempt: Vec<String> = rust_files(&src)
-        .into_iter()
-        .filter(|file| fs::read_to_string(file).unwrap().contains("unsafe_code"))
-        .map(|file| file.strip_prefix(&src).unwrap().display().to_string())
-        .collect();
-    exempt.sort();
+fn a_lint_allows_unsafe_code_in_the_files_that_are_named_here() {
+    let with = MODULES.values().filter(|module| module.has_unsafe);
+    let files: BTreeSet<&str> = with.map(|module| module.file.as_str()).collect();
     // a memory map of a checkpoint, and the inner loops of convolutions and of int8 products
-    assert_eq!(
-        exempt,
-        [
-            "nn/checkpoint.rs",
-            "nn/conv/kernel.rs",
-            "nn/conv/quantised.rs"
-        ]
-    );
+    let named = [
+        "nn/checkpoint.rs",
+        "nn/conv/kernel.rs",
+        "nn/conv/quantised.rs",
+    ];
+    assert_eq!(files, BTreeSet::from(named));
 }
 
-/// The paths of a `use` tree: `a::{b, c::d}` is `a::b` and `a::c::d`.
-fn expand(tree: &str) -> Vec<String> {
-    let Some(open) = tree.find('{') else {
-        let path = tree.split(" as ").next().unwrap_or(tree);
-        return vec![path.trim().to_owned()];
-    };
-    let (prefix, inside) = (&tree[..open], tree[open + 1..].trim_end());
-    let inside = inside.strip_suffix('}').expect("a closing brace");
-    let (mut parts, mut depth, mut start) = (Vec::new(), 0, 0);
-    for (at, c) in inside.char_indices() {
-        match c {
-            '{' => depth += 1,
-            '}' => depth -= 1,
-            ',' if depth == 0 => {
-                parts.push(&inside[start..at]);
-                start = at + 1;
-            }
-            _ => {}
-        }
+/// The module to which a path leads, also through `pub use`.
+fn target(path: &[String]) -> Option<&'static Segments> {
+    let ends = (1..=path.len()).rev();
+    let (name, module) = ends
+        .map(|end| &path[..end])
+        .find_map(|start| MODULES.get_key_value(start))?;
+    let item = path.get(name.len());
+    match item.and_then(|item| module.exports.get(item)) {
+        Some(behind) => target(&[behind, &path[name.len() + 1..]].concat()),
+        None => Some(name),
     }
-    parts.push(&inside[start..]);
-    let parts = parts.into_iter().filter(|part| !part.trim().is_empty());
-    parts
-        .flat_map(|part| expand(&format!("{prefix}{}", part.trim())))
-        .collect()
-}
-
-/// The modules that a module with this path imports. Each import is the segments of a full path, with the item.
-fn imported_paths(module: &[String], text: &str) -> Vec<Vec<String>> {
-    let mut statements: Vec<String> = Vec::new();
-    let mut is_open = false;
-    for line in text.lines().map(str::trim) {
-        if line.starts_with("#[cfg(test)]") {
-            break;
-        }
-        let visibility = ["", "pub ", "pub(crate) ", "pub(super) "];
-        let tree = visibility
-            .iter()
-            .find_map(|word| line.strip_prefix(&format!("{word}use ")));
-        match tree {
-            Some(tree) => statements.push(tree.to_owned()),
-            None if is_open => statements.last_mut().unwrap().push_str(line),
-            None => continue,
-        }
-        is_open = !line.ends_with(';');
-    }
-    let mut paths = Vec::new();
-    for statement in statements {
-        for path in expand(statement.trim_end_matches(';')) {
-            let mut segments: Vec<String> = path.split("::").map(|s| s.trim().to_owned()).collect();
-            let mut base = match segments[0].as_str() {
-                "crate" => Vec::new(),
-                "self" => module.to_vec(),
-                "super" => module[..module.len() - 1].to_vec(),
-                _ => continue,
-            };
-            segments.remove(0);
-            while segments.first().is_some_and(|segment| segment == "super") {
-                segments.remove(0);
-                base.pop();
-            }
-            base.extend(segments);
-            paths.push(base);
-        }
-    }
-    paths
 }
 
 /// A file can import its ancestors (a module file defines what its children share) and its children. Other files must not import each other in a
-/// circle.
+/// circle; only their tests may.
 #[test]
 fn files_do_not_import_each_other_in_circles() {
-    let src = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
-    let mut modules: BTreeMap<Vec<String>, PathBuf> = BTreeMap::new();
-    for file in rust_files(&src) {
-        let inside = file.strip_prefix(&src).unwrap().with_extension("");
-        let mut module: Vec<String> = inside
-            .components()
-            .map(|c| c.as_os_str().to_string_lossy().into_owned())
-            .collect();
-        if module.last().is_some_and(|name| name == "mod") {
-            module.pop();
-        }
-        modules.insert(module, file);
+    let mut imports: BTreeMap<&Segments, BTreeSet<&Segments>> = BTreeMap::new();
+    for (name, module) in MODULES.iter() {
+        let targets = module.shipped().filter_map(|path| target(path));
+        let others = targets.filter(|other| !name.starts_with(other) && !other.starts_with(name));
+        imports.insert(name, others.collect());
     }
-    let mut imports: BTreeMap<&[String], BTreeSet<&[String]>> = BTreeMap::new();
-    for (module, file) in &modules {
-        let text = fs::read_to_string(file).unwrap();
-        for path in imported_paths(module, &text) {
-            let known = (1..=path.len()).rev().map(|end| &path[..end]);
-            let Some((target, _)) = known.filter_map(|p| modules.get_key_value(p)).next() else {
-                continue;
-            };
-            let related = module.starts_with(target) || target.starts_with(module);
-            if !related {
-                imports.entry(module).or_default().insert(target);
-            }
-        }
+    // files that import none of the others, or that none imports, are removed until the circles are left
+    let mut before = usize::MAX;
+    while imports.len() < before {
+        before = imports.len();
+        let rest: BTreeSet<&Segments> = imports.keys().copied().collect();
+        let imported: BTreeSet<&Segments> = imports.values().flatten().copied().collect();
+        imports.retain(|name, targets| {
+            targets.retain(|target| rest.contains(target));
+            !targets.is_empty() && imported.contains(name)
+        });
     }
-    let count: usize = imports.values().map(BTreeSet::len).sum();
-    assert!(count > 200, "only {count} imports were found");
-    // files that import none of the others are removed, until none is left. Files that remain are in a circle, or import a file in one
-    let mut rest: BTreeSet<&[String]> = imports.keys().copied().collect();
-    loop {
-        let free =
-            |module: &&[String]| imports[*module].iter().all(|target| !rest.contains(target));
-        let done: Vec<&[String]> = rest.iter().copied().filter(free).collect();
-        if done.is_empty() {
-            break;
-        }
-        done.iter().for_each(|module| assert!(rest.remove(module)));
-    }
-    let circle: Vec<String> = rest
-        .iter()
-        .flat_map(|module| {
-            let targets = imports[module]
-                .iter()
-                .filter(|target| rest.contains(*target));
-            targets.map(|target| format!("{} imports {}", module.join("/"), target.join("/")))
-        })
-        .collect();
-    assert!(circle.is_empty(), "{}", circle.join("\n"));
+    let circle = imports.iter().map(|(name, targets)| {
+        let names: Vec<String> = targets.iter().map(|target| target.join("::")).collect();
+        format!("{} imports {}", name.join("::"), names.join(", "))
+    });
+    assert_none(&circle.collect::<Vec<_>>());
 }

@@ -64,150 +64,83 @@ fn detector(rest: impl Fn(Graph) -> Graph) -> Graph {
 
 /// Hostile detectors, each with the name of its fault.
 fn hostile() -> Vec<(&'static str, Graph)> {
-    let with = |constant: &Message| {
-        let constant = constant.clone();
+    let tensor = |constant: Message| {
         detector(move |graph| {
-            graph
-                .constant(&constant)
-                .node("Conv", &["x", "v"], "map", &[])
+            let graph = graph.constant(&constant);
+            graph.node("Conv", &["x", "v"], "map", &[])
         })
     };
-    let few = [0u8; 64];
+    let convolution = |shape: &[i64], attribute: Message| {
+        let count = shape.iter().product::<i64>() as usize;
+        detector(move |graph| {
+            let graph = graph.floats("v", shape, &numbers(count));
+            graph.node("Conv", &["x", "v"], "map", std::slice::from_ref(&attribute))
+        })
+    };
+    let node = |kind: &'static str, inputs: &'static [&'static str], attributes: &[Message]| {
+        detector(move |graph| graph.node(kind, inputs, "map", attributes))
+    };
+    let sized = |shape: &[i64]| tensor(onnx::tensor("v", 1, shape).bytes(9, [0u8; 64]));
+    let external = |path: &str| tensor(onnx::external("v", &[1, 16, 1, 1], path));
+    let strided = |strides: &[i64]| convolution(&[1, 16, 1, 1], ints("strides", strides));
+    let unknown = onnx::tensor("v", 99, &[1, 16, 1, 1]).bytes(9, [0u8; 64]);
+    let cycle = detector(|graph| {
+        let graph = graph.node("Add", &["x", "b"], "a", &[]);
+        let graph = graph.node("Relu", &["a"], "b", &[]);
+        graph.node("Relu", &["b"], "map", &[])
+    });
+    let own_output = detector(|graph| {
+        let graph = graph.floats("two", &[1], &[2.0]);
+        let graph = graph.node("Mul", &["x", "two"], "x", &[]);
+        graph.node("Relu", &["x"], "map", &[])
+    });
+    let empty = Graph::default().input("image", &[1, 3, -1, -1]);
+    let flat = Graph::default().input("image", &[3]);
+    let flat = flat.node("Relu", &["image"], "map", &[]);
     vec![
         (
             "a tensor whose size overflows",
-            with(&onnx::tensor("v", 1, &[1 << 32, 1 << 32, 1, 1]).bytes(9, few)),
+            sized(&[1 << 32, 1 << 32, 1, 1]),
         ),
         (
             "a tensor whose size is huge",
-            with(&onnx::tensor("v", 1, &[1 << 20, 1 << 20, 1, 1]).bytes(9, few)),
+            sized(&[1 << 20, 1 << 20, 1, 1]),
         ),
-        (
-            "a tensor of a negative size",
-            with(&onnx::tensor("v", 1, &[-1, 16, 1, 1]).bytes(9, few)),
-        ),
-        (
-            "a tensor with fewer numbers than its shape",
-            with(&onnx::tensor("v", 1, &[1, 16, 3, 3]).bytes(9, few)),
-        ),
+        ("a tensor of a negative size", sized(&[-1, 16, 1, 1])),
+        ("a tensor with too few numbers", sized(&[1, 16, 3, 3])),
         (
             "a tensor without numbers",
-            with(&onnx::tensor("v", 1, &[1, 16, 1, 1])),
+            tensor(onnx::tensor("v", 1, &[1, 16, 1, 1])),
         ),
-        (
-            "a tensor of an unknown type",
-            with(&onnx::tensor("v", 99, &[1, 16, 1, 1]).bytes(9, few)),
-        ),
-        (
-            "numbers in another file",
-            with(&onnx::external("v", &[1, 16, 1, 1], "../../etc/passwd")),
-        ),
-        (
-            "numbers in an absolute path",
-            with(&onnx::external("v", &[1, 16, 1, 1], "/etc/passwd")),
-        ),
-        (
-            "a missing tensor",
-            detector(|graph| graph.node("Conv", &["x", "v"], "map", &[])),
-        ),
-        (
-            "a missing input",
-            detector(|graph| graph.node("Sigmoid", &["nothing"], "map", &[])),
-        ),
+        ("a tensor of an unknown type", tensor(unknown)),
+        ("numbers in another file", external("../../etc/passwd")),
+        ("numbers in an absolute path", external("/etc/passwd")),
+        ("a missing tensor", node("Conv", &["x", "v"], &[])),
+        ("a missing input", node("Sigmoid", &["nothing"], &[])),
         ("no node for the output", detector(|graph| graph)),
-        (
-            "a cycle",
-            detector(|graph| {
-                graph
-                    .node("Add", &["x", "b"], "a", &[])
-                    .node("Relu", &["a"], "b", &[])
-                    .node("Relu", &["b"], "map", &[])
-            }),
-        ),
-        (
-            "an operator that reads its own output",
-            detector(|graph| {
-                graph
-                    .floats("two", &[1], &[2.0])
-                    .node("Mul", &["x", "two"], "x", &[])
-                    .node("Relu", &["x"], "map", &[])
-            }),
-        ),
-        (
-            "an unknown operator",
-            detector(|graph| graph.node("Launch", &["x"], "map", &[])),
-        ),
-        (
-            "huge strides",
-            detector(|graph| {
-                graph.floats("v", &[1, 16, 1, 1], &numbers(16)).node(
-                    "Conv",
-                    &["x", "v"],
-                    "map",
-                    &[ints("strides", &[i64::MAX, i64::MAX])],
-                )
-            }),
-        ),
-        (
-            "no strides",
-            detector(|graph| {
-                graph.floats("v", &[1, 16, 1, 1], &numbers(16)).node(
-                    "Conv",
-                    &["x", "v"],
-                    "map",
-                    &[ints("strides", &[0, 0])],
-                )
-            }),
-        ),
+        ("a cycle", cycle),
+        ("an operator that reads its own output", own_output),
+        ("an unknown operator", node("Launch", &["x"], &[])),
+        ("huge strides", strided(&[i64::MAX, i64::MAX])),
+        ("no strides", strided(&[0, 0])),
         (
             "negative padding",
-            detector(|graph| {
-                graph.floats("v", &[1, 16, 1, 1], &numbers(16)).node(
-                    "Conv",
-                    &["x", "v"],
-                    "map",
-                    &[ints("pads", &[-9; 4])],
-                )
-            }),
+            convolution(&[1, 16, 1, 1], ints("pads", &[-9; 4])),
         ),
         (
             "a kernel of rank one",
-            detector(|graph| {
-                graph
-                    .floats("v", &[16], &numbers(16))
-                    .node("Conv", &["x", "v"], "map", &[])
-            }),
+            convolution(&[16], ints("pads", &[0; 4])),
         ),
         (
             "negative groups",
-            detector(|graph| {
-                graph.floats("v", &[1, 16, 1, 1], &numbers(16)).node(
-                    "Conv",
-                    &["x", "v"],
-                    "map",
-                    &[onnx::int("group", -1)],
-                )
-            }),
+            convolution(&[1, 16, 1, 1], onnx::int("group", -1)),
         ),
         (
             "a wrong permutation",
-            detector(|graph| {
-                graph.node("Transpose", &["x"], "map", &[ints("perm", &[9, 9, 9, 9])])
-            }),
+            node("Transpose", &["x"], &[ints("perm", &[9, 9, 9, 9])]),
         ),
-        (
-            "no operator",
-            Graph::default()
-                .input("image", &[1, 3, -1, -1])
-                .output("map", &[1, 1, -1, -1]),
-        ),
-        (
-            "an input of rank one",
-            Graph::default()
-                .input("image", &[3])
-                .node("Relu", &["image"], "map", &[])
-                .output("map", &[1, 1, -1, -1]),
-        ),
+        ("no operator", empty.output("map", &[1, 1, -1, -1])),
+        ("an input of rank one", flat.output("map", &[1, 1, -1, -1])),
     ]
 }
 
@@ -286,75 +219,49 @@ fn a_hostile_safetensors_file_is_an_error() {
     let path = dir.path().join("model.safetensors");
     let whole = fs::read(&path).unwrap();
     let tensor = |shape: Value, from: u64, to: u64| json!({"dtype": "F32", "shape": shape, "data_offsets": [from, to]});
-    let one = |tensor: Value| json!({ "embeddings.word_embeddings.weight": tensor });
-    let both = |a: Value, b: Value| json!({"embeddings.word_embeddings.weight": a, "b": b});
-    let huge = 1u64 << 33;
+    let file = |header: Value, data: &[u8]| safetensors(&header, None, data);
+    let one = |shape: Value, from: u64, to: u64| {
+        let weight = tensor(shape, from, to);
+        file(
+            json!({ "embeddings.word_embeddings.weight": weight }),
+            &[0; 8],
+        )
+    };
+    let two = |one: Value, other: Value| {
+        file(
+            json!({"embeddings.word_embeddings.weight": one, "b": other}),
+            &[0; 12],
+        )
+    };
+    let length = |length: u64| safetensors(&json!({}), Some(length), &[]);
+    let raw = |length: u64, header: &[u8]| [&length.to_le_bytes()[..], header].concat();
+    let overlapping = two(tensor(json!([2]), 0, 8), tensor(json!([2]), 4, 12));
+    let gap = two(tensor(json!([1]), 0, 4), tensor(json!([1]), 8, 12));
     let mut cases = vec![
+        ("a header beyond the file", length(1 << 40)),
+        ("a header whose end overflows", length(u64::MAX)),
         (
-            "a header beyond the file",
-            safetensors(&json!({}), Some(1 << 40), &[]),
-        ),
-        (
-            "a header whose end overflows",
-            safetensors(&json!({}), Some(u64::MAX), &[]),
-        ),
-        (
-            "a header whose end overflows by the eight bytes before it",
-            safetensors(&json!({}), Some(u64::MAX - 7), &[]),
+            "a header whose end overflows by its length",
+            length(u64::MAX - 7),
         ),
         ("no header", Vec::new()),
-        (
-            "a header without tensors",
-            safetensors(&json!({}), None, &[]),
-        ),
+        ("a header without tensors", file(json!({}), &[])),
         (
             "a shape that overflows",
-            safetensors(&one(tensor(json!([huge, huge]), 0, 8)), None, &[0; 8]),
+            one(json!([1u64 << 33, 1u64 << 33]), 0, 8),
         ),
         (
             "a shape whose bytes overflow",
-            safetensors(&one(tensor(json!([1u64 << 62, 1]), 0, 8)), None, &[0; 8]),
+            one(json!([1u64 << 62, 1]), 0, 8),
         ),
-        (
-            "a negative shape",
-            safetensors(&one(tensor(json!([-1, 2]), 0, 8)), None, &[0; 8]),
-        ),
-        (
-            "offsets beyond the file",
-            safetensors(&one(tensor(json!([1 << 20]), 0, 4 << 20)), None, &[0; 8]),
-        ),
-        (
-            "offsets that overflow",
-            safetensors(&one(tensor(json!([2]), u64::MAX - 3, 4)), None, &[0; 8]),
-        ),
-        (
-            "offsets backwards",
-            safetensors(&one(tensor(json!([2]), 8, 0)), None, &[0; 8]),
-        ),
-        (
-            "overlapping tensors",
-            safetensors(
-                &both(tensor(json!([2]), 0, 8), tensor(json!([2]), 4, 12)),
-                None,
-                &[0; 12],
-            ),
-        ),
-        (
-            "a gap between tensors",
-            safetensors(
-                &both(tensor(json!([1]), 0, 4), tensor(json!([1]), 8, 12)),
-                None,
-                &[0; 12],
-            ),
-        ),
-        (
-            "a header that is not JSON",
-            [&8u64.to_le_bytes()[..], b"{{{{{{{{"].concat(),
-        ),
-        (
-            "nested JSON",
-            [&4096u64.to_le_bytes()[..], &[b'['; 4096]].concat(),
-        ),
+        ("a negative shape", one(json!([-1, 2]), 0, 8)),
+        ("offsets beyond the file", one(json!([1 << 20]), 0, 4 << 20)),
+        ("offsets that overflow", one(json!([2]), u64::MAX - 3, 4)),
+        ("offsets backwards", one(json!([2]), 8, 0)),
+        ("overlapping tensors", overlapping),
+        ("a gap between tensors", gap),
+        ("a header that is not JSON", raw(8, b"{{{{{{{{")),
+        ("nested JSON", raw(4096, &[b'['; 4096])),
     ];
     for length in [0, 7, 8, 9, 100, whole.len() / 2, whole.len() - 1] {
         cases.push(("cut off", whole[..length].to_vec()));

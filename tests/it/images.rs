@@ -119,55 +119,38 @@ fn real_images_give_a_valid_run() {
 /// `make golden` makes the stored evidence and the runs again.
 #[test]
 fn stored_evidence_gives_the_golden_runs() {
-    for (name, more) in [
-        ("riposte", &[][..]),
-        ("overlap", &["--overlap"][..]),
-        ("manual", &["--use", "description,narrative"][..]),
-        ("minsc", &["--approach", "minsc"][..]),
-        ("boromir-afinn", &["--approach", "boromir-afinn"][..]),
-        ("boromir-query", &["--approach", "boromir-query"][..]),
-        ("boromir-bert", &["--approach", "boromir-bert"][..]),
-        ("aramis", &["--approach", "aramis"][..]),
-        ("boromir-clusters", &["--approach", "boromir-clusters"][..]),
-        (
-            "boromir-afinn-clusters",
-            &["--approach", "boromir-afinn-clusters"][..],
-        ),
-        (
-            "boromir-afinn-clusters-only",
-            &["--approach", "boromir-afinn-clusters-only"][..],
-        ),
-        ("jester", &["--approach", "jester"][..]),
-        ("aramis-neural", &["--approach", "aramis-neural"][..]),
-        (
-            "aramis-neural-stance",
-            &["--approach", "aramis-neural-stance"][..],
-        ),
-        (
-            "aramis-neural-both",
-            &["--approach", "aramis-neural-both"][..],
-        ),
-        ("jean-luc-picard", &["--approach", "jean-luc-picard"][..]),
-        (
-            "jean-luc-picard-text",
-            &["--approach", "jean-luc-picard-text"][..],
-        ),
-        (
-            "jean-luc-picard-image-text",
-            &["--approach", "jean-luc-picard-image-text"][..],
-        ),
-        (
-            "jean-luc-picard-both-texts",
-            &["--approach", "jean-luc-picard-both-texts"][..],
-        ),
-    ] {
+    let approaches = [
+        "minsc",
+        "boromir-afinn",
+        "boromir-query",
+        "boromir-bert",
+        "boromir-clusters",
+        "boromir-afinn-clusters",
+        "boromir-afinn-clusters-only",
+        "jester",
+        "aramis",
+        "aramis-neural",
+        "aramis-neural-stance",
+        "aramis-neural-both",
+        "jean-luc-picard",
+        "jean-luc-picard-text",
+        "jean-luc-picard-image-text",
+        "jean-luc-picard-both-texts",
+    ];
+    let options = [
+        ("riposte", vec![]),
+        ("overlap", vec!["--overlap"]),
+        ("manual", vec!["--use", "description,narrative"]),
+    ];
+    let approaches = approaches.map(|name| (name, vec!["--approach", name]));
+    for (name, more) in options.into_iter().chain(approaches) {
         let expected = fs::read_to_string(root().join(format!("tests/golden/{name}.txt"))).unwrap();
         for threads in ["1", "2"] {
             let home = TempDir::new().unwrap();
             let evidence = home.path().join("evidence.sqlite");
             fs::copy(golden_evidence(), &evidence).unwrap();
             let mut args = vec!["--evidence", text(&evidence), "--threads", threads];
-            args.extend(more);
+            args.extend(&more);
             let (output, run) = images(home.path(), sample(), &args);
             assert_eq!(code(&output), 0, "{}", stderr(&output));
             assert!(

@@ -16,88 +16,46 @@ fn approach(task: TextTask, name: &str) -> TextApproach {
     TextApproach::find(task, name).unwrap()
 }
 
+/// The approach, its terms of [`SENTENCE`] in a document, and those in a query where they differ.
+const TERMS: &str = "
+elrond | people's rights yesssss matter 2000
+skeletor | don't peopl right yesssss matter 2000
+jean-pierre-polnareff | don't the people rights yess matter 200 | don't people rights yess matter 200
+yeagerists | don't the people's rights yesssss matter in 2000
+deadpool | don't people's rights yesssss matter 2000
+goemon-ishikawa | people's rights yesssss matter 2000
+shanks | yesssss matter 2000
+macbeth | don t the people s rights yesssss matter in 2000 | don't the people's rights yesssss matter in 2000
+little-foot | don people rights yesssss matter 2000
+aldo-nadi | don't people' right yesssss matter 2000
+grimjack | don't the peopl right yesssss matter in 2000 | don't peopl right yesssss matter 2000
+";
+
+/// - elrond: the stop list has "don't"; KStem changes only words that consist of letters, and not "rights", because it is in its lexicon.
+/// - jean-pierre-polnareff: two of a repeated letter or digit are kept; then words of 3 to 20 characters are kept, and stop words are removed from
+///   queries.
+/// - goemon-ishikawa: ATIRE's list has "don't"; nothing is stemmed.
+/// - shanks: this system's own long list has "rights" and "people"; the possessive is removed first.
+/// - macbeth: words are split at punctuation in documents, but not in queries.
+/// - little-foot: words of one letter are left out: the "t" of "don't" and the "s" of "people's".
+/// - aldo-nadi: no possessive filter precedes Porter's stemmer, which removes the "s".
+/// - grimjack: stop words are removed from queries, but not from documents.
 #[test]
 fn each_system_makes_its_own_terms_of_a_sentence() {
-    use TextTask::{Comparative, Controversial};
-    for (task, name, documents, queries) in [
-        // the stop list has "don't"; KStem changes only words that consist of letters, and not "rights", because it is in its lexicon
-        (
-            Controversial,
-            "elrond",
-            "people's rights yesssss matter 2000",
-            None,
-        ),
-        (
-            Controversial,
-            "skeletor",
-            "don't peopl right yesssss matter 2000",
-            None,
-        ),
-        // two of a repeated letter or digit are kept; then words of 3 to 20 characters are kept, and stop words are removed from queries
-        (
-            Controversial,
-            "jean-pierre-polnareff",
-            "don't the people rights yess matter 200",
-            Some("don't people rights yess matter 200"),
-        ),
-        (
-            Controversial,
-            "yeagerists",
-            "don't the people's rights yesssss matter in 2000",
-            None,
-        ),
-        (
-            Controversial,
-            "deadpool",
-            "don't people's rights yesssss matter 2000",
-            None,
-        ),
-        // ATIRE's list has "don't"; nothing is stemmed
-        (
-            Controversial,
-            "goemon-ishikawa",
-            "people's rights yesssss matter 2000",
-            None,
-        ),
-        // this system's own long list has "rights" and "people"; the possessive is removed first
-        (Controversial, "shanks", "yesssss matter 2000", None),
-        // words are split at punctuation in documents, but not in queries
-        (
-            Controversial,
-            "macbeth",
-            "don t the people s rights yesssss matter in 2000",
-            Some("don't the people's rights yesssss matter in 2000"),
-        ),
-        // words of one letter are left out: the "t" of "don't" and the "s" of "people's"
-        (
-            Controversial,
-            "little-foot",
-            "don people rights yesssss matter 2000",
-            None,
-        ),
-        // no possessive filter precedes Porter's stemmer, which removes the "s"
-        (
-            Comparative,
-            "aldo-nadi",
-            "don't people' right yesssss matter 2000",
-            None,
-        ),
-        // stop words are removed from queries, but not from documents
-        (
-            Comparative,
-            "grimjack",
-            "don't the peopl right yesssss matter in 2000",
-            Some("don't peopl right yesssss matter 2000"),
-        ),
-    ] {
-        let approach = approach(task, name);
+    for row in TERMS.trim().lines() {
+        let fields: Vec<&str> = row.split(" | ").collect();
+        let task = match fields[0] {
+            "aldo-nadi" | "grimjack" => TextTask::Comparative,
+            _ => TextTask::Controversial,
+        };
+        let approach = approach(task, fields[0]);
         let retrieval = &approach.retrieval[0];
         let of = |analyzer: &riposte::index::analyzer::Analyzer| {
             terms(&mut analyzer.build(), SENTENCE).join(" ")
         };
-        assert_eq!(of(&retrieval.analyzer), documents, "{name}");
+        assert_eq!(of(&retrieval.analyzer), fields[1], "{row}");
         let query = retrieval.query_analyzer.as_ref().map(of);
-        assert_eq!(query.as_deref(), queries, "{name}");
+        assert_eq!(query.as_deref(), fields.get(2).copied(), "{row}");
     }
 }
 
@@ -135,9 +93,7 @@ fn captain_tempesta_adds_the_share_of_adjectives() {
     let lines = passages
         .map(|(id, text)| format!("{}\n", serde_json::json!({ "id": id, "contents": text })));
     std::fs::write(dir.path("in/passages.jsonl"), lines.concat()).unwrap();
-    let (code, _, said) =
-        dir.run("comparative -i in -o out --index kept --no-stance --approach captain-tempesta");
-    assert_eq!(code, 0, "{said}");
+    dir.succeeds("comparative -i in -o out --index kept --no-stance --approach captain-tempesta");
     let run = dir.read("out/run.txt");
     let scores: Vec<(&str, f64)> = run
         .lines()
@@ -223,17 +179,14 @@ fn a_stop_list_from_a_file_is_in_force_whether_the_index_is_new_or_not() {
     std::fs::write(dir.path("mine.toml"), recipe).unwrap();
     let mut runs = Vec::new();
     for _ in 0..2 {
-        let (code, _, said) =
-            dir.run("controversial -i in -o out --index kept --approach mine.toml");
-        assert_eq!(code, 0, "{said}");
+        dir.succeeds("controversial -i in -o out --index kept --approach mine.toml");
         runs.push(dir.read("out/run.txt"));
     }
     // feedback uses terms of "the tax is bad for them". If "the" were among the terms, all three documents would be found
     assert_eq!(runs[0].lines().count(), 1, "{}", runs[0]);
     assert_eq!(runs[1], runs[0]);
     std::fs::write(dir.path("mine.txt"), "tax\n").unwrap();
-    let (code, _, said) = dir.run("controversial -i in -o out --index kept --approach mine.toml");
-    assert_eq!(code, 0, "{said}");
+    dir.succeeds("controversial -i in -o out --index kept --approach mine.toml");
     assert_eq!(
         dir.read("out/run.txt").lines().count(),
         3,

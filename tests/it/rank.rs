@@ -66,10 +66,9 @@ fn beir(documents: &[(&str, &str, &str)], queries: &[(&str, &str)]) -> WorkDir {
 /// Runs an approach, which must exit with 0. Returns the run.
 #[track_caller]
 fn ranked(dir: &WorkDir, approach: &str) -> String {
-    let (code, _, said) = dir.run(&format!(
+    dir.succeeds(&format!(
         "rank -i in -o out --index kept --approach {approach}"
     ));
-    assert_eq!(code, 0, "{said}");
     dir.read("out/run.txt")
 }
 
@@ -128,8 +127,7 @@ fn a_generated_collection_is_ranked_verified_and_evaluated_as_it_was_made() {
         text(&made),
     ];
     succeed(&mut collection_tools(&args));
-    let (code, _, said) = dir.run("rank -i in -o out --approach bm25");
-    assert_eq!(code, 0, "{said}");
+    let (_, said) = dir.succeeds("rank -i in -o out --approach bm25");
     let judged = "10 of 20 queries are judged in in/qrels/test.tsv: the others are left out";
     assert!(said.contains(judged), "{said}");
     let (code, said, _) = dir.run("verify out -i in --task rank");
@@ -139,8 +137,7 @@ fn a_generated_collection_is_ranked_verified_and_evaluated_as_it_was_made() {
     assert!(expected > 0.7 && expected < 0.95, "{expected}");
     let evaluated = |judgements: &str, run: &str| {
         let line = format!("evaluate {judgements} {run} nDCG@10 --format tsv");
-        let (code, printed, said) = dir.run(&line);
-        assert_eq!(code, 0, "{said}");
+        let (printed, _) = dir.succeeds(&line);
         let all = printed.lines().find(|line| line.contains("\tall\t"));
         all.unwrap()
             .rsplit('\t')
@@ -153,9 +150,7 @@ fn a_generated_collection_is_ranked_verified_and_evaluated_as_it_was_made() {
     assert!((ndcg - expected).abs() < 1e-4, "{ndcg}, not {expected}");
 
     // the queries for training are ranked if their file is named
-    let (code, _, said) =
-        dir.run("rank -i in -o all --approach bm25 --topics in/queries.jsonl --tag riposte-bm25");
-    assert_eq!(code, 0, "{said}");
+    dir.succeeds("rank -i in -o all --approach bm25 --topics in/queries.jsonl --tag riposte-bm25");
     let train = dir.read("in/qrels/train.tsv");
     let ndcg = evaluated("in/qrels/train.tsv", "all");
     assert!((ndcg - constructed_ndcg(&train)).abs() < 1e-4, "{ndcg}");
@@ -167,8 +162,7 @@ fn a_generated_collection_is_ranked_verified_and_evaluated_as_it_was_made() {
     let queries = fs::read(made.join("queries.jsonl")).unwrap();
     fs::remove_file(made.join("queries.jsonl")).unwrap();
     write(&made.join("queries.jsonl.gz"), gzip(&queries));
-    let (code, _, said) = dir.run("rank -i in -o packed --approach bm25");
-    assert_eq!(code, 0, "{said}");
+    let (_, said) = dir.succeeds("rank -i in -o packed --approach bm25");
     assert!(dir.read("packed/run.txt") == run, "{said}");
 }
 
@@ -402,8 +396,7 @@ fn runs_of_other_topics_or_documents_are_not_valid() {
 #[test]
 fn the_task_of_a_collection_is_inferred_and_its_index_is_described() {
     let dir = beir(&DOCUMENTS, &QUERIES);
-    let (code, printed, said) = dir.run("index -i in --index kept");
-    assert_eq!(code, 0, "{said}");
+    let (printed, _) = dir.succeeds("index -i in --index kept");
     assert!(printed.starts_with("6 documents in "), "{printed}");
     // the texts have 31 words, the titles 8
     let words = |field: &str| {
@@ -413,19 +406,17 @@ fn the_task_of_a_collection_is_inferred_and_its_index_is_described() {
         line.unwrap().split_whitespace().nth(1).unwrap().to_owned()
     };
     assert_eq!([words("text"), words("title")], ["31", "8"], "{printed}");
-    let (code, printed, said) = dir.run("index -i in --index kept --check");
-    assert_eq!(code, 0, "{said}");
+    let (printed, _) = dir.succeeds("index -i in --index kept --check");
     assert!(printed.contains("no damage"), "{printed}");
 
-    let (code, _, said) = dir.run("rank -i in -o out --index kept --explain out/explain.jsonl");
-    assert_eq!(code, 0, "{said}");
+    dir.succeeds("rank -i in -o out --index kept --explain out/explain.jsonl");
     write(
         &dir.path("in/qrels/test.tsv"),
         "query-id\tcorpus-id\tscore\nq1\td4\t1\nq2\td3\t1\nq3\td5\t1\n",
     );
-    let (code, _, said) =
-        dir.run("inspect out -i in --index kept --qrels in/qrels/test.tsv -o report --single-file");
-    assert_eq!(code, 0, "{said}");
+    dir.succeeds(
+        "inspect out -i in --index kept --qrels in/qrels/test.tsv -o report --single-file",
+    );
     let report = dir.read("report.html");
     for what in [
         "Documents for queries",
@@ -442,10 +433,9 @@ fn several_approaches_and_parts_of_topics_are_for_any_collection() {
     let dir = beir(&DOCUMENTS, &[]);
     let queries = json!({"_id": "1", "text": "wolf", "metadata": {"description": "zebra"}});
     write(&dir.path("in/queries.jsonl"), queries.to_string());
-    let (code, _, said) = dir.run(
+    dir.succeeds(
         "rank -i in -o out --index kept --approach bm25 --approach dph --use description --tag us",
     );
-    assert_eq!(code, 0, "{said}");
     for name in ["bm25", "dph"] {
         let run = dir.read(&format!("out/{name}/run.txt"));
         assert!(
@@ -456,34 +446,22 @@ fn several_approaches_and_parts_of_topics_are_for_any_collection() {
         // the document is found only because of "zebras"
         assert!(ids(&found["1"]).contains(&"d2"), "{run}");
     }
-    for (line, why) in [
-        ("rank -i nowhere -o out", "nowhere"),
-        (
-            "rank -i out -o x --topics in/queries.jsonl",
-            "out holds no documents: it contains none of corpus.jsonl",
-        ),
-        (
-            "rank -i in -o out --approach chatnoir",
-            "there is no rank approach named chatnoir",
-        ),
-        (
-            "rank -i in -o out --approach dense",
-            "the sentence encoder is not installed",
-        ),
-    ] {
-        let (code, _, said) = dir.run(line);
-        assert_eq!(code, 2, "{line}: {said}");
-        assert!(said.contains(why), "{line}: {said}");
-    }
+    dir.refuses(
+        "
+        rank -i nowhere -o out | nowhere
+        rank -i out -o x --topics in/queries.jsonl | out holds no documents: it contains none of corpus.jsonl
+        rank -i in -o out --approach chatnoir | there is no rank approach named chatnoir
+        rank -i in -o out --approach dense | the sentence encoder is not installed
+        ",
+    );
 }
 
 /// The documents that an approach with the model ranks for "How do cats sleep?", in order.
 fn with_model(dir: &WorkDir, models: &Path, approach: &str) -> Vec<String> {
     let models = text(models);
-    let (code, _, said) = dir.run(&format!(
+    dir.succeeds(&format!(
         "rank -i in -o out --index kept --approach {approach} --models {models} --explain why.jsonl"
     ));
-    assert_eq!(code, 0, "{said}");
     let run = dir.read("out/run.txt");
     let found = by_query(&run);
     let scores: HashMap<&str, f64> = found["1"]

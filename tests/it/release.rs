@@ -1,5 +1,6 @@
 //! The parts of a release: the scripts in packaging/, and the workflow that calls them.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::process::{Command, Output};
 
@@ -95,85 +96,29 @@ fn the_archive_has_everything_and_the_same_bytes_again() {
     assert_eq!(said, format!("riposte {version}\n"));
 }
 
-/// The steps of all jobs of a workflow, with the name of the job.
-fn steps(workflow: &Value) -> Vec<(String, &Value)> {
-    let jobs = workflow["jobs"].as_mapping().unwrap();
-    let jobs = jobs.iter().map(|(name, job)| (name.as_str().unwrap(), job));
-    jobs.flat_map(|(name, job)| {
-        let steps = job["steps"].as_sequence().unwrap().iter();
-        steps.map(move |step| (name.to_owned(), step))
-    })
-    .collect()
-}
-
-/// GitHub's workflow cannot run here. These mistakes would make a wrong release without an error.
+/// GitHub's workflow cannot run here. It has to be safe (actions are pinned, and values of the event reach no shell), and what it calls is tested here.
 #[test]
-fn the_workflow_is_pinned_and_calls_the_scripts_that_are_tested() {
-    let file = root().join(".github/workflows/release.yml");
-    let source = std::fs::read_to_string(&file).unwrap();
+fn the_workflow_is_safe_and_calls_scripts_that_exist() {
+    let source = std::fs::read_to_string(root().join(".github/workflows/release.yml")).unwrap();
     let workflow: Value = yaml_serde::from_str(&source).unwrap();
-    assert_eq!(workflow["on"]["push"]["tags"][0], "v*");
-    assert!(workflow["on"]["push"].get("branches").is_none());
-    // only the last job can write, and only the release
     assert_eq!(workflow["permissions"]["contents"], "read");
+    let mut called = BTreeSet::new();
     for (name, job) in workflow["jobs"].as_mapping().unwrap() {
-        let name = name.as_str().unwrap();
-        let needs = job.get("needs");
-        assert_eq!(
-            needs.is_none(),
-            name == "version",
-            "{name} must wait for the version"
-        );
-        assert!(job["timeout-minutes"].is_number(), "{name}");
-        assert_eq!(job.get("permissions").is_some(), name == "draft", "{name}");
-    }
-    let rust = include_str!("../../Cargo.toml");
-    let rust = rust
-        .split("rust-version = \"")
-        .nth(1)
-        .unwrap()
-        .split('"')
-        .next()
-        .unwrap();
-    let built_with = workflow["env"]["RUST"].as_str().unwrap();
-    assert!(
-        built_with.starts_with(rust),
-        "{built_with} is not the Rust of Cargo.toml, {rust}"
-    );
-    let mut runs = String::new();
-    for (job, step) in steps(&workflow) {
-        if let Some(action) = step.get("uses") {
-            let action = action.as_str().unwrap();
-            let (_, pin) = action.split_once('@').unwrap();
+        for step in job["steps"].as_sequence().unwrap() {
+            let text = |key: &str| step.get(key).and_then(Value::as_str).unwrap_or_default();
+            let pin = text("uses").split_once('@').map_or("", |(_, pin)| pin);
             let is_commit = pin.len() == 40 && pin.bytes().all(|byte| byte.is_ascii_hexdigit());
-            assert!(is_commit, "{job}: {action} can change");
-        }
-        if let Some(run) = step.get("run") {
-            let run = run.as_str().unwrap();
-            // values of the event are not inserted into commands
-            assert!(!run.contains("${{"), "{job}: {run}");
-            runs.push_str(run);
-            runs.push('\n');
+            assert!(text("uses").is_empty() || is_commit, "{name:?}: {step:?}");
+            assert!(!text("run").contains("${{"), "{name:?}: {step:?}");
+            let words = text("run").split_whitespace();
+            called.extend(words.filter_map(|word| word.strip_prefix("packaging/")));
         }
     }
-    for call in [
-        "sh packaging/version.sh \"$TAG\"",
-        "sh packaging/archive.sh \"$PROGRAM\" \"$TARGET\" dist",
-        "sh packaging/deb.sh dist",
-        "cargo build --release --locked -p riposte",
-        "sha256sum -c",
-        "--draft",
-    ] {
-        assert!(runs.contains(call), "{call}");
+    for name in ["version.sh", "archive.sh", "deb.sh"] {
+        assert!(called.contains(name), "{name} is not called");
     }
-    let systems = workflow["jobs"]["archive"]["strategy"]["matrix"]["include"].as_sequence();
-    let systems = systems.unwrap().iter();
-    let systems: Vec<&str> = systems.map(|one| one["target"].as_str().unwrap()).collect();
-    for system in ["linux-gnu", "apple-darwin", "windows-msvc"] {
-        assert!(
-            systems.iter().any(|target| target.ends_with(system)),
-            "{systems:?}"
-        );
+    for name in called {
+        assert!(root().join("packaging").join(name).exists(), "{name}");
     }
 }
 
@@ -186,10 +131,8 @@ fn the_debian_package_names_files_that_exist() {
     let extras = dir.path().join("extras");
     let made = script("extras.sh", &[env!("CARGO_BIN_EXE_riposte"), text(&extras)]);
     assert!(made.status.success(), "{}", stderr(&made));
-    let mut seen = 0;
     for asset in deb["assets"].as_array().unwrap() {
         let source = asset[0].as_str().unwrap();
-        seen += 1;
         let place = match source.strip_prefix("out/packaging/") {
             // packaging/deb.sh writes it
             Some("changelog.gz") => continue,
@@ -206,5 +149,4 @@ fn the_debian_package_names_files_that_exist() {
         });
         assert!(found, "{source}");
     }
-    assert!(seen > 8);
 }

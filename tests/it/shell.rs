@@ -88,18 +88,8 @@ fn zsh_and_fish_can_read_their_scripts() {
 #[test]
 fn each_script_names_the_commands_the_options_and_the_values() {
     let dir = WorkDir::new();
-    for (shell, start) in [
-        ("bash", "_riposte() {"),
-        ("zsh", "#compdef riposte"),
-        ("fish", "# Print an optspec"),
-        ("elvish", "use builtin;"),
-        ("powershell", "using namespace"),
-    ] {
+    for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
         let script = script(&dir, shell);
-        assert!(
-            script.trim_start().starts_with(start),
-            "{shell}: {script:.200}"
-        );
         for word in ["controversial", "clip-precision", "older-than"] {
             assert!(script.contains(word), "{shell} has no {word}");
         }

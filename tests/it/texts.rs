@@ -82,8 +82,7 @@ fn with_collection(fill: fn(&Path)) -> WorkDir {
 #[track_caller]
 fn ranked(dir: &WorkDir, task: &str, options: &str) -> String {
     let line = format!("{task} -i in -o out --index kept {options}");
-    let (code, _, said) = dir.run(line.trim());
-    assert_eq!(code, 0, "{options}: {said}");
+    dir.succeeds(line.trim());
     dir.read("out/run.txt")
 }
 
@@ -138,8 +137,7 @@ fn arguments_are_ranked_and_the_run_is_valid() {
     assert_eq!(documents(&run, "2").len(), 2, "{run}");
     assert!(run.lines().all(|line| line.split(' ').nth(1) == Some("Q0")));
     assert!(run.ends_with(" riposte-bm25\n"), "{run}");
-    let (code, _, _) = dir.run("verify out -i in --task controversial");
-    assert_eq!(code, 0);
+    dir.succeeds("verify out -i in --task controversial");
     assert_eq!(
         ranked(&dir, "controversial", "--approach own.toml --threads 1"),
         run
@@ -193,8 +191,7 @@ fn every_approach_makes_a_valid_run_without_models() {
             }
             let run = ranked(&dir, task, &format!("--approach {name}"));
             assert!(!run.is_empty(), "{name}");
-            let (code, _, _) = dir.run(&format!("verify out -i in --task {task}"));
-            assert_eq!(code, 0, "{name}");
+            dir.succeeds(&format!("verify out -i in --task {task}"));
         }
         assert!(names.len() >= 3, "{list}");
     }
@@ -379,8 +376,7 @@ fn passages_have_stances() {
         "{run}"
     );
     assert!(!run.contains("p4"), "{run}");
-    let (code, _, _) = dir.run("verify out -i in --task comparative");
-    assert_eq!(code, 0);
+    dir.succeeds("verify out -i in --task comparative");
     let without = ranked(&dir, "comparative", "--no-stance");
     assert!(
         without.lines().all(|line| line.starts_with("2 Q0 ")),
@@ -434,36 +430,19 @@ fn an_impossible_command_is_an_error_that_says_why() {
     let wrong_field = "name = \"x\"\nsource = \"y\"\n[[retrieval]]\nanalyzer = \"\"\nsimilarity = { name = \"dph\" }\nfields = { contents = 1.0 }\n";
     fs::write(dir.path("x.toml"), wrong_field).unwrap();
     fs::write(dir.path("a-run.txt"), "1 Q0 keep 1 1 x\n").unwrap();
-    for (line, why) in [
-        (
-            "controversial -i in -o out --approach nobody",
-            "choose one of riposte, riposte-dense, bm25",
-        ),
-        (
-            "controversial -i in -o out --index kept --approach x.toml",
-            "no field \"contents\": it has premises, conclusion, title",
-        ),
-        (
-            "controversial -i in -o out --approach none.toml",
-            "none.toml",
-        ),
-        ("comparative -i in -o out --index kept", "no passages"),
-        ("controversial -i nowhere -o out --index kept", "nowhere"),
-        (
-            "controversial -i in -o out --index kept --topics none.xml",
-            "none.xml",
-        ),
-        (
-            "controversial -i in -o out --index kept --threads 0",
-            "at least 1",
-        ),
-        ("index -i no-models", "neither images/, nor args-me.json"),
-        ("verify a-run.txt -i in --task comparative", "no passages"),
-    ] {
-        let (code, _, said) = dir.run(line);
-        assert_eq!(code, 2, "{line}: {said}");
-        assert!(said.contains(why), "{line}: {said}");
-    }
+    dir.refuses(
+        r#"
+        controversial -i in -o out --approach nobody | choose one of riposte, riposte-dense, bm25
+        controversial -i in -o out --index kept --approach x.toml | no field "contents": it has premises, conclusion, title
+        controversial -i in -o out --approach none.toml | none.toml
+        comparative -i in -o out --index kept | no passages
+        controversial -i nowhere -o out --index kept | nowhere
+        controversial -i in -o out --index kept --topics none.xml | none.xml
+        controversial -i in -o out --index kept --threads 0 | at least 1
+        index -i no-models | neither images/, nor args-me.json
+        verify a-run.txt -i in --task comparative | no passages
+        "#,
+    );
     assert!(!dir.path("out/run.txt").exists());
 }
 
@@ -513,8 +492,7 @@ fn the_encoder_reads_the_stance_of_as_many_passages_as_the_recipe_says() {
 #[test]
 fn a_cross_encoder_reranks_the_top_and_its_scores_are_stored() {
     let dir = with_collection(arguments_in);
-    let (code, _, said) = dir.run("controversial -i in -o out --index kept --approach macbeth");
-    assert_eq!(code, 0, "{said}");
+    let (_, said) = dir.succeeds("controversial -i in -o out --index kept --approach macbeth");
     assert!(
         said.contains("cross-encoder is off") && said.contains("models fetch ms-marco-minilm-l6"),
         "{said}"

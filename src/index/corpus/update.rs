@@ -106,8 +106,8 @@ impl LockedIndex {
             (index, None)
         };
         let writer = build::writer(&index, effort)?;
-        // a killed update leaves files that tantivy does not overwrite; the name of its file of deleted documents has the number of the next
-        // commit, so this update would need the same name
+        // A killed update leaves files behind, and tantivy overwrites none. One of them has the number of the next commit in its name, and this
+        // update would need that name.
         writer.garbage_collect_files().wait()?;
         Ok(PendingUpdate {
             writer,

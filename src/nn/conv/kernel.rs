@@ -280,18 +280,8 @@ impl SimdOp for ProductInto<'_, '_> {
                 data = &data[width * lanes * weights.rows..];
             }
             if activation != Activation::None {
-                let ops = isa.f32();
-                for m in from..from + group {
-                    for column in (0..columns).step_by(lanes) {
-                        // SAFETY: m < count and column + lanes <= columns, so the vector lies within the results, for which
-                        // `out` has room; the tiles have written it.
-                        unsafe {
-                            let result = out.add(m * out_step + column);
-                            let x = activate(isa, ops.load_ptr(result), activation);
-                            ops.store_ptr(x, result);
-                        }
-                    }
-                }
+                // SAFETY: the group's windows are below `count`, so `out` has room for their results, which the tiles have written.
+                unsafe { product.activate_windows(isa, from..from + group, out) };
             }
             from += group;
         }
@@ -299,6 +289,25 @@ impl SimdOp for ProductInto<'_, '_> {
 }
 
 impl Product<'_> {
+    /// Applies the activation to the results of these windows.
+    ///
+    /// # Safety
+    /// `out` may be read and written up to the last result of the last window. The columns are a multiple of the lanes.
+    #[inline(always)]
+    unsafe fn activate_windows<I: Isa>(&self, isa: I, windows: Range<usize>, out: *mut f32) {
+        let ops = isa.f32();
+        for m in windows {
+            for column in (0..self.weights.columns()).step_by(ops.len()) {
+                // SAFETY: column + lanes <= columns, so the vector lies within the results of the window.
+                unsafe {
+                    let result = out.add(m * self.out_step + column);
+                    let x = activate(isa, ops.load_ptr(result), self.activation);
+                    ops.store_ptr(x, result);
+                }
+            }
+        }
+    }
+
     /// Computes `HEIGHT` windows from `first` on by `WIDTH` vectors of columns from `column` on. Returns `HEIGHT`.
     ///
     /// The activation is not applied here: with more than a store after the loop, the compiler keeps the sums in memory
@@ -498,6 +507,16 @@ fn prefetch(address: *const f32) {
 }
 
 impl Depthwise<'_> {
+    /// Loads a cache line of each of these pixels of rows in advance. `at` is the position of the first one in each row.
+    #[inline(always)]
+    fn prefetch_pixels(&self, rows: Range<usize>, pixels: usize, at: usize) {
+        for row in &self.rows[rows] {
+            for pixel in 0..pixels {
+                prefetch(row.as_ptr().wrapping_add(at + pixel * self.channels));
+            }
+        }
+    }
+
     /// Computes `some` channels of `PIXELS` output pixels from `first` on in each of `ROWS` rows from `top` on, for a kernel of `COLUMNS` columns.
     /// Returns `PIXELS`. Neighbouring output rows read mostly the same pixels, so computing two at a time halves what is loaded into the nearest
     /// cache.
@@ -541,11 +560,8 @@ impl Depthwise<'_> {
             while channel < some.end {
                 if channel.is_multiple_of(CHANNEL_BLOCK) {
                     let next = ((first + PIXELS - 1) * STRIDE + COLUMNS) * self.channels + channel;
-                    for row in self.rows.iter().skip(above).take((ROWS - 1) * down + rows) {
-                        for pixel in 0..PIXELS * STRIDE {
-                            prefetch(row.as_ptr().wrapping_add(next + pixel * self.channels));
-                        }
-                    }
+                    let last = above + (ROWS - 1) * down + rows;
+                    self.prefetch_pixels(above..last, PIXELS * STRIDE, next);
                 }
                 let mut sums = [[ops.load_ptr(self.bias.as_ptr().add(channel)); PIXELS]; ROWS];
                 let mut weights = self.weights.as_ptr().add(channel);

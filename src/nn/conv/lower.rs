@@ -29,6 +29,69 @@ struct ConvOperands<'n> {
     bias: Option<Vec<f32>>,
 }
 
+/// The biases, which are 0 if the node has none.
+fn bias_of(what: &str, bias: Option<Vec<f32>>, channels: usize) -> Result<Vec<f32>> {
+    let bias = bias.unwrap_or(vec![0.0; channels]);
+    ensure!(
+        bias.len() == channels,
+        "{what} has {channels} output channels and {} biases",
+        bias.len()
+    );
+    Ok(bias)
+}
+
+/// From (channels, rows, columns) to (rows, columns, `padded` channels). A kernel has `size` elements.
+fn depthwise_weights(data: &[f32], size: usize, padded: usize) -> Aligned<f32> {
+    let mut weights = Aligned::zeros(size * padded);
+    for (channel, kernel) in data.chunks(size).enumerate() {
+        for (n, w) in kernel.iter().enumerate() {
+            weights[n * padded + channel] = *w;
+        }
+    }
+    weights
+}
+
+/// From (output channels, input channels, rows, columns) to (rows, columns, `stride` input channels, `padded` output channels).
+fn dense_weights(data: &[f32], dims: [usize; 4], stride: usize, padded: usize) -> Vec<f32> {
+    let [_, inputs, rows, columns] = dims;
+    let mut weights = vec![0.0; rows * columns * stride * padded];
+    for (out, kernels) in data.chunks(inputs * rows * columns).enumerate() {
+        for (channel, kernel) in kernels.chunks(rows * columns).enumerate() {
+            for (n, w) in kernel.iter().enumerate() {
+                weights[(n * stride + channel) * padded + out] = *w;
+            }
+        }
+    }
+    weights
+}
+
+/// The matrices of a transposed convolution whose kernel has four elements: with several output channels, one for the upper and one for the lower two
+/// elements, otherwise one for all.
+fn transposed_weights(data: &[f32], in_channels: usize, bias: &[f32]) -> Vec<PackedWeights> {
+    let out_channels = bias.len();
+    let (products, stride): (&[&[usize]], usize) = if out_channels == 1 {
+        (&[&[0, 1, 2, 3]], 1)
+    } else {
+        let stride = out_channels.next_multiple_of(CHANNEL_BLOCK);
+        (&[&[0, 1], &[2, 3]], stride)
+    };
+    let packed = products.iter().map(|elements| {
+        let columns = (elements.len() * stride).next_multiple_of(CHANNEL_BLOCK);
+        let mut matrix = vec![0.0; in_channels * columns];
+        let mut biases = vec![0.0; columns];
+        for (n, element) in elements.iter().enumerate() {
+            for (channel, bias) in bias.iter().enumerate() {
+                biases[n * stride + channel] = *bias;
+                for (row, kernels) in data.chunks(out_channels * 4).enumerate() {
+                    matrix[row * columns + n * stride + channel] = kernels[channel * 4 + element];
+                }
+            }
+        }
+        PackedWeights::new(&matrix, biases)
+    });
+    packed.collect()
+}
+
 impl Compiler<'_> {
     /// None if the weights or the bias are not constants of the graph, or the convolution is of a kind that [`Self::window`] refuses.
     fn operands<'n>(&self, node: &'n NodeProto) -> Option<ConvOperands<'n>> {
@@ -108,12 +171,7 @@ impl Compiler<'_> {
             "a convolution takes {} channels and reads a map of {channels}",
             group_channels * groups
         );
-        let mut bias = bias.unwrap_or(vec![0.0; out_channels]);
-        ensure!(
-            bias.len() == out_channels,
-            "a convolution has {out_channels} output channels and {} biases",
-            bias.len()
-        );
+        let mut bias = bias_of("a convolution", bias, out_channels)?;
         let kernel_size = group_channels * rows * columns;
         let (activation, name) = self.fold_elementwise(
             node,
@@ -127,17 +185,10 @@ impl Compiler<'_> {
         );
         bias.resize(padded_out, 0.0);
         let operator = if depthwise {
-            // (channels, rows, columns) to (rows, columns, padded channels)
-            let mut weights = Aligned::zeros(rows * columns * padded_out);
-            for (channel, kernel) in data.chunks(kernel_size).enumerate() {
-                for (n, w) in kernel.iter().enumerate() {
-                    weights[n * padded_out + channel] = *w;
-                }
-            }
             Operator::Depthwise(DepthwiseConv {
                 window,
                 channels,
-                weights,
+                weights: depthwise_weights(&data, kernel_size, padded_out),
                 bias,
                 activation,
             })
@@ -150,20 +201,12 @@ impl Compiler<'_> {
             } else {
                 NumericMode::Float
             };
-            // (output channels, input channels, rows, columns) to (rows, columns, input channels, padded output channels)
             let stride = if window.is_pointwise() {
                 channels
             } else {
                 stride
             };
-            let mut weights = vec![0.0; rows * columns * stride * padded_out];
-            for (out, kernels) in data.chunks(kernel_size).enumerate() {
-                for (channel, kernel) in kernels.chunks(rows * columns).enumerate() {
-                    for (n, w) in kernel.iter().enumerate() {
-                        weights[(n * stride + channel) * padded_out + out] = *w;
-                    }
-                }
-            }
+            let weights = dense_weights(&data, dims, stride, padded_out);
             Operator::Conv(Conv {
                 window,
                 in_channels: channels,
@@ -212,12 +255,7 @@ impl Compiler<'_> {
             "a transposed convolution takes {in_channels} channels and reads a map of {}",
             self.values[map].channels
         );
-        let mut bias = bias.unwrap_or(vec![0.0; out_channels]);
-        ensure!(
-            bias.len() == out_channels,
-            "a transposed convolution has {out_channels} output channels and {} biases",
-            bias.len()
-        );
+        let mut bias = bias_of("a transposed convolution", bias, out_channels)?;
         let (activation, name) = self.fold_elementwise(
             node,
             |channel, scale, shift| {
@@ -230,40 +268,10 @@ impl Compiler<'_> {
             },
             out_channels,
         );
-        let one_channel = out_channels == 1;
-        let stride = if one_channel {
-            1
-        } else {
-            out_channels.next_multiple_of(CHANNEL_BLOCK)
-        };
-        // the elements of the kernel that each product computes: all four, or the upper and then the lower two
-        let products: &[&[usize]] = if one_channel {
-            &[&[0, 1, 2, 3]]
-        } else {
-            &[&[0, 1], &[2, 3]]
-        };
-        let weights = products
-            .iter()
-            .map(|elements| {
-                let columns = (elements.len() * stride).next_multiple_of(CHANNEL_BLOCK);
-                let mut matrix = vec![0.0; in_channels * columns];
-                let mut biases = vec![0.0; columns];
-                for (n, element) in elements.iter().enumerate() {
-                    for channel in 0..out_channels {
-                        biases[n * stride + channel] = bias[channel];
-                        for (row, kernels) in data.chunks(out_channels * 4).enumerate() {
-                            matrix[row * columns + n * stride + channel] =
-                                kernels[channel * 4 + element];
-                        }
-                    }
-                }
-                PackedWeights::new(&matrix, biases)
-            })
-            .collect();
         let operator = Operator::ConvTranspose(ConvTranspose {
             in_channels,
             out_channels,
-            weights,
+            weights: transposed_weights(&data, in_channels, &bias),
             activation,
         });
         self.push(operator, Some(map), out_channels, false, &name);

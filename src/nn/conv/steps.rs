@@ -93,8 +93,8 @@ impl ConvNet {
     /// Computes the outputs for one image.
     ///
     /// # Errors
-    /// The number of inputs is wrong. Or an input has another number of channels or another stride, is too small for the network, or has a size for
-    /// which the network adds maps of different sizes or needs too much memory.
+    /// There are too many or too few inputs. An input has the wrong number of channels or the wrong stride, or it is too small. With an input of this
+    /// size, the network would add maps of different sizes, or need too much memory.
     pub fn run(&self, inputs: Vec<FeatureMap>, pool: &mut BufferPool) -> Result<Vec<FeatureMap>> {
         ensure!(
             inputs.len() == self.inputs.len(),

@@ -230,8 +230,8 @@ pub(super) struct Examples {
     pub attention: Attention,
 }
 
-/// The rows of a sequence among the rows of its batch: first the `shared` rows, which belong to earlier sequences, then its own rows, which follow
-/// the own rows of the earlier sequences. Rows can be shared only if no row sees a later one.
+/// Where the rows of a sequence are in its batch. A sequence begins with rows that it shares with earlier sequences; its own rows follow. A batch has
+/// the own rows of the first sequence, then those of the second, and so on. Rows can be shared only if no row sees a later one.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Sequence {
     /// The numbers of the shared rows.

@@ -143,40 +143,30 @@ fn verb(auxiliary: &Word, words: &[Word], form: Form) -> Option<usize> {
     Some(start)
 }
 
+/// Tags of words that are no main verb.
+const NO_VERBS: [&str; 16] = [
+    "DT", "PRP", "PRP$", "CC", "MD", "WDT", "WP", "WRB", "TO", "CD", "NNS", "NNP", "NNPS", "RB",
+    "EX", "POS",
+];
+
+/// Whether a word after `last` cannot be the main verb of a question of this form.
+fn cannot_be_main_verb(last: &Word, word: &Word, form: Form) -> bool {
+    let lower = word.lower.as_str();
+    let is_preposition = word.tag == "IN" && (lower.chars().count() < 5 || word.is(&PREPOSITIONS));
+    let is_inflected =
+        lower.ends_with('s') && !["ss", "us", "as"].iter().any(|end| lower.ends_with(end));
+    !word.text.starts_with(char::is_alphabetic)
+        || last.tag == "MD"
+        || last.is(&["to"])
+        || NO_VERBS.contains(&word.tag) && !word.is(&["be", "been"])
+        || is_preposition
+        || form == Form::Base && is_inflected
+}
+
 /// How well a word fits as the main verb; `None` if it cannot be one.
 fn verb_score(auxiliary: &Word, words: &[Word], at: usize, form: Form) -> Option<i32> {
-    let word = words.get(at)?;
-    let last = words.get(at - 1)?;
-    if !word.text.starts_with(char::is_alphabetic) || last.tag == "MD" || last.is(&["to"]) {
-        return None;
-    }
-    if matches!(
-        word.tag,
-        "DT" | "PRP"
-            | "PRP$"
-            | "CC"
-            | "MD"
-            | "WDT"
-            | "WP"
-            | "WRB"
-            | "TO"
-            | "CD"
-            | "NNS"
-            | "NNP"
-            | "NNPS"
-            | "RB"
-            | "EX"
-            | "POS"
-    ) && !word.is(&["be", "been"])
-        || word.tag == "IN" && (word.lower.chars().count() < 5 || word.is(&PREPOSITIONS))
-    {
-        return None;
-    }
-    let lower = word.lower.as_str();
-    if form == Form::Base
-        && lower.ends_with('s')
-        && !["ss", "us", "as"].iter().any(|end| lower.ends_with(end))
-    {
+    let (last, word) = (words.get(at - 1)?, words.get(at)?);
+    if cannot_be_main_verb(last, word, form) {
         return None;
     }
     let statement = as_statement(auxiliary, words, at);
@@ -199,7 +189,7 @@ fn verb_score(auxiliary: &Word, words: &[Word], at: usize, form: Form) -> Option
     } else {
         score -= 4;
     }
-    if matches!(lower, "be" | "been") {
+    if word.is(&["be", "been"]) {
         score += 4;
     }
     let is_verb = |next: &Word| next.is(&["be", "been", "remain", "become"]) || next.tag == "VB";
@@ -208,10 +198,7 @@ fn verb_score(auxiliary: &Word, words: &[Word], at: usize, form: Form) -> Option
         score -= 10;
     }
     // some words rarely end a subject
-    let of_the = at >= 2
-        && words
-            .get(at - 2)
-            .is_some_and(|before| before.lower == "the");
+    let of_the = at >= 2 && words[at - 2].lower == "the";
     let cost = |tag: &str| match tag {
         "IN" | "CC" | "PRP$" | "POS" => 12,
         "DT" if !last.is(&["this", "that", "these", "those", "all", "both"]) => 12,
@@ -220,7 +207,7 @@ fn verb_score(auxiliary: &Word, words: &[Word], at: usize, form: Form) -> Option
         _ => 0,
     };
     score -= cost(last.tag).max(statement.get(at - 1).map_or(0, |last| cost(last.tag)));
-    let preference = (tagger::verb_preference(lower) / 25).clamp(-4, 4);
+    let preference = (tagger::verb_preference(&word.lower) / 25).clamp(-4, 4);
     // an earlier verb is preferred, so that verbs of subordinate clauses lose
     Some(2 * score - at as i32 + preference)
 }
@@ -278,6 +265,22 @@ fn is_gerund(words: &[Word]) -> bool {
     })
 }
 
+/// Whether the subject can end before position `at` of a statement whose words are `words` in the question.
+fn can_end_subject(words: &[Word], statement: &[Word], at: usize) -> bool {
+    let last = &statement[at - 1];
+    let of_the = at > 1 && statement.first().is_some_and(|word| word.lower == "the");
+    let is_object = last.is(&["us", "me", "him", "them"]) && !is_gerund(words);
+    last.is_noun()
+        || words.get(at - 1).is_some_and(Word::is_noun)
+        || matches!(last.tag, "CD" | "RP" | "FW" | "''")
+        || last.tag == "PRP" && !is_object
+        || last.tag == "VBG" && (at == 1 || ends_compound(statement, at))
+        || of_the && at == 2 && (last.is_adjective() || last.tag == "VBN")
+        || matches!(last.text.as_str(), "\"" | ")" | "'")
+        // an adverb that ends a phrase: "growing up", "the world today"
+        || last.is(&["today", "up", "abroad", "online", "alone", "together"])
+}
+
 /// How likely the predicate is to begin with this word; `None` if it cannot.
 fn predicate_score(
     auxiliary: &Word,
@@ -290,73 +293,45 @@ fn predicate_score(
     let (last, word) = (statement.get(at - 1)?, statement.get(at)?);
     let next = statement.get(at + 1);
     let demonstrative = at == 1 && last.is(&["this", "that", "these", "those", "one"]);
-    let of_the = at > 1 && statement.first().is_some_and(|word| word.lower == "the");
-    let is_object = last.is(&["us", "me", "him", "them"]) && !is_gerund(words);
-    let ends_subject = last.is_noun()
-        || words.get(at - 1).is_some_and(Word::is_noun)
-        || matches!(last.tag, "CD" | "RP" | "FW")
-        || last.tag == "PRP" && !is_object
-        || last.tag == "VBG" && (at == 1 || ends_compound(&statement, at))
-        || demonstrative
-        || ends_relative
-        || of_the && at == 2 && (last.is_adjective() || last.tag == "VBN")
-        || last.text == "\"" || last.text == ")" || last.text == "'" || last.tag == "''"
-        // an adverb that ends a phrase: "growing up", "the world today"
-        || last.is(&["today", "up", "abroad", "online", "alone", "together"]);
-    if !ends_subject {
+    if !demonstrative && !ends_relative && !can_end_subject(words, &statement, at) {
         return None;
     }
     let ends = next.is_none_or(|next| {
         matches!(next.tag, "IN" | "TO" | "CC" | "RB" | "," | "." | "WRB") || next.is_mark()
     });
+    // "every day", "this way"
+    let is_time = || {
+        word.is(&["every", "that", "this", "all"])
+            && last.is_noun()
+            && next.is_some_and(|next| next.is(&["day", "year", "time", "week", "way"]))
+    };
+    let particles = ["up", "down", "out", "off", "away", "in", "on", "back"];
     let score = match word.tag {
         _ if word.is(&["worth"]) => 46,
-        "DT" | "PDT" | "PRP$" => {
-            if at == 1 && is_gerund(words) {
-                20
-            } else if word.is(&["every", "that", "this", "all"])
-                && last.is_noun()
-                && next.is_some_and(|next| next.is(&["day", "year", "time", "week", "way"]))
-            {
-                return None;
-            } else {
-                40
-            }
-        }
+        "DT" | "PDT" | "PRP$" if at == 1 && is_gerund(words) => 20,
+        "DT" | "PDT" | "PRP$" if is_time() => return None,
+        "DT" | "PDT" | "PRP$" => 40,
         // "growing up"
-        "RB" | "RP"
-            if last.tag == "VBG"
-                && word.is(&["up", "down", "out", "off", "away", "in", "on", "back"]) =>
-        {
-            return None;
-        }
-        "RB" | "RBR" | "RBS" => {
-            if word.is(&["today", "online", "abroad"]) {
-                12
-            } else {
-                44
-            }
-        }
+        "RB" | "RP" if last.tag == "VBG" && word.is(&particles) => return None,
+        "RB" | "RBR" | "RBS" if word.is(&["today", "online", "abroad"]) => 12,
+        "RB" | "RBR" | "RBS" => 44,
         "JJR" | "JJS" => 40,
         "JJ" if ends => 40,
         "JJ" => 20,
         // "children raised by gay parents | disadvantaged"
         "VBN" | "VBD" if next.is_none() && last.is_noun() => 36,
         "VBN" | "VBG" | "VBD" if last.is_noun() || last.tag == "PRP" || ends_relative => 30,
-        "VBN" | "VBG" | "VBD" => return None,
         "IN" if word.is(&["of"]) => return None,
         "IN" if word.is(&["like", "against", "beyond", "over"]) => 24,
         "IN" | "TO" => 14,
         "WRB" | "WP" => 20,
         "CD" => 10,
-        "NN" | "NNS" | "NNP" | "NNPS" | "PRP" | "VB" | "VBP" | "UH" | "FW" => {
+        "NN" | "NNS" | "NNP" | "NNPS" | "PRP" | "VB" | "VBP" | "UH" | "FW"
+            if last.is_noun() || last.tag == "VBG" || ends_relative || demonstrative =>
+        {
             // two nouns side by side: "video games | art"
             let agrees = plural == matches!(last.tag, "NNS" | "NNPS");
-            if last.is_noun() || last.tag == "VBG" || ends_relative || demonstrative {
-                if agrees && plural { 9 } else { 3 + at as i32 }
-            } else {
-                return None;
-            }
+            if agrees && plural { 9 } else { 3 + at as i32 }
         }
         _ => return None,
     };

@@ -59,6 +59,17 @@ fn is_mid_adverb(word: &Word) -> bool {
         ]) && !word.is_noun()
 }
 
+/// Contracted auxiliaries that stand for one word, with that word, its tag and its kind.
+const CONTRACTIONS: [(&str, &str, &str, Kind); 7] = [
+    ("ca", "can", "MD", Kind::Modal),
+    ("wo", "will", "MD", Kind::Modal),
+    ("'ll", "will", "MD", Kind::Modal),
+    ("'d", "would", "MD", Kind::Modal),
+    ("'re", "are", "VBP", Kind::Be),
+    ("'m", "am", "VBP", Kind::Be),
+    ("'ve", "have", "VBP", Kind::Have),
+];
+
 /// The clause with this finite verb.
 fn clause_of(
     before: &[Word],
@@ -69,22 +80,40 @@ fn clause_of(
 ) -> Option<Clause> {
     let place = adverbs.len();
     let mut rest = [adverbs, rest].concat();
-    let verb_is = |tags: &[&str]| {
-        rest.iter()
-            .find(|word| !word.is_adverb())
-            .is_some_and(|word| tags.contains(&word.tag))
-    };
-    let adverbs = rest.iter().take_while(|word| word.is_adverb()).count();
-    let next = rest.get(adverbs);
+    let next = rest.iter().find(|word| !word.is_adverb()).cloned();
+    let is_modal = finite.tag == "MD";
     // "can and should"
-    if finite.tag == "MD" && next.is_some_and(|next| next.tag == "CC") {
+    if is_modal && next.as_ref().is_some_and(|next| next.tag == "CC") {
         return None;
     }
-    let (finite, kind) = match finite.lower.as_str() {
-        "ca" => (Word::new("can", "MD"), Kind::Modal),
-        "wo" => (Word::new("will", "MD"), Kind::Modal),
-        "'ll" => (Word::new("will", "MD"), Kind::Modal),
-        "'d" => (Word::new("would", "MD"), Kind::Modal),
+    let is_contraction = |(short, _, tag, _): &&(&str, &str, &str, Kind)| {
+        *short == finite.lower && (!is_modal || *tag == "MD")
+    };
+    let (finite, kind) = match CONTRACTIONS.iter().find(is_contraction) {
+        Some((_, word, tag, kind)) => (Word::new(word, tag), *kind),
+        None => auxiliary_of(finite, next.as_ref(), &mut rest, place)?,
+    };
+    Some(Clause {
+        before: before.to_vec(),
+        subject: subject.to_vec(),
+        finite,
+        kind,
+        rest,
+        is_asked: false,
+    })
+}
+
+/// The auxiliary verb of a clause with this finite verb, and its kind. A main verb is put into `rest` at position `place`, in its base form. `next` is
+/// the first word of `rest` that is no adverb.
+fn auxiliary_of(
+    finite: &Word,
+    next: Option<&Word>,
+    rest: &mut Vec<Word>,
+    place: usize,
+) -> Option<(Word, Kind)> {
+    let next_is = |words: &[&str]| next.is_some_and(|next| next.is(words));
+    let verb_is = |tags: &[&str]| next.is_some_and(|next| tags.contains(&next.tag));
+    Some(match finite.lower.as_str() {
         "cannot" => {
             rest.insert(0, Word::new("not", "RB"));
             (finite.replaced("can"), Kind::Modal)
@@ -93,22 +122,17 @@ fn clause_of(
             (finite.replaced("can"), Kind::Modal)
         }
         _ if finite.tag == "MD" => (finite.clone(), Kind::Modal),
-        "'s" if verb_is(&["VBN"])
-            && next.is_some_and(|word| word.is(&["been", "become", "gone", "had"])) =>
-        {
+        "'s" if verb_is(&["VBN"]) && next_is(&["been", "become", "gone", "had"]) => {
             (Word::new("has", "VBZ"), Kind::Have)
         }
         "'s" => (Word::new("is", "VBZ"), Kind::Be),
-        "'re" => (Word::new("are", "VBP"), Kind::Be),
-        "'m" => (Word::new("am", "VBP"), Kind::Be),
-        "'ve" => (Word::new("have", "VBP"), Kind::Have),
         "is" | "are" | "was" | "were" | "am" => (finite.clone(), Kind::Be),
         // "it be used" means "it should be used"
         "be" => {
             rest.insert(place, finite.clone());
             (Word::new("should", "MD"), Kind::Modal)
         }
-        "had" if next.is_some_and(|word| word.is(&["better"])) => (finite.clone(), Kind::Have),
+        "had" if next_is(&["better"]) => (finite.clone(), Kind::Have),
         "has" | "have" | "had" if verb_is(&["VBN", "VBD"]) => (finite.clone(), Kind::Have),
         // "hurt", "cut": the present has the same form
         lower if finite.tag == "VBD" && base_of_past(lower).as_deref() == Some(lower) => {
@@ -129,14 +153,6 @@ fn clause_of(
             rest.insert(place, Word::new(&base, "VB"));
             (Word::new(auxiliary, finite.tag), Kind::Do)
         }
-    };
-    Some(Clause {
-        before: before.to_vec(),
-        subject: subject.to_vec(),
-        finite,
-        kind,
-        rest,
-        is_asked: false,
     })
 }
 
@@ -265,40 +281,14 @@ fn likelihood(words: &[Word], at: usize) -> Option<i32> {
     if is_auxiliary(word) {
         return Some(if agrees(subject, word) { CERTAIN } else { 4 });
     }
-    let is_open = matches!(
-        word.tag,
-        "NN" | "NNS" | "VB" | "VBP" | "VBZ" | "VBD" | "JJ" | "IN" | "RB" | "NNP"
-    );
-    let next = words.get(at + 1);
-    let is_cut = last.is_mark()
-        && !matches!(
-            last.text.as_str(),
-            "," | "\"" | "”" | "’" | "'" | ")" | "''"
-        );
-    let is_noun = word.is_noun()
-        && next
-            .is_some_and(|next| next.is(&["of"]) || matches!(next.text.as_str(), ":" | "–" | "-"));
-    // "pros and cons", "school uniforms": a noun at the end or before a conjunction stays a noun
-    let is_noun = is_noun
-        || word.tag == "NNS" && next.is_none_or(|next| matches!(next.tag, "CC" | "MD"))
-        || word.tag == "NNS"
-            && next.is_some_and(|next| next.is(&["to"]))
-            && words.get(at + 2).is_some_and(|word| word.tag == "VB");
-    let is_name = word.tag == "NNP" && !word.is_third_person();
-    if is_cut || is_noun || is_name {
-        return None;
-    }
-    if !is_open || word.tag == "IN" && word.lower.chars().count() < 5 || word.is(&PREPOSITIONS) {
+    if cannot_be_verb(words, at) {
         return None;
     }
     let base = if word.is_third_person() {
         base_of_third_person(&word.lower)
     } else if word.tag == "VBD" {
-        return Some(if word.lower.ends_with("ed") {
-            CERTAIN - 1
-        } else {
-            CERTAIN
-        });
+        let is_regular = word.lower.ends_with("ed");
+        return Some(if is_regular { CERTAIN - 1 } else { CERTAIN });
     } else {
         word.lower.clone()
     };
@@ -307,30 +297,61 @@ fn likelihood(words: &[Word], at: usize) -> Option<i32> {
     future.extend([Word::new("will", "MD"), Word::new(&base, "VB")]);
     future.extend(words.get(at + 1..)?.iter().cloned());
     let future = tagged_again(future);
+    if !matches!(future.get(at + 1)?.tag, "VB" | "VBP") {
+        return None;
+    }
+    // "represents mankind": the next word was taken for a verb, but is the object of this one
+    let next = words.get(at + 1);
+    let has_object = next.is_some_and(|next| next.is_finite() && !next.is_third_person())
+        && future.get(at + 2).is_some_and(Word::is_noun)
+        && word.is_third_person();
+    let score = likelihood_by_neighbours(words, at, &future) + if has_object { 6 } else { 0 };
+    let most = if word.is_finite() || has_object {
+        CERTAIN
+    } else {
+        CERTAIN - 1
+    };
+    (score >= -4).then(|| score.min(most))
+}
+
+/// Whether the word at position `at`, which is no auxiliary, begins a new phrase, stays a noun or a name, or has a tag that no verb is given.
+fn cannot_be_verb(words: &[Word], at: usize) -> bool {
+    let (last, word, next) = (&words[at - 1], &words[at], words.get(at + 1));
+    let is_open = matches!(
+        word.tag,
+        "NN" | "NNS" | "VB" | "VBP" | "VBZ" | "VBD" | "JJ" | "IN" | "RB" | "NNP"
+    );
+    let closes = [",", "\"", "”", "’", "'", ")", "''"];
+    let is_cut = last.is_mark() && !closes.contains(&last.text.as_str());
+    let is_head = |next: &Word| next.is(&["of"]) || [":", "–", "-"].contains(&next.text.as_str());
+    // "pros and cons", "school uniforms": a noun at the end or before a conjunction stays a noun
+    let ends = next.is_none_or(|next| matches!(next.tag, "CC" | "MD"));
+    let has_infinitive = next.is_some_and(|next| next.is(&["to"]))
+        && words.get(at + 2).is_some_and(|word| word.tag == "VB");
+    let is_noun = word.is_noun() && next.is_some_and(is_head)
+        || word.tag == "NNS" && (ends || has_infinitive);
+    let is_name = word.tag == "NNP" && !word.is_third_person();
+    let is_preposition =
+        word.tag == "IN" && word.lower.chars().count() < 5 || word.is(&PREPOSITIONS);
+    is_cut || is_noun || is_name || !is_open || is_preposition
+}
+
+/// How likely the word at position `at` is to be the finite verb, by its tag and the words around it. `future` are the words with "will" before it.
+fn likelihood_by_neighbours(words: &[Word], at: usize, future: &[Word]) -> i32 {
+    let (word, next, follows) = (&words[at], words.get(at + 1), words.get(at + 2));
     let mut score = match word.tag {
         "VBZ" | "VBP" => 6,
         "VB" => 4,
         "NNP" => 0,
         _ => 2,
     };
-    if !matches!(future.get(at + 1)?.tag, "VB" | "VBP") {
-        return None;
-    }
     if word.is_finite() {
         score += 2;
     }
-    if !agrees(subject, word) {
+    if !agrees(&words[..at], word) {
         score -= 8;
     }
-    // "represents mankind": the next word was taken for a verb, but is the object of this one
-    let has_object = next.is_some_and(|next| next.is_finite() && !next.is_third_person())
-        && future.get(at + 2).is_some_and(Word::is_noun)
-        && word.is_third_person();
-    if has_object {
-        score += 6;
-    }
     // "sports foster unity": the verb comes next
-    let follows = words.get(at + 2);
     let comes_next = next.is_some_and(|next| match next.tag {
         "NN" => true,
         "IN" | "JJ" => follows.is_some_and(|word| matches!(word.tag, "JJ" | "DT" | "PRP$")),
@@ -339,28 +360,18 @@ fn likelihood(words: &[Word], at: usize) -> Option<i32> {
     if word.tag == "NNS" && comes_next && follows.is_some() && follows_will(words, at + 1) {
         score -= 4;
     }
-    // "food chains contribute": this word is the noun before the verb
-    let is_verb = |next: Option<&Word>| {
-        next.is_some_and(|next| matches!(next.tag, "VB" | "VBP" | "VBZ" | "MD"))
-    };
-    let before_verb = is_verb(future.get(at + 2))
-        || is_verb(words.get(at + 1).filter(|next| !next.is_third_person()))
-            && at + 2 < words.len();
     // "packaging increases waste": verbs that need no object are few
-    if at + 1 == words.len() {
+    if next.is_none() {
         score -= 5;
     }
+    // "food chains contribute": this word is the noun before the verb
+    let is_verb = |next: &Word| matches!(next.tag, "VB" | "VBP" | "VBZ" | "MD");
+    let before_verb = future.get(at + 2).is_some_and(is_verb)
+        || next.is_some_and(|next| !next.is_third_person() && is_verb(next)) && follows.is_some();
     if before_verb && !word.is(&["help", "helps", "make", "makes", "let", "lets"]) {
         score -= 8;
     }
-    if score < -4 {
-        return None;
-    }
-    Some(score.min(if word.is_finite() || has_object {
-        CERTAIN
-    } else {
-        CERTAIN - 1
-    }))
+    score
 }
 
 /// Prepositions of five letters or more, which the tagger can take for verbs.

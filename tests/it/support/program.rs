@@ -100,6 +100,25 @@ impl WorkDir {
         fs::read_to_string(self.path(name)).unwrap()
     }
 
+    /// Runs riposte, which must exit with 0. Returns standard output and standard error.
+    #[track_caller]
+    pub fn succeeds(&self, line: &str) -> (String, String) {
+        let (code, printed, said) = self.run(line);
+        assert_eq!(code, 0, "{line}: {printed}{said}");
+        (printed, said)
+    }
+
+    /// Runs the commands of a table. Each must exit with 2, and its error must contain the words behind the bar.
+    #[track_caller]
+    pub fn refuses(&self, table: &str) {
+        for row in table.trim().lines() {
+            let (line, why) = row.split_once(" | ").unwrap();
+            let (code, _, said) = self.run(line.trim());
+            assert_eq!(code, 2, "{line}: {said}");
+            assert!(said.contains(why.trim()), "{line}: {said}");
+        }
+    }
+
     /// Runs riposte with the words of a line as arguments. Returns the exit code, standard output and standard error.
     pub fn run(&self, line: &str) -> (i32, String, String) {
         let args: Vec<&str> = line.split(' ').collect();
