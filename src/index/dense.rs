@@ -91,16 +91,20 @@ struct Stored {
 }
 
 impl Wanted {
-    /// The producer of these vectors in the workspace.
+    /// The producer of these vectors in the workspace. It is stored with the vectors of each document, so it is short.
     fn producer_of_passages(&self) -> String {
-        format!("passages/1 {self}")
+        format!("passages/1 {} {}", self.field, self.hash())
+    }
+
+    /// Identifies these vectors among others of the same field.
+    fn hash(&self) -> String {
+        hex(&Sha256::digest(self.to_string())[..8])
     }
 
     /// Locks the computation of these vectors. `file` is the workspace.
     fn lock(&self, file: &Path, waiting: &mut dyn FnMut()) -> Result<Lock> {
-        let hash = hex(&Sha256::digest(self.to_string())[..4]);
         let mut name = file.file_stem().unwrap_or_default().to_owned();
-        name.push(format!("-{hash}.passages"));
+        name.push(format!("-{}.passages", self.hash()));
         Lock::to_write(&file.with_file_name(name), waiting)
     }
 }

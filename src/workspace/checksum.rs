@@ -4,7 +4,7 @@ use rusqlite::types::ValueRef;
 use sha2::{Digest, Sha256};
 
 /// A hash over values of SQLite, in order. It detects damage, not forgery, so 64 bits suffice.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(crate) struct ValueHash(Sha256);
 
 impl ValueHash {
@@ -23,6 +23,12 @@ impl ValueHash {
         }
     }
 
+    /// The checksum of the values so far and of these.
+    pub fn with(mut self, values: &[ValueRef]) -> i64 {
+        values.iter().for_each(|value| self.add(*value));
+        self.finish()
+    }
+
     /// The first 8 bytes of the SHA-256, little-endian.
     pub fn finish(self) -> i64 {
         let digest = self.0.finalize();
@@ -32,7 +38,5 @@ impl ValueHash {
 
 /// The checksum of a row with these values.
 pub(crate) fn checksum_of(values: &[ValueRef]) -> i64 {
-    let mut hash = ValueHash::default();
-    values.iter().for_each(|value| hash.add(*value));
-    hash.finish()
+    ValueHash::default().with(values)
 }

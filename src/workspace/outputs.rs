@@ -10,7 +10,7 @@ use anyhow::{Context, Error, Result, anyhow, bail, ensure};
 use rusqlite::types::{ToSqlOutput, ValueRef};
 use rusqlite::{Connection, OptionalExtension, Row, TransactionBehavior, params};
 
-use super::checksum::checksum_of;
+use super::checksum::ValueHash;
 use super::file;
 
 const SCHEMA: &str = include_str!("output.sql");
@@ -175,7 +175,7 @@ impl Outputs {
             ))?;
             let mut rows = query.query([producer, key])?;
             if let Some(row) = rows.next()? {
-                match value_of(producer, row)? {
+                match value_of(&hash_of(producer), row)? {
                     Some(value) => return Ok(Stored::Whole(value.to_vec())),
                     None => found = Stored::Damaged,
                 }
@@ -219,6 +219,7 @@ impl Outputs {
             "SELECT key, value, numeric, checksum FROM {schema}.output
              WHERE producer = ? AND key > ? ORDER BY key LIMIT {SCANNED}"
         ))?;
+        let hash = hash_of(producer);
         let mut last: Vec<u8> = Vec::new();
         loop {
             let mut read = 0;
@@ -235,7 +236,7 @@ impl Outputs {
                 }
                 key.clone_into(&mut previous);
                 read += 1;
-                each(key, value_of(producer, row)?)?;
+                each(key, value_of(&hash, row)?)?;
             }
             if read < SCANNED {
                 return Ok(());
@@ -258,9 +259,10 @@ impl Outputs {
             let mut insert = c.prepare_cached(&format!(
                 "INSERT OR REPLACE INTO {schema}.output VALUES (?, ?, ?, ?, ?)"
             ))?;
+            let hash = hash_of(producer);
             for (key, value) in rows {
                 let (key, value) = (key.as_ref(), value.as_ref());
-                let sum = checksum(producer, key.as_bytes(), value, numeric.as_bytes());
+                let sum = checksum(&hash, key.as_bytes(), value, numeric.as_bytes());
                 insert.execute(params![producer, key, value, numeric, sum])?;
             }
             Ok(())
@@ -325,7 +327,7 @@ impl Outputs {
                 if producer.starts_with(OF_THIS_MACHINE) {
                     continue;
                 }
-                if let Some(value) = value_of(producer, row)? {
+                if let Some(value) = value_of(&hash_of(producer), row)? {
                     let (key, numeric) = (row.get_ref(0)?.as_str()?, row.get_ref(2)?.as_str()?);
                     insert.execute(params![
                         producer,
@@ -395,9 +397,15 @@ impl Outputs {
     }
 }
 
-fn checksum(producer: &str, key: &[u8], value: &[u8], numeric: &[u8]) -> i64 {
-    checksum_of(&[
-        ValueRef::Text(producer.as_bytes()),
+/// The hash with which the checksums of a producer's rows begin.
+fn hash_of(producer: &str) -> ValueHash {
+    let mut hash = ValueHash::default();
+    hash.add(ValueRef::Text(producer.as_bytes()));
+    hash
+}
+
+fn checksum(producer: &ValueHash, key: &[u8], value: &[u8], numeric: &[u8]) -> i64 {
+    producer.clone().with(&[
         ValueRef::Text(key),
         ValueRef::Blob(value),
         ValueRef::Text(numeric),
@@ -405,23 +413,22 @@ fn checksum(producer: &str, key: &[u8], value: &[u8], numeric: &[u8]) -> i64 {
 }
 
 /// The value of a row that begins with key, value, numeric and checksum. `None` if it is damaged.
-fn value_of<'r>(producer: &str, row: &'r Row) -> rusqlite::Result<Option<&'r [u8]>> {
-    Ok(
-        match (
-            row.get_ref(0)?,
-            row.get_ref(1)?,
-            row.get_ref(2)?,
-            row.get_ref(3)?,
-        ) {
-            (
-                ValueRef::Text(key),
-                ValueRef::Blob(value),
-                ValueRef::Text(numeric),
-                ValueRef::Integer(sum),
-            ) if sum == checksum(producer, key, value, numeric) => Some(value),
-            _ => None,
-        },
-    )
+fn value_of<'r>(producer: &ValueHash, row: &'r Row) -> rusqlite::Result<Option<&'r [u8]>> {
+    let columns = (
+        row.get_ref(0)?,
+        row.get_ref(1)?,
+        row.get_ref(2)?,
+        row.get_ref(3)?,
+    );
+    Ok(match columns {
+        (
+            ValueRef::Text(key),
+            ValueRef::Blob(value),
+            ValueRef::Text(numeric),
+            ValueRef::Integer(sum),
+        ) if sum == checksum(producer, key, value, numeric) => Some(value),
+        _ => None,
+    })
 }
 
 #[cfg(test)]
