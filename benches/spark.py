@@ -59,7 +59,7 @@ class Bench:
         small = count // 10
         for number in (small, count):
             subprocess.run([self.tools, "generate", "--topics", "10", "--images", str(number), self.home / f"images-{number}"], check=True, stdout=sys.stderr)
-        threads, cores, stored, shuffled = [], [], 0, 0
+        threads, cores = [], []
         for _ in range(rounds):
             alone, on_spark = {}, {}
             for number in (small, count):
@@ -67,11 +67,11 @@ class Bench:
                 store, output = self.fresh("evidence.sqlite"), self.fresh("evidence")
                 alone[number] = timed(lambda: self.run("extract", "-i", source, "--evidence", store, "--numeric", "float", "--threads", 2))
                 on_spark[number] = timed(lambda: self.spark.extract(self.session, str(source), str(output), partitions=8))
-                stored, shuffled = size(output) / number, size(source) / number
+                stored, shuffled, merged = size(output) / number, size(source) / number, store.stat().st_size / number
             threads.append((alone[count] - alone[small]) / (count - small))
             cores.append((on_spark[count] - on_spark[small]) / (count - small))
         self.say("images", images=count, threads_s=threads, spark_s=cores, ratio=statistics.median(c / t for c, t in zip(cores, threads)))
-        self.say("storage", parquet_bytes_an_image=round(stored), input_bytes_an_image=round(shuffled))
+        self.say("storage", parquet_bytes_an_image=round(stored), store_bytes_an_image=round(merged), input_bytes_an_image=round(shuffled))
 
     def texts(self, count, rounds):
         """Seconds for an index and for a search of 50 topics."""
@@ -88,6 +88,10 @@ class Bench:
             spark_build = timed(lambda: self.spark.index(self.session, str(source), str(index), **shards))
             ask = {"topics": topics, "approach": "bm25", "options": ["--no-stance"]}
             spark_rank = timed(lambda: self.spark.search(self.session, str(index), self.home / "spark-out", **ask))
+            merged = self.fresh("merged")
+            merge = timed(lambda: self.run("merge", merged, index))
+            ask = ["--topics", topics, "--index", self.fresh("outputs"), "--approach", "bm25", "--no-stance"]
+            rank_merged = timed(lambda: self.run("comparative", "-i", merged, "-o", self.home / "merged-out", *ask))
             same = (out / "run.txt").read_bytes() == (self.home / "spark-out/run.txt").read_bytes()
             self.say(
                 "passages",
@@ -96,9 +100,11 @@ class Bench:
                 spark_index_s=spark_build,
                 search_s=rank,
                 spark_search_s=spark_rank,
+                merge_s=merge,
+                merged_search_s=rank_merged,
                 index_bytes=size(kept),
                 parts_bytes=size(index / "parts"),
-                terms_bytes=size(index / "terms"),
+                merged_bytes=size(merged),
                 input_bytes=size(source),
                 same=same,
             )

@@ -62,7 +62,7 @@ pub fn run(options: &Options) -> Result<()> {
     };
     let file = options.index.join(riposte::workspace::FILE);
     let encode = |texts: &[&str]| Ok((model.embed(texts)?, model.numeric()));
-    let mut open = || Vectors::open(&corpus, &wanted, &file, Some(&encode), &mut |_| {});
+    let mut open = || Vectors::open(&corpus, &wanted, &file, &[], Some(&encode), &mut |_| {});
     let (_, encode_s) = timed(&mut open)?;
     let (vectors, load_s) = timed(&mut open)?;
     let vectors = vectors.context("the vectors are not complete")?;

@@ -1,5 +1,6 @@
 """Compares evidence that Spark computes with evidence that one machine computes. Spark runs in separate processes, as a user starts it."""
 
+import json
 import random
 import re
 import shutil
@@ -14,6 +15,7 @@ import pyarrow.parquet as pq
 import pytest
 import sessions
 from conftest import REPOSITORY
+from generated import write_arguments
 from sessions import PROCESSES, PROGRAM, THREADS
 
 from riposte import _spark_extract
@@ -176,29 +178,34 @@ def test_evidence_and_run_are_those_of_one_machine_and_a_second_run_computes_not
     assert rows == contents(riposte("extract", "-i", changed, tmp_path / "alone.sqlite")) != alone[0]
 
 
-#: Approaches that choose their candidates differently: the best images, the best of each sentiment, or all that the crawl found for the topic.
-APPROACHES = ["riposte", "aramis", "jester", "jean-luc-picard", "minsc"]
+#: Approaches that choose their candidates differently: the best images, the best of each sentiment, or all that the crawl found for the topic; and
+#: one that divides all pictures into clusters.
+APPROACHES = ["riposte", "aramis", "jester", "jean-luc-picard", "minsc", "boromir-clusters"]
 
 
-def test_runs_from_shards_are_those_of_one_machine(collection, computed, tmp_path):
+def test_runs_from_merged_evidence_are_those_of_one_machine(collection, computed, tmp_path):
     store = riposte("merge", computed[0], tmp_path / "evidence.sqlite")
-    index = ("index_images", {"input": computed[0], "output": tmp_path / "index", "approaches": [*APPROACHES, "boromir-clusters"], "shards": 8})
-    ranking = {"index": tmp_path / "index", "topics": collection / "topics.xml"}
-    rankings = [("images", {**ranking, "output": tmp_path / name, "approach": name}) for name in APPROACHES]
-    wrong = [
-        ("images", {**ranking, "output": tmp_path / "x", "approach": "boromir-clusters"}),
-        ("search", {**ranking, "output": tmp_path / "x"}),
-    ]
-    done = sessions.session(index, *rankings, *wrong, cwd=tmp_path)
-    assert done[0][0] == {"documents": 200, "faults": 0, "shards": 8}
-    for name, (found, _) in zip(APPROACHES, done[1:], strict=False):
-        riposte("images", "-i", collection, "-o", tmp_path / f"{name}-alone", "--approach", name, store)
+    write_arguments(tmp_path / "arguments", 60)
+    documents = sorted(path.name for path in collection.glob("images/*/*"))
+    topics = re.findall("<number>(.*?)</number>", (collection / "topics.xml").read_text())
+    pairs = [{"qid": topic, "docno": document} for topic in topics for document in documents[::3]]
+    (tmp_path / "rerank.jsonl").write_text("".join(json.dumps(pair) + "\n" for pair in pairs))
+    rankings = {name: ["--approach", name] for name in APPROACHES}
+    rankings["arguments"] = ["--arguments", str(tmp_path / "arguments")]
+    rankings["candidates"] = ["--candidates", str(tmp_path / "rerank.jsonl")]
+    rankings["limit"] = ["--limit", "90"]
+    ranked = {"evidence": computed[0], "topics": collection / "topics.xml"}
+    numbers = ["--numeric", "float"]
+    steps = [("images", {**ranked, "output": tmp_path / name, "options": [*numbers, *more]}) for name, more in rankings.items()]
+    done = sessions.session(*steps, ("search", {"index": computed[0], "topics": "", "output": ""}), cwd=tmp_path)
+    runs = set()
+    for (name, more), (found, _) in zip(rankings.items(), done, strict=False):
+        riposte("images", "-i", collection, "-o", tmp_path / f"{name}-alone", *more, store)
         run = (tmp_path / name / "run.txt").read_bytes()
         assert run == (tmp_path / f"{name}-alone/run.txt").read_bytes() and found["lines"] == run.count(b"\n") > 0, name
-    # the first round finds the best scores, the second one the candidates
-    assert done[1][0]["rounds"] == 2
-    assert "into clusters, which no shard can do" in done[-2][0]["error"]
-    assert "rank them with riposte-spark images" in done[-1][0]["error"]
+        runs.add(run)
+    assert len(runs) == len(rankings)
+    assert "has no finished index" in done[-1][0]["error"]
 
 
 def test_processes_that_are_killed_change_nothing(collection, alone, tmp_path):

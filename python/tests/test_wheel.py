@@ -71,7 +71,7 @@ def test_it_contains_what_it_should_and_is_small(wheel):
         licence = archive.read(f"riposte-{VERSION}.dist-info/licenses/licenses/LICENSE-MIT")
     info = f"riposte-{VERSION}.dist-info"
     shared = ["_cluster", "_layout", "_program", "_shards", "_stream"]
-    modules = ["__init__", "__main__", "_spark_extract", "_spark_images", "_spark_texts", *shared, "datasets", "evidence", "pt", "spark"]
+    modules = ["__init__", "__main__", "_spark_extract", "_spark_rank", "_spark_texts", *shared, "datasets", "evidence", "pt", "spark"]
     licences = ["APACHE", "KStem", "MIT", "models.md", "vaderSentiment"]
     expected = [f"riposte/{name}.py" for name in modules] + [
         "riposte/py.typed",

@@ -43,7 +43,7 @@ pub(super) struct CacheArgs {
 /// The options that `images` and `extract` share.
 #[derive(Args)]
 pub(super) struct ExtractionArgs {
-    /// Collection: a directory with its images in images/
+    /// Collection: a directory with its images in images/. `images` also ranks those of an evidence store, without their files
     #[arg(short, long = "input", value_name = "DIR", env = INPUT)]
     pub(super) input: PathBuf,
     /// Evidence store, an SQLite file. By default a file for this collection in the cache directory

@@ -37,7 +37,7 @@ use crate::task::image_run::{self, ImageRequest, uses_arguments};
 use crate::task::images::{ImageRanking, Settings};
 use crate::task::metadata::Description;
 use crate::task::models;
-use crate::task::shards::{self, PartOfImages, Unpacked};
+use crate::task::shards::{self, Unpacked};
 use crate::task::stream::{self, StreamRequest};
 use crate::task::text_run::ensure_documents;
 use crate::trec::edition::Edition;
@@ -57,16 +57,7 @@ pub fn images(args: &ImagesArgs) -> Result<u8> {
     // names are checked before anything is read
     let named = args.approach.iter().map(|name| ImageApproach::find(name));
     let named = named.collect::<Result<Vec<_>>>()?;
-    let part = PartOfImages::find(&options.input)?;
-    let mut collection = match &part {
-        Some(_) => ImageCollection::without_images(&options.input),
-        None => open(options)?,
-    };
-    ensure!(
-        part.is_none()
-            || args.arguments.is_none() && args.candidates.is_none() && options.limit.is_none(),
-        "--arguments, --candidates and --limit need the whole collection, and this is a part of one"
-    );
+    let mut collection = open_or_stored(options)?;
     let mut asked = Asked::read(args)?;
     let edition = edition_of(args.edition, &asked.topics);
     let found = approaches(edition, named)?;
@@ -132,13 +123,11 @@ pub fn images(args: &ImagesArgs) -> Result<u8> {
         code = code.max(faulty);
         arguments = Some(opened);
     }
-    let evidence = part.as_ref().map(PartOfImages::evidence);
-    let mut extraction = prepare(options, evidence.as_deref(), &mut printer)?;
+    let mut extraction = prepare(options, &mut printer)?;
     let stop = watch_for_interrupt()?;
     try_suspects(&mut extraction, &collection, options, &stop, &mut printer)?;
     let request = ImageRequest {
         collection: &collection,
-        part: part.as_ref(),
         topics: &topics,
         runs: &runs,
         arguments: arguments.as_ref(),
@@ -275,7 +264,7 @@ pub fn extract(args: &ExtractArgs) -> Result<u8> {
     let options = &args.extraction;
     let collection = open(options)?;
     let mut printer = EventPrinter::new(options.quiet);
-    let mut extraction = prepare(options, None, &mut printer)?;
+    let mut extraction = prepare(options, &mut printer)?;
     let stop = watch_for_interrupt()?;
     try_suspects(&mut extraction, &collection, options, &stop, &mut printer)?;
     let extent = extent(
@@ -433,6 +422,20 @@ fn open(args: &ExtractionArgs) -> Result<ImageCollection> {
     Ok(collection)
 }
 
+/// Opens the collection of `images`: a directory, or an evidence store whose images are ranked without their files.
+fn open_or_stored(args: &ExtractionArgs) -> Result<ImageCollection> {
+    if !args.input.is_file() {
+        return open(args);
+    }
+    ensure!(args.limit != Some(0), "--limit must be at least 1");
+    ensure!(
+        args.evidence.is_none(),
+        "--evidence: {} is an evidence store itself",
+        args.input.display()
+    );
+    extraction::stored_images(&args.input)
+}
+
 impl ExtractionArgs {
     pub(super) fn extraction_options(&self) -> ExtractionOptions<'_> {
         ExtractionOptions {
@@ -446,14 +449,11 @@ impl ExtractionArgs {
     }
 }
 
-/// `of_part` is the evidence of a part of a collection.
-fn prepare(
-    args: &ExtractionArgs,
-    of_part: Option<&Path>,
-    printer: &mut EventPrinter,
-) -> Result<Extraction> {
+fn prepare(args: &ExtractionArgs, printer: &mut EventPrinter) -> Result<Extraction> {
     let options = args.extraction_options();
-    let chosen = of_part.or(args.evidence.as_deref());
+    // the collection can itself be an evidence store
+    let own = args.input.is_file().then_some(args.input.as_path());
+    let chosen = args.evidence.as_deref().or(own);
     let evidence = || evidence_store(chosen, &args.input, &args.cache);
     let models = args.models.open()?;
     Extraction::prepare(models, options, &evidence, &mut |event| {

@@ -1,5 +1,5 @@
-//! Reads texts in the form in which an index stores them. Riposte's processes exchange such files: a collection that another process has read, a part
-//! of a collection, or the texts that shards have found.
+//! Reads texts in the form in which an index stores them. Riposte's processes exchange such files: a collection that another process has read, or a
+//! part of a collection.
 //!
 //! The file `riposte-texts.jsonl` begins with the line `{"format": 1, "task": "comparative"}`. Each other line is a text or a fault:
 //!
@@ -55,21 +55,6 @@ pub struct StoredText {
     /// The first text of the whole collection with the same words.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub duplicate_of: Option<DocId>,
-    /// The vectors of the text's passages.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub vectors: Vec<StoredVectors>,
-}
-
-/// The vectors of a text's passages.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct StoredVectors {
-    /// The field, the way to split texts and the encoder that the vectors belong to.
-    pub of: String,
-    /// The number of components of each vector; 0 if there are no passages.
-    pub dimension: usize,
-    /// All vectors as 16-bit floats, little-endian, in base64.
-    pub numbers: String,
 }
 
 #[derive(Deserialize)]

@@ -31,6 +31,7 @@ pub struct ImageCollection {
     dir: PathBuf,
     entries: Vec<Entry>,
     faults: Vec<Fault>,
+    has_files: bool,
 }
 
 /// A document of the collection.
@@ -122,12 +123,17 @@ pub struct CrawlRank {
 }
 
 impl ImageCollection {
-    /// A collection without documents, for images that come from elsewhere.
-    pub(crate) fn without_images(dir: &Path) -> Self {
+    /// A collection of which only the evidence is here, in `store`, and not the files. `ids` must be sorted.
+    pub(crate) fn without_files(store: &Path, ids: impl Iterator<Item = DocId>) -> Self {
+        let entry = |id| Entry {
+            id,
+            dir: PathBuf::new(),
+        };
         ImageCollection {
-            dir: dir.to_owned(),
-            entries: Vec::new(),
+            dir: store.to_owned(),
+            entries: ids.map(entry).collect(),
             faults: Vec::new(),
+            has_files: false,
         }
     }
 
@@ -193,7 +199,13 @@ impl ImageCollection {
             dir: dir.to_owned(),
             entries,
             faults,
+            has_files: true,
         })
+    }
+
+    /// Whether the files of the documents are here. If not, no evidence can be computed.
+    pub fn has_files(&self) -> bool {
+        self.has_files
     }
 
     /// The directory, as it was given to [`Self::open`].

@@ -27,7 +27,7 @@ use super::sentence::Sentences;
 use super::sentiment::{Afinn, Vader};
 use super::store::Store;
 use super::{Channel, page, picture};
-use crate::collection::images::ImageCollection;
+use crate::collection::images::{Entry, ImageCollection};
 use crate::nn::lazy::Lazy;
 use crate::trec::Fault;
 
@@ -174,6 +174,40 @@ pub struct Extent {
 /// many documents are read again.
 const STATES_AT_ONCE: usize = 512;
 
+/// What the store has about the first `limit` documents of a collection whose files are elsewhere: the result of an extraction that computes nothing.
+///
+/// # Errors
+/// The store cannot be read.
+pub fn stored(
+    collection: &ImageCollection,
+    store: &Store,
+    limit: Option<usize>,
+) -> Result<Summary> {
+    let entries = || {
+        let entries = collection.entries().iter();
+        entries.take(limit.unwrap_or(usize::MAX))
+    };
+    let mut summary = Summary {
+        documents: entries().count(),
+        faults: faults_of(store, entries())?,
+        ..Summary::default()
+    };
+    let known = store.stored_documents()?;
+    let channels = entries().filter_map(|entry| known.get(&entry.id.0));
+    for channel in channels.flat_map(|document| document.producers.keys()) {
+        *summary.channels.entry(*channel).or_default() += 1;
+    }
+    Ok(summary)
+}
+
+/// The stored faults of some documents, sorted by document.
+fn faults_of<'e>(store: &Store, entries: impl Iterator<Item = &'e Entry>) -> Result<Vec<Fault>> {
+    let ids: HashSet<&str> = entries.map(|entry| entry.id.0.as_str()).collect();
+    let faults = store.faults()?.into_iter();
+    let own = faults.filter(|(id, _)| ids.contains(id.0.as_str()));
+    Ok(own.map(|(_, fault)| fault).collect())
+}
+
 /// Computes missing evidence for documents of the collection and writes it to the store. When `stop` is set, extraction ends after the documents that
 /// the workers have begun. A document that [`pass_over`] has recorded becomes a fault if it has not changed since.
 ///
@@ -300,12 +334,7 @@ pub fn extract(
     }
     ended?;
     let worker_seconds = threads as f64 * start.elapsed().as_secs_f64();
-    let ids: HashSet<&str> = mine.iter().map(|&i| entries[i].id.0.as_str()).collect();
-    let faults = store.faults()?;
-    let faults = faults
-        .into_iter()
-        .filter(|(id, _)| ids.contains(id.0.as_str()));
-    summary.faults.extend(faults.map(|(_, fault)| fault));
+    summary.faults = faults_of(store, mine.iter().filter_map(|&i| entries.get(i)))?;
     summary.faults.extend(passed_over.into_values());
     summary.seconds = clock.seconds();
     let worked: f64 = summary.seconds.iter().map(|(_, seconds)| seconds).sum();

@@ -1,11 +1,9 @@
 //! How many documents a ranking contains, and which documents are left out.
 
-use serde::{Deserialize, Serialize};
-
 use crate::collection::portal::Portal;
 
 /// How many documents a ranking contains, and which documents are filtered.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Cut {
     /// Maximum number of documents.
     pub k: usize,
@@ -30,7 +28,7 @@ impl Default for Cut {
 }
 
 /// Some of the debate portals.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PortalSet(u8);
 
 impl PortalSet {

@@ -13,7 +13,6 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, ensure};
 use half::f16;
-use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use super::corpus::Corpus;
@@ -21,7 +20,6 @@ use super::cut::Cut;
 use crate::disk::hex;
 use crate::nn::conv::Numeric;
 use crate::topic::passages::Passages;
-use crate::trec::DocId;
 use crate::workspace::{Lock, Outputs};
 use blob::Blob;
 use half_floats::convert;
@@ -33,7 +31,7 @@ pub use search::{Near, Unit};
 const BATCH: usize = 128;
 
 /// Identifies vectors: by the texts, how they are split, and the model.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Wanted {
     /// The name of the field whose texts are encoded. Several names joined by `+` are encoded as one text, in this order.
     pub field: String,
@@ -69,15 +67,6 @@ pub struct Vectors {
     ends: Vec<u32>,
     /// For each document of the index its position in `documents`, or `u32::MAX`.
     positions: Vec<u32>,
-}
-
-/// A dense search, as it is sent to shards.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct NearestRequest {
-    pub vectors: Wanted,
-    pub query: Vec<f32>,
-    pub unit: Unit,
-    pub cut: Cut,
 }
 
 /// The stored vectors, compared with the documents of the index.
@@ -135,27 +124,13 @@ impl std::fmt::Display for Wanted {
 
 impl Vectors {
     /// Reads the vectors of all documents of an index from the workspace `file`. Vectors that are missing or damaged, or that belong to an earlier
-    /// text, are computed first. They are stored batch by batch, so a killed run continues where it stopped. `None` if some must be computed and
-    /// there is no `encode`.
+    /// text, are computed first. They are stored batch by batch, so a killed run continues where it stopped. Vectors that are in one of the workspaces
+    /// of `shards` are neither computed nor stored again. `None` if some must be computed and there is no `encode`.
     ///
     /// # Errors
     /// The workspace cannot be read or written, the index has no such field, a stored text is damaged, or the model fails; or vectors are damaged, and
     /// there is no `encode`.
     pub fn open(
-        corpus: &Corpus,
-        wanted: &Wanted,
-        file: &Path,
-        encode: Option<Encode>,
-        on_event: &mut dyn FnMut(Event),
-    ) -> Result<Option<Self>> {
-        Vectors::open_with(corpus, wanted, file, &[], encode, on_event)
-    }
-
-    /// Like [`Vectors::open`]. Vectors that are in one of the workspaces of `shards` are neither computed nor stored again.
-    ///
-    /// # Errors
-    /// As [`Vectors::open`].
-    pub fn open_with(
         corpus: &Corpus,
         wanted: &Wanted,
         file: &Path,
@@ -225,47 +200,6 @@ impl Vectors {
         );
         outputs.ensure_complete(&producer)?;
         Ok(documents)
-    }
-
-    /// Stores vectors that another process has computed, in the form that [`Vectors::stored`] returns.
-    ///
-    /// # Errors
-    /// The file cannot be written, a document is not in the index, or its bytes are not vectors.
-    pub fn import(
-        corpus: &Corpus,
-        wanted: &Wanted,
-        file: &Path,
-        documents: &[(DocId, usize, Vec<u8>)],
-    ) -> Result<()> {
-        let row = |(id, dimension, bytes): &'_ (DocId, usize, Vec<u8>)| {
-            let number = corpus.number(id);
-            let text = number.and_then(|number| corpus.text_checksum(number));
-            let blob = blob::parse(i64::try_from(*dimension)?, bytes);
-            let blob = blob.with_context(|| format!("the vectors of {id} are damaged"))?;
-            let text = text.with_context(|| format!("{id} has vectors and no text"))?;
-            Ok((key(&id.0, text), blob.to_bytes()))
-        };
-        let rows = documents.iter().map(row).collect::<Result<Vec<_>>>()?;
-        Outputs::open(file)?.put(&wanted.producer_of_passages(), "", &rows)
-    }
-
-    /// The vectors of a document as they are stored: the number of components of each, and all components as little-endian 16-bit floats. `None`
-    /// if there are no vectors for the document.
-    pub fn stored(&self, document: u32) -> Option<(usize, Vec<u8>)> {
-        let position = *self.positions.get(document as usize)?;
-        let position = (position != u32::MAX).then_some(position)?;
-        let passages = self.passages(position as usize);
-        let dimension = if passages.is_empty() {
-            0
-        } else {
-            self.dimension
-        };
-        let range = passages.start * self.dimension..passages.end * self.dimension;
-        let numbers = self.numbers.get(range)?.iter();
-        Some((
-            dimension,
-            numbers.flat_map(|number| number.to_le_bytes()).collect(),
-        ))
     }
 
     fn new(numbers: usize) -> Self {

@@ -13,7 +13,6 @@ use sha2::{Digest, Sha256};
 use super::analyzer::{Analyzer, Stemmer, StopList};
 use super::corpus::update::{LockedIndex, PendingUpdate, checksum_of, open_unlocked};
 use super::corpus::{Corpus, Document, Effort, Event, IMAGE_FIELDS, Kind};
-use super::image_part::ImagePart;
 use super::search::Part as QueryPart;
 use super::similarity::{FieldCounts, Similarity, TermCounts};
 use super::vector;
@@ -53,8 +52,6 @@ pub fn analyzer() -> Analyzer {
 pub struct ImageIndex {
     ids: Vec<DocId>,
     pub(super) corpus: Corpus,
-    /// The part of the collection that the index contains; `None` if it contains all of it.
-    pub(super) part: Option<ImagePart>,
     /// For each id of `ids` the number of its document in the corpus.
     numbers: Vec<u32>,
 }
@@ -323,7 +320,6 @@ impl ImageIndex {
         ImageIndex {
             ids,
             corpus,
-            part: None,
             numbers: numbers.into_iter().flatten().collect(),
         }
     }

@@ -13,10 +13,9 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use anyhow::{Context, Result, bail, ensure};
-use serde::{Deserialize, Serialize};
 use tantivy::tokenizer::TextAnalyzer;
 
-use super::analyzer::{self, Analyzer};
+use super::analyzer;
 use super::corpus::{Corpus, Postings, Scratch, UNTOUCHED};
 pub use super::cut::Cut;
 use super::similarity::{FieldCounts, Similarity, TermCounts, TermScore};
@@ -25,7 +24,7 @@ use contributions::ContributionCache;
 use top::Top;
 
 /// Weighted terms in one field, or in several fields that are scored as one.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Part {
     /// The positions of the fields in the index: one field, or several whose texts are scored as if they were one text.
     fields: Vec<usize>,
@@ -37,19 +36,9 @@ pub struct Part {
 }
 
 /// A query. It finds the documents that contain a term of any part, and a term of each required part.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Query {
     pub parts: Vec<Part>,
-}
-
-/// A search, as it is sent to shards.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct SearchRequest {
-    /// The analyzer of the index.
-    pub analyzer: Analyzer,
-    pub query: Query,
-    pub similarity: Similarity,
-    pub cut: Cut,
 }
 
 impl Part {
@@ -149,7 +138,6 @@ impl Corpus {
         similarity: &Similarity,
         cut: Cut,
     ) -> Result<Vec<ScoredDoc>> {
-        self.ask_shards(query, similarity, cut)?;
         let plan = Plan::new(self, query, similarity)?;
         let mut top = Top::new(self, cut.k);
         if cut.k > 0 && plan.can_match(query) && !plan.search_pruned(self, cut, &mut top)? {
@@ -170,22 +158,6 @@ impl Corpus {
                 })
             })
             .collect()
-    }
-
-    /// If this index contains only what shards have found: checks that they have answered this search.
-    fn ask_shards(&self, query: &Query, similarity: &Similarity, cut: Cut) -> Result<()> {
-        if self.dialogue().is_none() {
-            return Ok(());
-        }
-        let asked = self.ask(&SearchRequest {
-            analyzer: self.meta().analyzer.clone(),
-            query: query.clone(),
-            similarity: similarity.clone(),
-            cut,
-        });
-        // the shards need the counts of the terms for this search, so missing counts are recorded in any case
-        self.ask_for_terms(terms_of(query))?;
-        asked
     }
 
     /// The scores of all documents in one field, by number; 0 for documents without any of the terms, and for excluded documents.
@@ -248,7 +220,6 @@ impl<'q> Plan<'q> {
     ) -> Result<Self> {
         similarity.check()?;
         ensure!(query.parts.len() <= 64, "a query has at most 64 parts");
-        corpus.ask_for_terms(terms_of(query))?;
         let mut plan = Plan {
             similarity,
             groups: Vec::new(),
@@ -337,12 +308,9 @@ impl<'q> Plan<'q> {
         let term_counts = match found.as_slice() {
             [] => return Ok(Vec::new()),
             [(_, only)] => only.counts,
-            several => match corpus.overall(&part.fields, text) {
-                Some(counts) => counts,
-                None => TermCounts {
-                    df: corpus.documents_with(several.iter().map(|(_, term)| &term.postings))?,
-                    cf: several.iter().map(|(_, term)| term.counts.cf).sum(),
-                },
+            several => TermCounts {
+                df: corpus.documents_with(several.iter().map(|(_, term)| &term.postings))?,
+                cf: several.iter().map(|(_, term)| term.counts.cf).sum(),
             },
         };
         let score = similarity.term(counts, term_counts);
@@ -566,15 +534,6 @@ impl<'q> Plan<'q> {
             None => self.similarity.length_score(length).unwrap_or(0.0),
         }
     }
-}
-
-/// The terms of a query, each with the fields in which it is looked up.
-fn terms_of(query: &Query) -> impl Iterator<Item = (&[usize], &str)> {
-    let parts = query.parts.iter();
-    parts.flat_map(|part| {
-        let terms = part.terms.iter();
-        terms.map(|(term, _)| (part.fields.as_slice(), term.as_str()))
-    })
 }
 
 /// Sorts a ranking: the best first, ties by id.

@@ -8,10 +8,10 @@
 //! `tokens` the number of terms of the collection.
 
 use anyhow::{Result, ensure};
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 
 /// A formula with its parameters. In a recipe it is written `{ name = "bm25", k1 = 1.2, b = 0.75 }`.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(tag = "name", rename_all = "kebab-case", deny_unknown_fields)]
 pub enum Similarity {
     /// BM25 (Robertson et al.) as in Lucene since version 8, without the factor k1 + 1:
@@ -45,7 +45,7 @@ pub enum Similarity {
 }
 
 /// The statistics of one field of a collection.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct FieldCounts {
     /// Number of documents of the collection, including those without text in this field.
     pub documents: u64,

@@ -3,7 +3,6 @@
 use anyhow::Result;
 use rayon::prelude::*;
 
-use super::rank::answered;
 use super::texts::{Settings, Sources, rank};
 use crate::index::corpus::Corpus;
 use crate::reading::Reader;
@@ -26,14 +25,10 @@ pub fn run(
     on_progress: &mut dyn FnMut(usize, Option<Outputs>),
 ) -> Result<(Vec<TextRunLine>, Vec<ExplainedText>)> {
     let (mut lines, mut explained) = (Vec::new(), Vec::new());
-    let mut unanswered = Ok(());
     for (done, topic) in topics.iter().enumerate() {
-        let ranked = rank(topic, sources, settings, &mut |outputs| {
+        let mut ranking = rank(topic, sources, settings, &mut |outputs| {
             on_progress(done, Some(outputs));
-        });
-        let Some(mut ranking) = answered(ranked, &mut unanswered)? else {
-            continue;
-        };
+        })?;
         let fixed = settings.approach.stance.filter(|_| stances);
         let objects = topic.objects.as_ref().filter(|_| stances);
         let objects = objects.map(|[first, second]| Objects::new(first, second));
@@ -66,7 +61,6 @@ pub fn run(
         }
         explained.extend(ranking.explained);
     }
-    unanswered?;
     on_progress(topics.len(), None);
     Ok((lines, explained))
 }

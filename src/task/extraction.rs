@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, bail, ensure};
 
 use super::{Event, OnEvent, Stage, models, run_stage};
 use crate::collection::images::ImageCollection;
@@ -206,7 +206,7 @@ impl Extraction {
         try_apart: &mut dyn FnMut(&Path, &[DocId]) -> Result<Trial>,
         on_event: &mut OnEvent,
     ) -> Result<bool> {
-        if self.store.is_read_only() {
+        if self.store.is_read_only() || !collection.has_files() {
             return Ok(false);
         }
         let suspects = extract::suspects(collection, &self.store, retry)?;
@@ -347,6 +347,21 @@ pub fn extent(shard: Shard, limit: Option<usize>, threads: Option<usize>, rehash
         threads: threads.unwrap_or_else(cores),
         rehash,
     }
+}
+
+/// The images whose evidence is in a store, as a collection without files.
+///
+/// # Errors
+/// The file is not an evidence store, or has no image.
+pub(crate) fn stored_images(store: &Path) -> Result<ImageCollection> {
+    let documents = Store::open_to_read(store)?.text_hashes()?;
+    ensure!(
+        !documents.is_empty(),
+        "there is no evidence in {}",
+        store.display()
+    );
+    let ids = documents.into_iter().map(|(id, _)| id);
+    Ok(ImageCollection::without_files(store, ids))
 }
 
 /// Opens an evidence store for writing. While another process writes it, a note says so, and this one waits.

@@ -12,12 +12,11 @@ use super::debate;
 use super::extraction::{Extraction, extent};
 use super::image_index;
 use super::images::{self, ImageRanking, Settings};
-use super::shards::PartOfImages;
 use super::{Event, OnEvent, Stage, run_stage};
 use crate::collection::images::ImageCollection;
-use crate::evidence::extract::{Shard, Summary};
+use crate::evidence::extract::{self, Shard, Summary};
 use crate::evidence::store::is_damaged_record;
-use crate::index::corpus::{self, Effort, Unanswered};
+use crate::index::corpus::{self, Effort};
 use crate::index::images::ImageIndex;
 use crate::reading::{self, Reader};
 use crate::trec::TopicId;
@@ -29,9 +28,6 @@ use crate::workspace::Outputs;
 /// The user's request.
 pub(crate) struct ImageRequest<'a> {
     pub collection: &'a ImageCollection,
-    /// The part of a collection that this process works on: a shard, or what the shards have found. `None` for a whole collection. With a part,
-    /// `collection` has no images.
-    pub part: Option<&'a PartOfImages>,
     pub topics: &'a [Topic],
     /// The settings of each run; at least one.
     pub runs: &'a [Settings],
@@ -85,26 +81,14 @@ pub fn run(
     request: ImageRequest,
     on_event: &mut OnEvent,
 ) -> Result<ImageRuns> {
-    let mut summary = match request.part {
-        Some(_) => Summary::default(),
-        None => extract(extraction, &request, on_event)?,
-    };
-    if let Some(part) = request.part {
-        summary.documents = usize::try_from(part.documents())?;
-        part.take_outputs(&extraction.store)?;
-        if part.wants_no_pools() {
-            part.answer(&extraction.store, &[])?;
-            let runs = Vec::new();
-            return Ok(ImageRuns { runs, summary });
-        }
-    }
+    let mut summary = extract(extraction, &request, on_event)?;
     let mut runs = Vec::new();
     for settings in request.runs {
         let run = match rank_evidence(extraction, &request, settings, on_event) {
             Err(error)
                 if is_damaged_record(&error)
                     && !extraction.store.is_read_only()
-                    && request.part.is_none() =>
+                    && request.collection.has_files() =>
             {
                 extraction.remove_damaged(on_event)?;
                 summary = extract(extraction, &request, on_event)?;
@@ -112,16 +96,7 @@ pub fn run(
             }
             done => done,
         };
-        if let (Some(part), Err(error)) = (request.part, &run)
-            && error.is::<Unanswered>()
-        {
-            part.write_needs()?;
-        }
-        let run = run?;
-        if let Some(part) = request.part {
-            part.answer(&extraction.store, &run.ranking.found)?;
-        }
-        runs.push(run);
+        runs.push(run?);
     }
     Ok(ImageRuns { runs, summary })
 }
@@ -131,6 +106,9 @@ fn extract(
     request: &ImageRequest,
     on_event: &mut OnEvent,
 ) -> Result<Summary> {
+    if !request.collection.has_files() {
+        return extract::stored(request.collection, &extraction.store, request.limit);
+    }
     let extent = extent(Shard::WHOLE, request.limit, request.threads, request.rehash);
     let summary = extraction.extract(request.collection, extent, request.stop, on_event)?;
     if summary.stopped {
@@ -150,14 +128,9 @@ fn rank_evidence(
     let (corpus, _, _temporary) =
         image_index::open(&mut extraction.store, analyzer, request.effort, on_event)?;
     let verified = corpus.verified();
-    let index = match request.part {
-        Some(part) => part.index(corpus)?,
-        None => {
-            let limit = request.limit.unwrap_or(usize::MAX);
-            let entries = request.collection.entries().iter().take(limit);
-            ImageIndex::new(corpus, entries.map(|entry| entry.id.clone()))
-        }
-    };
+    let limit = request.limit.unwrap_or(usize::MAX);
+    let entries = request.collection.entries().iter().take(limit);
+    let index = ImageIndex::new(corpus, entries.map(|entry| entry.id.clone()));
     let index_seconds = start.elapsed().as_secs_f64();
 
     let start = Instant::now();

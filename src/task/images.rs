@@ -14,7 +14,6 @@ mod lists;
 mod opinions;
 mod query;
 mod rationale;
-mod shards;
 mod signals;
 mod texts;
 
@@ -30,7 +29,6 @@ use super::approach::{
 };
 use super::likeness::Arguments;
 use crate::evidence::store::{EvidenceFields, Store};
-use crate::index::image_part::ImagePart;
 use crate::index::images::{Field, Image, ImageIndex};
 use crate::reading::Reader;
 use crate::score::{Opinion, explain_weighted_mean, weighted_mean};
@@ -43,7 +41,6 @@ use crate::trec::{DocId, Explanation, NumberId, TopicId};
 use clusters::ClusterWeights;
 use embeddings::{Embeddings, TopicVectors};
 use lists::{ScoredImage, score_candidates, select_lists};
-pub use shards::FoundImage;
 use signals::{CrawlRanks, Signals};
 use texts::PoolTexts;
 
@@ -97,8 +94,6 @@ pub struct ImageRanking {
     pub explained: Vec<ExplainedImage>,
     /// Notes for the user: short lists, channels that are off.
     pub notes: Vec<String>,
-    /// The images that a shard has found; empty if this is no shard. A shard has no lines.
-    pub found: Vec<FoundImage>,
 }
 
 /// Ranks the images for the topics. `on_progress` receives the number of finished topics before each group of topics and at the end; if it
@@ -124,7 +119,6 @@ pub fn rank(
         rationales: HashMap::new(),
         explained: Vec::new(),
         notes: Vec::new(),
-        found: Vec::new(),
     };
     let notes = &mut ranking.notes;
     for (topic, question) in topics.iter().zip(&questions) {
@@ -145,12 +139,6 @@ pub fn rank(
     if let Some(arguments) = arguments {
         embeddings.add_arguments(&arguments, &questions, store, reader, notes, on_progress)?;
     }
-    ensure!(
-        index.part().is_none() || settings.approach.relevance.clusters.is_none(),
-        "the approach {} divides all pictures into clusters, which no shard can do: merge the evidence, and rank on one machine",
-        settings.approach.name
-    );
-    shards::ask(index, &questions, settings)?;
     let ranker = Ranker {
         index,
         store: store.path(),
@@ -265,8 +253,7 @@ impl Ranker<'_> {
     ) -> Result<()> {
         let approach = &self.settings.approach;
         let stance = approach.stance;
-        let is_shard = matches!(self.index.part(), Some(ImagePart::Shard(_)));
-        if stance == StanceRecipe::Crawl && !is_shard {
+        if stance == StanceRecipe::Crawl {
             for TopicTask { topic, .. } in tasks {
                 let members = self.members(topic);
                 let ids = self.index.ids();
@@ -290,13 +277,6 @@ impl Ranker<'_> {
                 Ok(self.pool(&relevance, &members))
             })
             .collect::<Result<Vec<Pool>>>()?;
-        if is_shard {
-            for (task, pool) in tasks.iter().zip(&pools) {
-                let found = self.found(task, pool, &self.members(task.topic));
-                ranking.found.extend(found);
-            }
-            return Ok(());
-        }
         let images = self.candidates(&pools)?;
         let pools: Vec<Vec<(&Image, Explanation)>> = pools
             .into_iter()
@@ -411,7 +391,7 @@ impl Ranker<'_> {
 
     fn bm25(&self, field: Field, question: &Question, scale: Scale) -> Result<Vec<Option<f64>>> {
         let scores = self.index.bm25(field, &question.words)?;
-        let best = self.index.best(field, &question.words, &scores);
+        let best = scores.iter().copied().fold(0.0, f64::max);
         let divisor = match scale {
             Scale::Unit if best > 0.0 => best,
             _ => 1.0,

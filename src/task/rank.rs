@@ -3,7 +3,6 @@
 use anyhow::Result;
 
 use super::texts::{Settings, Sources, TextRanking, rank};
-use crate::index::corpus::Unanswered;
 use crate::reading::steps::{OnOutputs, Outputs};
 use crate::trec::explained::ExplainedText;
 use crate::trec::run::TextRunLine;
@@ -26,21 +25,6 @@ pub fn run(
     })
 }
 
-/// The ranking of a topic; `None` if shards must answer its searches first. In that case `unanswered` keeps the error until all topics are done, so
-/// that the shards get the searches of all topics in one round.
-pub(super) fn answered(
-    ranked: Result<TextRanking>,
-    unanswered: &mut Result<()>,
-) -> Result<Option<TextRanking>> {
-    match ranked {
-        Err(error) if error.is::<Unanswered>() => {
-            *unanswered = Err(error);
-            Ok(None)
-        }
-        ranked => ranked.map(Some),
-    }
-}
-
 /// As [`run`]. `explain` can add to the explanations of each topic's ranking.
 pub(super) fn run_with<'a, 'r>(
     topics: &[Topic],
@@ -56,13 +40,9 @@ pub(super) fn run_with<'a, 'r>(
     ) -> Result<()>,
 ) -> Result<(Vec<TextRunLine>, Vec<ExplainedText>)> {
     let (mut lines, mut explained) = (Vec::new(), Vec::new());
-    let mut unanswered = Ok(());
     for (done, topic) in topics.iter().enumerate() {
         let on_outputs: &mut OnOutputs = &mut |outputs| on_progress(done, Some(outputs));
-        let ranked = rank(topic, sources, settings, on_outputs);
-        let Some(mut ranking) = answered(ranked, &mut unanswered)? else {
-            continue;
-        };
+        let mut ranking = rank(topic, sources, settings, on_outputs)?;
         explain(topic, sources, &mut ranking, on_outputs)?;
         for (rank, found) in (1..).zip(ranking.documents) {
             lines.push(TextRunLine {
@@ -76,7 +56,6 @@ pub(super) fn run_with<'a, 'r>(
         }
         explained.extend(ranking.explained);
     }
-    unanswered?;
     on_progress(topics.len(), None);
     Ok((lines, explained))
 }

@@ -4,7 +4,7 @@
 #[cfg(test)]
 mod tests;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use anyhow::{Context, Result, anyhow, bail};
 use serde::Deserialize;
@@ -337,29 +337,6 @@ impl TextApproach {
         retrievals
             .map(|retrieval| retrieval.analyzer.clone())
             .collect()
-    }
-
-    /// For each index that the approach searches, its analyzer and the searched fields, as the recipe names them.
-    pub(crate) fn searched(&self) -> Vec<(Analyzer, BTreeSet<String>)> {
-        let mut searched: Vec<(Analyzer, BTreeSet<String>)> = Vec::new();
-        for analyzer in self.analyzers() {
-            if !searched.iter().any(|(known, _)| *known == analyzer) {
-                searched.push((analyzer, BTreeSet::new()));
-            }
-        }
-        for retrieval in &self.retrieval {
-            let own = searched
-                .iter_mut()
-                .find(|(of, _)| *of == retrieval.analyzer);
-            if let Some((_, fields)) = own {
-                fields.extend(retrieval.fields.keys().cloned());
-            }
-        }
-        // the second search uses the index of the first retrieval
-        if let (Some(rescore), Some((_, fields))) = (&self.rescore, searched.first_mut()) {
-            fields.extend(rescore.fields.keys().cloned());
-        }
-        searched
     }
 
     /// Whether a re-ranking or comparison gives the channel a weight.

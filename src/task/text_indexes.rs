@@ -2,7 +2,6 @@
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 use anyhow::{Context, Error, Result, anyhow, bail, ensure};
 
@@ -14,9 +13,7 @@ use crate::collection::entries::EntryCollection;
 use crate::collection::passages::PassageCollection;
 use crate::collection::shards::ShardCollection;
 use crate::index::analyzer::Analyzer;
-use crate::index::corpus::{
-    self, Corpus, Damage, Dialogue, Effort, Kind, OverallCounts, TextCollection,
-};
+use crate::index::corpus::{self, Corpus, Damage, Effort, Kind, TextCollection};
 use crate::trec::{DocId, Fault, TextTask};
 
 /// The task whose collection is in a directory, judged by the names of the files. `None` for other directories, and for files.
@@ -225,22 +222,6 @@ impl TextIndexes {
             indexes.corpora.push(corpus?);
         }
         Ok(indexes)
-    }
-
-    /// Makes the indexes, which have only what shards have found, score with the counts of the whole collection.
-    ///
-    /// # Errors
-    /// The counts of the whole collection are missing.
-    pub fn set_overall(
-        &mut self,
-        counts: &[OverallCounts],
-        dialogue: &Arc<Dialogue>,
-    ) -> Result<()> {
-        for corpus in &mut self.corpora {
-            let own = OverallCounts::find(counts, &corpus.meta().analyzer)?;
-            corpus.set_overall(own, Some(Arc::clone(dialogue)));
-        }
-        Ok(())
     }
 
     /// All indexes, one for each analyzer.

@@ -6,14 +6,13 @@ use std::time::Instant;
 
 use anyhow::{Context, Result, bail, ensure};
 
-use super::shards::Answers;
 use super::text_approach::TextApproach;
 use super::text_indexes::{TextIndexes, damaged_shard, open_collection, shards_of};
 use super::texts::dense::{ClusterLikeness, DenseSearch, DenseSources};
-use super::texts::{self, Settings, Sources};
+use super::texts::{Settings, Sources};
 use super::{Event, OnEvent, Stage, comparative, controversial, debate, models, rank, run_stage};
 use crate::evidence::sentence::Sentences;
-use crate::index::corpus::{self, Corpus, Damage, Effort, TextCollection, Unanswered};
+use crate::index::corpus::{self, Corpus, Damage, Effort, TextCollection};
 use crate::index::wordnet::WordNet;
 use crate::nn::conv::NumericMode;
 use crate::nn::lazy::Lazy;
@@ -120,24 +119,11 @@ pub fn run(request: TextRequest, on_event: &mut OnEvent) -> Result<TextRun> {
             on_event(Event::Note(note));
         }
     }
-    let answers = Answers::find(&collection)?;
     let ranked = |rebuild, on_event: &mut OnEvent| {
-        let answers = answers.as_ref();
-        rank(
-            &request,
-            &resources,
-            &collection,
-            answers,
-            rebuild,
-            on_event,
-        )
+        rank(&request, &resources, &collection, rebuild, on_event)
     };
-    match (ranked(false, on_event), &answers) {
-        (Err(error), Some(answers)) if error.is::<Unanswered>() => {
-            answers.write_needs()?;
-            Err(error)
-        }
-        (Err(error), _) => {
+    match ranked(false, on_event) {
+        Err(error) => {
             let damage: Damage = error.downcast()?;
             if matches!(collection, TextCollection::Shards(_)) {
                 return Err(damaged_shard(&damage));
@@ -148,7 +134,7 @@ pub fn run(request: TextRequest, on_event: &mut OnEvent) -> Result<TextRun> {
             on_event(Event::Index(corpus::Event::Damaged(damage.what())));
             ranked(true, on_event).context(damage.to_string())
         }
-        (ranked, _) => ranked,
+        ranked => ranked,
     }
 }
 
@@ -157,7 +143,6 @@ fn rank(
     request: &TextRequest,
     resources: &Resources,
     collection: &TextCollection,
-    answers: Option<&Answers>,
     rebuild: bool,
     on_event: &mut OnEvent,
 ) -> Result<TextRun> {
@@ -174,10 +159,7 @@ fn rank(
         ..
     } = request;
     let start = Instant::now();
-    let mut indexes = TextIndexes::open(collection, base, approach, *effort, rebuild, on_event)?;
-    if let Some(answers) = answers {
-        answers.apply(&mut indexes, base)?;
-    }
+    let indexes = TextIndexes::open(collection, base, approach, *effort, rebuild, on_event)?;
     let index_seconds = start.elapsed().as_secs_f64();
     ensure_rankable(&indexes, approach, request.input)?;
 
@@ -207,25 +189,8 @@ fn rank(
                 base,
                 shards: &shards,
             };
-            let prepared = DenseSearch::prepare(approach, &queries, sources, on_event);
-            if prepared
-                .as_ref()
-                .is_err_and(|error| error.is::<Unanswered>())
-            {
-                let sources = Sources {
-                    corpora: &indexes.by_retrieval(),
-                    reader: &mut reader,
-                    wordnet: resources.wordnet.as_ref(),
-                    dense: None,
-                    clusters: None,
-                };
-                for topic in *topics {
-                    texts::ask(topic, &sources, &settings)?;
-                }
-                return Err(Unanswered.into());
-            }
             (
-                prepared?,
+                DenseSearch::prepare(approach, &queries, sources, on_event)?,
                 ClusterLikeness::prepare(approach, &titles, sources, on_event)?,
             )
         }

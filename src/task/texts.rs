@@ -15,7 +15,7 @@ use anyhow::{Context, Result, bail};
 
 use super::text_approach::{Asked, DEPTH, Retrieval, TextApproach};
 use crate::index::analyzer::{self, Analyzer};
-use crate::index::corpus::{Corpus, Unanswered};
+use crate::index::corpus::Corpus;
 use crate::index::fusion::{Fusion, fuse};
 use crate::index::pairs::Pairs;
 use crate::index::search::{Cut, Part, Query};
@@ -163,7 +163,7 @@ fn search<'a>(
     let approach = &settings.approach;
     let portals = approach.portals()?;
     let retrievals = approach.retrieval.iter().zip(sources.corpora);
-    let searched: Vec<Result<Search>> = retrievals
+    retrievals
         .map(|(retrieval, corpus)| {
             let cut = Cut {
                 k: retrieval.depth,
@@ -174,21 +174,7 @@ fn search<'a>(
             Search::new(retrieval, corpus, words, sources.wordnet, cut)
                 .with_context(|| format!("cannot search for topic {}", topic.id))
         })
-        .collect();
-    // errors are returned only after all searches, so that the shards get all requests in one round
-    searched.into_iter().collect()
-}
-
-/// If the indexes have only what shards have found, records the requests that the searches of a topic need.
-///
-/// # Errors
-/// A search fails for another reason than [`Unanswered`].
-pub fn ask(topic: &Topic, sources: &Sources, settings: &Settings) -> Result<()> {
-    let words = question::read(topic, settings.parts).words;
-    match search(topic, &words, sources, settings) {
-        Err(error) if !error.is::<Unanswered>() => Err(error),
-        _ => Ok(()),
-    }
+        .collect()
 }
 
 /// The results of the only search, or the fusion of several. `dense` has the dense search and its query.

@@ -1,10 +1,10 @@
 //! Splits a long text into passages. A sentence encoder can read only about 200 words at a time.
 
 use anyhow::{Result, ensure};
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 
 /// How texts are split into passages.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub enum Passages {
     /// Windows of words.
@@ -24,7 +24,7 @@ impl Passages {
 }
 
 /// Overlapping windows of a text.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Windows {
     /// Number of words in a window.

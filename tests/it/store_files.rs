@@ -196,7 +196,7 @@ fn merging_and_reading_write_nothing() {
 
 /// Runs a command without the right to write into read-only directories, which an administrator's processes have.
 #[cfg(unix)]
-fn as_user(command: &mut std::process::Command) -> Output {
+pub fn as_user(command: &mut std::process::Command) -> Output {
     use std::os::unix::process::CommandExt;
     const NOBODY: u32 = 65_534;
     let probe = TempDir::new().unwrap();
@@ -208,7 +208,7 @@ fn as_user(command: &mut std::process::Command) -> Output {
 }
 
 #[cfg(unix)]
-fn set_mode(path: &Path, mode: u32) {
+pub fn set_mode(path: &Path, mode: u32) {
     use std::os::unix::fs::PermissionsExt;
     fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
 }

@@ -47,15 +47,20 @@ class Place:
         return SparkFiles.get(name)
 
 
+def local_place(models: str | os.PathLike[str] | None) -> Place:
+    """The place for the driver."""
+    models = models or os.environ.get("RIPOSTE_MODELS") or None
+    return Place(str(find_binary().resolve()), None if models is None else os.path.abspath(models))
+
+
 def places(spark: SparkSession, models: str | os.PathLike[str] | None, installed: bool) -> tuple[Place, Place]:
     """The places for the driver and for the executors. Ships the program and the models, unless they are `installed` on all machines.
 
     Each file is shipped only once in a session, because Spark refuses a second file with the same name.
     """
     context = spark.sparkContext
-    models = models or os.environ.get("RIPOSTE_MODELS") or None
-    program = find_binary().resolve()
-    here = Place(str(program), None if models is None else os.path.abspath(models))
+    here = local_place(models)
+    program, models = here.program, here.models
     shipped = context.__dict__.setdefault("_riposte_shipped", {})
     if not shipped:
         # executors fetch shipped files when they need them, so this directory exists as long as the session
@@ -65,8 +70,8 @@ def places(spark: SparkSession, models: str | os.PathLike[str] | None, installed
         return here, here
     home = Path(shipped["home"].name)
     if "program" not in shipped:
-        context.addFile(str(program))
-        shipped["program"] = program.name
+        context.addFile(program)
+        shipped["program"] = Path(program).name
     if models is None:
         return here, Place(shipped["program"], None, shipped=True)
     if here.models not in shipped:

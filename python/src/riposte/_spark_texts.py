@@ -1,8 +1,4 @@
-"""Text collections on Spark: indexes them in shards, and searches the shards.
-
-One task indexes each shard as if it were a collection. Counts of terms are added up over all shards. The driver ranks the documents that shards
-find; docs/scale.md explains why the run is the same as on one machine.
-"""
+"""Text collections on Spark: indexes them in shards. One task indexes each shard as if it were a collection."""
 
 from __future__ import annotations
 
@@ -17,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from ._cluster import Place, places, settings
 from ._program import RiposteError
-from ._shards import PARTS, Dialogue, Found, Index, Indexed, Process, Shard, chunks, lines_of, require_none, run, schema_of, whole_shards, write
+from ._shards import PARTS, Indexed, Process, chunks, is_finished, row_batches, run, schema_of, write
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -51,7 +47,7 @@ def index(
         input: the collection. The executors read passages and documents from files with a text on each line; the driver reads arguments.
         output: a new directory, in any file system that Spark can write.
         task: `controversial`, `comparative` or `rank`.
-        approaches: the approaches that are to search the index: shards get the indexes, counts and sentence vectors that these need.
+        approaches: the approaches that are to search the index: shards get the indexes and sentence vectors that these need.
         models: the models directory, by default $RIPOSTE_MODELS.
         options: options of `riposte index`.
         shards: the number of shards, by default one for each core of the cluster.
@@ -63,25 +59,25 @@ def index(
     """
     from pyspark.sql import functions as F
 
-    require_none(spark, output)
+    if is_finished(spark, output):
+        raise RiposteError(f"{output} has an index already", 2)
     count = shards or spark.sparkContext.defaultParallelism
     here, there = places(spark, models, installed)
     with settings(spark, spark__sql__execution__arrow__maxRecordsPerBatch=1000):
         rows = _read_lines(spark, input, task, there) if task in FILES else _read_here(spark, input, task, here)
         rows = rows.persist()
         try:
-            found = rows.agg(F.count("id"), F.count("fault")).first()
-            if not found[0]:
+            texts, documents, faults = rows.agg(F.count("id"), F.count_distinct("id"), F.count("fault")).first()
+            if not texts:
                 raise RiposteError(f"no text can be read in {input}", 2)
-            say(f"{found[0]} texts, {found[1]} faults")
+            say(f"{texts} texts, {faults} faults")
             divided = _with_first(_with_lines(rows)).repartition(count, "id").sortWithinPartitions("path", "block", "line")
-            job = _TextShard(task, count, list(approaches), there, list(options))
+            job = _Shard(task, count, list(approaches), there, list(options))
             write(spark, divided.mapInArrow(job.build, PARTS), output)
         finally:
             rows.unpersist()
-        documents = Index(spark, output).documents
         say(f"{documents} documents in {count} shards in {output}")
-        return Indexed(documents, found[1], count)
+        return Indexed(documents, faults, count)
 
 
 def _read_lines(spark: SparkSession, input: str, task: str, place: Place) -> DataFrame:
@@ -174,18 +170,31 @@ def _with_first(texts: DataFrame) -> DataFrame:
 
 
 @dataclass(frozen=True)
-class _TextShard(Shard):
-    """What a task needs to know to make a shard of texts."""
+class _Shard:
+    """What a task needs to know to make a shard."""
 
+    task: str
+    shards: int
+    approaches: list[str]
+    place: Place
     #: Options of `riposte index`.
     options: list[str]
 
-    def index(self, source: Path, shard: Path) -> None:
-        """Indexes the collection for each approach."""
-        for approach in self.approaches:
-            run(self.place.command("index", "-q", "-i", str(source), "--index", str(shard), "--approach", approach, *self.options))
+    def build(self, rows: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """Makes a shard of the texts of a partition, with the indexes and vectors that each approach needs. The output has the columns `PARTS`."""
+        from pyspark import TaskContext
 
-    def write(self, rows: Iterator[pa.RecordBatch], source: Path) -> int:
+        with tempfile.TemporaryDirectory(prefix="riposte-shard-") as home:
+            source, shard = Path(home, "source"), Path(home, "shard")
+            source.mkdir()
+            shard.mkdir()
+            texts = self._write(rows, source)
+            (shard / "shard.json").write_text(json.dumps({"task": self.task, "shards": self.shards, "texts": texts}))
+            for approach in self.approaches if texts else []:
+                run(self.place.command("index", "-q", "-i", str(source), "--index", str(shard), "--approach", approach, *self.options))
+            yield from row_batches(TaskContext.get().partitionId(), shard)
+
+    def _write(self, rows: Iterator[pa.RecordBatch], source: Path) -> int:
         """Writes the texts of a partition as a collection."""
         texts = 0
         with (source / "riposte-texts.jsonl").open("w") as file:
@@ -204,73 +213,3 @@ class _TextShard(Shard):
                         text = f'{text[:-1]}, "duplicate_of": {json.dumps(row["first"])}}}'
                     file.write(text + "\n")
         return texts
-
-
-def search(
-    spark: SparkSession,
-    index: str,
-    output: str | os.PathLike[str],
-    *,
-    topics: str | os.PathLike[str],
-    approach: str = "riposte",
-    models: str | os.PathLike[str] | None = None,
-    options: Sequence[str] = ("--numeric", "float"),
-    installed: bool = False,
-    say: Callable[[str], None] = lambda line: None,
-) -> Found:
-    """Ranks the documents of an index for topics. The run has the same bytes as a run that one machine computes.
-
-    Args:
-        spark: a Spark session.
-        index: the output directory of `index`.
-        output: a directory on the driver, for run.txt.
-        topics: the file with the topics, on the driver.
-        approach: one of the approaches that the index was made for.
-        models: the models directory, by default $RIPOSTE_MODELS.
-        options: options of the task's command, such as `--tag`.
-        installed: as for `extract`.
-        say: is called with each line of progress.
-
-    Raises:
-        RiposteError: the index is not finished or was made for other approaches, or the program fails.
-    """
-    of = Index(spark, index)
-    if of.task == "images":
-        raise RiposteError(f"{index} is an index of images: rank them with riposte-spark images", 2)
-    here, there = places(spark, models, installed)
-    with whole_shards(spark), tempfile.TemporaryDirectory(prefix="riposte-found-") as home:
-        dialogue, texts = Dialogue(of, Path(home)), _Texts(Path(home, "riposte-texts.jsonl"), of.task)
-        where = ["-q", "-i", home, "-o", str(output), "--index", f"{home}/kept", "--topics", str(topics), "--approach", approach]
-        dialogue.rank(here.command(of.task, *where, *options), lambda asked: _asking(spark, asked, there), texts.add, say)
-        return Found(lines_of(Path(output), say), dialogue.rounds)
-
-
-def _asking(spark: SparkSession, asked: dict[str, Any], place: Place) -> Callable[[Path], Iterator[dict[str, Any]]]:
-    sent = spark.sparkContext.broadcast(json.dumps(asked))
-
-    def ask(shard: Path) -> Iterator[dict[str, Any]]:
-        request = shard.with_name("asked.json")
-        request.write_text(sent.value)
-        with Process(place.bare("shard", "answer", "--asked", str(request), str(shard))) as process:
-            for line in process.output():
-                row = json.loads(line)
-                yield {"id": row["text"]["id"], "found": json.dumps(row["text"], ensure_ascii=False)} if "text" in row else row
-
-    return ask
-
-
-class _Texts:
-    """The texts that shards have found, in a file from which the driver ranks."""
-
-    def __init__(self, path: Path, task: str) -> None:
-        self._path = path
-        self._known: set[str] = set()
-        path.write_text(json.dumps({"format": 1, "task": task}) + "\n")
-
-    def add(self, texts: Iterator[str]) -> None:
-        with self._path.open("a") as file:
-            for text in texts:
-                name = json.loads(text)["id"]
-                if name not in self._known:
-                    self._known.add(name)
-                    file.write(text + "\n")

@@ -3,8 +3,7 @@
     riposte-spark extract hdfs:///touche/2023 hdfs:///touche/2023-evidence --models models
     riposte-spark index hdfs:///touche/passages hdfs:///touche/passages-index --task comparative
     riposte-spark search hdfs:///touche/passages-index out --topics topics.xml
-    riposte-spark index hdfs:///touche/2023-evidence hdfs:///touche/2023-index --task images
-    riposte-spark images hdfs:///touche/2023-index out --topics topics.xml
+    riposte-spark images hdfs:///touche/2023-evidence out --topics topics.xml
 
 Each command computes the same as the program on one machine. docs/scale.md has the details.
 """
@@ -18,19 +17,16 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from ._program import RiposteError
-from ._shards import Found, Indexed
+from ._shards import Indexed
 from ._spark_extract import Extracted, extract
-from ._spark_images import images, index_images
-from ._spark_texts import index, search
+from ._spark_rank import Found, images, search
+from ._spark_texts import index
 from ._stream import Died
 
-__all__ = ["Extracted", "Found", "Indexed", "extract", "images", "index", "index_images", "main", "search"]
+__all__ = ["Extracted", "Found", "Indexed", "extract", "images", "index", "main", "search"]
 
 #: Options that are passed on to `riposte extract`.
 EXTRACTION = [("--ocr", "NAME"), ("--clip", "NAME"), ("--clip-precision", "NUMBERS"), ("--script", "SCRIPT"), ("--require", "CHANNEL")]
-
-#: Options of `riposte images` that decide which images are candidates.
-CANDIDATES = [("--use", "PARTS"), ("--edition", "YEAR")]
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -41,36 +37,38 @@ def _parser() -> argparse.ArgumentParser:
         command = commands.add_parser(name, help=what[0].lower() + what[1:-1], description=what)
         command.add_argument("--models", metavar="DIR", help="models directory, by default $RIPOSTE_MODELS")
         command.add_argument("--numeric", choices=["auto", "float"], default="float", help="numbers in which models are computed (default: float)")
-        command.add_argument(
-            "--installed", action="store_true", help="do not ship the program and the models: they have the same paths on all machines"
-        )
         command.add_argument("--master", metavar="URL", help="Spark's master, by default that of spark-submit or the configuration")
         return command
 
-    command = add("extract", "Compute the evidence about images that is not in OUTPUT yet.")
+    def add_job(name: str, what: str) -> argparse.ArgumentParser:
+        command = add(name, what)
+        command.add_argument(
+            "--installed", action="store_true", help="do not ship the program and the models: they have the same paths on all machines"
+        )
+        return command
+
+    command = add_job("extract", "Compute the evidence about images that is not in OUTPUT yet.")
     command.add_argument("input", metavar="INPUT", help="directory of the collection with images/, or of Parquet files with its documents")
     command.add_argument("output", metavar="OUTPUT", help="directory of Parquet files, which `riposte merge` reads")
     command.add_argument("--partitions", metavar="N", type=_positive, help="number of tasks, by default three for each core")
     for option, metavar in EXTRACTION:
         command.add_argument(option, metavar=metavar, help=f"as for riposte extract {option}")
 
-    command = add("index", "Index a text collection, or the evidence about images, in shards.")
-    command.add_argument("input", metavar="INPUT", help="directory or files of the collection; for images, the OUTPUT of extract")
+    command = add_job("index", "Index a text collection in shards.")
+    command.add_argument("input", metavar="INPUT", help="directory or files of the collection")
     command.add_argument("output", metavar="OUTPUT", help="new directory for the index, which `riposte merge` reads")
-    command.add_argument("--task", choices=["images", "controversial", "comparative", "rank"], required=True, help="task of the collection")
+    command.add_argument("--task", choices=["controversial", "comparative", "rank"], required=True, help="task of the collection")
     command.add_argument(
         "--approach", action="append", metavar="NAME", help="approach that is to search the index; can be repeated (default: riposte)"
     )
     command.add_argument("--shards", metavar="N", type=_positive, help="number of shards, by default one for each core")
 
-    for name, what, task in [("search", "texts", "the task's command"), ("images", "images", "riposte images")]:
-        command = add(name, f"Rank the {what} of an index for topics. Further options are passed on to {task}.")
-        command.add_argument("index", metavar="INDEX", help="OUTPUT of `riposte-spark index`")
+    for name, what, maker, task in [("search", "texts", "index", "the task's command"), ("images", "images", "extract", "riposte images")]:
+        command = add(name, f"Rank {what} for topics. Further options are passed on to {task}.")
+        command.add_argument("input", metavar="INPUT", help=f"OUTPUT of `riposte-spark {maker}`, which is merged on this machine")
         command.add_argument("output", metavar="OUTPUT", help="directory for run.txt")
         command.add_argument("--topics", metavar="FILE", required=True, help="file with the topics")
-        command.add_argument("--approach", metavar="NAME", default="riposte", help="approach that the index was made for (default: riposte)")
-    for option, metavar in CANDIDATES:
-        command.add_argument(option, metavar=metavar, help=f"as for riposte images {option}")
+        command.add_argument("--approach", metavar="NAME", help="approach; an index must have been made for it (default: that of the task's command)")
     return parser
 
 
@@ -119,22 +117,20 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _run(spark: Any, typed: argparse.Namespace, more: list[str], say: Callable[[str], None]) -> int:
     """Runs the command that was typed. Returns the number of faults."""
     options = ["--numeric", typed.numeric]
-    for option, _ in {"extract": EXTRACTION, "images": CANDIDATES}.get(typed.command, []):
+    for option, _ in EXTRACTION if typed.command == "extract" else []:
         if value := getattr(typed, option[2:].replace("-", "_")):
             options += [option, value]
-    common = {"installed": typed.installed, "say": say}
+    common = {"models": typed.models, "options": options + more, "say": say}
     if typed.command == "extract":
-        return extract(spark, typed.input, typed.output, models=typed.models, options=options, partitions=typed.partitions, **common).faults
+        return extract(spark, typed.input, typed.output, partitions=typed.partitions, installed=typed.installed, **common).faults
     if typed.command == "index":
-        common |= {"approaches": typed.approach or ["riposte"], "shards": typed.shards}
-        if typed.task == "images":
-            return index_images(spark, typed.input, typed.output, **common).faults
-        return index(spark, typed.input, typed.output, task=typed.task, models=typed.models, options=options, **common).faults
-    common |= {"topics": typed.topics, "approach": typed.approach, "models": typed.models}
+        common |= {"approaches": typed.approach or ["riposte"], "shards": typed.shards, "installed": typed.installed}
+        return index(spark, typed.input, typed.output, task=typed.task, **common).faults
+    common |= {"topics": typed.topics, "approach": typed.approach}
     if typed.command == "search":
-        search(spark, typed.index, typed.output, options=options + more, **common)
+        search(spark, typed.input, typed.output, **common)
     else:
-        images(spark, typed.index, typed.output, options=options, more=more, **common)
+        images(spark, typed.input, typed.output, **common)
     return 0
 
 

@@ -12,8 +12,7 @@ use super::merge::{BESIDE, Values, rows_of};
 use super::parquet::{Column, Kind};
 use super::rows::write_record;
 use super::tables::schema;
-use super::{PassedOver, Record, Store, passed_over};
-use crate::trec::DocId;
+use super::{PassedOver, Record, passed_over};
 
 /// The table of documents in which riposte died.
 pub(super) const PASSED_OVER: &str = "passed_over";
@@ -61,16 +60,6 @@ fn empty() -> Result<Connection> {
     let c = Connection::open_in_memory()?;
     c.execute_batch(&schema())?;
     Ok(c)
-}
-
-impl Store {
-    /// All rows of a document, in the form that [`Scratch::evidence`] returns.
-    ///
-    /// # Errors
-    /// SQLite fails.
-    pub fn portable(&self, id: &DocId) -> Result<serde_json::Value> {
-        self.reading(|c| json_rows(c, &id.0))
-    }
 }
 
 /// The names of the tables that have rows about a document.

@@ -10,13 +10,11 @@ mod disk;
 mod guarded;
 mod kind;
 mod open;
-mod overall;
 mod postings;
 mod schema;
 mod scratch;
 mod segment;
 mod stored;
-mod terms;
 pub mod update;
 
 use std::path::{Path, PathBuf};
@@ -38,16 +36,12 @@ pub use disk::remove;
 pub use kind::{Document, Kind, TextCollection};
 pub(crate) use kind::{IMAGE_FIELDS, Meta, NumberedDocuments, ReadDocument, SHORT_WORDS};
 
-pub use overall::{CountedTerm, Dialogue, Needs, OverallCounts, Unanswered, WantedTerm};
-
 use super::analyzer::Analyzer;
 use super::cut::{Cut, PortalSet};
 use super::similarity::{FieldCounts, Similarity, TermCounts};
-use crate::collection::portal::Portal;
 use crate::trec::DocId;
 pub use disk::Damage;
 use disk::damaged;
-use overall::Overall;
 pub(super) use postings::Postings;
 use schema::Fields;
 pub(super) use scratch::{Scratch, UNTOUCHED};
@@ -90,8 +84,6 @@ pub struct Corpus {
     has_excluded: bool,
     /// The counts of each field, over the included documents.
     counts: Vec<FieldCounts>,
-    /// If the index has a part of a collection, the counts of the whole collection.
-    overall: Option<Overall>,
     /// The largest length of a document in any field.
     longest: u32,
     length_scores: Mutex<Option<LengthScores>>,
@@ -328,20 +320,6 @@ impl Corpus {
         self.stored(id).map(|(document, _)| document)
     }
 
-    /// Like [`Corpus::document`], with the portal and the id of the document that it repeats.
-    pub(crate) fn read_document(&self, id: &DocId) -> Result<ReadDocument> {
-        let (document, duplicate_of) = self.stored(id)?;
-        let number = self.number(id);
-        let marks = number.and_then(|number| self.marks.get(number as usize));
-        let portal = marks.map_or(0, |marks| schema::portal_number(*marks));
-        let mut portals = Portal::ALL.into_iter();
-        Ok(ReadDocument {
-            document,
-            portal: portals.find(|known| known.number() == portal),
-            duplicate_of,
-        })
-    }
-
     /// If the document is marked as a duplicate, the id of the first document with the same words. Errors: those of [`Corpus::document`].
     pub fn duplicate_of(&self, id: &DocId) -> Result<Option<DocId>> {
         self.stored(id).map(|(_, first)| first)
@@ -427,10 +405,6 @@ impl Corpus {
             let (counted, most) = self.counted(field, text, &postings)?;
             (counts, max_tf) = (counted, Some(most));
         }
-        if let Some(overall) = self.overall(&[field], text) {
-            // the formula needs the counts of the whole collection, even for a term that no document of this part contains
-            counts = overall;
-        }
         Ok((counts.df > 0).then_some(FoundTerm {
             counts,
             max_tf,
@@ -438,7 +412,7 @@ impl Corpus {
         }))
     }
 
-    /// The number of included documents that have at least one of these terms. It counts only the documents of this index.
+    /// The number of included documents that have at least one of these terms.
     pub(super) fn documents_with<'p>(
         &self,
         terms: impl Iterator<Item = &'p Postings<'p>>,

@@ -254,7 +254,6 @@ impl Corpus {
             marks: Vec::new(),
             has_excluded: false,
             counts: Vec::new(),
-            overall: None,
             longest: 0,
             segments: Vec::new(),
             verified,

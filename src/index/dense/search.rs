@@ -21,7 +21,7 @@ const BLOCK: usize = 128;
 const FEW_QUERIES: usize = 4;
 
 /// What a search returns: the k nearest documents, each with its nearest passage, or the k nearest passages.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Unit {
     #[default]

@@ -20,8 +20,8 @@ use crate::disk::{TemporaryDir, hex, parent};
 use crate::index::corpus::{Corpus, Damage};
 use crate::trec::TextTask;
 
-/// The directory with the rows. Directories with counts are beside it.
-const ROWS: &str = "parts/kind=file";
+/// The directory with the rows.
+const ROWS: &str = "parts";
 
 /// The file in each shard that describes it.
 const ABOUT: &str = "shard.json";
@@ -191,9 +191,7 @@ fn check(dir: &Path, rows: &Path) -> Result<(TextTask, Vec<String>)> {
         rows.display(),
         found.len()
     );
-    let known = TextTask::parse(task).with_context(|| {
-        format!("the shards are of the task {task:?}: instead of them, merge the evidence from which they were made")
-    })?;
+    let known = TextTask::parse(task).with_context(|| format!("there is no task {task:?}"))?;
     let has_texts = |name: &String| {
         found
             .get(&dir.join(name))

@@ -10,7 +10,7 @@ use super::super::{Event, OnEvent, Stage, run_stage};
 use crate::evidence::sentence::Sentences;
 use crate::index::corpus::Corpus;
 use crate::index::cut::Cut;
-use crate::index::dense::{self, Clusters, Encode, Near, NearestRequest, Unit, Vectors, Wanted};
+use crate::index::dense::{self, Clusters, Encode, Near, Unit, Vectors, Wanted};
 use crate::nn::conv::Numeric;
 use crate::nn::lazy::Lazy;
 use crate::reading::Reader;
@@ -23,7 +23,6 @@ const CLUSTERED_WORDS: usize = 200;
 /// The vectors of a collection, and the documents or passages that are nearest to each topic.
 pub struct DenseSearch<'a> {
     recipe: &'a Dense,
-    wanted: Wanted,
     pub(super) corpus: &'a Corpus,
     pub(super) vectors: Vectors,
     /// Which documents are ranked.
@@ -89,14 +88,12 @@ impl<'a> DenseSearch<'a> {
             portals: approach.portals()?,
         };
         let corpus = sources.corpus;
-        ask(corpus, &wanted, &topics, recipe.count, cut)?;
         let Some(vectors) = open(corpus, &wanted, sources, on_event)? else {
             return Ok(None);
         };
         let found = vectors.search(corpus, &topics, recipe.count, cut)?;
         Ok(Some(DenseSearch {
             recipe,
-            wanted,
             corpus,
             vectors,
             cut,
@@ -107,13 +104,12 @@ impl<'a> DenseSearch<'a> {
     /// The `cut.k` passages that are nearest to each of the given ones, for a manifold ranking.
     ///
     /// # Errors
-    /// A vector has another length than the stored ones, or a number in it is not finite; or the shards have not answered yet.
+    /// A vector has another length than the stored ones, or a number in it is not finite.
     pub(super) fn nearest_passages(
         &self,
         passages: &[Vec<f32>],
         cut: Cut,
     ) -> Result<Vec<Vec<Near>>> {
-        ask(self.corpus, &self.wanted, passages, Unit::Passages, cut)?;
         self.vectors
             .search(self.corpus, passages, Unit::Passages, cut)
     }
@@ -209,10 +205,6 @@ impl<'a> ClusterLikeness<'a> {
             producer: producer.to_owned(),
         };
         let corpus = sources.corpus;
-        ensure!(
-            corpus.dialogue().is_none(),
-            "shards cannot find the clusters of the whole collection: merge the shards, and rank on one machine"
-        );
         let Some(vectors) = open(corpus, &wanted, sources, on_event)? else {
             return Ok(None);
         };
@@ -246,33 +238,6 @@ pub(crate) fn wanted(recipe: &Dense, producer: &str) -> Wanted {
     }
 }
 
-/// If the index has only what shards have found, checks that they have answered a dense search, and records the requests that are unanswered.
-///
-/// # Errors
-/// [`crate::index::corpus::Unanswered`]
-fn ask(
-    corpus: &Corpus,
-    vectors: &Wanted,
-    queries: &[Vec<f32>],
-    unit: Unit,
-    cut: Cut,
-) -> Result<()> {
-    let Some(dialogue) = corpus.dialogue() else {
-        return Ok(());
-    };
-    dialogue.want(vectors)?;
-    let asked = queries.iter().map(|query| {
-        dialogue.ask(&NearestRequest {
-            vectors: vectors.clone(),
-            query: query.clone(),
-            unit,
-            cut,
-        })
-    });
-    // all requests are recorded before an error is returned, so that the shards get them in one round
-    asked.collect::<Vec<_>>().into_iter().collect()
-}
-
 /// Opens the vectors of a collection, and computes those that are missing. `None` if that needs a model that is not installed.
 ///
 /// # Errors
@@ -293,10 +258,10 @@ fn open(
     )
 }
 
-/// As [`Vectors::open_with`].
+/// As [`Vectors::open`]; `shards` has the workspace of each shard.
 ///
 /// # Errors
-/// As [`Vectors::open_with`].
+/// As [`Vectors::open`].
 pub(crate) fn open_files(
     corpus: &Corpus,
     wanted: &Wanted,
@@ -316,6 +281,6 @@ pub(crate) fn open_files(
     let encode: Option<Encode> = model.is_some().then_some(&embed);
     run_stage(Stage::Encoding, 0, on_event, |on_event| {
         let on_event = &mut |event| on_event(Event::Dense(event));
-        Vectors::open_with(corpus, wanted, file, shards, encode, on_event)
+        Vectors::open(corpus, wanted, file, shards, encode, on_event)
     })
 }

@@ -22,7 +22,7 @@ const MOST_STEPS: usize = 100;
 /// The neighbours of the first documents of a ranking, the best first, with their scores and the explanations.
 ///
 /// # Errors
-/// A stored vector has another length than the others, or a number in it is not finite; or the shards have not answered yet.
+/// A stored vector has another length than the others, or a number in it is not finite.
 pub(super) fn rank(
     ranking: &[ScoredDoc],
     recipe: Manifold,
