@@ -11,7 +11,10 @@ use crate::evidence::Channel;
 use crate::evidence::extract::Shard;
 use crate::evidence::ocr::Script;
 use crate::nn::conv::{Numeric, NumericMode};
+use crate::task;
+use crate::task::extraction::{ExtractionOptions, ExtractionSettings};
 use crate::task::metadata::Config;
+use crate::task::places::Places;
 use crate::trec::TextTask;
 use crate::trec::edition::Edition;
 use crate::weights::Models;
@@ -88,9 +91,6 @@ pub(super) struct ExtractionArgs {
     /// List every fault, and print more details
     #[arg(short, long, conflicts_with = "quiet", display_order = LAST)]
     pub(super) verbose: bool,
-    /// Whether the summary at the end is left out. Not an option of the command line
-    #[arg(skip)]
-    pub(super) brief: bool,
 }
 
 #[derive(Args)]
@@ -136,9 +136,32 @@ pub(super) struct ImagesArgs {
     pub(super) explain: Option<PathBuf>,
     #[command(flatten)]
     pub(super) metadata: MetadataArgs,
-    /// Whether the collection's own candidates are ignored: they are for its own topics. Not an option of the command line
-    #[arg(skip)]
-    pub(super) all_images: bool,
+}
+
+impl ExtractionArgs {
+    pub(super) fn settings(&self) -> Result<ExtractionSettings> {
+        Ok(ExtractionSettings {
+            input: self.input.clone(),
+            places: Places {
+                evidence: self.evidence.clone(),
+                cache: self.cache.dir.clone(),
+                index: None,
+            },
+            models: self.models.open()?,
+            options: ExtractionOptions {
+                ocr: self.ocr.clone(),
+                clip: self.clip.clone(),
+                required: self.require.clone(),
+                numeric: self.models.numeric.mode(),
+                clip_numeric: self.clip_precision.numeric(),
+                script: self.script.script(),
+            },
+            limit: self.limit,
+            threads: self.threads,
+            rehash: self.rehash,
+            retry: self.retry,
+        })
+    }
 }
 
 /// The options of the metadata beside a run.
@@ -150,6 +173,18 @@ pub(super) struct MetadataArgs {
     /// Do not write ir-metadata.yml beside the run
     #[arg(long)]
     pub(super) no_metadata: bool,
+}
+
+impl MetadataArgs {
+    /// What only the user knows of a run, with the command as it was typed; `None` with --no-metadata.
+    pub(super) fn config(&self) -> Option<Config> {
+        let words = std::env::args_os();
+        let command = words.map(|word| word.to_string_lossy().into_owned());
+        (!self.no_metadata).then(|| Config {
+            command: command.collect(),
+            ..self.config.clone()
+        })
+    }
 }
 
 /// The options of all commands that index texts.
@@ -169,9 +204,17 @@ pub(super) struct IndexingArgs {
     /// List every fault, and print how long it took to verify the index
     #[arg(short, long, conflicts_with = "quiet", display_order = LAST)]
     pub(super) verbose: bool,
-    /// Whether the summary at the end is left out. Not an option of the command line
-    #[arg(skip)]
-    pub(super) brief: bool,
+}
+
+impl IndexingArgs {
+    /// The places of what is stored about texts and, in `evidence`, about images.
+    pub(super) fn places(&self, evidence: Option<&PathBuf>) -> Places {
+        Places {
+            evidence: evidence.cloned(),
+            index: self.index.clone(),
+            cache: self.cache.dir.clone(),
+        }
+    }
 }
 
 /// The options of `rank`, which `controversial` and `comparative` share.
@@ -511,6 +554,11 @@ impl Task {
     /// The name of the task's command.
     pub(super) fn word(self) -> &'static str {
         self.text().map_or("images", TextTask::word)
+    }
+
+    /// The task that was typed.
+    pub(super) fn meant(self) -> task::Task {
+        self.text().into()
     }
 
     /// The text task; `None` for images.

@@ -10,10 +10,10 @@ use indicatif::{HumanBytes, HumanDuration};
 use serde_json::json;
 
 use super::args::CacheArgs;
-use super::files::cache_directory;
 use super::{parse, print, terminal};
 use crate::disk;
 use crate::task::cache::{self, Entry, Listed, Removal};
+use crate::task::places::cache_directory;
 use crate::trec::escaped;
 
 #[derive(Subcommand)]

@@ -14,11 +14,11 @@ use serde_json::json;
 use sha2::{Digest, Sha256};
 
 use super::args::{CACHE, CacheArgs, TAG, THREADS};
-use super::files::cache_directory;
 use super::{parse, print};
 use crate::collection::read_bytes;
 use crate::disk::hex;
 use crate::task::metadata::{Actor, Collection, Config, ConfigFile, Source};
+use crate::task::places::cache_directory;
 use crate::task::recipe;
 use crate::trec::escaped;
 use crate::weights::Models;
@@ -205,6 +205,7 @@ impl Configuration {
             actor: self.contents.actor.clone(),
             implementation: self.contents.implementation.clone(),
             data: self.contents.data.clone(),
+            command: Vec::new(),
             file: Some(ConfigFile {
                 name: name.to_string_lossy().into_owned(),
                 sha256: self.sha256.clone(),

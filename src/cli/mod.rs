@@ -12,15 +12,12 @@ mod args;
 mod ask;
 mod cache;
 mod config;
-mod edition;
 mod evaluate;
 mod export;
-mod files;
 mod images;
 mod index;
 mod inspect;
 mod lines;
-mod metadata;
 mod models;
 mod parse;
 mod probe;
@@ -35,18 +32,15 @@ mod verify;
 mod version;
 
 use std::io::Write;
-use std::path::Path;
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result};
 use clap::builder::Resettable;
 use clap::{ArgMatches, CommandFactory, FromArgMatches, Parser, Subcommand};
 
-use crate::judge::verify::Kind;
-use crate::task::text_indexes;
 use crate::topic::question::TopicParts;
 use args::{
     ApproachesArgs, ComparativeArgs, ControversialArgs, ExtractArgs, ImagesArgs, IndexArgs,
-    InspectArgs, MergeArgs, MetadataArgs, QualityArgs, ReadArgs, StanceArgs, Task, TextArgs,
+    InspectArgs, MergeArgs, MetadataArgs, QualityArgs, ReadArgs, StanceArgs, TextArgs,
 };
 use cache::CacheCommand;
 use config::{ConfigArgs, Configuration, ConfigurationArgs};
@@ -236,40 +230,6 @@ fn print(text: &dyn std::fmt::Display) -> Result<()> {
     match write!(std::io::stdout(), "{text}") {
         Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Ok(()),
         result => result.context("cannot write the result"),
-    }
-}
-
-/// The chosen task, or the one that the files of the collection are for.
-fn task_of(chosen: Option<Task>, input: &Path) -> Result<Task> {
-    if let Some(task) = chosen {
-        return Ok(task);
-    }
-    if input.join("images").is_dir() {
-        return Ok(Task::Images);
-    }
-    ensure!(
-        input.exists(),
-        "there is no file or directory {}",
-        input.display()
-    );
-    let text_task = text_indexes::task_of(input).map(Task::from);
-    text_task.with_context(|| {
-        format!(
-            "{} has no collection: neither images/, nor args-me.json, the files of a debate portal, passages.jsonl, corpus.jsonl or documents.jsonl (or choose a --task)",
-            input.display()
-        )
-    })
-}
-
-/// The task of a run with these bytes: as [`task_of`], but where a collection has images and texts, the lines of the run decide.
-fn task_of_run(chosen: Option<Task>, input: &Path, run: &[u8]) -> Result<Task> {
-    let task = task_of(chosen, input)?;
-    let of_texts = text_indexes::task_of(input);
-    match (chosen, task, of_texts) {
-        (None, Task::Images, Some(of_texts)) if Kind::of_run(run).task.is_some() => {
-            Ok(of_texts.into())
-        }
-        _ => Ok(task),
     }
 }
 

@@ -9,10 +9,12 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
 
-use super::args::{ClipPrecision, ExtractArgs, ExtractionArgs, NumericArg, ScriptArg};
-use super::files::evidence_store;
+use super::args::ExtractArgs;
+use super::progress::print_notes;
 use crate::collection::images::ImageCollection;
-use crate::task::extraction::{self, Trial};
+use crate::evidence::ocr::Script;
+use crate::nn::conv::{Numeric, NumericMode};
+use crate::task::extraction::{self, ExtractionSettings, Trial};
 use crate::trec::DocId;
 
 /// Maximum time for a document, including the loading of models. The largest documents take less than a minute on one core.
@@ -36,7 +38,7 @@ enum End {
 /// # Errors
 /// No process can be started.
 pub(super) fn try_apart(
-    args: &ExtractionArgs,
+    settings: &ExtractionSettings,
     evidence: &Path,
     documents: &[DocId],
     stop: &AtomicBool,
@@ -44,7 +46,7 @@ pub(super) fn try_apart(
     let mut trial = Trial::default();
     let mut rest = documents;
     while !rest.is_empty() {
-        let mut child = command(args, evidence, rest)?
+        let mut child = command(settings, evidence, rest)?
             .spawn()
             .context("cannot start another process of riposte")?;
         let (done, end) = watch(&mut child, stop)?;
@@ -66,29 +68,28 @@ pub(super) fn try_apart(
     Ok(trial)
 }
 
-fn command(args: &ExtractionArgs, evidence: &Path, documents: &[DocId]) -> Result<Command> {
+fn command(settings: &ExtractionSettings, evidence: &Path, documents: &[DocId]) -> Result<Command> {
     let program = std::env::current_exe().context("cannot find the program's own file")?;
     let ids: Vec<&str> = documents.iter().map(|id| id.0.as_str()).collect();
     let mut command = Command::new(program);
     // all settings are arguments of the process
     command.arg("--no-config");
-    command.arg("extract").arg("--input").arg(&args.input);
+    command.arg("extract").arg("--input").arg(&settings.input);
     command.arg("--evidence").arg(evidence);
-    if let Some(models) = &args.models.dir {
-        command.arg("--models").arg(models);
-    }
-    for (option, model) in [("--ocr", &args.ocr), ("--clip", &args.clip)] {
+    command.arg("--models").arg(settings.models.dir());
+    let options = &settings.options;
+    for (option, model) in [("--ocr", &options.ocr), ("--clip", &options.clip)] {
         if let Some(model) = model {
             command.args([option, model]);
         }
     }
-    if args.models.numeric == NumericArg::Float {
+    if options.numeric == NumericMode::Float {
         command.args(["--numeric", "float"]);
     }
-    if args.clip_precision == ClipPrecision::Int8 {
+    if options.clip_numeric == Numeric::Int8 {
         command.args(["--clip-precision", "int8"]);
     }
-    if args.script == ScriptArg::All {
+    if options.script == Script::All {
         command.args(["--script", "all"]);
     }
     command.args(["--probe", &ids.join(",")]);
@@ -169,10 +170,11 @@ fn end_of(status: ExitStatus) -> End {
 /// # Errors
 /// The collection, the store or a model cannot be read, or a model fails.
 pub(super) fn probe(args: &ExtractArgs) -> Result<u8> {
-    let options = &args.extraction;
-    let collection = ImageCollection::open(&options.input)?;
-    let evidence = evidence_store(options.evidence.as_deref(), &options.input, &options.cache)?;
-    let models = options.models.open()?;
+    let settings = args.extraction.settings()?;
+    let collection = ImageCollection::open(&settings.input)?;
+    let evidence = settings
+        .places
+        .evidence(&settings.input, &mut print_notes)?;
     let documents: Vec<DocId> = args.probe.iter().map(|id| DocId(id.clone())).collect();
     let on_done = &mut |id: &DocId| {
         // an error if the process that reads this has ended; then this process ends too
@@ -182,8 +184,8 @@ pub(super) fn probe(args: &ExtractArgs) -> Result<u8> {
     extraction::attempt(
         &collection,
         &evidence,
-        &models,
-        options.extraction_options(),
+        &settings.models,
+        &settings.options,
         &documents,
         on_done,
     )?;

@@ -106,9 +106,9 @@ impl StageProgress {
         self.bar.set_message(detail);
     }
 
-    /// Prints a note above the bar.
-    fn note(&self, text: &str) {
-        self.bar.suspend(|| say!("note: {text}"));
+    /// Prints a line above the bar.
+    fn say(&self, line: &str) {
+        self.bar.suspend(|| say!("{line}"));
     }
 
     /// Removes the bar.
@@ -145,6 +145,7 @@ impl EventPrinter {
     pub fn print(&mut self, event: Event) {
         match event {
             Event::Note(text) => self.note(&text),
+            Event::Fault(text) => self.say(&escaped(&text).to_string()),
             Event::Started { stage, total } => {
                 let label = match stage {
                     Stage::Extraction => "images extracted",
@@ -154,6 +155,7 @@ impl EventPrinter {
                     Stage::Ranking => "topics ranked",
                     Stage::Debate => "debate sheets made",
                     Stage::Asking => "topics answered",
+                    Stage::Pictures => "pictures scaled",
                 };
                 self.progress = Some(StageProgress::new(label, total, self.quiet));
                 self.outputs.clear();
@@ -227,10 +229,13 @@ impl EventPrinter {
     }
 
     fn note(&self, text: &str) {
-        let text = escaped(text).to_string();
+        self.say(&format!("note: {}", escaped(text)));
+    }
+
+    fn say(&self, line: &str) {
         match &self.progress {
-            Some(progress) => progress.note(&text),
-            None => say!("note: {text}"),
+            Some(progress) => progress.say(line),
+            None => say!("{line}"),
         }
     }
 }
@@ -269,6 +274,11 @@ impl StageOutputs {
         let estimated = known as f64 * items as f64 / begun as f64;
         (estimated.round() as usize, false)
     }
+}
+
+/// Prints the notes and faults of a task that shows no progress.
+pub(crate) fn print_notes(event: Event) {
+    EventPrinter::new(true).print(event);
 }
 
 /// A count, or nothing if it is 0.

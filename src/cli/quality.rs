@@ -7,11 +7,11 @@ use serde_json::{Value, json};
 use super::args::QualityArgs;
 use super::lines::answer_file;
 use super::print;
+use super::progress::print_notes;
 use crate::nn::lazy::Lazy;
 use crate::reading::pair::PairEncoder;
 use crate::task::models;
 use crate::task::quality::{QualityQuestion, rate};
-use crate::weights::Role;
 
 /// A line of a `--jsonl` file.
 #[derive(Debug, Deserialize)]
@@ -31,12 +31,12 @@ impl QualityLine {
 
 /// `riposte quality`.
 pub fn quality(args: &QualityArgs) -> Result<u8> {
-    let models = args.models.open()?;
-    let encoder = match models::find(&models, Role::Sentence, None)? {
-        Ok(model) => models::pair_encoder(&model, args.models.numeric.mode())?,
-        Err(why) => Err(format!("quality is estimated from words only: {why}")),
-    };
-    let encoder = encoder.map_err(|note| say!("note: {note}")).ok();
+    let encoder = models::installed_stance_encoder(
+        &args.models.open()?,
+        args.models.numeric.mode(),
+        "quality is estimated from words only",
+        &mut print_notes,
+    )?;
     let encoder = encoder.as_ref();
     if let Some(path) = &args.jsonl {
         return answer_file(

@@ -11,10 +11,10 @@ use clap_complete::Shell;
 use clap_mangen::Man;
 use clap_mangen::roff::{Inline, Roff, bold, roman};
 
-use super::files::write_atomically;
 use super::print;
 use crate::evidence::Channel;
 use crate::task::approaches;
+use crate::task::files::write_atomically;
 use crate::trec::TextTask;
 use crate::trec::edition::{self, EDITIONS, Edition};
 use crate::weights::{Models, Role};
@@ -265,83 +265,8 @@ fn see_also(command: &Command, name: &str, page: &mut Vec<u8>) -> Result<()> {
 
 /// What the exit codes of a command mean; the table is also at the head of src/main.rs.
 fn exit_status(command: &str) -> [(&'static str, &'static str); 4] {
-    let (done, faults, failed) = match command {
-        "ask" => (
-            "The question is answered.",
-            "The question is answered, but some documents are faulty; the faults are named.",
-            "No document can answer, or the question is empty.",
-        ),
-        "images" => (
-            "The run is written.",
-            "The run is written, but documents, topics or arguments are faulty; the faults are named.",
-            "There is no image, no readable topic or no readable argument.",
-        ),
-        "extract" => (
-            "The evidence is stored.",
-            "The evidence is stored, but documents are faulty; the faults are named.",
-            "There is no image.",
-        ),
-        "controversial" | "comparative" | "rank" => (
-            "The run is written.",
-            "The run is written, but documents or topics are faulty; the faults are named.",
-            "There is no readable topic or no document that can be ranked, or a service does not answer.",
-        ),
-        "index" => (
-            "The index is up to date, or its files are not damaged (--check).",
-            "The index is up to date, but documents are faulty (texts); the faults are named.",
-            "There is no document, or a file of the index is damaged (--check).",
-        ),
-        "read" => (
-            "All images are read.",
-            "Some of the images cannot be decoded; they are named.",
-            "None of the images can be decoded.",
-        ),
-        "stance" | "quality" => (
-            "All questions are answered.",
-            "A line of --jsonl is broken; it is named, and its answer is null.",
-            "The topic, or an object, is empty, or no line of --jsonl can be answered.",
-        ),
-        "merge" => (
-            "The shards are merged.",
-            "The shards are merged, but some evidence of a damaged one could not be read.",
-            "The shards contain no document.",
-        ),
-        "fetch" => (
-            "All files are installed.",
-            "Some of the files could not be downloaded.",
-            "None of the files could be downloaded.",
-        ),
-        "inspect" => (
-            "The report is written.",
-            "The report is written, but a line of a run, of judgements or of topics is broken.",
-            "A run has no line of this task, or a file cannot be read.",
-        ),
-        "run" => (
-            "The files are written.",
-            "The files are written, but a line of the run or of judgements is broken.",
-            "The run has no line of an image run, or a file cannot be read.",
-        ),
-        "verify" => (
-            "All runs are valid.",
-            "A run is not valid, or a topic is broken.",
-            "A file cannot be read.",
-        ),
-        "evaluate" => (
-            "The measures are printed.",
-            "A line of a run or of judgements is broken, or a run has no line.",
-            "There is no judgement, or a file cannot be read.",
-        ),
-        "clear" => (
-            "All chosen entries are removed.",
-            "Some chosen entries are still there: another process uses them, or they cannot be removed.",
-            "There is no entry of this name, or no terminal to ask on.",
-        ),
-        _ => (
-            "Done.",
-            "Done, but broken parts of the input were passed over; they are named.",
-            "The command could not do its work, or there was nothing to do: an output cannot be written, an option makes no sense, or a file on disk is damaged.",
-        ),
-    };
+    let is_of = |row: &&[&str; 4]| row[0].split(' ').any(|name| name == command);
+    let [_, done, faults, failed] = EXIT_STATUS.iter().find(is_of).unwrap_or(&OTHERS);
     [
         ("0", done),
         ("1", faults),
@@ -349,6 +274,102 @@ fn exit_status(command: &str) -> [(&'static str, &'static str); 4] {
         ("130", "Stopped by a second Ctrl-C."),
     ]
 }
+
+/// Commands, and what their exit codes 0, 1 and 2 mean.
+const EXIT_STATUS: [[&str; 4]; 14] = [
+    [
+        "ask",
+        "The question is answered.",
+        "The question is answered, but some documents are faulty; the faults are named.",
+        "No document can answer, or the question is empty.",
+    ],
+    [
+        "images",
+        "The run is written.",
+        "The run is written, but documents, topics or arguments are faulty; the faults are named.",
+        "There is no image, no readable topic or no readable argument.",
+    ],
+    [
+        "extract",
+        "The evidence is stored.",
+        "The evidence is stored, but documents are faulty; the faults are named.",
+        "There is no image.",
+    ],
+    [
+        "controversial comparative rank",
+        "The run is written.",
+        "The run is written, but documents or topics are faulty; the faults are named.",
+        "There is no readable topic or no document that can be ranked, or a service does not answer.",
+    ],
+    [
+        "index",
+        "The index is up to date, or its files are not damaged (--check).",
+        "The index is up to date, but documents are faulty (texts); the faults are named.",
+        "There is no document, or a file of the index is damaged (--check).",
+    ],
+    [
+        "read",
+        "All images are read.",
+        "Some of the images cannot be decoded; they are named.",
+        "None of the images can be decoded.",
+    ],
+    [
+        "stance quality",
+        "All questions are answered.",
+        "A line of --jsonl is broken; it is named, and its answer is null.",
+        "The topic, or an object, is empty, or no line of --jsonl can be answered.",
+    ],
+    [
+        "merge",
+        "The shards are merged.",
+        "The shards are merged, but some evidence of a damaged one could not be read.",
+        "The shards contain no document.",
+    ],
+    [
+        "fetch",
+        "All files are installed.",
+        "Some of the files could not be downloaded.",
+        "None of the files could be downloaded.",
+    ],
+    [
+        "inspect",
+        "The report is written.",
+        "The report is written, but a line of a run, of judgements or of topics is broken.",
+        "A run has no line of this task, or a file cannot be read.",
+    ],
+    [
+        "run",
+        "The files are written.",
+        "The files are written, but a line of the run or of judgements is broken.",
+        "The run has no line of an image run, or a file cannot be read.",
+    ],
+    [
+        "verify",
+        "All runs are valid.",
+        "A run is not valid, or a topic is broken.",
+        "A file cannot be read.",
+    ],
+    [
+        "evaluate",
+        "The measures are printed.",
+        "A line of a run or of judgements is broken, or a run has no line.",
+        "There is no judgement, or a file cannot be read.",
+    ],
+    [
+        "clear",
+        "All chosen entries are removed.",
+        "Some chosen entries are still there: another process uses them, or they cannot be removed.",
+        "There is no entry of this name, or no terminal to ask on.",
+    ],
+];
+
+/// The meanings for all other commands.
+const OTHERS: [&str; 4] = [
+    "",
+    "Done.",
+    "Done, but broken parts of the input were passed over; they are named.",
+    "The command could not do its work, or there was nothing to do: an output cannot be written, an option makes no sense, or a file on disk is damaged.",
+];
 
 const ENVIRONMENT: [(&str, &str); 9] = [
     (

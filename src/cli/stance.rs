@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 use super::args::StanceArgs;
 use super::lines::answer_file;
 use super::print;
+use super::progress::print_notes;
 use crate::nn::lazy::Lazy;
 use crate::reading::pair::PairEncoder;
 use crate::score::object_stance::Objects;
@@ -14,7 +15,6 @@ use crate::task::models;
 use crate::task::stance::{ClaimStance, StanceAnswer, StanceQuestion, answer};
 use crate::topic::question;
 use crate::trec::Explanation;
-use crate::weights::Role;
 
 /// A line of a `--jsonl` file.
 #[derive(Debug, Deserialize)]
@@ -49,12 +49,12 @@ impl StanceLine {
 
 /// `riposte stance`.
 pub fn stance(args: &StanceArgs) -> Result<u8> {
-    let models = args.models.open()?;
-    let encoder = match models::find(&models, Role::Sentence, None)? {
-        Ok(model) => models::pair_encoder(&model, args.models.numeric.mode())?,
-        Err(why) => Err(format!("stance is estimated from words only: {why}")),
-    };
-    let encoder = encoder.map_err(|note| say!("note: {note}")).ok();
+    let encoder = models::installed_stance_encoder(
+        &args.models.open()?,
+        args.models.numeric.mode(),
+        "stance is estimated from words only",
+        &mut print_notes,
+    )?;
     if let Some(path) = &args.jsonl {
         let encoder = encoder.as_ref();
         return answer_file(

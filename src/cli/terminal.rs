@@ -1,8 +1,8 @@
 //! The terminal that results are printed on.
 
-use std::fmt;
-
 use console::Term;
+
+pub(super) use crate::task::counted;
 
 /// Columns of a table that is printed to a file or a pipe.
 const WIDTH: usize = 80;
@@ -25,15 +25,6 @@ pub(super) fn has_colours() -> bool {
 pub(super) fn painted(text: &str, paint: impl FnOnce(console::Style) -> console::Style) -> String {
     let style = paint(console::Style::new()).force_styling(has_colours());
     style.apply_to(text).to_string()
-}
-
-/// A count with its noun: "1 topic", "2 topics".
-pub(super) fn counted<N>(count: N, one: &str, many: &str) -> String
-where
-    N: fmt::Display + From<u8> + PartialEq,
-{
-    let noun = if count == N::from(1) { one } else { many };
-    format!("{count} {noun}")
 }
 
 /// A text in indented lines that fit the terminal. Only a line with a single word can be longer.

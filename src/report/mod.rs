@@ -4,8 +4,10 @@
 //! The templates (`pages`) escape everything that comes from a collection, a run or judgements. A policy in every page allows only
 //! riposte's own script and style, by their hashes, and no connection.
 
+pub(crate) mod answer;
 mod chart;
 pub mod images;
+pub(crate) mod inspect;
 mod pages;
 pub mod pictures;
 mod reason;

@@ -6,7 +6,8 @@ use std::sync::atomic::AtomicBool;
 
 use anyhow::{Context, Result, bail, ensure};
 
-use super::{Event, OnEvent, Stage, models, run_stage};
+use super::places::Places;
+use super::{Event, OnEvent, Stage, effort, models, run_stage};
 use crate::collection::images::ImageCollection;
 use crate::disk;
 use crate::evidence::Channel;
@@ -14,6 +15,7 @@ use crate::evidence::extract::{self, Extent, Shard, Summary, Tools};
 use crate::evidence::ocr::{Script, backend};
 use crate::evidence::sentiment::{Afinn, Vader};
 use crate::evidence::store::{Merged, ShardFile, Store, is_damaged_record};
+use crate::index::corpus::Effort;
 use crate::nn::conv::{Numeric, NumericMode};
 use crate::nn::lazy::Lazy;
 use crate::reading::pair::PairEncoder;
@@ -21,24 +23,116 @@ use crate::trec::DocId;
 use crate::weights::{CheckedModel, Models, Role};
 use crate::workspace::Outputs;
 
+/// The error if the user stops an extraction.
+const STOPPED: &str = "stopped before the end; the same command continues from there";
+
 /// Number of damaged records that a note names.
 const NAMED_RECORDS: usize = 5;
 
 /// The options that a user can choose.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct ExtractionOptions<'a> {
+#[derive(Clone, Debug, Default)]
+pub(crate) struct ExtractionOptions {
     /// The name of the OCR model; `None` for the first that is installed.
-    pub ocr: Option<&'a str>,
+    pub ocr: Option<String>,
     /// The name of the CLIP model; `None` for the first that is installed.
-    pub clip: Option<&'a str>,
+    pub clip: Option<String>,
     /// Channels that must be on.
-    pub required: &'a [Channel],
+    pub required: Vec<Channel>,
     /// The numbers that networks other than CLIP may be computed in.
     pub numeric: NumericMode,
     /// The numbers of CLIP.
     pub clip_numeric: Numeric,
     /// The script that OCR reads.
     pub script: Script,
+}
+
+/// What is extracted, and how.
+pub(crate) struct ExtractionSettings {
+    /// The collection: a directory, or an evidence store whose images are ranked without their files.
+    pub input: PathBuf,
+    pub places: Places,
+    pub models: Models,
+    pub options: ExtractionOptions,
+    /// Number of images, the first ones by id; `None` for all.
+    pub limit: Option<usize>,
+    /// Number of threads; `None` for one per core.
+    pub threads: Option<usize>,
+    /// Whether the contents of all files are compared with those of the last extraction, even if sizes and times are unchanged.
+    pub rehash: bool,
+    /// Whether documents are tried again in which riposte has died.
+    pub retry: bool,
+}
+
+/// What the program around a task does for it.
+#[derive(Clone, Copy)]
+pub(crate) struct Host<'a> {
+    /// Set when the user wants to stop.
+    pub stop: &'a AtomicBool,
+    /// Tries documents in separate processes, without storing the evidence. The path is that of the evidence store.
+    pub try_apart: &'a TryApart<'a>,
+}
+
+type TryApart<'a> = dyn Fn(&ExtractionSettings, &Path, &[DocId]) -> Result<Trial> + 'a;
+
+impl ExtractionSettings {
+    /// Opens the collection.
+    ///
+    /// # Errors
+    /// There is no image.
+    pub fn open(&self) -> Result<ImageCollection> {
+        ensure!(self.limit != Some(0), "--limit must be at least 1");
+        let collection = ImageCollection::open(&self.input)?;
+        ensure!(
+            !collection.entries().is_empty(),
+            "there is no image in {}",
+            self.input.join("images").display()
+        );
+        Ok(collection)
+    }
+
+    /// Opens the collection, which can be an evidence store.
+    ///
+    /// # Errors
+    /// There is no image.
+    pub fn open_or_stored(&self) -> Result<ImageCollection> {
+        if !self.input.is_file() {
+            return self.open();
+        }
+        ensure!(self.limit != Some(0), "--limit must be at least 1");
+        ensure!(
+            self.places.evidence.is_none(),
+            "--evidence: {} is an evidence store itself",
+            self.input.display()
+        );
+        stored_images(&self.input)
+    }
+
+    fn evidence(&self, on_event: &mut OnEvent) -> Result<PathBuf> {
+        // the collection can itself be an evidence store
+        if self.input.is_file() && self.places.evidence.is_none() {
+            return Ok(self.input.clone());
+        }
+        self.places.evidence(&self.input, on_event)
+    }
+
+    /// The effort of indexing.
+    ///
+    /// # Errors
+    /// The number of threads is 0.
+    pub fn effort(&self) -> Result<Effort> {
+        effort(self.threads)
+    }
+
+    /// The part of the collection that is extracted.
+    pub fn extent(&self, shard: Shard) -> Extent {
+        let cores = || std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+        Extent {
+            shard,
+            limit: self.limit,
+            threads: self.threads.unwrap_or_else(cores),
+            rehash: self.rehash,
+        }
+    }
 }
 
 /// The result of trying documents in separate processes.
@@ -62,19 +156,16 @@ pub(crate) struct Extraction {
 }
 
 impl Extraction {
-    /// Finds the installed models, and then opens the evidence store at the path that `evidence` returns. Notes say which channels are off.
+    /// Finds the installed models, and then opens the evidence store. Notes say which channels are off.
     ///
     /// # Errors
     /// A required channel is off, a model is damaged, or the store cannot be opened.
-    pub fn prepare(
-        models: Models,
-        options: ExtractionOptions,
-        evidence: &dyn Fn() -> Result<PathBuf>,
-        on_event: &mut OnEvent,
-    ) -> Result<Self> {
+    pub fn prepare(settings: &ExtractionSettings, on_event: &mut OnEvent) -> Result<Self> {
+        let (models, options) = (&settings.models, &settings.options);
         let mut model_status = BTreeMap::new();
-        let tools = find_wanted_tools(&models, options, &mut model_status, on_event)?;
-        let store = open_store_or_read(&evidence()?, on_event)?;
+        let tools = find_wanted_tools(models, options, &mut model_status, on_event)?;
+        let evidence = settings.evidence(on_event)?;
+        let store = open_store_or_read(&evidence, on_event)?;
         if store.is_read_only() {
             on_event(Event::Note(format!(
                 "{} cannot be written: stored evidence is used, and what models compute for this run is not kept",
@@ -101,7 +192,7 @@ impl Extraction {
             }
         }
         Ok(Extraction {
-            models,
+            models: models.clone(),
             tools,
             model_status,
             store,
@@ -178,49 +269,39 @@ impl Extraction {
     /// # Errors
     /// The sentence model is damaged.
     pub(crate) fn pair_encoder(&self, on_event: &mut OnEvent) -> Result<Option<Lazy<PairEncoder>>> {
-        let found = match models::find(&self.models, Role::Sentence, None)? {
-            Ok(model) => models::pair_encoder(&model, self.numeric)?,
-            Err(why) => Err(format!(
-                "the stance of texts depends only on words and stored model outputs: {why}"
-            )),
-        };
-        Ok(match found {
-            Ok(encoder) => Some(encoder),
-            Err(note) => {
-                on_event(Event::Note(note));
-                None
-            }
-        })
+        models::installed_stance_encoder(
+            &self.models,
+            self.numeric,
+            "the stance of texts depends only on words and stored model outputs",
+            on_event,
+        )
     }
 
-    /// Calls `try_apart` to try, in separate processes, the documents in which riposte may have died: those in progress when an earlier extraction
-    /// was killed and, with `retry`, those that are passed over. A document in which a process dies is passed over from now on. Returns whether the
-    /// user stopped the trial.
+    /// Lets the host try, in separate processes, the documents in which riposte may have died: those in progress when an earlier extraction
+    /// was killed and, with `retry`, those that are passed over. A document in which a process dies is passed over from now on.
     ///
     /// # Errors
-    /// The store cannot be read or written, or `try_apart` fails.
+    /// The store cannot be read or written, the host fails, or the user has stopped the trial.
     pub fn try_suspects(
         &mut self,
         collection: &ImageCollection,
-        retry: bool,
-        try_apart: &mut dyn FnMut(&Path, &[DocId]) -> Result<Trial>,
+        settings: &ExtractionSettings,
+        host: &Host,
         on_event: &mut OnEvent,
-    ) -> Result<bool> {
+    ) -> Result<()> {
         if self.store.is_read_only() || !collection.has_files() {
-            return Ok(false);
+            return Ok(());
         }
-        let suspects = extract::suspects(collection, &self.store, retry)?;
+        let suspects = extract::suspects(collection, &self.store, settings.retry)?;
         if suspects.is_empty() {
-            return Ok(false);
+            return Ok(());
         }
         on_event(Event::Note(format!(
             "riposte may have died in one of these documents; each is first tried in a separate process: {}",
             suspects.len()
         )));
-        let trial = try_apart(self.store.path(), &suspects)?;
-        if trial.interrupted {
-            return Ok(true);
-        }
+        let trial = (host.try_apart)(settings, self.store.path(), &suspects)?;
+        ensure!(!trial.interrupted, STOPPED);
         for suspect in &suspects {
             let death = trial.deaths.iter().find(|(died, _)| died == suspect);
             match death {
@@ -230,7 +311,7 @@ impl Extraction {
                 None => self.store.forget_passed_over(suspect)?,
             }
         }
-        Ok(false)
+        Ok(())
     }
 
     /// Computes the evidence that the store lacks. When `stop` is set, the extraction ends after the images in progress. If a damaged record is
@@ -329,7 +410,7 @@ pub(crate) fn attempt(
     collection: &ImageCollection,
     evidence: &Path,
     models: &Models,
-    options: ExtractionOptions,
+    options: &ExtractionOptions,
     documents: &[DocId],
     on_done: &mut dyn FnMut(&DocId) -> Result<()>,
 ) -> Result<()> {
@@ -337,16 +418,26 @@ pub(crate) fn attempt(
     extract::attempt(collection, evidence, &tools, documents, on_done)
 }
 
-/// The extent of an extraction: `shard` of the first `limit` images, on `threads` threads, by default one for each core. `rehash`: see
-/// [`Extent`].
-pub fn extent(shard: Shard, limit: Option<usize>, threads: Option<usize>, rehash: bool) -> Extent {
-    let cores = || std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
-    Extent {
-        shard,
-        limit,
-        threads: threads.unwrap_or_else(cores),
-        rehash,
+/// Computes the evidence of a collection, or of a shard of it. Returns it with a summary.
+///
+/// # Errors
+/// The store or a model fails, or the user has stopped the extraction. What was computed before is stored in every case.
+pub(crate) fn run(
+    settings: &ExtractionSettings,
+    shard: Shard,
+    host: &Host,
+    on_event: &mut OnEvent,
+) -> Result<(Extraction, Summary)> {
+    let collection = settings.open()?;
+    let mut extraction = Extraction::prepare(settings, on_event)?;
+    extraction.try_suspects(&collection, settings, host, on_event)?;
+    if !extraction.store.is_read_only() {
+        extraction.remove_damaged(on_event)?;
     }
+    let extent = settings.extent(shard);
+    let summary = extraction.extract(&collection, extent, host.stop, on_event)?;
+    ensure!(!summary.stopped, STOPPED);
+    Ok((extraction, summary))
 }
 
 /// The images whose evidence is in a store, as a collection without files.
@@ -399,12 +490,12 @@ fn open_when_free(
 /// A required channel is off, or a model is damaged.
 pub(super) fn find_wanted_tools(
     models: &Models,
-    options: ExtractionOptions,
+    options: &ExtractionOptions,
     model_status: &mut BTreeMap<Channel, String>,
     on_event: &mut OnEvent,
 ) -> Result<Tools> {
     let tools = find_tools(models, options, model_status)?;
-    for channel in options.required {
+    for channel in &options.required {
         if !tools.has(*channel) {
             let why = model_status.get(channel);
             let why = why.map_or("it is off", String::as_str);
@@ -421,7 +512,7 @@ pub(super) fn find_wanted_tools(
 
 fn find_tools(
     models: &Models,
-    options: ExtractionOptions,
+    options: &ExtractionOptions,
     status: &mut BTreeMap<Channel, String>,
 ) -> Result<Tools> {
     let mut find =
@@ -434,10 +525,10 @@ fn find_tools(
             status.insert(channel, text);
             Ok(found.ok())
         };
-    let ocr = find(Channel::Ocr, Role::Ocr, options.ocr)?;
+    let ocr = find(Channel::Ocr, Role::Ocr, options.ocr.as_deref())?;
     let ocr = ocr.map(|model| models::ocr(model, options.numeric, options.script));
     let ocr = ocr.transpose()?;
-    let clip = find(Channel::Clip, Role::Clip, options.clip)?;
+    let clip = find(Channel::Clip, Role::Clip, options.clip.as_deref())?;
     let clip = clip.map(|model| models::clip(&model, options.clip_numeric));
     let sentences = find(Channel::Sentence, Role::Sentence, None)?;
     let sentences = sentences.map(|model| models::sentences(&model, options.numeric));

@@ -1,58 +1,88 @@
 //! The pipeline of the image task: from a collection and topics to the lines of a run.
 
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::Instant;
 
-use anyhow::{Result, bail};
+use anyhow::{Context, Result, bail, ensure};
 
-use super::approach::{RelevanceChannel, StanceRecipe};
+use super::approach::{Form, ImageApproach, RelevanceChannel, StanceRecipe};
 use super::arguments::ArgumentSource;
-use super::debate;
-use super::extraction::{Extraction, extent};
+use super::debate::{self, PER_SIDE};
+use super::extraction::{Extraction, ExtractionSettings, Host};
+use super::files::{MAX_RUN_BYTES, TopicSource, decode, own_topics, read_topics};
 use super::image_index;
 use super::images::{self, ImageRanking, Settings};
+use super::metadata::Description;
+use super::text_run::ensure_documents;
 use super::{Event, OnEvent, Stage, run_stage};
 use crate::collection::images::ImageCollection;
+use crate::collection::{ReadTopics, read_bytes};
 use crate::evidence::extract::{self, Shard, Summary};
 use crate::evidence::store::is_damaged_record;
 use crate::index::corpus::{self, Effort};
 use crate::index::images::ImageIndex;
 use crate::reading::{self, Reader};
-use crate::trec::TopicId;
+use crate::topic::question::TopicParts;
+use crate::trec::candidates::Candidates;
 use crate::trec::debate::DebateSheet;
-use crate::trec::run::ImageRunLine;
+use crate::trec::edition::Edition;
+use crate::trec::run::{self, AnswerLine, ImageRunLine};
 use crate::trec::topic::Topic;
+use crate::trec::{DocId, TopicId};
 use crate::workspace::Outputs;
 
-/// The user's request.
-pub(crate) struct ImageRequest<'a> {
-    pub collection: &'a ImageCollection,
-    pub topics: &'a [Topic],
-    /// The settings of each run; at least one.
-    pub runs: &'a [Settings],
-    pub arguments: Option<&'a ArgumentSource>,
-    /// The number of arguments for each side of a debate sheet; `None` if no sheets are made. Sheets need `arguments`.
-    pub debate: Option<usize>,
-    /// Number of images to rank, the first ones by id; `None` for all.
-    pub limit: Option<usize>,
-    /// Number of extraction threads; `None` for one per core.
-    pub threads: Option<usize>,
-    /// Whether the contents of all files are compared with those of the last extraction, even if sizes and times are unchanged.
-    pub rehash: bool,
-    pub effort: Effort,
-    /// Set when the user wants to stop.
-    pub stop: &'a AtomicBool,
+/// What is ranked, and how.
+pub(crate) struct ImageSettings {
+    pub extraction: ExtractionSettings,
+    pub topics: TopicSource,
+    /// A file of the images that can be listed, a rerank.jsonl of TIREx; `None` for that of the collection, if it has one.
+    pub candidates: Option<PathBuf>,
+    /// The year of the task; `None` to infer it from the topics.
+    pub edition: Option<u32>,
+    pub parts: TopicParts,
+    /// The names of the approaches; empty for the default approach of the edition.
+    pub approaches: Vec<String>,
+    /// Whether an image may be in both lists of a topic.
+    pub overlap: bool,
+    /// A collection of arguments, with which images are compared.
+    pub arguments: Option<PathBuf>,
+    /// Whether debate sheets are made. They need arguments.
+    pub debate: bool,
 }
 
-/// The requested runs, and a summary of the extraction.
+/// A collection with topics, before the images are ranked.
+pub(crate) struct PreparedImages<'s> {
+    settings: &'s ImageSettings,
+    collection: ImageCollection,
+    pub topics: Vec<Topic>,
+    pub edition: &'static Edition,
+    approaches: Vec<ImageApproach>,
+    /// `None` for all images.
+    candidates: Option<Arc<Candidates>>,
+    /// Whether parts of a file are broken.
+    has_faults: bool,
+}
+
+/// The requested runs, and what they were made from.
 pub(crate) struct ImageRuns {
+    /// One for each approach.
     pub runs: Vec<ImageRun>,
     pub summary: Summary,
+    pub collection: ImageCollection,
+    pub topics: Vec<Topic>,
+    pub edition: &'static Edition,
+    pub extraction: Extraction,
+    pub arguments: Option<ArgumentSource>,
+    /// Whether parts of the files of topics or candidates are broken.
+    pub has_faults: bool,
 }
 
 /// A run, and figures about it.
 pub(crate) struct ImageRun {
+    pub settings: Settings,
     pub ranking: ImageRanking,
     /// One for each topic, if sheets were requested; otherwise empty.
     pub sheets: Vec<DebateSheet>,
@@ -62,143 +92,418 @@ pub(crate) struct ImageRun {
 }
 
 /// Whether the approach ranks images by their likeness to arguments.
-pub(crate) fn uses_arguments(settings: &Settings) -> bool {
-    let approach = &settings.approach;
-    approach.stance == StanceRecipe::Beliefs
-        || approach
-            .relevance
-            .channels
-            .contains_key(&RelevanceChannel::Arguments)
+fn uses_arguments(approach: &ImageApproach) -> bool {
+    let channels = &approach.relevance.channels;
+    approach.stance == StanceRecipe::Beliefs || channels.contains_key(&RelevanceChannel::Arguments)
 }
 
-/// Computes missing evidence, updates the indexes, and ranks the images for each topic, once for each run. If a damaged record is found, all damaged
-/// records are computed again.
+impl<'s> PreparedImages<'s> {
+    /// Opens the collection, and reads the topics and candidates.
+    ///
+    /// # Errors
+    /// A file cannot be read or has nothing to rank, an approach is unknown, or settings do not fit the edition.
+    pub fn read(settings: &'s ImageSettings, on_event: &mut OnEvent) -> Result<Self> {
+        // names are checked before anything is read
+        let named = settings.approaches.iter();
+        let named = named.map(|name| ImageApproach::find(name));
+        let named = named.collect::<Result<Vec<_>>>()?;
+        let mut collection = settings.extraction.open_or_stored()?;
+        let (topics, mut candidates, has_faults) = settings.read_topics(on_event)?;
+        let named_edition = settings.edition.and_then(|year| Edition::find(None, year));
+        let edition = named_edition.unwrap_or_else(|| Edition::of_topics(&topics));
+        for (option, is_given) in [
+            ("--overlap", settings.overlap),
+            ("--debate", settings.debate),
+        ] {
+            ensure!(
+                !is_given || edition.has_stances(),
+                "{option} is for lists for and against a claim (--edition {})",
+                Edition::years_with_stances()
+            );
+        }
+        let approaches = approaches(edition, named)?;
+        if let Some(candidates) = &mut candidates {
+            restrict(&mut collection, candidates, on_event)?;
+        }
+        if settings.arguments.is_some() && !settings.debate {
+            let mut unused = approaches
+                .iter()
+                .filter(|approach| !uses_arguments(approach));
+            if let Some(ImageApproach { name, .. }) = unused.next() {
+                bail!("the approach {name} does not use --arguments");
+            }
+        }
+        Ok(PreparedImages {
+            settings,
+            collection,
+            topics,
+            edition,
+            approaches,
+            candidates: candidates.map(Arc::new),
+            has_faults,
+        })
+    }
+
+    /// The names of the approaches.
+    pub fn names(&self) -> Vec<&str> {
+        let approaches = self.approaches.iter();
+        approaches.map(|approach| approach.name.as_str()).collect()
+    }
+
+    /// Computes missing evidence, updates the indexes, and ranks the images for each topic, once for each approach, whose run gets one of the `tags`.
+    /// If a damaged record is found, all damaged records are computed again.
+    ///
+    /// # Errors
+    /// A store, a model or the index fails, or the user has stopped the run. What was computed before is stored in every case.
+    pub fn run(self, tags: &[&str], host: &Host, on_event: &mut OnEvent) -> Result<ImageRuns> {
+        let settings = &self.settings.extraction;
+        let effort = settings.effort()?;
+        // opened before the extraction, which can take hours, so that errors are found early
+        let file = self.settings.arguments.as_ref();
+        let arguments = file.map(|file| open_arguments(file, settings, effort, on_event));
+        let arguments = arguments.transpose()?;
+        let mut extraction = Extraction::prepare(settings, on_event)?;
+        extraction.try_suspects(&self.collection, settings, host, on_event)?;
+        let mut summary = self.extract(&mut extraction, host, on_event)?;
+        let mut runs = Vec::new();
+        for (approach, tag) in self.approaches.iter().zip(tags) {
+            let ranked = Ranked {
+                prepared: &self,
+                settings: Settings {
+                    approach: approach.clone(),
+                    parts: self.settings.parts,
+                    overlap: self.settings.overlap,
+                    tag: (*tag).to_owned(),
+                    claim_length: self.edition.length as usize,
+                    candidates: self.candidates.clone(),
+                },
+                arguments: arguments.as_ref(),
+                host,
+            };
+            let run = match ranked.rank(&mut extraction, effort, on_event) {
+                Err(error)
+                    if is_damaged_record(&error)
+                        && !extraction.store.is_read_only()
+                        && self.collection.has_files() =>
+                {
+                    extraction.remove_damaged(on_event)?;
+                    summary = self.extract(&mut extraction, host, on_event)?;
+                    ranked.rank(&mut extraction, effort, on_event)
+                }
+                done => done,
+            };
+            runs.push(run?);
+        }
+        Ok(ImageRuns {
+            runs,
+            summary,
+            collection: self.collection,
+            topics: self.topics,
+            edition: self.edition,
+            extraction,
+            arguments,
+            has_faults: self.has_faults,
+        })
+    }
+
+    fn extract(
+        &self,
+        extraction: &mut Extraction,
+        host: &Host,
+        on_event: &mut OnEvent,
+    ) -> Result<Summary> {
+        let settings = &self.settings.extraction;
+        if !self.collection.has_files() {
+            return extract::stored(&self.collection, &extraction.store, settings.limit);
+        }
+        let extent = settings.extent(Shard::WHOLE);
+        let summary = extraction.extract(&self.collection, extent, host.stop, on_event)?;
+        if summary.stopped {
+            bail!("stopped before the end, without a run; the same command continues from there");
+        }
+        Ok(summary)
+    }
+}
+
+impl ImageSettings {
+    /// The topics, the candidates if there are any, and whether a file of them has faults.
+    fn read_topics(
+        &self,
+        on_event: &mut OnEvent,
+    ) -> Result<(Vec<Topic>, Option<Candidates>, bool)> {
+        let input = &self.extraction.input;
+        let file = match &self.topics {
+            // the candidates of a collection are for its own topics
+            TopicSource::Given(topics) => return Ok((topics.clone(), None, false)),
+            TopicSource::File(file) => Some(file.as_path()),
+            TopicSource::Collection => None,
+        };
+        let own = || {
+            let names = ["rerank.jsonl", "rerank.jsonl.gz"];
+            let mut files = names.into_iter().map(|name| input.join(name));
+            files.find(|file| file.is_file())
+        };
+        let mut candidates = None;
+        let mut has_faults = false;
+        if let Some(file) = self.candidates.clone().or_else(own) {
+            let (read, faults) = Candidates::read(&decode(read_bytes(&file, MAX_RUN_BYTES)?));
+            for fault in &faults {
+                on_event(Event::Fault(format!("{}: {fault}", file.display())));
+            }
+            has_faults = !faults.is_empty();
+            candidates = Some(read);
+        }
+        let of_candidates = candidates.as_ref().map_or(&[][..], Candidates::topics);
+        if file.is_none() && own_topics(input).is_none() && !of_candidates.is_empty() {
+            return Ok((of_candidates.to_vec(), candidates, has_faults));
+        }
+        let ReadTopics { topics, faults } = read_topics(file, input, on_event)?;
+        Ok((topics, candidates, has_faults || !faults.is_empty()))
+    }
+}
+
+/// The named approaches, or the default approach of the edition.
 ///
 /// # Errors
-/// A store, a model or the index fails, or the user has stopped the run. What was computed before is stored in every case.
-pub fn run(
-    extraction: &mut Extraction,
-    request: ImageRequest,
+/// An approach makes lists in the form of other editions.
+fn approaches(edition: &Edition, named: Vec<ImageApproach>) -> Result<Vec<ImageApproach>> {
+    let (form, default, theirs) = if edition.has_stances() {
+        let theirs = "one list for each claim, and this year needs lists for and against it";
+        (Form::Stances, "riposte", theirs)
+    } else {
+        let theirs = "lists for and against a claim, and this year needs a single list";
+        (Form::Claims, "riposte-claims", theirs)
+    };
+    if named.is_empty() {
+        return Ok(vec![ImageApproach::find(default)?]);
+    }
+    let other = named.iter().find(|approach| approach.form != form);
+    if let Some(ImageApproach { name, .. }) = other {
+        bail!("the approach {name} makes {theirs} (--edition {edition}): {default} makes these");
+    }
+    Ok(named)
+}
+
+/// Leaves in the collection only the images that are candidates for some topic.
+///
+/// # Errors
+/// The collection has none of them.
+fn restrict(
+    collection: &mut ImageCollection,
+    candidates: &mut Candidates,
     on_event: &mut OnEvent,
-) -> Result<ImageRuns> {
-    let mut summary = extract(extraction, &request, on_event)?;
-    let mut runs = Vec::new();
-    for settings in request.runs {
-        let run = match rank_evidence(extraction, &request, settings, on_event) {
-            Err(error)
-                if is_damaged_record(&error)
-                    && !extraction.store.is_read_only()
-                    && request.collection.has_files() =>
-            {
-                extraction.remove_damaged(on_event)?;
-                summary = extract(extraction, &request, on_event)?;
-                rank_evidence(extraction, &request, settings, on_event)
+) -> Result<()> {
+    let known: Vec<&DocId> = collection.entries().iter().map(|entry| &entry.id).collect();
+    let missing = candidates.resolve(&known);
+    let wanted: Vec<DocId> = candidates.documents().into_iter().cloned().collect();
+    ensure!(
+        !wanted.is_empty(),
+        "the collection has none of the candidates (the images to re-rank)"
+    );
+    let count = wanted.len();
+    on_event(Event::Note(format!(
+        "only the {count} candidates are ranked"
+    )));
+    if missing > 0 {
+        on_event(Event::Note(format!(
+            "{missing} more candidates are not in the collection"
+        )));
+    }
+    collection.retain(&wanted);
+    Ok(())
+}
+
+/// Opens a collection of arguments.
+///
+/// # Errors
+/// None of them can be read.
+fn open_arguments(
+    file: &Path,
+    settings: &ExtractionSettings,
+    effort: Effort,
+    on_event: &mut OnEvent,
+) -> Result<ArgumentSource> {
+    let base = settings.places.texts(file, on_event)?;
+    let arguments = ArgumentSource::open(file, &base, effort, on_event)?;
+    if let Some(corpus) = arguments.indexes.first() {
+        ensure_documents(corpus, file).context("--arguments")?;
+    }
+    Ok(arguments)
+}
+
+impl ImageRuns {
+    /// The text of a run's file, in the format of the edition.
+    ///
+    /// # Errors
+    /// A field of a line cannot be written.
+    pub fn text(&self, run: &ImageRun) -> Result<String> {
+        let ranking = &run.ranking;
+        if self.edition.has_stances() {
+            return run::write_images(&ranking.lines);
+        }
+        let answer = |line: &ImageRunLine| {
+            let key = (line.topic.clone(), line.image.clone());
+            let rationale = ranking.rationales.get(&key);
+            AnswerLine {
+                rationale: rationale.filter(|_| self.edition.has_premises()).cloned(),
+                argument: key.0,
+                image: key.1,
+                rank: line.rank,
+                tag: line.tag.clone(),
             }
-            done => done,
         };
-        runs.push(run?);
+        run::write_answers(&ranking.lines.iter().map(answer).collect::<Vec<_>>())
     }
-    Ok(ImageRuns { runs, summary })
+
+    /// The metadata of a run.
+    ///
+    /// # Errors
+    /// The evidence cannot be read.
+    pub fn describe<'a>(&self, run: &'a ImageRun) -> Result<Description<'a>> {
+        let edition = self.edition;
+        let ImageApproach {
+            name,
+            source,
+            unknown,
+            text,
+            ..
+        } = &run.settings.approach;
+        Ok(Description {
+            tag: &run.settings.tag,
+            task: "image retrieval for arguments".to_owned(),
+            year: Some(edition.year),
+            test_collection: format!("Touché {edition}, image retrieval for arguments"),
+            parts: run.settings.parts,
+            approach: name,
+            source,
+            unknown,
+            recipe: text,
+            documents: self.summary.documents,
+            topics: self.topics.len(),
+            models: self.extraction.producers()?,
+            collection: self.collection.dir().to_owned(),
+        })
+    }
 }
 
-fn extract(
-    extraction: &mut Extraction,
-    request: &ImageRequest,
-    on_event: &mut OnEvent,
-) -> Result<Summary> {
-    if !request.collection.has_files() {
-        return extract::stored(request.collection, &extraction.store, request.limit);
-    }
-    let extent = extent(Shard::WHOLE, request.limit, request.threads, request.rehash);
-    let summary = extraction.extract(request.collection, extent, request.stop, on_event)?;
-    if summary.stopped {
-        bail!("stopped before the end, without a run; the same command continues from there");
-    }
-    Ok(summary)
+/// A run that is made.
+struct Ranked<'a> {
+    prepared: &'a PreparedImages<'a>,
+    settings: Settings,
+    arguments: Option<&'a ArgumentSource>,
+    host: &'a Host<'a>,
 }
 
-fn rank_evidence(
-    extraction: &mut Extraction,
-    request: &ImageRequest,
-    settings: &Settings,
-    on_event: &mut OnEvent,
-) -> Result<ImageRun> {
-    let start = Instant::now();
-    let analyzer = &settings.approach.relevance.analyzer;
-    let (corpus, _, _temporary) =
-        image_index::open(&mut extraction.store, analyzer, request.effort, on_event)?;
-    let verified = corpus.verified();
-    let limit = request.limit.unwrap_or(usize::MAX);
-    let entries = request.collection.entries().iter().take(limit);
-    let index = ImageIndex::new(corpus, entries.map(|entry| entry.id.clone()));
-    let index_seconds = start.elapsed().as_secs_f64();
+impl Ranked<'_> {
+    fn rank(
+        &self,
+        extraction: &mut Extraction,
+        effort: Effort,
+        on_event: &mut OnEvent,
+    ) -> Result<ImageRun> {
+        let start = Instant::now();
+        let analyzer = &self.settings.approach.relevance.analyzer;
+        let (corpus, _, _temporary) =
+            image_index::open(&mut extraction.store, analyzer, effort, on_event)?;
+        let verified = corpus.verified();
+        let limit = self.prepared.settings.extraction.limit;
+        let entries = self.prepared.collection.entries().iter();
+        let entries = entries.take(limit.unwrap_or(usize::MAX));
+        let index = ImageIndex::new(corpus, entries.map(|entry| entry.id.clone()));
+        let index_seconds = start.elapsed().as_secs_f64();
 
-    let start = Instant::now();
-    let (ranking, sheets) = rank(extraction, &index, request, settings, on_event)?;
-    Ok(ImageRun {
-        ranking,
-        sheets,
-        verified,
-        index_seconds,
-        rank_seconds: start.elapsed().as_secs_f64(),
-    })
-}
+        let start = Instant::now();
+        let (ranking, sheets) = self.rank_index(extraction, &index, on_event)?;
+        for note in &ranking.notes {
+            on_event(Event::Note(note.clone()));
+        }
+        if ranking.lines.is_empty() {
+            on_event(Event::Note(
+                "no image is relevant to a topic: the run is empty".into(),
+            ));
+        }
+        Ok(ImageRun {
+            settings: self.settings.clone(),
+            ranking,
+            sheets,
+            verified,
+            index_seconds,
+            rank_seconds: start.elapsed().as_secs_f64(),
+        })
+    }
 
-fn rank(
-    extraction: &Extraction,
-    index: &ImageIndex,
-    request: &ImageRequest,
-    settings: &Settings,
-    on_event: &mut OnEvent,
-) -> Result<(ImageRanking, Vec<DebateSheet>)> {
-    let pairs = match settings.approach.stance {
-        StanceRecipe::Beliefs => extraction.pair_encoder(on_event)?,
-        _ if request.debate.is_some() => extraction.pair_encoder(on_event)?,
-        _ => None,
-    };
-    let tools = extraction.tools();
-    let installed = reading::Models {
-        clip: tools.clip.as_ref(),
-        sentences: tools.sentences.as_ref(),
-        cross: None,
-        pairs: pairs.as_ref(),
-    };
-    let outputs = Outputs::open_or_read(extraction.store.path())?;
-    let mut reader = Reader::new(installed, outputs)?;
-    let arguments = request.arguments.filter(|_| uses_arguments(settings));
-    let arguments = arguments.map(ArgumentSource::arguments).transpose()?;
-    let total = request.topics.len();
-    let ranking = run_stage(Stage::Ranking, total, on_event, |on_event| {
-        let mut on_progress = |done| {
-            on_event(Event::Progress {
-                done,
-                total,
-                outputs: None,
-            });
-            !request.stop.load(Ordering::Relaxed)
+    fn rank_index(
+        &self,
+        extraction: &Extraction,
+        index: &ImageIndex,
+        on_event: &mut OnEvent,
+    ) -> Result<(ImageRanking, Vec<DebateSheet>)> {
+        let approach = &self.settings.approach;
+        let debates = self.prepared.settings.debate;
+        let pairs = match approach.stance {
+            StanceRecipe::Beliefs => extraction.pair_encoder(on_event)?,
+            _ if debates => extraction.pair_encoder(on_event)?,
+            _ => None,
         };
-        images::rank(
-            index,
-            &extraction.store,
-            &mut reader,
-            arguments,
-            request.topics,
-            settings,
-            &mut on_progress,
-        )
-    })?;
-    let (Some(source), Some(per_side)) = (request.arguments, request.debate) else {
-        return Ok((ranking, Vec::new()));
-    };
-    let corpus = source.arguments()?.corpus;
-    let mut of_topic: HashMap<&TopicId, Vec<&ImageRunLine>> = HashMap::new();
-    for line in &ranking.lines {
-        of_topic.entry(&line.topic).or_default().push(line);
+        let tools = extraction.tools();
+        let installed = reading::Models {
+            clip: tools.clip.as_ref(),
+            sentences: tools.sentences.as_ref(),
+            cross: None,
+            pairs: pairs.as_ref(),
+        };
+        let outputs = Outputs::open_or_read(extraction.store.path())?;
+        let mut reader = Reader::new(installed, outputs)?;
+        let arguments = self.arguments.filter(|_| uses_arguments(approach));
+        let arguments = arguments.map(ArgumentSource::arguments).transpose()?;
+        let topics = &self.prepared.topics;
+        let total = topics.len();
+        let ranking = run_stage(Stage::Ranking, total, on_event, |on_event| {
+            let mut on_progress = |done| {
+                on_event(Event::Progress {
+                    done,
+                    total,
+                    outputs: None,
+                });
+                !self.host.stop.load(Ordering::Relaxed)
+            };
+            images::rank(
+                index,
+                &extraction.store,
+                &mut reader,
+                arguments,
+                topics,
+                &self.settings,
+                &mut on_progress,
+            )
+        })?;
+        let sheets = match self.arguments {
+            Some(source) if debates => run_stage(Stage::Debate, total, on_event, |on_event| {
+                self.sheets(extraction, source, &ranking.lines, &mut reader, on_event)
+            })?,
+            _ => Vec::new(),
+        };
+        Ok((ranking, sheets))
     }
-    let sheets = run_stage(Stage::Debate, total, on_event, |on_event| {
-        let mut sheets = Vec::with_capacity(total);
-        for (done, topic) in request.topics.iter().enumerate() {
-            if request.stop.load(Ordering::Relaxed) {
+
+    /// The debate sheets of the topics.
+    fn sheets(
+        &self,
+        extraction: &Extraction,
+        source: &ArgumentSource,
+        lines: &[ImageRunLine],
+        reader: &mut Reader,
+        on_event: &mut OnEvent,
+    ) -> Result<Vec<DebateSheet>> {
+        let corpus = source.arguments()?.corpus;
+        let mut of_topic: HashMap<&TopicId, Vec<&ImageRunLine>> = HashMap::new();
+        for line in lines {
+            of_topic.entry(&line.topic).or_default().push(line);
+        }
+        let topics = &self.prepared.topics;
+        let mut sheets = Vec::with_capacity(topics.len());
+        for (done, topic) in topics.iter().enumerate() {
+            if self.host.stop.load(Ordering::Relaxed) {
                 bail!(
                     "stopped before the debate sheets were made, without a run; the same command continues from there"
                 );
@@ -206,26 +511,20 @@ fn rank(
             let on_progress = &mut |outputs| {
                 on_event(Event::Progress {
                     done,
-                    total,
+                    total: topics.len(),
                     outputs: Some(outputs),
                 });
             };
-            let arguments = source.rank(topic, &mut reader, on_progress)?;
+            let arguments = source.rank(topic, reader, on_progress)?;
             let images = debate::Images {
                 store: &extraction.store,
                 lines: of_topic.get(&topic.id).map_or(&[], Vec::as_slice),
             };
             let images = Some(images);
             sheets.push(debate::sheet(
-                topic,
-                corpus,
-                &arguments,
-                images,
-                per_side,
-                &mut reader,
+                topic, corpus, &arguments, images, PER_SIDE, reader,
             )?);
         }
         Ok(sheets)
-    })?;
-    Ok((ranking, sheets))
+    }
 }

@@ -10,6 +10,8 @@ use anyhow::{Context, Result};
 use serde::{Deserialize, Serialize};
 use yaml_serde::{Mapping, Value};
 
+use crate::topic::question::TopicParts;
+
 /// The name of the file beside a run.
 pub const FILE: &str = "ir-metadata.yml";
 
@@ -22,6 +24,8 @@ pub struct Config {
     pub actor: Actor,
     pub implementation: Source,
     pub data: Collection,
+    /// The words of the command that makes the run.
+    pub command: Vec<String>,
     /// The file that this was read from; `None` if there is no configuration.
     pub file: Option<ConfigFile>,
 }
@@ -98,7 +102,7 @@ pub struct Description<'a> {
     /// The name of the collection, unless the user's configuration gives another.
     pub test_collection: String,
     /// The parts of the topics besides their titles that were used. A run that used any of them is a manual run.
-    pub parts: Vec<String>,
+    pub parts: TopicParts,
     pub approach: &'a str,
     /// The publication that describes the approach.
     pub source: &'a str,
@@ -111,7 +115,6 @@ pub struct Description<'a> {
     pub topics: usize,
     /// The models that were used, each with its checksum or producer.
     pub models: BTreeMap<String, String>,
-    pub command: Vec<String>,
     /// The directory of the collection.
     pub collection: PathBuf,
 }
@@ -130,15 +133,16 @@ impl Description<'_> {
                 recipe.remove(key);
             }
         }
+        let parts = self.parts.names();
         let mut method = map([
-            ("automatic", self.parts.is_empty().into()),
+            ("automatic", parts.is_empty().into()),
             ("name", self.approach.into()),
             ("description", self.description().into()),
             ("score ties", "alphabetical order".into()),
             ("recipe", recipe),
         ]);
-        if !self.parts.is_empty() {
-            method.insert("topic parts".into(), strings(&self.parts));
+        if !parts.is_empty() {
+            method.insert("topic parts".into(), strings(&parts));
         }
         let models = self.models.iter().map(|(name, version)| {
             map([
@@ -197,7 +201,7 @@ impl Description<'_> {
         if let Some(commit) = option_env!("RIPOSTE_BUILT_FROM") {
             source.insert("commit".into(), commit.into());
         }
-        let command = self.command.iter().map(|word| quoted(word));
+        let command = config.command.iter().map(|word| quoted(word));
         let command = command.collect::<Vec<_>>().join(" ");
         let mut implementation = map([
             ("executable", map([("cmd", command.into())]).into()),
@@ -269,12 +273,12 @@ fn platform() -> Mapping {
         system.insert("distribution".into(), name.trim_matches('"').into());
     }
     let libraries = option_env!("RIPOSTE_LIBRARIES").unwrap_or_default();
-    let libraries: Vec<String> = libraries.split_whitespace().map(str::to_owned).collect();
+    let libraries: Vec<&str> = libraries.split_whitespace().collect();
     let software = map([
         ("libraries", map([("rust", strings(&libraries))]).into()),
         (
             "retrieval toolkit",
-            strings(&[format!("riposte=={}", env!("CARGO_PKG_VERSION"))]),
+            strings(&[concat!("riposte==", env!("CARGO_PKG_VERSION"))]),
         ),
     ]);
     map([
@@ -308,8 +312,8 @@ fn map<const N: usize>(entries: [(&str, Value); N]) -> Mapping {
         .collect()
 }
 
-fn strings(texts: &[String]) -> Value {
-    Value::Sequence(texts.iter().map(|text| text.as_str().into()).collect())
+fn strings(texts: &[&str]) -> Value {
+    Value::Sequence(texts.iter().map(|text| (*text).into()).collect())
 }
 
 /// What `verify` reads from the metadata file beside a run.
@@ -362,13 +366,13 @@ const TIRA_FIELDS: [&str; 5] = [
 mod tests {
     use super::*;
 
-    fn described(parts: &[&str]) -> Description<'static> {
+    fn described(parts: TopicParts) -> Description<'static> {
         Description {
             tag: "riposte",
             task: "image retrieval for arguments".to_owned(),
             year: Some(2022),
             test_collection: "Touché 2022, image retrieval for arguments".to_owned(),
-            parts: parts.iter().map(|part| (*part).to_owned()).collect(),
+            parts,
             approach: "minsc",
             source: "a source: with a colon",
             unknown: "",
@@ -376,9 +380,6 @@ mod tests {
             documents: 66,
             topics: 6,
             models: BTreeMap::from([("ppocr-v4".to_owned(), "ab12".to_owned())]),
-            command: ["riposte", "images", "-i", "my data"]
-                .map(str::to_owned)
-                .to_vec(),
             collection: PathBuf::from("/data/sample"),
         }
     }
@@ -393,10 +394,13 @@ mod tests {
         let config = Config {
             actor: toml::from_str("team = \"Jeanne\"").unwrap(),
             implementation: toml::from_str("repository = \"https://example.org/r\"").unwrap(),
-            data: Collection::default(),
+            command: ["riposte", "images", "-i", "my data"]
+                .map(str::to_owned)
+                .to_vec(),
             file: Some(file),
+            ..Config::default()
         };
-        let text = described(&[]).write(&config).unwrap();
+        let text = described(TopicParts::default()).write(&config).unwrap();
         let read: Value = yaml_serde::from_str(&text).unwrap();
         for part in [
             "platform",
@@ -429,7 +433,11 @@ mod tests {
 
     #[test]
     fn a_manual_run_says_so_and_missing_fields_are_named() {
-        let text = described(&["narrative"]).write(&Config::default()).unwrap();
+        let parts = TopicParts {
+            narrative: true,
+            ..TopicParts::default()
+        };
+        let text = described(parts).write(&Config::default()).unwrap();
         let found = Described::parse(&text).unwrap();
         assert!(found.is_manual);
         assert_eq!(

@@ -7,16 +7,22 @@ pub mod cache;
 pub mod comparative;
 pub mod controversial;
 pub(crate) mod debate;
+pub(crate) mod evaluate;
+pub(crate) mod export;
 pub mod extraction;
+pub(crate) mod files;
 pub(crate) mod image_index;
 pub(crate) mod image_run;
 pub mod images;
+pub(crate) mod index;
 pub mod likeness;
 pub mod metadata;
 pub mod models;
+pub(crate) mod places;
 pub mod quality;
 pub mod rank;
 pub mod recipe;
+pub(crate) mod run_files;
 pub(crate) mod service_run;
 pub mod shards;
 pub mod stance;
@@ -25,9 +31,17 @@ pub mod text_approach;
 pub(crate) mod text_indexes;
 pub(crate) mod text_run;
 pub mod texts;
+pub(crate) mod verify;
+pub(crate) mod which;
 
+use std::fmt;
+
+use anyhow::{Result, ensure};
+
+use crate::index::corpus::Effort;
 use crate::index::{corpus, dense};
 use crate::reading::steps::Outputs;
+pub(crate) use which::Task;
 
 /// A stage of a task that takes long enough to show its progress.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -43,6 +57,8 @@ pub enum Stage {
     Debate,
     /// Waiting for the answers of a search engine on the web.
     Asking,
+    /// Scaling the pictures of a report.
+    Pictures,
 }
 
 /// What a task reports while it runs.
@@ -50,6 +66,8 @@ pub enum Stage {
 pub enum Event {
     /// Something that the user should know, such as a channel that is off.
     Note(String),
+    /// Something in a file that cannot be used. The text names the file.
+    Fault(String),
     /// A stage begins. `total` is the number of its items, 0 if it is unknown.
     Started { stage: Stage, total: usize },
     /// `done` items of `total` are finished. `outputs` are the model outputs that are being computed for the next item.
@@ -70,7 +88,7 @@ pub enum Event {
 pub(crate) type OnEvent<'a> = dyn FnMut(Event) + 'a;
 
 /// Runs a stage and reports its beginning and its end.
-fn run_stage<T>(
+pub(crate) fn run_stage<T>(
     stage: Stage,
     total: usize,
     on_event: &mut OnEvent,
@@ -80,6 +98,28 @@ fn run_stage<T>(
     let result = run(on_event);
     on_event(Event::Ended);
     result
+}
+
+/// The effort of indexing on this number of threads, or one for each core.
+///
+/// # Errors
+/// The number is 0.
+pub(crate) fn effort(threads: Option<usize>) -> Result<Effort> {
+    let mut effort = Effort::default();
+    if let Some(threads) = threads {
+        ensure!(threads > 0, "--threads must be at least 1");
+        effort.threads = threads;
+    }
+    Ok(effort)
+}
+
+/// A count with its noun: "1 topic", "2 topics".
+pub(crate) fn counted<N>(count: N, one: &str, many: &str) -> String
+where
+    N: fmt::Display + From<u8> + PartialEq,
+{
+    let noun = if count == N::from(1) { one } else { many };
+    format!("{count} {noun}")
 }
 
 /// The tag of a run if the user gives none: the approach's name, prefixed with `riposte-` unless it already begins with "riposte".

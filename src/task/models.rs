@@ -2,7 +2,7 @@
 
 use anyhow::{Result, bail};
 
-use super::recipe;
+use super::{Event, OnEvent, recipe};
 use crate::evidence::clip::Clip;
 use crate::evidence::ocr::{OcrsReader, PpOcr, Script, TextReader};
 use crate::evidence::sentence::Sentences;
@@ -86,6 +86,23 @@ pub(crate) fn pair_encoder(
     Ok(Ok(Lazy::new(producer, move || {
         PairEncoder::load_with(&dir, &sha, Backend::of(mode))
     })))
+}
+
+/// The stance encoder that is installed. If there is none, a note says why; it begins with `otherwise`, which says what happens without it.
+///
+/// # Errors
+/// The sentence model is damaged.
+pub(crate) fn installed_stance_encoder(
+    models: &Models,
+    mode: NumericMode,
+    otherwise: &str,
+    on_event: &mut OnEvent,
+) -> Result<Option<Lazy<PairEncoder>>> {
+    let found = match find(models, Role::Sentence, None)? {
+        Ok(model) => pair_encoder(&model, mode)?,
+        Err(why) => Err(format!("{otherwise}: {why}")),
+    };
+    Ok(found.map_err(|note| on_event(Event::Note(note))).ok())
 }
 
 /// The sentence encoder. Like the other models, it is loaded when it is first used.

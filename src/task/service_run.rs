@@ -1,11 +1,12 @@
 //! The pipeline of an approach that asks a search engine on the web: from topics to the lines of a run. There is no collection on this machine, so
 //! nothing is re-ranked, and no stance is detected.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
 
 use anyhow::{Context, Result};
 
+use super::metadata::Description;
 use super::text_approach::{DEPTH, TextApproach};
 use super::texts::EXPLAINED;
 use super::{Event, OnEvent, Stage, run_stage};
@@ -35,6 +36,27 @@ pub(crate) struct ServiceRequest<'a> {
     pub key_file: Option<&'a Path>,
     /// The workspace with the stored answers.
     pub workspace: &'a Path,
+}
+
+impl ServiceRequest<'_> {
+    /// The metadata of a run for the topics of the collection `input`.
+    pub fn describe(&self, input: &Path) -> Description<'_> {
+        Description {
+            tag: self.tag,
+            task: "argument retrieval for comparative questions".to_owned(),
+            year: None,
+            test_collection: "Touché 2022, passages for comparative questions".to_owned(),
+            parts: self.parts,
+            approach: &self.approach.name,
+            source: &self.approach.source,
+            unknown: &self.approach.unknown,
+            recipe: &self.approach.text,
+            documents: 0,
+            topics: self.topics.len(),
+            models: BTreeMap::new(),
+            collection: input.to_owned(),
+        }
+    }
 }
 
 /// A run, and figures about it.

@@ -37,7 +37,7 @@ const AHEAD: usize = 4;
 /// How a stream is computed.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct StreamRequest<'a> {
-    pub options: ExtractionOptions<'a>,
+    pub options: &'a ExtractionOptions,
     pub threads: usize,
     /// How riposte died in the documents of the stream. If it is given, nothing is computed, and all documents are passed over.
     pub died: Option<&'a str>,

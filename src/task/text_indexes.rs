@@ -17,7 +17,7 @@ use crate::index::corpus::{self, Corpus, Damage, Effort, Kind, TextCollection};
 use crate::trec::{DocId, Fault, TextTask};
 
 /// The task whose collection is in a directory, judged by the names of the files. `None` for other directories, and for files.
-pub(crate) fn task_of(input: &Path) -> Option<TextTask> {
+pub(super) fn task_of(input: &Path) -> Option<TextTask> {
     if !input.is_dir() {
         None
     } else if let Ok(Some(stored)) = stored(input) {

@@ -6,6 +6,7 @@ use std::time::Instant;
 
 use anyhow::{Context, Result, bail, ensure};
 
+use super::metadata::Description;
 use super::text_approach::TextApproach;
 use super::text_indexes::{TextIndexes, damaged_shard, open_collection, shards_of};
 use super::texts::dense::{ClusterLikeness, DenseSearch, DenseSources};
@@ -35,7 +36,7 @@ pub(crate) struct TextRequest<'a> {
     pub task: TextTask,
     pub input: &'a Path,
     pub topics: &'a [Topic],
-    pub approach: TextApproach,
+    pub approach: &'a TextApproach,
     pub parts: TopicParts,
     pub tag: &'a str,
     /// Whether scores are explained.
@@ -45,13 +46,11 @@ pub(crate) struct TextRequest<'a> {
     /// Task 2: whether the lines contain the stances of the passages.
     pub stances: bool,
     /// The path beside which the indexes and the model outputs are stored.
-    pub base: PathBuf,
+    pub base: &'a Path,
     pub models: &'a Models,
     /// The numbers that models may be computed in.
     pub numeric: NumericMode,
     pub effort: Effort,
-    /// The directory for the run. It is created before the work begins, so that an error appears early.
-    pub output: &'a Path,
     /// Whether all files of the collection are read and hashed to see if they have changed.
     pub rehash: bool,
 }
@@ -71,8 +70,67 @@ pub struct TextRun {
     pub models: BTreeMap<String, String>,
 }
 
+/// The name of a run's file.
+pub(crate) const RUN_FILE: &str = "run.txt";
+
 /// Maximum number of topics that a note names.
 const NAMED: usize = 3;
+
+/// The approaches with these names. Several approaches all search the collection; only a single one can ask a service.
+///
+/// # Errors
+/// There is no such approach, or one asks a service that the task or the other approaches do not.
+pub(crate) fn find_approaches(task: TextTask, names: &[String]) -> Result<Vec<TextApproach>> {
+    let found = names.iter().map(|name| TextApproach::find(task, name));
+    let found = found.collect::<Result<Vec<_>>>()?;
+    if let Some(asking) = found.iter().find(|approach| approach.service.is_some()) {
+        ensure!(
+            task == TextTask::Comparative,
+            "{} asks a search engine for web pages, and only `comparative` can do that",
+            asking.name
+        );
+        ensure!(
+            found.len() == 1,
+            "{} asks a search engine and searches no collection: run it without other approaches",
+            asking.name
+        );
+    }
+    Ok(found)
+}
+
+impl TextRequest<'_> {
+    /// The metadata of the run.
+    pub fn describe(&self, done: &TextRun) -> Description<'_> {
+        let named = self.input.file_name().unwrap_or_default();
+        let (task, test_collection) = match self.task {
+            TextTask::Controversial => (
+                "argument retrieval for controversial questions",
+                "args.me".to_owned(),
+            ),
+            TextTask::Comparative => (
+                "argument retrieval for comparative questions",
+                "Touché 2022, passages for comparative questions".to_owned(),
+            ),
+            TextTask::Rank => ("text retrieval", named.to_string_lossy().into_owned()),
+        };
+        let documents = done.indexes.first().map_or(0, Corpus::documents);
+        Description {
+            tag: self.tag,
+            task: task.to_owned(),
+            year: None,
+            test_collection,
+            parts: self.parts,
+            approach: &self.approach.name,
+            source: &self.approach.source,
+            unknown: &self.approach.unknown,
+            recipe: &self.approach.text,
+            documents: documents as usize,
+            topics: self.topics.len(),
+            models: done.models.clone(),
+            collection: self.input.to_owned(),
+        }
+    }
+}
 
 /// Which topics get no stances; `None` if there are none.
 fn note_on_objects(topics: &[&Topic]) -> Option<String> {
@@ -100,14 +158,11 @@ fn note_on_objects(topics: &[&Topic]) -> Option<String> {
 ///
 /// # Errors
 /// The collection, a model, an index or the store of model outputs fails.
-pub fn run(request: TextRequest, on_event: &mut OnEvent) -> Result<TextRun> {
-    let resources = Resources::find(&request, on_event)?;
-    let output = request.output;
-    std::fs::create_dir_all(output)
-        .with_context(|| format!("cannot create the output directory {}", output.display()))?;
+pub fn run(request: &TextRequest, on_event: &mut OnEvent) -> Result<TextRun> {
+    let resources = Resources::find(request, on_event)?;
     let collection = open_collection(request.task, request.input)?;
     if request.rehash {
-        corpus::forget_hashes(&request.base)?;
+        corpus::forget_hashes(request.base)?;
     }
     if request.task == TextTask::Comparative && request.stances {
         let without: Vec<&Topic> = request
@@ -119,9 +174,8 @@ pub fn run(request: TextRequest, on_event: &mut OnEvent) -> Result<TextRun> {
             on_event(Event::Note(note));
         }
     }
-    let ranked = |rebuild, on_event: &mut OnEvent| {
-        rank(&request, &resources, &collection, rebuild, on_event)
-    };
+    let ranked =
+        |rebuild, on_event: &mut OnEvent| rank(request, &resources, &collection, rebuild, on_event);
     match ranked(false, on_event) {
         Err(error) => {
             let damage: Damage = error.downcast()?;
@@ -147,13 +201,8 @@ fn rank(
     on_event: &mut OnEvent,
 ) -> Result<TextRun> {
     let TextRequest {
-        task,
         topics,
         approach,
-        parts,
-        tag,
-        explain,
-        stances,
         base,
         effort,
         ..
@@ -166,66 +215,13 @@ fn rank(
     let start = Instant::now();
     let outputs = Outputs::open_or_read(base)?;
     let mut reader = Reader::new(resources.models(), outputs)?;
-    let settings = Settings {
-        approach: approach.clone(),
-        parts: *parts,
-        explain: *explain,
-    };
-    let total = topics.len();
-    let queries: Vec<String> = topics
-        .iter()
-        .map(|topic| question::read(topic, *parts).words)
-        .collect();
-    let titles: Vec<&str> = topics.iter().map(|topic| topic.title.as_str()).collect();
     let shards = shards_of(collection);
-    // dense search and clusters need the vectors of all documents
-    reader.enter(Step::SentenceVectors);
-    let (dense, clusters) = match indexes.first() {
-        Some(corpus) => {
-            let sources = &mut DenseSources {
-                corpus,
-                reader: &mut reader,
-                sentences: resources.sentences.as_ref(),
-                base,
-                shards: &shards,
-            };
-            (
-                DenseSearch::prepare(approach, &queries, sources, on_event)?,
-                ClusterLikeness::prepare(approach, &titles, sources, on_event)?,
-            )
-        }
-        None => (None, None),
-    };
-    let ranked = run_stage(Stage::Ranking, total, on_event, |on_event| {
-        let sources = &mut Sources {
-            corpora: &indexes.by_retrieval(),
-            reader: &mut reader,
-            wordnet: resources.wordnet.as_ref(),
-            dense: dense.as_ref(),
-            clusters: clusters.as_ref(),
-        };
-        let on_progress = &mut |done, outputs| {
-            on_event(Event::Progress {
-                done,
-                total,
-                outputs,
-            });
-        };
-        match task {
-            TextTask::Controversial => {
-                controversial::run(topics, sources, &settings, tag, on_progress)
-            }
-            TextTask::Comparative => {
-                comparative::run(topics, sources, &settings, *stances, tag, on_progress)
-            }
-            TextTask::Rank => rank::run(topics, sources, &settings, tag, on_progress),
-        }
-    });
-    let (lines, explained) = ranked?;
+    let (lines, explained) =
+        rank_topics(request, resources, &indexes, &shards, &mut reader, on_event)?;
     let sheets = match (indexes.first(), request.debate) {
         (Some(corpus), Some(per_side)) => {
             reader.enter(Step::DebateSheets);
-            run_stage(Stage::Debate, total, on_event, |on_event| {
+            run_stage(Stage::Debate, topics.len(), on_event, |on_event| {
                 debates(topics, corpus, &lines, per_side, &mut reader, on_event)
             })?
         }
@@ -249,6 +245,82 @@ fn rank(
         steps: reader.seconds(),
         rank_seconds: start.elapsed().as_secs_f64(),
         models: resources.names.clone(),
+    })
+}
+
+/// The lines of the run and the explanations of the scores.
+fn rank_topics(
+    request: &TextRequest,
+    resources: &Resources,
+    indexes: &TextIndexes,
+    shards: &[PathBuf],
+    reader: &mut Reader,
+    on_event: &mut OnEvent,
+) -> Result<(Vec<TextRunLine>, Vec<ExplainedText>)> {
+    let TextRequest {
+        task,
+        topics,
+        approach,
+        parts,
+        tag,
+        explain,
+        stances,
+        base,
+        ..
+    } = *request;
+    let queries = topics
+        .iter()
+        .map(|topic| question::read(topic, parts).words);
+    let queries: Vec<String> = queries.collect();
+    let titles: Vec<&str> = topics.iter().map(|topic| topic.title.as_str()).collect();
+    // dense search and clusters need the vectors of all documents
+    reader.enter(Step::SentenceVectors);
+    let (dense, clusters) = match indexes.first() {
+        Some(corpus) => {
+            let sources = &mut DenseSources {
+                corpus,
+                reader,
+                sentences: resources.sentences.as_ref(),
+                base,
+                shards,
+            };
+            (
+                DenseSearch::prepare(approach, &queries, sources, on_event)?,
+                ClusterLikeness::prepare(approach, &titles, sources, on_event)?,
+            )
+        }
+        None => (None, None),
+    };
+    let settings = Settings {
+        approach: approach.clone(),
+        parts,
+        explain,
+    };
+    let total = topics.len();
+    run_stage(Stage::Ranking, total, on_event, |on_event| {
+        let sources = &mut Sources {
+            corpora: &indexes.by_retrieval(),
+            reader,
+            wordnet: resources.wordnet.as_ref(),
+            dense: dense.as_ref(),
+            clusters: clusters.as_ref(),
+        };
+        let on_progress = &mut |done, outputs| {
+            on_event(Event::Progress {
+                done,
+                total,
+                outputs,
+            });
+        };
+        match task {
+            TextTask::Controversial => {
+                controversial::run(topics, sources, &settings, tag, on_progress)
+            }
+            TextTask::Comparative => {
+                comparative::run(topics, sources, &settings, stances, tag, on_progress)
+            }
+            TextTask::Rank => rank::run(topics, sources, &settings, tag, on_progress),
+        }
     })
 }
 

@@ -15,6 +15,18 @@ pub struct TopicParts {
     pub narrative: bool,
 }
 
+impl TopicParts {
+    /// The names of the parts.
+    pub fn names(self) -> Vec<&'static str> {
+        let all = [
+            ("description", self.description),
+            ("narrative", self.narrative),
+        ];
+        let used = all.into_iter().filter(|(_, is_used)| *is_used);
+        used.map(|(name, _)| name).collect()
+    }
+}
+
 /// A topic as a question with two sides.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Question {

@@ -154,6 +154,14 @@ fn write_line(
     Ok(())
 }
 
+/// The score that a reader of the run finds for a score.
+///
+/// # Errors
+/// The score is not finite.
+pub fn written_score(score: f64) -> Result<f64> {
+    Ok(fixed_point(score)?.parse()?)
+}
+
 fn fixed_point(score: f64) -> Result<String> {
     ensure!(score.is_finite(), "cannot write the score {score}");
     let text = format!("{score:.6}");

@@ -1,11 +1,8 @@
-//! An answer, as text for a terminal and as JSON.
+//! An answer as text for a terminal.
 
 use std::fmt::{self, Display, Formatter};
 
-use serde::Serialize;
-
-use crate::topic::question;
-use crate::trec::debate::{DebateSheet, ILLUSTRATES};
+use crate::report::answer::{Answer, Argument, Image, Side, Text};
 use crate::trec::{Stance, escaped};
 
 /// The width of the text in characters.
@@ -13,123 +10,6 @@ const WIDTH: usize = 80;
 
 /// What the stance of an argument is.
 const STANCE: &str = "stance: P(pro) - P(con), from -1 (against the claim) to 1 (for the claim)";
-
-/// What answers a question: two sides, or a list of texts.
-#[derive(Debug, Serialize)]
-pub(super) struct Answer {
-    pub question: String,
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub sides: Vec<Side>,
-    /// The number of arguments that take no clear side.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub undecided: Option<usize>,
-    /// The objects that a question compares.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub objects: Option<[String; 2]>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub texts: Option<Vec<Text>>,
-}
-
-/// What speaks for or against the claim of a question.
-#[derive(Debug, Serialize)]
-pub(super) struct Side {
-    pub side: Stance,
-    /// The claim of this side; empty for an open question.
-    pub claim: String,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub arguments: Option<Vec<Argument>>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub images: Option<Vec<Image>>,
-}
-
-/// An argument, quoted by the words that take its side most clearly.
-#[derive(Debug, Serialize)]
-pub(super) struct Argument {
-    pub id: String,
-    /// Rank among all arguments, from 1.
-    pub rank: usize,
-    pub score: f64,
-    /// P(pro) - P(con).
-    pub stance: f64,
-    pub conclusion: String,
-    pub text: String,
-    pub repeats: Vec<String>,
-}
-
-/// An image, and the words that connect it with the question.
-#[derive(Debug, Serialize)]
-pub(super) struct Image {
-    pub rank: u32,
-    pub id: String,
-    pub score: f64,
-    /// P(pro) and P(con), if the approach estimates them.
-    pub pro: Option<f64>,
-    pub con: Option<f64>,
-    pub words: String,
-    /// Where the words are.
-    pub place: Option<String>,
-    pub file: Option<String>,
-    /// The address of the first page that shows it.
-    pub page: Option<String>,
-    /// The argument that it illustrates, and the likeness of the two.
-    pub argument: Option<String>,
-    pub likeness: Option<f64>,
-}
-
-/// A document of another collection.
-#[derive(Debug, Serialize)]
-pub(super) struct Text {
-    pub rank: u32,
-    pub id: String,
-    pub score: f64,
-    /// Stance towards the two objects of a comparison.
-    pub stance: Option<&'static str>,
-    pub text: String,
-    pub url: Option<String>,
-}
-
-impl Answer {
-    pub fn of_sides(question: &str, sides: Vec<Side>) -> Answer {
-        Answer {
-            question: question.to_owned(),
-            sides,
-            undecided: None,
-            objects: None,
-            texts: None,
-        }
-    }
-}
-
-impl Side {
-    /// A side with its claim, without arguments and images.
-    pub fn new(question: &str, side: Stance) -> Side {
-        let (claim, counter_claim) = question::claims(question);
-        Side {
-            side,
-            claim: match side {
-                Stance::Pro => claim,
-                Stance::Con => counter_claim,
-            },
-            arguments: None,
-            images: None,
-        }
-    }
-}
-
-impl Image {
-    /// Adds the argument that the image illustrates, and the words that are like it.
-    pub fn illustrate(&mut self, sheet: &DebateSheet) {
-        let mut images = sheet.images.iter();
-        let of_sheet = images.find(|image| image.image.0 == self.id);
-        let like = of_sheet.and_then(|image| image.like.as_ref());
-        if let Some(like) = like.filter(|like| like.likeness >= ILLUSTRATES) {
-            self.argument = Some(like.argument.0.clone());
-            self.likeness = Some(like.likeness);
-            self.words = like.words.clone();
-            self.place = Some(like.place.clone());
-        }
-    }
-}
 
 impl Display for Answer {
     fn fmt(&self, f: &mut Formatter) -> fmt::Result {

@@ -1,19 +1,16 @@
 //! The words of an `evaluate` command: judgements, runs and measures.
 
 use std::collections::HashSet;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
-use anyhow::{Result, anyhow, bail, ensure};
+use anyhow::{Result, ensure};
 use clap::{Args, ValueEnum};
 
-use super::super::files::{MAX_RUN_BYTES, decode, named_run};
 use super::super::parse;
-use crate::collection::read_bytes;
-use crate::judge::measure::{self, Measure, TOUCHE_LEVELS};
-use crate::task::recipe;
+use crate::judge::measure::TOUCHE_LEVELS;
+use crate::task::evaluate::{ChosenMeasure, EvaluationSettings};
+use crate::task::files::{NamedRun, has_judgements};
 use crate::trec::edition::Edition;
-use crate::trec::qrels::{self, Qrels};
-use crate::trec::{escaped, run};
 
 #[derive(Args)]
 #[command(
@@ -73,173 +70,42 @@ pub(in crate::cli) enum Format {
     Jsonl,
 }
 
-/// The words of the command, by their kinds.
-pub(super) struct Typed {
-    /// Files of judgements, with NAME= if a name was given.
-    pub judgements: Vec<String>,
-    pub runs: Vec<NamedRun>,
-    pub measures: Vec<TypedMeasure>,
-}
-
-/// A run, and its name if one was given.
-pub(super) struct NamedRun {
-    pub name: Option<String>,
-    pub path: PathBuf,
-}
-
-/// A measure. The same word can mean one measure of texts and several of images.
-pub(super) struct TypedMeasure {
-    word: String,
-    of_texts: Result<Measure, String>,
-    of_images: Result<Vec<Measure>, String>,
-}
-
-impl Typed {
+impl EvaluateArgs {
+    /// What the words of the command mean.
+    ///
     /// # Errors
     /// A word is neither a file nor a measure, no run is named, or two have the same name.
-    pub fn read(args: &EvaluateArgs) -> Result<Typed> {
-        let mut levels: Vec<(String, f64)> = args.levels.clone();
+    pub(super) fn settings(&self) -> Result<EvaluationSettings> {
+        let mut levels: Vec<(String, f64)> = self.levels.clone();
         levels.extend(TOUCHE_LEVELS.map(|(name, grade)| (name.to_owned(), grade)));
-        let mut typed = Typed {
+        let mut settings = EvaluationSettings {
+            edition: self.edition,
             judgements: Vec::new(),
             runs: Vec::new(),
             measures: Vec::new(),
         };
-        let mut words = args.words.as_slice();
+        let mut words = self.words.as_slice();
         if let Some((first, others)) = words.split_first()
-            && (args.qrels.is_empty() || has_judgements(first))
+            && (self.qrels.is_empty() || has_judgements(first))
         {
-            typed.judgements.push(first.clone());
+            settings.judgements.push(first.clone());
             words = others;
         }
-        typed.judgements.extend(args.qrels.iter().cloned());
+        settings.judgements.extend(self.qrels.iter().cloned());
         for word in words {
             match NamedRun::parse(word)? {
-                Some(run) => typed.runs.push(run),
-                None => typed.measures.push(TypedMeasure::parse(word, &levels)?),
+                Some(run) => settings.runs.push(run),
+                None => settings.measures.push(ChosenMeasure::parse(word, &levels)?),
             }
         }
         ensure!(
-            !typed.runs.is_empty(),
+            !settings.runs.is_empty(),
             "there is no run to evaluate: give the judgements (--qrels FILE), then a run"
         );
         let mut seen = HashSet::new();
-        for name in typed.runs.iter().filter_map(|run| run.name.as_ref()) {
+        for name in settings.runs.iter().filter_map(|run| run.name.as_ref()) {
             ensure!(seen.insert(name), "two runs are named {name}");
         }
-        Ok(typed)
-    }
-}
-
-/// Whether a word names a file of judgements: some of its lines are judgements, and none is a line of a run.
-fn has_judgements(word: &str) -> bool {
-    let (_, path) = named_run(Path::new(word));
-    if !path.is_file() {
-        return false;
-    }
-    // a file that cannot be read is reported as a run
-    let Ok(bytes) = read_bytes(path, MAX_RUN_BYTES) else {
-        return false;
-    };
-    let text = decode(bytes);
-    let (qrels, _) = qrels::read(&text);
-    let is_empty = match qrels {
-        Qrels::Images(topics) => topics.is_empty(),
-        Qrels::Graded(topics) | Qrels::Answers(topics) => topics.is_empty(),
-        Qrels::Stances(topics) => topics.is_empty(),
-    };
-    !is_empty && run::read_texts(&text).0.is_empty()
-}
-
-impl NamedRun {
-    /// The run that a word names: a path, or NAME=PATH. `None` if there is no such path; then the word can be a measure.
-    ///
-    /// # Errors
-    /// The word is NAME=PATH, and the path does not exist.
-    fn parse(word: &str) -> Result<Option<NamedRun>> {
-        let (name, path) = named_run(Path::new(word));
-        let exists = path.exists();
-        ensure!(
-            exists || name.is_none(),
-            "there is no file {}, which {word} names",
-            path.display()
-        );
-        Ok(exists.then(|| NamedRun {
-            name: name.map(|name| escaped(name).to_string()),
-            path: path.to_owned(),
-        }))
-    }
-}
-
-impl TypedMeasure {
-    /// # Errors
-    /// The word is a measure neither of texts nor of images.
-    fn parse(word: &str, levels: &[(String, f64)]) -> Result<TypedMeasure> {
-        let of_texts = Measure::parse(word, levels).map_err(|error| format!("{error:#}"));
-        let names = measure::IMAGE_MEASURES.iter();
-        let of_images = match &of_texts {
-            Ok(measure @ Measure::Image(_)) => Ok(vec![measure.clone()]),
-            // P@10, and P(list=PRO)@10
-            _ if word.starts_with("P@") || word.starts_with("P(") => names
-                .map(|name| Measure::parse(&word.replacen('P', name, 1), levels))
-                .collect::<Result<_>>()
-                .map_err(|error| error.root_cause().to_string()),
-            _ => Err(String::new()),
-        };
-        if let (Err(why), Err(_)) = (&of_texts, &of_images) {
-            return Err(unknown(word, why));
-        }
-        Ok(TypedMeasure {
-            word: word.to_owned(),
-            of_texts,
-            of_images,
-        })
-    }
-
-    /// The measures that the word means for these judgements; none if they are of another kind.
-    pub fn with(&self, qrels: &Qrels) -> Vec<Measure> {
-        let of_texts = self.of_texts.iter().filter(|measure| measure.fits(qrels));
-        match qrels {
-            Qrels::Images(_) => self.of_images.iter().flatten().cloned().collect(),
-            _ => of_texts.cloned().collect(),
-        }
-    }
-
-    /// Checks that the measure can be computed from one of the judgements.
-    ///
-    /// # Errors
-    /// It cannot.
-    pub fn check<'q>(&self, mut all: impl Iterator<Item = &'q Qrels> + Clone) -> Result<()> {
-        if all.clone().any(|qrels| !self.with(qrels).is_empty()) {
-            return Ok(());
-        }
-        let word = &self.word;
-        let is_of_images = all.any(|qrels| matches!(qrels, Qrels::Images(_)));
-        match &self.of_images {
-            Err(why) if is_of_images && !why.is_empty() => {
-                bail!("{word} cannot be computed from these judgements: {why}")
-            }
-            _ if is_of_images => bail!(
-                "{word} cannot be computed from judgements of images: P@10 can, and nDCG and others need graded judgements of texts"
-            ),
-            _ => bail!("{word} cannot be computed from these judgements"),
-        }
-    }
-}
-
-/// The error for a word that is neither a file nor a measure. `why` says why it is no measure.
-fn unknown(word: &str, why: &str) -> anyhow::Error {
-    if word.contains(['/', '\\']) || Path::new(word).extension().is_some_and(|e| e == "txt") {
-        return anyhow!("there is no file {word}");
-    }
-    let name = word.split(['@', '(']).next().unwrap_or(word);
-    let is_known = measure::NAMES.contains(&name);
-    match recipe::nearest(name, &measure::NAMES).filter(|_| !is_known) {
-        Some(near) => {
-            let meant = word.replacen(name, near, 1);
-            anyhow!("there is no file and no measure {word}: did you mean {meant}?")
-        }
-        None if is_known => anyhow!("{word} is no file, and as a measure it is wrong: {why}"),
-        None => anyhow!("there is no file {word}, and {why}"),
+        Ok(settings)
     }
 }

@@ -1,74 +1,87 @@
-//! Default paths, and reading and writing of files that users name.
+//! The files that a user names: topics, runs, judgements and lists of ids are read, and outputs are checked before the work.
 
+use std::collections::HashSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail, ensure};
-use etcetera::BaseStrategy;
 
-use super::args::{CACHE, CacheArgs};
-use super::terminal;
+use super::{Event, OnEvent, counted};
 use crate::collection::{self, ReadTopics, read_bytes};
 use crate::disk;
-use crate::task::cache;
 use crate::trec::edition::{EDITIONS, Edition};
 use crate::trec::qrels::{self, GradedQrels, Qrels};
 use crate::trec::topic::Topic;
-use crate::trec::{LineError, escaped};
+use crate::trec::{LineError, escaped, run};
 
 /// Maximum size of a run, a file of judgements or a list of ids, after decompression. The largest ones of the lab have a tenth of it.
-pub(super) const MAX_RUN_BYTES: u64 = 256 << 20;
+pub(crate) const MAX_RUN_BYTES: u64 = 256 << 20;
 
-/// Number of broken lines of a file that are printed. A run of another task has hundreds.
-const PRINTED_LINES: usize = 10;
+/// Number of broken lines of a file that are reported. A run of another task has hundreds.
+const REPORTED_LINES: usize = 10;
+
+/// Where the topics of a run come from.
+pub(crate) enum TopicSource {
+    /// The collection's own file.
+    Collection,
+    File(PathBuf),
+    Given(Vec<Topic>),
+}
 
 /// The names of the files of topics of TIREx and BEIR, in the order in which they are tried.
 const QUERIES: [&str; 3] = ["queries.jsonl", "queries.jsonl.gz", "queries.xml"];
 
 /// The collection's own file of topics, if it has one: that of an edition of the lab or, without one, of TIREx or BEIR.
-pub(super) fn own_topics(collection: &Path) -> Option<PathBuf> {
+pub(crate) fn own_topics(collection: &Path) -> Option<PathBuf> {
     let names = EDITIONS.iter().map(|edition| edition.file).chain(QUERIES);
     let mut files = names.map(|name| collection.join(name));
     files.find(|file| file.exists())
 }
 
-/// Reads the topics in `file`, or those of the collection ([`own_topics`]). Prints broken topics.
-pub fn read_topics(file: Option<&Path>, collection: &Path) -> Result<ReadTopics> {
+/// Reads the topics in `file`, or those of the collection ([`own_topics`]). Reports broken topics.
+///
+/// # Errors
+/// The file cannot be read, or none of its topics can.
+pub(crate) fn read_topics(
+    file: Option<&Path>,
+    collection: &Path,
+    on_event: &mut OnEvent,
+) -> Result<ReadTopics> {
     let own = || own_topics(collection).unwrap_or_else(|| collection.join(Edition::first().file));
     let path = file.map_or_else(own, Path::to_owned);
     let mut read = collection::read_topics_with_faults(&path)?;
-    for fault in read.faults.iter().take(PRINTED_LINES) {
-        say!("{fault}");
+    for fault in read.faults.iter().take(REPORTED_LINES) {
+        on_event(Event::Fault(fault.to_string()));
     }
-    say_more(&path, read.faults.len());
+    report_more(&path, read.faults.len(), on_event);
     if file.is_none() {
-        keep_tested(&mut read.topics, collection)?;
+        keep_tested(&mut read.topics, collection, on_event)?;
     }
     Ok(read)
 }
 
-/// Prints the lines of a file that cannot be read: the first ones, and the number of the others.
-pub(super) fn say_broken_lines(path: &Path, errors: &[LineError]) {
-    for error in errors.iter().take(PRINTED_LINES) {
-        say!("{}: {error}", escaped(&path.to_string_lossy()));
+/// Reports the lines of a file that cannot be read: the first ones, and the number of the others.
+pub(crate) fn report_broken_lines(path: &Path, errors: &[LineError], on_event: &mut OnEvent) {
+    for error in errors.iter().take(REPORTED_LINES) {
+        on_event(Event::Fault(format!("{}: {error}", path.display())));
     }
-    say_more(path, errors.len());
+    report_more(path, errors.len(), on_event);
 }
 
-/// Prints how many broken lines of a file have not been printed.
-fn say_more(path: &Path, count: usize) {
-    if let Some(more @ 1..) = count.checked_sub(PRINTED_LINES) {
-        say!(
+/// Reports how many broken lines of a file were not reported one by one.
+fn report_more(path: &Path, count: usize, on_event: &mut OnEvent) {
+    if let Some(more @ 1..) = count.checked_sub(REPORTED_LINES) {
+        on_event(Event::Fault(format!(
             "{}: {} cannot be read",
-            escaped(&path.to_string_lossy()),
-            terminal::counted(more, "more line", "more lines")
-        );
+            path.display(),
+            counted(more, "more line", "more lines")
+        )));
     }
 }
 
 /// Leaves out the queries that are not in the collection's `qrels/test.tsv`, if it has one. BEIR has queries for training and for tests in one
 /// file, and evaluates those for tests.
-fn keep_tested(topics: &mut Vec<Topic>, collection: &Path) -> Result<()> {
+fn keep_tested(topics: &mut Vec<Topic>, collection: &Path, on_event: &mut OnEvent) -> Result<()> {
     let path = collection.join("qrels/test.tsv");
     if !path.is_file() {
         return Ok(());
@@ -84,16 +97,16 @@ fn keep_tested(topics: &mut Vec<Topic>, collection: &Path) -> Result<()> {
     // if no query is judged, the judgements belong to other queries
     if kept > 0 && kept < all {
         topics.retain(is_tested);
-        say!(
-            "note: {kept} of {all} queries are judged in {}: the others are left out (--topics uses all queries of a file)",
+        on_event(Event::Note(format!(
+            "{kept} of {all} queries are judged in {}: the others are left out (--topics uses all queries of a file)",
             path.display()
-        );
+        )));
     }
     Ok(())
 }
 
 /// Checks before the work that a file can be written: creates its directory, and a temporary file in it.
-pub(super) fn check_writable(file: &Path) -> Result<()> {
+pub(crate) fn check_writable(file: &Path) -> Result<()> {
     let writing = || format!("cannot write {}", file.display());
     ensure!(!file.is_dir(), "{}: it is a directory", writing());
     ensure!(
@@ -107,17 +120,8 @@ pub(super) fn check_writable(file: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Checks before the work that the files of a run can be written to the output directory, which is created. Returns their paths.
-pub(super) fn check_run_writable(output: &Path, names: &[&str]) -> Result<Vec<PathBuf>> {
-    fs::create_dir_all(output)
-        .with_context(|| format!("cannot create the output directory {}", output.display()))?;
-    let files: Vec<PathBuf> = names.iter().map(|name| output.join(name)).collect();
-    files.iter().try_for_each(|file| check_writable(file))?;
-    Ok(files)
-}
-
 /// Checks that all output files are different, and that none is an input. Outputs are given with their options.
-pub(super) fn check_distinct(outputs: &[(&str, &Path)], inputs: &[&Path]) -> Result<()> {
+pub(crate) fn check_distinct(outputs: &[(&str, &Path)], inputs: &[&Path]) -> Result<()> {
     for (n, (option, output)) in outputs.iter().enumerate() {
         let place = place_of(output);
         for (other, before) in outputs.iter().take(n) {
@@ -150,86 +154,6 @@ fn place_of(file: &Path) -> PathBuf {
     place.unwrap_or_else(|| file.to_owned())
 }
 
-/// The chosen evidence store, or the default one of the collection.
-pub(crate) fn evidence_store(
-    file: Option<&Path>,
-    collection: &Path,
-    cache: &CacheArgs,
-) -> Result<PathBuf> {
-    match file {
-        Some(file) => Ok(file.to_owned()),
-        None => default_store(collection, "--evidence", cache),
-    }
-}
-
-/// The workspace of a collection. Its name depends on the path of the collection. It is in the cache directory (the chosen one, or that of the user)
-/// or, if that cannot be written (in a sandbox), in a private directory for temporary files. Messages tell the user to choose another place with
-/// `option`. Until the process ends, `riposte cache clear` removes nothing of this collection.
-pub(crate) fn default_store(collection: &Path, option: &str, cache: &CacheArgs) -> Result<PathBuf> {
-    let path = collection
-        .canonicalize()
-        .with_context(|| format!("cannot find {}", collection.display()))?;
-    let dir = writable_cache(cache.dir.as_deref(), option)?;
-    let workspace = cache::workspace(&dir, &path)?;
-    if !workspace.exists() {
-        note_earlier_builds(&cache::of_earlier_builds(&dir, &path), &workspace);
-    }
-    Ok(workspace)
-}
-
-/// Names what earlier builds have stored about a collection whose workspace is new.
-fn note_earlier_builds(stored: &[PathBuf], workspace: &Path) {
-    if !stored.is_empty() {
-        let named: Vec<String> = stored
-            .iter()
-            .map(|path| path.display().to_string())
-            .collect();
-        say!(
-            "note: an earlier build of riposte has stored {}: everything is made anew, except that `riposte merge {} OLD.sqlite` copies evidence",
-            named.join(", "),
-            workspace.display()
-        );
-    }
-}
-
-/// The cache directory, or another directory if that cannot be written.
-fn writable_cache(chosen: Option<&Path>, option: &str) -> Result<PathBuf> {
-    let is_writable =
-        |dir: &Path| fs::create_dir_all(dir).is_ok() && tempfile::tempfile_in(dir).is_ok();
-    match cache_directory(chosen) {
-        Some(dir) if is_writable(&dir) => return Ok(dir),
-        // the user has chosen this directory, so no other is used
-        Some(dir) if chosen.is_some() => bail!(
-            "the cache directory {} cannot be written (--cache, {CACHE} or riposte.toml names it)",
-            dir.display()
-        ),
-        _ => {}
-    }
-    let temporary = disk::private_directory(&std::env::temp_dir(), "riposte").with_context(|| {
-        format!("the cache directory cannot be written, and nothing can take its place: choose another place with {option}")
-    })?;
-    say!(
-        "note: the cache directory cannot be written; using {}, which may be deleted ({option} chooses another place)",
-        temporary.display()
-    );
-    Ok(temporary)
-}
-
-/// The cache directory: the chosen one, or riposte in the user's cache directory. `None` if the user has none.
-pub(super) fn cache_directory(chosen: Option<&Path>) -> Option<PathBuf> {
-    if let Some(dir) = chosen {
-        return Some(dir.to_owned());
-    }
-    let cache = match etcetera::choose_base_strategy() {
-        Ok(strategy) => Some(strategy.cache_dir()),
-        // a user without a home directory, as in a container, can have set this variable
-        Err(_) => std::env::var_os("XDG_CACHE_HOME")
-            .map(PathBuf::from)
-            .filter(|dir| dir.is_absolute()),
-    };
-    cache.map(|dir| dir.join("riposte"))
-}
-
 /// Writes a file completely or, after an error, not at all.
 pub(crate) fn write_atomically(path: &Path, bytes: &[u8]) -> Result<()> {
     disk::replace(path, bytes).with_context(|| format!("cannot write {}", path.display()))
@@ -237,7 +161,7 @@ pub(crate) fn write_atomically(path: &Path, bytes: &[u8]) -> Result<()> {
 
 /// The name and the path of a run that is given as NAME=PATH; `None` and the path if there is no name. A word with a bracket before the equals sign
 /// is a measure, and a path that exists has no name.
-pub(super) fn named_run(typed: &Path) -> (Option<&str>, &Path) {
+pub(crate) fn named_run(typed: &Path) -> (Option<&str>, &Path) {
     let named = typed.to_str().and_then(|text| text.split_once('='));
     match named {
         Some((name, path)) if !name.is_empty() && !name.contains('(') && !typed.exists() => {
@@ -245,6 +169,60 @@ pub(super) fn named_run(typed: &Path) -> (Option<&str>, &Path) {
         }
         _ => (None, typed),
     }
+}
+
+/// A run, and its name if one was given.
+pub(crate) struct NamedRun {
+    pub name: Option<String>,
+    pub path: PathBuf,
+}
+
+impl NamedRun {
+    /// The run that a word names: a path, or NAME=PATH. `None` if there is no such path; then the word can be a measure.
+    ///
+    /// # Errors
+    /// The word is NAME=PATH, and the path does not exist.
+    pub fn parse(word: &str) -> Result<Option<NamedRun>> {
+        let (name, path) = named_run(Path::new(word));
+        let exists = path.exists();
+        ensure!(
+            exists || name.is_none(),
+            "there is no file {}, which {word} names",
+            path.display()
+        );
+        Ok(exists.then(|| NamedRun {
+            name: name.map(|name| escaped(name).to_string()),
+            path: path.to_owned(),
+        }))
+    }
+}
+
+/// The name of each run: the given one, or that of its file.
+pub(crate) fn names_of_runs(runs: &[NamedRun]) -> Vec<String> {
+    let paths: Vec<PathBuf> = runs.iter().map(|run| run.path.clone()).collect();
+    let names = runs.iter().zip(run_names(&paths));
+    names
+        .map(|(run, name)| run.name.clone().unwrap_or(name))
+        .collect()
+}
+
+/// The file names of the runs, or the last components of their paths that make them distinct.
+pub(crate) fn run_names(runs: &[PathBuf]) -> Vec<String> {
+    let depth = runs.iter().map(|run| run.components().count()).max();
+    let last_components = |run: &PathBuf, count: usize| {
+        let all: Vec<_> = run.components().collect();
+        let last: PathBuf = all[all.len().saturating_sub(count)..].iter().collect();
+        escaped(&last.to_string_lossy()).to_string()
+    };
+    for count in 1..depth.unwrap_or(1) {
+        let names: Vec<String> = runs.iter().map(|run| last_components(run, count)).collect();
+        if names.iter().collect::<HashSet<_>>().len() == names.len() {
+            return names;
+        }
+    }
+    runs.iter()
+        .map(|run| escaped(&run.to_string_lossy()).to_string())
+        .collect()
 }
 
 /// Reads a run: its path and its bytes. `run`, which can have a name ([`named_run`]), is a file or, as on TIRA, a directory with a run.txt, possibly
@@ -300,12 +278,11 @@ pub(crate) struct JudgementsFile {
     pub errors: usize,
 }
 
-/// Reads the judgements that an argument [NAME=]FILE names. Prints the lines that cannot be read, and the topics without a relevant
-/// document.
+/// Reads the judgements that an argument [NAME=]FILE names. Reports the lines that cannot be read, and the topics without a relevant document.
 ///
 /// # Errors
 /// The file cannot be read, or contains no judgement.
-pub(crate) fn read_judgements(argument: &str) -> Result<JudgementsFile> {
+pub(crate) fn read_judgements(argument: &str, on_event: &mut OnEvent) -> Result<JudgementsFile> {
     let named = argument
         .split_once('=')
         .filter(|_| !Path::new(argument).exists());
@@ -323,15 +300,14 @@ pub(crate) fn read_judgements(argument: &str) -> Result<JudgementsFile> {
         path.display()
     );
     let (qrels, errors) = qrels::read(&decode(read_bytes(path, MAX_RUN_BYTES)?));
-    say_broken_lines(path, &errors);
-    let is_empty = match &qrels {
-        Qrels::Images(images) => images.is_empty(),
-        Qrels::Graded(grades) | Qrels::Answers(grades) => grades.is_empty(),
-        Qrels::Stances(stances) => stances.is_empty(),
-    };
-    ensure!(!is_empty, "there is no judgement in {}", path.display());
+    report_broken_lines(path, &errors, on_event);
+    ensure!(
+        !is_empty(&qrels),
+        "there is no judgement in {}",
+        path.display()
+    );
     if let Qrels::Graded(grades) = &qrels {
-        note_topics_without_relevant_documents(path, grades);
+        report_topics_without_relevant_documents(path, grades, on_event);
     }
     Ok(JudgementsFile {
         name,
@@ -340,23 +316,50 @@ pub(crate) fn read_judgements(argument: &str) -> Result<JudgementsFile> {
     })
 }
 
-fn note_topics_without_relevant_documents(path: &Path, grades: &GradedQrels) {
+fn report_topics_without_relevant_documents(
+    path: &Path,
+    grades: &GradedQrels,
+    on_event: &mut OnEvent,
+) {
     let topics: Vec<&str> = grades
         .iter()
         .filter(|(_, of_topic)| of_topic.values().all(|grade| *grade <= 0.0))
         .map(|(topic, _)| topic.0.as_str())
         .collect();
     if !topics.is_empty() {
-        say!(
+        on_event(Event::Fault(format!(
             "{}: no document is relevant to topic {}: it counts as 0, except in the organisers' nDCG",
-            escaped(&path.to_string_lossy()),
-            escaped(&topics.join(", "))
-        );
+            path.display(),
+            topics.join(", ")
+        )));
+    }
+}
+
+/// Whether a word names a file of judgements: some of its lines are judgements, and none is a line of a run.
+pub(crate) fn has_judgements(word: &str) -> bool {
+    let (_, path) = named_run(Path::new(word));
+    if !path.is_file() {
+        return false;
+    }
+    // a file that cannot be read is reported as a run
+    let Ok(bytes) = read_bytes(path, MAX_RUN_BYTES) else {
+        return false;
+    };
+    let text = decode(bytes);
+    let (qrels, _) = qrels::read(&text);
+    !is_empty(&qrels) && run::read_texts(&text).0.is_empty()
+}
+
+fn is_empty(qrels: &Qrels) -> bool {
+    match qrels {
+        Qrels::Images(images) => images.is_empty(),
+        Qrels::Graded(grades) | Qrels::Answers(grades) => grades.is_empty(),
+        Qrels::Stances(stances) => stances.is_empty(),
     }
 }
 
 /// Decodes UTF-8. Invalid bytes become U+FFFD.
-pub fn decode(bytes: Vec<u8>) -> String {
+pub(crate) fn decode(bytes: Vec<u8>) -> String {
     String::from_utf8(bytes)
         .unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned())
 }

@@ -1,0 +1,553 @@
+//! The answer to a question: the best images and arguments for and against its claim, or the best texts.
+//!
+//! The question becomes the topic of a run of the task, so an answer is the same as in a run.
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, ensure};
+use serde::Serialize;
+use serde_json::json;
+
+use super::inspect::{self, OnThreadEvent, ReportPlace, ShownRun};
+use super::words::Marker;
+use crate::index::corpus::Corpus;
+use crate::nn::conv::NumericMode;
+use crate::task::debate::{self, PER_SIDE};
+use crate::task::extraction::{ExtractionOptions, ExtractionSettings, Host};
+use crate::task::files::{TopicSource, write_atomically};
+use crate::task::image_run::{ImageRuns, ImageSettings, PreparedImages};
+use crate::task::places::Places;
+use crate::task::run_files::{DEBATE, EXPLANATIONS, OutputSettings};
+use crate::task::text_run::{self, RUN_FILE, TextRequest, TextRun};
+use crate::task::{OnEvent, Task, default_tag, effort};
+use crate::topic::question::{self, TopicParts};
+use crate::trec::debate::{DebateArgument, DebateSheet, ILLUSTRATES};
+use crate::trec::edition::{ASSUMED, Edition};
+use crate::trec::explained::ExplainedImage;
+use crate::trec::run::{self, ImageRunLine, TextRunLine};
+use crate::trec::topic::{self, Topic};
+use crate::trec::{DocId, Stance, TextTask, objects};
+use crate::weights::Models;
+
+/// The id of the topic. No collection has a topic with this id, so facts about its own topics (ranks in a crawl) do not count for the question.
+const TOPIC: &str = "asked";
+
+/// The names of the file of the topic and of the directory of the report, beside the run.
+const TOPICS_FILE: &str = "topics.jsonl";
+const REPORT: &str = "report";
+
+/// The maximum number of characters of a question.
+const QUESTION: usize = 1000;
+
+/// The name of the file of arguments that answers together with images.
+const ARGUMENTS: &str = "args-me.json";
+
+/// What answers a question.
+pub(crate) struct AskSettings {
+    pub question: String,
+    /// The task whose documents answer; `None` to infer it from the collection.
+    pub task: Option<Task>,
+    pub input: PathBuf,
+    /// Arguments that answer together with images; `None` for those of the collection, unless the task is chosen.
+    pub arguments: Option<PathBuf>,
+    /// The name of the approach.
+    pub approach: String,
+    /// The number of arguments and of images on each side, or of texts.
+    pub number: usize,
+    pub places: Places,
+    pub models: Models,
+    pub numeric: NumericMode,
+    /// Number of threads; `None` for one per core.
+    pub threads: Option<usize>,
+    /// The directory for the files of the run and for its report; `None` to write none.
+    pub output: Option<PathBuf>,
+}
+
+/// An answer, and the run that it comes from.
+pub(crate) struct Answered {
+    pub answer: Answer,
+    pub run: AnsweringRun,
+    topic: Topic,
+}
+
+/// The run with the question as its topic.
+pub(crate) enum AnsweringRun {
+    Images(ImageRuns),
+    Texts(TextTask, TextRun),
+}
+
+/// What answers a question: two sides, or a list of texts.
+#[derive(Debug, Serialize)]
+pub(crate) struct Answer {
+    pub question: String,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub sides: Vec<Side>,
+    /// The number of arguments that take no clear side.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub undecided: Option<usize>,
+    /// The objects that a question compares.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub objects: Option<[String; 2]>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub texts: Option<Vec<Text>>,
+}
+
+/// What speaks for or against the claim of a question.
+#[derive(Debug, Serialize)]
+pub(crate) struct Side {
+    pub side: Stance,
+    /// The claim of this side; empty for an open question.
+    pub claim: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub arguments: Option<Vec<Argument>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub images: Option<Vec<Image>>,
+}
+
+/// An argument, quoted by the words that take its side most clearly.
+#[derive(Debug, Serialize)]
+pub(crate) struct Argument {
+    pub id: String,
+    /// Rank among all arguments, from 1.
+    pub rank: usize,
+    pub score: f64,
+    /// P(pro) - P(con).
+    pub stance: f64,
+    pub conclusion: String,
+    pub text: String,
+    pub repeats: Vec<String>,
+}
+
+/// An image, and the words that connect it with the question.
+#[derive(Debug, Serialize)]
+pub(crate) struct Image {
+    pub rank: u32,
+    pub id: String,
+    pub score: f64,
+    /// P(pro) and P(con), if the approach estimates them.
+    pub pro: Option<f64>,
+    pub con: Option<f64>,
+    pub words: String,
+    /// Where the words are.
+    pub place: Option<String>,
+    pub file: Option<String>,
+    /// The address of the first page that shows it.
+    pub page: Option<String>,
+    /// The argument that it illustrates, and the likeness of the two.
+    pub argument: Option<String>,
+    pub likeness: Option<f64>,
+}
+
+/// A document of another collection.
+#[derive(Debug, Serialize)]
+pub(crate) struct Text {
+    pub rank: u32,
+    pub id: String,
+    pub score: f64,
+    /// Stance towards the two objects of a comparison.
+    pub stance: Option<&'static str>,
+    pub text: String,
+    pub url: Option<String>,
+}
+
+/// Answers a question.
+///
+/// # Errors
+/// The question is empty or too long, there is nothing to answer with, or the run fails.
+pub(crate) fn ask(settings: &AskSettings, host: &Host, on_event: &mut OnEvent) -> Result<Answered> {
+    let words: Vec<&str> = settings.question.split_whitespace().collect();
+    let question = words.join(" ");
+    ensure!(!question.is_empty(), "the question is empty");
+    ensure!(
+        question.chars().count() <= QUESTION,
+        "the question has more than {QUESTION} characters"
+    );
+    let task = settings.task;
+    let task = task.map_or_else(|| Task::of_collection(&settings.input), Ok)?;
+    ensure!(
+        settings.arguments.is_none() || task == Task::Images,
+        "--arguments answer together with images, and {} has other documents",
+        settings.input.display()
+    );
+    let line = format!("{}\n", json!({"qid": TOPIC, "query": question}));
+    let topic = topic::parse(&line)?.into_iter().next();
+    let topic = topic.context("the question is no topic")?;
+    if let Some(dir) = &settings.output {
+        std::fs::create_dir_all(dir).with_context(|| format!("cannot create {}", dir.display()))?;
+        write_atomically(&dir.join(TOPICS_FILE), line.as_bytes())?;
+    }
+    let (answer, run) = match task {
+        Task::Images => settings.ask_images(&topic, host, on_event)?,
+        Task::Texts(task) => settings.ask_texts(task, &topic, on_event)?,
+    };
+    Ok(Answered { answer, run, topic })
+}
+
+impl AskSettings {
+    /// The arguments that answer together with the images, if there are any.
+    fn arguments(&self) -> Option<PathBuf> {
+        let own = self.input.join(ARGUMENTS);
+        // if the task is chosen, only images answer
+        let own = (self.task.is_none() && own.is_file()).then_some(own);
+        self.arguments.clone().or(own)
+    }
+
+    /// The files of the run, with debate sheets or without them.
+    fn files(&self, debate: bool) -> Option<OutputSettings> {
+        let dir = self.output.clone()?;
+        Some(OutputSettings {
+            explain: Some(dir.join(EXPLANATIONS)),
+            debate: debate.then(|| dir.join(DEBATE)),
+            dir,
+            tag: None,
+            metadata: None,
+        })
+    }
+
+    fn ask_images(
+        &self,
+        topic: &Topic,
+        host: &Host,
+        on_event: &mut OnEvent,
+    ) -> Result<(Answer, AnsweringRun)> {
+        let arguments = self.arguments();
+        let settings = ImageSettings {
+            extraction: ExtractionSettings {
+                input: self.input.clone(),
+                places: self.places.clone(),
+                models: self.models.clone(),
+                options: ExtractionOptions {
+                    numeric: self.numeric,
+                    ..ExtractionOptions::default()
+                },
+                limit: None,
+                threads: self.threads,
+                rehash: false,
+                retry: false,
+            },
+            topics: TopicSource::Given(vec![topic.clone()]),
+            candidates: None,
+            edition: Some(ASSUMED),
+            parts: TopicParts::default(),
+            approaches: vec![self.approach.clone()],
+            overlap: false,
+            debate: arguments.is_some(),
+            arguments,
+        };
+        let prepared = PreparedImages::read(&settings, on_event)?;
+        let output = self.files(settings.debate);
+        let names = prepared.names();
+        let checked = output.as_ref();
+        let checked = checked.map(|output| output.check(RUN_FILE, &names, &[]));
+        let tag = default_tag(names.first().copied().unwrap_or_default());
+        let files = checked.transpose()?.unwrap_or_default();
+        let mut runs = prepared.run(&[&tag], host, on_event)?;
+        let run = runs.runs.first_mut().context("the approach has no run")?;
+        for line in &mut run.ranking.lines {
+            line.score = line.score.map(run::written_score).transpose()?;
+        }
+        let run = runs.runs.first().context("the approach has no run")?;
+        for files in &files {
+            let (text, description) = (runs.text(run)?, runs.describe(run)?);
+            files.write(&text, &run.ranking.explained, &run.sheets, &description)?;
+        }
+        if let (Some(dir), false) = (&self.output, settings.debate) {
+            remove_older(&dir.join(DEBATE))?;
+        }
+        let answer = Answer::of_images(&topic.title, self.number, &runs)?;
+        Ok((answer, AnsweringRun::Images(runs)))
+    }
+
+    fn ask_texts(
+        &self,
+        task: TextTask,
+        topic: &Topic,
+        on_event: &mut OnEvent,
+    ) -> Result<(Answer, AnsweringRun)> {
+        let approaches = text_run::find_approaches(task, std::slice::from_ref(&self.approach))?;
+        let approach = approaches.first().context("there is no approach")?;
+        ensure!(
+            approach.service.is_none(),
+            "the approach {} asks a service: it has no texts to answer with",
+            approach.name
+        );
+        let debate = task == TextTask::Controversial;
+        let output = self.files(debate);
+        let checked = output.as_ref();
+        let checked = checked.map(|output| output.check(RUN_FILE, &[&approach.name], &[]));
+        let files = checked.transpose()?.unwrap_or_default();
+        let base = self.places.texts(&self.input, on_event)?;
+        let request = TextRequest {
+            task,
+            input: &self.input,
+            topics: std::slice::from_ref(topic),
+            approach,
+            parts: TopicParts::default(),
+            tag: &default_tag(&approach.name),
+            explain: self.output.is_some(),
+            stances: task != TextTask::Rank,
+            debate: debate.then_some(PER_SIDE),
+            base: &base,
+            models: &self.models,
+            numeric: self.numeric,
+            effort: effort(self.threads)?,
+            rehash: false,
+        };
+        let mut run = text_run::run(&request, on_event)?;
+        for line in &mut run.lines {
+            line.score = line.score.map(run::written_score).transpose()?;
+        }
+        for files in &files {
+            let (text, description) = (run::write_texts(&run.lines)?, request.describe(&run));
+            files.write(&text, &run.explained, &run.sheets, &description)?;
+        }
+        let answer = match task {
+            TextTask::Controversial => Answer::of_arguments(&topic.title, self.number, &run)?,
+            _ => Answer::of_texts(task, &topic.title, self.number, &run)?,
+        };
+        Ok((answer, AnsweringRun::Texts(task, run)))
+    }
+}
+
+impl Answered {
+    /// Writes the report of the run into its directory. Returns the path of its first page.
+    ///
+    /// # Errors
+    /// A document cannot be read, or the report cannot be written.
+    pub fn write_report(self, dir: &Path, on_event: &mut OnThreadEvent) -> Result<PathBuf> {
+        let edition = Edition::first();
+        let place = ReportPlace::new(&dir.join(REPORT), false, None, edition);
+        let topics = vec![self.topic];
+        match self.run {
+            AnsweringRun::Images(runs) => {
+                let ImageRuns {
+                    runs,
+                    collection,
+                    extraction,
+                    ..
+                } = runs;
+                let run = runs.into_iter().next();
+                let run = run.context("the approach has no run")?;
+                let shown = ShownRun {
+                    topics,
+                    lines: run.ranking.lines,
+                    against: None,
+                    names: vec![run.settings.tag],
+                    explained: run.ranking.explained,
+                    debate: run.sheets,
+                    notes: Vec::new(),
+                };
+                let store = Some(&extraction.store);
+                inspect::write_images(&shown, &collection, store, None, &place, on_event)
+            }
+            AnsweringRun::Texts(task, run) => {
+                let tag = run.lines.first().map(|line| line.tag.clone());
+                let shown = ShownRun {
+                    topics,
+                    lines: run.lines,
+                    against: None,
+                    names: Vec::from_iter(tag),
+                    explained: run.explained,
+                    debate: run.sheets,
+                    notes: Vec::new(),
+                };
+                let corpus = run.indexes.first().context("the approach has no index")?;
+                inspect::write_texts(&shown, task, corpus, &[], &place)
+            }
+        }
+    }
+}
+
+impl Answer {
+    fn of_sides(question: &str, sides: Vec<Side>) -> Answer {
+        Answer {
+            question: question.to_owned(),
+            sides,
+            undecided: None,
+            objects: None,
+            texts: None,
+        }
+    }
+
+    /// The first images of both lists, and the arguments of the debate sheet if there is one.
+    fn of_images(question: &str, number: usize, runs: &ImageRuns) -> Result<Answer> {
+        let run = runs.runs.first().context("the approach has no run")?;
+        let explained = run.ranking.explained.iter();
+        let explained: HashMap<&DocId, &ExplainedImage> =
+            explained.map(|one| (&one.image, one)).collect();
+        let sheet = run.sheets.first();
+        let mut words = Marker::new(question);
+        let mut sides = Vec::new();
+        for stance in Stance::BOTH {
+            let of_side = run
+                .ranking
+                .lines
+                .iter()
+                .filter(|line| line.stance == stance);
+            let mut images = Vec::new();
+            for line in of_side.take(number) {
+                let explained = explained.get(&line.image).copied();
+                let mut image = Image::read(line, explained, runs, &mut words)?;
+                if let Some(sheet) = sheet {
+                    image.illustrate(sheet);
+                }
+                images.push(image);
+            }
+            sides.push(Side {
+                arguments: sheet.map(|sheet| arguments_of(sheet, stance, number)),
+                images: Some(images),
+                ..Side::new(question, stance)
+            });
+        }
+        Ok(Answer::of_sides(question, sides))
+    }
+
+    /// The arguments of the debate sheet.
+    fn of_arguments(question: &str, number: usize, run: &TextRun) -> Result<Answer> {
+        let sheet = run.sheets.first().context("the run has no debate sheet")?;
+        let sides = Stance::BOTH.map(|stance| Side {
+            arguments: Some(arguments_of(sheet, stance, number)),
+            ..Side::new(question, stance)
+        });
+        Ok(Answer {
+            undecided: Some(sheet.undecided),
+            ..Answer::of_sides(question, sides.into())
+        })
+    }
+
+    /// The first texts of the ranking.
+    fn of_texts(task: TextTask, question: &str, number: usize, run: &TextRun) -> Result<Answer> {
+        let corpus = run.indexes.first().context("the approach has no index")?;
+        let mut words = Marker::new(question);
+        let lines = run.lines.iter().take(number);
+        let texts = lines.map(|line| Text::read(line, corpus, &mut words));
+        let objects = objects::from_title(question);
+        Ok(Answer {
+            texts: Some(texts.collect::<Result<_>>()?),
+            objects: objects.filter(|_| task == TextTask::Comparative),
+            ..Answer::of_sides(question, Vec::new())
+        })
+    }
+}
+
+impl Side {
+    /// A side with its claim, without arguments and images.
+    fn new(question: &str, side: Stance) -> Side {
+        let (claim, counter_claim) = question::claims(question);
+        Side {
+            side,
+            claim: match side {
+                Stance::Pro => claim,
+                Stance::Con => counter_claim,
+            },
+            arguments: None,
+            images: None,
+        }
+    }
+}
+
+impl Image {
+    /// An image of the run, with its sentence that has most words of the question.
+    fn read(
+        line: &ImageRunLine,
+        explained: Option<&ExplainedImage>,
+        runs: &ImageRuns,
+        words: &mut Marker,
+    ) -> Result<Image> {
+        let evidence = runs.extraction.store.read(&line.image)?;
+        let found = evidence.as_ref().map(debate::image_sentences);
+        let (mut text, mut place) = (String::new(), None);
+        if let Some(sentences) = found.filter(|sentences| !sentences.is_empty()) {
+            let found = best(words, sentences, |sentence| &sentence.text);
+            (text, place) = (found.text, Some(found.place));
+        }
+        let entries = runs.collection.entries();
+        let entry = entries.binary_search_by(|entry| entry.id.cmp(&line.image));
+        let files = entry.map_or_else(
+            |_| Vec::new(),
+            |at| entries[at].list(&mut Vec::new()).images,
+        );
+        let page = evidence.as_ref().and_then(|e| e.pages.first());
+        Ok(Image {
+            rank: line.rank,
+            id: line.image.0.clone(),
+            score: line.score.unwrap_or_default(),
+            pro: explained.and_then(|of| of.probability(Stance::Pro)),
+            con: explained.and_then(|of| of.probability(Stance::Con)),
+            words: debate::quotation(&text),
+            place: place.map(str::to_owned),
+            file: files.first().map(|file| file.display().to_string()),
+            page: page.map(|page| page.url.clone()),
+            argument: None,
+            likeness: None,
+        })
+    }
+
+    /// Adds the argument that the image illustrates, and the words that are like it.
+    fn illustrate(&mut self, sheet: &DebateSheet) {
+        let mut images = sheet.images.iter();
+        let of_sheet = images.find(|image| image.image.0 == self.id);
+        let like = of_sheet.and_then(|image| image.like.as_ref());
+        if let Some(like) = like.filter(|like| like.likeness >= ILLUSTRATES) {
+            self.argument = Some(like.argument.0.clone());
+            self.likeness = Some(like.likeness);
+            self.words = like.words.clone();
+            self.place = Some(like.place.clone());
+        }
+    }
+}
+
+impl Text {
+    /// A document of the run, with its sentence that has most words of the question.
+    fn read(line: &TextRunLine, corpus: &Corpus, words: &mut Marker) -> Result<Text> {
+        let document = corpus.document(&line.doc)?;
+        let texts = document.texts.iter();
+        let sentences = texts.flat_map(|text| debate::compared_sentences(text));
+        Ok(Text {
+            rank: line.rank,
+            id: line.doc.0.clone(),
+            score: line.score.unwrap_or_default(),
+            stance: line.stance.map(|stance| stance.word()),
+            text: best(words, sentences.collect(), |text| text),
+            url: document.url,
+        })
+    }
+}
+
+/// The first arguments of a side.
+fn arguments_of(sheet: &DebateSheet, stance: Stance, number: usize) -> Vec<Argument> {
+    let arguments = sheet.arguments_of(stance).take(number);
+    let argument = |argument: &DebateArgument| Argument {
+        id: argument.argument.0.clone(),
+        rank: argument.rank,
+        score: argument.score,
+        stance: argument.stance,
+        conclusion: argument.conclusion.clone(),
+        text: argument.quote.clone(),
+        repeats: argument.repeats.iter().map(|id| id.0.clone()).collect(),
+    };
+    arguments.map(argument).collect()
+}
+
+/// The text with the most different words of the question, the first of several; an empty one if there is no text.
+fn best<T: Default>(words: &mut Marker, texts: Vec<T>, text_of: impl Fn(&T) -> &str) -> T {
+    let mut best: Option<(usize, T)> = None;
+    for text in texts {
+        let count = words.count(text_of(&text));
+        if best.as_ref().is_none_or(|(most, _)| count > *most) {
+            best = Some((count, text));
+        }
+    }
+    best.map(|(_, text)| text).unwrap_or_default()
+}
+
+/// Removes a file that an earlier question has left in the user's directory.
+fn remove_older(file: &Path) -> Result<()> {
+    match std::fs::remove_file(file) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+            Err(error).with_context(|| format!("cannot remove {}", file.display()))
+        }
+        _ => Ok(()),
+    }
+}

@@ -1,0 +1,381 @@
+//! The evaluation of runs by judgements.
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Result, anyhow, bail};
+use rayon::prelude::*;
+
+use super::files::{
+    JudgementsFile, NamedRun, names_of_runs, read_judgements, read_run, report_broken_lines,
+};
+use super::{Event, OnEvent, counted, recipe};
+use crate::judge::evaluate::{ImageEvaluation, counted_lines, evaluate_images};
+use crate::judge::graded::TextRun;
+use crate::judge::measure::{self, Measure};
+use crate::judge::verify::{Rules, verify};
+use crate::judge::{Values, stances::Confusion};
+use crate::trec::edition::Edition;
+use crate::trec::qrels::{GradedQrels, Qrels, StanceQrels};
+use crate::trec::run::ImageRunLine;
+use crate::trec::{DocId, LineError, Stance, TopicId, escaped, run};
+
+/// What is evaluated, and how.
+pub(crate) struct EvaluationSettings {
+    /// Decides the grades of images that count as relevant.
+    pub edition: &'static Edition,
+    /// Files of judgements, with NAME= if a name was given.
+    pub judgements: Vec<String>,
+    /// At least one.
+    pub runs: Vec<NamedRun>,
+    /// Empty for the default measures of the judgements.
+    pub measures: Vec<ChosenMeasure>,
+}
+
+/// Runs with their values.
+pub(crate) struct Evaluation {
+    pub judgements: Vec<Judgements>,
+    pub runs: Vec<EvaluatedRun>,
+    /// Whether a line of a file cannot be read, or a run has no line.
+    pub has_faults: bool,
+}
+
+/// Judgements, their name in tables, and the measures that are computed from them.
+pub(crate) struct Judgements {
+    pub name: String,
+    pub qrels: Qrels,
+    pub measures: Vec<Measure>,
+}
+
+/// A run and its evaluation.
+pub(crate) struct EvaluatedRun {
+    pub name: String,
+    pub path: PathBuf,
+    bytes: Vec<u8>,
+    /// The values of each measure, in the order of the judgements and their measures.
+    pub values: Vec<Values>,
+    /// The highest value of each measure that the run can reach with the judgements; `None` if that is 1.
+    pub attainable: Vec<Option<f64>>,
+    pub details: Vec<Detail>,
+    errors: Vec<LineError>,
+    remarks: Vec<String>,
+    /// Whether no line can be read.
+    is_empty: bool,
+}
+
+/// Results that are printed in addition to the values of the measures.
+pub(crate) enum Detail {
+    Images(ImageEvaluation),
+    Stances {
+        qrels: String,
+        /// Of all results.
+        all: Confusion,
+        /// Of the first five results of each topic.
+        first: Confusion,
+    },
+}
+
+/// A measure. The same word can mean one measure of texts and several of images.
+pub(crate) struct ChosenMeasure {
+    word: String,
+    of_texts: Result<Measure, String>,
+    of_images: Result<Vec<Measure>, String>,
+}
+
+/// Evaluates the runs. Reports lines that cannot be read, and what a reader must know of the values.
+///
+/// # Errors
+/// A file cannot be read or has no judgement, or a measure cannot be computed from the judgements.
+pub(crate) fn evaluate(
+    settings: &EvaluationSettings,
+    on_event: &mut OnEvent,
+) -> Result<Evaluation> {
+    let mut has_faults = false;
+    let mut judgements = Vec::new();
+    for file in &settings.judgements {
+        let JudgementsFile {
+            name,
+            qrels,
+            errors,
+        } = read_judgements(file, on_event)?;
+        has_faults |= errors > 0;
+        judgements.push(Judgements {
+            name: escaped(&name).to_string(),
+            qrels,
+            measures: Vec::new(),
+        });
+    }
+    choose_measures(&mut judgements, &settings.measures)?;
+    let runs = settings
+        .runs
+        .par_iter()
+        .zip(names_of_runs(&settings.runs))
+        .map(|(run, name)| EvaluatedRun::read(&run.path, name, &judgements, settings.edition))
+        .collect::<Result<Vec<EvaluatedRun>>>()?;
+    for run in &runs {
+        report_broken_lines(&run.path, &run.errors, on_event);
+        for remark in &run.remarks {
+            on_event(Event::Fault(format!("{}: {remark}", run.path.display())));
+        }
+        has_faults |= run.is_empty || !run.errors.is_empty();
+    }
+    Ok(Evaluation {
+        judgements,
+        runs,
+        has_faults,
+    })
+}
+
+impl Evaluation {
+    /// The output of the organisers' evaluator for the lines that it accepts.
+    ///
+    /// # Errors
+    /// There are several runs or judgements, or the judgements are not of images.
+    pub fn official_prototext(&self, edition: &'static Edition) -> Result<String> {
+        let ([judgements], [run]) = (self.judgements.as_slice(), self.runs.as_slice()) else {
+            bail!("--prototext needs a single run and a single file of image judgements");
+        };
+        let Qrels::Images(qrels) = &judgements.qrels else {
+            bail!("--prototext needs image judgements");
+        };
+        let verdict = verify(&run.bytes, &Rules::of_evaluator(edition));
+        Ok(evaluate_images(&verdict.accepted, qrels, edition).prototext())
+    }
+}
+
+/// Assigns to each of the judgements the measures that can be computed from them; without `chosen` ones, the default measures.
+fn choose_measures(judgements: &mut [Judgements], chosen: &[ChosenMeasure]) -> Result<()> {
+    for measure in chosen {
+        measure.check(judgements.iter().map(|j| &j.qrels))?;
+    }
+    for judgement in judgements {
+        judgement.measures = if chosen.is_empty() {
+            Measure::defaults(&judgement.qrels)?
+        } else {
+            let fitting = chosen.iter().flat_map(|m| m.with(&judgement.qrels));
+            fitting.collect()
+        };
+    }
+    Ok(())
+}
+
+impl EvaluatedRun {
+    /// Reads a run and computes the measures of all judgements.
+    fn read(
+        run: &Path,
+        name: String,
+        judgements: &[Judgements],
+        edition: &'static Edition,
+    ) -> Result<EvaluatedRun> {
+        let (path, bytes) = read_run(run)?;
+        let mut evaluated = EvaluatedRun {
+            name,
+            path,
+            bytes: Vec::new(),
+            values: Vec::new(),
+            attainable: Vec::new(),
+            details: Vec::new(),
+            errors: Vec::new(),
+            remarks: Vec::new(),
+            is_empty: false,
+        };
+        let text = String::from_utf8_lossy(&bytes);
+        let is_of_images = |j: &Judgements| matches!(j.qrels, Qrels::Images(_));
+        let (mut images, mut texts) = (Vec::new(), Vec::new());
+        if judgements.iter().any(is_of_images) {
+            (images, evaluated.errors) = run::read_images(&text);
+            evaluated
+                .remarks
+                .extend(left_out_by_organisers(&bytes, &images));
+        }
+        if !judgements.iter().all(is_of_images) {
+            (texts, evaluated.errors) = run::read_texts(&text);
+        }
+        if images.is_empty() && texts.is_empty() {
+            evaluated.is_empty = true;
+            let what = "no line of a run can be read: everything counts as 0";
+            evaluated.remarks.push(what.to_owned());
+        }
+        let texts = TextRun::new(&texts);
+        if texts.repeated > 0 {
+            evaluated.remarks.push(format!(
+                "{} lines repeat a document of their topic: only its best rank counts",
+                texts.repeated
+            ));
+        }
+        for judgements in judgements {
+            let unjudged = match &judgements.qrels {
+                Qrels::Images(qrels) => {
+                    let evaluation = evaluate_images(&images, qrels, edition);
+                    evaluated.add_images(evaluation, judgements)
+                }
+                Qrels::Graded(qrels) | Qrels::Answers(qrels) => {
+                    evaluated.add_graded(&texts, qrels, judgements)
+                }
+                Qrels::Stances(qrels) => evaluated.add_stances(&texts, qrels, judgements),
+            };
+            if unjudged > 0 {
+                evaluated.remarks.push(format!(
+                    "{} without judgements in {}",
+                    counted(unjudged, "topic", "topics"),
+                    judgements.name
+                ));
+            }
+        }
+        evaluated.bytes = bytes;
+        Ok(evaluated)
+    }
+
+    /// Adds the values of the measures. Returns the number of topics without judgements, as do the next two methods.
+    fn add_images(&mut self, evaluation: ImageEvaluation, judgements: &Judgements) -> usize {
+        for measure in &judgements.measures {
+            if let Measure::Image(measure) = measure {
+                self.values.push(evaluation.measure(measure));
+                let most = evaluation.attainable(measure).all();
+                self.attainable.push((most < 1.0).then_some(most));
+            }
+        }
+        let topics = evaluation.topics.values();
+        let unjudged = topics.filter(|t| t.in_run && !t.is_judged).count();
+        self.details.push(Detail::Images(evaluation));
+        unjudged
+    }
+
+    fn add_graded(&mut self, run: &TextRun, qrels: &GradedQrels, judgements: &Judgements) -> usize {
+        for measure in &judgements.measures {
+            if let Measure::Graded(measure) = measure {
+                self.values.push(run.measure(qrels, measure));
+                self.attainable.push(None);
+            }
+        }
+        run.unjudged_topics(|topic| qrels.contains_key(topic))
+    }
+
+    fn add_stances(
+        &mut self,
+        run: &TextRun,
+        qrels: &StanceQrels,
+        judgements: &Judgements,
+    ) -> usize {
+        for measure in &judgements.measures {
+            if let Measure::Stance(measure) = measure {
+                self.values.push(run.measure_stances(qrels, measure));
+                self.attainable.push(None);
+            }
+        }
+        let sum = |cutoff| {
+            let topics = run.confusions(qrels, cutoff);
+            let confusions = topics.values();
+            confusions.fold(Confusion::default(), |sum, c| sum.and(c))
+        };
+        self.details.push(Detail::Stances {
+            qrels: judgements.name.clone(),
+            all: sum(None),
+            first: sum(Some(5)),
+        });
+        run.unjudged_topics(|topic| qrels.contains_key(topic))
+    }
+}
+
+/// A remark about the lines of an image run that count here, but that the organisers' evaluator leaves out because they break a rule of the task. No
+/// topic or image is unknown, because the judgements can be of any collection.
+fn left_out_by_organisers(bytes: &[u8], images: &[ImageRunLine]) -> Option<String> {
+    fn key(line: &ImageRunLine) -> (&TopicId, Stance, &DocId, u32) {
+        (&line.topic, line.stance, &line.image, line.rank)
+    }
+    let rules = Rules::of(Edition::first())
+        .with_topics(images.iter().map(|line| line.topic.clone()))
+        .with_documents(images.iter().map(|line| line.image.clone()));
+    let accepted = verify(bytes, &rules).accepted;
+    // of lines that say the same, some can be accepted and others not
+    let mut left_out: HashMap<_, isize> = HashMap::new();
+    for line in counted_lines(images) {
+        *left_out.entry(key(line)).or_default() += 1;
+    }
+    for line in &accepted {
+        left_out.entry(key(line)).and_modify(|count| *count -= 1);
+    }
+    let left_out: isize = left_out.into_values().filter(|count| *count > 0).sum();
+    match left_out {
+        0 => None,
+        1 => Some(
+            "a line counts here, but breaks a rule of the task (`riposte verify` names it): the organisers' evaluator leaves it out".into(),
+        ),
+        count => Some(format!(
+            "{count} lines count here, but break a rule of the task (`riposte verify` names them): the organisers' evaluator leaves them out"
+        )),
+    }
+}
+
+impl ChosenMeasure {
+    /// # Errors
+    /// The word is a measure neither of texts nor of images.
+    pub fn parse(word: &str, levels: &[(String, f64)]) -> Result<ChosenMeasure> {
+        let of_texts = Measure::parse(word, levels).map_err(|error| format!("{error:#}"));
+        let names = measure::IMAGE_MEASURES.iter();
+        let of_images = match &of_texts {
+            Ok(measure @ Measure::Image(_)) => Ok(vec![measure.clone()]),
+            // P@10, and P(list=PRO)@10
+            _ if word.starts_with("P@") || word.starts_with("P(") => names
+                .map(|name| Measure::parse(&word.replacen('P', name, 1), levels))
+                .collect::<Result<_>>()
+                .map_err(|error| error.root_cause().to_string()),
+            _ => Err(String::new()),
+        };
+        if let (Err(why), Err(_)) = (&of_texts, &of_images) {
+            return Err(unknown(word, why));
+        }
+        Ok(ChosenMeasure {
+            word: word.to_owned(),
+            of_texts,
+            of_images,
+        })
+    }
+
+    /// The measures that the word means for these judgements; none if they are of another kind.
+    fn with(&self, qrels: &Qrels) -> Vec<Measure> {
+        let of_texts = self.of_texts.iter().filter(|measure| measure.fits(qrels));
+        match qrels {
+            Qrels::Images(_) => self.of_images.iter().flatten().cloned().collect(),
+            _ => of_texts.cloned().collect(),
+        }
+    }
+
+    /// Checks that the measure can be computed from one of the judgements.
+    ///
+    /// # Errors
+    /// It cannot.
+    fn check<'q>(&self, mut all: impl Iterator<Item = &'q Qrels> + Clone) -> Result<()> {
+        if all.clone().any(|qrels| !self.with(qrels).is_empty()) {
+            return Ok(());
+        }
+        let word = &self.word;
+        let is_of_images = all.any(|qrels| matches!(qrels, Qrels::Images(_)));
+        match &self.of_images {
+            Err(why) if is_of_images && !why.is_empty() => {
+                bail!("{word} cannot be computed from these judgements: {why}")
+            }
+            _ if is_of_images => bail!(
+                "{word} cannot be computed from judgements of images: P@10 can, and nDCG and others need graded judgements of texts"
+            ),
+            _ => bail!("{word} cannot be computed from these judgements"),
+        }
+    }
+}
+
+/// The error for a word that is neither a file nor a measure. `why` says why it is no measure.
+fn unknown(word: &str, why: &str) -> anyhow::Error {
+    if word.contains(['/', '\\']) || Path::new(word).extension().is_some_and(|e| e == "txt") {
+        return anyhow!("there is no file {word}");
+    }
+    let name = word.split(['@', '(']).next().unwrap_or(word);
+    let is_known = measure::NAMES.contains(&name);
+    match recipe::nearest(name, &measure::NAMES).filter(|_| !is_known) {
+        Some(near) => {
+            let meant = word.replacen(name, near, 1);
+            anyhow!("there is no file and no measure {word}: did you mean {meant}?")
+        }
+        None if is_known => anyhow!("{word} is no file, and as a measure it is wrong: {why}"),
+        None => anyhow!("there is no file {word}, and {why}"),
+    }
+}

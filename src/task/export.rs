@@ -1,0 +1,192 @@
+//! Image runs in the formats that other evaluators read.
+
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+
+use anyhow::{Result, bail, ensure};
+
+use super::files::{decode, read_judgements, read_run, report_broken_lines};
+use super::{Event, OnEvent};
+use crate::judge::plain::{NO_JUDGEMENT, PlainQrels, PlainRun};
+use crate::trec::edition::Edition;
+use crate::trec::qrels::{ImageQrels, Qrels};
+use crate::trec::run::{self, ImageRunLine, TextRunLine};
+use crate::trec::{Stance, TopicId};
+
+/// The files of a run: its PRO lists, its CON lists, and both.
+const RUNS: [&str; 3] = ["pro.run", "con.run", "both.run"];
+
+/// The files of the judgements, in the order of [`PlainQrels::files`].
+const QRELS: [&str; 3] = ["topic.qrels", "argumentative.qrels", "stance.qrels"];
+
+/// Number of topics or lists that a note names.
+const NAMED: usize = 5;
+
+/// What is exported.
+pub(crate) struct RunExportSettings {
+    /// An image run.
+    pub run: PathBuf,
+    /// Judgements of images, which are exported for the same queries.
+    pub qrels: Option<String>,
+    /// Decides the grades that count as relevant.
+    pub edition: &'static Edition,
+    /// Whether the judgements of all topics are exported, and not only of those in the run.
+    pub all_judged: bool,
+}
+
+/// An exported run.
+pub(crate) struct RunExport {
+    /// The file of the run.
+    pub path: PathBuf,
+    pub files: Vec<ExportedFile>,
+    /// Whether a line of the run or of the judgements cannot be read.
+    pub has_faults: bool,
+}
+
+pub(crate) struct ExportedFile {
+    pub name: &'static str,
+    pub text: String,
+    /// What the file contains, in words.
+    pub content: String,
+}
+
+/// Exports an image run as TREC runs with a query for each topic and stance. Notes say what differs from the run.
+///
+/// # Errors
+/// A file cannot be read, or is of another kind.
+pub(crate) fn run(settings: &RunExportSettings, on_event: &mut OnEvent) -> Result<RunExport> {
+    let (path, bytes) = read_run(&settings.run)?;
+    let (lines, errors) = run::read_images(&decode(bytes));
+    report_broken_lines(&path, &errors, on_event);
+    ensure!(
+        !lines.is_empty(),
+        "there is no line of an image run (topic PRO|CON image rank score tag) in {}",
+        path.display()
+    );
+    let mut has_faults = !errors.is_empty();
+    let plain = PlainRun::new(&lines);
+    note_changes(&plain, on_event);
+    let both = [plain.pro.as_slice(), plain.con.as_slice()].concat();
+    let mut files = Vec::new();
+    for (name, lines) in RUNS.into_iter().zip([&plain.pro, &plain.con, &both]) {
+        files.push(ExportedFile {
+            name,
+            text: run::write_texts(lines)?,
+            content: described(lines),
+        });
+    }
+    if let Some(argument) = &settings.qrels {
+        let judgements = read_judgements(argument, on_event)?;
+        has_faults |= judgements.errors > 0;
+        let Qrels::Images(qrels) = &judgements.qrels else {
+            bail!("{argument} has no judgements of images (topic ONTOPIC|PRO|CON image grade)");
+        };
+        let topics = topics(&lines, qrels, settings.all_judged, on_event);
+        let plain = PlainQrels::new(&topics, qrels, settings.edition);
+        note_unjudged(&plain.unjudged, on_event);
+        for (name, text) in QRELS.into_iter().zip(plain.files) {
+            files.push(ExportedFile {
+                name,
+                text,
+                content: format!("{} queries", 2 * topics.len()),
+            });
+        }
+    }
+    Ok(RunExport {
+        path,
+        files,
+        has_faults,
+    })
+}
+
+/// The number of queries and results of a plain run, in words.
+fn described(lines: &[TextRunLine]) -> String {
+    let queries: BTreeSet<&TopicId> = lines.iter().map(|line| &line.topic).collect();
+    format!("{} queries, {} images", queries.len(), lines.len())
+}
+
+/// The topics whose judgements are written. Notes say which topics are left out or incomplete.
+fn topics<'a>(
+    lines: &'a [ImageRunLine],
+    qrels: &'a ImageQrels,
+    all_judged: bool,
+    on_event: &mut OnEvent,
+) -> BTreeSet<&'a TopicId> {
+    let in_run: BTreeSet<&TopicId> = lines.iter().map(|line| &line.topic).collect();
+    let judged: BTreeSet<&TopicId> = qrels.keys().collect();
+    let topics = if all_judged { &judged } else { &in_run };
+    let lists: BTreeSet<(&TopicId, Stance)> = lines
+        .iter()
+        .map(|line| (&line.topic, line.stance))
+        .collect();
+    let has_all_lists = |topic: &TopicId| Stance::BOTH.iter().all(|s| lists.contains(&(topic, *s)));
+    let partial = topics.iter().filter(|topic| !has_all_lists(topic));
+    note(
+        "topics",
+        partial.copied(),
+        "without a PRO or a CON list: it counts as 0, and ranx needs make_comparable=True",
+        on_event,
+    );
+    if all_judged {
+        note(
+            "topics",
+            in_run.difference(&judged).copied(),
+            "of the run without judgements: evaluators leave them out",
+            on_event,
+        );
+    } else {
+        note(
+            "topics",
+            judged.difference(&in_run).copied(),
+            "with judgements that are not in the run: they are left out, as in the official measures (--all-judged counts them as 0)",
+            on_event,
+        );
+    }
+    topics.clone()
+}
+
+fn note_changes(plain: &PlainRun, on_event: &mut OnEvent) {
+    if plain.repeated > 0 {
+        on_event(Event::Note(format!(
+            "{} lines repeat an image of their list and are left out. `riposte evaluate` counts each of them, so figures can differ",
+            plain.repeated
+        )));
+    }
+    note(
+        "lists",
+        plain.rescored.iter(),
+        "whose scores do not strictly decrease with the ranks (as 32-bit floats): they get new scores that count down to 1",
+        on_event,
+    );
+    if plain.retagged {
+        on_event(Event::Note(
+            "blanks in the run's tag are replaced by _".into(),
+        ));
+    }
+}
+
+fn note_unjudged(unjudged: &[TopicId], on_event: &mut OnEvent) {
+    let what = format!(
+        "without judgements: the files have {NO_JUDGEMENT} for them, so that they count as 0"
+    );
+    note("topics", unjudged.iter(), &what, on_event);
+}
+
+/// Reports these topics or lists, if there are any.
+fn note<'a>(
+    kind: &str,
+    ids: impl Iterator<Item = &'a TopicId>,
+    what: &str,
+    on_event: &mut OnEvent,
+) {
+    let ids: Vec<&str> = ids.map(|id| id.0.as_str()).collect();
+    if ids.is_empty() {
+        return;
+    }
+    let named = ids[..ids.len().min(NAMED)].join(", ");
+    let more = if ids.len() > NAMED { ", …" } else { "" };
+    let count = ids.len();
+    on_event(Event::Note(format!(
+        "{count} {kind} {what} ({named}{more})"
+    )));
+}

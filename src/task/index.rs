@@ -1,0 +1,231 @@
+//! Builds or checks the index of a collection, without a run.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, ensure};
+
+use super::extraction::open_store;
+use super::image_index;
+use super::places::Places;
+use super::text_approach::TextApproach;
+use super::text_indexes::{TextIndexes, directories, open_collection, shards_of};
+use super::text_run::ensure_documents;
+use super::texts::dense;
+use super::{Event, OnEvent, Task, models};
+use crate::disk::TemporaryDir;
+use crate::evidence::sentence::Sentences;
+use crate::index::corpus::{self, Corpus, Effort, TextCollection, Verified};
+use crate::index::dense::{Vectors, Wanted};
+use crate::index::images::{self, Updated};
+use crate::nn::conv::NumericMode;
+use crate::nn::lazy::Lazy;
+use crate::trec::TextTask;
+use crate::weights::{Models, Role};
+
+/// What is indexed, and how.
+pub(crate) struct IndexSettings {
+    /// The task of the collection; `None` to infer it.
+    pub task: Option<Task>,
+    pub input: PathBuf,
+    /// The approach whose indexes are built (texts only).
+    pub approach: String,
+    pub places: Places,
+    pub models: Models,
+    pub numeric: NumericMode,
+    pub effort: Effort,
+    /// Whether the index is built again, even if it is up to date or damaged.
+    pub rebuild: bool,
+    /// Whether the whole collection is read to find out whether it has changed (texts only).
+    pub rehash: bool,
+}
+
+/// The indexes of a collection.
+pub(crate) enum Indexed {
+    Images {
+        index: Corpus,
+        updated: Updated,
+        /// The directory of the index, if the evidence cannot be written.
+        _temporary: Option<TemporaryDir>,
+    },
+    Texts {
+        indexes: TextIndexes,
+        vectors: Option<IndexedVectors>,
+    },
+}
+
+/// The sentence vectors of a collection.
+pub(crate) struct IndexedVectors {
+    /// The workspace.
+    pub file: PathBuf,
+    pub passages: usize,
+    /// The field, the way to split texts, and the encoder.
+    pub made_by: String,
+}
+
+/// Builds or updates the indexes of a collection.
+///
+/// # Errors
+/// There is no document, or an index or a model fails.
+pub(crate) fn index(settings: &IndexSettings, on_event: &mut OnEvent) -> Result<Indexed> {
+    match settings.opened(on_event)? {
+        Opened::Images(evidence) => settings.index_images(&evidence, on_event),
+        Opened::Texts(texts) => settings.index_texts(&texts, on_event),
+    }
+}
+
+/// Verifies the checksums of all index files and stored texts, and builds nothing. Returns the places, each with what was verified, in words.
+///
+/// # Errors
+/// A file is missing or damaged.
+pub(crate) fn check(
+    settings: &IndexSettings,
+    on_event: &mut OnEvent,
+) -> Result<Vec<(PathBuf, String)>> {
+    let (dirs, vectors) = match settings.opened(on_event)? {
+        Opened::Images(evidence) => {
+            let dir = image_index::directory(&evidence, &images::analyzer());
+            (vec![dir], None)
+        }
+        Opened::Texts(texts) => {
+            let dirs = directories(&texts.collection, &texts.base, &texts.approach);
+            let wanted = texts.encoder.ok().map(|(_, wanted)| wanted);
+            (dirs, wanted.map(|wanted| (texts.base, wanted)))
+        }
+    };
+    let mut checked = Vec::new();
+    for dir in dirs {
+        let Verified { files, bytes, .. } = Corpus::check(&dir)?;
+        checked.push((dir, format!("{files} files, {:.1} MB", bytes as f64 / 1e6)));
+    }
+    if let Some((file, wanted)) = vectors.filter(|(file, _)| file.exists()) {
+        let documents = Vectors::check(&file, &wanted)?;
+        checked.push((file, format!("sentence vectors of {documents} documents")));
+    }
+    Ok(checked)
+}
+
+/// What is indexed.
+enum Opened {
+    /// The evidence of images.
+    Images(PathBuf),
+    Texts(OpenedTexts),
+}
+
+struct OpenedTexts {
+    approach: TextApproach,
+    collection: TextCollection,
+    base: PathBuf,
+    /// The encoder of a dense search, or why there is none.
+    encoder: Result<(Lazy<Sentences>, Wanted), String>,
+}
+
+impl IndexSettings {
+    fn opened(&self, on_event: &mut OnEvent) -> Result<Opened> {
+        let task = self.task;
+        match task.map_or_else(|| Task::of_collection(&self.input), Ok)? {
+            Task::Images => self.open_images(on_event).map(Opened::Images),
+            Task::Texts(task) => self.open_texts(task, on_event).map(Opened::Texts),
+        }
+    }
+
+    fn open_images(&self, on_event: &mut OnEvent) -> Result<PathBuf> {
+        ensure!(
+            self.places.index.is_none(),
+            "--index is for texts: the index of images is stored beside the file that --evidence names"
+        );
+        let evidence = self.places.evidence(&self.input, on_event)?;
+        ensure!(
+            evidence.is_file(),
+            "there is no evidence store {}: run `riposte extract` to compute the evidence",
+            evidence.display()
+        );
+        Ok(evidence)
+    }
+
+    fn open_texts(&self, task: TextTask, on_event: &mut OnEvent) -> Result<OpenedTexts> {
+        ensure!(
+            self.places.evidence.is_none(),
+            "--evidence is for images: the index of a text collection does not depend on it"
+        );
+        let approach = TextApproach::find(task, &self.approach)?;
+        ensure!(
+            approach.service.is_none(),
+            "the approach {} asks a service: it has no index",
+            approach.name
+        );
+        let collection = open_collection(task, &self.input)?;
+        let base = self.places.texts(&self.input, on_event)?;
+        let encoder = match &approach.dense {
+            Some(dense) => models::find(&self.models, Role::Sentence, None)?.map(|model| {
+                let model = models::sentences(&model, self.numeric);
+                let wanted = dense::wanted(dense, model.producer());
+                (model, wanted)
+            }),
+            None => Err(String::new()),
+        };
+        Ok(OpenedTexts {
+            approach,
+            collection,
+            base,
+            encoder,
+        })
+    }
+
+    fn index_images(&self, evidence: &Path, on_event: &mut OnEvent) -> Result<Indexed> {
+        let analyzer = images::analyzer();
+        let mut store = open_store(evidence, on_event)?;
+        if self.rebuild {
+            corpus::remove(&image_index::directory(evidence, &analyzer))?;
+        }
+        let (index, updated, _temporary) =
+            image_index::open(&mut store, &analyzer, self.effort, on_event)?;
+        ensure!(
+            index.documents() > 0,
+            "nothing to index: there is no document in {}",
+            evidence.display()
+        );
+        Ok(Indexed::Images {
+            index,
+            updated,
+            _temporary,
+        })
+    }
+
+    fn index_texts(&self, texts: &OpenedTexts, on_event: &mut OnEvent) -> Result<Indexed> {
+        let OpenedTexts {
+            approach,
+            collection,
+            base,
+            encoder,
+        } = texts;
+        if self.rehash {
+            corpus::forget_hashes(base)?;
+        }
+        let (effort, rebuild) = (self.effort, self.rebuild);
+        let indexes = TextIndexes::open(collection, base, approach, effort, rebuild, on_event)?;
+        if let Some(corpus) = indexes.first() {
+            ensure_documents(corpus, &self.input).context("nothing to index")?;
+        }
+        let vectors = match (encoder, indexes.first()) {
+            (Ok((model, wanted)), Some(corpus)) => {
+                let shards = shards_of(collection);
+                let vectors =
+                    dense::open_files(corpus, wanted, base, &shards, Some(model), on_event)?;
+                Some(IndexedVectors {
+                    file: base.clone(),
+                    passages: vectors.map_or(0, |vectors| vectors.len()),
+                    made_by: wanted.to_string(),
+                })
+            }
+            (Err(why), _) if approach.dense.is_some() => {
+                on_event(Event::Note(format!(
+                    "the sentence vectors of {} are not computed: {why}",
+                    approach.name
+                )));
+                None
+            }
+            _ => None,
+        };
+        Ok(Indexed::Texts { indexes, vectors })
+    }
+}

@@ -1,0 +1,120 @@
+//! Where riposte stores what it computes about a collection.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, bail};
+use etcetera::BaseStrategy;
+
+use super::{Event, OnEvent, cache};
+use crate::{disk, workspace};
+
+/// The places that a user has chosen. By default, everything is in the cache directory.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Places {
+    /// The evidence store of an image collection, an SQLite file.
+    pub evidence: Option<PathBuf>,
+    /// A directory for the indexes of a text collection and for model outputs.
+    pub index: Option<PathBuf>,
+    /// The cache directory; `None` for the user's.
+    pub cache: Option<PathBuf>,
+}
+
+impl Places {
+    /// The evidence store of a collection.
+    ///
+    /// # Errors
+    /// There is no such collection, or no writable directory.
+    pub fn evidence(&self, collection: &Path, on_event: &mut OnEvent) -> Result<PathBuf> {
+        match &self.evidence {
+            Some(file) => Ok(file.clone()),
+            None => self.default_store(collection, "--evidence", on_event),
+        }
+    }
+
+    /// The workspace of a text collection.
+    ///
+    /// # Errors
+    /// As for [`Places::evidence`].
+    pub fn texts(&self, collection: &Path, on_event: &mut OnEvent) -> Result<PathBuf> {
+        let Some(dir) = &self.index else {
+            return self.default_store(collection, "--index", on_event);
+        };
+        fs::create_dir_all(dir)
+            .with_context(|| format!("cannot create the directory {}", dir.display()))?;
+        Ok(dir.join(workspace::FILE))
+    }
+
+    /// The workspace of a collection. Its name depends on the path of the collection. It is in the cache directory or, if that cannot be written (in a
+    /// sandbox), in a private directory for temporary files. Messages tell the user to choose another place with `option`. Until the process ends,
+    /// `riposte cache clear` removes nothing of this collection.
+    fn default_store(
+        &self,
+        collection: &Path,
+        option: &str,
+        on_event: &mut OnEvent,
+    ) -> Result<PathBuf> {
+        let path = collection
+            .canonicalize()
+            .with_context(|| format!("cannot find {}", collection.display()))?;
+        let dir = writable_cache(self.cache.as_deref(), option, on_event)?;
+        let workspace = cache::workspace(&dir, &path)?;
+        if !workspace.exists() {
+            note_earlier_builds(&cache::of_earlier_builds(&dir, &path), &workspace, on_event);
+        }
+        Ok(workspace)
+    }
+}
+
+/// Names what earlier builds have stored about a collection whose workspace is new.
+fn note_earlier_builds(stored: &[PathBuf], workspace: &Path, on_event: &mut OnEvent) {
+    if !stored.is_empty() {
+        let named: Vec<String> = stored
+            .iter()
+            .map(|path| path.display().to_string())
+            .collect();
+        on_event(Event::Note(format!(
+            "an earlier build of riposte has stored {}: everything is made anew, except that `riposte merge {} OLD.sqlite` copies evidence",
+            named.join(", "),
+            workspace.display()
+        )));
+    }
+}
+
+/// The cache directory, or another directory if that cannot be written.
+fn writable_cache(chosen: Option<&Path>, option: &str, on_event: &mut OnEvent) -> Result<PathBuf> {
+    let is_writable =
+        |dir: &Path| fs::create_dir_all(dir).is_ok() && tempfile::tempfile_in(dir).is_ok();
+    match cache_directory(chosen) {
+        Some(dir) if is_writable(&dir) => return Ok(dir),
+        // the user has chosen this directory, so no other is used
+        Some(dir) if chosen.is_some() => bail!(
+            "the cache directory {} cannot be written (--cache, RIPOSTE_CACHE or riposte.toml names it)",
+            dir.display()
+        ),
+        _ => {}
+    }
+    let temporary = disk::private_directory(&std::env::temp_dir(), "riposte").with_context(|| {
+        format!("the cache directory cannot be written, and nothing can take its place: choose another place with {option}")
+    })?;
+    on_event(Event::Note(format!(
+        "the cache directory cannot be written; using {}, which may be deleted ({option} chooses another place)",
+        temporary.display()
+    )));
+    Ok(temporary)
+}
+
+/// The cache directory: the chosen one, or riposte in the user's cache directory. `None` if the user has none.
+pub(crate) fn cache_directory(chosen: Option<&Path>) -> Option<PathBuf> {
+    if let Some(dir) = chosen {
+        return Some(dir.to_owned());
+    }
+    let cache = match etcetera::choose_base_strategy() {
+        Ok(strategy) => Some(strategy.cache_dir()),
+        // a user without a home directory, as in a container, can have set this variable
+        Err(_) => std::env::var_os("XDG_CACHE_HOME")
+            .map(PathBuf::from)
+            .filter(|dir| dir.is_absolute()),
+    };
+    cache.map(|dir| dir.join("riposte"))
+}

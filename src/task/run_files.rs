@@ -1,0 +1,137 @@
+//! The files of a run: its lines, its metadata, explanations and debate sheets.
+
+use std::collections::HashSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, ensure};
+use serde::Serialize;
+
+use super::default_tag;
+use super::files::{check_distinct, check_writable, write_atomically};
+use super::metadata::{self, Config, Description};
+use crate::trec::debate::{self, DebateSheet};
+use crate::trec::explained;
+
+/// The name of the file of explanations that belongs to the run beside it.
+pub(crate) const EXPLANATIONS: &str = "explain.jsonl";
+
+/// The name of the file of debate sheets that belongs to the run beside it.
+pub(crate) const DEBATE: &str = "debate.jsonl";
+
+/// Where the runs of some approaches are written.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct OutputSettings {
+    /// The directory of the run. With several approaches, each has a directory in it, with the name of the approach.
+    pub dir: PathBuf,
+    /// `None` for a tag that contains the name of the approach.
+    pub tag: Option<String>,
+    /// The file of explanations, for a single approach.
+    pub explain: Option<PathBuf>,
+    /// The file of debate sheets, for a single approach.
+    pub debate: Option<PathBuf>,
+    /// The user's fields of the metadata; `None` to write no metadata.
+    pub metadata: Option<Config>,
+}
+
+/// The files of the run of one approach, and its tag.
+pub(crate) struct RunFiles<'a> {
+    pub run: PathBuf,
+    pub tag: String,
+    settings: &'a OutputSettings,
+}
+
+impl OutputSettings {
+    /// Checks before the work that all files can be written, and that none of them is read. `run` is the name of a run's file.
+    ///
+    /// # Errors
+    /// A file cannot be written, two approaches have the same name or none, or explanations or debate sheets are wanted of several approaches.
+    pub fn check(
+        &self,
+        run: &str,
+        approaches: &[&str],
+        read: &[&Path],
+    ) -> Result<Vec<RunFiles<'_>>> {
+        let files = self.run_files(run, approaches)?;
+        let mut more = Vec::new();
+        for (option, file) in [("--explain", &self.explain), ("--debate", &self.debate)] {
+            if let Some(file) = file {
+                ensure!(files.len() == 1, "{option} is for one approach at a time");
+                more.push((option, file.as_path()));
+            }
+        }
+        for RunFiles { run, .. } in &files {
+            let dir = crate::disk::parent(run);
+            fs::create_dir_all(dir)
+                .with_context(|| format!("cannot create the output directory {}", dir.display()))?;
+            let metadata = self.metadata.as_ref().map(|_| dir.join(metadata::FILE));
+            let mut outputs = vec![("--output", run.as_path())];
+            outputs.extend(metadata.iter().map(|file| ("--output", file.as_path())));
+            outputs.extend(&more);
+            outputs
+                .iter()
+                .try_for_each(|(_, file)| check_writable(file))?;
+            check_distinct(&outputs, read)?;
+        }
+        Ok(files)
+    }
+
+    fn run_files(&self, run: &str, approaches: &[&str]) -> Result<Vec<RunFiles<'_>>> {
+        let files = |dir: &Path, tag| RunFiles {
+            run: dir.join(run),
+            tag,
+            settings: self,
+        };
+        let tag = self.tag.as_ref();
+        if let [name] = approaches {
+            let tag = tag.cloned().unwrap_or_else(|| default_tag(name));
+            return Ok(vec![files(&self.dir, tag)]);
+        }
+        let mut seen = HashSet::new();
+        let of_approach = |name: &&str| {
+            // the name in a file can have any characters
+            let word = name.replace(|c: char| !c.is_alphanumeric() && !"-_.".contains(c), "-");
+            let word = word.trim_start_matches('.');
+            ensure!(
+                !word.is_empty() && seen.insert(word.to_owned()),
+                "--approach {name} is given twice, or has no name: their runs would be in the same directory"
+            );
+            let tag = tag.map_or_else(|| default_tag(name), |tag| format!("{tag}-{word}"));
+            Ok(files(&self.dir.join(word), tag))
+        };
+        approaches.iter().map(of_approach).collect()
+    }
+}
+
+impl RunFiles<'_> {
+    /// Writes the lines of a run, its explanations, debate sheets and metadata, as far as they are wanted.
+    ///
+    /// # Errors
+    /// A file cannot be written.
+    pub fn write<E: Serialize>(
+        &self,
+        lines: &str,
+        explained: &[E],
+        sheets: &[DebateSheet],
+        description: &Description,
+    ) -> Result<()> {
+        write_atomically(&self.run, lines.as_bytes())?;
+        let OutputSettings {
+            explain,
+            debate,
+            metadata,
+            ..
+        } = self.settings;
+        if let Some(path) = explain {
+            write_atomically(path, &explained::write(explained)?)?;
+        }
+        if let Some(path) = debate {
+            write_atomically(path, &debate::write(sheets)?)?;
+        }
+        if let Some(config) = metadata {
+            let text = description.write(config)?;
+            write_atomically(&self.run.with_file_name(metadata::FILE), text.as_bytes())?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,252 @@
+//! The verification of runs by the rules of a task.
+
+use std::collections::HashSet;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, bail, ensure};
+
+use super::files::{MAX_RUN_BYTES, decode, own_topics, read_run, read_topics};
+use super::metadata::{self, Described};
+use super::text_indexes::document_ids;
+use super::{OnEvent, Task};
+use crate::collection::images::ImageCollection;
+use crate::collection::read_bytes;
+use crate::disk;
+use crate::judge::verify::{Finding, Kind, Rule, Rules, Severity, verify_for_tira};
+use crate::trec::edition::{self, ASSUMED, Edition};
+use crate::trec::{DocId, TopicId, run};
+
+/// What is expected of the runs.
+#[derive(Debug, Default)]
+pub(crate) struct VerificationSettings {
+    /// The task of the runs; `None` to infer it from the collection or, without one, from the lines of each run.
+    pub task: Option<Task>,
+    /// The year of the lab; `None` to infer it from the lines of each run.
+    pub edition: Option<u32>,
+    /// The collection whose topics and ids are expected, instead of those of the lab.
+    pub input: Option<PathBuf>,
+    /// A file of the expected ids.
+    pub ids: Option<PathBuf>,
+    /// A file of the expected topics.
+    pub topics: Option<PathBuf>,
+    /// Whether missing metadata are among the findings.
+    pub all: bool,
+}
+
+/// Checks runs one after the other.
+pub(crate) struct Verifier<'a> {
+    settings: &'a VerificationSettings,
+    topics: ExpectedTopics,
+    /// The rules for the last run, and what they are for. Most often they are the same for all runs.
+    rules: Option<(Task, Option<&'static Edition>, Rules)>,
+}
+
+/// What was found in a run.
+pub(crate) struct Verdict {
+    /// The file of the run.
+    pub path: PathBuf,
+    pub task: Task,
+    /// The edition by whose rules the run was checked; `None` for a task without editions.
+    pub edition: Option<&'static Edition>,
+    pub findings: Vec<Finding>,
+    /// The output of the organisers' verifier; `None` for runs that it does not read.
+    pub prototext: Option<String>,
+}
+
+impl<'a> Verifier<'a> {
+    /// Reads the expected topics.
+    ///
+    /// # Errors
+    /// They cannot be read.
+    pub fn new(settings: &'a VerificationSettings, on_event: &mut OnEvent) -> Result<Self> {
+        Ok(Verifier {
+            settings,
+            topics: ExpectedTopics::read(settings, on_event)?,
+            rules: None,
+        })
+    }
+
+    /// Whether something in the expected topics is broken.
+    pub fn has_faults(&self) -> bool {
+        self.topics.has_faults
+    }
+
+    /// Checks a run.
+    ///
+    /// # Errors
+    /// The run or the collection cannot be read, or the task was not part of the lab in this year.
+    pub fn verify(&mut self, run: &Path) -> Result<Verdict> {
+        let (path, bytes) = read_run(run)?;
+        let kind = Kind::of_run(&bytes);
+        let task = match (self.settings.task, &self.settings.input) {
+            (Some(chosen), _) => chosen,
+            (None, Some(input)) => Task::of_run(input, &bytes)?,
+            (None, None) => kind.task.into(),
+        };
+        let edition = edition_of(self.settings.edition, task, kind)?;
+        let verdict = verify_for_tira(&bytes, self.rules(task, edition)?);
+        let has_stances = edition.is_some_and(Edition::has_stances);
+        let prototext = has_stances.then(|| verdict.prototext());
+        let mut findings = verdict.findings;
+        findings.extend(findings_of_metadata(&path, &bytes, self.settings.all));
+        Ok(Verdict {
+            path,
+            task,
+            edition,
+            findings,
+            prototext,
+        })
+    }
+
+    /// The rules of an edition of a task.
+    fn rules(&mut self, task: Task, edition: Option<&'static Edition>) -> Result<&Rules> {
+        if !matches!(self.rules, Some((of, year, _)) if (of, year) == (task, edition)) {
+            let ids = expected_ids(self.settings, task)?;
+            let rules = rules_of(edition, self.topics.ids.clone(), ids);
+            self.rules = Some((task, edition, rules));
+        }
+        let (_, _, rules) = self.rules.as_ref().context("there are no rules")?;
+        Ok(rules)
+    }
+}
+
+/// Findings about the metadata beside a run: that it is a manual run, or that they belong to another run. With `all`, also the fields that TIRA
+/// requires in tasks with metadata.
+fn findings_of_metadata(run: &Path, bytes: &[u8], all: bool) -> Vec<Finding> {
+    let file = disk::parent(run).join(metadata::FILE);
+    if !file.is_file() {
+        return Vec::new();
+    }
+    let found = |severity, rule, what: String, hint: &str| Finding {
+        line: None,
+        severity,
+        rule,
+        what,
+        hint: hint.to_owned(),
+    };
+    let name = metadata::FILE;
+    let read = read_bytes(&file, MAX_RUN_BYTES).map(decode);
+    let described = match read.and_then(|text| Described::parse(&text)) {
+        Ok(described) => described,
+        Err(error) => {
+            let what = format!("{name} cannot be read: {error:#}");
+            return vec![found(Severity::Tira, Rule::Metadata, what, "")];
+        }
+    };
+    let Described {
+        tag,
+        is_manual,
+        missing,
+    } = described;
+    let mut findings = Vec::new();
+    if is_manual {
+        let what = "a manual run".to_owned();
+        let hint = format!("{name} says so: description or narrative was searched for");
+        findings.push(found(Severity::Note, Rule::Metadata, what, &hint));
+    }
+    let (lines, _) = run::read_texts(&String::from_utf8_lossy(bytes));
+    if lines.iter().all(|line| line.tag != tag) && !tag.is_empty() {
+        let what = format!("{name} describes another run, with the tag {tag}");
+        let hint = "write the run and the file again, or delete the file";
+        findings.push(found(Severity::Warning, Rule::Metadata, what, hint));
+    }
+    if all && !missing.is_empty() {
+        let what = format!("{name} lacks {}", missing.join(", "));
+        let hint =
+            "TIRA requires them in tasks with metadata; a configuration can give them (--config)";
+        findings.push(found(Severity::Note, Rule::Metadata, what, hint));
+    }
+    findings
+}
+
+/// The edition of a run: the one that the user has named, or what the run's lines say if they are for this task. [`TextTask::Rank`] has none.
+///
+/// # Errors
+/// The task had no edition in the named year.
+fn edition_of(named: Option<u32>, task: Task, kind: Kind) -> Result<Option<&'static Edition>> {
+    let text = task.text();
+    let years = edition::years(Edition::all(text));
+    let (Some(first), Some(last)) = (years.first(), years.last()) else {
+        return Ok(None);
+    };
+    let Some(year) = named else {
+        let of_lines = kind.edition.filter(|edition| edition.task == text);
+        return Ok(of_lines.or(Edition::find(text, ASSUMED)));
+    };
+    let found = Edition::find(text, year);
+    if found.is_none() && text.is_none() {
+        bail!("there was no image task in {year}, only in {first} to {last}");
+    }
+    let before: Vec<String> = years.range(..last).map(u32::to_string).collect();
+    ensure!(
+        found.is_some(),
+        "there were text tasks in {} and {last}, not in {year}",
+        before.join(", ")
+    );
+    Ok(found)
+}
+
+/// The rules of an edition or, without one, those for runs of any collection.
+fn rules_of(
+    edition: Option<&'static Edition>,
+    topics: Option<Vec<TopicId>>,
+    ids: Option<HashSet<DocId>>,
+) -> Rules {
+    let mut rules = edition.map_or_else(Rules::of_any_collection, Rules::of);
+    if let Some(topics) = topics {
+        rules = rules.with_topics(topics);
+    }
+    if let Some(ids) = ids {
+        rules = rules.with_documents(ids);
+    }
+    rules
+}
+
+/// The topics of a file or a collection.
+struct ExpectedTopics {
+    /// `None` if the topics of the edition are expected.
+    ids: Option<Vec<TopicId>>,
+    /// Whether something in the topics is broken.
+    has_faults: bool,
+}
+
+impl ExpectedTopics {
+    fn read(settings: &VerificationSettings, on_event: &mut OnEvent) -> Result<Self> {
+        let dir = settings.input.as_deref();
+        if settings.topics.is_none() && dir.and_then(own_topics).is_none() {
+            return Ok(ExpectedTopics {
+                ids: None,
+                has_faults: false,
+            });
+        }
+        let read = read_topics(
+            settings.topics.as_deref(),
+            dir.unwrap_or(Path::new("")),
+            on_event,
+        )?;
+        Ok(ExpectedTopics {
+            ids: Some(read.topics.into_iter().map(|topic| topic.id).collect()),
+            has_faults: !read.faults.is_empty(),
+        })
+    }
+}
+
+/// The ids that runs can have; `None` if those of the edition are expected.
+fn expected_ids(settings: &VerificationSettings, task: Task) -> Result<Option<HashSet<DocId>>> {
+    let ids = match (&settings.input, &settings.ids) {
+        (Some(dir), _) => match task {
+            Task::Images => {
+                let collection = ImageCollection::open(dir)?;
+                collection.entries().iter().map(|e| e.id.clone()).collect()
+            }
+            Task::Texts(task) => document_ids(task, dir)?,
+        },
+        (None, Some(file)) => {
+            let text = decode(read_bytes(file, MAX_RUN_BYTES)?);
+            let listed = text.split_whitespace();
+            listed.map(|id| DocId(id.to_owned())).collect()
+        }
+        (None, None) => return Ok(None),
+    };
+    Ok(Some(ids))
+}

@@ -1,0 +1,72 @@
+//! Which task is a collection or a run for?
+
+use std::path::Path;
+
+use anyhow::{Context, Result, ensure};
+
+use super::text_indexes::task_of;
+use crate::judge::verify::Kind;
+use crate::trec::TextTask;
+
+/// A task of the lab, or the ranking of any texts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Task {
+    Images,
+    Texts(TextTask),
+}
+
+impl Task {
+    /// The task whose collection is in a directory, judged by the names of its files; for a collection of images and texts, images.
+    ///
+    /// # Errors
+    /// There is no collection.
+    pub fn of_collection(input: &Path) -> Result<Task> {
+        if input.join("images").is_dir() {
+            return Ok(Task::Images);
+        }
+        ensure!(
+            input.exists(),
+            "there is no file or directory {}",
+            input.display()
+        );
+        let text_task = task_of(input).map(Task::Texts);
+        text_task.with_context(|| {
+            format!(
+                "{} has no collection: neither images/, nor args-me.json, the files of a debate portal, passages.jsonl, corpus.jsonl or documents.jsonl (or choose a --task)",
+                input.display()
+            )
+        })
+    }
+
+    /// The task of a run with these bytes: that of the collection or, for a collection of images and texts, that of the lines.
+    ///
+    /// # Errors
+    /// There is no collection.
+    pub fn of_run(input: &Path, run: &[u8]) -> Result<Task> {
+        match (Task::of_collection(input)?, task_of(input)) {
+            (Task::Images, Some(of_texts)) if Kind::of_run(run).task.is_some() => {
+                Ok(Task::Texts(of_texts))
+            }
+            (task, _) => Ok(task),
+        }
+    }
+
+    /// The text task; `None` for images.
+    pub fn text(self) -> Option<TextTask> {
+        match self {
+            Task::Images => None,
+            Task::Texts(task) => Some(task),
+        }
+    }
+
+    /// The name of the task's command.
+    pub fn word(self) -> &'static str {
+        self.text().map_or("images", TextTask::word)
+    }
+}
+
+impl From<Option<TextTask>> for Task {
+    fn from(task: Option<TextTask>) -> Task {
+        task.map_or(Task::Images, Task::Texts)
+    }
+}
