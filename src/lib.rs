@@ -16,7 +16,6 @@ pub mod workspace;
 
 pub mod collection;
 pub mod nn;
-pub mod service;
 pub mod weights;
 
 pub mod evidence;
@@ -26,6 +25,8 @@ pub mod index;
 pub mod reading;
 
 pub mod score;
+
+pub mod systems;
 
 pub mod judge;
 pub mod task;

@@ -12,9 +12,8 @@ use tantivy::tokenizer::{TextAnalyzer, Token, TokenStream, Tokenizer};
 use unicode_segmentation::UnicodeSegmentation;
 
 use super::kstem;
+pub use super::splitter::{Splitter, Words};
 pub use super::stop_words::StopList;
-pub use super::tagged::Tags;
-use super::tagged::{TaggedWords, tag_and_word};
 use super::term_cache::TermCache;
 use word::{without_accents, without_plural, without_possessive, without_repeats};
 
@@ -136,8 +135,8 @@ pub struct Analyzer {
     pub possessive: bool,
     /// Longer runs of one character are cut to this length ("yesss" becomes "yess" with 2); none are cut if it is `None`.
     pub repeats: Option<usize>,
-    /// Whether words are split and chosen by the tagger of parts of speech. Then there are no shingles, and `tokens` is the default.
-    pub tags: Tags,
+    /// Splits texts in place of `tokens`, which is then the default. Then there are no shingles either.
+    pub tags: Splitter,
 }
 
 impl Default for Analyzer {
@@ -152,7 +151,7 @@ impl Default for Analyzer {
             tokens: Tokens::Words,
             possessive: false,
             repeats: None,
-            tags: Tags::None,
+            tags: Splitter::NONE,
         }
     }
 }
@@ -182,9 +181,8 @@ impl fmt::Display for Analyzer {
         if let Some(repeats) = self.repeats {
             write!(f, " repeats={repeats}")?;
         }
-        if self.tags != Tags::None {
-            let tags = Tags::ALL.iter().find(|(tags, _)| *tags == self.tags);
-            write!(f, " tags={}", word(tags.map(|(_, word)| *word)))?;
+        if self.tags != Splitter::NONE {
+            write!(f, " tags={}", self.tags.name())?;
         }
         Ok(())
     }
@@ -226,7 +224,7 @@ impl FromStr for Analyzer {
                 "possessive" => {
                     analyzer.possessive = named(&[(false, "none"), (true, "english")], value)?;
                 }
-                "tags" => analyzer.tags = named(&Tags::ALL, value)?,
+                "tags" => analyzer.tags = Splitter::named(value),
                 "repeats" if value == "none" => analyzer.repeats = None,
                 "repeats" => analyzer.repeats = Some(value.parse().with_context(unknown)?),
                 _ => bail!(unknown()),
@@ -249,7 +247,7 @@ impl FromStr for Analyzer {
             analyzer.shingles
         );
         ensure!(
-            analyzer.tags == Tags::None
+            analyzer.tags == Splitter::NONE
                 || analyzer.shingles == 1 && analyzer.tokens == Tokens::Words,
             "an analyzer with tags splits texts by itself: leave out tokens and shingles"
         );
@@ -272,6 +270,15 @@ fn named<T: Copy>(all: &[(T, &str)], name: &str) -> Result<T> {
 }
 
 impl Analyzer {
+    /// The same analyzer, with the known splitter that it names.
+    ///
+    /// # Errors
+    /// No known splitter has this name.
+    pub fn knowing(self, splitters: &[Splitter]) -> Result<Self> {
+        let tags = self.tags.among(splitters)?;
+        Ok(Analyzer { tags, ..self })
+    }
+
     /// The tokenizer that applies these rules. It caches terms, so one tokenizer should be used for many texts.
     pub fn build(&self) -> TextAnalyzer {
         TextAnalyzer::from(WordTokenizer {
@@ -283,9 +290,10 @@ impl Analyzer {
 
     /// The term of a word in lower case; none if the word is left out.
     fn term(&self, word: &str) -> Option<Box<str>> {
-        let (tag, word) = match self.tags {
-            Tags::Typed => tag_and_word(word),
-            Tags::None | Tags::Plain => ("", word),
+        let (tag, word) = if self.tags.has_tags {
+            tag_and_word(word)
+        } else {
+            ("", word)
         };
         let cut = self.repeats.map(|most| without_repeats(word, most));
         let word = cut.as_deref().unwrap_or(word);
@@ -321,7 +329,8 @@ struct TermStream<'a> {
     text: &'a str,
     /// Byte offset from which the text is not read yet.
     position: usize,
-    tagged: TaggedWords<'a>,
+    /// The words of the analyzer's splitter, if it has one.
+    split: Option<Words<'a>>,
     /// The last word that was read.
     word: String,
     /// The last terms of single words, for shingles.
@@ -336,7 +345,7 @@ impl Tokenizer for WordTokenizer {
     fn token_stream<'a>(&'a mut self, text: &'a str) -> TermStream<'a> {
         self.token.reset();
         TermStream {
-            tagged: TaggedWords::new(text, self.rules.tags),
+            split: self.rules.tags.words(text),
             tokenizer: self,
             text,
             position: 0,
@@ -375,13 +384,21 @@ impl TermStream<'_> {
     }
 
     fn next_word(&mut self) -> Option<(usize, usize)> {
-        if self.tokenizer.rules.tags != Tags::None {
-            return self.tagged.next(&mut self.word);
+        if let Some(next) = &mut self.split {
+            return next(&mut self.word);
         }
         match self.tokenizer.rules.tokens {
             Tokens::Words => next_word(self.text, &mut self.position, &mut self.word),
             Tokens::Standard => next_standard_word(self.text, &mut self.position, &mut self.word),
         }
+    }
+}
+
+/// Splits a word with a tag into the tag (`<NNS>`) and the word itself.
+fn tag_and_word(typed: &str) -> (&str, &str) {
+    match typed.find('>') {
+        Some(end) if typed.starts_with('<') => typed.split_at(end + 1),
+        _ => ("", typed),
     }
 }
 
@@ -521,37 +538,6 @@ mod tests {
     }
 
     #[test]
-    fn parts_of_speech_choose_words_and_precede_typed_terms() {
-        // prepositions, pronouns, adverbs, numbers and marks are left out; "'s" is read as "is"; each part of a hyphenated word has the tag of
-        // the word
-        let text = "It's the non-profit club's 2 dogs that often see cats in parks.";
-        assert_eq!(
-            read("tags=plain", text),
-            [
-                "is", "the", "non", "profit", "club", "dogs", "see", "cats", "parks"
-            ]
-        );
-        assert_eq!(
-            read("tags=typed stop=99webtools stem=porter", text),
-            [
-                "<JJ>non",
-                "<JJ>profit",
-                "<NN>club",
-                "<NNS>dog",
-                "<VBP>see",
-                "<NNS>cat",
-                "<NNS>park"
-            ]
-        );
-        // words that are left out have positions, marks among them
-        let analyzer: Analyzer = "tags=typed".parse().unwrap();
-        assert_eq!(
-            positions(&mut analyzer.build(), "Dogs, in parks"),
-            [("<NNS>dogs".to_owned(), 0), ("<NNS>parks".to_owned(), 3)]
-        );
-    }
-
-    #[test]
     fn shingles_are_sequences_of_kept_words() {
         assert_eq!(
             read("stop=short shingles=3", "a ban of the death penalty"),
@@ -594,7 +580,6 @@ mod tests {
                 "tokens=standard tags=plain",
                 "leave out tokens and shingles",
             ),
-            ("tags=nouns", "choose one of none, plain, typed"),
         ] {
             let error = format!("{:#}", text.parse::<Analyzer>().unwrap_err());
             assert!(error.contains(message), "{text}: {error}");
@@ -604,11 +589,8 @@ mod tests {
     proptest::proptest! {
         #[test]
         fn any_text_has_terms_that_the_index_can_split(text in "\\PC{0,200}", shingles in 1usize..4) {
-            for stem in ["none", "minimal", "porter", "snowball", "tags"] {
-                let rules = match stem {
-                    "tags" => "stop=99webtools stem=porter tags=typed".to_owned(),
-                    _ => format!("stop=long stem={stem} shingles={shingles}"),
-                };
+            for stem in ["none", "minimal", "porter", "snowball"] {
+                let rules = format!("stop=long stem={stem} shingles={shingles}");
                 let terms = read(&rules, &text);
                 proptest::prop_assert!(terms.iter().all(|term| !term.is_empty()));
                 // splitting at white space, as the index does, gives the same terms

@@ -117,7 +117,7 @@ struct Group<'q> {
 }
 
 /// A query with its terms looked up: everything that does not depend on a document.
-pub(super) struct Plan<'q> {
+pub(crate) struct Plan<'q> {
     similarity: &'q Similarity,
     groups: Vec<Group<'q>>,
     /// For similarities with a length score: the fields of each part, and the weight of its length score.
@@ -213,7 +213,7 @@ impl Corpus {
 }
 
 impl<'q> Plan<'q> {
-    pub(super) fn new(
+    pub(crate) fn new(
         corpus: &'q Corpus,
         query: &'q Query,
         similarity: &'q Similarity,
@@ -277,7 +277,7 @@ impl<'q> Plan<'q> {
     }
 
     /// The formula for each term of a part.
-    pub(super) fn term_scores(&self, part: usize) -> HashMap<&'q str, TermScore> {
+    pub(crate) fn term_scores(&self, part: usize) -> HashMap<&'q str, TermScore> {
         let terms = self.groups.iter().flat_map(|group| &group.terms);
         let own = terms.filter(|term| term.part == part);
         own.map(|term| (term.text, term.score)).collect()
@@ -537,12 +537,12 @@ impl<'q> Plan<'q> {
 }
 
 /// Sorts a ranking: the best first, ties by id.
-pub(super) fn sort(ranking: &mut [ScoredDoc]) {
+pub(crate) fn sort(ranking: &mut [ScoredDoc]) {
     ranking.sort_by(|a, b| b.score.total_cmp(&a.score).then_with(|| a.doc.cmp(&b.doc)));
 }
 
 /// The number of terms of a document in these fields together.
-pub(super) fn length_of(corpus: &Corpus, fields: &[usize], number: u32) -> u32 {
+pub(crate) fn length_of(corpus: &Corpus, fields: &[usize], number: u32) -> u32 {
     let lengths = fields
         .iter()
         .filter_map(|field| corpus.length(*field, number));

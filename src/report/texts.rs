@@ -12,7 +12,6 @@ use super::tree::{Gauge, Row};
 use super::words::{Marker, Span, number, shortened, three_decimals, web_address};
 use super::{Body, Change, Form, TopicReport, all_topics, by_topic};
 use crate::index::corpus::Corpus;
-use crate::score::rerank::Channel;
 use crate::topic::question::{self, TopicParts};
 use crate::trec::debate::DebateSheet;
 use crate::trec::explained::ExplainedText;
@@ -498,7 +497,7 @@ fn gauges(score: &Explanation) -> Vec<Gauge> {
 
 /// The estimated quality of a text, if it is part of the explanation.
 fn quality(score: &Explanation) -> Option<String> {
-    let channel = NumberId::channel(Channel::Quality.name());
+    let channel = NumberId::channel("quality");
     let quality = score.part(&channel)?.part(&NumberId::Quality)?;
     Some(three_decimals(quality.value()))
 }

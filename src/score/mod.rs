@@ -2,22 +2,21 @@
 
 pub(crate) mod aramis;
 pub mod aramis_neural;
-pub(crate) mod arguing;
 pub mod argument;
 pub(crate) mod image_weights;
 pub mod linear;
 pub(crate) mod mixture;
 pub mod network;
 pub mod object_stance;
+pub(crate) mod okapi;
 pub(crate) mod pairwise;
 pub mod picture_text;
 pub mod quality;
 pub(crate) mod rerank;
+pub mod reranker;
 pub mod select;
 pub mod stance;
-pub mod svr;
 pub mod text_stance;
-pub mod trees;
 
 use crate::trec::{Explanation, NumberId};
 

@@ -4,13 +4,13 @@
 //! the opinions. The score of a is the sum over all other documents b of p(a, b) + 1 - p(b, a). All windows of a text are
 //! compared, instead of only the best one, so the order differs from that of the point-wise scores of the same model.
 
-use super::rerank::Channel;
 use crate::trec::{Explanation, NumberId};
 
 /// The values of one opinion on each document, in the order of the documents. An opinion that reads windows has several values for a document;
 /// there are none if it has nothing to read.
 pub(crate) struct Evidence {
-    pub channel: Channel,
+    /// The name of the re-ranker.
+    pub name: &'static str,
     pub weight: f64,
     pub values: Vec<Vec<f64>>,
 }
@@ -53,7 +53,7 @@ pub(crate) fn sums(evidence: &[Evidence], documents: usize) -> Vec<Vec<Explanati
         let part = |of: &&Evidence| {
             let (share, sum) = (of.weight / total, sum(&of.values, a));
             let others = documents.saturating_sub(1);
-            let part = Explanation::new(NumberId::channel(of.channel.name()), share * sum);
+            let part = Explanation::new(NumberId::channel(of.name), share * sum);
             part.with_how(format!(
                 "weight {share:.3} × {sum:.4}, the preferences over {others} others"
             ))
@@ -67,9 +67,9 @@ pub(crate) fn sums(evidence: &[Evidence], documents: usize) -> Vec<Vec<Explanati
 mod tests {
     use super::*;
 
-    fn evidence(channel: Channel, weight: f64, values: &[&[f64]]) -> Evidence {
+    fn evidence(name: &'static str, weight: f64, values: &[&[f64]]) -> Evidence {
         Evidence {
-            channel,
+            name,
             weight,
             values: values.iter().map(|v| v.to_vec()).collect(),
         }
@@ -84,7 +84,7 @@ mod tests {
     #[test]
     fn a_text_that_is_good_throughout_beats_one_with_the_best_window() {
         // a has the best window, which beats both of b; its other window loses to both, and to c
-        let windows = evidence(Channel::Sentence, 1.0, &[&[0.9, 0.1], &[0.8, 0.7], &[0.3]]);
+        let windows = evidence("sentence", 1.0, &[&[0.9, 0.1], &[0.8, 0.7], &[0.3]]);
         assert_eq!(preference(&[0.9, 0.1], &[0.8, 0.7]), 0.5);
         let found = totals(&[windows]);
         // a: 2 · 1/2 over b, 2 · 1/2 over c; b: 2 · 1/2, 2 · 1; c: 2 · 1/2, 0
@@ -93,21 +93,18 @@ mod tests {
 
     #[test]
     fn opinions_share_the_preference_by_their_weights() {
-        let side = evidence(Channel::Side, 3.0, &[&[0.2], &[0.6], &[0.6]]);
-        let quality = evidence(Channel::Quality, 1.0, &[&[0.9], &[0.5], &[0.4]]);
-        let off = evidence(Channel::Cross, 5.0, &[&[], &[], &[]]);
+        let side = evidence("side", 3.0, &[&[0.2], &[0.6], &[0.6]]);
+        let quality = evidence("quality", 1.0, &[&[0.9], &[0.5], &[0.4]]);
+        let off = evidence("cross", 5.0, &[&[], &[], &[]]);
         // side: 0, 2 + 1, 2 + 1; quality: 4, 2, 0
         assert_eq!(totals(&[side, quality, off]), [1.0, 2.75, 2.25]);
     }
 
     #[test]
     fn a_text_without_values_loses_and_a_single_document_has_no_one_to_beat() {
-        let found = totals(&[evidence(Channel::Sentence, 1.0, &[&[], &[-0.5], &[]])]);
+        let found = totals(&[evidence("sentence", 1.0, &[&[], &[-0.5], &[]])]);
         assert_eq!(found, [1.0, 4.0, 1.0]);
-        assert_eq!(
-            totals(&[evidence(Channel::Sentence, 1.0, &[&[0.5]])]),
-            [0.0]
-        );
+        assert_eq!(totals(&[evidence("sentence", 1.0, &[&[0.5]])]), [0.0]);
         assert_eq!(sums(&[], 2), [vec![], vec![]]);
     }
 }

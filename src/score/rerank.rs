@@ -1,6 +1,6 @@
 //! Re-ranks the top of a text ranking by several opinions, and detects near-duplicates in it.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::HashSet;
 
 use anyhow::{Result, ensure};
 
@@ -15,91 +15,18 @@ const SHINGLE_WORDS: usize = 3;
 /// The number of words of [`WEIGHING`] at which [`comparison`] reaches 1.
 const FULL_COMPARISON: usize = 6;
 
-/// An opinion on a document at the top of a ranking. Recipes write the names in kebab case; explanations list them in this order.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, serde::Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Channel {
-    /// The score of retrieval.
-    Retrieval,
-    /// The cosine between the sentence vectors of the topic and of the most similar window of the text.
-    Sentence,
-    /// The highest score that the cross-encoder gives the topic with a window of the text.
-    Cross,
-    /// How well the text is written, in [0, 1] ([`super::quality`]).
-    Quality,
-    /// How much the text compares, in [0, 1] ([`comparison`]).
-    Comparison,
-    /// The probability that the text takes a side on the topic: P(pro) + P(con).
-    Side,
-    /// The log-odds that the text is about the topic, by the pair encoder: the highest value of its pieces.
-    Relevance,
-    /// The share of adjectives among the words of the text, in [0, 1] ([`crate::topic::tagger::adjectives`]).
-    Adjectives,
-    /// How well the text is written, judged by its words, in [0, 1] ([`super::svr`]).
-    SvrQuality,
-    /// The strength of the text's sentiment: the absolute value of VADER's compound score, in [0, 1].
-    Sentiment,
-    /// The nearness of the topic to the cluster of the text: 1 plus the cosine, in [0, 2].
-    Cluster,
-    /// The BM25 score of the sentences that argue, divided by the largest score among the documents; in [0, 1].
-    ArgumentBm25,
-    /// The share of sentences that argue, in [0, 1].
-    ArgumentShare,
-    /// The mean cosine between the sentence vectors of the topic and of the sentences that argue.
-    ArgumentCosine,
-    /// The sum over the trees of the small set ([`super::trees`]).
-    TreesSmall,
-    /// The sum over the trees of the medium set.
-    TreesMedium,
-}
+/// The name of the opinion that is the score of retrieval.
+pub(crate) const RETRIEVAL: &str = "retrieval";
 
-impl Channel {
-    /// The name in recipes and explanations, and whether the values are already in [0, 1] and need no scaling.
-    fn describe(self) -> (&'static str, bool) {
-        match self {
-            Channel::Retrieval => ("retrieval", false),
-            Channel::Sentence => ("sentence", false),
-            Channel::Cross => ("cross", false),
-            Channel::Quality => ("quality", true),
-            Channel::Comparison => ("comparison", true),
-            Channel::Side => ("side", true),
-            Channel::Relevance => ("relevance", false),
-            Channel::Adjectives => ("adjectives", true),
-            Channel::SvrQuality => ("svr-quality", true),
-            Channel::Sentiment => ("sentiment", true),
-            Channel::Cluster => ("cluster", false),
-            Channel::ArgumentBm25 => ("argument-bm25", true),
-            Channel::ArgumentShare => ("argument-share", true),
-            Channel::ArgumentCosine => ("argument-cosine", false),
-            Channel::TreesSmall => ("trees-small", false),
-            Channel::TreesMedium => ("trees-medium", false),
-        }
-    }
-
-    pub(crate) fn name(self) -> &'static str {
-        self.describe().0
-    }
-}
-
-/// For each channel in use, its value for each document, in the order of the documents; `None` if the text lacks what the channel needs, such as
-/// words. A channel whose model is missing has no values.
-pub(crate) type Values = BTreeMap<Channel, Vec<Option<f64>>>;
-
-/// The weight of each opinion. An opinion with the weight 0, or without a weight, is off.
-#[derive(Clone, Debug, Default, PartialEq, serde::Deserialize)]
-#[serde(transparent)]
-pub struct Weights(BTreeMap<Channel, f64>);
-
-impl Weights {
-    /// The channels and their weights, in the order of the channels.
-    pub fn iter(&self) -> impl Iterator<Item = (Channel, f64)> {
-        self.0.iter().map(|(channel, weight)| (*channel, *weight))
-    }
-
-    /// Whether the channel has a weight above 0.
-    pub fn uses(&self, channel: Channel) -> bool {
-        self.0.get(&channel).is_some_and(|weight| *weight > 0.0)
-    }
+/// What one re-ranker says of all documents.
+pub(crate) struct Column {
+    pub name: &'static str,
+    pub weight: f64,
+    /// Whether the values are already in [0, 1].
+    pub is_unit: bool,
+    /// The value for each document, in the order of the documents; `None` if the text lacks what the re-ranker needs, such as words. Without its
+    /// model there are none.
+    pub values: Vec<Option<f64>>,
 }
 
 /// How the values of each opinion are scaled, over the candidates of a topic.
@@ -171,29 +98,26 @@ pub enum Combine {
     Boost,
 }
 
-/// The opinions on each document, in the order of the documents. `values` contains the channel of retrieval if there are documents.
+/// The opinions on each document, in the order of the documents. The first column is that of retrieval.
 ///
 /// An opinion without a weight, or without a value for any document, is left out. If none remains, retrieval is the only opinion.
-pub(crate) fn opinions(values: &Values, weights: &Weights, scale: Scale) -> Vec<Vec<Opinion>> {
-    let documents = values.get(&Channel::Retrieval).map_or(0, Vec::len);
-    let has_values = |channel| {
-        let values: Option<&Vec<_>> = values.get(&channel);
-        values.is_some_and(|values| values.iter().any(Option::is_some))
-    };
-    let mut on: Vec<(Channel, f64)> = weights
+pub(crate) fn opinions(columns: &[Column], scale: Scale) -> Vec<Vec<Opinion>> {
+    let is_on = |of: &&Column| of.weight > 0.0 && of.values.iter().any(Option::is_some);
+    let mut on: Vec<(&Column, f64)> = columns
         .iter()
-        .filter(|(channel, weight)| *weight > 0.0 && has_values(*channel))
+        .filter(is_on)
+        .map(|of| (of, of.weight))
         .collect();
     if on.is_empty() {
-        on.push((Channel::Retrieval, 1.0));
+        on.extend(columns.first().map(|retrieval| (retrieval, 1.0)));
     }
+    let documents = columns.first().map_or(0, |of| of.values.len());
     let mut opinions = vec![Vec::with_capacity(on.len()); documents];
-    for (channel, weight) in on {
-        let (name, is_unit) = channel.describe();
-        let of_channel = values.get(&channel).into_iter().flatten().copied();
-        for (of, value) in opinions.iter_mut().zip(scale.apply(of_channel, is_unit)) {
+    for (column, weight) in on {
+        let values = scale.apply(column.values.iter().copied(), column.is_unit);
+        for (of, value) in opinions.iter_mut().zip(values) {
             of.push(Opinion {
-                name,
+                name: column.name,
                 weight,
                 value,
             });
@@ -216,7 +140,7 @@ pub fn scores(opinions: &[Vec<Opinion>], combine: Combine) -> Vec<f64> {
 /// The factor of an opinion in a product.
 fn factor(opinion: &Opinion, combine: Combine) -> f64 {
     match opinion.value {
-        Some(value) if combine == Combine::Boost && opinion.name != Channel::Retrieval.name() => {
+        Some(value) if combine == Combine::Boost && opinion.name != RETRIEVAL => {
             1.0 + opinion.weight * value
         }
         value => value.unwrap_or(1.0),
@@ -235,7 +159,7 @@ pub(crate) fn explain(opinions: &[Opinion], combine: Combine) -> Vec<Explanation
             value,
         } = opinion;
         let (value, how) = match (combine, value) {
-            (Combine::Boost, Some(value)) if *name != Channel::Retrieval.name() => (
+            (Combine::Boost, Some(value)) if *name != RETRIEVAL => (
                 factor(opinion, combine),
                 format!("factor: 1 + {weight} × {value:.4}"),
             ),
@@ -317,14 +241,15 @@ fn resemblance(a: &HashSet<Vec<String>>, b: &HashSet<Vec<String>>) -> f64 {
 mod tests {
     use super::*;
 
-    fn weights(of: &[(Channel, f64)]) -> Weights {
-        Weights(of.iter().copied().collect())
-    }
-
-    fn values<const N: usize>(of: &[(Channel, [Option<f64>; N])]) -> Values {
-        let of = of.iter();
-        of.map(|(channel, values)| (*channel, values.to_vec()))
-            .collect()
+    /// The columns of these opinions: name, weight and values. Only quality is in [0, 1] already.
+    fn columns<const N: usize>(of: &[(&'static str, f64, [Option<f64>; N])]) -> Vec<Column> {
+        let column = |(name, weight, values): &(&'static str, f64, [Option<f64>; N])| Column {
+            name,
+            weight: *weight,
+            is_unit: *name == "quality",
+            values: values.to_vec(),
+        };
+        of.iter().map(column).collect()
     }
 
     #[test]
@@ -338,41 +263,30 @@ mod tests {
     #[test]
     fn opinions_are_weighted_on_one_scale() {
         let retrieval = [Some(10.0), Some(-10.0), Some(0.0)];
-        let known = values(&[
-            (Channel::Retrieval, retrieval),
-            (Channel::Sentence, [Some(0.2), Some(0.6), None]),
-            (Channel::Quality, [Some(0.5), Some(1.0), Some(0.0)]),
-        ]);
-        let weights = weights(&[
-            (Channel::Retrieval, 2.0),
-            (Channel::Sentence, 1.0),
-            (Channel::Quality, 1.0),
-        ]);
-        let mean = |values| {
-            let opinions = opinions(&values, &weights, Scale::MinMax);
-            scores(&opinions, Combine::Mean)
+        let mean = |of: &[(&'static str, f64, [Option<f64>; 3])]| {
+            scores(&opinions(&columns(of), Scale::MinMax), Combine::Mean)
         };
         assert_eq!(
-            mean(known),
+            mean(&[
+                (RETRIEVAL, 2.0, retrieval),
+                ("sentence", 1.0, [Some(0.2), Some(0.6), None]),
+                ("quality", 1.0, [Some(0.5), Some(1.0), Some(0.0)]),
+            ]),
             [(2.0 + 0.0 + 0.5) / 4.0, (0.0 + 1.0 + 1.0) / 4.0, 1.0 / 4.0]
         );
-        // a channel that no document has does not lower the mean
-        let without = values(&[
-            (Channel::Retrieval, retrieval),
-            (Channel::Sentence, [None; 3]),
-        ]);
-        assert_eq!(mean(without), [1.0, 0.0, 0.5]);
-        assert!(mean(Values::new()).is_empty());
+        // an opinion that no document has does not lower the mean
+        let without = [(RETRIEVAL, 2.0, retrieval), ("sentence", 1.0, [None; 3])];
+        assert_eq!(mean(&without), [1.0, 0.0, 0.5]);
+        assert!(mean(&[]).is_empty());
     }
 
     #[test]
     fn a_document_without_a_cross_score_gets_0_and_retrieval_ranks_if_none_has_one() {
         let retrieval = [Some(1.0), Some(1.0), Some(1.0), Some(5.0)];
         let cross = [Some(-11.0), Some(9.0), Some(4.0), None];
-        let weights = weights(&[(Channel::Retrieval, 0.0), (Channel::Cross, 2.0)]);
         let mean = |cross| {
-            let known = values(&[(Channel::Retrieval, retrieval), (Channel::Cross, cross)]);
-            scores(&opinions(&known, &weights, Scale::MinMax), Combine::Mean)
+            let known = columns(&[(RETRIEVAL, 0.0, retrieval), ("cross", 2.0, cross)]);
+            scores(&opinions(&known, Scale::MinMax), Combine::Mean)
         };
         assert_eq!(mean(cross), [0.0, 1.0, 0.75, 0.0]);
         assert_eq!(mean([None; 4]), [0.0, 0.0, 0.0, 1.0]);
@@ -380,24 +294,25 @@ mod tests {
 
     #[test]
     fn raw_sums_sigmoids_and_products_by_hand() {
-        let known = values(&[
-            (Channel::Retrieval, [Some(8.0), Some(4.0)]),
-            (Channel::Sentence, [Some(0.5), None]),
-            (Channel::Quality, [Some(0.2), Some(0.9)]),
-        ]);
-        let score =
-            |weights: &Weights, scale, combine| scores(&opinions(&known, weights, scale), combine);
-        let semantic = weights(&[(Channel::Retrieval, 1.0), (Channel::Sentence, 0.7)]);
+        let retrieval = [Some(8.0), Some(4.0)];
+        let quality = [Some(0.2), Some(0.9)];
+        let score = |of: &[(&'static str, f64, [Option<f64>; 2])], scale, combine| {
+            scores(&opinions(&columns(of), scale), combine)
+        };
+        let semantic = [
+            (RETRIEVAL, 1.0, retrieval),
+            ("sentence", 0.7, [Some(0.5), None]),
+        ];
         assert_eq!(
             score(&semantic, Scale::Raw, Combine::Sum),
             [8.0 + 0.7 * 0.5, 4.0]
         );
         assert_eq!(score(&semantic, Scale::Max, Combine::Sum), [1.0 + 0.7, 0.5]);
         assert_eq!(score(&semantic, Scale::Raw, Combine::Product), [4.0, 4.0]);
-        let boosted = weights(&[(Channel::Retrieval, 3.0), (Channel::Quality, 0.5)]);
+        let boosted = [(RETRIEVAL, 3.0, retrieval), ("quality", 0.5, quality)];
         let found = score(&boosted, Scale::Raw, Combine::Boost);
         assert_eq!(found, [8.0 * (1.0 + 0.5 * 0.2), 4.0 * (1.0 + 0.5 * 0.9)]);
-        let good = weights(&[(Channel::Retrieval, 0.9), (Channel::Quality, 0.1)]);
+        let good = [(RETRIEVAL, 0.9, retrieval), ("quality", 0.1, quality)];
         let sigmoid = |x: f64| 1.0 / (1.0 + (-2.0 * x).exp());
         let found = score(&good, Scale::Sigmoid(2.0), Combine::Sum);
         for (found, (r, q)) in found.iter().zip([(8.0, 0.2), (4.0, 0.9)]) {
@@ -408,36 +323,17 @@ mod tests {
     }
 
     #[test]
-    fn adjectives_are_an_opinion_that_stays_as_it_is() {
-        let known = values(&[
-            (Channel::Retrieval, [Some(8.0), Some(6.0), Some(4.0)]),
-            (Channel::Adjectives, [Some(0.25), Some(0.5), None]),
+    fn values_that_are_in_0_to_1_stay_as_they_are() {
+        let known = columns(&[
+            (RETRIEVAL, 1.0, [Some(8.0), Some(6.0), Some(4.0)]),
+            ("quality", 3.0, [Some(0.25), Some(0.5), None]),
         ]);
-        let weights = weights(&[(Channel::Retrieval, 1.0), (Channel::Adjectives, 3.0)]);
-        let score = |scale, combine| scores(&opinions(&known, &weights, scale), combine);
+        let score = |scale, combine| scores(&opinions(&known, scale), combine);
         assert_eq!(score(Scale::Raw, Combine::Sum), [8.75, 7.5, 4.0]);
         assert_eq!(
             score(Scale::MinMax, Combine::Mean),
             [(1.0 + 0.75) / 4.0, (0.5 + 1.5) / 4.0, 0.0]
         );
-    }
-
-    #[test]
-    fn trees_are_scaled_and_svr_quality_is_not() {
-        let known = values(&[
-            (Channel::Retrieval, [Some(1.0), Some(1.0)]),
-            (Channel::SvrQuality, [Some(0.3), Some(0.6)]),
-            (Channel::TreesSmall, [Some(-2.0), Some(2.0)]),
-            (Channel::TreesMedium, [Some(1.0), Some(0.5)]),
-        ]);
-        let score = |of: &[(Channel, f64)]| {
-            let opinions = opinions(&known, &weights(of), Scale::MinMax);
-            scores(&opinions, Combine::Mean)
-        };
-        assert_eq!(score(&[(Channel::SvrQuality, 1.0)]), [0.3, 0.6]);
-        let both = [(Channel::SvrQuality, 1.0), (Channel::TreesSmall, 1.0)];
-        assert_eq!(score(&both), [0.15, 0.8]);
-        assert_eq!(score(&[(Channel::TreesMedium, 1.0)]), [1.0, 0.0]);
     }
 
     #[test]

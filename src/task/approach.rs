@@ -80,7 +80,10 @@ pub struct Relevance {
     pub scale: Scale,
     pub channels: BTreeMap<RelevanceChannel, f64>,
     /// The analyzer of the words of images and of the query.
-    #[serde(default = "crate::index::images::analyzer")]
+    #[serde(
+        default = "crate::index::images::analyzer",
+        deserialize_with = "crate::task::analyzers::read"
+    )]
     pub analyzer: Analyzer,
     /// The weight μ of the Dirichlet prior in the channel "dirichlet main".
     #[serde(default)]

@@ -1,5 +1,6 @@
 //! The pipeline of each task. Tasks print nothing: they report [`Event`]s and return their results.
 
+pub(crate) mod analyzers;
 pub mod approach;
 pub mod approaches;
 pub(crate) mod arguments;
@@ -22,9 +23,12 @@ pub(crate) mod places;
 pub mod quality;
 pub mod rank;
 pub mod recipe;
+pub mod rerankers;
 pub(crate) mod run_files;
 pub(crate) mod service_run;
+pub mod services;
 pub mod shards;
+pub(crate) mod stages;
 pub mod stance;
 pub(crate) mod stream;
 pub mod text_approach;

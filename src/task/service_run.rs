@@ -7,12 +7,11 @@ use std::path::Path;
 use anyhow::{Context, Result};
 
 use super::metadata::Description;
+use super::services::{Answer, ChatNoir, Engine, Found, Hit, PageRequest, Query};
 use super::text_approach::{DEPTH, TextApproach};
 use super::texts::EXPLAINED;
 use super::{Event, OnEvent, Stage, run_stage};
 use crate::score::select;
-use crate::service::chatnoir::{Answer, ChatNoir, Found, Hit, Key, Limits, PageRequest, Query};
-use crate::service::{Engine, EngineName};
 use crate::topic::question::{self, TopicParts};
 use crate::trec::escape::unfit_field;
 use crate::trec::explained::ExplainedText;
@@ -81,12 +80,7 @@ pub(crate) struct ServiceRun {
 pub(crate) fn run(request: &ServiceRequest, on_event: &mut OnEvent) -> Result<ServiceRun> {
     let service = request.approach.service.as_ref();
     let engine = service.context("the approach asks no service")?;
-    let client = match engine.name {
-        EngineName::ChatNoir => {
-            let key = Key::find(request.key_file)?;
-            ChatNoir::new(&ChatNoir::default_address()?, key, Limits::default())?
-        }
-    };
+    let client = engine.client(request.key_file)?;
     let mut stored = StoredAnswers::open(request.workspace, &client)?;
     let mut done = ServiceRun::default();
     let total = request.topics.len();

@@ -15,13 +15,16 @@ use crate::index::cut::PortalSet;
 use crate::index::dense::Unit;
 use crate::index::feedback::Rm3;
 use crate::index::fusion::Fusion;
-use crate::index::pairs::Pairs;
 use crate::index::similarity::Similarity;
 use crate::index::wordnet::Synonyms;
-use crate::score::rerank::{Channel, Combine, Scale, Weights};
-use crate::service::Engine;
+use crate::score::rerank::{Combine, Scale};
+use crate::score::reranker::Need;
+use crate::task::analyzers;
 use crate::task::approaches::{self, Approach};
 use crate::task::recipe::{At, check_weight, ensure_at};
+use crate::task::rerankers::Weights;
+use crate::task::services::Engine;
+use crate::task::stages::Pairs;
 use crate::topic::passages::{Passages, Windows};
 use crate::trec::{ObjectStance, TextTask};
 
@@ -97,9 +100,10 @@ fn all_documents() -> usize {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Retrieval {
+    #[serde(deserialize_with = "analyzers::read")]
     pub analyzer: Analyzer,
     /// The analyzer of topics, if it differs from `analyzer`. Its terms are looked up in the index that `analyzer` made.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "analyzers::read_some")]
     pub query_analyzer: Option<Analyzer>,
     pub similarity: Similarity,
     /// The fields that are searched, and their weights. Several names joined by `+` are scored as one field.
@@ -200,7 +204,7 @@ pub struct Rerank {
     /// The overlapping windows of a long text that are scored instead of the whole text. The best window counts.
     #[serde(default)]
     pub windows: Windows,
-    /// If it is given, [`Channel::Sentence`] compares all windows with the topic only in this number of documents, those with the best new scores. In
+    /// If it is given, the re-ranker `sentence` compares all windows with the topic only in this number of documents, those with the best new scores. In
     /// the other documents, it compares only the window that matches the topic's words best.
     #[serde(default)]
     pub read_whole: Option<usize>,
@@ -261,7 +265,7 @@ impl Approach for TextApproach {
         }
         ensure_at!(
             "rerank.weights.cluster",
-            self.clusters.is_some() || !self.uses(Channel::Cluster),
+            self.clusters.is_some() || !self.needs(Need::Clusters),
             "the weight of cluster needs [clusters]"
         );
         if let Some(rerank) = &self.rerank {
@@ -339,11 +343,12 @@ impl TextApproach {
             .collect()
     }
 
-    /// Whether a re-ranking or comparison gives the channel a weight.
-    pub fn uses(&self, channel: Channel) -> bool {
+    /// Whether a re-ranker needs this that has a weight in the re-ranking or in the comparison.
+    pub fn needs(&self, need: Need) -> bool {
         let rerank = self.rerank.iter().map(|rerank| &rerank.weights);
         let pairwise = self.pairwise.iter().map(|pairwise| &pairwise.weights);
-        rerank.chain(pairwise).any(|weights| weights.uses(channel))
+        let mut used = rerank.chain(pairwise).flat_map(Weights::used);
+        used.any(|(reranker, _)| reranker.needs().contains(&need))
     }
 
     /// Checks an approach that asks a service. It can have no other stage.
@@ -544,8 +549,8 @@ impl Pairwise {
 }
 
 fn check_weights(weights: &Weights) -> Result<()> {
-    weights.iter().try_for_each(|(channel, weight)| {
-        let name = channel.name();
+    weights.iter().try_for_each(|(reranker, weight)| {
+        let name = reranker.name();
         check_weight(name, weight).at(name).at("weights")
     })
 }

@@ -21,7 +21,7 @@ use crate::reading::cross::Cross;
 use crate::reading::pair::PairEncoder;
 use crate::reading::steps::Step;
 use crate::reading::{self, Reader};
-use crate::score::rerank::Channel;
+use crate::score::reranker::Need;
 use crate::topic::question::{self, TopicParts};
 use crate::trec::debate::DebateSheet;
 use crate::trec::explained::ExplainedText;
@@ -440,7 +440,7 @@ impl Resources {
                 "sentence vectors are off, except for stored ones: {why}"
             ))),
         }
-        if approach.uses(Channel::Cross) {
+        if approach.needs(Need::CrossEncoder) {
             match models::find(models, Role::Cross, None)? {
                 Ok(model) => {
                     found.names.insert(model.name.clone(), model.sha256.clone());

@@ -1,35 +1,33 @@
 //! Retrieval of texts, which all text tasks use: the searches of an approach, their fusion, re-ranking, and explanations.
 
-mod arguing;
 pub(crate) mod dense;
-mod features;
 mod manifold;
 mod pairwise;
 mod rerank;
 mod sources;
-mod windows;
 
 use std::collections::HashMap;
 
 use anyhow::{Context, Result, bail};
 
+use super::stages::Pairs;
 use super::text_approach::{Asked, DEPTH, Retrieval, TextApproach};
 use crate::index::analyzer::{self, Analyzer};
 use crate::index::corpus::Corpus;
 use crate::index::fusion::{Fusion, fuse};
-use crate::index::pairs::Pairs;
 use crate::index::search::{Cut, Part, Query};
 use crate::index::similarity::Similarity;
 use crate::index::wordnet::WordNet;
 use crate::reading::steps::{OnOutputs, Step};
-use crate::score::rerank::Channel;
+use crate::score::rerank::RETRIEVAL;
+use crate::score::reranker::{Candidates, Reading};
 use crate::score::select;
-use crate::score::trees::Features;
 use crate::topic::question::{self, TopicParts};
 use crate::trec::explained::ExplainedText;
 use crate::trec::topic::Topic;
 use crate::trec::{DocId, Explanation, NumberId, ScoredDoc};
 use dense::DenseSearch;
+use rerank::Documents;
 
 pub use sources::Sources;
 
@@ -131,26 +129,33 @@ pub fn rank(
     })
 }
 
-/// The documents that an approach re-ranks for a topic, each with the values of [`crate::score::trees::FEATURES`]: the training data of `train
-/// trees`. Empty if the approach does not re-rank.
+/// Reads the documents that an approach re-ranks for a topic. `read` receives them with what the approach's re-rankers are computed from: the
+/// training data of `train trees`. `None` if the approach does not re-rank.
 ///
 /// # Errors
-/// As [`rank`].
-pub fn candidates(
+/// As [`rank`], and those of `read`.
+pub fn candidates<T>(
     topic: &Topic,
     sources: &mut Sources,
     settings: &Settings,
-) -> Result<Vec<(DocId, Features)>> {
+    read: impl FnOnce(&Candidates) -> Result<T>,
+) -> Result<Option<T>> {
     let words = question::read(topic, settings.parts).words;
     let searches = search(topic, &words, sources, settings)?;
     let mut ranking = fused(&searches, None, settings)?;
     let Some(recipe) = &settings.approach.rerank else {
-        return Ok(Vec::new());
+        return Ok(None);
     };
     ranking.truncate(recipe.depth);
-    let features = rerank::features(&ranking, recipe, topic, sources)?;
-    let documents = ranking.into_iter().map(|found| found.doc);
-    Ok(documents.zip(features).collect())
+    let mut documents = Documents::open(topic, &ranking, recipe.windows, sources)?;
+    let reading = &mut Reading {
+        reader: sources.reader,
+        on_progress: &mut |_| (),
+    };
+    for (reranker, _) in recipe.weights.used() {
+        documents.know_inputs(reranker, reading)?;
+    }
+    read(&documents.candidates).map(Some)
 }
 
 /// The results of each of the approach's retrievals. `words` are those of the topic.
@@ -221,7 +226,7 @@ fn explain(
         let by_retrieval = explain_retrieval(searches, &found.doc, score.unwrap_or(found.score))?;
         let score = match reranked.remove(&found.doc) {
             Some(mut score) => {
-                let channel = NumberId::channel(Channel::Retrieval.name());
+                let channel = NumberId::channel(RETRIEVAL);
                 if let Some(retrieval) = score.find_mut(&channel) {
                     retrieval.add_part(by_retrieval);
                 }
@@ -415,19 +420,16 @@ impl<'a> Scoring<'a> {
 
     /// Adds the scores of pairs of terms to a ranking.
     fn with_pairs(&self, found: Vec<ScoredDoc>) -> Result<Vec<ScoredDoc>> {
-        match self.pairs {
-            Some(pairs) => {
-                let Scoring {
-                    corpus,
-                    query,
-                    terms,
-                    similarity,
-                    ..
-                } = self;
-                corpus.with_pairs(found, query, terms, similarity, pairs)
-            }
-            None => Ok(found),
-        }
+        let Some(pairs) = self.pairs else {
+            return Ok(found);
+        };
+        pairs.rescore(
+            self.corpus,
+            found,
+            &self.query,
+            &self.terms,
+            self.similarity,
+        )
     }
 
     /// The same documents with the scores of this search.
@@ -440,12 +442,7 @@ impl<'a> Scoring<'a> {
     fn explain(&self, doc: &DocId, whole: Option<f64>) -> Result<Explanation> {
         let terms = self.corpus.explain(&self.query, self.similarity, doc)?;
         Ok(match (self.pairs, whole) {
-            (Some(_), Some(whole)) => Explanation::new(NumberId::Score, whole)
-                .with_how("sum")
-                .with_parts(vec![
-                    Explanation::new(NumberId::Proximity, whole - terms.value()),
-                    terms.identified(NumberId::Terms),
-                ]),
+            (Some(pairs), Some(whole)) => pairs.explain(terms, whole),
             _ => terms,
         })
     }

@@ -14,7 +14,7 @@ use crate::support::root;
 const FLOORS: [&[&str]; 11] = [
     &["disk", "trec", "web"],
     &["workspace"],
-    &["collection", "judge", "nn", "service", "weights"],
+    &["collection", "judge", "nn", "weights"],
     &["evidence", "topic"],
     &["index", "reading"],
     &["score"],
@@ -26,14 +26,10 @@ const FLOORS: [&[&str]; 11] = [
 ];
 
 /// Rooms that not every higher room may import: the network, what it answers, and what serves one published system alone.
-const IMPORTERS: [(&str, &[&str]); 3] = [
-    ("web", &["service", "systems", "weights"]),
-    ("service", &["systems", "task"]),
-    ("systems", &["task"]),
-];
+const IMPORTERS: [(&str, &[&str]); 2] = [("web", &["systems", "weights"]), ("systems", &["task"])];
 
 /// Where code may use the network.
-const NETWORK: [&str; 4] = ["web.rs", "weights/", "service/", "systems/chatnoir"];
+const NETWORK: [&str; 3] = ["web.rs", "weights/", "systems/chatnoir"];
 
 /// The crates that a room may use which only computes: `trec/` and `score/`.
 const PURE: [&str; 6] = [
@@ -290,7 +286,7 @@ fn trec_and_score_touch_neither_disk_nor_models() {
         _ if is_test || !["trec", "score"].contains(&module.room()) => false,
         ["::", "std", part, ..] => ["env", "fs", "io", "net", "process"].contains(&part),
         ["::", name, ..] => crates.contains(name) && !PURE.contains(&name),
-        ["disk" | "nn" | "service" | "weights" | "workspace", ..] => true,
+        ["disk" | "nn" | "weights" | "workspace", ..] => true,
         [room, .., name] if room != module.room() => {
             let ends = ["Encoder", "Models", "Network", "Store"];
             ends.iter().any(|end| name.ends_with(end))

@@ -8,10 +8,10 @@ use riposte::collection::portal::Portal;
 use riposte::index::corpus::{Corpus, Effort, Marks, TextCollection};
 use riposte::index::cut::PortalSet;
 use riposte::index::feedback::Rm3;
-use riposte::index::pairs::{Pairs, PairsOf};
 use riposte::index::search::{Cut, Part, Query};
 use riposte::index::similarity::{FieldCounts, Similarity, TermCounts};
 use riposte::index::wordnet::WordNet;
+use riposte::systems::proximity::{Pairs, PairsOf};
 use riposte::trec::{DocId, ScoredDoc};
 use serde_json::{Value, json};
 
@@ -516,8 +516,8 @@ fn feedback_pairs_and_second_scores() {
         depth: 2,
     };
     let terms = ["tax", "cut"].map(str::to_owned);
-    let nearer = corpus
-        .with_pairs(ranking.clone(), &asked, &terms, &BM25, pairs)
+    let nearer = pairs
+        .rescore(&corpus, ranking.clone(), &asked, &terms, &BM25)
         .unwrap();
     assert_eq!(ids(&nearer), ["near", "far", "wage"]);
     // the terms are adjacent once, and each term occurs once, so the pair has the same score as the terms: half of it is added

@@ -2,7 +2,7 @@
 //! from pairs of documents of one topic with different grades. The formulas are those of LightGBM's `lambdarank` with
 //! `lambdarank_norm=false`, but a feature can be split between any two of its values.
 
-use riposte::score::trees::{Features, Node};
+use riposte::systems::trees::{Features, Node};
 
 /// The documents of a topic.
 pub struct Group {

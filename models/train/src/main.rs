@@ -33,7 +33,7 @@ use anyhow::{Context, Result};
 use base_model::BaseModel;
 use clap::{Parser, Subcommand};
 use riposte::nn::transformer::Backend;
-use riposte::score::trees::FeatureSet;
+use riposte::systems::trees::FeatureSet;
 
 #[derive(Parser)]
 #[command(

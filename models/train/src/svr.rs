@@ -5,7 +5,7 @@ use std::fmt::Write;
 use std::path::Path;
 
 use anyhow::Result;
-use riposte::score::svr::{Model, TfIdf, Vocabulary, words};
+use riposte::systems::svr::{Model, TfIdf, Vocabulary, words};
 use riposte::trec::TopicId;
 use seeded_random::Random;
 
@@ -161,7 +161,7 @@ pub fn train(dir: &Path) -> Result<String> {
     }
     let sentences: Vec<&JudgedText<f64>> = sentences.iter().collect();
     let mut head = String::from(
-        "# Quality by words (Heimdall): a linear support vector regression, for src/score/svr.rs.\n\
+        "# Quality by words (Heimdall): a linear support vector regression, for src/systems/svr.rs.\n\
          # train svr-quality --data DATA -o models/own/svr-quality.tsv\n\
          # From args/argquality20/quality.qrels, grades divided by 3; C 1, epsilon 0, seed 1; words of at least three texts.\n\
          # For topics left out of training: R² over all texts; within topics, the share of pairs with different grades that are\n\

@@ -15,8 +15,8 @@ use riposte::judge::measure::{GradedKind, GradedMeasure, Level};
 use riposte::nn::lazy::Lazy;
 use riposte::reading::pair::PairEncoder;
 use riposte::reading::{self, Reader};
-use riposte::score::quality;
-use riposte::score::trees::{Ensemble, FeatureSet, Features};
+use riposte::score::{quality, reranker};
+use riposte::systems::trees::{Ensemble, FeatureSet, Features, features};
 use riposte::task::text_approach::TextApproach;
 use riposte::task::texts::{self, Settings, Sources};
 use riposte::topic::question::TopicParts;
@@ -74,7 +74,7 @@ pub fn train(inputs: &Inputs) -> Result<String> {
         FeatureSet::Medium => "medium",
     };
     let mut head = format!(
-        "# Trees over a {word} set of features (Dread Pirate Roberts), for src/score/trees.rs.\n\
+        "# Trees over a {word} set of features (Dread Pirate Roberts), for src/systems/trees.rs.\n\
          # train trees --set {word} --data DATA -o models/own/trees-{word}.txt\n\
          # LambdaMART by nDCG@{}: {} trees of {} leaves, at least {} candidates in a leaf, rate {}, without randomness.\n\
          # From the first {} arguments of LMDirichlet for each of the {} topics of args/argquality20, by relevance.qrels. Arguments\n\
@@ -195,10 +195,14 @@ fn candidates(inputs: &Inputs, relevance: &Grades) -> Result<Vec<Candidates>> {
         let Some(grades) = relevance.get(&topic.id) else {
             continue;
         };
-        let (documents, features) = texts::candidates(&topic, &mut sources, &settings)?
-            .into_iter()
-            .map(|(doc, features)| (doc, inputs.set.of(&features).to_vec()))
-            .unzip();
+        let read = |candidates: &reranker::Candidates| {
+            let rows = features(candidates)?.into_iter();
+            let rows: Vec<Features> = rows.map(|row| inputs.set.of(&row).to_vec()).collect();
+            let documents = candidates.ranked.iter().map(|found| found.doc.clone());
+            Ok((documents.collect::<Vec<DocId>>(), rows))
+        };
+        let read = texts::candidates(&topic, &mut sources, &settings, read)?;
+        let (documents, features) = read.unwrap_or_default();
         let grade = |doc: &DocId| grades.get(doc).map_or(0, |grade| grade.max(0.0) as u32);
         found.push(Candidates {
             topic: topic.id,

@@ -9,6 +9,7 @@ use super::rerank::Documents;
 use super::sources::Sources;
 use crate::reading::steps::OnOutputs;
 use crate::score::pairwise::{self, Evidence};
+use crate::score::reranker::Reading;
 use crate::trec::topic::Topic;
 use crate::trec::{Base, DocId, Explanation, NumberId, ScoredDoc};
 
@@ -28,18 +29,19 @@ pub(super) fn compare(
 ) -> Result<()> {
     ranking.sort_by(|a, b| b.score.total_cmp(&a.score).then_with(|| a.doc.cmp(&b.doc)));
     let (top, others) = ranking.split_at_mut(recipe.depth.min(ranking.len()));
-    let mut documents = Documents::open(topic, top, sources)?;
-    let reader = &mut *sources.reader;
+    let mut documents = Documents::open(topic, top, recipe.windows, sources)?;
+    let reading = &mut Reading {
+        reader: sources.reader,
+        on_progress,
+    };
     let mut evidence = Vec::new();
-    for (channel, weight) in recipe.weights.iter() {
-        if weight > 0.0 {
-            let values = documents.read(channel, recipe.windows, reader, on_progress)?;
-            evidence.push(Evidence {
-                channel,
-                weight,
-                values,
-            });
-        }
+    for (reranker, weight) in recipe.weights.used() {
+        let assessed = documents.assess(reranker, reading)?;
+        evidence.push(Evidence {
+            name: reranker.name(),
+            weight,
+            values: assessed.into_iter().map(|of| of.values).collect(),
+        });
     }
     let Documents { cuts, .. } = documents;
     // a sum of preferences is at least 0, so a document that loses all comparisons still stays above the others

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use riposte::service::chatnoir::{Answer, Hit, Uuid};
+use riposte::systems::chatnoir::{Answer, Hit, Uuid};
 use serde_json::{Value, json};
 
 use crate::support::root;

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use riposte::service::chatnoir::{ChatNoir, Key, Limits, PageRequest};
+use riposte::systems::chatnoir::{ChatNoir, Key, Limits, PageRequest};
 use serde_json::json;
 
 use super::server::{Reply, Server};

@@ -4,13 +4,13 @@
 use anyhow::Result;
 
 use crate::index::analyzer::{self, Analyzer};
-use crate::score::arguing::okapi;
+use crate::score::okapi::okapi;
 
 /// The analyzer of topics and windows.
 const ANALYZER: &str = "stop=long stem=snowball";
 
 /// The windows of each text that have not been read, and the largest value of those that have been read; `None` if there are none.
-pub(super) struct UnreadWindows {
+pub(crate) struct UnreadWindows {
     unread: Vec<Vec<String>>,
     pub best: Vec<Option<f64>>,
 }
@@ -21,7 +21,7 @@ impl UnreadWindows {
     ///
     /// # Errors
     /// The analyzer cannot be made, which is a defect of the program.
-    pub(super) fn new(topic: &str, mut windows: Vec<Vec<String>>) -> Result<Self> {
+    pub(crate) fn new(topic: &str, mut windows: Vec<Vec<String>>) -> Result<Self> {
         let mut analyzer = ANALYZER.parse::<Analyzer>()?.build();
         let mut query = analyzer::terms(&mut analyzer, topic);
         query.sort_unstable();
@@ -46,7 +46,7 @@ impl UnreadWindows {
     }
 
     /// Takes the most promising window of each text.
-    pub(super) fn take_promising(&mut self) -> Vec<Vec<String>> {
+    pub(crate) fn take_promising(&mut self) -> Vec<Vec<String>> {
         let texts = self.unread.iter_mut();
         texts
             .map(|windows| windows.drain(..windows.len().min(1)).collect())
@@ -55,7 +55,7 @@ impl UnreadWindows {
 
     /// Takes the remaining windows of the texts with the `first` highest scores, and of the texts with the lowest value, because all values may be
     /// scaled by it. The result has no windows for other texts.
-    pub(super) fn take_rest(&mut self, scores: &[f64], first: usize) -> Vec<Vec<String>> {
+    pub(crate) fn take_rest(&mut self, scores: &[f64], first: usize) -> Vec<Vec<String>> {
         let mut order: Vec<usize> = (0..scores.len()).collect();
         order.sort_by(|a, b| scores[*b].total_cmp(&scores[*a]));
         order.truncate(first);
@@ -73,7 +73,7 @@ impl UnreadWindows {
     }
 
     /// Adds the values of windows that were taken, by text.
-    pub(super) fn add(&mut self, values: Vec<Vec<f64>>) {
+    pub(crate) fn add(&mut self, values: Vec<Vec<f64>>) {
         for (best, values) in self.best.iter_mut().zip(values) {
             *best = values.into_iter().chain(*best).reduce(f64::max);
         }

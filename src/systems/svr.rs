@@ -1,4 +1,4 @@
-//! Quality of a text by a linear support vector regression over its words, as used by the team Heimdall (Touché 2021).
+//! Heimdall (Touché 2021): quality of a text by a linear support vector regression over its words.
 //!
 //! The features are those of scikit-learn's `TfidfVectorizer(stop_words="english")`: words of two and more characters in lower case, each with
 //! its count times `ln((1 + N) / (1 + df)) + 1`. The vector is scaled to unit length. N is the number of texts from which the vocabulary was
@@ -9,7 +9,14 @@ use std::sync::LazyLock;
 
 use anyhow::{Context, Result, bail, ensure};
 
+use crate::score::reranker::OfText;
 use crate::trec::{Explanation, NumberId};
+
+/// How well the text is written, judged by its words.
+pub static SVR_QUALITY: OfText = OfText {
+    why: Some(|_, text| Model::committed().explain(text)),
+    ..OfText::unit("svr-quality", |_, text| svr_quality(text))
+};
 
 /// Number of words that an explanation shows. The contributions of the others are added up.
 const SHOWN_WORDS: usize = 10;

@@ -1,4 +1,5 @@
-//! Pairs of query terms that occur near each other in a document. The similarity scores them as Lucene scores sloppy phrases of two terms.
+//! Shanks (Touché 2021): pairs of query terms that occur near each other in a document. The similarity scores them as Lucene scores sloppy phrases
+//! of two terms.
 //!
 //! The index stores no positions, because they would make it larger and slower to build. Pairs are scored only at the top of a ranking, where
 //! the stored texts of the documents are read instead. So pairs reorder the ranking and find no further documents.
@@ -7,11 +8,11 @@ use std::collections::HashMap;
 
 use anyhow::{Result, ensure};
 
-use super::analyzer;
-use super::corpus::Corpus;
-use super::search::{Part, Plan, Query, length_of, sort};
-use super::similarity::{Similarity, TermScore};
-use crate::trec::ScoredDoc;
+use crate::index::analyzer;
+use crate::index::corpus::Corpus;
+use crate::index::search::{Part, Plan, Query, length_of, sort};
+use crate::index::similarity::{Similarity, TermScore};
+use crate::trec::{Explanation, NumberId, ScoredDoc};
 
 /// Which pairs are scored, and how.
 #[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
@@ -91,65 +92,72 @@ pub fn sloppy_frequency(first: &[usize], second: &[usize], slop: usize) -> f64 {
     }
 }
 
-impl Corpus {
+impl Pairs {
     /// Adds the scores of the pairs of `terms` to the top of a ranking. Returns the ranking, the best first, ties by id. The fields are those of
     /// the query's parts.
     ///
     /// # Errors
     /// A document cannot be read, or the similarity combines fields itself.
-    pub fn with_pairs(
+    pub fn rescore(
         &self,
+        corpus: &Corpus,
         mut ranking: Vec<ScoredDoc>,
         query: &Query,
         terms: &[String],
         similarity: &Similarity,
-        pairs: Pairs,
     ) -> Result<Vec<ScoredDoc>> {
         ensure!(
             !similarity.combines_fields(),
             "bm25f has no score for pairs"
         );
-        let wanted = pairs.of.pairs(terms);
-        let parts: Vec<Part> = query
-            .parts
-            .iter()
-            .map(|part| {
-                let mut single = Part::new(0, 1.0).over(part.fields().to_vec());
-                terms.iter().for_each(|term| single.add(term, 1.0));
-                single
-            })
-            .collect();
-        let single = Query { parts };
-        let plan = Plan::new(self, &single, similarity)?;
+        let wanted = self.of.pairs(terms);
+        let parts = query.parts.iter().map(|part| {
+            let mut single = Part::new(0, 1.0).over(part.fields().to_vec());
+            terms.iter().for_each(|term| single.add(term, 1.0));
+            single
+        });
+        let single = Query {
+            parts: parts.collect(),
+        };
+        let plan = Plan::new(corpus, &single, similarity)?;
         let scores: Vec<HashMap<&str, TermScore>> = (0..single.parts.len())
             .map(|part| plan.term_scores(part))
             .collect();
-        let mut analyzer = self.meta().analyzer.build();
-        let depth = pairs.depth.min(ranking.len());
-        for found in ranking.iter_mut().take(depth) {
-            let document = self.document(&found.doc)?;
-            let Some(number) = self.number(&found.doc) else {
+        let mut analyzer = corpus.meta().analyzer.build();
+        for found in ranking.iter_mut().take(self.depth) {
+            let document = corpus.document(&found.doc)?;
+            let Some(number) = corpus.number(&found.doc) else {
                 continue;
             };
             for (part, scores) in single.parts.iter().zip(&scores) {
                 let places = places(&mut analyzer, part.fields(), &document.texts, terms);
-                let length = length_of(self, part.fields(), number);
+                let length = length_of(corpus, part.fields(), number);
                 for (first, second) in &wanted {
                     let at = |term: &str| places.get(term).map_or(&[][..], Vec::as_slice);
-                    let frequency = sloppy_frequency(at(first), at(second), pairs.slop);
+                    let frequency = sloppy_frequency(at(first), at(second), self.slop);
                     if frequency > 0.0 {
                         let both = [first, second].map(|term| scores.get(term));
                         let score = both
                             .into_iter()
                             .flatten()
                             .map(|score| score.score(frequency, length));
-                        found.score += pairs.weight * score.sum::<f64>();
+                        found.score += self.weight * score.sum::<f64>();
                     }
                 }
             }
         }
         sort(&mut ranking);
         Ok(ranking)
+    }
+
+    /// Explains a score by that of the terms, and by what pairs add to it.
+    pub fn explain(&self, terms: Explanation, score: f64) -> Explanation {
+        Explanation::new(NumberId::Score, score)
+            .with_how("sum")
+            .with_parts(vec![
+                Explanation::new(NumberId::Proximity, score - terms.value()),
+                terms.identified(NumberId::Terms),
+            ])
     }
 }
 

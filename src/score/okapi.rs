@@ -1,5 +1,4 @@
-//! How well the arguing sentences of a text match a query: BM25 as in the Python package rank_bm25 (`BM25Okapi`), with statistics of only the
-//! compared texts.
+//! How well texts match a query: BM25 as in the Python package rank_bm25 (`BM25Okapi`), with statistics of only these texts.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -37,13 +36,6 @@ pub(crate) fn okapi(query: &[String], texts: &[Vec<String>]) -> Vec<f64> {
     texts.iter().map(score).collect()
 }
 
-/// Each value divided by the largest, if that is above 0.
-pub(crate) fn scaled_by_maximum(values: &[f64]) -> Vec<f64> {
-    let high = values.iter().copied().fold(0.0, f64::max);
-    let divisor = if high > 0.0 { high } else { 1.0 };
-    values.iter().map(|value| value / divisor).collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -71,11 +63,5 @@ mod tests {
         }
         assert_eq!(okapi(&terms("cow"), &[Vec::new()]), [0.0]);
         assert!(okapi(&terms("cow"), &[]).is_empty());
-    }
-
-    #[test]
-    fn the_largest_value_becomes_1() {
-        assert_eq!(scaled_by_maximum(&[2.0, 0.0, 4.0]), [0.5, 0.0, 1.0]);
-        assert_eq!(scaled_by_maximum(&[0.0, -1.0]), [0.0, -1.0]);
     }
 }

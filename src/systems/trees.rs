@@ -1,14 +1,51 @@
-//! Learned rankings by regression trees (LambdaMART, as used by the team Dread Pirate Roberts): each tree compares a few features of a topic and
-//! an argument with thresholds, and adds a number to the score. `train trees` learns the trees.
+//! Dread Pirate Roberts (Touché 2021): learned rankings by regression trees (LambdaMART). Each tree compares a few features of a topic and an
+//! argument with thresholds, and adds a number to the score. `train trees` learns the trees.
+
+mod features;
 
 use std::sync::LazyLock;
 
 use anyhow::{Context, Result, bail, ensure};
 
-use super::quality;
 use crate::evidence::sentiment::Vader;
+use crate::score::quality;
+use crate::score::reranker::{Assessment, Candidates, Reading, Reranker};
 use crate::topic::words::sentences;
 use crate::trec::{Explanation, NumberId};
+
+pub use features::features;
+
+/// The sum over the trees of a set.
+pub struct Trees(pub FeatureSet);
+
+impl Reranker for Trees {
+    fn name(&self) -> &'static str {
+        match self.0 {
+            FeatureSet::Small => "trees-small",
+            FeatureSet::Medium => "trees-medium",
+        }
+    }
+
+    fn inputs(&self) -> &'static [&'static str] {
+        match self.0 {
+            FeatureSet::Small => &[],
+            FeatureSet::Medium => &FROM_MODELS,
+        }
+    }
+
+    fn assess(&self, documents: &Candidates, _: &mut Reading) -> Result<Vec<Assessment>> {
+        let Trees(set) = *self;
+        let model = set.committed();
+        let assess = |row: Features| Assessment {
+            values: vec![model.score(set.of(&row))],
+            why: Some(model.explain(set.of(&row))),
+        };
+        Ok(features(documents)?.into_iter().map(assess).collect())
+    }
+}
+
+/// The re-rankers whose values are features of [`FeatureSet::Medium`].
+const FROM_MODELS: [&str; 2] = ["sentence", "side"];
 
 /// Maximum number of splits on the path to a leaf.
 const MAX_DEPTH: usize = 32;
@@ -52,7 +89,7 @@ const SMALL: usize = 13;
 const OF_QUALITY: std::ops::Range<usize> = 5..13;
 
 /// The features of a text, in the order of [`FEATURES`], that do not depend on the topic: from "sentiment" to "variety of words".
-pub(crate) fn text_features(text: &str) -> Features {
+fn text_features(text: &str) -> Features {
     let of_quality = quality::features(text);
     let value = |name: &&str| {
         let at = quality::FEATURES.iter().position(|known| known == name);

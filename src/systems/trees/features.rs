@@ -1,16 +1,16 @@
-//! The features that learned rankings use for a topic and its candidates ([`crate::score::trees`]).
+//! The features of a topic and its candidates that the trees test.
 
 use std::collections::{HashMap, HashSet};
 
 use anyhow::{Context, Result};
 
+use super::{FROM_MODELS, Features, text_features};
 use crate::index::analyzer;
 use crate::index::corpus::Corpus;
 use crate::index::search::{Part, Query};
 use crate::index::similarity::Similarity;
 use crate::score::quality::{self, Kind};
-use crate::score::trees::{self, Features};
-use crate::trec::topic::Topic;
+use crate::score::reranker::Candidates;
 use crate::trec::{DocId, ScoredDoc};
 
 /// The similarities of the first two features, with the parameters that Lucene has by default.
@@ -19,33 +19,25 @@ const SIMILARITIES: [Similarity; 2] = [
     Similarity::LuceneDirichlet { mu: 2000.0 },
 ];
 
-/// The values that models compute for each candidate. A slice is empty if its model is off.
-#[derive(Clone, Copy)]
-pub(super) struct FromModels<'a> {
-    /// The largest cosine between the topic and a window of the text.
-    pub likeness: &'a [Option<f64>],
-    /// The probability that the text takes a side on the topic.
-    pub side: &'a [Option<f64>],
-}
-
-/// The values of all [`trees::FEATURES`] for each candidate. `texts` has the candidates' main texts.
+/// The values of all [`super::FEATURES`] for each document. Values of models are those that the documents' re-rankers have computed before.
 ///
 /// # Errors
 /// The index fails.
-pub(super) fn of_candidates(
-    candidates: &[ScoredDoc],
-    texts: &[String],
-    topic: &Topic,
-    corpus: &Corpus,
-    models: FromModels,
-) -> Result<Vec<Features>> {
+pub fn features(documents: &Candidates) -> Result<Vec<Features>> {
+    let Candidates {
+        topic,
+        ranked,
+        texts,
+        corpus,
+        ..
+    } = documents;
     let mut analyzer = corpus.meta().analyzer.build();
     let query = Query {
         parts: vec![Part::of_text(0, 1.0, &mut analyzer, &topic.title)],
     };
     let mut matches = Vec::new();
     for similarity in &SIMILARITIES {
-        matches.push(shares_of_highest(candidates, &query, similarity, corpus)?);
+        matches.push(shares_of_highest(ranked, &query, similarity, corpus)?);
     }
     let of_topic: HashSet<&str> = query
         .parts
@@ -53,8 +45,8 @@ pub(super) fn of_candidates(
         .flat_map(Part::terms)
         .map(|(term, _)| term.as_str())
         .collect();
-    let mut rows = Vec::with_capacity(candidates.len());
-    for (at, (candidate, text)) in candidates.iter().zip(texts).enumerate() {
+    let mut rows = Vec::with_capacity(ranked.len());
+    for (at, (candidate, text)) in ranked.iter().zip(texts).enumerate() {
         let mut row: Features = matches
             .iter()
             .map(|scores| scores.get(&candidate.doc).copied())
@@ -62,9 +54,9 @@ pub(super) fn of_candidates(
         let own: HashSet<String> = analyzer::terms(&mut analyzer, text).into_iter().collect();
         let shared = of_topic.iter().filter(|term| own.contains(**term)).count();
         row.push(Some(shared as f64 / of_topic.len().max(1) as f64));
-        row.extend(trees::text_features(text));
-        row.push(models.likeness.get(at).copied().flatten());
-        row.push(models.side.get(at).copied().flatten());
+        row.extend(text_features(text));
+        let of_models = FROM_MODELS.map(|name| documents.known(name).get(at).copied().flatten());
+        row.extend(of_models);
         row.push(Some(quality::quality(Kind::Argument, text)));
         rows.push(row);
     }

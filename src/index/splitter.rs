@@ -1,0 +1,84 @@
+//! Ways to split texts into words that other rooms bring along. An index stores only their names.
+
+use std::borrow::Cow;
+use std::hash::{Hash, Hasher};
+
+use anyhow::{Context, Result};
+
+/// Reads the next word of a text into a buffer: in lower case, after its tag if the splitter has tags (`<NNS>felons`), and empty if the word is left out.
+/// Returns the byte offsets of the word; none at the end of the text.
+pub type Words<'a> = Box<dyn FnMut(&mut String) -> Option<(usize, usize)> + 'a>;
+
+/// A way to split texts, by its name in analyzers ("tags=typed"). By default there is none, and its name is "none".
+#[derive(Clone, Debug)]
+pub struct Splitter {
+    name: Cow<'static, str>,
+    /// Whether words have tags.
+    pub(super) has_tags: bool,
+    split: Option<fn(&str) -> Words<'_>>,
+}
+
+impl Splitter {
+    pub const NONE: Splitter = Splitter {
+        name: Cow::Borrowed("none"),
+        has_tags: false,
+        split: None,
+    };
+
+    pub const fn new(name: &'static str, has_tags: bool, split: fn(&str) -> Words<'_>) -> Self {
+        Splitter {
+            name: Cow::Borrowed(name),
+            has_tags,
+            split: Some(split),
+        }
+    }
+
+    /// The name alone, as an index stores it.
+    pub(super) fn named(name: &str) -> Self {
+        Splitter {
+            name: Cow::Owned(name.to_owned()),
+            ..Splitter::NONE
+        }
+    }
+
+    /// The known one with the name of this one.
+    ///
+    /// # Errors
+    /// There is none.
+    pub(super) fn among(&self, known: &[Splitter]) -> Result<Self> {
+        let all = || std::iter::once(&Splitter::NONE).chain(known);
+        let found = all().find(|known| *known == self);
+        found.cloned().with_context(|| {
+            let names: Vec<&str> = all().map(|known| known.name.as_ref()).collect();
+            let names = names.join(", ");
+            format!("there is no value {:?}: choose one of {names}", self.name)
+        })
+    }
+
+    pub(super) fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The words of a text; `None` without a splitter. If only the name is known, there are no words.
+    pub(super) fn words<'a>(&self, text: &'a str) -> Option<Words<'a>> {
+        match self.split {
+            Some(split) => Some(split(text)),
+            None if *self == Splitter::NONE => None,
+            None => Some(Box::new(|_| None)),
+        }
+    }
+}
+
+impl PartialEq for Splitter {
+    fn eq(&self, other: &Self) -> bool {
+        self.name == other.name
+    }
+}
+
+impl Eq for Splitter {}
+
+impl Hash for Splitter {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.name.hash(state);
+    }
+}

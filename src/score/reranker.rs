@@ -1,0 +1,150 @@
+//! What re-ranks texts: a [`Reranker`] assesses each document at the top of a ranking, and [`super::rerank`] makes one score of all assessments.
+//! The list of all re-rankers is in `task/`.
+
+use std::collections::BTreeMap;
+
+use anyhow::Result;
+
+use super::quality::Kind;
+use crate::index::corpus::Corpus;
+use crate::reading::Reader;
+use crate::reading::steps::OnOutputs;
+use crate::topic::passages::Windows;
+use crate::trec::topic::Topic;
+use crate::trec::{Explanation, ScoredDoc};
+
+/// The documents at the top of a ranking, as re-rankers read them.
+pub struct Candidates<'a> {
+    pub topic: &'a Topic,
+    pub kind: Kind,
+    /// The documents in their order so far, with the scores of retrieval.
+    pub ranked: &'a [ScoredDoc],
+    /// The main text of each document.
+    pub texts: Vec<String>,
+    /// How models that read windows divide the texts.
+    pub windows: Windows,
+    /// The index of the documents.
+    pub corpus: &'a Corpus,
+    /// What is known before a re-ranker begins, by name: for each document the best value of each of its [`Reranker::inputs`], or what was computed
+    /// for all topics at once.
+    pub known: BTreeMap<&'static str, Vec<Option<f64>>>,
+}
+
+impl Candidates<'_> {
+    /// The windows of each text; none for a text without words.
+    pub fn split(&self) -> Vec<Vec<String>> {
+        let texts = self.texts.iter();
+        texts.map(|text| self.windows.split(text)).collect()
+    }
+
+    /// What is known under this name. Empty if the model for it is missing.
+    pub fn known(&self, name: &str) -> &[Option<f64>] {
+        self.known.get(name).map_or(&[], Vec::as_slice)
+    }
+}
+
+/// The models, and the receiver of the number of outputs that they have computed.
+pub struct Reading<'r, 'm> {
+    pub reader: &'r mut Reader<'m>,
+    pub on_progress: &'r mut OnOutputs<'r>,
+}
+
+/// What a re-ranker says of one document.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Assessment {
+    /// One value for each window if the re-ranker reads windows, otherwise one. None if the text lacks what it needs, such as words.
+    pub values: Vec<f64>,
+    /// How the value comes about.
+    pub why: Option<Explanation>,
+}
+
+impl Assessment {
+    /// Assessments without explanations.
+    pub fn all<T: IntoIterator<Item = f64>>(
+        values: impl IntoIterator<Item = T>,
+    ) -> Vec<Assessment> {
+        let assessment = |values: T| Assessment {
+            values: values.into_iter().collect(),
+            why: None,
+        };
+        values.into_iter().map(assessment).collect()
+    }
+
+    /// The largest value, which counts for the document.
+    pub fn best(&self) -> Option<f64> {
+        self.values.iter().copied().reduce(f64::max)
+    }
+}
+
+/// What a re-ranker needs besides the texts and the models that every text task looks for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Need {
+    CrossEncoder,
+    /// `clusters` in the recipe.
+    Clusters,
+}
+
+/// An opinion on the documents at the top of a ranking.
+pub trait Reranker: Sync {
+    /// The key of its weight in recipes, in kebab case, which is also its name in explanations.
+    fn name(&self) -> &'static str;
+
+    /// Whether its values are in [0, 1], so that they need no scaling by their minimum and maximum.
+    fn is_unit(&self) -> bool {
+        false
+    }
+
+    fn needs(&self) -> &'static [Need] {
+        &[]
+    }
+
+    /// The names of the re-rankers whose best values it is computed from, which it finds in [`Candidates::known`].
+    fn inputs(&self) -> &'static [&'static str] {
+        &[]
+    }
+
+    /// Assesses each document, in their order. The result is empty if a model is missing.
+    ///
+    /// # Errors
+    /// The index, the store of model outputs or a model fails.
+    fn assess(&self, documents: &Candidates, reading: &mut Reading) -> Result<Vec<Assessment>>;
+}
+
+/// A re-ranker that reads nothing but each text by itself.
+pub struct OfText {
+    pub name: &'static str,
+    pub is_unit: bool,
+    pub value: fn(Kind, &str) -> f64,
+    /// Explains the value; `None` if there is nothing to add to it.
+    pub why: Option<fn(Kind, &str) -> Explanation>,
+}
+
+impl OfText {
+    /// One with values in [0, 1] and without explanations.
+    pub const fn unit(name: &'static str, value: fn(Kind, &str) -> f64) -> Self {
+        OfText {
+            name,
+            is_unit: true,
+            value,
+            why: None,
+        }
+    }
+}
+
+impl Reranker for OfText {
+    fn name(&self) -> &'static str {
+        self.name
+    }
+
+    fn is_unit(&self) -> bool {
+        self.is_unit
+    }
+
+    fn assess(&self, documents: &Candidates, _: &mut Reading) -> Result<Vec<Assessment>> {
+        let assess = |text: &String| Assessment {
+            values: vec![(self.value)(documents.kind, text)],
+            why: self.why.map(|why| why(documents.kind, text)),
+        };
+        Ok(documents.texts.iter().map(assess).collect())
+    }
+}

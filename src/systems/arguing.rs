@@ -1,0 +1,181 @@
+//! Olivier Armstrong (Touché 2022): how well the sentences of a text that argue match a topic.
+
+use anyhow::Result;
+
+use crate::index::analyzer::{self, Analyzer};
+use crate::index::vector;
+use crate::score::object_stance::{Objects, PREFERENCE};
+use crate::score::okapi::okapi;
+use crate::score::reranker::{Assessment, Candidates, Reading, Reranker};
+use crate::score::text_stance::Model;
+use crate::topic::question;
+use crate::topic::words::sentences;
+use crate::trec::topic::Topic;
+
+/// Maximum number of sentences of a text that are read.
+const SENTENCES: usize = 50;
+/// A sentence argues if P(pro) + P(con) is at least this.
+const ARGUES: f64 = 0.5;
+/// The analyzer of sentences, as close as possible to Whoosh's StemmingAnalyzer.
+const TEXT_ANALYZER: &str = "stop=whoosh stem=porter length=2-40";
+/// The analyzer of the topic. Its longer stop list takes the place of NLTK's.
+const TOPIC_ANALYZER: &str = "stop=long stem=porter length=2-40";
+
+/// The three opinions. A text of fewer than two sentences has no value. Without the pair encoder, no text has one, because words are not enough to
+/// decide which sentences argue.
+#[derive(Clone, Copy, Debug)]
+pub enum Arguing {
+    /// BM25 of the sentences that argue, divided by the largest among the texts.
+    Bm25,
+    /// The share of sentences that argue, in [0, 1].
+    Share,
+    /// The mean cosine between the topic and a sentence that argues, 0 if none does.
+    Cosine,
+}
+
+impl Reranker for Arguing {
+    fn name(&self) -> &'static str {
+        match self {
+            Arguing::Bm25 => "argument-bm25",
+            Arguing::Share => "argument-share",
+            Arguing::Cosine => "argument-cosine",
+        }
+    }
+
+    fn is_unit(&self) -> bool {
+        !matches!(self, Arguing::Cosine)
+    }
+
+    fn assess(&self, documents: &Candidates, reading: &mut Reading) -> Result<Vec<Assessment>> {
+        let (topic, texts) = (documents.topic, documents.texts.iter());
+        let of_texts: Vec<Vec<&str>> = texts.map(|text| several_sentences(text)).collect();
+        let Some(arguing) = arguing_sentences(topic, &of_texts, reading)? else {
+            return Ok(Vec::new());
+        };
+        let compared: Vec<(&Vec<&str>, &Vec<&str>)> = of_texts
+            .iter()
+            .zip(&arguing)
+            .filter(|(all, _)| !all.is_empty())
+            .collect();
+        let values = match self {
+            Arguing::Bm25 => bm25(topic, &compared)?,
+            Arguing::Share => {
+                let share =
+                    |(all, found): &(&Vec<&str>, &Vec<&str>)| found.len() as f64 / all.len() as f64;
+                compared.iter().map(share).collect()
+            }
+            Arguing::Cosine => match cosines(topic, &compared, reading)? {
+                Some(cosines) => cosines,
+                None => return Ok(Vec::new()),
+            },
+        };
+        // `values` has only the texts that are compared; the others get no value
+        let mut values = values.into_iter();
+        let of_texts = of_texts.iter();
+        let of_texts: Vec<Option<f64>> = of_texts
+            .map(|sentences| (!sentences.is_empty()).then(|| values.next()).flatten())
+            .collect();
+        Ok(Assessment::all(of_texts))
+    }
+}
+
+/// BM25 of the arguing sentences of each text, divided by the largest.
+fn bm25(topic: &Topic, compared: &[(&Vec<&str>, &Vec<&str>)]) -> Result<Vec<f64>> {
+    let mut analyzer = TEXT_ANALYZER.parse::<Analyzer>()?.build();
+    let terms: Vec<Vec<String>> = compared
+        .iter()
+        .map(|(_, found)| analyzer::terms(&mut analyzer, &found.join(" ")))
+        .collect();
+    let mut analyzer = TOPIC_ANALYZER.parse::<Analyzer>()?.build();
+    let scores = okapi(&analyzer::terms(&mut analyzer, &topic.title), &terms);
+    Ok(scaled_by_maximum(&scores))
+}
+
+/// The mean cosine between the topic and the arguing sentences of each text. `None` without a sentence model.
+fn cosines(
+    topic: &Topic,
+    compared: &[(&Vec<&str>, &Vec<&str>)],
+    reading: &mut Reading,
+) -> Result<Option<Vec<f64>>> {
+    let mut read = vec![topic.title.as_str()];
+    read.extend(compared.iter().flat_map(|(_, found)| found.iter()));
+    let Some(vectors) = (reading.reader).sentence_vectors(&read, reading.on_progress)? else {
+        return Ok(None);
+    };
+    let mut vectors = vectors.into_iter();
+    let topic = vectors.next().unwrap_or_default();
+    let mut cosines = vectors.map(|vector| f64::from(vector::dot(&topic, &vector)));
+    let mean = |(_, found): &(&Vec<&str>, &Vec<&str>)| {
+        let sum: f64 = cosines.by_ref().take(found.len()).sum();
+        sum / found.len().max(1) as f64
+    };
+    Ok(Some(compared.iter().map(mean).collect()))
+}
+
+/// Each value divided by the largest, if that is above 0.
+fn scaled_by_maximum(values: &[f64]) -> Vec<f64> {
+    let high = values.iter().copied().fold(0.0, f64::max);
+    let divisor = if high > 0.0 { high } else { 1.0 };
+    values.iter().map(|value| value / divisor).collect()
+}
+
+/// The first sentences of a text, if there are at least two.
+fn several_sentences(text: &str) -> Vec<&str> {
+    let mut found: Vec<&str> = sentences(text).iter().map(|s| s.text).collect();
+    found.truncate(SENTENCES);
+    if found.len() < 2 {
+        found.clear();
+    }
+    found
+}
+
+/// The sentences of each text that argue. `None` without the pair encoder.
+///
+/// If the topic names two objects, these are the sentences that prefer one to the other: the encoder reads them with the objects masked, as it was
+/// trained to. In this way it distinguishes sentences that argue from those that only name an object much better than with the topic's question. For
+/// other topics, these are the sentences that take a side on the claim.
+fn arguing_sentences<'a>(
+    topic: &Topic,
+    of_texts: &[Vec<&'a str>],
+    reading: &mut Reading,
+) -> Result<Option<Vec<Vec<&'a str>>>> {
+    let objects = topic.objects.as_ref();
+    let objects = objects.map(|[first, second]| Objects::new(first, second));
+    let claim = match objects {
+        Some(_) => PREFERENCE.to_owned(),
+        None => question::claims(&topic.title).0,
+    };
+    let masked = |sentence: &&str| -> String {
+        let masked = objects.as_ref().map(|objects| objects.masked(sentence));
+        let masked = masked.unwrap_or_default().into_iter().next();
+        masked.map_or_else(|| (*sentence).to_owned(), |[masked, _]| masked)
+    };
+    let read: Vec<String> = of_texts.iter().flatten().map(masked).collect();
+    let read_text = read.iter().map(String::as_str);
+    let pairs: Vec<(&str, &str)> = read_text.map(|text| (claim.as_str(), text)).collect();
+    let Some(logits) = (reading.reader).pair_logits(&pairs, reading.on_progress)? else {
+        return Ok(None);
+    };
+    let model = Model::committed();
+    let mut argues = read.iter().zip(&logits).map(|(text, logits)| {
+        let stances = model.stances(&claim, text, Some(std::slice::from_ref(logits)));
+        stances.pro + stances.con >= ARGUES
+    });
+    let of_text = |sentences: &Vec<&'a str>| -> Vec<&'a str> {
+        let sentences = sentences.iter().copied().zip(&mut argues);
+        let arguing = sentences.filter(|(_, argues)| *argues);
+        arguing.map(|(sentence, _)| sentence).collect()
+    };
+    Ok(Some(of_texts.iter().map(of_text).collect()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_largest_value_becomes_1() {
+        assert_eq!(scaled_by_maximum(&[2.0, 0.0, 4.0]), [0.5, 0.0, 1.0]);
+        assert_eq!(scaled_by_maximum(&[0.0, -1.0]), [0.0, -1.0]);
+    }
+}

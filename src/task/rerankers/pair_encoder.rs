@@ -1,0 +1,65 @@
+//! Re-rankers that read the beginning of each text together with the topic's claim. A text without words has no value.
+
+use anyhow::Result;
+
+use crate::reading::pair::PairReading;
+use crate::reading::pieces::beginning;
+use crate::score::reranker::{Assessment, Candidates, Reading, Reranker};
+use crate::score::text_stance::Model;
+use crate::topic::question;
+
+/// The probability that the text takes a side on the topic: P(pro) + P(con).
+pub(super) struct Side;
+
+impl Reranker for Side {
+    fn name(&self) -> &'static str {
+        "side"
+    }
+
+    fn is_unit(&self) -> bool {
+        true
+    }
+
+    fn assess(&self, documents: &Candidates, reading: &mut Reading) -> Result<Vec<Assessment>> {
+        let model = Model::committed();
+        let side = |claim: &str, text: &str, reading: PairReading| {
+            let stances = model.stances(claim, text, Some(&[reading.stance]));
+            stances.pro + stances.con
+        };
+        assess(documents, side, reading)
+    }
+}
+
+/// The log-odds that the text is about the topic.
+pub(super) struct Relevance;
+
+impl Reranker for Relevance {
+    fn name(&self) -> &'static str {
+        "relevance"
+    }
+
+    fn assess(&self, documents: &Candidates, reading: &mut Reading) -> Result<Vec<Assessment>> {
+        let relevance = |_: &str, _: &str, reading: PairReading| f64::from(reading.relevance);
+        assess(documents, relevance, reading)
+    }
+}
+
+/// The value of each text, from the claim, the text and the encoder's outputs for both. Empty without the encoder.
+fn assess(
+    documents: &Candidates,
+    value: impl Fn(&str, &str, PairReading) -> f64,
+    reading: &mut Reading,
+) -> Result<Vec<Assessment>> {
+    let (claim, _) = question::claims(&documents.topic.title);
+    let texts = documents.texts.iter();
+    let pairs: Vec<(&str, &str)> = texts
+        .map(|text| (claim.as_str(), beginning(text)))
+        .collect();
+    let readings = (reading.reader).pair_readings(&pairs, reading.on_progress)?;
+    let read = documents.texts.iter().zip(readings.unwrap_or_default());
+    let values = read.map(|(text, reading)| {
+        let has_words = !text.trim().is_empty();
+        has_words.then(|| value(&claim, text, reading))
+    });
+    Ok(Assessment::all(values))
+}

@@ -1,0 +1,74 @@
+//! Re-rankers that read the windows of a text one by one. The best window of a text counts.
+
+use anyhow::Result;
+
+use crate::index::vector;
+use crate::score::reranker::{Assessment, Candidates, Need, Reading, Reranker};
+
+/// The cosine between the sentence vectors of the topic and of each window.
+pub(crate) struct Sentence;
+
+impl Reranker for Sentence {
+    fn name(&self) -> &'static str {
+        "sentence"
+    }
+
+    fn assess(&self, documents: &Candidates, reading: &mut Reading) -> Result<Vec<Assessment>> {
+        let windows = documents.split();
+        Ok(Assessment::all(likeness(documents, &windows, reading)?))
+    }
+}
+
+/// The cosine between the topic and each window of each text. Empty without a sentence model.
+///
+/// # Errors
+/// The store of model outputs or the model fails.
+pub(crate) fn likeness(
+    documents: &Candidates,
+    windows: &[Vec<String>],
+    reading: &mut Reading,
+) -> Result<Vec<Vec<f64>>> {
+    let mut texts = vec![documents.topic.title.as_str()];
+    texts.extend(windows.iter().flatten().map(String::as_str));
+    let vectors = (reading.reader).sentence_vectors(&texts, reading.on_progress)?;
+    let Some(vectors) = vectors else {
+        return Ok(Vec::new());
+    };
+    let mut vectors = vectors.into_iter();
+    let topic = vectors.next().unwrap_or_default();
+    let cosines = vectors.map(|window| f64::from(vector::dot(&topic, &window)));
+    Ok(of_windows(windows, cosines))
+}
+
+/// The cross-encoder's score of the topic with each window.
+pub(super) struct Cross;
+
+impl Reranker for Cross {
+    fn name(&self) -> &'static str {
+        "cross"
+    }
+
+    fn needs(&self) -> &'static [Need] {
+        &[Need::CrossEncoder]
+    }
+
+    fn assess(&self, documents: &Candidates, reading: &mut Reading) -> Result<Vec<Assessment>> {
+        let windows = documents.split();
+        let texts: Vec<&str> = windows.iter().flatten().map(String::as_str).collect();
+        let topic = &documents.topic.title;
+        let scores = (reading.reader).cross_scores(topic, &texts, reading.on_progress)?;
+        let Some(scores) = scores else {
+            return Ok(Vec::new());
+        };
+        let scores = scores.into_iter().map(f64::from);
+        Ok(Assessment::all(of_windows(&windows, scores)))
+    }
+}
+
+/// The values of each text's windows. `values` has those of all texts, in the order of the texts.
+fn of_windows(windows: &[Vec<String>], mut values: impl Iterator<Item = f64>) -> Vec<Vec<f64>> {
+    let windows = windows.iter();
+    windows
+        .map(|of_text| values.by_ref().take(of_text.len()).collect())
+        .collect()
+}

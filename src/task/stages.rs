@@ -1,0 +1,3 @@
+//! The stages of text recipes that one published team alone used.
+
+pub use crate::systems::proximity::Pairs;
