@@ -472,7 +472,7 @@ impl Image {
         Ok(Image {
             rank: line.rank,
             id: line.image.0.clone(),
-            score: line.score.unwrap_or_default(),
+            score: line.score.context("a line of the run has no score")?,
             pro: explained.and_then(|of| of.probability(Stance::Pro)),
             con: explained.and_then(|of| of.probability(Stance::Con)),
             words: debate::quotation(&text),
@@ -507,7 +507,7 @@ impl Text {
         Ok(Text {
             rank: line.rank,
             id: line.doc.0.clone(),
-            score: line.score.unwrap_or_default(),
+            score: line.score.context("a line of the run has no score")?,
             stance: line.stance.map(|stance| stance.word()),
             text: best(words, sentences.collect(), |text| text),
             url: document.url,
