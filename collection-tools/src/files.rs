@@ -4,6 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use anyhow::{Context, Result, bail};
+use riposte::disk::hex;
 use riposte::trec::topic::Topic;
 use sha2::{Digest, Sha256};
 
@@ -37,12 +38,7 @@ pub fn id(letter: char, url: &str) -> String {
 /// As [`id`], with another number of hex digits, 64 at most: the ids of images have 24 from 2023 on.
 pub fn id_of_digits(letter: char, url: &str, digits: usize) -> String {
     let digest = Sha256::digest(url.as_bytes());
-    let hex: String = digest
-        .iter()
-        .take(digits / 2)
-        .map(|byte| format!("{byte:02x}"))
-        .collect();
-    format!("{letter}{hex}")
+    format!("{letter}{}", hex(&digest[..digits / 2]))
 }
 
 /// The text, escaped for XML.

@@ -13,7 +13,7 @@ use anyhow::{Context, Result, bail};
 use sha2::{Digest, Sha256};
 
 use super::regular;
-use crate::disk::Stamp;
+use crate::disk::{Stamp, hex};
 use crate::trec::{DocId, Fault, FaultKind};
 
 /// Maximum size of a file, in bytes; a larger file is a fault. All pages and images of the real crawl are smaller.
@@ -293,7 +293,7 @@ impl Entry {
         Listing {
             images,
             pages,
-            fingerprint: digest[..8].iter().map(|b| format!("{b:02x}")).collect(),
+            fingerprint: hex(&digest[..8]),
             state,
             files,
         }
@@ -375,8 +375,7 @@ impl io::Write for HashWriter<'_> {
 
 /// The first half of a SHA-256 in hexadecimal. It detects changes; it need not withstand forgery.
 fn first_half(hash: Sha256) -> String {
-    let digest = hash.finalize();
-    digest[..16].iter().map(|b| format!("{b:02x}")).collect()
+    hex(&hash.finalize()[..16])
 }
 
 /// The files of a page from which evidence is computed.

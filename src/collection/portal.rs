@@ -2,13 +2,25 @@
 
 use std::path::Path;
 
-use serde::{Deserialize, Serialize};
+use strum::VariantArray;
+
+use crate::trec::names::serde_by_name;
 
 /// A debate portal.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    PartialEq,
+    Eq,
+    strum::EnumString,
+    strum::IntoStaticStr,
+    VariantArray,
+    strum::VariantNames,
+)]
+#[strum(serialize_all = "lowercase")]
 pub enum Portal {
-    Debateorg,
+    Debateorg = 1,
     Debatewise,
     Debatepedia,
     Idebate,
@@ -16,40 +28,22 @@ pub enum Portal {
     Parliamentary,
 }
 
-impl Portal {
-    pub const ALL: [Portal; 5] = [
-        Portal::Debateorg,
-        Portal::Debatewise,
-        Portal::Debatepedia,
-        Portal::Idebate,
-        Portal::Parliamentary,
-    ];
+serde_by_name!(Portal);
 
+impl Portal {
     /// The portal's name, which is also the name of its file in the corpus.
     pub fn name(self) -> &'static str {
-        match self {
-            Portal::Debateorg => "debateorg",
-            Portal::Debatewise => "debatewise",
-            Portal::Debatepedia => "debatepedia",
-            Portal::Idebate => "idebate",
-            Portal::Parliamentary => "parliamentary",
-        }
+        self.into()
     }
 
     /// A number from 1 to 5.
     pub(crate) fn number(self) -> u8 {
-        match self {
-            Portal::Debateorg => 1,
-            Portal::Debatewise => 2,
-            Portal::Debatepedia => 3,
-            Portal::Idebate => 4,
-            Portal::Parliamentary => 5,
-        }
+        self as u8
     }
 
     /// The portal with this name.
     pub fn parse(name: &str) -> Option<Self> {
-        Portal::ALL.into_iter().find(|portal| portal.name() == name)
+        name.parse().ok()
     }
 
     /// The portal of an argument: from the argument's source ("debateorg", "www.debate.org", "Canadian Parliament"), else from the address of its
@@ -58,9 +52,8 @@ impl Portal {
         let named = |text: &str| {
             let letters = text.chars().filter(char::is_ascii_alphabetic);
             let letters: String = letters.collect::<String>().to_lowercase();
-            let found = Portal::ALL
-                .into_iter()
-                .find(|portal| letters.contains(portal.name()));
+            let mut known = Portal::VARIANTS.iter().copied();
+            let found = known.find(|portal| letters.contains(portal.name()));
             found.or_else(|| {
                 letters
                     .contains("parliament")
@@ -107,10 +100,5 @@ mod tests {
         ] {
             assert_eq!(of(source, url, file), expected, "{source:?} {url:?} {file}");
         }
-        assert!(
-            Portal::ALL
-                .iter()
-                .all(|p| Portal::parse(p.name()) == Some(*p))
-        );
     }
 }

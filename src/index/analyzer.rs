@@ -8,6 +8,7 @@ use std::str::FromStr;
 
 use anyhow::{Context, Result, bail, ensure};
 use serde::{Deserialize, Serialize};
+use strum::{Display, EnumString, VariantNames};
 use tantivy::tokenizer::{TextAnalyzer, Token, TokenStream, Tokenizer};
 use unicode_segmentation::UnicodeSegmentation;
 
@@ -58,7 +59,8 @@ pub(crate) fn write_terms(analyzer: &mut TextAnalyzer, text: &str, joined: &mut 
 }
 
 /// What a word is.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Display, EnumString, VariantNames)]
+#[strum(serialize_all = "lowercase")]
 pub enum Tokens {
     /// A run of letters and digits: "don't" is two words.
     #[default]
@@ -67,12 +69,9 @@ pub enum Tokens {
     Standard,
 }
 
-impl Tokens {
-    const ALL: [(Tokens, &str); 2] = [(Tokens::Words, "words"), (Tokens::Standard, "standard")];
-}
-
 /// An algorithm that reduces words to stems.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Display, EnumString, VariantNames)]
+#[strum(serialize_all = "lowercase")]
 pub enum Stemmer {
     #[default]
     None,
@@ -87,14 +86,6 @@ pub enum Stemmer {
 }
 
 impl Stemmer {
-    const ALL: [(Stemmer, &str); 5] = [
-        (Stemmer::None, "none"),
-        (Stemmer::Minimal, "minimal"),
-        (Stemmer::Porter, "porter"),
-        (Stemmer::Snowball, "snowball"),
-        (Stemmer::Kstem, "kstem"),
-    ];
-
     /// The stem of a word in lower case.
     fn stem(self, word: &str) -> String {
         let snowball = |algorithm| frostem::Stemmer::new(algorithm).stem(word).into_owned();
@@ -158,13 +149,11 @@ impl Default for Analyzer {
 
 impl fmt::Display for Analyzer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let stem = Stemmer::ALL.iter().find(|(stem, _)| *stem == self.stemmer);
-        let word = |found: Option<&'static str>| found.unwrap_or("none");
         write!(
             f,
             "stop={} stem={} length={}-{} shingles={}",
             self.stop.name(),
-            word(stem.map(|(_, word)| *word)),
+            self.stemmer,
             self.shortest,
             self.longest,
             self.shingles
@@ -172,8 +161,8 @@ impl fmt::Display for Analyzer {
         if self.fold {
             f.write_str(" fold=ascii")?;
         }
-        if self.tokens == Tokens::Standard {
-            f.write_str(" tokens=standard")?;
+        if self.tokens != Tokens::Words {
+            write!(f, " tokens={}", self.tokens)?;
         }
         if self.possessive {
             f.write_str(" possessive=english")?;
@@ -212,18 +201,16 @@ impl FromStr for Analyzer {
             let (key, value) = part.split_once('=').with_context(unknown)?;
             match key {
                 "stop" => analyzer.stop = StopList::find(value)?,
-                "stem" => analyzer.stemmer = named(&Stemmer::ALL, value)?,
+                "stem" => analyzer.stemmer = named(value)?,
                 "length" => {
                     let (low, high) = value.split_once('-').with_context(unknown)?;
                     analyzer.shortest = low.parse().with_context(unknown)?;
                     analyzer.longest = high.parse().with_context(unknown)?;
                 }
                 "shingles" => analyzer.shingles = value.parse().with_context(unknown)?,
-                "fold" => analyzer.fold = named(&[(false, "none"), (true, "ascii")], value)?,
-                "tokens" => analyzer.tokens = named(&Tokens::ALL, value)?,
-                "possessive" => {
-                    analyzer.possessive = named(&[(false, "none"), (true, "english")], value)?;
-                }
+                "fold" => analyzer.fold = one_of(&["none", "ascii"], value)? == 1,
+                "tokens" => analyzer.tokens = named(value)?,
+                "possessive" => analyzer.possessive = one_of(&["none", "english"], value)? == 1,
                 "tags" => analyzer.tags = Splitter::named(value),
                 "repeats" if value == "none" => analyzer.repeats = None,
                 "repeats" => analyzer.repeats = Some(value.parse().with_context(unknown)?),
@@ -255,13 +242,18 @@ impl FromStr for Analyzer {
     }
 }
 
-/// The value with that name.
-fn named<T: Copy>(all: &[(T, &str)], name: &str) -> Result<T> {
-    all.iter()
-        .find(|(_, word)| *word == name)
-        .map(|(what, _)| *what)
+/// The value with this name.
+fn named<T: FromStr + VariantNames>(name: &str) -> Result<T> {
+    one_of(T::VARIANTS, name)?;
+    name.parse().ok().context("a name has no value")
+}
+
+/// The position of a name among those that are known.
+fn one_of(known: &[&str], name: &str) -> Result<usize> {
+    known
+        .iter()
+        .position(|word| *word == name)
         .with_context(|| {
-            let known: Vec<_> = all.iter().map(|(_, word)| *word).collect();
             format!(
                 "there is no value {name:?}: choose one of {}",
                 known.join(", ")

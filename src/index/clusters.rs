@@ -6,6 +6,7 @@
 use rayon::prelude::*;
 
 use crate::nn::transformer::packed::Linear;
+use crate::trec::chance::SplitMix64;
 
 /// Number of vectors that are compared with all centroids at once.
 const BLOCK: usize = 1024;
@@ -36,7 +37,7 @@ pub fn k_means(vectors: &[f32], dimension: usize, k: usize, seed: u64) -> Cluste
         return Clusters::default();
     }
     let rows = Rows::new(vectors, dimension);
-    let first = rows.first_centroids(k, Random(seed));
+    let first = rows.first_centroids(k, SplitMix64(seed));
     rows.improved(first)
 }
 
@@ -56,20 +57,6 @@ fn squared_distance(a: &[f32], b: &[f32]) -> f32 {
         .sum();
     let [a, b, c, d, e, f, g, h] = lanes;
     ((a + b) + (c + d)) + ((e + f) + (g + h)) + rest
-}
-
-/// The generator SplitMix64 (Steele, Lea and Flood 2014).
-pub(super) struct Random(pub u64);
-
-impl Random {
-    /// A number in [0, 1).
-    pub fn next(&mut self) -> f64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        ((z ^ (z >> 31)) >> 11) as f64 / (1u64 << 53) as f64
-    }
 }
 
 /// Draws a position with a probability proportional to its distance: the first at which the running sum of the distances exceeds `rest`. If rounding
@@ -112,15 +99,15 @@ impl<'a> Rows<'a> {
     /// Draws at most `k` different vectors. The first one is drawn uniformly. For each further one, several candidates are drawn, each with a
     /// probability that is proportional to its squared distance to the nearest vector chosen so far. The candidate that leaves the smallest sum
     /// of these distances is chosen. The rule and the number of candidates are those of scikit-learn.
-    fn first_centroids(&self, k: usize, mut random: Random) -> Vec<f32> {
+    fn first_centroids(&self, k: usize, mut random: SplitMix64) -> Vec<f32> {
         let candidates = 2 + (k as f64).ln() as usize;
-        let drawn = ((random.next() * self.count as f64) as usize).min(self.count - 1);
+        let drawn = ((random.fraction() * self.count as f64) as usize).min(self.count - 1);
         let mut centroids = self.row(drawn).to_vec();
         let (mut total, mut distances) = self.distances(drawn, &vec![f32::INFINITY; self.count]);
         for _ in 1..k {
             let mut best: Option<(f64, Vec<f32>, usize)> = None;
             for _ in 0..candidates {
-                let Some(drawn) = draw(&distances, random.next() * total) else {
+                let Some(drawn) = draw(&distances, random.fraction() * total) else {
                     return centroids;
                 };
                 let (total, distances) = self.distances(drawn, &distances);
@@ -382,13 +369,13 @@ mod tests {
 
     /// Vectors from a generator of random bits that other programs can implement, too.
     fn scattered(count: usize, dimension: usize) -> Vec<f32> {
-        let mut random = Random(7);
+        let mut random = SplitMix64(7);
         let mut numbers = Vec::new();
         for at in 0..count {
             for d in 0..dimension {
                 // eight groups, at the corners of a cube in the first three dimensions
                 let corner = f64::from(u8::from(d < 3 && (at >> d) & 1 == 1));
-                numbers.push((3.0 * corner + random.next()) as f32);
+                numbers.push((3.0 * corner + random.fraction()) as f32);
             }
         }
         numbers

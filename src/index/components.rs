@@ -2,7 +2,7 @@
 
 use rayon::prelude::*;
 
-use super::clusters::Random;
+use crate::trec::chance::SplitMix64;
 
 /// Maximum number of steps of the orthogonal iteration. Each step reduces the error of a component by the ratio of two neighbouring variances.
 const MAX_STEPS: usize = 1000;
@@ -83,10 +83,10 @@ fn covariance(vectors: &[f32], mean: &[f64], dimension: usize) -> Vec<f64> {
 /// The eigenvectors of the `count` largest eigenvalues of a symmetric matrix, by orthogonal iteration. Eigenvectors of the eigenvalue 0 are
 /// zeros.
 fn directions(matrix: &[f64], dimension: usize, count: usize) -> Vec<Vec<f64>> {
-    let mut random = Random(1);
+    let mut random = SplitMix64(1);
     let mut directions = vec![vec![0f64; dimension]; count];
     let numbers = directions.iter_mut().flatten();
-    numbers.for_each(|x| *x = random.next() - 0.5);
+    numbers.for_each(|x| *x = random.fraction() - 0.5);
     make_orthonormal(&mut directions);
     let mut variances = vec![0f64; count];
     for _ in 0..MAX_STEPS {

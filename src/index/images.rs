@@ -17,6 +17,7 @@ use super::search::Part as QueryPart;
 use super::similarity::{FieldCounts, Similarity, TermCounts};
 use super::vector;
 use crate::collection::images::{CrawlRank, GivenTexts};
+use crate::disk::hex;
 use crate::evidence::ocr::OcrLine;
 use crate::evidence::picture::Picture;
 use crate::evidence::store::{EvidenceFields, Store, StoredWords};
@@ -267,7 +268,7 @@ fn fingerprint(documents: &[(DocId, Option<u64>)]) -> String {
         hash.update([0]);
         hash.update(of_words.unwrap_or_default().to_le_bytes());
     }
-    hash.finalize().iter().map(|b| format!("{b:02x}")).collect()
+    hex(&hash.finalize())
 }
 
 /// The words of an image, by field.

@@ -1,13 +1,14 @@
 //! Stop lists: frequent words that say nothing about the topic of a text.
 
 use std::collections::HashSet;
-use std::fmt::Write;
 use std::hash::{Hash, Hasher};
 use std::path::Path;
 use std::sync::Arc;
 
 use anyhow::{Context, Result, bail, ensure};
 use sha2::{Digest, Sha256};
+
+use crate::disk::hex;
 
 /// Maximum size of a file with a stop list.
 const MAX_BYTES: u64 = 1 << 20;
@@ -113,13 +114,9 @@ impl StopList {
             .collect();
         let mut sorted: Vec<&str> = words.iter().map(AsRef::as_ref).collect();
         sorted.sort_unstable();
-        let digest = Sha256::digest(sorted.join("\n"));
-        let mut name = FROM_FILE.to_owned();
-        for byte in digest.iter().take(8) {
-            write!(name, "{byte:02x}")?;
-        }
+        let hash = hex(&Sha256::digest(sorted.join("\n"))[..8]);
         Ok(StopList {
-            name: name.into(),
+            name: format!("{FROM_FILE}{hash}").into(),
             words: Arc::new(words),
         })
     }

@@ -7,6 +7,7 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
+use strum::VariantArray;
 use tantivy::tokenizer::TextAnalyzer;
 
 use super::analyzer;
@@ -14,7 +15,7 @@ use super::search::Part;
 use crate::topic::words::alphanumeric_words;
 
 /// A part of speech.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Deserialize, VariantArray)]
 #[serde(rename_all = "lowercase")]
 pub enum PartOfSpeech {
     Noun,
@@ -24,13 +25,6 @@ pub enum PartOfSpeech {
 }
 
 impl PartOfSpeech {
-    const ALL: [PartOfSpeech; 4] = [
-        PartOfSpeech::Noun,
-        PartOfSpeech::Verb,
-        PartOfSpeech::Adjective,
-        PartOfSpeech::Adverb,
-    ];
-
     /// The extension of its files.
     fn extension(self) -> &'static str {
         match self {
@@ -67,7 +61,7 @@ fn all_senses() -> usize {
 }
 
 fn all_parts() -> Vec<PartOfSpeech> {
-    PartOfSpeech::ALL.to_vec()
+    PartOfSpeech::VARIANTS.to_vec()
 }
 
 /// The directories in which systems install WordNet.
@@ -123,7 +117,7 @@ impl WordNet {
     /// A file cannot be read, or an index has a malformed line.
     pub fn open(dir: &Path) -> Result<Self> {
         let mut parts = Vec::new();
-        for part in PartOfSpeech::ALL {
+        for &part in PartOfSpeech::VARIANTS {
             let extension = part.extension();
             let read = |file: PathBuf| {
                 fs::read(&file).with_context(|| format!("cannot read {}", file.display()))
@@ -305,7 +299,7 @@ mod tests {
         let (a, b) = (licence.len(), licence.len() + first.len());
         let index =
             format!("{licence}car n 2 1 @ 2 1 {a:08} {b:08}  \nauto n 1 1 @ 1 0 {a:08}  \n");
-        for part in PartOfSpeech::ALL {
+        for &part in PartOfSpeech::VARIANTS {
             let (index, data) = match part {
                 PartOfSpeech::Noun => (index.clone(), format!("{licence}{first}{second}")),
                 PartOfSpeech::Adjective => (

@@ -6,6 +6,7 @@ use console::Style;
 
 use super::stances::Confusion;
 use super::{Aggregation, Values};
+use crate::trec::chance::SplitMix64;
 use crate::trec::escaped;
 
 /// Up to this many topics with a difference, all assignments are tried; with more topics, [`SAMPLES`] random ones.
@@ -44,11 +45,11 @@ fn percentiles(topics: usize, value: impl Fn(&[usize]) -> f64) -> (f64, f64) {
     if topics == 0 {
         return (0.0, 0.0);
     }
-    let mut random = SplitMix(SEED);
+    let mut random = SplitMix64(SEED);
     let mut drawn = vec![0; topics];
     let mut found: Vec<f64> = (0..RESAMPLES)
         .map(|_| {
-            drawn.fill_with(|| ((u128::from(random.next()) * topics as u128) >> 64) as usize);
+            drawn.fill_with(|| ((u128::from(random.bits()) * topics as u128) >> 64) as usize);
             value(&drawn)
         })
         .collect();
@@ -138,10 +139,10 @@ fn p_value(topics: usize, samples: u64, observed: f64, statistic: impl Fn(&Swaps
         });
         return extremes.count() as f64 / all as f64;
     }
-    let mut random = SplitMix(SEED);
+    let mut random = SplitMix64(SEED);
     let mut extremes = 0u64;
     for _ in 0..samples {
-        swaps.0.fill_with(|| random.next());
+        swaps.0.fill_with(|| random.bits());
         extremes += u64::from(extreme(&swaps));
     }
     (extremes + 1) as f64 / (samples + 1) as f64
@@ -180,19 +181,6 @@ impl SignedSums {
             .zip(bytes)
             .map(|(table, byte)| table[usize::from(byte)])
             .sum()
-    }
-}
-
-/// SplitMix64 (Steele, Lea and Flood, OOPSLA 2014). Its quality suffices here, and it gives the same numbers everywhere.
-struct SplitMix(u64);
-
-impl SplitMix {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
     }
 }
 

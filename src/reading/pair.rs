@@ -14,6 +14,7 @@ use safetensors::tensor::{SafeTensors, TensorView};
 use safetensors::{Dtype, serialize};
 use sha2::{Digest, Sha256};
 
+use crate::disk::hex;
 use crate::nn;
 use crate::nn::checkpoint::{Checkpoint, Table, floats};
 use crate::nn::conv::Numeric;
@@ -88,8 +89,7 @@ const GROUP: usize = 64;
 const MAX_STEP: f32 = 7.0;
 
 fn producer_of(sha: &str, trained: &[u8]) -> String {
-    let digest = Sha256::digest(trained);
-    let changes: String = digest.iter().map(|b| format!("{b:02x}")).collect();
+    let changes = hex(&Sha256::digest(trained));
     format!("pair/{VERSION} {sha} {changes}")
 }
 

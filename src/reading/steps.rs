@@ -2,42 +2,32 @@
 
 use std::time::{Duration, Instant};
 
+use strum::VariantArray;
+
 /// A step of a ranking.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, strum::IntoStaticStr, VariantArray)]
+#[strum(serialize_all = "lowercase")]
 pub enum Step {
     /// Searching an index.
     Search,
     /// Re-ranking the first documents, without the time of the models.
+    #[strum(serialize = "re-ranking")]
     Rerank,
+    #[strum(serialize = "sentence vectors")]
     SentenceVectors,
+    #[strum(serialize = "cross-encoder")]
     CrossEncoder,
     /// The pair encoder reads topics together with texts.
+    #[strum(serialize = "pair encoder")]
     PairEncoder,
     Stance,
+    #[strum(serialize = "debate sheets")]
     DebateSheets,
 }
 
 impl Step {
-    const ALL: [Step; 7] = [
-        Step::Search,
-        Step::Rerank,
-        Step::SentenceVectors,
-        Step::CrossEncoder,
-        Step::PairEncoder,
-        Step::Stance,
-        Step::DebateSheets,
-    ];
-
     pub fn word(self) -> &'static str {
-        match self {
-            Step::Search => "search",
-            Step::Rerank => "re-ranking",
-            Step::SentenceVectors => "sentence vectors",
-            Step::CrossEncoder => "cross-encoder",
-            Step::PairEncoder => "pair encoder",
-            Step::Stance => "stance",
-            Step::DebateSheets => "debate sheets",
-        }
+        self.into()
     }
 }
 
@@ -57,7 +47,7 @@ pub type OnOutputs<'a> = dyn FnMut(Outputs) + 'a;
 pub(super) struct Clock {
     step: Step,
     since: Instant,
-    spent: [Duration; Step::ALL.len()],
+    spent: [Duration; Step::VARIANTS.len()],
 }
 
 impl Default for Clock {
@@ -65,7 +55,7 @@ impl Default for Clock {
         Clock {
             step: Step::Search,
             since: Instant::now(),
-            spent: [Duration::ZERO; Step::ALL.len()],
+            spent: [Duration::ZERO; Step::VARIANTS.len()],
         }
     }
 }
@@ -83,7 +73,7 @@ impl Clock {
     pub fn seconds(&mut self) -> Vec<(Step, f64)> {
         self.enter(self.step);
         let spent = self.spent.iter().map(Duration::as_secs_f64);
-        Step::ALL.into_iter().zip(spent).collect()
+        Step::VARIANTS.iter().copied().zip(spent).collect()
     }
 }
 
@@ -107,7 +97,7 @@ mod tests {
         assert_eq!(of(Step::Rerank), 0.0);
         assert!(seconds.iter().map(|(_, s)| s).sum::<f64>() <= whole);
         // each step has the position that it has in ALL
-        for (at, step) in Step::ALL.into_iter().enumerate() {
+        for (at, step) in Step::VARIANTS.iter().copied().enumerate() {
             assert_eq!(step as usize, at);
         }
     }

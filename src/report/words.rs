@@ -5,6 +5,7 @@ use std::collections::HashSet;
 use sha2::{Digest, Sha256};
 use tantivy::tokenizer::TextAnalyzer;
 
+use crate::disk::hex;
 use crate::index::analyzer::{self, Analyzer, Stemmer, StopList};
 pub(crate) use crate::topic::words::shortened;
 
@@ -73,8 +74,7 @@ pub fn slug(id: &str) -> String {
     if !id.is_empty() && id.len() <= 64 && id.chars().all(is_plain) {
         return id.to_owned();
     }
-    let hash = Sha256::digest(id.as_bytes());
-    let hash: String = hash[..6].iter().map(|b| format!("{b:02x}")).collect();
+    let hash = hex(&Sha256::digest(id.as_bytes())[..6]);
     let plain: String = id.chars().filter(|c| is_plain(*c)).take(40).collect();
     // an id that needs no hash has no dot, so the two kinds of slugs cannot coincide
     format!("{plain}.{hash}")

@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 
 use anyhow::{Context, Result, anyhow, bail};
 use serde::Deserialize;
+use strum::VariantNames;
 
 use crate::collection::portal::Portal;
 use crate::index::analyzer::Analyzer;
@@ -381,7 +382,7 @@ impl TextApproach {
     pub fn portals(&self) -> Result<Option<PortalSet>> {
         let portal = |name: &String| {
             Portal::parse(name).with_context(|| {
-                let known = Portal::ALL.map(Portal::name).join(", ");
+                let known = <Portal as VariantNames>::VARIANTS.join(", ");
                 format!("there is no portal {name:?}: choose one of {known}")
             })
         };

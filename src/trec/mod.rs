@@ -1,11 +1,13 @@
 //! The types that all rooms share: topics, documents, stances, scores with their explanations, and faults.
 
 pub mod candidates;
+pub mod chance;
 pub mod debate;
 pub mod edition;
 pub mod escape;
 pub mod explained;
 pub mod explanation;
+pub(crate) mod names;
 pub mod objects;
 pub mod qrels;
 pub mod run;
@@ -16,6 +18,7 @@ use std::fmt;
 use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
+use strum::{EnumString, IntoStaticStr, VariantNames};
 
 pub use escape::{escaped, escaped_lines};
 pub use explanation::{Base, Explanation, Name, NumberId};
@@ -62,8 +65,21 @@ impl fmt::Display for DocId {
 }
 
 /// The stance of a document towards a topic: for or against what the topic asks.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "UPPERCASE")]
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    Hash,
+    strum::Display,
+    EnumString,
+    IntoStaticStr,
+    VariantNames,
+)]
+#[strum(serialize_all = "UPPERCASE")]
 pub enum Stance {
     Pro,
     Con,
@@ -75,16 +91,7 @@ impl Stance {
 
     /// The stance as it is written in run files and judgements: `PRO` or `CON`.
     pub fn word(self) -> &'static str {
-        match self {
-            Stance::Pro => "PRO",
-            Stance::Con => "CON",
-        }
-    }
-}
-
-impl fmt::Display for Stance {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.word())
+        self.into()
     }
 }
 
@@ -123,8 +130,21 @@ impl TextTask {
 }
 
 /// The stance of a passage towards the two objects of a comparative question (Touché 2022, Task 2).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "UPPERCASE")]
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    Hash,
+    strum::Display,
+    EnumString,
+    IntoStaticStr,
+    VariantNames,
+)]
+#[strum(serialize_all = "UPPERCASE", ascii_case_insensitive)]
 pub enum ObjectStance {
     /// It prefers the first object.
     First,
@@ -147,25 +167,12 @@ impl ObjectStance {
 
     /// The stance as it is written in run files and judgements: `FIRST`, `SECOND`, `NEUTRAL` or `NO`.
     pub fn word(self) -> &'static str {
-        match self {
-            ObjectStance::First => "FIRST",
-            ObjectStance::Second => "SECOND",
-            ObjectStance::Neutral => "NEUTRAL",
-            ObjectStance::No => "NO",
-        }
+        self.into()
     }
 
     /// The reverse of [`Self::word`], in upper or lower case.
     pub fn parse(word: &str) -> Option<ObjectStance> {
-        ObjectStance::ALL
-            .into_iter()
-            .find(|stance| stance.word().eq_ignore_ascii_case(word))
-    }
-}
-
-impl fmt::Display for ObjectStance {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.word())
+        word.parse().ok()
     }
 }
 
@@ -177,8 +184,20 @@ pub struct ScoredDoc {
 }
 
 /// What a [`Fault`] is about. The table at the end of a run counts faults by kind.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    Hash,
+    EnumString,
+    IntoStaticStr,
+    VariantNames,
+)]
+#[strum(serialize_all = "lowercase")]
 pub enum FaultKind {
     /// A file or directory that is missing, or that does not belong to the collection's layout.
     Layout,
@@ -207,40 +226,16 @@ pub enum FaultKind {
 impl FaultKind {
     /// The reverse of [`Self::word`].
     pub fn parse(word: &str) -> Option<FaultKind> {
-        [
-            FaultKind::Layout,
-            FaultKind::Image,
-            FaultKind::Page,
-            FaultKind::XPath,
-            FaultKind::Rankings,
-            FaultKind::Model,
-            FaultKind::Argument,
-            FaultKind::Passage,
-            FaultKind::Document,
-            FaultKind::Topic,
-            FaultKind::Died,
-        ]
-        .into_iter()
-        .find(|kind| kind.word() == word)
+        word.parse().ok()
     }
 
     /// The kind's name in tables and in the evidence store: one lower-case word.
     pub fn word(self) -> &'static str {
-        match self {
-            FaultKind::Layout => "layout",
-            FaultKind::Image => "image",
-            FaultKind::Page => "page",
-            FaultKind::XPath => "xpath",
-            FaultKind::Rankings => "rankings",
-            FaultKind::Model => "model",
-            FaultKind::Argument => "argument",
-            FaultKind::Passage => "passage",
-            FaultKind::Document => "document",
-            FaultKind::Topic => "topic",
-            FaultKind::Died => "died",
-        }
+        self.into()
     }
 }
+
+names::serde_by_name!(Stance, ObjectStance, FaultKind);
 
 /// Something broken in the input. It was skipped; the rest of the document is still used.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]

@@ -6,9 +6,24 @@ use std::fmt;
 use anyhow::{Context, Result, bail, ensure};
 use serde::Deserialize;
 
+use crate::trec::names::serde_by_name;
+
 /// What riposte uses a model for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize)]
-#[serde(rename_all = "lowercase")]
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    Hash,
+    strum::Display,
+    strum::EnumString,
+    strum::IntoStaticStr,
+    strum::VariantNames,
+)]
+#[strum(serialize_all = "lowercase")]
 pub enum Role {
     /// Embeddings of images and texts in one vector space.
     Clip,
@@ -25,21 +40,11 @@ pub enum Role {
 impl Role {
     /// The role's name in the catalogue and on the command line.
     pub fn word(self) -> &'static str {
-        match self {
-            Role::Clip => "clip",
-            Role::Ocr => "ocr",
-            Role::Sentence => "sentence",
-            Role::Cross => "cross",
-            Role::Lexicon => "lexicon",
-        }
+        self.into()
     }
 }
 
-impl fmt::Display for Role {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.word())
-    }
-}
+serde_by_name!(Role);
 
 /// Where a file can be downloaded.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]

@@ -15,7 +15,6 @@ pub use fetch::{FetchReport, Outcome, Progress, fetch};
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
-use std::fmt;
 use std::fs::{self, File, Metadata};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -31,24 +30,17 @@ use crate::disk::{self, Stamp, hex};
 pub(crate) const DIRECTORY_VARIABLE: &str = "RIPOSTE_MODELS";
 
 /// How a file's sha256 is known to be right, from the strongest reason to the weakest.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, strum::Display)]
 pub enum Trust {
     /// The catalogue contains it.
+    #[strum(to_string = "pinned")]
     Pinned,
     /// It was recorded at the download, and equals the checksum that the publisher sent along.
+    #[strum(to_string = "first use, as published")]
     Publisher,
     /// It was recorded at the first use, with nothing to compare it to. Later changes are detected.
+    #[strum(to_string = "first use")]
     FirstUse,
-}
-
-impl fmt::Display for Trust {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(match self {
-            Trust::Pinned => "pinned",
-            Trust::Publisher => "first use, as published",
-            Trust::FirstUse => "first use",
-        })
-    }
 }
 
 /// An installed model whose files have all been checked.

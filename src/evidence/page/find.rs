@@ -15,7 +15,8 @@ use super::url::{ImageUrl, percent_decoded};
 const MAX_XPATHS: usize = 100;
 
 /// How the image's element was found in its page.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, strum::EnumString, strum::IntoStaticStr)]
+#[strum(serialize_all = "lowercase")]
 pub enum FoundBy {
     /// By one of the XPaths.
     XPath,
@@ -23,26 +24,19 @@ pub enum FoundBy {
     Url,
     /// It was not found.
     #[default]
+    #[strum(serialize = "no")]
     Nothing,
 }
 
 impl FoundBy {
     /// The name in the evidence store.
     pub fn word(self) -> &'static str {
-        match self {
-            FoundBy::XPath => "xpath",
-            FoundBy::Url => "url",
-            FoundBy::Nothing => "no",
-        }
+        self.into()
     }
 
     /// The reverse of [`Self::word`]; [`FoundBy::Nothing`] for an unknown word.
     pub fn parse(word: &str) -> FoundBy {
-        match word {
-            "xpath" => FoundBy::XPath,
-            "url" => FoundBy::Url,
-            _ => FoundBy::Nothing,
-        }
+        word.parse().unwrap_or_default()
     }
 }
 

@@ -6,6 +6,8 @@ use anyhow::{Context, Result, bail};
 use image::metadata::Orientation;
 use image::{DynamicImage, ImageDecoder, ImageFormat, ImageReader, Limits, RgbImage, RgbaImage};
 
+use crate::disk::hex;
+
 // Together, these bounds keep the decoding of one file below 1.2 GB: the file's bytes (at most twice 101 MB) and its pixels. Decoders hold at most
 // two copies of the pixels, of 400 MB each. For a progressive JPEG they hold 900 MB of coefficients and pixels (with four components 1.1 GB).
 
@@ -163,7 +165,7 @@ fn not_an_image(bytes: &[u8]) -> String {
     } else if matches!(bytes.get(4..10), Some(b"ftyphe" | b"ftypmi")) {
         return "a HEIF image, which riposte does not decode".into();
     } else {
-        let first: Vec<String> = bytes.iter().take(8).map(|b| format!("{b:02x}")).collect();
+        let first: Vec<String> = bytes.iter().take(8).map(|b| hex(&[*b])).collect();
         return format!("not an image (first bytes {})", first.join(" "));
     };
     format!("{what}, not an image")

@@ -31,38 +31,31 @@ pub(super) struct Column {
 }
 
 /// The types of columns.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, strum::EnumString, strum::IntoStaticStr)]
 pub(super) enum Kind {
     /// UTF-8.
+    #[strum(serialize = "TEXT", to_string = "text")]
     Text,
     /// 64 bits, signed.
+    #[strum(serialize = "INTEGER", to_string = "integer")]
     Integer,
     /// 64 bits.
+    #[strum(serialize = "REAL", to_string = "real")]
     Real,
     /// A list of 32-bit floats. It is never null.
+    #[strum(serialize = "BLOB", to_string = "vector")]
     Vector,
 }
 
 impl Kind {
     /// The type of a column with this declaration in SQLite.
     pub(super) fn parse(declared: &str) -> Option<Kind> {
-        match declared {
-            "TEXT" => Some(Kind::Text),
-            "INTEGER" => Some(Kind::Integer),
-            "REAL" => Some(Kind::Real),
-            "BLOB" => Some(Kind::Vector),
-            _ => None,
-        }
+        declared.parse().ok()
     }
 
     /// The name of the type for other programs.
     pub(super) fn word(self) -> &'static str {
-        match self {
-            Kind::Text => "text",
-            Kind::Integer => "integer",
-            Kind::Real => "real",
-            Kind::Vector => "vector",
-        }
+        self.into()
     }
 }
 

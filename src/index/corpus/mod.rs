@@ -39,6 +39,7 @@ pub(crate) use kind::{IMAGE_FIELDS, Meta, NumberedDocuments, ReadDocument, SHORT
 use super::analyzer::Analyzer;
 use super::cut::{Cut, PortalSet};
 use super::similarity::{FieldCounts, Similarity, TermCounts};
+use crate::disk::hex;
 use crate::trec::DocId;
 pub use disk::Damage;
 use disk::damaged;
@@ -133,8 +134,7 @@ pub fn directory(base: &Path, kind: Kind, analyzer: &Analyzer) -> PathBuf {
         Kind::Arguments | Kind::Passages => analyzer.to_string(),
         Kind::Documents => format!("documents {analyzer}"),
     };
-    let hash = Sha256::digest(of_what);
-    let hash: String = hash[..4].iter().map(|b| format!("{b:02x}")).collect();
+    let hash = hex(&Sha256::digest(of_what)[..4]);
     let mut name = base.file_stem().unwrap_or_default().to_owned();
     name.push(format!("-{hash}.index"));
     base.with_file_name(name)

@@ -152,13 +152,15 @@ impl Verdict {
 }
 
 /// How serious a finding is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, strum::IntoStaticStr)]
+#[strum(serialize_all = "lowercase")]
 pub enum Severity {
     /// Good to know; nothing needs to change.
     Note,
     /// The organisers' scripts accept it, but it is probably a mistake.
     Warning,
     /// The task's rules allow it, but TIRA does not accept the run.
+    #[strum(serialize = "refused by TIRA")]
     Tira,
     /// The run breaks a rule.
     Error,
@@ -166,12 +168,7 @@ pub enum Severity {
 
 impl Severity {
     pub fn word(self) -> &'static str {
-        match self {
-            Severity::Note => "note",
-            Severity::Warning => "warning",
-            Severity::Tira => "refused by TIRA",
-            Severity::Error => "error",
-        }
+        self.into()
     }
 }
 

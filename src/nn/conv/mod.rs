@@ -31,8 +31,6 @@ pub(crate) mod quantised;
 mod steps;
 mod sums;
 
-use std::fmt;
-
 pub(crate) use buffers::{Buffer, BufferPool, FeatureMap};
 pub(crate) use classifier::Classifier;
 pub(crate) use parts::{Extent, Parts, compile};
@@ -60,7 +58,20 @@ pub(crate) fn float_instructions() -> &'static str {
 }
 
 /// The numbers that a network's products are computed in.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    Default,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    strum::Display,
+    strum::EnumString,
+    strum::IntoStaticStr,
+)]
+#[strum(serialize_all = "lowercase")]
 pub enum Numeric {
     /// 32-bit floats throughout.
     #[default]
@@ -72,23 +83,12 @@ pub enum Numeric {
 impl Numeric {
     /// The name in tables and stores.
     pub fn word(self) -> &'static str {
-        match self {
-            Numeric::Float => "float",
-            Numeric::Int8 => "int8",
-        }
+        self.into()
     }
 
     /// The variant with this name.
     pub fn parse(word: &str) -> Option<Numeric> {
-        [Numeric::Float, Numeric::Int8]
-            .into_iter()
-            .find(|numeric| numeric.word() == word)
-    }
-}
-
-impl fmt::Display for Numeric {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.word())
+        word.parse().ok()
     }
 }
 
