@@ -45,7 +45,7 @@ pub fn index(args: &IndexArgs) -> Result<u8> {
                     updated.removed
                 );
             }
-            describe(&[index], args.json)?;
+            describe(std::slice::from_ref(&*index), args.json)?;
             Ok(0)
         }
         Indexed::Texts { indexes, vectors } => {

@@ -73,7 +73,7 @@ pub(crate) struct Answered {
 
 /// The run with the question as its topic.
 pub(crate) enum AnsweringRun {
-    Images(ImageRuns),
+    Images(Box<ImageRuns>),
     Texts(TextTask, TextRun),
 }
 
@@ -256,7 +256,7 @@ impl AskSettings {
             remove_older(&dir.join(DEBATE))?;
         }
         let answer = Answer::of_images(&topic.title, self.number, &runs)?;
-        Ok((answer, AnsweringRun::Images(runs)))
+        Ok((answer, AnsweringRun::Images(Box::new(runs))))
     }
 
     fn ask_texts(
@@ -326,7 +326,7 @@ impl Answered {
                     collection,
                     extraction,
                     ..
-                } = runs;
+                } = *runs;
                 let run = runs.into_iter().next();
                 let run = run.context("the approach has no run")?;
                 let shown = ShownRun {

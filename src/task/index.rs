@@ -42,7 +42,7 @@ pub(crate) struct IndexSettings {
 /// The indexes of a collection.
 pub(crate) enum Indexed {
     Images {
-        index: Corpus,
+        index: Box<Corpus>,
         updated: Updated,
         /// The directory of the index, if the evidence cannot be written.
         _temporary: Option<TemporaryDir>,
@@ -88,8 +88,8 @@ pub(crate) fn check(
         }
         Opened::Texts(texts) => {
             let dirs = directories(&texts.collection, &texts.base, &texts.approach);
-            let wanted = texts.encoder.ok().map(|(_, wanted)| wanted);
-            (dirs, wanted.map(|wanted| (texts.base, wanted)))
+            let OpenedTexts { base, encoder, .. } = *texts;
+            (dirs, encoder.ok().map(|(_, wanted)| (base, wanted)))
         }
     };
     let mut checked = Vec::new();
@@ -108,7 +108,7 @@ pub(crate) fn check(
 enum Opened {
     /// The evidence of images.
     Images(PathBuf),
-    Texts(OpenedTexts),
+    Texts(Box<OpenedTexts>),
 }
 
 struct OpenedTexts {
@@ -124,7 +124,10 @@ impl IndexSettings {
         let task = self.task;
         match task.map_or_else(|| Task::of_collection(&self.input), Ok)? {
             Task::Images => self.open_images(on_event).map(Opened::Images),
-            Task::Texts(task) => self.open_texts(task, on_event).map(Opened::Texts),
+            Task::Texts(task) => {
+                let texts = self.open_texts(task, on_event)?;
+                Ok(Opened::Texts(Box::new(texts)))
+            }
         }
     }
 
@@ -185,7 +188,7 @@ impl IndexSettings {
             evidence.display()
         );
         Ok(Indexed::Images {
-            index,
+            index: Box::new(index),
             updated,
             _temporary,
         })
