@@ -8,12 +8,13 @@ use anyhow::Result;
 use riposte::collection::arguments::ArgumentCollection;
 use riposte::evidence::ocr::OcrLine;
 use riposte::evidence::page::PageWords;
-use riposte::evidence::store::{ChannelOutput, Record, Store};
-use riposte::evidence::{Channel, PageEvidence, Part, PartValue};
+use riposte::evidence::store::{Made, Record, Store};
+use riposte::evidence::{Evidence, PageEvidence, Part, PartValue};
 use riposte::index::corpus::{Corpus, Effort, TextCollection};
 use riposte::index::search::{self, Cut, Query};
 use riposte::index::similarity::Similarity;
-use riposte::trec::ScoredDoc;
+use riposte::task::channels::CHANNELS;
+use riposte::trec::{DocId, ScoredDoc};
 use tempfile::TempDir;
 
 use crate::with_file;
@@ -54,23 +55,23 @@ pub fn store_edits(bytes: &[u8]) {
     let whole = WHOLE.get_or_init(|| made_store().expect("a store is written"));
     with_file("evidence.sqlite", &edited(bytes, whole), |path| {
         let _ = read_store(path);
-        if let Ok(store) = Store::open(path) {
+        if let Ok(store) = Store::open(path, CHANNELS) {
             let _ = store.text_hashes();
         }
     });
 }
 
 fn read_store(path: &Path) -> Result<()> {
-    let store = Store::open_to_read(path)?;
+    let store = Store::open_to_read(path, CHANNELS)?;
     for (id, _) in store.text_hashes()? {
         let _ = store.words(&id);
         let _ = store.read(&id);
-        let _ = store.backend(&id, Channel::Ocr);
+        let _ = store.backend(&id, "ocr");
     }
     let _ = store.stored_documents();
     let _ = store.faults();
     let _ = store.elements();
-    let _ = store.numerics(Channel::Ocr);
+    let _ = store.numerics("ocr");
     Ok(())
 }
 
@@ -78,7 +79,7 @@ fn read_store(path: &Path) -> Result<()> {
 fn made_store() -> Result<Vec<u8>> {
     let dir = tempfile::tempdir()?;
     let path = dir.path().join("evidence.sqlite");
-    let mut store = Store::open(&path)?;
+    let mut store = Store::open(&path, CHANNELS)?;
     let records: Vec<Record> = (0..8u8).map(record).collect();
     store.write(&records)?;
     drop(store);
@@ -86,13 +87,13 @@ fn made_store() -> Result<Vec<u8>> {
 }
 
 fn record(n: u8) -> Record {
-    fn output<T>(value: T) -> ChannelOutput<T> {
-        ChannelOutput {
+    let made = |channel: &'static str| {
+        let made = Made {
             producer: "fuzz/1".to_owned(),
-            value,
-            faults: Vec::new(),
-        }
-    }
+            ..Made::default()
+        };
+        (channel, made)
+    };
     let page = PageEvidence {
         id: format!("P{n:016x}"),
         words: PageWords {
@@ -114,14 +115,18 @@ fn record(n: u8) -> Record {
         value: vec![f32::from(n) / 8.0; 24],
     };
     Record {
-        document: format!("I{n:016x}"),
+        evidence: Evidence {
+            id: DocId(format!("I{n:016x}")),
+            url: "http://example.org/a.png".to_owned(),
+            pages: vec![page],
+            ocr: vec![line],
+            clip: Some(vec![0.25; 16]),
+            sentences: vec![sentence],
+            ..Evidence::default()
+        },
+        made: ["page", "ocr", "clip", "sentence"].map(made).into(),
         fingerprint: "0123456789abcdef".to_owned(),
-        url: "http://example.org/a.png".to_owned(),
-        pages: Some(output(vec![page])),
-        ocr: Some(output(vec![line])),
-        clip: Some(output(Some(vec![0.25; 16]))),
-        sentences: Some(output(vec![sentence])),
-        ..Record::default()
+        files: None,
     }
 }
 

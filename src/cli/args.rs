@@ -7,11 +7,12 @@ use clap::{Args, Subcommand, ValueEnum};
 use serde::{Deserialize, Serialize};
 
 use super::parse;
-use crate::evidence::Channel;
+use crate::evidence::channel::Precision;
 use crate::evidence::extract::Shard;
 use crate::evidence::ocr::Script;
 use crate::nn::conv::{Numeric, NumericMode};
 use crate::task;
+use crate::task::channels::CHANNELS;
 use crate::task::extraction::{ExtractionOptions, ExtractionSettings};
 use crate::task::metadata::Config;
 use crate::task::places::Places;
@@ -43,6 +44,15 @@ pub(super) struct CacheArgs {
     pub(super) dir: Option<PathBuf>,
 }
 
+/// The help of `--require`.
+fn require() -> String {
+    let channels: Vec<&str> = CHANNELS.iter().map(|channel| channel.name()).collect();
+    format!(
+        "Fail if one of these channels is off: {}. Several are separated by commas",
+        channels.join(", ")
+    )
+}
+
 /// The options that `images` and `extract` share.
 #[derive(Args)]
 pub(super) struct ExtractionArgs {
@@ -70,9 +80,8 @@ pub(super) struct ExtractionArgs {
     /// much
     #[arg(long, value_name = "NUMBERS", value_enum, default_value_t = ClipPrecision::Float, help_heading = MODELS)]
     pub(super) clip_precision: ClipPrecision,
-    /// Fail if one of these channels is off: page, ocr, picture, clip, sentence, vader, afinn. Several are separated by commas
-    #[arg(long, value_name = "CHANNEL", value_delimiter = ',', value_parser = parse::channel, help_heading = MODELS)]
-    pub(super) require: Vec<Channel>,
+    #[arg(long, value_name = "CHANNEL", value_delimiter = ',', value_parser = parse::channel, help = require(), help_heading = MODELS)]
+    pub(super) require: Vec<String>,
     /// Use only the first N images
     #[arg(long, value_name = "N", display_order = LAST)]
     pub(super) limit: Option<usize>,
@@ -152,9 +161,11 @@ impl ExtractionArgs {
                 ocr: self.ocr.clone(),
                 clip: self.clip.clone(),
                 required: self.require.clone(),
-                numeric: self.models.numeric.mode(),
-                clip_numeric: self.clip_precision.numeric(),
-                script: self.script.script(),
+                precision: Precision {
+                    numeric: self.models.numeric.mode(),
+                    clip: self.clip_precision.numeric(),
+                    script: self.script.script(),
+                },
             },
             limit: self.limit,
             threads: self.threads,

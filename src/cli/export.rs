@@ -9,6 +9,7 @@ use super::args::{CacheArgs, INPUT, STORAGE};
 use super::progress::{EventPrinter, StageProgress, print_notes};
 use super::{parse, print};
 use crate::evidence::store::{ExportProgress, ExportedTable};
+use crate::task::channels::CHANNELS;
 use crate::task::export::{self, RunExportSettings};
 use crate::task::extraction::open_store_or_read;
 use crate::task::files::{check_distinct, check_writable, write_atomically};
@@ -111,7 +112,7 @@ fn export_evidence(args: &ExportEvidenceArgs) -> Result<u8> {
         "there is no evidence store {}: run `riposte extract` to compute the evidence",
         evidence.display()
     );
-    let names: Vec<PathBuf> = ExportedTable::all_names()
+    let names: Vec<PathBuf> = ExportedTable::all_names(CHANNELS)
         .map(|name| args.output.join(name))
         .collect();
     let outputs: Vec<(&str, &Path)> = names.iter().map(|path| ("-o", path.as_path())).collect();

@@ -16,11 +16,11 @@ use super::progress::EventPrinter;
 use super::texts::{print_all_verified, print_collection, print_lines, print_verified};
 use super::{print, terminal, topic_parts};
 use crate::collection::images::bytes_of;
-use crate::evidence::Channel;
 use crate::evidence::extract::{Shard, Summary};
 use crate::evidence::ocr::{self, backend};
 use crate::evidence::picture;
 use crate::evidence::store::Merged;
+use crate::task::channels::CHANNELS;
 use crate::task::extraction::{self, Extraction, ExtractionSettings, Host};
 use crate::task::files::TopicSource;
 use crate::task::image_run::{ImageRuns, ImageSettings, PreparedImages};
@@ -157,7 +157,7 @@ fn stream(args: &ExtractArgs) -> Result<u8> {
 pub fn read(args: &ReadArgs) -> Result<u8> {
     let models = args.models.open()?;
     let reader = match models::find(&models, Role::Ocr, args.ocr.as_deref())? {
-        Ok(model) => models::load_ocr(&model, args.models.numeric.mode(), args.script.script())?,
+        Ok(model) => ocr::load(&model, args.models.numeric.mode(), args.script.script())?,
         Err(why) => bail!("{why}"),
     };
     say!("ocr: {}", backend::describe(reader.backends()));
@@ -287,21 +287,18 @@ fn print_table(
         summary.documents,
         summary.computed
     );
-    for channel in Channel::ALL {
-        let count = summary.channels.get(&channel).copied().unwrap_or(0);
-        let state = match (extraction.tools().has(channel), count) {
+    for channel in CHANNELS {
+        let count = summary.channels.get(channel.name()).copied().unwrap_or(0);
+        let state = match (extraction.tools().has(channel.name()), count) {
             (true, _) => "on",
             (false, 0) => "off",
             (false, _) => "stored",
         };
-        let model = extraction.model_status(channel);
-        let backend = match channel {
-            Channel::Ocr | Channel::Sentence | Channel::Clip => extraction.backend(channel)?,
-            _ => String::new(),
-        };
+        let model = extraction.model_status(channel.name());
+        let backend = extraction.backend(*channel)?;
         let line = format!(
             "  {:<9} {state:<6} {count:>6} images  {model}{backend}",
-            channel.word()
+            channel.name()
         );
         say!("{}", line.trim_end());
     }

@@ -5,15 +5,17 @@ use std::time::Duration;
 use anyhow::{Context, Result, bail};
 use clap::builder::{PossibleValuesParser, RangedI64ValueParser, TypedValueParser};
 
-use crate::evidence::Channel;
+use crate::evidence::channel;
 use crate::evidence::extract::Shard;
+use crate::task::channels::CHANNELS;
 use crate::task::recipe;
 use crate::trec::edition::{self, Edition};
 use crate::trec::escape::unfit_field;
 
-pub(super) fn channel(word: &str) -> Result<Channel> {
-    Channel::parse(word).with_context(|| {
-        let known = Channel::ALL.map(Channel::word);
+pub(super) fn channel(word: &str) -> Result<String> {
+    let channel = channel::find(CHANNELS, word).map(|channel| channel.name().to_owned());
+    channel.with_context(|| {
+        let known: Vec<&str> = CHANNELS.iter().map(|channel| channel.name()).collect();
         let meant = recipe::nearest(word, &known);
         let meant = meant.map_or(String::new(), |name| format!("did you mean {name}? "));
         format!("{meant}The channels are {}", known.join(", "))

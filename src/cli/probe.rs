@@ -83,13 +83,13 @@ fn command(settings: &ExtractionSettings, evidence: &Path, documents: &[DocId]) 
             command.args([option, model]);
         }
     }
-    if options.numeric == NumericMode::Float {
+    if options.precision.numeric == NumericMode::Float {
         command.args(["--numeric", "float"]);
     }
-    if options.clip_numeric == Numeric::Int8 {
+    if options.precision.clip == Numeric::Int8 {
         command.args(["--clip-precision", "int8"]);
     }
-    if options.script == Script::All {
+    if options.precision.script == Script::All {
         command.args(["--script", "all"]);
     }
     command.args(["--probe", &ids.join(",")]);

@@ -12,8 +12,8 @@ use clap_mangen::Man;
 use clap_mangen::roff::{Inline, Roff, bold, roman};
 
 use super::print;
-use crate::evidence::Channel;
 use crate::task::approaches;
+use crate::task::channels::CHANNELS;
 use crate::task::files::write_atomically;
 use crate::trec::TextTask;
 use crate::trec::edition::{self, EDITIONS, Edition};
@@ -114,7 +114,7 @@ impl Words {
             }
             (_, "ocr") => models(Role::Ocr),
             (_, "clip") => models(Role::Clip),
-            (_, "require") => Channel::ALL.iter().map(|c| c.word().to_owned()).collect(),
+            (_, "require") => CHANNELS.iter().map(|c| c.name().to_owned()).collect(),
             ("images", "edition") => years(edition::years(Edition::all(None))),
             ("verify", "edition") => years(edition::years(EDITIONS.iter())),
             _ => Vec::new(),

@@ -8,18 +8,28 @@ use std::path::Path;
 
 use anyhow::{Context, Result, ensure};
 use image::RgbImage;
+use rusqlite::Row;
 
+use super::Evidence;
+use super::channel::{self, Channel, Extractor, Precision, Put, Waiting};
+use super::document::Document;
 pub use super::pixels::Pixels;
 use super::pixels::Preprocessing;
+use super::table::{Kind::Vector, Table, blob_of, vector_of};
 use crate::nn::checkpoint::Checkpoint;
 use crate::nn::conv::Numeric;
+use crate::nn::lazy::Lazy;
 use crate::nn::tokens::{Input, Tokenizer};
 use crate::nn::transformer::Backend;
 use crate::nn::transformer::clip::{ClipConfig, ClipTowers};
 use crate::nn::transformer::examples::EXAMPLES;
+use crate::weights::{CheckedModel, Role};
 
 /// Part of the producer's name. It changes whenever the same checkpoint would give other vectors.
 const VERSION: u32 = 2;
+
+/// The vector of each image.
+pub(crate) static CLIP: Table = Table::new("clip", 0, &[(Vector, "vector")]).with_large_rows();
 
 /// A loaded model. Several threads can call its methods at the same time.
 pub struct Clip {
@@ -172,4 +182,98 @@ fn open(dir: &Path) -> Result<(ClipConfig, Preprocessing, Tokenizer, Checkpoint)
     )?;
     let checkpoint = Checkpoint::open(dir, &config.expected_tensors())?;
     Ok((config, preprocessing, tokenizer, checkpoint))
+}
+
+/// The channel of CLIP's vector of an image. The images of a group are embedded in one batch.
+pub struct ClipVectors;
+
+impl Channel for ClipVectors {
+    fn name(&self) -> &'static str {
+        "clip"
+    }
+
+    fn tables(&self) -> &'static [&'static Table] {
+        const { &[&CLIP] }
+    }
+
+    fn role(&self) -> Option<Role> {
+        Some(Role::Clip)
+    }
+
+    fn values_in_int8(&self) -> Option<&'static str> {
+        Some("CLIP vectors that were computed in int8 are kept")
+    }
+
+    fn extractor(
+        &self,
+        model: Option<CheckedModel>,
+        precision: Precision,
+    ) -> Result<Box<dyn Extractor>> {
+        let model = model.context("CLIP needs a model")?;
+        let producer = Clip::producer_of(&model.sha256);
+        Ok(Box::new(Lazy::new(producer, move || {
+            match precision.clip {
+                Numeric::Float => Clip::load(&model.dir, &model.sha256),
+                Numeric::Int8 => Clip::load_in_int8(&model.dir, &model.sha256),
+            }
+        })))
+    }
+
+    fn rows(&self, evidence: &Evidence, put: &mut Put) -> rusqlite::Result<()> {
+        match &evidence.clip {
+            Some(vector) => put(&CLIP, &[&blob_of(vector)]),
+            None => Ok(()),
+        }
+    }
+
+    fn read(&self, _: &Table, row: &Row, evidence: &mut Evidence) -> rusqlite::Result<()> {
+        evidence.clip = Some(vector_of(row.get_ref(1)?.as_blob()?)?);
+        Ok(())
+    }
+}
+
+impl Extractor for Lazy<Clip> {
+    fn producer(&self) -> String {
+        Lazy::producer(self).to_owned()
+    }
+
+    fn compute(&self, document: &mut Document) -> Result<()> {
+        document.evidence.clip = None;
+        if let Some(image) = document.image() {
+            let pixels = self.get()?.preprocess(&image.picture.image);
+            document.later = Some(Box::new(pixels));
+        }
+        Ok(())
+    }
+
+    fn complete(&self, waiting: Vec<Waiting>) -> Result<()> {
+        let (mut records, mut batch) = (Vec::new(), Vec::new());
+        for Waiting { input, record } in waiting {
+            let pixels = input.downcast().ok().context("pixels are expected")?;
+            batch.push(*pixels);
+            records.push(record);
+        }
+        let clip = self.get()?;
+        let vectors = clip
+            .embed_images(&batch)
+            .context("CLIP failed on a batch of images")?;
+        for (record, vector) in records.into_iter().zip(vectors) {
+            record.evidence.clip = Some(vector);
+            if let Some(made) = record.made.get_mut(ClipVectors.name()) {
+                made.backend = Some(channel::Backend::of_transformer(clip.numeric()));
+            }
+        }
+        Ok(())
+    }
+
+    fn describe(&self) -> Option<String> {
+        let model = self.loaded()?;
+        Some(match model.agreement() {
+            Some(least) => format!(
+                "{}, with a cosine of at least {least:.4} to floats on its examples",
+                model.numeric()
+            ),
+            None => model.numeric().to_string(),
+        })
+    }
 }

@@ -4,7 +4,6 @@
 //! a core. CLIP embeds the images of a group of [`GROUP`] neighbouring documents in one batch, on the worker that finishes the group's last document,
 //! and the group is written in one transaction. So a resumed extraction embeds the same batches as an uninterrupted one, and stores the same bytes.
 
-mod clock;
 mod files;
 mod groups;
 mod single;
@@ -14,51 +13,75 @@ mod worker;
 pub use single::{Single, single};
 pub use suspects::{attempt, pass_over, suspects};
 
+use std::any::Any;
 use std::collections::{BTreeMap, HashMap, HashSet};
+use std::sync::PoisonError;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
 use anyhow::Result;
+use crossbeam_channel::{Receiver, Sender};
 
-use super::clip::Clip;
-use super::ocr::TextReader;
-use super::sentence::Sentences;
-use super::sentiment::{Afinn, Vader};
-use super::store::Store;
-use super::{Channel, page, picture};
-use crate::collection::images::{Entry, ImageCollection};
-use crate::nn::lazy::Lazy;
+use super::channel::{self, Channel, Channels, Extractor};
+use super::clock::Clock;
+use super::store::{Store, StoredDocument};
+use crate::collection::images::{Entry, FileState, ImageCollection};
 use crate::trec::Fault;
 
-use clock::Clock;
 use files::Policy;
 use groups::{DocumentResult, Groups};
-use worker::Worker;
+use worker::{KnownImages, Worker};
 
 /// The number of documents that are embedded and written together.
 pub const GROUP: usize = 8;
 
 /// The extractors that are available. A channel without an extractor is not computed; its stored evidence remains.
 pub struct Tools {
-    pub ocr: Option<Lazy<Box<dyn TextReader>>>,
-    pub clip: Option<Lazy<Clip>>,
-    pub sentences: Option<Lazy<Sentences>>,
-    pub vader: Vader,
-    /// The lexicon and its sha256.
-    pub afinn: Option<(Afinn, String)>,
+    channels: Channels,
+    /// In the order of the channels.
+    extractors: Vec<Option<Box<dyn Extractor>>>,
 }
 
 impl Tools {
+    /// Asks `find` for the extractor of each channel.
+    ///
+    /// # Errors
+    /// Those of `find`.
+    pub fn new(
+        channels: Channels,
+        mut find: impl FnMut(&'static dyn Channel) -> Result<Option<Box<dyn Extractor>>>,
+    ) -> Result<Tools> {
+        let extractors = channels.iter().map(|channel| find(*channel));
+        Ok(Tools {
+            channels,
+            extractors: extractors.collect::<Result<_>>()?,
+        })
+    }
+
+    /// All channels, including those that are off.
+    pub fn channels(&self) -> Channels {
+        self.channels
+    }
+
+    /// The extractor of a channel, if it is available.
+    pub fn extractor(&self, channel: &str) -> Option<&dyn Extractor> {
+        let at = self.channels.iter().position(|c| c.name() == channel)?;
+        self.extractors.get(at)?.as_deref()
+    }
+
     /// Whether the channel can be computed.
-    pub fn has(&self, channel: Channel) -> bool {
-        match channel {
-            Channel::Page | Channel::Picture | Channel::Vader => true,
-            Channel::Ocr => self.ocr.is_some(),
-            Channel::Clip => self.clip.is_some(),
-            Channel::Sentence => self.sentences.is_some(),
-            Channel::Afinn => self.afinn.is_some(),
-        }
+    pub fn has(&self, channel: &str) -> bool {
+        self.extractor(channel).is_some()
+    }
+
+    /// The extractor of this type, such as the model of a channel, which others use, too.
+    pub fn model<T: Extractor>(&self) -> Option<&T> {
+        let all = self.extractors.iter().flatten();
+        let mut of_type = all.filter_map(|extractor| {
+            let any: &dyn Any = &**extractor;
+            any.downcast_ref::<T>()
+        });
+        of_type.next()
     }
 
     /// The version of riposte, and the producers of all channels that can be computed.
@@ -74,29 +97,18 @@ impl Tools {
     pub fn all_producers(&self) -> String {
         let mut producers = BTreeMap::new();
         let mut texts = Vec::new();
-        for channel in Channel::ALL {
-            if let Some(producer) = self.producer(channel, &producers) {
-                texts.push(format!("{channel}: {producer}"));
-                producers.insert(channel, producer);
+        for channel in self.channels {
+            if let Some(producer) = self.producer(*channel, &producers) {
+                texts.push(format!("{}: {producer}", channel.name()));
+                producers.insert(channel.name(), producer);
             }
         }
         texts.join("; ")
     }
 
     /// The producer of a channel, given the producers of the channels that it uses; `None` if its extractor is not available.
-    fn producer(&self, channel: Channel, producers: &BTreeMap<Channel, String>) -> Option<String> {
-        let own = match channel {
-            Channel::Page => page::PRODUCER.to_owned(),
-            Channel::Picture => picture::PRODUCER.to_owned(),
-            Channel::Vader => super::sentiment::PRODUCER.to_owned(),
-            Channel::Ocr => self.ocr.as_ref()?.producer().to_owned(),
-            Channel::Clip => self.clip.as_ref()?.producer().to_owned(),
-            Channel::Sentence => self.sentences.as_ref()?.producer().to_owned(),
-            Channel::Afinn => {
-                let (_, sha256) = self.afinn.as_ref()?;
-                format!("afinn/1 {sha256}")
-            }
-        };
+    fn producer(&self, channel: &dyn Channel, producers: &Producers) -> Option<String> {
+        let own = self.extractor(channel.name())?.producer();
         let used: Vec<&str> = channel
             .uses()
             .iter()
@@ -109,6 +121,9 @@ impl Tools {
         })
     }
 }
+
+/// Producers, by the name of the channel.
+type Producers = BTreeMap<&'static str, String>;
 
 /// One of `count` parts of a collection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -155,7 +170,7 @@ pub struct Summary {
     /// The share of the workers' time spent in the stages, in [0, 1]; the rest was spent waiting. 0 if no time has passed.
     pub busy: f64,
     /// The number of documents that have each channel.
-    pub channels: BTreeMap<Channel, usize>,
+    pub channels: BTreeMap<&'static str, usize>,
 }
 
 /// The documents for which evidence is computed, and the number of threads.
@@ -194,8 +209,10 @@ pub fn stored(
     };
     let known = store.stored_documents()?;
     let channels = entries().filter_map(|entry| known.get(&entry.id.0));
-    for channel in channels.flat_map(|document| document.producers.keys()) {
-        *summary.channels.entry(*channel).or_default() += 1;
+    for name in channels.flat_map(|document| document.producers.keys()) {
+        if let Some(channel) = channel::find(store.channels(), name) {
+            *summary.channels.entry(channel.name()).or_default() += 1;
+        }
     }
     Ok(summary)
 }
@@ -220,113 +237,55 @@ pub fn extract(
     stop: &AtomicBool,
     on_progress: &mut dyn FnMut(Progress),
 ) -> Result<Summary> {
-    let Extent {
-        shard,
-        limit,
-        threads,
-        rehash,
-    } = extent;
     let entries = collection.entries();
-    let entries = &entries[..limit.unwrap_or(entries.len()).min(entries.len())];
+    let entries = &entries[..extent.limit.unwrap_or(entries.len()).min(entries.len())];
     let mine: Vec<usize> = (0..entries.len())
-        .filter(|index| shard.has_group(index / GROUP))
+        .filter(|index| extent.shard.has_group(index / GROUP))
         .collect();
-    let stored = store.stored_documents()?;
-    let store_path = store.path().to_owned();
-    let policy = Policy {
-        is_read_only: store.is_read_only(),
-        rehash,
+    let passed_over = suspects::passed_over(entries, &mine, store, tools)?;
+    let job = Job {
+        entries,
+        stored: store.stored_documents()?,
+        passed_over: &passed_over,
+        next: AtomicUsize::new(0),
+        groups: Groups::new(entries.len()),
+        mine: &mine,
+        stop,
     };
     let clock = Clock::default();
-    let next = AtomicUsize::new(0);
-    let threads = threads.max(1);
-    // the channel holds finished groups while the disk is slow, so that workers need not wait
-    let (sender, receiver) = crossbeam_channel::bounded::<Result<Vec<DocumentResult>>>(2 * threads);
-    let groups = Groups::new(entries.len());
-    let known_images = Mutex::new(HashMap::new());
-    let passed_over = suspects::passed_over(entries, &mine, store, tools)?;
-    let at_work = store.begin_work()?;
-
-    let mut summary = Summary {
-        documents: mine.len(),
-        faults: collection.faults().to_vec(),
-        ..Summary::default()
+    let known_images = KnownImages::default();
+    let policy = Policy {
+        is_read_only: store.is_read_only(),
+        rehash: extent.rehash,
     };
-    let mut write_seconds = 0.0;
+    let place = store.place();
+    let at_work = store.begin_work()?;
+    let threads = extent.threads.max(1);
+    // the channel holds finished groups while the disk is slow, so that workers need not wait
+    let (sender, receiver) = crossbeam_channel::bounded(2 * threads);
+    let mut writer = Writer {
+        store,
+        job: &job,
+        known_images: &known_images,
+        states: Vec::new(),
+        seconds: 0.0,
+        summary: Summary {
+            documents: mine.len(),
+            faults: collection.faults().to_vec(),
+            ..Summary::default()
+        },
+    };
     let start = Instant::now();
     let ended = std::thread::scope(|scope| -> Result<()> {
         for number in 0..threads {
             let sender = sender.clone();
-            let worker = Worker::new(tools, &clock, entries, &store_path, policy, &known_images)?
+            let worker = Worker::new(tools, &clock, entries, &place, policy, &known_images)?
                 .noting(at_work.as_ref(), number);
-            let (mine, stored, next, groups) = (&mine, &stored, &next, &groups);
-            let passed_over = &passed_over;
-            scope.spawn(move || {
-                let mut worker = worker;
-                while !stop.load(Ordering::Relaxed) {
-                    let Some(&index) = mine.get(next.fetch_add(1, Ordering::Relaxed)) else {
-                        break;
-                    };
-                    let done = if passed_over.contains_key(&index) {
-                        worker.pass_over(index, groups)
-                    } else {
-                        worker.work(index, stored.get(&entries[index].id.0), groups)
-                    };
-                    let failed = done.is_err();
-                    // sending fails only if the extraction has failed
-                    if let Some(group) = done.transpose()
-                        && (sender.send(group).is_err() || failed)
-                    {
-                        break;
-                    }
-                }
-            });
+            let job = &job;
+            scope.spawn(move || job.work(worker, &sender));
         }
         drop(sender);
-
-        let mut done = 0;
-        let mut states = Vec::new();
-        // dropped at the end of this scope, even after an error, so that no worker waits for this receiver
-        let receiver = receiver;
-        for members in &receiver {
-            let start = Instant::now();
-            let mut records = Vec::new();
-            let mut digests = Vec::new();
-            for mut member in members? {
-                done += 1;
-                for channel in member.producers.keys() {
-                    *summary.channels.entry(*channel).or_default() += 1;
-                }
-                if let Some(record) = member.record.take() {
-                    summary.computed += 1;
-                    records.push(record);
-                } else if let Some(files) = member.files.take() {
-                    states.push((entries[member.index].id.0.clone(), files));
-                }
-                digests.extend(member.digest.map(|digest| (digest, member.index)));
-            }
-            if !records.is_empty() {
-                store.write(&records)?;
-            }
-            if states.len() >= STATES_AT_ONCE {
-                store.write_file_states(&std::mem::take(&mut states))?;
-            }
-            known_images
-                .lock()
-                .unwrap_or_else(PoisonError::into_inner)
-                .extend(digests);
-            write_seconds += start.elapsed().as_secs_f64();
-            on_progress(Progress {
-                done,
-                total: mine.len(),
-                computed: summary.computed,
-            });
-        }
-        if !states.is_empty() {
-            store.write_file_states(&states)?;
-        }
-        summary.stopped = done < mine.len();
-        Ok(())
+        writer.write_all(receiver, on_progress)
     });
     if let Some(at_work) = at_work {
         // notes that cannot be removed only make the next extraction try their documents first
@@ -334,15 +293,135 @@ pub fn extract(
     }
     ended?;
     let worker_seconds = threads as f64 * start.elapsed().as_secs_f64();
-    summary.faults = faults_of(store, mine.iter().filter_map(|&i| entries.get(i)))?;
-    summary.faults.extend(passed_over.into_values());
-    summary.seconds = clock.seconds();
-    let worked: f64 = summary.seconds.iter().map(|(_, seconds)| seconds).sum();
-    summary.busy = if worker_seconds > 0.0 {
-        worked / worker_seconds
-    } else {
-        0.0
-    };
-    summary.seconds.push(("write", write_seconds));
-    Ok(summary)
+    writer.finish(&clock, worker_seconds)
+}
+
+/// What the workers of an extraction share.
+struct Job<'a> {
+    entries: &'a [Entry],
+    /// The indices of the documents in the extent.
+    mine: &'a [usize],
+    stored: HashMap<String, StoredDocument>,
+    passed_over: &'a BTreeMap<usize, Fault>,
+    /// The number of documents of `mine` that workers have taken.
+    next: AtomicUsize,
+    groups: Groups,
+    stop: &'a AtomicBool,
+}
+
+/// The documents of a group, or the error that ends the extraction.
+type Finished = Result<Vec<DocumentResult>>;
+
+impl Job<'_> {
+    /// Takes documents until all are taken, the user stops, or a worker fails.
+    fn work(&self, worker: Worker, sender: &Sender<Finished>) {
+        while !self.stop.load(Ordering::Relaxed) {
+            let Some(&index) = self.mine.get(self.next.fetch_add(1, Ordering::Relaxed)) else {
+                break;
+            };
+            let done = if self.passed_over.contains_key(&index) {
+                worker.pass_over(index, &self.groups)
+            } else {
+                let stored = self.stored.get(&self.entries[index].id.0);
+                worker.work(index, stored, &self.groups)
+            };
+            let failed = done.is_err();
+            // sending fails only if the extraction has failed
+            if let Some(group) = done.transpose()
+                && (sender.send(group).is_err() || failed)
+            {
+                break;
+            }
+        }
+    }
+}
+
+/// Writes the results of the workers.
+struct Writer<'a> {
+    store: &'a mut Store,
+    job: &'a Job<'a>,
+    known_images: &'a KnownImages,
+    /// The files of documents without new evidence that have not been written yet.
+    states: Vec<(String, FileState)>,
+    /// The time that writing took.
+    seconds: f64,
+    summary: Summary,
+}
+
+impl Writer<'_> {
+    /// Writes groups until no worker is left. The receiver is dropped even after an error, so that no worker waits for it.
+    fn write_all(
+        &mut self,
+        receiver: Receiver<Finished>,
+        on_progress: &mut dyn FnMut(Progress),
+    ) -> Result<()> {
+        let mut done = 0;
+        let total = self.job.mine.len();
+        for members in &receiver {
+            let start = Instant::now();
+            done += self.write(members?)?;
+            self.seconds += start.elapsed().as_secs_f64();
+            on_progress(Progress {
+                done,
+                total,
+                computed: self.summary.computed,
+            });
+        }
+        if !self.states.is_empty() {
+            self.store.write_file_states(&self.states)?;
+        }
+        self.summary.stopped = done < total;
+        Ok(())
+    }
+
+    /// Writes a group. Returns the number of its documents.
+    fn write(&mut self, members: Vec<DocumentResult>) -> Result<usize> {
+        let count = members.len();
+        let summary = &mut self.summary;
+        let mut records = Vec::new();
+        let mut digests = Vec::new();
+        for mut member in members {
+            for channel in member.producers.keys() {
+                *summary.channels.entry(channel).or_default() += 1;
+            }
+            if let Some(record) = member.record.take() {
+                summary.computed += 1;
+                records.push(record);
+            } else if let Some(files) = member.files.take() {
+                let id = self.job.entries[member.index].id.0.clone();
+                self.states.push((id, files));
+            }
+            digests.extend(member.digest.map(|digest| (digest, member.index)));
+        }
+        if !records.is_empty() {
+            self.store.write(&records)?;
+        }
+        if self.states.len() >= STATES_AT_ONCE {
+            let states = std::mem::take(&mut self.states);
+            self.store.write_file_states(&states)?;
+        }
+        let mut known = self
+            .known_images
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        known.extend(digests);
+        Ok(count)
+    }
+
+    /// Adds the faults and the times to the summary.
+    fn finish(self, clock: &Clock, worker_seconds: f64) -> Result<Summary> {
+        let Job { entries, mine, .. } = self.job;
+        let mut summary = self.summary;
+        let stored = faults_of(self.store, mine.iter().filter_map(|&i| entries.get(i)))?;
+        summary.faults.extend(stored);
+        let passed_over = self.job.passed_over.values();
+        summary.faults.extend(passed_over.cloned());
+        summary.seconds = clock.seconds();
+        let worked: f64 = summary.seconds.iter().map(|(_, seconds)| seconds).sum();
+        if worker_seconds > 0.0 {
+            summary.busy = worked / worker_seconds;
+        }
+        summary.seconds.push(("write", self.seconds));
+        Ok(summary)
+    }
 }

@@ -3,7 +3,10 @@
 //! Computing evidence takes most of riposte's time. So it is computed once per document and stored ([`store`]), and all code that
 //! knows a topic reads it from there.
 
+pub mod channel;
 pub mod clip;
+mod clock;
+mod document;
 pub mod extract;
 pub mod ocr;
 pub mod page;
@@ -12,79 +15,16 @@ mod pixels;
 pub mod sentence;
 pub mod sentiment;
 pub mod store;
+pub mod table;
 
-use std::fmt;
+pub use channel::{Channel, Channels};
 
 use crate::collection::images::{CrawlRank, GivenTexts};
+use crate::nn::conv::Numeric;
 use crate::trec::DocId;
 use ocr::OcrLine;
 use page::PageWords;
 use picture::Picture;
-
-/// A kind of evidence. Each channel is computed, stored and updated on its own.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Channel {
-    /// The words of the pages that show the image, and the texts that the collection gives for it.
-    Page,
-    /// The text in the image.
-    Ocr,
-    /// Size, colours and perceptual hash.
-    Picture,
-    /// The CLIP embedding of the image.
-    Clip,
-    /// Embeddings of the document's texts.
-    Sentence,
-    /// VADER's compound score of the document's texts.
-    Vader,
-    /// AFINN's valence of the document's texts.
-    Afinn,
-}
-
-impl Channel {
-    /// All channels, in the order in which they are computed. A channel uses only earlier channels.
-    pub const ALL: [Channel; 7] = [
-        Channel::Page,
-        Channel::Ocr,
-        Channel::Picture,
-        Channel::Clip,
-        Channel::Sentence,
-        Channel::Vader,
-        Channel::Afinn,
-    ];
-
-    /// The name on the command line and in the store.
-    pub fn word(self) -> &'static str {
-        match self {
-            Channel::Page => "page",
-            Channel::Ocr => "ocr",
-            Channel::Picture => "picture",
-            Channel::Clip => "clip",
-            Channel::Sentence => "sentence",
-            Channel::Vader => "vader",
-            Channel::Afinn => "afinn",
-        }
-    }
-
-    /// The reverse of [`Self::word`].
-    pub fn parse(word: &str) -> Option<Channel> {
-        Channel::ALL.into_iter().find(|c| c.word() == word)
-    }
-
-    /// The channels from which this one is computed.
-    pub(crate) fn uses(self) -> &'static [Channel] {
-        match self {
-            Channel::Page | Channel::Ocr | Channel::Clip => &[],
-            Channel::Picture => &[Channel::Ocr],
-            Channel::Sentence | Channel::Vader | Channel::Afinn => &[Channel::Page, Channel::Ocr],
-        }
-    }
-}
-
-impl fmt::Display for Channel {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.word())
-    }
-}
 
 /// A text of a document for which an embedding and sentiment are computed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -175,8 +115,25 @@ pub struct AfinnValence {
     pub words: u64,
 }
 
+/// The numbers in which a channel of a document was computed, and by what. It is recorded beside the producer, but a change of only the backend does
+/// not make riposte compute the channel again.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Backend {
+    /// The runtime of each network.
+    pub name: String,
+    pub numeric: Numeric,
+}
+
+impl Backend {
+    /// The backend of an encoder ([`crate::nn::transformer`]).
+    pub(crate) fn of_transformer(numeric: Numeric) -> Backend {
+        let name = format!("transformer {numeric}");
+        Backend { name, numeric }
+    }
+}
+
 /// All evidence about a document. A value that its channel has not computed, or not found, is `None` or empty.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Evidence {
     pub id: DocId,
     /// The address at which the image was found; empty if unknown.
@@ -215,11 +172,8 @@ pub fn ocr_text(lines: &[OcrLine]) -> String {
 }
 
 /// The texts of a document for which embeddings and sentiment are computed. None is empty.
-pub fn texts(
-    pages: &[PageEvidence],
-    lines: &[OcrLine],
-    given: &GivenTexts,
-) -> Vec<PartValue<String>> {
+pub fn texts(evidence: &Evidence) -> Vec<PartValue<String>> {
+    let Evidence { given, pages, .. } = evidence;
     // sentence encoders and VADER expect running text, not lines
     let of_image = |part, text: &str| PartValue {
         page: String::new(),
@@ -227,7 +181,7 @@ pub fn texts(
         value: text.replace('\n', " "),
     };
     let mut texts = vec![
-        of_image(Part::Ocr, &ocr_text(lines)),
+        of_image(Part::Ocr, &evidence.ocr_text()),
         of_image(Part::GivenCaption, &given.caption),
         of_image(Part::GivenText, &given.text),
     ];
@@ -246,4 +200,20 @@ pub fn texts(
     }
     texts.retain(|text| !text.value.trim().is_empty());
     texts
+}
+
+/// Adds the value of a row that begins with a document, a page and a part. Rows of unknown parts are left out.
+fn read_part<T>(
+    row: &rusqlite::Row,
+    value: impl FnOnce() -> rusqlite::Result<T>,
+    values: &mut Vec<PartValue<T>>,
+) -> rusqlite::Result<()> {
+    if let Some(part) = Part::parse(row.get_ref(2)?.as_str()?) {
+        values.push(PartValue {
+            page: row.get(1)?,
+            part,
+            value: value()?,
+        });
+    }
+    Ok(())
 }

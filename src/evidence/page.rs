@@ -13,10 +13,201 @@ mod url;
 pub use blocks::{MAIN_WORDS, NEAR_WORDS};
 pub use find::FoundBy;
 
+use anyhow::Result;
 use encoding_rs::{Encoding, UTF_8, WINDOWS_1252};
+use rusqlite::Row;
+
+use super::channel::{Channel, Extractor, Precision, Put};
+use super::document::{Document, fault, guarded};
+use super::table::{
+    Kind::{Integer, Text},
+    Table,
+};
+use super::{Evidence, PageEvidence};
+use crate::collection::images::{CrawlRank, ImageDocument};
+use crate::trec::FaultKind;
+use crate::weights::CheckedModel;
 
 /// Identifies this reader in the evidence store. A change in what [`read`] returns needs a new number.
 pub(crate) const PRODUCER: &str = "page/1";
+
+/// The pages that show an image. `found` says how its element was found (xpath, url, no), and `names_image` whether the element carries the image's name.
+pub(crate) static PAGE: Table = Table::new(
+    "page",
+    1,
+    &[
+        (Text, "page url found"),
+        (Integer, "names_image"),
+        (
+            Text,
+            "title description alt title_attribute caption headings before after main",
+        ),
+    ],
+)
+.with_large_rows();
+
+/// The ranks at which the crawl found a page of an image.
+pub(crate) static CRAWL_RANK: Table = Table::new(
+    "crawl_rank",
+    2,
+    &[
+        (Text, "page"),
+        (Integer, "number"),
+        (Text, "query topic"),
+        (Integer, "rank"),
+    ],
+);
+
+/// The texts that the collection gives for an image; no row if it gives none.
+pub(crate) static GIVEN_TEXT: Table = Table::new("given_text", 0, &[(Text, "caption text")]);
+
+/// The channel of the pages that show an image, and of the texts that the collection gives for it.
+pub struct Pages;
+
+impl Channel for Pages {
+    fn name(&self) -> &'static str {
+        "page"
+    }
+
+    fn tables(&self) -> &'static [&'static Table] {
+        const { &[&PAGE, &CRAWL_RANK, &GIVEN_TEXT] }
+    }
+
+    fn extractor(&self, _: Option<CheckedModel>, _: Precision) -> Result<Box<dyn Extractor>> {
+        Ok(Box::new(Pages))
+    }
+
+    fn rows(&self, evidence: &Evidence, put: &mut Put) -> rusqlite::Result<()> {
+        let given = &evidence.given;
+        if !given.is_empty() {
+            put(&GIVEN_TEXT, &[&given.caption, &given.text])?;
+        }
+        for page in &evidence.pages {
+            let w = &page.words;
+            put(
+                &PAGE,
+                &[
+                    &page.id,
+                    &page.url,
+                    &w.found.word(),
+                    &w.names_image,
+                    &w.title,
+                    &w.description,
+                    &w.alt,
+                    &w.title_attribute,
+                    &w.caption,
+                    &w.headings,
+                    &w.before,
+                    &w.after,
+                    &w.main,
+                ],
+            )?;
+            for (number, r) in (0i64..).zip(&page.rankings) {
+                put(
+                    &CRAWL_RANK,
+                    &[&page.id, &number, &r.query, &r.topic, &r.rank],
+                )?;
+            }
+        }
+        Ok(())
+    }
+
+    fn read(&self, table: &Table, row: &Row, evidence: &mut Evidence) -> rusqlite::Result<()> {
+        if table.name == PAGE.name {
+            evidence.pages.push(page_of(row)?);
+        } else if table.name == GIVEN_TEXT.name {
+            evidence.given.caption = row.get(1)?;
+            evidence.given.text = row.get(2)?;
+        } else {
+            let id = row.get_ref(1)?.as_str()?;
+            if let Some(page) = evidence.pages.iter_mut().find(|page| page.id == id) {
+                page.rankings.push(rank_of(row)?);
+            }
+        }
+        Ok(())
+    }
+}
+
+fn page_of(row: &Row) -> rusqlite::Result<PageEvidence> {
+    Ok(PageEvidence {
+        id: row.get(1)?,
+        url: row.get(2)?,
+        words: PageWords {
+            found: FoundBy::parse(row.get_ref(3)?.as_str()?),
+            names_image: row.get(4)?,
+            title: row.get(5)?,
+            description: row.get(6)?,
+            alt: row.get(7)?,
+            title_attribute: row.get(8)?,
+            caption: row.get(9)?,
+            headings: row.get(10)?,
+            before: row.get(11)?,
+            after: row.get(12)?,
+            main: row.get(13)?,
+        },
+        rankings: Vec::new(),
+    })
+}
+
+/// A row of the table of crawl ranks.
+pub(super) fn rank_of(row: &Row) -> rusqlite::Result<CrawlRank> {
+    Ok(CrawlRank {
+        query: row.get(3)?,
+        topic: row.get(4)?,
+        rank: row.get(5)?,
+    })
+}
+
+impl Extractor for Pages {
+    fn producer(&self) -> String {
+        PRODUCER.to_owned()
+    }
+
+    fn compute(&self, document: &mut Document) -> Result<()> {
+        let mut faults = std::mem::take(&mut document.listing_faults);
+        let entry = document.entry;
+        let source = (document.clock).nested("read", || entry.read(&document.listing, &mut faults));
+        document.faults.append(&mut faults);
+        document.evidence.url.clone_from(&source.url);
+        document.evidence.given.clone_from(&source.given);
+        document.evidence.pages = pages(source, document);
+        Ok(())
+    }
+}
+
+/// The words of all pages.
+fn pages(source: ImageDocument, document: &mut Document) -> Vec<PageEvidence> {
+    let mut pages = Vec::new();
+    for page in source.pages {
+        let dir = document.entry.dir.join("pages").join(&page.id);
+        let path = dir.join("snapshot/dom.html");
+        let faults = &mut document.faults;
+        let words = match page.html {
+            Some(bytes) => {
+                let (html, invalid) = decode(&bytes);
+                if invalid {
+                    let what = "parts of it are not text; the rest was read";
+                    faults.push(fault(FaultKind::Page, &path, what));
+                }
+                guarded(|| Ok(read(&html, &page.xpaths, &source.url))).unwrap_or_else(|error| {
+                    faults.push(fault(FaultKind::Page, &path, error));
+                    PageWords::default()
+                })
+            }
+            None => PageWords {
+                main: page.text.unwrap_or_default(),
+                ..PageWords::default()
+            },
+        };
+        pages.push(PageEvidence {
+            id: page.id,
+            url: page.url,
+            words,
+            rankings: page.rankings,
+        });
+    }
+    pages
+}
 
 /// The words of a page that shows an image, with normalised white space. A text that the page does not have is empty.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

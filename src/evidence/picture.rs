@@ -1,14 +1,147 @@
 //! The picture itself: its pixels, statistics of its colours and edges, and a hash for near-duplicates.
 
-mod decode;
+pub(super) mod decode;
 mod hash;
-mod jpeg;
+pub(super) mod jpeg;
 mod statistics;
 
 pub use decode::{DecodedImage, decode};
 pub use hash::{hamming, perceptual_hash};
-pub(crate) use jpeg::is_cut_jpeg;
 pub use statistics::{Picture, measure};
+
+use anyhow::Result;
+use rusqlite::Row;
+
+use super::Evidence;
+use super::channel::{Channel, Extractor, Precision, Put};
+use super::document::Document;
+use super::table::{
+    Kind::{Integer, Real, Text},
+    Table,
+};
+use crate::weights::CheckedModel;
 
 /// Identifies the statistics and the hash in the evidence store. A change of any of them needs a new number.
 pub(crate) const PRODUCER: &str = "picture 1";
+
+/// `phash` has 16 hexadecimal digits, and `average` is rrggbb.
+pub(crate) static PICTURE: Table = Table::new(
+    "picture",
+    0,
+    &[
+        (Integer, "width height"),
+        (Text, "phash"),
+        (
+            Real,
+            "text_fraction brightness contrast saturation colourfulness red green blue bright dark",
+        ),
+        (Text, "average"),
+        (Integer, "colours"),
+        (Real, "edges flat photograph"),
+    ],
+);
+
+/// The channel of size, colours and perceptual hash.
+pub struct Pictures;
+
+impl Channel for Pictures {
+    fn name(&self) -> &'static str {
+        "picture"
+    }
+
+    fn uses(&self) -> &'static [&'static str] {
+        &["ocr"]
+    }
+
+    fn tables(&self) -> &'static [&'static Table] {
+        const { &[&PICTURE] }
+    }
+
+    fn is_copied(&self) -> bool {
+        true
+    }
+
+    fn extractor(&self, _: Option<CheckedModel>, _: Precision) -> Result<Box<dyn Extractor>> {
+        Ok(Box::new(Pictures))
+    }
+
+    fn rows(&self, evidence: &Evidence, put: &mut Put) -> rusqlite::Result<()> {
+        let Some(p) = &evidence.picture else {
+            return Ok(());
+        };
+        let [r, g, b] = p.average;
+        put(
+            &PICTURE,
+            &[
+                &p.width,
+                &p.height,
+                &format!("{:016x}", p.phash),
+                &p.text_fraction,
+                &p.brightness,
+                &p.contrast,
+                &p.saturation,
+                &p.colourfulness,
+                &p.red,
+                &p.green,
+                &p.blue,
+                &p.bright,
+                &p.dark,
+                &format!("{r:02x}{g:02x}{b:02x}"),
+                &p.colours,
+                &p.edges,
+                &p.flat,
+                &p.photograph,
+            ],
+        )
+    }
+
+    fn read(&self, _: &Table, row: &Row, evidence: &mut Evidence) -> rusqlite::Result<()> {
+        evidence.picture = Some(picture_of(row)?);
+        Ok(())
+    }
+}
+
+impl Extractor for Pictures {
+    fn producer(&self) -> String {
+        PRODUCER.to_owned()
+    }
+
+    fn compute(&self, document: &mut Document) -> Result<()> {
+        let image = document.image();
+        document.add_image_faults();
+        let lines = &document.evidence.ocr;
+        let picture = image.map(|image| measure(&image.picture.image, lines));
+        document.evidence.picture = picture;
+        Ok(())
+    }
+}
+
+/// A row of the table.
+pub(super) fn picture_of(row: &Row) -> rusqlite::Result<Picture> {
+    Ok(Picture {
+        width: row.get(1)?,
+        height: row.get(2)?,
+        phash: u64::from_str_radix(row.get_ref(3)?.as_str()?, 16).unwrap_or(0),
+        text_fraction: row.get(4)?,
+        brightness: row.get(5)?,
+        contrast: row.get(6)?,
+        saturation: row.get(7)?,
+        colourfulness: row.get(8)?,
+        red: row.get(9)?,
+        green: row.get(10)?,
+        blue: row.get(11)?,
+        bright: row.get(12)?,
+        dark: row.get(13)?,
+        average: colour_of(row.get_ref(14)?.as_str()?),
+        colours: row.get(15)?,
+        edges: row.get(16)?,
+        flat: row.get(17)?,
+        photograph: row.get(18)?,
+    })
+}
+
+/// Parses rrggbb. Anything else is black.
+fn colour_of(hex: &str) -> [u8; 3] {
+    let [_, r, g, b] = u32::from_str_radix(hex, 16).unwrap_or(0).to_be_bytes();
+    [r, g, b]
+}

@@ -7,17 +7,31 @@
 use std::path::Path;
 
 use anyhow::{Context, Result};
+use rusqlite::Row;
 
+use super::channel::{self, Channel, Extractor, Precision, Put};
+use super::document::Document;
+use super::table::{
+    Kind::{Text, Vector},
+    Table, blob_of, vector_of,
+};
+use super::{Evidence, Part, PartValue, read_part, texts};
 use crate::nn::checkpoint::Checkpoint;
-use crate::nn::conv::Numeric;
+use crate::nn::conv::{Numeric, NumericMode};
+use crate::nn::lazy::Lazy;
 use crate::nn::normalise;
 use crate::nn::tokens::{Input, Tokenizer};
 use crate::nn::transformer::Backend;
 use crate::nn::transformer::bert::{BARE, Bert, BertConfig};
 use crate::nn::transformer::examples::EXAMPLES;
+use crate::weights::{CheckedModel, Role};
 
 /// Part of the producer's name. It changes whenever the same checkpoint would give other vectors.
 const VERSION: u32 = 2;
+
+/// The vectors of a document's texts.
+pub(crate) static SENTENCE: Table =
+    Table::new("sentence", 2, &[(Text, "page part"), (Vector, "vector")]).with_large_rows();
 
 /// Texts are truncated to this many tokens, as all-MiniLM-L6-v2's sentence_bert_config.json says (`max_seq_length`).
 const MAX_TOKENS: usize = 256;
@@ -103,5 +117,92 @@ impl Sentences {
         let mut means = self.bert.means(&tokens)?;
         means.iter_mut().for_each(|mean| normalise(mean));
         Ok(means)
+    }
+}
+
+/// The sentence encoder. It is loaded when it is first used.
+pub fn lazy(model: &CheckedModel, mode: NumericMode) -> Lazy<Sentences> {
+    let (dir, sha) = (model.dir.clone(), model.sha256.clone());
+    Lazy::new(Sentences::producer_of(&sha), move || {
+        Sentences::load_with(&dir, &sha, Backend::of(mode))
+    })
+}
+
+/// The channel of the embeddings of a document's texts.
+pub struct SentenceVectors;
+
+impl Channel for SentenceVectors {
+    fn name(&self) -> &'static str {
+        "sentence"
+    }
+
+    fn uses(&self) -> &'static [&'static str] {
+        &["page", "ocr"]
+    }
+
+    fn tables(&self) -> &'static [&'static Table] {
+        const { &[&SENTENCE] }
+    }
+
+    fn role(&self) -> Option<Role> {
+        Some(Role::Sentence)
+    }
+
+    fn values_in_int8(&self) -> Option<&'static str> {
+        Some("sentence vectors that were computed in int8 are kept")
+    }
+
+    fn extractor(
+        &self,
+        model: Option<CheckedModel>,
+        precision: Precision,
+    ) -> Result<Box<dyn Extractor>> {
+        let model = model.context("sentence vectors need a model")?;
+        Ok(Box::new(lazy(&model, precision.numeric)))
+    }
+
+    fn rows(&self, evidence: &Evidence, put: &mut Put) -> rusqlite::Result<()> {
+        for s in &evidence.sentences {
+            put(&SENTENCE, &[&s.page, &s.part.word(), &blob_of(&s.value)])?;
+        }
+        Ok(())
+    }
+
+    fn read(&self, _: &Table, row: &Row, evidence: &mut Evidence) -> rusqlite::Result<()> {
+        let value = || vector_of(row.get_ref(3)?.as_blob()?);
+        read_part(row, value, &mut evidence.sentences)
+    }
+}
+
+impl Extractor for Lazy<Sentences> {
+    fn producer(&self) -> String {
+        Lazy::producer(self).to_owned()
+    }
+
+    fn compute(&self, document: &mut Document) -> Result<()> {
+        let evidence = &document.evidence;
+        // main texts are compared only with claims, and only collections of claims give texts; for other collections this would be useless work
+        let with_main = !evidence.given.is_empty();
+        let mut texts = texts(evidence);
+        texts.retain(|text| text.part != Part::Main || with_main);
+        let values: Vec<&str> = texts.iter().map(|t| t.value.as_str()).collect();
+        let model = self.get()?;
+        let vectors = (document.pool)
+            .install(|| model.embed(&values))
+            .context("the sentence encoder failed")?;
+        let values = texts.iter().zip(vectors);
+        document.evidence.sentences = values
+            .map(|(text, value)| PartValue {
+                page: text.page.clone(),
+                part: text.part,
+                value,
+            })
+            .collect();
+        document.backend = Some(channel::Backend::of_transformer(model.numeric()));
+        Ok(())
+    }
+
+    fn describe(&self) -> Option<String> {
+        Some(self.loaded()?.numeric().to_string())
     }
 }

@@ -25,27 +25,26 @@ use anyhow::{Context, Error, Result, bail, ensure};
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, MAIN_DB, params};
 
-use super::ocr::{self, OcrLine};
-use super::picture::Picture;
-use super::{AfinnValence, Channel, Evidence, PageEvidence, Part, PartValue};
-use crate::collection::images::{CrawlRank, FileState, GivenTexts};
+pub use super::channel::{Backend, Made, Record};
+use super::channel::{Channel, Channels};
+use super::picture::{self, Picture};
+use super::table::Table;
+pub(crate) use super::table::{blob_of, vector_of};
+use super::{Evidence, Part, clip, ocr, page, sentence, sentiment};
+use crate::collection::images::{CrawlRank, FileState};
 use crate::nn::conv::Numeric;
 use crate::trec::{DocId, Fault};
 use crate::workspace::{Lock, file};
 pub use at_work::{AtWork, Note};
+use checksum::LAST;
 pub use checksum::{DamagedRecord, is_damaged_record};
-use checksum::{LAST, Table};
 pub use export::{ExportProgress, ExportedTable};
 pub use merge::Merged;
 pub use passed_over::PassedOver;
-pub use portable::Scratch;
-pub use rows::{EvidenceFields, StoredWords};
-pub(crate) use rows::{blob_of, vector_of};
-use rows::{
-    fault_of, picture_of, rank_of, read_document, read_words, write_file_state, write_record,
-};
+pub use portable::{Scratch, describe};
+use rows::{fault_of, read_channel, read_document, write_file_state, write_record};
 pub use shard_file::ShardFile;
-use tables::{SCHEMA_VERSION, schema};
+use tables::SCHEMA_VERSION;
 
 /// Number of prepared statements that are kept: a document is read from a dozen tables.
 const STATEMENTS: usize = 64;
@@ -56,65 +55,35 @@ pub struct StoredDocument {
     pub fingerprint: String,
     /// The files as last seen; `None` if that is not recorded.
     pub files: Option<FileState>,
-    pub producers: BTreeMap<Channel, String>,
+    pub producers: BTreeMap<String, String>,
 }
 
-/// New evidence about a document. If a channel is `None`, its stored evidence stays, unless its inputs are new: then it is removed.
-#[derive(Debug, Default)]
-pub struct Record {
-    pub document: String,
-    pub fingerprint: String,
-    /// The files from which this was computed. If their contents have changed since the last extraction, all stored evidence of the document is
-    /// removed.
-    pub files: Option<FileState>,
-    pub url: String,
-    /// The texts that the collection gives. They are stored with the pages, as part of their channel.
-    pub given: GivenTexts,
-    pub pages: Option<ChannelOutput<Vec<PageEvidence>>>,
-    pub ocr: Option<ChannelOutput<Vec<OcrLine>>>,
-    /// The backends of the channels that a model computes, as far as they are known.
-    pub backends: BTreeMap<Channel, Backend>,
-    pub picture: Option<ChannelOutput<Option<Picture>>>,
-    pub clip: Option<ChannelOutput<Option<Vec<f32>>>>,
-    pub sentences: Option<ChannelOutput<Vec<PartValue<Vec<f32>>>>>,
-    pub vader: Option<ChannelOutput<Vec<PartValue<f64>>>>,
-    pub afinn: Option<ChannelOutput<Vec<PartValue<AfinnValence>>>>,
+/// Where a store is, and the channels that it has. Threads open it there, each for itself.
+#[derive(Clone)]
+pub struct Place {
+    pub path: PathBuf,
+    pub channels: Channels,
 }
 
-/// A channel's result, its faults and its producer.
-#[derive(Debug)]
-pub struct ChannelOutput<T> {
-    pub producer: String,
-    pub value: T,
-    pub faults: Vec<Fault>,
-}
-
-/// What computed a channel of a document. It is recorded beside the producer, but a change of only the backend does not make riposte compute the
-/// channel again.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Backend {
-    /// The runtime of each network.
-    pub name: String,
-    pub numeric: Numeric,
-}
-
-impl Backend {
-    /// The backend of an encoder ([`crate::nn::transformer`]).
-    pub(crate) fn of_transformer(numeric: Numeric) -> Backend {
-        let name = format!("transformer {numeric}");
-        Backend { name, numeric }
+impl Place {
+    /// Opens the store for reading.
+    ///
+    /// # Errors
+    /// Those of [`Store::open_to_read`].
+    pub fn open_to_read(&self) -> Result<Store> {
+        Store::open_to_read(&self.path, self.channels)
     }
 }
 
 /// An open evidence store.
-#[derive(Debug)]
 pub struct Store {
     connection: Connection,
     path: PathBuf,
+    channels: Channels,
     /// A lock that is held while the store is open for writing, so that there is only one writer. Its file names the documents at work.
     lock: Option<Lock>,
     /// The most frequent producer of each channel, once it is known.
-    producers: OnceCell<BTreeMap<Channel, String>>,
+    producers: OnceCell<BTreeMap<String, String>>,
 }
 
 impl Store {
@@ -122,16 +91,17 @@ impl Store {
     ///
     /// # Errors
     /// Another process is writing the store ([`crate::disk::Busy`]), the file is not an evidence store, or it has another version.
-    pub fn open(path: &Path) -> Result<Self> {
+    pub fn open(path: &Path, channels: Channels) -> Result<Self> {
         let lock = Lock::try_to_write(path)?;
         let open = || -> Result<Connection> {
             let connection = file::open(path)?;
-            Self::prepare(&connection, path)?;
+            Self::prepare(&connection, path, channels)?;
             Ok(connection)
         };
         Ok(Store {
             connection: open().map_err(|error| explain(error, path, "cannot open"))?,
             path: path.to_owned(),
+            channels,
             lock: Some(lock),
             producers: OnceCell::new(),
         })
@@ -141,11 +111,11 @@ impl Store {
     ///
     /// # Errors
     /// Those of [`Store::open`] and [`Store::open_to_read`].
-    pub fn open_or_read(path: &Path) -> Result<Self> {
+    pub fn open_or_read(path: &Path, channels: Channels) -> Result<Self> {
         if path.is_file() && !file::can_be_written(path) {
-            Self::open_to_read(path)
+            Self::open_to_read(path, channels)
         } else {
-            Self::open(path)
+            Self::open(path, channels)
         }
     }
 
@@ -153,9 +123,9 @@ impl Store {
     ///
     /// # Errors
     /// The file does not exist, is damaged, or is not an evidence store of this version.
-    pub fn open_to_read(path: &Path) -> Result<Self> {
-        let store = file::recovering(path, || Self::open_read_only(path))?;
-        for table in portable::names() {
+    pub fn open_to_read(path: &Path, channels: Channels) -> Result<Self> {
+        let store = file::recovering(path, || Self::open_read_only(path, channels))?;
+        for table in tables::portable(channels).map(|table| table.name) {
             ensure!(
                 file::has_table(&store.connection, "main", table)?,
                 "{} was written by an earlier build of riposte, without the table {table}: `riposte merge NEW {}` copies its evidence",
@@ -166,7 +136,7 @@ impl Store {
         Ok(store)
     }
 
-    fn open_read_only(path: &Path) -> Result<Self> {
+    fn open_read_only(path: &Path, channels: Channels) -> Result<Self> {
         let open = || -> Result<Connection> {
             let connection = file::open_read_only(path)?;
             keep_plans(&connection)?;
@@ -179,12 +149,13 @@ impl Store {
         Ok(Store {
             connection: open().map_err(|error| explain(error, path, "cannot open"))?,
             path: path.to_owned(),
+            channels,
             lock: None,
             producers: OnceCell::new(),
         })
     }
 
-    fn prepare(connection: &Connection, path: &Path) -> Result<()> {
+    fn prepare(connection: &Connection, path: &Path, channels: Channels) -> Result<()> {
         keep_plans(connection)?;
         let version = match version(connection)? {
             0 => {
@@ -199,13 +170,26 @@ impl Store {
             ),
         };
         file::check(connection, path)?;
-        let schema = schema();
+        let schema = tables::schema(channels);
         Ok(connection.execute_batch(&format!("BEGIN;{schema}{version}COMMIT;"))?)
     }
 
     /// Whether the store was opened for reading only.
     pub fn is_read_only(&self) -> bool {
         self.connection.is_readonly(MAIN_DB).unwrap_or(false)
+    }
+
+    /// Where other threads can open the store.
+    pub fn place(&self) -> Place {
+        Place {
+            path: self.path.clone(),
+            channels: self.channels,
+        }
+    }
+
+    /// The channels that the store has been opened with.
+    pub(crate) fn channels(&self) -> Channels {
+        self.channels
     }
 
     /// The store's file.
@@ -239,16 +223,13 @@ impl Store {
     pub fn stored_documents(&self) -> Result<HashMap<String, StoredDocument>> {
         self.reading(|c| {
             let mut held: HashMap<String, StoredDocument> = HashMap::new();
-            checksum::read(c, &checksum::DOCUMENT, ("", LAST), |row| {
+            checksum::read(c, &tables::DOCUMENT, ("", LAST), |row| {
                 held.entry(row.get(0)?).or_default().fingerprint = row.get(1)?;
                 Ok(())
             })?;
-            checksum::read(c, &checksum::WORK, ("", LAST), |row| {
-                if let (Some(channel), Some(held)) = (
-                    Channel::parse(row.get_ref(1)?.as_str()?),
-                    held.get_mut(row.get_ref(0)?.as_str()?),
-                ) {
-                    held.producers.insert(channel, row.get(2)?);
+            checksum::read(c, &tables::WORK, ("", LAST), |row| {
+                if let Some(held) = held.get_mut(row.get_ref(0)?.as_str()?) {
+                    held.producers.insert(row.get(1)?, row.get(2)?);
                 }
                 Ok(())
             })?;
@@ -267,23 +248,15 @@ impl Store {
     }
 
     /// The most frequent producer of a channel.
-    pub fn producer(&self, channel: Channel) -> Result<Option<String>> {
+    pub fn producer(&self, channel: &str) -> Result<Option<String>> {
         if let Some(producers) = self.producers.get() {
-            return Ok(producers.get(&channel).cloned());
+            return Ok(producers.get(channel).cloned());
         }
-        let mut counts: BTreeMap<Channel, BTreeMap<String, usize>> = BTreeMap::new();
+        let mut counts: BTreeMap<String, BTreeMap<String, usize>> = BTreeMap::new();
         self.reading(|c| {
-            checksum::read(c, &checksum::WORK, ("", LAST), |row| {
-                if let Some(channel) = Channel::parse(row.get_ref(1)?.as_str()?) {
-                    let counts = counts.entry(channel).or_default();
-                    let producer = row.get_ref(2)?.as_str()?;
-                    match counts.get_mut(producer) {
-                        Some(count) => *count += 1,
-                        None => {
-                            counts.insert(producer.to_owned(), 1);
-                        }
-                    }
-                }
+            checksum::read(c, &tables::WORK, ("", LAST), |row| {
+                let of_channel = counts.entry(row.get(1)?).or_default();
+                *of_channel.entry(row.get(2)?).or_default() += 1;
                 Ok(())
             })
         })?;
@@ -296,16 +269,16 @@ impl Store {
             .filter_map(|(channel, counts)| Some((channel, most_frequent(counts)?.0)))
             .collect();
         let producers = self.producers.get_or_init(|| producers);
-        Ok(producers.get(&channel).cloned())
+        Ok(producers.get(channel).cloned())
     }
 
     /// Whether a channel of a document has been computed, whatever was found.
-    pub fn has_channel(&self, id: &DocId, channel: Channel) -> Result<bool> {
+    pub fn has_channel(&self, id: &DocId, channel: &str) -> Result<bool> {
         let id = id.0.as_str();
         let mut has = false;
         self.reading(|c| {
-            checksum::read(c, &checksum::WORK, (id, id), |row| {
-                has |= row.get_ref(1)?.as_str()? == channel.word();
+            checksum::read(c, &tables::WORK, (id, id), |row| {
+                has |= row.get_ref(1)?.as_str()? == channel;
                 Ok(())
             })
         })?;
@@ -313,12 +286,12 @@ impl Store {
     }
 
     /// The backend of a document's channel; `None` if it is not recorded.
-    pub fn backend(&self, id: &DocId, channel: Channel) -> Result<Option<Backend>> {
+    pub fn backend(&self, id: &DocId, channel: &str) -> Result<Option<Backend>> {
         let id = id.0.as_str();
         let mut backend = None;
         self.reading(|c| {
-            checksum::read(c, &checksum::BACKEND, (id, id), |row| {
-                if row.get_ref(1)?.as_str()? == channel.word() {
+            checksum::read(c, &tables::BACKEND, (id, id), |row| {
+                if row.get_ref(1)?.as_str()? == channel {
                     let numeric = Numeric::parse(row.get_ref(3)?.as_str()?);
                     let name = row.get(2)?;
                     backend = numeric.map(|numeric| Backend { name, numeric });
@@ -331,13 +304,13 @@ impl Store {
 
     /// How many documents have the channel, by the type of numbers that it was computed in; `None` counts the documents for which that is not
     /// recorded.
-    pub fn numerics(&self, channel: Channel) -> Result<BTreeMap<Option<Numeric>, usize>> {
+    pub fn numerics(&self, channel: &str) -> Result<BTreeMap<Option<Numeric>, usize>> {
         self.reading(|c| {
             let mut statement = c.prepare(
                 "SELECT numeric, count(*) FROM work LEFT JOIN backend USING (document, channel)
                  WHERE channel = ? GROUP BY numeric",
             )?;
-            let mut rows = statement.query([channel.word()])?;
+            let mut rows = statement.query([channel])?;
             let mut counts = BTreeMap::new();
             while let Some(row) = rows.next()? {
                 let numeric: Option<String> = row.get(0)?;
@@ -360,34 +333,49 @@ impl Store {
     /// Writes the records in one transaction.
     pub fn write(&mut self, records: &[Record]) -> Result<()> {
         self.producers.take();
+        let channels = self.channels;
         self.writing(|c| {
             records
                 .iter()
-                .try_for_each(|record| write_record(c, record))
+                .try_for_each(|record| write_record(c, channels, record))
         })
     }
 
     /// All evidence about a document; `None` if the store does not have it.
     pub fn read(&self, id: &DocId) -> Result<Option<Evidence>> {
-        self.read_part(id, EvidenceFields::ALL)
+        self.read_without(id, &[])
     }
 
-    /// The words and the picture statistics of a document, and the other `wanted` evidence; `None` if the store does not have the document.
-    pub(crate) fn read_part(&self, id: &DocId, wanted: EvidenceFields) -> Result<Option<Evidence>> {
-        self.reading(|c| read_document(c, id, wanted))
+    /// The evidence about a document, apart from these tables; `None` if the store does not have the document.
+    pub fn read_without(&self, id: &DocId, left_out: &[&Table]) -> Result<Option<Evidence>> {
+        self.reading(|c| read_document(c, self.channels, id, left_out))
+    }
+
+    /// Adds a channel of a document to its evidence.
+    pub(crate) fn read_channel(
+        &self,
+        id: &DocId,
+        channel: &dyn Channel,
+        evidence: &mut Evidence,
+    ) -> Result<()> {
+        self.reading(|c| read_channel(c, channel, id, &[], evidence))
     }
 
     /// The words of a document, without crawl ranks.
-    pub fn words(&self, id: &DocId) -> Result<StoredWords> {
-        self.reading(|c| read_words(c, id))
+    pub fn words(&self, id: &DocId) -> Result<Evidence> {
+        let mut evidence = Evidence::default();
+        self.reading(|c| {
+            read_channel(c, &page::Pages, id, &[&page::CRAWL_RANK], &mut evidence)?;
+            read_channel(c, &ocr::Ocr, id, &[], &mut evidence)
+        })?;
+        Ok(evidence)
     }
 
     /// The text in a document's image, block by block in reading order ([`ocr::TextBlock::text`]); empty if there is none.
     pub fn text_blocks(&self, id: &DocId) -> Result<Vec<String>> {
-        let words = self.words(id)?;
-        Ok(ocr::blocks(&words.lines)
-            .map(|block| block.text())
-            .collect())
+        let mut evidence = Evidence::default();
+        self.read_channel(id, &ocr::Ocr, &mut evidence)?;
+        Ok(evidence.text_blocks())
     }
 
     /// All documents by id, each with the hash that [`Store::store_text_hashes`] has stored for its words, or `None` if they have changed since.
@@ -400,7 +388,7 @@ impl Store {
                 hashes.insert(row.get(0)?, row.get(1)?);
             }
             let mut documents = Vec::new();
-            checksum::read(c, &checksum::DOCUMENT, ("", LAST), |row| {
+            checksum::read(c, &tables::DOCUMENT, ("", LAST), |row| {
                 let id: String = row.get(0)?;
                 let hash = hashes.get(&id).copied().map(i64::cast_unsigned);
                 documents.push((DocId(id), hash));
@@ -432,7 +420,7 @@ impl Store {
         mut each: impl FnMut(&str, Part, &[f32]),
     ) -> Result<()> {
         self.reading(|c| {
-            checksum::read(c, &checksum::SENTENCE, (&first.0, &last.0), |row| {
+            checksum::read(c, &sentence::SENTENCE, (&first.0, &last.0), |row| {
                 if let Some(part) = Part::parse(row.get_ref(2)?.as_str()?) {
                     let vector = vector_of(row.get_ref(3)?.as_blob()?)?;
                     each(row.get_ref(0)?.as_str()?, part, &vector);
@@ -450,7 +438,7 @@ impl Store {
         mut each: impl FnMut(&str, &[f32]),
     ) -> Result<()> {
         self.reading(|c| {
-            checksum::read(c, &checksum::CLIP, (&first.0, &last.0), |row| {
+            checksum::read(c, &clip::CLIP, (&first.0, &last.0), |row| {
                 let vector = vector_of(row.get_ref(1)?.as_blob()?)?;
                 each(row.get_ref(0)?.as_str()?, &vector);
                 Ok(())
@@ -461,8 +449,31 @@ impl Store {
     /// Calls `each` with every rank at which the crawl found a document, ordered by document.
     pub fn each_crawl_rank(&self, mut each: impl FnMut(&str, &CrawlRank)) -> Result<()> {
         self.reading(|c| {
-            checksum::read(c, &checksum::CRAWL_RANK, ("", LAST), |row| {
-                each(row.get_ref(0)?.as_str()?, &rank_of(row)?);
+            checksum::read(c, &page::CRAWL_RANK, ("", LAST), |row| {
+                each(row.get_ref(0)?.as_str()?, &page::rank_of(row)?);
+                Ok(())
+            })
+        })
+    }
+
+    /// Calls `each` with a number of each document, ordered by document. The table belongs to a channel.
+    pub(crate) fn each_number(
+        &self,
+        table: &str,
+        column: &str,
+        mut each: impl FnMut(&str, f64),
+    ) -> Result<()> {
+        let mut tables = self.channels.iter().flat_map(|channel| channel.tables());
+        let table = tables.find(|known| known.name == table);
+        let table = table.with_context(|| format!("no table has a column {column}"))?;
+        let at = table
+            .columns()
+            .iter()
+            .position(|known| known.name == column);
+        let at = at.with_context(|| format!("{} has no column {column}", table.name))?;
+        self.reading(|c| {
+            checksum::read(c, table, ("", LAST), |row| {
+                each(row.get_ref(0)?.as_str()?, row.get(at)?);
                 Ok(())
             })
         })
@@ -470,12 +481,12 @@ impl Store {
 
     /// Calls `each` with VADER's compound score of every text, ordered by document.
     pub fn each_vader_score(&self, each: impl FnMut(&str, Part, f64)) -> Result<()> {
-        self.each_value(&checksum::VADER, each)
+        self.each_value(&sentiment::VADER, each)
     }
 
     /// Calls `each` with AFINN's sum of every text, ordered by document.
     pub fn each_afinn_sum(&self, each: impl FnMut(&str, Part, f64)) -> Result<()> {
-        self.each_value(&checksum::AFINN, each)
+        self.each_value(&sentiment::AFINN, each)
     }
 
     fn each_value(&self, table: &Table, mut each: impl FnMut(&str, Part, f64)) -> Result<()> {
@@ -492,8 +503,8 @@ impl Store {
     /// Calls `each` with the statistics of every picture, ordered by document.
     pub(crate) fn each_picture(&self, mut each: impl FnMut(&str, &Picture)) -> Result<()> {
         self.reading(|c| {
-            checksum::read(c, &checksum::PICTURE, ("", LAST), |row| {
-                each(row.get_ref(0)?.as_str()?, &picture_of(row)?);
+            checksum::read(c, &picture::PICTURE, ("", LAST), |row| {
+                each(row.get_ref(0)?.as_str()?, &picture::picture_of(row)?);
                 Ok(())
             })
         })
@@ -504,7 +515,7 @@ impl Store {
         let mut faults = Vec::new();
         self.reading(|c| {
             // by channel in alphabetical order
-            checksum::read(c, &checksum::FAULT, ("", LAST), |row| {
+            checksum::read(c, &tables::FAULT, ("", LAST), |row| {
                 faults.push((DocId(row.get(0)?), fault_of(row)?));
                 Ok(())
             })
@@ -529,7 +540,7 @@ impl Store {
     pub fn perceptual_hashes(&self) -> Result<Vec<(DocId, u64)>> {
         let mut hashes = Vec::new();
         self.reading(|c| {
-            checksum::read(c, &checksum::PICTURE, ("", LAST), |row| {
+            checksum::read(c, &picture::PICTURE, ("", LAST), |row| {
                 hashes.push((row.get::<_, String>(0)?, row.get::<_, String>(3)?));
                 Ok(())
             })

@@ -20,8 +20,9 @@ use crate::collection::images::{CrawlRank, GivenTexts};
 use crate::disk::hex;
 use crate::evidence::ocr::OcrLine;
 use crate::evidence::picture::Picture;
-use crate::evidence::store::{EvidenceFields, Store, StoredWords};
-use crate::evidence::{AfinnValence, Channel, Evidence, PageEvidence, Part, PartValue, ocr_text};
+use crate::evidence::store::{Place, Store};
+use crate::evidence::table::Table;
+use crate::evidence::{AfinnValence, Evidence, PageEvidence, Part, PartValue};
 use crate::trec::DocId;
 
 /// The similarity for the words of images: Lucene's default parameters, with exact lengths.
@@ -166,7 +167,7 @@ fn bring_up_to_date(
     let is_changed = |id: &str, hash| indexed.get(id) != Some(&hash);
     let is_wanted = |id: &str, hash| replace || is_changed(id, hash);
     let hashes = index_documents(
-        store.path(),
+        &store.place(),
         &ids,
         &update,
         &is_wanted,
@@ -201,7 +202,7 @@ fn bring_up_to_date(
 
 /// Reads documents, and adds those to the index that `is_wanted` chooses by id and checksum of the words. Returns the checksum of each document.
 fn index_documents(
-    store: &Path,
+    store: &Place,
     ids: &[&DocId],
     update: &PendingUpdate,
     is_wanted: &(impl Fn(&str, u64) -> bool + Sync),
@@ -217,7 +218,7 @@ fn index_documents(
             .map(|_| {
                 let (next, parts, hashes, sender) = (&next, &parts, &hashes, sender.clone());
                 scope.spawn(move || -> Result<()> {
-                    let store = Store::open_to_read(store)?;
+                    let store = store.open_to_read()?;
                     let mut buffers = update.buffers();
                     loop {
                         let at = next.fetch_add(1, Ordering::Relaxed);
@@ -281,15 +282,11 @@ fn document_of(id: &DocId, store: &Store) -> Result<Document> {
     })
 }
 
-fn texts_of(words: &StoredWords) -> [String; IMAGE_FIELDS.len()] {
-    let StoredWords {
-        pages,
-        lines,
-        given,
-    } = words;
+fn texts_of(words: &Evidence) -> [String; IMAGE_FIELDS.len()] {
+    let Evidence { pages, given, .. } = words;
     let joined = |text: &dyn Fn(&PageEvidence) -> String| join(pages, text);
     [
-        ocr_text(lines),
+        words.ocr_text(),
         joined(&|p| format!("{} {}", p.words.title, p.words.headings)),
         joined(&|p| p.near()),
         joined(&|p| format!("{} {}", p.words.description, p.words.main)),
@@ -405,6 +402,11 @@ impl ImageIndex {
     }
 }
 
+/// The position of an image in `ids`, which are sorted.
+pub(crate) fn position(ids: &[DocId], document: &str) -> Option<usize> {
+    ids.binary_search_by(|id| id.0.as_str().cmp(document)).ok()
+}
+
 /// The evidence of one image.
 #[derive(Debug)]
 pub struct Image {
@@ -434,12 +436,12 @@ pub struct Image {
 }
 
 impl Image {
-    /// Reads the evidence of an image, with only the wanted vectors and numbers; `None` if the store does not have the image.
-    pub fn read(store: &Store, id: &DocId, wanted: EvidenceFields) -> Result<Option<Self>> {
-        let Some(evidence) = store.read_part(id, wanted)? else {
+    /// Reads the evidence of an image, apart from these tables; `None` if the store does not have the image.
+    pub fn read(store: &Store, id: &DocId, left_out: &[&Table]) -> Result<Option<Self>> {
+        let Some(evidence) = store.read_without(id, left_out)? else {
             return Ok(None);
         };
-        let was_read = store.has_channel(id, Channel::Ocr)?;
+        let was_read = store.has_channel(id, "ocr")?;
         Ok(Some(Image {
             ocr_text: if was_read {
                 evidence.ocr_text()

@@ -11,6 +11,7 @@ use serde_json::json;
 
 use super::inspect::{self, OnThreadEvent, ReportPlace, ShownRun};
 use super::words::Marker;
+use crate::evidence::channel::Precision;
 use crate::index::corpus::Corpus;
 use crate::nn::conv::NumericMode;
 use crate::task::debate::{self, PER_SIDE};
@@ -218,7 +219,10 @@ impl AskSettings {
                 places: self.places.clone(),
                 models: self.models.clone(),
                 options: ExtractionOptions {
-                    numeric: self.numeric,
+                    precision: Precision {
+                        numeric: self.numeric,
+                        ..Precision::default()
+                    },
                     ..ExtractionOptions::default()
                 },
                 limit: None,

@@ -15,9 +15,9 @@ use super::pictures::{self, Destination, PictureList, Pictures, Size};
 use super::reason::image::Candidates;
 use super::{Form, TopicReport, all_topics, by_topic};
 use crate::collection::images::ImageCollection;
-use crate::evidence::Channel;
 use crate::evidence::picture::hamming;
-use crate::evidence::store::{EvidenceFields, Store};
+use crate::evidence::store::Store;
+use crate::evidence::{clip, page, sentence, sentiment};
 use crate::judge::evaluate::ImageEvaluation;
 use crate::score::picture_text::PictureText;
 use crate::score::select::{SAME_PICTURE_BITS, is_same_picture};
@@ -304,10 +304,19 @@ fn look_alikes(store: Option<&Store>, plans: &[TopicPlan]) -> Result<LookAlikes>
 
 /// The text in an image's picture; `None` if it was not read.
 fn text_in(store: &Store, id: &DocId) -> Result<Option<PictureText>> {
-    if !store.has_channel(id, Channel::Ocr)? {
+    if !store.has_channel(id, "ocr")? {
         return Ok(None);
     }
-    let evidence = store.read_part(id, EvidenceFields::default())?;
+    let evidence = store.read_without(
+        id,
+        &[
+            &page::CRAWL_RANK,
+            &clip::CLIP,
+            &sentence::SENTENCE,
+            &sentiment::VADER,
+            &sentiment::AFINN,
+        ],
+    )?;
     Ok(evidence.and_then(|evidence| {
         let width = evidence.picture.as_ref()?.width;
         Some(PictureText::new(&evidence.ocr, width))

@@ -18,6 +18,7 @@ use crate::judge::Values;
 use crate::judge::evaluate::{ImageEvaluation, evaluate_images};
 use crate::judge::graded::TextRun;
 use crate::judge::measure::Measure;
+use crate::task::channels::CHANNELS;
 use crate::task::files::{
     check_distinct, check_writable, decode, named_run, read_judgements, read_run, read_topics,
     report_broken_lines, run_names, write_atomically,
@@ -538,7 +539,7 @@ fn open_evidence(
 ) -> Result<Option<Store>> {
     let evidence = settings.places.evidence(&settings.input, on_event)?;
     if evidence.is_file() {
-        return Store::open_to_read(&evidence).map(Some);
+        return Store::open_to_read(&evidence, CHANNELS).map(Some);
     }
     ensure!(
         settings.places.evidence.is_none(),

@@ -1,6 +1,6 @@
 //! Does a picture argue, or does it only illustrate?
 //!
-//! riposte answers by a weighted sum of a few features. The formula of the team Aramis is in [`super::aramis`].
+//! riposte answers by a weighted sum of a few features. The formula of the team Aramis is in `systems/aramis.rs`.
 
 use super::belief;
 use super::image_weights::ImageWeights;

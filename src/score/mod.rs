@@ -1,12 +1,9 @@
 //! Combines several opinions on documents into one order. Nothing here touches the disk or a model.
 
-pub(crate) mod aramis;
-pub mod aramis_neural;
 pub mod argument;
 pub(crate) mod image_weights;
 pub mod linear;
 pub(crate) mod mixture;
-pub mod network;
 pub mod object_stance;
 pub(crate) mod okapi;
 pub(crate) mod pairwise;
@@ -15,6 +12,8 @@ pub mod quality;
 pub(crate) mod rerank;
 pub mod reranker;
 pub mod select;
+pub(crate) mod side;
+pub mod signal;
 pub mod stance;
 pub mod text_stance;
 

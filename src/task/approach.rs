@@ -5,11 +5,12 @@ use std::collections::BTreeMap;
 use anyhow::Result;
 use serde::Deserialize;
 
-use crate::evidence::Part;
 use crate::index::analyzer::Analyzer;
 use crate::score::mixture::Scaling;
 pub use crate::score::rerank::Scale;
+use crate::score::signal::Need;
 use crate::task::approaches::{self, Approach};
+use crate::task::channels::SignalKey;
 use crate::task::recipe::{At, check_weight, ensure_at};
 use crate::trec::TextTask;
 
@@ -78,7 +79,7 @@ pub enum Lemmas {
 pub struct Relevance {
     /// [`Scale::Unit`] or [`Scale::Raw`].
     pub scale: Scale,
-    pub channels: BTreeMap<RelevanceChannel, f64>,
+    pub channels: BTreeMap<SignalKey, f64>,
     /// The analyzer of the words of images and of the query.
     #[serde(
         default = "crate::index::images::analyzer",
@@ -97,6 +98,14 @@ pub struct Relevance {
     /// Clusters of pictures. The relevance of an image is multiplied by the weight of its cluster.
     #[serde(default)]
     pub clusters: Option<PictureClusters>,
+}
+
+impl Relevance {
+    /// Whether a weighted signal has a need of this kind.
+    pub(crate) fn uses(&self, is_meant: impl Fn(Need) -> bool) -> bool {
+        let mut needs = self.channels.keys().map(|key| key.signal().need());
+        needs.any(is_meant)
+    }
 }
 
 /// Clusters of all pictures by k-means, and their weights: `lowest` for a cluster in which no picture has text, `highest` for one in which all have
@@ -172,139 +181,6 @@ pub enum ScoreRecipe {
     },
 }
 
-/// A source of evidence for the relevance of an image to a topic.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
-pub enum RelevanceChannel {
-    /// BM25 over the text in the image.
-    #[serde(rename = "bm25 ocr")]
-    Bm25Ocr,
-    /// BM25 over titles and headings.
-    #[serde(rename = "bm25 title")]
-    Bm25Title,
-    /// BM25 over alternative texts, captions and the words around the image.
-    #[serde(rename = "bm25 near")]
-    Bm25Near,
-    /// BM25 over the main text and the description of the pages.
-    #[serde(rename = "bm25 main")]
-    Bm25Main,
-    /// BM25 over alternative texts and captions only.
-    #[serde(rename = "bm25 caption")]
-    Bm25Caption,
-    /// BM25 over the caption that the collection gives.
-    #[serde(rename = "bm25 given caption")]
-    Bm25GivenCaption,
-    /// BM25 over the text in the image as the collection gives it.
-    #[serde(rename = "bm25 given text")]
-    Bm25GivenText,
-    /// Query likelihood with a Dirichlet prior over the main text and the description of the pages.
-    #[serde(rename = "dirichlet main")]
-    DirichletMain,
-    /// Cosine between the topic and the text in the image.
-    #[serde(rename = "sentence ocr")]
-    SentenceOcr,
-    /// Largest cosine between the topic and the title of a page.
-    #[serde(rename = "sentence title")]
-    SentenceTitle,
-    /// Largest cosine between the topic and the words around the image on a page.
-    #[serde(rename = "sentence near")]
-    SentenceNear,
-    /// Largest cosine between the topic and the main text of a page. Only collections that give captions or texts have vectors of main
-    /// texts.
-    #[serde(rename = "sentence main")]
-    SentenceMain,
-    /// Cosine between the topic and the caption that the collection gives.
-    #[serde(rename = "sentence given caption")]
-    SentenceGivenCaption,
-    /// Cosine between the topic and the text in the image as the collection gives it.
-    #[serde(rename = "sentence given text")]
-    SentenceGivenText,
-    /// CLIP's cosine between the prompts of the topic and the image.
-    #[serde(rename = "clip topic")]
-    ClipTopic,
-    /// CLIP's cosine between the image and the unchanged text that it is to convey: a claim or, in 2024, its premise.
-    #[serde(rename = "clip title")]
-    ClipTitle,
-    /// Mean cosine between the words in or around the image and the most similar arguments of one side. The channel is off without a collection of
-    /// arguments.
-    #[serde(rename = "arguments")]
-    Arguments,
-    /// The reciprocal of the best rank at which the crawl found the image for this topic. It depends on the queries that the makers of the
-    /// collection chose, not on the image, so only baselines use it.
-    #[serde(rename = "crawl")]
-    Crawl,
-}
-
-impl RelevanceChannel {
-    /// All channels, in the order in which explanations list them.
-    pub const ALL: [RelevanceChannel; 18] = [
-        RelevanceChannel::Bm25Ocr,
-        RelevanceChannel::Bm25Title,
-        RelevanceChannel::Bm25Near,
-        RelevanceChannel::Bm25Main,
-        RelevanceChannel::Bm25Caption,
-        RelevanceChannel::Bm25GivenCaption,
-        RelevanceChannel::Bm25GivenText,
-        RelevanceChannel::DirichletMain,
-        RelevanceChannel::SentenceOcr,
-        RelevanceChannel::SentenceTitle,
-        RelevanceChannel::SentenceNear,
-        RelevanceChannel::SentenceMain,
-        RelevanceChannel::SentenceGivenCaption,
-        RelevanceChannel::SentenceGivenText,
-        RelevanceChannel::ClipTopic,
-        RelevanceChannel::ClipTitle,
-        RelevanceChannel::Arguments,
-        RelevanceChannel::Crawl,
-    ];
-
-    /// The name in files and explanations.
-    pub fn name(self) -> &'static str {
-        match self {
-            RelevanceChannel::Bm25Ocr => "bm25 ocr",
-            RelevanceChannel::Bm25Title => "bm25 title",
-            RelevanceChannel::Bm25Near => "bm25 near",
-            RelevanceChannel::Bm25Main => "bm25 main",
-            RelevanceChannel::Bm25Caption => "bm25 caption",
-            RelevanceChannel::Bm25GivenCaption => "bm25 given caption",
-            RelevanceChannel::Bm25GivenText => "bm25 given text",
-            RelevanceChannel::DirichletMain => "dirichlet main",
-            RelevanceChannel::SentenceOcr => "sentence ocr",
-            RelevanceChannel::SentenceTitle => "sentence title",
-            RelevanceChannel::SentenceNear => "sentence near",
-            RelevanceChannel::SentenceMain => "sentence main",
-            RelevanceChannel::SentenceGivenCaption => "sentence given caption",
-            RelevanceChannel::SentenceGivenText => "sentence given text",
-            RelevanceChannel::ClipTopic => "clip topic",
-            RelevanceChannel::ClipTitle => "clip title",
-            RelevanceChannel::Arguments => "arguments",
-            RelevanceChannel::Crawl => "crawl",
-        }
-    }
-}
-
-impl RelevanceChannel {
-    /// Whether the channel compares CLIP's vectors.
-    pub(crate) fn is_of_clip(self) -> bool {
-        matches!(
-            self,
-            RelevanceChannel::ClipTopic | RelevanceChannel::ClipTitle
-        )
-    }
-
-    /// The texts that the channel compares with the topic by sentence vectors; `None` for other channels.
-    pub(crate) fn sentence_part(self) -> Option<Part> {
-        match self {
-            RelevanceChannel::SentenceOcr => Some(Part::Ocr),
-            RelevanceChannel::SentenceTitle => Some(Part::Title),
-            RelevanceChannel::SentenceNear => Some(Part::Near),
-            RelevanceChannel::SentenceMain => Some(Part::Main),
-            RelevanceChannel::SentenceGivenCaption => Some(Part::GivenCaption),
-            RelevanceChannel::SentenceGivenText => Some(Part::GivenText),
-            _ => None,
-        }
-    }
-}
-
 /// How the argumentativeness of an image is estimated.
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
 #[serde(tag = "model", rename_all = "lowercase", deny_unknown_fields)]
@@ -313,10 +189,10 @@ pub enum ArgumentRecipe {
     None,
     /// By [`crate::score::argument::argues`].
     Picture,
-    /// By the weighted terms of [`crate::score::aramis`]: diagram, sentiment and length of the text in the picture, sentiment of the page,
+    /// By the weighted terms of [`crate::systems::aramis`]: diagram, sentiment and length of the text in the picture, sentiment of the page,
     /// red and green.
     Aramis { weights: [f64; 5] },
-    /// By the network of [`crate::score::aramis_neural`].
+    /// By the network of [`crate::systems::aramis::networks`].
     #[serde(rename = "aramis-neural")]
     AramisNeural,
 }
@@ -329,14 +205,14 @@ pub enum StanceRecipe {
     Beliefs,
     /// PRO if a sentiment is positive, CON if it is negative, neither if it is 0.
     Sign { signal: Sentiment },
-    /// By the sign of the weighted terms of [`crate::score::aramis`]: mood of the colours, sentiment of the text in the picture, sentiment
+    /// By the sign of the weighted terms of [`crate::systems::aramis`]: mood of the colours, sentiment of the text in the picture, sentiment
     /// of the page.
     Aramis {
         weights: [f64; 3],
         /// All signs are reversed if VADER's score of the query is below this.
         turn_below: f64,
     },
-    /// By the network of [`crate::score::aramis_neural`]: PRO, CON or neither.
+    /// By the network of [`crate::systems::aramis::networks`]: PRO, CON or neither.
     #[serde(rename = "aramis-neural")]
     AramisNeural,
     /// Every image is on both sides, so only relevance decides.
@@ -453,8 +329,10 @@ impl Approach for ImageApproach {
 impl Relevance {
     fn check(&self) -> Result<()> {
         for (channel, weight) in &self.channels {
-            let checked = check_weight(&format!("\"{}\"", channel.name()), *weight);
-            checked.at(channel.name()).at("channels")?;
+            let name = channel.signal().name();
+            check_weight(&format!("\"{name}\""), *weight)
+                .at(name)
+                .at("channels")?;
         }
         check_weight("reading", self.reading).at("reading")?;
         ensure_at!(
@@ -462,7 +340,7 @@ impl Relevance {
             matches!(self.scale, Scale::Unit | Scale::Raw),
             "the channels of images have scale = \"unit\" or scale = \"raw\""
         );
-        let dirichlet = self.channels.contains_key(&RelevanceChannel::DirichletMain);
+        let dirichlet = self.uses(|need| matches!(need, Need::QueryLikelihood(_)));
         ensure_at!(
             "mu",
             dirichlet == self.mu.is_some(),

@@ -6,21 +6,21 @@ use std::sync::atomic::AtomicBool;
 
 use anyhow::{Context, Result, bail, ensure};
 
+use super::channels::CHANNELS;
 use super::places::Places;
 use super::{Event, OnEvent, Stage, effort, models, run_stage};
 use crate::collection::images::ImageCollection;
 use crate::disk;
 use crate::evidence::Channel;
+use crate::evidence::channel::{Extractor, Precision};
 use crate::evidence::extract::{self, Extent, Shard, Summary, Tools};
-use crate::evidence::ocr::{Script, backend};
-use crate::evidence::sentiment::{Afinn, Vader};
 use crate::evidence::store::{Merged, ShardFile, Store, is_damaged_record};
 use crate::index::corpus::Effort;
 use crate::nn::conv::{Numeric, NumericMode};
 use crate::nn::lazy::Lazy;
 use crate::reading::pair::PairEncoder;
 use crate::trec::DocId;
-use crate::weights::{CheckedModel, Models, Role};
+use crate::weights::{Models, Role};
 use crate::workspace::Outputs;
 
 /// The error if the user stops an extraction.
@@ -36,14 +36,20 @@ pub(crate) struct ExtractionOptions {
     pub ocr: Option<String>,
     /// The name of the CLIP model; `None` for the first that is installed.
     pub clip: Option<String>,
-    /// Channels that must be on.
-    pub required: Vec<Channel>,
-    /// The numbers that networks other than CLIP may be computed in.
-    pub numeric: NumericMode,
-    /// The numbers of CLIP.
-    pub clip_numeric: Numeric,
-    /// The script that OCR reads.
-    pub script: Script,
+    /// The names of channels that must be on.
+    pub required: Vec<String>,
+    pub precision: Precision,
+}
+
+impl ExtractionOptions {
+    /// The name of the model that the user has chosen for a role.
+    fn chosen(&self, role: Role) -> Option<&str> {
+        match role {
+            Role::Ocr => self.ocr.as_deref(),
+            Role::Clip => self.clip.as_deref(),
+            _ => None,
+        }
+    }
 }
 
 /// What is extracted, and how.
@@ -149,7 +155,7 @@ pub(crate) struct Extraction {
     models: Models,
     tools: Tools,
     /// For each channel with a model, the model's name, or why there is none.
-    model_status: BTreeMap<Channel, String>,
+    model_status: BTreeMap<&'static str, String>,
     pub store: Store,
     /// The numbers that networks may be computed in.
     numeric: NumericMode,
@@ -172,19 +178,12 @@ impl Extraction {
                 store.path().display()
             )));
         }
-        if options.numeric == NumericMode::Float {
-            for (channel, what) in [
-                (Channel::Ocr, "text that was read in int8 is kept"),
-                (
-                    Channel::Sentence,
-                    "sentence vectors that were computed in int8 are kept",
-                ),
-                (
-                    Channel::Clip,
-                    "CLIP vectors that were computed in int8 are kept",
-                ),
-            ] {
-                if let Some(int8) = store.numerics(channel)?.get(&Some(Numeric::Int8)) {
+        if options.precision.numeric == NumericMode::Float {
+            for channel in CHANNELS {
+                let Some(what) = channel.values_in_int8() else {
+                    continue;
+                };
+                if let Some(int8) = store.numerics(channel.name())?.get(&Some(Numeric::Int8)) {
                     on_event(Event::Note(format!(
                         "--numeric float: stored {what} (images: {int8}); to compute everything in floats, give another file as --evidence"
                     )));
@@ -196,7 +195,7 @@ impl Extraction {
             tools,
             model_status,
             store,
-            numeric: options.numeric,
+            numeric: options.precision.numeric,
         })
     }
 
@@ -206,9 +205,9 @@ impl Extraction {
     /// The store cannot be read.
     pub(crate) fn producers(&self) -> Result<BTreeMap<String, String>> {
         let mut producers = BTreeMap::new();
-        for channel in Channel::ALL {
-            if let Some(producer) = self.store.producer(channel)? {
-                producers.insert(channel.word().to_owned(), producer);
+        for channel in CHANNELS {
+            if let Some(producer) = self.store.producer(channel.name())? {
+                producers.insert(channel.name().to_owned(), producer);
             }
         }
         Ok(producers)
@@ -218,30 +217,16 @@ impl Extraction {
     /// evidence if they differ between images; empty otherwise.
     ///
     /// Errors: the store cannot be read.
-    pub(crate) fn backend(&self, channel: Channel) -> Result<String> {
-        let mut text = match channel {
-            Channel::Ocr => {
-                let reader = self.tools.ocr.as_ref().and_then(Lazy::loaded);
-                reader.map(|reader| format!("; {}", backend::describe(reader.backends())))
-            }
-            Channel::Sentence => {
-                let model = self.tools.sentences.as_ref().and_then(Lazy::loaded);
-                model.map(|model| format!("; {}", model.numeric()))
-            }
-            Channel::Clip => {
-                let model = self.tools.clip.as_ref().and_then(Lazy::loaded);
-                model.map(|model| match model.agreement() {
-                    Some(least) => format!(
-                        "; {}, with a cosine of at least {least:.4} to floats on its examples",
-                        model.numeric()
-                    ),
-                    None => format!("; {}", model.numeric()),
-                })
-            }
-            _ => return Ok(String::new()),
+    pub(crate) fn backend(&self, channel: &dyn Channel) -> Result<String> {
+        if channel.values_in_int8().is_none() {
+            return Ok(String::new());
         }
-        .unwrap_or_default();
-        let numerics = self.store.numerics(channel)?;
+        let extractor = self.tools.extractor(channel.name());
+        let mut text = match extractor.and_then(Extractor::describe) {
+            Some(described) => format!("; {described}"),
+            None => String::new(),
+        };
+        let numerics = self.store.numerics(channel.name())?;
         if numerics.len() > 1 {
             let counts = numerics.into_iter().map(|(numeric, count)| {
                 let word = numeric.map_or("unknown numbers", Numeric::word);
@@ -259,8 +244,8 @@ impl Extraction {
     }
 
     /// The name of a channel's model, or why there is none; empty for channels without a model.
-    pub(crate) fn model_status(&self, channel: Channel) -> &str {
-        let status = self.model_status.get(&channel);
+    pub(crate) fn model_status(&self, channel: &str) -> &str {
+        let status = self.model_status.get(channel);
         status.map_or("", String::as_str)
     }
 
@@ -345,11 +330,12 @@ impl Extraction {
     /// case, nothing is removed.
     pub(crate) fn remove_damaged(&mut self, on_event: &mut OnEvent) -> Result<()> {
         let damaged = self.store.damaged_records()?;
-        let stored = self.store.channels()?;
+        let stored = self.store.stored_channels()?;
         for record in &damaged {
-            let mut channels = record.channels().into_iter();
-            let is_lost = |channel: &Channel| stored.contains(channel) && !self.tools.has(*channel);
-            if let Some(channel) = channels.find(is_lost) {
+            let channels = record.channels(CHANNELS).into_iter();
+            let mut names = channels.map(Channel::name);
+            let is_lost = |name: &&str| stored.contains(*name) && !self.tools.has(name);
+            if let Some(channel) = names.find(is_lost) {
                 bail!(
                     "{}: the record of {} in the table {} is damaged, and {channel} cannot be computed again: {}",
                     self.store.path().display(),
@@ -445,7 +431,7 @@ pub(crate) fn run(
 /// # Errors
 /// The file is not an evidence store, or has no image.
 pub(crate) fn stored_images(store: &Path) -> Result<ImageCollection> {
-    let documents = Store::open_to_read(store)?.text_hashes()?;
+    let documents = Store::open_to_read(store, CHANNELS)?.text_hashes()?;
     ensure!(
         !documents.is_empty(),
         "there is no evidence in {}",
@@ -460,7 +446,7 @@ pub(crate) fn stored_images(store: &Path) -> Result<ImageCollection> {
 /// # Errors
 /// As [`Store::open`].
 pub(crate) fn open_store(path: &Path, on_event: &mut OnEvent) -> Result<Store> {
-    open_when_free(path, Store::open, on_event)
+    open_when_free(path, |path| Store::open(path, CHANNELS), on_event)
 }
 
 /// As [`open_store`], but a store that cannot be written is opened for reading.
@@ -468,7 +454,7 @@ pub(crate) fn open_store(path: &Path, on_event: &mut OnEvent) -> Result<Store> {
 /// # Errors
 /// As [`Store::open_or_read`].
 pub(crate) fn open_store_or_read(path: &Path, on_event: &mut OnEvent) -> Result<Store> {
-    open_when_free(path, Store::open_or_read, on_event)
+    open_when_free(path, |path| Store::open_or_read(path, CHANNELS), on_event)
 }
 
 fn open_when_free(
@@ -491,19 +477,19 @@ fn open_when_free(
 pub(super) fn find_wanted_tools(
     models: &Models,
     options: &ExtractionOptions,
-    model_status: &mut BTreeMap<Channel, String>,
+    model_status: &mut BTreeMap<&'static str, String>,
     on_event: &mut OnEvent,
 ) -> Result<Tools> {
     let tools = find_tools(models, options, model_status)?;
     for channel in &options.required {
-        if !tools.has(*channel) {
-            let why = model_status.get(channel);
+        if !tools.has(channel) {
+            let why = model_status.get(channel.as_str());
             let why = why.map_or("it is off", String::as_str);
             bail!("--require {channel}: {why}");
         }
     }
-    for (channel, why) in model_status {
-        if !tools.has(*channel) {
+    for channel in CHANNELS.iter().map(|channel| channel.name()) {
+        if let (Some(why), false) = (model_status.get(channel), tools.has(channel)) {
             on_event(Event::Note(format!("{channel} is off: {why}")));
         }
     }
@@ -513,35 +499,25 @@ pub(super) fn find_wanted_tools(
 fn find_tools(
     models: &Models,
     options: &ExtractionOptions,
-    status: &mut BTreeMap<Channel, String>,
+    status: &mut BTreeMap<&'static str, String>,
 ) -> Result<Tools> {
-    let mut find =
-        |channel: Channel, role: Role, name: Option<&str>| -> Result<Option<CheckedModel>> {
-            let found = models::find(models, role, name)?;
-            let text = match &found {
-                Ok(model) => model.name.clone(),
-                Err(why) => why.clone(),
-            };
-            status.insert(channel, text);
-            Ok(found.ok())
+    Tools::new(CHANNELS, |channel| {
+        let model = match channel.role() {
+            Some(role) => {
+                let found = models::find(models, role, options.chosen(role))?;
+                let text = match &found {
+                    Ok(model) => model.name.clone(),
+                    Err(why) => why.clone(),
+                };
+                status.insert(channel.name(), text);
+                let Ok(model) = found else {
+                    return Ok(None);
+                };
+                Some(model)
+            }
+            None => None,
         };
-    let ocr = find(Channel::Ocr, Role::Ocr, options.ocr.as_deref())?;
-    let ocr = ocr.map(|model| models::ocr(model, options.numeric, options.script));
-    let ocr = ocr.transpose()?;
-    let clip = find(Channel::Clip, Role::Clip, options.clip.as_deref())?;
-    let clip = clip.map(|model| models::clip(&model, options.clip_numeric));
-    let sentences = find(Channel::Sentence, Role::Sentence, None)?;
-    let sentences = sentences.map(|model| models::sentences(&model, options.numeric));
-    let afinn = match find(Channel::Afinn, Role::Lexicon, None)? {
-        Some(model) => Some((Afinn::load(&model.path("AFINN-en-165.txt"))?, model.sha256)),
-        None => None,
-    };
-    Ok(Tools {
-        ocr,
-        clip,
-        sentences,
-        vader: Vader::new(),
-        afinn,
+        channel.extractor(model, options.precision).map(Some)
     })
 }
 
@@ -556,7 +532,7 @@ pub fn merge(store: &mut Store, shard: &Path) -> Result<Merged> {
         let merging = format!("cannot merge {from} into {into}");
         return store.merge_parquet(shard).context(merging);
     }
-    let file = ShardFile::new(shard, store.path())?;
+    let file = ShardFile::new(shard, store)?;
     let merged = store.merge(file.path())?;
     let mut outputs = Outputs::open(store.path())?;
     match outputs.merge(file.path()) {

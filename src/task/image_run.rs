@@ -8,7 +8,7 @@ use std::time::Instant;
 
 use anyhow::{Context, Result, bail, ensure};
 
-use super::approach::{Form, ImageApproach, RelevanceChannel, StanceRecipe};
+use super::approach::{Form, ImageApproach, StanceRecipe};
 use super::arguments::ArgumentSource;
 use super::debate::{self, PER_SIDE};
 use super::extraction::{Extraction, ExtractionSettings, Host};
@@ -25,6 +25,7 @@ use crate::evidence::store::is_damaged_record;
 use crate::index::corpus::{self, Effort};
 use crate::index::images::ImageIndex;
 use crate::reading::{self, Reader};
+use crate::score::signal::Need;
 use crate::topic::question::TopicParts;
 use crate::trec::candidates::Candidates;
 use crate::trec::debate::DebateSheet;
@@ -93,8 +94,8 @@ pub(crate) struct ImageRun {
 
 /// Whether the approach ranks images by their likeness to arguments.
 fn uses_arguments(approach: &ImageApproach) -> bool {
-    let channels = &approach.relevance.channels;
-    approach.stance == StanceRecipe::Beliefs || channels.contains_key(&RelevanceChannel::Arguments)
+    approach.stance == StanceRecipe::Beliefs
+        || approach.relevance.uses(|need| need == Need::Arguments)
 }
 
 impl<'s> PreparedImages<'s> {
@@ -447,8 +448,8 @@ impl Ranked<'_> {
         };
         let tools = extraction.tools();
         let installed = reading::Models {
-            clip: tools.clip.as_ref(),
-            sentences: tools.sentences.as_ref(),
+            clip: tools.model(),
+            sentences: tools.model(),
             cross: None,
             pairs: pairs.as_ref(),
         };

@@ -8,29 +8,30 @@
 //! Published approaches can take all images as candidates, keep those of another stance out of a list, and compute scores differently
 //! ([`ListRecipe`](super::approach::ListRecipe)).
 
-mod clusters;
 mod embeddings;
 mod lists;
 mod opinions;
 mod query;
 mod rationale;
 mod signals;
+mod systems;
 mod texts;
 
-use std::collections::{BTreeSet, HashMap, HashSet};
-use std::path::Path;
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
 use anyhow::{Context, Result, anyhow, ensure};
 use rayon::prelude::*;
 
-use super::approach::{
-    ArgumentRecipe, Cut, Eligible, Form, ImageApproach, RelevanceChannel, Scale, StanceRecipe,
-};
+use super::approach::{ArgumentRecipe, Cut, Eligible, Form, ImageApproach, Scale, StanceRecipe};
+use super::channels::SignalKey;
 use super::likeness::Arguments;
-use crate::evidence::store::{EvidenceFields, Store};
+use crate::evidence::store::{Place, Store};
+use crate::evidence::table::Table;
+use crate::evidence::{clip, page, sentence, sentiment};
 use crate::index::images::{Field, Image, ImageIndex};
 use crate::reading::Reader;
+use crate::score::signal::{Inputs, Need, Values};
 use crate::score::{Opinion, explain_weighted_mean, weighted_mean};
 use crate::topic::question::{self, Question, TopicParts};
 use crate::trec::candidates::Candidates;
@@ -38,10 +39,10 @@ use crate::trec::explained::ExplainedImage;
 use crate::trec::run::ImageRunLine;
 use crate::trec::topic::Topic;
 use crate::trec::{DocId, Explanation, NumberId, TopicId};
-use clusters::ClusterWeights;
 use embeddings::{Embeddings, TopicVectors};
 use lists::{ScoredImage, score_candidates, select_lists};
-use signals::{CrawlRanks, Signals};
+use signals::{Cosines, CrawlRanks};
+use systems::ClusterWeights;
 use texts::PoolTexts;
 
 /// Number of candidates for each topic or, if candidates are cut after their stances are estimated, for each of its stances. It is five times the
@@ -72,19 +73,15 @@ pub struct Settings {
 }
 
 impl Settings {
-    fn uses_channel(&self, channel: RelevanceChannel) -> bool {
-        self.approach.relevance.channels.contains_key(&channel)
-    }
-
     fn uses_crawl(&self) -> bool {
         self.approach.stance == StanceRecipe::Crawl
             || self.approach.relevance.candidates == Eligible::Crawled
-            || self.uses_channel(RelevanceChannel::Crawl)
+            || self.approach.relevance.uses(|need| need == Need::Crawl)
     }
 }
 
 /// A run, and the explanations of its scores.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct ImageRanking {
     /// In the order of the topics, then PRO before CON, then by rank. The lines of a claim's single list have the stance PRO.
     pub lines: Vec<ImageRunLine>,
@@ -110,56 +107,15 @@ pub fn rank(
     settings: &Settings,
     on_progress: &mut dyn FnMut(usize) -> bool,
 ) -> Result<ImageRanking> {
-    let mut questions: Vec<Question> = topics
-        .iter()
-        .map(|topic| question::read(topic, settings.parts))
-        .collect();
-    let mut ranking = ImageRanking {
-        lines: Vec::new(),
-        rationales: HashMap::new(),
-        explained: Vec::new(),
-        notes: Vec::new(),
-    };
+    let mut ranking = ImageRanking::default();
     let notes = &mut ranking.notes;
-    for (topic, question) in topics.iter().zip(&questions) {
-        let candidates = settings.candidates.as_ref();
-        if candidates.is_some_and(|all| all.of(&topic.id).is_none_or(BTreeSet::is_empty)) {
-            notes.push(format!("topic {} has no candidate to re-rank", topic.id));
-        }
-        if settings.approach.form == Form::Stances && question.counter_claim.is_empty() {
-            notes.push(format!(
-                "topic {} ({:?}) is an open question: there is no claim that images could support or attack",
-                topic.id, topic.title
-            ));
-        }
-    }
-    query::process(&mut questions, &settings.approach.query, notes)?;
+    let questions = read_questions(topics, settings, notes)?;
     let mut embeddings =
         Embeddings::of_questions(store, reader, topics, &questions, settings, notes)?;
     if let Some(arguments) = arguments {
         embeddings.add_arguments(&arguments, &questions, store, reader, notes, on_progress)?;
     }
-    let ranker = Ranker {
-        index,
-        store: store.path(),
-        settings,
-        embeddings: &embeddings,
-        crawl: if settings.uses_crawl() {
-            CrawlRanks::read(store, index.ids())?
-        } else {
-            CrawlRanks::default()
-        },
-        sentiment: match (settings.approach.lists.cut, settings.approach.stance) {
-            (Cut::AfterStance, StanceRecipe::Sign { signal }) => {
-                Some(signals::read_sentiment(store, index.ids(), signal)?)
-            }
-            _ => None,
-        },
-        clusters: match settings.approach.relevance.clusters {
-            Some(recipe) => Some(ClusterWeights::read(store, index, recipe)?),
-            None => None,
-        },
-    };
+    let ranker = Ranker::new(index, store, settings, &embeddings)?;
     let tasks: Vec<TopicTask> = topics
         .iter()
         .zip(&questions)
@@ -173,12 +129,12 @@ pub fn rank(
     let mut done = 0;
     for tasks in tasks.chunks(TOPICS_PER_READING) {
         let vectors: Vec<&TopicVectors> = tasks.iter().map(|task| task.vectors).collect();
-        let is_used = |channel| settings.uses_channel(channel);
-        let mut signals = signals::read(store, index.ids(), &vectors, &is_used)?;
+        let relevance = &settings.approach.relevance;
+        let mut cosines = signals::read(store, index.ids(), &vectors, relevance)?;
         let groups = tasks.chunks(TOPICS_AT_ONCE);
-        for (group, signals) in groups.zip(signals.chunks_mut(TOPICS_AT_ONCE)) {
+        for (group, cosines) in groups.zip(cosines.chunks_mut(TOPICS_AT_ONCE)) {
             ensure!(on_progress(done), STOPPED);
-            ranker.rank(group, signals, reader, &mut ranking)?;
+            ranker.rank(group, cosines, reader, &mut ranking)?;
             done += group.len();
         }
     }
@@ -190,6 +146,32 @@ pub fn rank(
     Ok(ranking)
 }
 
+/// What the topics ask. Notes say for which of them there is nothing to rank.
+fn read_questions(
+    topics: &[Topic],
+    settings: &Settings,
+    notes: &mut Vec<String>,
+) -> Result<Vec<Question>> {
+    let mut questions: Vec<Question> = topics
+        .iter()
+        .map(|topic| question::read(topic, settings.parts))
+        .collect();
+    for (topic, question) in topics.iter().zip(&questions) {
+        let candidates = settings.candidates.as_ref();
+        if candidates.is_some_and(|all| all.of(&topic.id).is_none_or(BTreeSet::is_empty)) {
+            notes.push(format!("topic {} has no candidate to re-rank", topic.id));
+        }
+        if settings.approach.form == Form::Stances && question.counter_claim.is_empty() {
+            notes.push(format!(
+                "topic {} ({:?}) is an open question: there is no claim that images could support or attack",
+                topic.id, topic.title
+            ));
+        }
+    }
+    query::process(&mut questions, &settings.approach.query, notes)?;
+    Ok(questions)
+}
+
 /// A topic with its question and embeddings.
 struct TopicTask<'a> {
     topic: &'a Topic,
@@ -197,26 +179,25 @@ struct TopicTask<'a> {
     vectors: &'a TopicVectors,
 }
 
-/// The relevance of all images to a topic, by channel.
+/// The relevance of all images to a topic, by signal.
 struct Relevance {
     columns: Vec<Column>,
 }
 
-/// The values of one channel.
+/// The values of one signal.
 struct Column {
-    channel: RelevanceChannel,
+    name: &'static str,
     weight: f64,
-    /// One for each image.
-    values: Vec<Option<f64>>,
+    values: Values,
 }
 
 impl Relevance {
-    /// The opinions of all channels on the image with this number.
+    /// The opinions of all signals on the image with this number.
     fn opinions(&self, at: usize) -> Vec<Opinion> {
         self.columns
             .iter()
             .map(|column| Opinion {
-                name: column.channel.name(),
+                name: column.name,
                 weight: column.weight,
                 value: column.values.get(at).copied().flatten(),
             })
@@ -230,24 +211,70 @@ type Pool = Vec<(usize, Explanation)>;
 /// What all topics share.
 struct Ranker<'a> {
     index: &'a ImageIndex,
-    /// The path of the evidence store, which each thread opens for itself.
-    store: &'a Path,
+    /// The evidence store, which each thread opens for itself.
+    store: Place,
     settings: &'a Settings,
     embeddings: &'a Embeddings,
     /// Empty if the approach does not use it.
     crawl: CrawlRanks,
+    /// The stored numbers that signals need.
+    numbers: BTreeMap<SignalKey, Values>,
     /// The sentiment of every image, whose sign is the image's stance; `None` if the approach does not need it for all images.
     sentiment: Option<Vec<f64>>,
     /// `None` if the approach has no clusters of pictures.
     clusters: Option<ClusterWeights>,
 }
 
-impl Ranker<'_> {
+impl<'a> Ranker<'a> {
+    /// Reads what all topics share.
+    ///
+    /// # Errors
+    /// The store cannot be read.
+    fn new(
+        index: &'a ImageIndex,
+        store: &Store,
+        settings: &'a Settings,
+        embeddings: &'a Embeddings,
+    ) -> Result<Self> {
+        let ImageApproach {
+            relevance,
+            lists,
+            stance,
+            ..
+        } = &settings.approach;
+        Ok(Ranker {
+            index,
+            store: store.place(),
+            settings,
+            embeddings,
+            crawl: if settings.uses_crawl() {
+                CrawlRanks::read(store, index.ids())?
+            } else {
+                CrawlRanks::default()
+            },
+            numbers: signals::read_numbers(store, index.ids(), relevance)?,
+            sentiment: match (lists.cut, *stance) {
+                (Cut::AfterStance, StanceRecipe::Sign { signal }) => {
+                    Some(signals::read_sentiment(store, index.ids(), signal)?)
+                }
+                _ => None,
+            },
+            clusters: match relevance.clusters {
+                Some(recipe) => {
+                    let sizes = (recipe.count, recipe.dimensions);
+                    let weights = (recipe.lowest, recipe.highest);
+                    Some(ClusterWeights::read(store, index, sizes, weights)?)
+                }
+                None => None,
+            },
+        })
+    }
+
     /// Ranks the images for a group of topics.
     fn rank(
         &self,
         tasks: &[TopicTask],
-        signals: &mut [Signals],
+        cosines: &mut [Cosines],
         reader: &mut Reader,
         ranking: &mut ImageRanking,
     ) -> Result<()> {
@@ -264,19 +291,27 @@ impl Ranker<'_> {
         }
         let pools = tasks
             .par_iter()
-            .zip(signals)
-            .map(|(task, signals)| {
-                let signals = std::mem::take(signals);
+            .zip(cosines)
+            .map(|(task, cosines)| {
                 let members = self.members(task.topic);
-                let relevance = self.relevance(task, &members, signals)?;
-                ensure!(
-                    approach.form == Form::Stances || !relevance.columns.is_empty(),
-                    "all channels of the approach {} are off: there is nothing to rank with (riposte models list shows what is missing)",
-                    approach.name
-                );
+                let relevance = self.relevance(task, &members, std::mem::take(cosines))?;
                 Ok(self.pool(&relevance, &members))
             })
             .collect::<Result<Vec<Pool>>>()?;
+        for (TopicTask { topic, .. }, scored) in tasks.iter().zip(self.score(tasks, pools, reader)?)
+        {
+            select_lists(topic, scored, self.settings, ranking);
+        }
+        Ok(())
+    }
+
+    /// Scores the candidates of a group of topics.
+    fn score(
+        &self,
+        tasks: &[TopicTask],
+        pools: Vec<Pool>,
+        reader: &mut Reader,
+    ) -> Result<Vec<Vec<ScoredImage>>> {
         let images = self.candidates(&pools)?;
         let pools: Vec<Vec<(&Image, Explanation)>> = pools
             .into_iter()
@@ -290,21 +325,18 @@ impl Ranker<'_> {
         let mut texts = Vec::new();
         for (task, pool) in tasks.iter().zip(&pools) {
             // the baselines do not use the pair encoder
+            let reads = self.settings.approach.stance.reads_texts();
             let read = || PoolTexts::read(pool, task.question, reader);
-            texts.push(stance.reads_texts().then(read).transpose()?);
+            texts.push(reads.then(read).transpose()?);
         }
-        let scored: Vec<Vec<ScoredImage>> = tasks
+        Ok(tasks
             .par_iter()
             .zip(pools)
             .zip(texts)
             .map(|((task, pool), texts)| {
                 score_candidates(pool, task, &self.embeddings.kinds, texts, self.settings)
             })
-            .collect();
-        for (TopicTask { topic, .. }, scored) in tasks.iter().zip(scored) {
-            select_lists(topic, scored, self.settings, ranking);
-        }
-        Ok(())
+            .collect())
     }
 
     /// The numbers of the images that can be candidates for a topic, in ascending order.
@@ -324,100 +356,54 @@ impl Ranker<'_> {
         members
     }
 
-    /// The values of all channels of the approach for every image.
+    /// The values of all signals of the approach for every image.
+    ///
+    /// # Errors
+    /// The index cannot be read, or all signals are off.
     fn relevance(
         &self,
         task: &TopicTask,
         members: &[usize],
-        mut signals: Signals,
+        mut cosines: Cosines,
     ) -> Result<Relevance> {
-        use RelevanceChannel as R;
-        let TopicTask {
-            topic, question, ..
-        } = task;
-        let recipe = &self.settings.approach.relevance;
+        let approach = &self.settings.approach;
+        let recipe = &approach.relevance;
         let mut columns = Vec::new();
-        for channel in R::ALL {
-            let Some(&weight) = recipe.channels.get(&channel) else {
-                continue;
-            };
-            let bm25 = |field| self.bm25(field, question, recipe.scale).map(Some);
-            let values = match channel {
-                R::Bm25Ocr => bm25(Field::Ocr)?,
-                R::Bm25Title => bm25(Field::Title)?,
-                R::Bm25Near => bm25(Field::Near)?,
-                R::Bm25Main => bm25(Field::Main)?,
-                R::Bm25Caption => bm25(Field::Caption)?,
-                R::Bm25GivenCaption => bm25(Field::GivenCaption)?,
-                R::Bm25GivenText => bm25(Field::GivenText)?,
-                R::DirichletMain => Some(self.dirichlet(Field::Main, question, members)?),
-                R::SentenceOcr
-                | R::SentenceTitle
-                | R::SentenceNear
-                | R::SentenceMain
-                | R::SentenceGivenCaption
-                | R::SentenceGivenText
-                | R::ClipTopic
-                | R::ClipTitle
-                | R::Arguments => signals.remove(&channel).map(|column| {
+        for (key, weight) in &recipe.channels {
+            let signal = key.signal();
+            let mut inputs = TopicInputs {
+                ranker: self,
+                task,
+                members,
+                stored: cosines.remove(key).map(|column| {
                     let values = column.into_iter();
                     values
                         .map(|value| (!value.is_nan()).then_some(value))
                         .collect()
                 }),
-                R::Crawl => {
-                    let best = self.crawl.best(&topic.id, "");
-                    let value = |at: usize| Some(1.0 / f64::from(*best.get(&at)?));
-                    Some((0..self.index.ids().len()).map(value).collect())
-                }
+                numbers: self.numbers.get(key),
             };
-            // a channel that is off has no column
-            let Some(mut values) = values else {
+            // a signal that is off has no column
+            let Some(mut values) = signal.values(&mut inputs)? else {
                 continue;
             };
             if recipe.scale == Scale::Unit {
                 for value in values.iter_mut().flatten() {
-                    *value = to_unit(channel, *value);
+                    *value = signal.to_unit(*value);
                 }
             }
             columns.push(Column {
-                channel,
-                weight,
+                name: signal.name(),
+                weight: *weight,
                 values,
             });
         }
+        ensure!(
+            approach.form == Form::Stances || !columns.is_empty(),
+            "all channels of the approach {} are off: there is nothing to rank with (riposte models list shows what is missing)",
+            approach.name
+        );
         Ok(Relevance { columns })
-    }
-
-    fn bm25(&self, field: Field, question: &Question, scale: Scale) -> Result<Vec<Option<f64>>> {
-        let scores = self.index.bm25(field, &question.words)?;
-        let best = scores.iter().copied().fold(0.0, f64::max);
-        let divisor = match scale {
-            Scale::Unit if best > 0.0 => best,
-            _ => 1.0,
-        };
-        Ok(scores
-            .into_iter()
-            .map(|score| (score > 0.0).then(|| score / divisor))
-            .collect())
-    }
-
-    fn dirichlet(
-        &self,
-        field: Field,
-        question: &Question,
-        members: &[usize],
-    ) -> Result<Vec<Option<f64>>> {
-        let mu = self.settings.approach.relevance.mu;
-        let mu = mu.context("a Dirichlet prior needs mu")?;
-        let scores = (self.index).dirichlet(field, &question.words, mu, members)?;
-        let mut values = vec![None; self.index.ids().len()];
-        for (at, score) in members.iter().zip(scores) {
-            if let Some(value) = values.get_mut(*at) {
-                *value = Some(score);
-            }
-        }
-        Ok(values)
     }
 
     /// The candidates with their relevance, the best first.
@@ -476,24 +462,33 @@ impl Ranker<'_> {
         numbers.dedup();
         let recipe = &self.settings.approach;
         let topics = &self.embeddings.topics;
-        let wanted = EvidenceFields {
-            rankings: false,
-            clip: !self.embeddings.kinds.is_empty() || topics.iter().any(|t| t.clip.is_some()),
-            sentences: topics.iter().any(|topic| topic.arguments.is_some()),
-            sentiment: matches!(
-                recipe.argument,
-                ArgumentRecipe::Aramis { .. } | ArgumentRecipe::AramisNeural
-            ) || recipe.stance.is_by_sign(),
-        };
+        let needs_clip =
+            !self.embeddings.kinds.is_empty() || topics.iter().any(|t| t.clip.is_some());
+        let needs_sentiment = matches!(
+            recipe.argument,
+            ArgumentRecipe::Aramis { .. } | ArgumentRecipe::AramisNeural
+        ) || recipe.stance.is_by_sign();
+        let needed: [(&'static Table, bool); 5] = [
+            (&page::CRAWL_RANK, false),
+            (&clip::CLIP, needs_clip),
+            (
+                &sentence::SENTENCE,
+                topics.iter().any(|t| t.arguments.is_some()),
+            ),
+            (&sentiment::VADER, needs_sentiment),
+            (&sentiment::AFINN, needs_sentiment),
+        ];
+        let left_out = needed.into_iter().filter(|(_, is_needed)| !is_needed);
+        let left_out: Vec<&Table> = left_out.map(|(table, _)| table).collect();
         let read = |store: &mut Result<Store>, at: &usize| -> Result<Option<(usize, Image)>> {
             let store = store.as_ref().map_err(|error| anyhow!("{error:#}"))?;
             let id = self.index.ids().get(*at).context("no such image")?;
-            Ok(Image::read(store, id, wanted)?.map(|image| (*at, image)))
+            Ok(Image::read(store, id, &left_out)?.map(|image| (*at, image)))
         };
         numbers
             .par_iter()
             .with_min_len(32)
-            .map_init(|| Store::open_to_read(self.store), read)
+            .map_init(|| self.store.open_to_read(), read)
             .filter_map(Result::transpose)
             .collect()
     }
@@ -506,13 +501,53 @@ fn take_one(room: &mut usize) -> bool {
     is_free
 }
 
-/// Scales a value to [0, 1]. CLIP's cosines between images and texts are between about 0.15 (unrelated) and 0.35.
-fn to_unit(channel: RelevanceChannel, value: f64) -> f64 {
-    match channel {
-        RelevanceChannel::ClipTopic | RelevanceChannel::ClipTitle => {
-            ((value - 0.15) / 0.2).clamp(0.0, 1.0)
+/// What a signal needs, for one topic.
+struct TopicInputs<'a> {
+    ranker: &'a Ranker<'a>,
+    task: &'a TopicTask<'a>,
+    members: &'a [usize],
+    /// The cosines of the signal; `None` if it has none.
+    stored: Option<Values>,
+    /// The numbers of the signal; `None` if it has none.
+    numbers: Option<&'a Values>,
+}
+
+impl Inputs for TopicInputs<'_> {
+    fn images(&self) -> usize {
+        self.ranker.index.ids().len()
+    }
+
+    fn is_scaled(&self) -> bool {
+        self.ranker.settings.approach.relevance.scale == Scale::Unit
+    }
+
+    fn words(&self, field: Field) -> Result<(Vec<f64>, f64)> {
+        let (index, words) = (self.ranker.index, &self.task.question.words);
+        let scores = index.bm25(field, words)?;
+        let best = scores.iter().copied().fold(0.0, f64::max);
+        Ok((scores, best))
+    }
+
+    fn likelihoods(&self, field: Field) -> Result<Values> {
+        let mu = self.ranker.settings.approach.relevance.mu;
+        let mu = mu.context("a Dirichlet prior needs mu")?;
+        let words = &self.task.question.words;
+        let scores = (self.ranker.index).dirichlet(field, words, mu, self.members)?;
+        let mut values = vec![None; self.images()];
+        for (at, score) in self.members.iter().zip(scores) {
+            if let Some(value) = values.get_mut(*at) {
+                *value = Some(score);
+            }
         }
-        _ => value.clamp(0.0, 1.0),
+        Ok(values)
+    }
+
+    fn stored(&mut self) -> Option<Values> {
+        self.stored.take().or_else(|| self.numbers.cloned())
+    }
+
+    fn crawl_ranks(&self) -> BTreeMap<usize, u32> {
+        self.ranker.crawl.best(&self.task.topic.id, "")
     }
 }
 

@@ -13,7 +13,7 @@ use super::text_run::ensure_documents;
 use super::texts::dense;
 use super::{Event, OnEvent, Task, models};
 use crate::disk::TemporaryDir;
-use crate::evidence::sentence::Sentences;
+use crate::evidence::sentence::{self, Sentences};
 use crate::index::corpus::{self, Corpus, Effort, TextCollection, Verified};
 use crate::index::dense::{Vectors, Wanted};
 use crate::index::images::{self, Updated};
@@ -160,7 +160,7 @@ impl IndexSettings {
         let base = self.places.texts(&self.input, on_event)?;
         let encoder = match &approach.dense {
             Some(dense) => models::find(&self.models, Role::Sentence, None)?.map(|model| {
-                let model = models::sentences(&model, self.numeric);
+                let model = sentence::lazy(&model, self.numeric);
                 let wanted = dense::wanted(dense, model.producer());
                 (model, wanted)
             }),

@@ -5,6 +5,7 @@ pub mod approach;
 pub mod approaches;
 pub(crate) mod arguments;
 pub mod cache;
+pub mod channels;
 pub mod comparative;
 pub mod controversial;
 pub(crate) mod debate;

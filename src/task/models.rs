@@ -3,10 +3,7 @@
 use anyhow::{Result, bail};
 
 use super::{Event, OnEvent, recipe};
-use crate::evidence::clip::Clip;
-use crate::evidence::ocr::{OcrsReader, PpOcr, Script, TextReader};
-use crate::evidence::sentence::Sentences;
-use crate::nn::conv::{Numeric, NumericMode};
+use crate::nn::conv::NumericMode;
 use crate::nn::lazy::Lazy;
 use crate::nn::transformer::Backend;
 use crate::reading::cross::Cross;
@@ -105,111 +102,10 @@ pub(crate) fn installed_stance_encoder(
     Ok(found.map_err(|note| on_event(Event::Note(note))).ok())
 }
 
-/// The sentence encoder. Like the other models, it is loaded when it is first used.
-pub fn sentences(model: &CheckedModel, mode: NumericMode) -> Lazy<Sentences> {
-    let (dir, sha) = (model.dir.clone(), model.sha256.clone());
-    Lazy::new(Sentences::producer_of(&sha), move || {
-        Sentences::load_with(&dir, &sha, Backend::of(mode))
-    })
-}
-
-/// CLIP.
-pub fn clip(model: &CheckedModel, numeric: Numeric) -> Lazy<Clip> {
-    let (dir, sha) = (model.dir.clone(), model.sha256.clone());
-    Lazy::new(Clip::producer_of(&sha), move || match numeric {
-        Numeric::Float => Clip::load(&dir, &sha),
-        Numeric::Int8 => Clip::load_in_int8(&dir, &sha),
-    })
-}
-
 /// The cross-encoder.
 pub fn cross(model: &CheckedModel, mode: NumericMode) -> Lazy<Cross> {
     let (dir, sha) = (model.dir.clone(), model.sha256.clone());
     Lazy::new(Cross::producer_of(&sha), move || {
         Cross::load_with(&dir, &sha, Backend::of(mode))
     })
-}
-
-/// The OCR engine.
-///
-/// # Errors
-/// The engine does not read the script.
-pub fn ocr(
-    model: CheckedModel,
-    mode: NumericMode,
-    script: Script,
-) -> Result<Lazy<Box<dyn TextReader>>> {
-    let producer = match model.name.as_str() {
-        OCRS => {
-            expect_latin(script)?;
-            OcrsReader::producer_of(&model.sha256)
-        }
-        _ => PpOcr::producer_of(&model.sha256, script),
-    };
-    Ok(Lazy::new(producer, move || load_ocr(&model, mode, script)))
-}
-
-/// The name of the model that reads only Latin script.
-const OCRS: &str = "ocrs";
-
-/// # Errors
-/// ocrs does not read the script.
-fn expect_latin(script: Script) -> Result<()> {
-    match script {
-        Script::Latin => Ok(()),
-        Script::All => bail!("--script all: {OCRS} reads only Latin script; ppocr-v4 reads more"),
-    }
-}
-
-/// Loads the OCR engine at once.
-///
-/// # Errors
-/// A file is missing or damaged, or the engine does not read the script.
-pub(crate) fn load_ocr(
-    model: &CheckedModel,
-    mode: NumericMode,
-    script: Script,
-) -> Result<Box<dyn TextReader>> {
-    Ok(match model.name.as_str() {
-        OCRS => {
-            expect_latin(script)?;
-            Box::new(OcrsReader::load_with(
-                &model.path("text-detection.rten"),
-                &model.path("text-recognition.rten"),
-                &model.sha256,
-                mode,
-            )?)
-        }
-        _ => Box::new(PpOcr::load_with(
-            &model.path("det.onnx"),
-            &model.path("rec.onnx"),
-            &model.sha256,
-            mode,
-            script,
-        )?),
-    })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::weights::Trust;
-
-    #[test]
-    fn ocrs_refuses_scripts_that_it_does_not_read() {
-        let model = |name: &str| CheckedModel {
-            name: name.to_owned(),
-            dir: "absent".into(),
-            sha256: "a1".to_owned(),
-            bytes: 0,
-            trust: Trust::Pinned,
-        };
-        let lazy = |name, script| super::ocr(model(name), NumericMode::Auto, script);
-        assert!(lazy("ocrs", Script::Latin).is_ok());
-        assert!(lazy("ppocr-v4", Script::All).is_ok());
-        let why = lazy("ocrs", Script::All).err().expect("an error");
-        assert!(why.to_string().contains("ocrs reads only Latin script"));
-        let read = load_ocr(&model("ocrs"), NumericMode::Auto, Script::All);
-        assert_eq!(read.err().expect("an error").to_string(), why.to_string());
-    }
 }

@@ -15,17 +15,19 @@
 use std::collections::BTreeMap;
 use std::convert::Infallible;
 use std::io::{Read, Write};
+use std::path::Path;
 
 use anyhow::{Context, Error, Result, anyhow};
 use crossbeam_channel::{Receiver, Sender, bounded, select};
 use serde_json::{Value, json};
 
 use super::OnEvent;
+use super::channels::CHANNELS;
 use super::extraction::{ExtractionOptions, find_wanted_tools};
 use crate::collection::frames::{FramedDocument, read_frame};
 use crate::disk::TemporaryDir;
 use crate::evidence::extract::{self, Single, Tools};
-use crate::evidence::store::Scratch;
+use crate::evidence::store::{Scratch, describe};
 use crate::weights::Models;
 
 /// The version of the format. It changes when the frames of the output change.
@@ -82,55 +84,17 @@ pub(crate) fn stream(
     let (running, ended) = bounded::<Infallible>(0);
     let into = dir.path().to_owned();
     // this thread is not in the scope below, which waits for its threads: after an error it may wait for a frame that never comes
-    std::thread::spawn(move || {
-        let mut input = input;
-        let mut number = 0u64;
-        while is_free.recv().is_ok() {
-            number += 1;
-            let read = read_frame(&mut input, &into);
-            let read = read.with_context(|| format!("frame {number} of stdin"));
-            let Some(read) = read.transpose() else { break };
-            let (answer, receiver) = bounded(1);
-            if order.send(receiver).is_err() {
-                break;
-            }
-            match read {
-                Ok(document) => {
-                    if jobs.send(Job { document, answer }).is_err() {
-                        break;
-                    }
-                }
-                Err(error) => {
-                    // sending fails only if the main thread has ended
-                    let _ = answer.send(Err(error));
-                    break;
-                }
-            }
-        }
-    });
+    std::thread::spawn(move || read_documents(input, &into, &is_free, &jobs, &order));
     std::thread::scope(|scope| {
         for _ in 0..threads {
-            let (free, for_workers, ended) = (free.clone(), for_workers.clone(), ended.clone());
-            let tools = &tools;
-            scope.spawn(move || {
-                let mut scratch = Scratch::new();
-                while free.send(()).is_ok() {
-                    let job = select! {
-                        recv(for_workers) -> job => job,
-                        recv(ended) -> ended => ended.map(|never| match never {}),
-                    };
-                    let Ok(Job { document, answer }) = job else {
-                        break;
-                    };
-                    let done = match &mut scratch {
-                        Ok(scratch) => compute(&document, tools, request.died, scratch),
-                        Err(error) => Err(anyhow!("{error:#}")),
-                    };
-                    drop(document);
-                    // sending fails only if the main thread has ended
-                    let _ = answer.send(done);
-                }
-            });
+            let worker = StreamWorker {
+                tools: &tools,
+                died: request.died,
+                free: free.clone(),
+                jobs: for_workers.clone(),
+                ended: ended.clone(),
+            };
+            scope.spawn(move || worker.work());
         }
         drop((free, for_workers));
         // dropped at the end of this scope, also after an error, so that the workers end even if the reading thread still waits for a frame
@@ -143,6 +107,72 @@ pub(crate) fn stream(
         }
         Ok(faults)
     })
+}
+
+/// Reads a document whenever a worker is free, and passes the receiver of its answer to `order`.
+fn read_documents(
+    mut input: impl Read,
+    into: &Path,
+    is_free: &Receiver<()>,
+    jobs: &Sender<Job>,
+    order: &Sender<Receiver<Result<Answer>>>,
+) {
+    let mut number = 0u64;
+    while is_free.recv().is_ok() {
+        number += 1;
+        let read = read_frame(&mut input, into);
+        let read = read.with_context(|| format!("frame {number} of stdin"));
+        let Some(read) = read.transpose() else { break };
+        let (answer, receiver) = bounded(1);
+        if order.send(receiver).is_err() {
+            break;
+        }
+        match read {
+            Ok(document) => {
+                if jobs.send(Job { document, answer }).is_err() {
+                    break;
+                }
+            }
+            Err(error) => {
+                // sending fails only if the main thread has ended
+                let _ = answer.send(Err(error));
+                break;
+            }
+        }
+    }
+}
+
+/// A thread that computes documents.
+struct StreamWorker<'a> {
+    tools: &'a Tools,
+    died: Option<&'a str>,
+    /// Says that this worker can take a document.
+    free: Sender<()>,
+    jobs: Receiver<Job>,
+    /// Closed when the main thread ends.
+    ended: Receiver<Infallible>,
+}
+
+impl StreamWorker<'_> {
+    fn work(self) {
+        let mut scratch = Scratch::new(CHANNELS);
+        while self.free.send(()).is_ok() {
+            let job = select! {
+                recv(self.jobs) -> job => job,
+                recv(self.ended) -> ended => ended.map(|never| match never {}),
+            };
+            let Ok(Job { document, answer }) = job else {
+                break;
+            };
+            let done = match &mut scratch {
+                Ok(scratch) => compute(&document, self.tools, self.died, scratch),
+                Err(error) => Err(anyhow!("{error:#}")),
+            };
+            drop(document);
+            // sending fails only if the main thread has ended
+            let _ = answer.send(done);
+        }
+    }
 }
 
 fn compute(
@@ -178,7 +208,7 @@ fn greeting(tools: &Tools) -> Result<Vec<u8>> {
         "version": env!("CARGO_PKG_VERSION"),
         "producers": tools.all_producers(),
         "signature": tools.signature(),
-        "tables": Scratch::new()?.describe(),
+        "tables": describe(CHANNELS),
     });
     Ok(serde_json::to_vec(&frame)?)
 }

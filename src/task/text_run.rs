@@ -12,6 +12,7 @@ use super::text_indexes::{TextIndexes, damaged_shard, open_collection, shards_of
 use super::texts::dense::{ClusterLikeness, DenseSearch, DenseSources};
 use super::texts::{Settings, Sources};
 use super::{Event, OnEvent, Stage, comparative, controversial, debate, models, rank, run_stage};
+use crate::evidence::sentence;
 use crate::evidence::sentence::Sentences;
 use crate::index::corpus::{self, Corpus, Damage, Effort, TextCollection};
 use crate::index::wordnet::WordNet;
@@ -430,7 +431,7 @@ impl Resources {
         match models::find(models, Role::Sentence, None)? {
             Ok(model) => {
                 found.names.insert(model.name.clone(), model.sha256.clone());
-                found.sentences = Some(models::sentences(&model, *numeric));
+                found.sentences = Some(sentence::lazy(&model, *numeric));
                 match models::pair_encoder(&model, *numeric)? {
                     Ok(encoder) => found.pairs = Some(encoder),
                     Err(note) => on_event(Event::Note(note)),

@@ -55,7 +55,7 @@ impl fmt::Display for TopicId {
 }
 
 /// A document's id. For an image, it is the name of its directory ("I2b62b2335042df6d").
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct DocId(pub String);
 
 impl fmt::Display for DocId {

@@ -4,6 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
+use riposte::task::channels::CHANNELS;
 use riposte::weights::Models;
 
 use crate::index_files::arguments;
@@ -154,7 +155,7 @@ fn an_interrupt_ends_the_waiting() {
     };
     let home = tempfile::tempdir().unwrap();
     let evidence = home.path().join("e.sqlite");
-    let held = riposte::evidence::store::Store::open(&evidence).unwrap();
+    let held = riposte::evidence::store::Store::open(&evidence, CHANNELS).unwrap();
     let args = ["images", "-i", text(sample()), "-o", text(home.path())];
     let rank = riposte(home.path(), &args);
     let mut command = Command::new(python);

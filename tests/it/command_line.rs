@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 
-use riposte::evidence::Channel;
+use riposte::task::channels::CHANNELS;
 use riposte::weights::Catalogue;
 use serde_json::Value;
 
@@ -496,8 +496,12 @@ fn help_names_what_options_take() {
         let help = help(&[command]);
         let require = help.split("--require").nth(1).unwrap();
         let require = require.split(" --").next().unwrap();
-        for channel in Channel::ALL {
-            assert!(require.contains(channel.word()), "{channel:?}: {require}");
+        for channel in CHANNELS {
+            assert!(
+                require.contains(channel.name()),
+                "{}: {require}",
+                channel.name()
+            );
         }
     }
 }

@@ -7,6 +7,7 @@ use std::path::Path;
 use image::{DynamicImage, ImageFormat, RgbImage};
 use riposte::collection::images::ImageCollection;
 use riposte::evidence::store::Store;
+use riposte::task::channels::CHANNELS;
 use riposte::trec::FaultKind;
 use serde_json::json;
 use tempfile::TempDir;
@@ -141,7 +142,7 @@ fn arguments_that_cannot_be_read_stop_images_and_broken_ones_change_the_exit_cod
 #[test]
 fn a_merge_of_shards_without_documents_is_nothing_to_do() {
     let dir = WorkDir::new();
-    drop(Store::open(&dir.path("shard.sqlite")).unwrap());
+    drop(Store::open(&dir.path("shard.sqlite"), CHANNELS).unwrap());
     let (code, _, said) = dir.run("merge all.sqlite shard.sqlite");
     assert_eq!(code, 2, "{said}");
     assert!(said.contains("no shard contains a document"), "{said}");

@@ -1,5 +1,6 @@
 //! `riposte export`: plain runs, which ir_measures and ranx evaluate, and Parquet files, which pandas reads.
 
+use riposte::task::channels::CHANNELS;
 use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::fs;
@@ -474,7 +475,7 @@ fn the_evidence_of_a_collection_is_where_the_other_commands_keep_it() {
     assert!(said.contains("document.parquet: 66 rows"), "{said}");
     // a store without evidence
     fs::remove_file(path).unwrap();
-    drop(riposte::evidence::store::Store::open(Path::new(path)).unwrap());
+    drop(riposte::evidence::store::Store::open(Path::new(path), CHANNELS).unwrap());
     let output = riposte(&home, &args).output().unwrap();
     assert_eq!(code(&output), 2);
     assert!(stderr(&output).contains("there is nothing to export"));

@@ -4,11 +4,13 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
+use riposte::evidence;
 use riposte::evidence::PageEvidence;
 use riposte::evidence::ocr::OcrLine;
 use riposte::evidence::page::PageWords;
-use riposte::evidence::store::{ChannelOutput, Record, Store};
+use riposte::evidence::store::{Made, Record, Store};
 use riposte::index::images::{self, Field, ImageIndex, Updated};
+use riposte::task::channels::CHANNELS;
 use riposte::trec::DocId;
 
 use crate::index_files::{effort, words};
@@ -24,14 +26,13 @@ pub struct Evidence {
 impl Evidence {
     pub fn new(path: &Path) -> Self {
         Evidence {
-            store: Store::open(path).unwrap(),
+            store: Store::open(path, CHANNELS).unwrap(),
             words: BTreeMap::new(),
         }
     }
 
     /// Stores the text in an image and the title of its page, and replaces the stored ones.
     pub fn write(&mut self, id: &str, ocr: String, title: String) {
-        let made = |producer: &str| producer.to_owned();
         let line = OcrLine {
             text: ocr.clone(),
             confidence: 1.0,
@@ -47,20 +48,23 @@ impl Evidence {
             },
             ..PageEvidence::default()
         };
+        let made = |producer: &'static str| {
+            let made = Made {
+                producer: producer.to_owned(),
+                ..Made::default()
+            };
+            (producer, made)
+        };
         let record = Record {
-            document: id.to_owned(),
+            evidence: evidence::Evidence {
+                id: DocId(id.to_owned()),
+                pages: vec![page],
+                ocr: vec![line],
+                ..evidence::Evidence::default()
+            },
+            made: ["page", "ocr"].map(made).into(),
             fingerprint: "f".to_owned(),
-            pages: Some(ChannelOutput {
-                producer: made("page"),
-                value: vec![page],
-                faults: Vec::new(),
-            }),
-            ocr: Some(ChannelOutput {
-                producer: made("ocr"),
-                value: vec![line],
-                faults: Vec::new(),
-            }),
-            ..Record::default()
+            files: None,
         };
         self.store.write(&[record]).unwrap();
         self.words.insert(id.to_owned(), (ocr, title));

@@ -9,6 +9,7 @@ use riposte::collection::arguments::ArgumentCollection;
 use riposte::evidence::store::Store;
 use riposte::index::corpus::{self, Kind, TextCollection};
 use riposte::index::images::{self, ImageIndex, Updated};
+use riposte::task::channels::CHANNELS;
 use riposte::trec::DocId;
 
 use crate::index_files::{arguments, effort, words};
@@ -177,7 +178,7 @@ fn an_update_killed_at_thirty_moments_gives_the_same_scores_afterwards() {
             fs::copy(saved.join("e.sqlite"), &path).unwrap();
         },
         &mut |kill| {
-            let mut store = Store::open(&path).unwrap();
+            let mut store = Store::open(&path, CHANNELS).unwrap();
             let (corpus, updated) =
                 images::open(&mut store, &place, effort(1), &mut |_| ()).unwrap();
             assert_eq!(updated, Updated::default(), "kill {kill}");

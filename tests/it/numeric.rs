@@ -9,14 +9,14 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use image::RgbImage;
 use riposte::collection::images::ImageCollection;
-use riposte::evidence::Channel;
+use riposte::evidence::channel::{Extractor, Precision};
 use riposte::evidence::extract::{Extent, GROUP, Shard, Tools, extract};
 use riposte::evidence::ocr::backend::{Backend, Runtime};
 use riposte::evidence::ocr::{OcrLine, PpOcr, Script, TextReader};
-use riposte::evidence::sentiment::Vader;
 use riposte::evidence::store::{self, Store};
 use riposte::nn::conv::{Numeric, NumericMode};
 use riposte::nn::lazy::Lazy;
+use riposte::task::channels::CHANNELS;
 use rusqlite::Connection;
 use tempfile::TempDir;
 
@@ -72,13 +72,15 @@ fn counting(reads: Arc<AtomicUsize>, producer: &str, numeric: Numeric) -> Tools 
         });
         Ok(reader)
     };
-    Tools {
-        ocr: Some(Lazy::new(producer.to_owned(), load)),
-        clip: None,
-        sentences: None,
-        vader: Vader::new(),
-        afinn: None,
-    }
+    let mut reader = Some(Lazy::new(producer.to_owned(), load));
+    let tools = Tools::new(CHANNELS, |channel| match (channel.name(), channel.role()) {
+        ("ocr", _) => Ok(reader
+            .take()
+            .map(|reader| Box::new(reader) as Box<dyn Extractor>)),
+        (_, Some(_)) => Ok(None),
+        (_, None) => channel.extractor(None, Precision::default()).map(Some),
+    });
+    tools.unwrap()
 }
 
 /// Extracts the evidence of the sample's first images. Returns the number of images for which something was computed.
@@ -101,13 +103,13 @@ fn extract_first(input: &Path, images: usize, store: &mut Store, tools: &Tools) 
 }
 
 fn recorded(store: &Store) -> BTreeMap<Option<Numeric>, usize> {
-    store.numerics(Channel::Ocr).unwrap()
+    store.numerics("ocr").unwrap()
 }
 
 #[test]
 fn another_numeric_alone_recomputes_nothing_and_another_producer_does() {
     let dir = TempDir::new().unwrap();
-    let mut store = Store::open(&dir.path().join("evidence")).unwrap();
+    let mut store = Store::open(&dir.path().join("evidence"), CHANNELS).unwrap();
     assert_eq!(
         extract_sample(&mut store, &stub("stub/1", Numeric::Float)),
         IMAGES
@@ -119,8 +121,8 @@ fn another_numeric_alone_recomputes_nothing_and_another_producer_does() {
         name: "recogniser conv float".to_owned(),
         numeric: Numeric::Float,
     };
-    assert_eq!(store.backend(&id, Channel::Ocr).unwrap(), Some(expected));
-    assert_eq!(store.backend(&id, Channel::Page).unwrap(), None);
+    assert_eq!(store.backend(&id, "ocr").unwrap(), Some(expected));
+    assert_eq!(store.backend(&id, "page").unwrap(), None);
 
     assert_eq!(
         extract_sample(&mut store, &stub("stub/1", Numeric::Int8)),
@@ -145,10 +147,10 @@ fn merging_takes_the_backends_along_and_knows_none_of_older_stores() {
     let dir = TempDir::new().unwrap();
     let shard = dir.path().join("shard");
     extract_sample(
-        &mut Store::open(&shard).unwrap(),
+        &mut Store::open(&shard, CHANNELS).unwrap(),
         &stub("stub/1", Numeric::Int8),
     );
-    let mut all = Store::open(&dir.path().join("all")).unwrap();
+    let mut all = Store::open(&dir.path().join("all"), CHANNELS).unwrap();
     assert_eq!(all.merge(&shard).unwrap().documents, IMAGES);
     assert_eq!(
         recorded(&all),
@@ -160,11 +162,11 @@ fn merging_takes_the_backends_along_and_knows_none_of_older_stores() {
         .execute_batch("DROP TRIGGER work_removed; DROP TRIGGER work_changed; DROP TABLE backend;")
         .unwrap();
     drop(older);
-    let mut all = Store::open(&dir.path().join("again")).unwrap();
+    let mut all = Store::open(&dir.path().join("again"), CHANNELS).unwrap();
     assert_eq!(all.merge(&shard).unwrap().documents, IMAGES);
     assert_eq!(recorded(&all), BTreeMap::from([(None, IMAGES)]));
     // the older store gets the table when it is opened for writing, and nothing is computed because of that
-    let mut older = Store::open(&shard).unwrap();
+    let mut older = Store::open(&shard, CHANNELS).unwrap();
     assert_eq!(
         extract_sample(&mut older, &stub("stub/1", Numeric::Int8)),
         0
@@ -176,7 +178,7 @@ fn merging_takes_the_backends_along_and_knows_none_of_older_stores() {
 fn a_build_that_does_not_know_backends_leaves_none_of_what_it_replaces() {
     let dir = TempDir::new().unwrap();
     let path = dir.path().join("evidence");
-    let mut store = Store::open(&path).unwrap();
+    let mut store = Store::open(&path, CHANNELS).unwrap();
     extract_sample(&mut store, &stub("stub/1", Numeric::Int8));
     let (id, _) = store.text_hashes().unwrap().remove(0);
     // an older build does this to a channel that it computes again
@@ -188,7 +190,7 @@ fn a_build_that_does_not_know_backends_leaves_none_of_what_it_replaces() {
             id.0
         ))
         .unwrap();
-    assert_eq!(store.backend(&id, Channel::Ocr).unwrap(), None);
+    assert_eq!(store.backend(&id, "ocr").unwrap(), None);
     assert_eq!(
         recorded(&store),
         BTreeMap::from([(None, 1), (Some(Numeric::Int8), IMAGES - 1)])
@@ -209,7 +211,7 @@ fn an_image_that_was_read_before_brings_its_backend() {
         let image = RgbImage::from_pixel(16, 16, image::Rgb([200; 3]));
         image.save(document.join("image.png")).unwrap();
     }
-    let mut store = Store::open(&dir.path().join("evidence")).unwrap();
+    let mut store = Store::open(&dir.path().join("evidence"), CHANNELS).unwrap();
     let reads = Arc::new(AtomicUsize::new(0));
     let tools = counting(reads.clone(), "stub/1", Numeric::Int8);
     assert_eq!(extract_first(dir.path(), count, &mut store, &tools), count);
@@ -295,7 +297,7 @@ fn float_on_the_command_line_reads_in_floats_and_the_table_says_so() {
     let said = extract("auto");
     assert!(said.contains(" 0 of them new"), "{said}");
     assert!(!said.contains("convolution runtime"), "{said}");
-    let store = Store::open_to_read(&evidence).unwrap();
+    let store = Store::open_to_read(&evidence, CHANNELS).unwrap();
     assert_eq!(
         recorded(&store),
         BTreeMap::from([(Some(Numeric::Float), 1)])

@@ -1,6 +1,7 @@
 //! The evidence store on disk: damage never changes an answer, damaged evidence is computed again if possible, and a store that cannot be written
 //! is not changed.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Output;
@@ -9,8 +10,9 @@ use riposte::collection::images::CrawlRank;
 use riposte::evidence::ocr::OcrLine;
 use riposte::evidence::page::PageWords;
 use riposte::evidence::picture::Picture;
-use riposte::evidence::store::{ChannelOutput, Record, Store, is_damaged_record};
-use riposte::evidence::{AfinnValence, Channel, PageEvidence, Part, PartValue};
+use riposte::evidence::store::{Made, Record, Store, is_damaged_record};
+use riposte::evidence::{AfinnValence, Evidence, PageEvidence, Part, PartValue};
+use riposte::task::channels::CHANNELS;
 use riposte::trec::{DocId, Fault, FaultKind};
 use rusqlite::Connection;
 use tempfile::TempDir;
@@ -29,7 +31,7 @@ pub(crate) fn small_store(path: &Path, documents: usize) {
     let vector = |chance: &mut Chance| -> Vec<f32> {
         (0..64).map(|_| chance.fraction() as f32 - 0.5).collect()
     };
-    let mut store = Store::open(path).unwrap();
+    let mut store = Store::open(path, CHANNELS).unwrap();
     for n in 0..documents {
         let c = &mut chance;
         let page = PageEvidence {
@@ -98,31 +100,36 @@ pub(crate) fn small_store(path: &Path, documents: usize) {
             line: None,
             what: "broken".to_owned(),
         };
+        let mut made = CHANNELS
+            .iter()
+            .map(|channel| (channel.name(), made(channel.name())))
+            .collect::<BTreeMap<_, _>>();
+        made.get_mut("afinn").unwrap().faults.push(fault);
         let record = Record {
-            document: format!("I{n:016x}"),
+            evidence: Evidence {
+                id: DocId(format!("I{n:016x}")),
+                url: format!("https://example.org/{n}.png"),
+                pages: vec![page],
+                ocr: vec![line],
+                picture: Some(picture),
+                clip: Some(vector(c)),
+                sentences,
+                vader,
+                afinn,
+                ..Evidence::default()
+            },
+            made,
             fingerprint: format!("f{n}"),
-            url: format!("https://example.org/{n}.png"),
-            pages: Some(made("page", vec![page])),
-            ocr: Some(made("ocr", vec![line])),
-            picture: Some(made("picture", Some(picture))),
-            clip: Some(made("clip", Some(vector(c)))),
-            sentences: Some(made("sentence", sentences)),
-            vader: Some(made("vader", vader)),
-            afinn: Some(ChannelOutput {
-                faults: vec![fault],
-                ..made("afinn", afinn)
-            }),
-            ..Record::default()
+            files: None,
         };
         store.write(&[record]).unwrap();
     }
 }
 
-fn made<T>(producer: &str, value: T) -> ChannelOutput<T> {
-    ChannelOutput {
+fn made(producer: &str) -> Made {
+    Made {
         producer: producer.to_owned(),
-        value,
-        faults: Vec::new(),
+        ..Made::default()
     }
 }
 
@@ -134,7 +141,7 @@ fn ids(documents: usize) -> Vec<DocId> {
 
 /// All data that can be read about the documents, as text.
 pub(crate) fn everything(path: &Path, ids: &[DocId]) -> anyhow::Result<String> {
-    let store = Store::open_to_read(path)?;
+    let store = Store::open_to_read(path, CHANNELS)?;
     let mut all = String::new();
     let mut say = |said: std::fmt::Arguments| all.push_str(&format!("{said}\n"));
     let mut documents: Vec<_> = store.stored_documents()?.into_iter().collect();
@@ -143,10 +150,10 @@ pub(crate) fn everything(path: &Path, ids: &[DocId]) -> anyhow::Result<String> {
     for id in ids {
         say(format_args!("{:?}", store.read(id)?));
         say(format_args!("{:?}", store.words(id)?));
-        say(format_args!("{:?}", store.backend(id, Channel::Ocr)?));
+        say(format_args!("{:?}", store.backend(id, "ocr")?));
     }
-    for channel in Channel::ALL {
-        say(format_args!("{:?}", store.producer(channel)?));
+    for channel in CHANNELS {
+        say(format_args!("{:?}", store.producer(channel.name())?));
     }
     say(format_args!("{:?}", store.faults()?));
     say(format_args!("{:?}", store.perceptual_hashes()?));
@@ -365,8 +372,8 @@ fn a_store_that_is_cut_short_is_an_error_that_says_what_to_do() {
     for length in [bytes.len() - 1, bytes.len() - 4096, bytes.len() / 2, 5000] {
         fs::write(&path, &bytes[..length]).unwrap();
         for message in [
-            message(Store::open(&path)),
-            message(Store::open_to_read(&path)),
+            message(Store::open(&path, CHANNELS)),
+            message(Store::open_to_read(&path, CHANNELS)),
         ] {
             assert!(
                 message.contains("e.sqlite") && message.contains("delete it, and the next run"),
@@ -377,8 +384,8 @@ fn a_store_that_is_cut_short_is_an_error_that_says_what_to_do() {
     for garbage in ["not a database", &"not a database".repeat(500)] {
         fs::write(&path, garbage).unwrap();
         for message in [
-            message(Store::open(&path)),
-            message(Store::open_to_read(&path)),
+            message(Store::open(&path, CHANNELS)),
+            message(Store::open_to_read(&path, CHANNELS)),
         ] {
             assert!(
                 message.contains("e.sqlite is not an evidence store"),

@@ -7,6 +7,7 @@ use std::time::SystemTime;
 
 use riposte::evidence::store::Store;
 use riposte::index::images as index;
+use riposte::task::channels::CHANNELS;
 use riposte::trec::DocId;
 use rusqlite::Connection;
 use tempfile::TempDir;
@@ -45,7 +46,7 @@ fn what_can_be_read_of_a_damaged_store_is_merged_into_a_new_one() {
     let said = stderr(&output);
     assert_eq!(code(&output), 1, "{said}");
     assert!(said.contains("old.sqlite is damaged: "), "{said}");
-    let store = Store::open(&new).unwrap();
+    let store = Store::open(&new, CHANNELS).unwrap();
     let saved = store.stored_documents().unwrap().len();
     assert!((30..60).contains(&saved), "{saved}: {}", stdout(&output));
     assert_eq!(store.damaged_records().unwrap(), []);
@@ -59,7 +60,7 @@ fn what_can_be_read_of_a_damaged_store_is_merged_into_a_new_one() {
     fs::remove_file(&new).unwrap();
     let args = ["merge", text(&new), text(&old)];
     assert_eq!(code(&riposte(home.path(), &args).output().unwrap()), 1);
-    let store = Store::open(&new).unwrap();
+    let store = Store::open(&new, CHANNELS).unwrap();
     assert!(!store.stored_documents().unwrap().is_empty());
     assert_eq!(store.damaged_records().unwrap(), []);
 }
@@ -122,7 +123,7 @@ fn a_shard_whose_writer_died_is_recovered_in_a_copy() {
         .filter(|path| path.to_string_lossy().contains("/.riposte-"));
     assert_eq!(hidden.count(), 0);
     // when the file is opened in place, the transaction is rolled back there
-    assert!(Store::open_to_read(&shard).is_ok());
+    assert!(Store::open_to_read(&shard, CHANNELS).is_ok());
     assert_eq!(contents(&shard), contents(&whole));
 }
 
@@ -159,7 +160,7 @@ fn merging_and_reading_write_nothing() {
         }
         let before = snapshot(&dir);
         let directory = fs::metadata(&dir).unwrap().modified().unwrap();
-        let ids: Vec<DocId> = Store::open_to_read(&store)
+        let ids: Vec<DocId> = Store::open_to_read(&store, CHANNELS)
             .unwrap()
             .text_hashes()
             .unwrap()
@@ -168,7 +169,7 @@ fn merging_and_reading_write_nothing() {
             .collect();
         assert!(!ids.is_empty());
         everything(&store, &ids).unwrap();
-        let opened = Store::open_to_read(&store).unwrap();
+        let opened = Store::open_to_read(&store, CHANNELS).unwrap();
         assert!(opened.is_read_only());
         assert!(
             index::open_current(&opened, &dir.join("e.index"))
@@ -184,12 +185,12 @@ fn merging_and_reading_write_nothing() {
         assert_eq!(snapshot(&dir), before);
         assert_eq!(fs::metadata(&dir).unwrap().modified().unwrap(), directory);
     }
-    let mut store = Store::open(&path).unwrap();
+    let mut store = Store::open(&path, CHANNELS).unwrap();
     let place = home.path().join("current.index");
     index::open(&mut store, &place, effort(1), &mut |_| ()).unwrap();
     drop(store);
     let before = snapshot(home.path());
-    let opened = Store::open_to_read(&path).unwrap();
+    let opened = Store::open_to_read(&path, CHANNELS).unwrap();
     assert!(index::open_current(&opened, &place).unwrap().is_some());
     assert_eq!(snapshot(home.path()), before);
 }

@@ -11,10 +11,10 @@ use riposte::evidence::sentiment::Vader;
 use riposte::evidence::{Part, PartValue, ocr_text, picture};
 use riposte::index::analyzer::Analyzer;
 use riposte::index::images::{Image, text_box, text_map};
-use riposte::score::aramis_neural::{
+use riposte::systems::aramis::layers::Dense;
+use riposte::systems::aramis::networks::{
     ArgumentInputs, ArgumentNetwork, StanceNetwork, side, stance_inputs, tokens,
 };
-use riposte::score::network::Dense;
 use riposte::task::approach::ImageApproach;
 use riposte::trec::DocId;
 
@@ -98,7 +98,7 @@ pub fn run(options: &Options) -> Result<()> {
 /// The first lines of a weight file.
 fn head<I>(what: &str, file: &str, rows: &[Example<I>], figures: &str, classes: &str) -> String {
     format!(
-        "# The network of Aramis for {what}, with riposte's own weights: src/score/aramis_neural.rs.\n\
+        "# The network of Aramis for {what}, with riposte's own weights: src/systems/aramis/networks.rs.\n\
          # train aramis --data DATA --ocr OCR --evidence EVIDENCE -o models/own (which writes {file})\n\
          # From {} examples with the pictures of imagearg and images/sample ({classes}).\n\
          # Figures for each of the two subjects and two topics, by weights learned from the others:\n{figures}",

@@ -1,11 +1,11 @@
 //! Learning the weights of the networks of Aramis: gradients, and Adam with early stopping and decay of weights.
 
-use riposte::score::aramis_neural::{
+use riposte::score::logistic;
+use riposte::systems::aramis::layers::{Dense, activations, relu};
+use riposte::systems::aramis::networks::{
     ArgumentInputs, ArgumentNetwork, COLOUR_SIZES, GRID, MAP_SIZES, STANCE_INPUTS, STANCE_SIZES,
     StanceNetwork, TRUNK_SIZES,
 };
-use riposte::score::logistic;
-use riposte::score::network::{Dense, activations, relu};
 use seeded_random::Random;
 
 /// The learning rate of Adam, the examples in a step, and the maximum number of passes, as in the training of Aramis.
@@ -288,7 +288,7 @@ fn shuffle<T>(items: &mut [T], random: &mut Random) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use riposte::score::aramis_neural::side;
+    use riposte::systems::aramis::networks::side;
 
     /// Compares the gradient with differences of losses.
     fn check<L: Learner>(learner: &L, example: &Example<L::Inputs>) {

@@ -10,7 +10,7 @@ use riposte::collection::images::ImageCollection;
 use riposte::collection::read_topics;
 use riposte::evidence::ocr::OcrLine;
 use riposte::evidence::sentence::Sentences;
-use riposte::evidence::store::{EvidenceFields, Store};
+use riposte::evidence::store::Store;
 use riposte::evidence::{Part, ocr_text, picture};
 use riposte::index::corpus::{Corpus, Effort, TextCollection};
 use riposte::index::images::Image;
@@ -20,6 +20,7 @@ use riposte::reading::{self, Reader};
 use riposte::score::argument::{PictureFeatures, argument_features, count_words};
 use riposte::score::text_stance::{Model, Stances};
 use riposte::score::{logistic, logit};
+use riposte::task::channels::CHANNELS;
 use riposte::task::likeness::{ArgumentVectors, Arguments, argument_sentences};
 use riposte::task::text_approach::TextApproach;
 use riposte::topic::question::{self, Question, TopicParts};
@@ -370,7 +371,7 @@ pub fn judged_sample(data: &Path, evidence: &Path) -> Result<Vec<Judged>> {
         path.display()
     );
     let collection = ImageCollection::open(&dir)?;
-    let store = Store::open_to_read(evidence)?;
+    let store = Store::open_to_read(evidence, CHANNELS)?;
     let mut found = Vec::new();
     for topic in read_topics(&dir.join("topics.xml"))? {
         let Some(of_topic) = judged.get(&topic.id) else {
@@ -381,7 +382,7 @@ pub fn judged_sample(data: &Path, evidence: &Path) -> Result<Vec<Judged>> {
                 continue;
             };
             let is = |stance| grades.stance(stance).is_some_and(|grade| grade > 0);
-            if let Some(image) = Image::read(&store, &entry.id, EvidenceFields::ALL)? {
+            if let Some(image) = Image::read(&store, &entry.id, &[])? {
                 found.push(Judged {
                     topic: topic.clone(),
                     image,

@@ -1,7 +1,7 @@
 //! Decides whether the files of a document are those from which its stored evidence was computed.
 
-use super::clock::Clock;
 use crate::collection::images::{Entry, FileState, Listing};
+use crate::evidence::clock::Clock;
 
 /// How stored evidence is used, the same for all documents.
 #[derive(Clone, Copy)]

@@ -1,16 +1,14 @@
 //! Groups of documents whose images are embedded together and whose evidence is written together.
 
+use std::any::Any;
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 
 use super::{GROUP, Tools};
 use crate::collection::images::FileState;
-use crate::evidence::Channel;
-use crate::evidence::clip::Pixels;
-use crate::evidence::store::Backend;
-use crate::evidence::store::{ChannelOutput, Record};
+use crate::evidence::channel::{Record, Waiting};
 
 /// SHA-256 of the bytes of an image file.
 pub(super) type Digest = [u8; 32];
@@ -24,11 +22,10 @@ pub(super) struct DocumentResult {
     pub(super) files: Option<FileState>,
     /// The digest of the image; `None` if it was not read, or if it has faults, which belong only to this document.
     pub(super) digest: Option<Digest>,
-    /// The preprocessed image, if CLIP has to embed it.
-    pub(super) pixels: Option<Pixels>,
-    pub(super) clip_producer: Option<String>,
+    /// By channel, the inputs of channels that are completed for the whole group.
+    pub(super) waiting: BTreeMap<&'static str, Box<dyn Any + Send>>,
     /// The producers of the document's channels after the record is written.
-    pub(super) producers: BTreeMap<Channel, String>,
+    pub(super) producers: BTreeMap<&'static str, String>,
 }
 
 impl DocumentResult {
@@ -39,8 +36,7 @@ impl DocumentResult {
             record: None,
             files: None,
             digest: None,
-            pixels: None,
-            clip_producer: None,
+            waiting: BTreeMap::new(),
             producers: BTreeMap::new(),
         }
     }
@@ -76,45 +72,21 @@ impl Groups {
     }
 }
 
-/// Embeds the group's images with CLIP, in one batch.
-pub(super) fn embed_group(members: &mut [DocumentResult], tools: &Tools) -> Result<()> {
-    let Some(clip) = &tools.clip else {
-        return Ok(());
-    };
-    let mut owners = Vec::new();
-    let mut batch = Vec::new();
-    for (at, member) in members.iter_mut().enumerate() {
-        if let Some(pixels) = member.pixels.take() {
-            owners.push(at);
-            batch.push(pixels);
-        }
-    }
-    let vectors = if batch.is_empty() {
-        Vec::new()
-    } else {
-        clip.get()?
-            .embed_images(&batch)
-            .context("CLIP failed on a batch of images")?
-    };
-    let mut vectors = vectors.into_iter();
-    for (at, member) in members.iter_mut().enumerate() {
-        if let (Some(producer), Some(record)) = (member.clip_producer.take(), &mut member.record) {
-            let vector = if owners.contains(&at) {
-                vectors.next()
-            } else {
-                None
-            };
-            if vector.is_some()
-                && let Some(clip) = clip.loaded()
-            {
-                let backend = Backend::of_transformer(clip.numeric());
-                record.backends.insert(Channel::Clip, backend);
-            }
-            record.clip = Some(ChannelOutput {
-                producer,
-                value: vector,
-                faults: Vec::new(),
-            });
+/// Completes the channels that are computed for the documents of a group together.
+pub(super) fn complete(members: &mut [DocumentResult], tools: &Tools) -> Result<()> {
+    for channel in tools.channels() {
+        let waiting: Vec<Waiting> = members
+            .iter_mut()
+            .filter_map(|member| {
+                let input = member.waiting.remove(channel.name())?;
+                let record = member.record.as_mut()?;
+                Some(Waiting { input, record })
+            })
+            .collect();
+        if let Some(extractor) = tools.extractor(channel.name())
+            && !waiting.is_empty()
+        {
+            extractor.complete(waiting)?;
         }
     }
     Ok(())

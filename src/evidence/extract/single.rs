@@ -1,20 +1,20 @@
 //! Computes the evidence of one document without a store. The document's files are a copy; the collection itself is elsewhere.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
 use anyhow::{Context, Result};
 
 use super::Tools;
-use super::clock::Clock;
 use super::files::Policy;
 use super::suspects::death;
 use super::worker::Worker;
 use crate::collection::images::Entry;
-use crate::evidence::store::{PassedOver, Record};
+use crate::evidence::channel::Record;
+use crate::evidence::clock::Clock;
+use crate::evidence::store::{PassedOver, Place};
 
 /// What a store would contain about the document.
-#[derive(Debug)]
 pub enum Single {
     Evidence(Box<Record>),
     /// A process has died while it computed the document.
@@ -37,15 +37,19 @@ pub fn single(entry: &Entry, shown: &Path, tools: &Tools, died: Option<&str>) ->
     };
     let (entries, known_images) = (std::slice::from_ref(entry), Mutex::default());
     // the document has no stored evidence, so the store is never opened
-    let store = Path::new("");
-    let mut worker = Worker::new(tools, &clock, entries, store, policy, &known_images)?;
+    let place = Place {
+        path: PathBuf::new(),
+        channels: tools.channels(),
+    };
+    let worker = Worker::new(tools, &clock, entries, &place, policy, &known_images)?;
     let record = worker.alone(0, None)?;
     let mut record = record.with_context(|| format!("nothing was computed for {}", entry.id))?;
     if let Some(files) = &mut record.files {
         files.state.clear();
     }
     let (here, there) = (entry.dir.to_string_lossy(), shown.to_string_lossy());
-    for fault in record.faults_mut() {
+    let faults = record.made.values_mut().flat_map(|made| &mut made.faults);
+    for fault in faults {
         if let Ok(inside) = fault.path.strip_prefix(&entry.dir) {
             // joining an empty path would add a slash
             fault.path = if inside.as_os_str().is_empty() {

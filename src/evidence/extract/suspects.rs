@@ -9,12 +9,12 @@ use std::sync::Mutex;
 
 use anyhow::{Context, Result};
 
-use super::clock::Clock;
 use super::files::Policy;
 use super::worker::Worker;
 use super::{Store, Tools};
 use crate::collection::images::{Entry, ImageCollection};
-use crate::evidence::store::{PassedOver, StoredDocument};
+use crate::evidence::clock::Clock;
+use crate::evidence::store::{PassedOver, Place, StoredDocument};
 use crate::trec::{DocId, Fault};
 
 /// The documents that an extraction was working on when its process ended, and whose files are still the same. With `retry`, also those
@@ -49,8 +49,12 @@ pub fn attempt(
     documents: &[DocId],
     on_done: &mut dyn FnMut(&DocId) -> Result<()>,
 ) -> Result<()> {
+    let place = Place {
+        path: evidence.to_owned(),
+        channels: tools.channels(),
+    };
     let stored: HashMap<String, StoredDocument> = if evidence.exists() {
-        Store::open_to_read(evidence)?.stored_documents()?
+        place.open_to_read()?.stored_documents()?
     } else {
         HashMap::new()
     };
@@ -64,7 +68,7 @@ pub fn attempt(
     let entries = collection.entries();
     for document in documents {
         if let Some((index, _)) = entry_of(collection, document) {
-            let mut worker = Worker::new(tools, &clock, entries, evidence, policy, &known_images)?;
+            let worker = Worker::new(tools, &clock, entries, &place, policy, &known_images)?;
             worker.attempt(index, stored.get(&document.0))?;
         }
         on_done(document)?;

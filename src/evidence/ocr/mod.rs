@@ -9,6 +9,7 @@
 pub mod backend;
 mod block;
 mod boxes;
+mod channel;
 mod crop;
 mod ctc;
 mod engine;
@@ -18,6 +19,8 @@ mod ppocr;
 mod script;
 
 pub use block::{TextBlock, blocks};
+pub use channel::Ocr;
+pub(crate) use channel::load;
 pub use engine::OcrsReader;
 pub use ppocr::PpOcr;
 pub use script::Script;
@@ -25,7 +28,25 @@ pub use script::Script;
 use anyhow::Result;
 use image::RgbImage;
 
+use super::table::{
+    Kind::{Integer, Real, Text},
+    Table,
+};
 use backend::Backend;
+
+/// Lines of text, with their corners in pixels, clockwise from the text's upper left.
+pub(crate) static OCR_LINE: Table = Table::new(
+    "ocr_line",
+    1,
+    &[
+        (Integer, "line"),
+        (Text, "text"),
+        (Real, "confidence x1 y1 x2 y2 x3 y3 x4 y4"),
+    ],
+);
+
+/// The blocks of the text, in reading order. A block has the lines from `first_line` up to the line before the next block.
+pub(crate) static OCR_BLOCK: Table = Table::new("ocr_block", 1, &[(Integer, "block first_line")]);
 
 /// Minimum length of the shorter side of an image in which text is searched for, in pixels. Smaller letters cannot be read, even enlarged.
 const MIN_SIDE: u32 = 8;

@@ -13,112 +13,12 @@ use rusqlite::{Connection, Row, Rows, params};
 
 use crate::workspace::checksum::ValueHash;
 
-/// A table of evidence, and how the rows of some documents are read from it.
-pub(super) struct Table {
-    pub name: &'static str,
-    /// Selects all columns of the documents from ?1 to ?2, in the order of the primary key. The first column is the document.
-    select: &'static str,
-}
-
-impl Table {
-    /// The names of all columns, in the order in which they are read.
-    pub fn columns(&self, c: &Connection) -> rusqlite::Result<Vec<String>> {
-        let statement = c.prepare_cached(self.select)?;
-        let names = statement.column_names();
-        Ok(names.into_iter().map(str::to_owned).collect())
-    }
-}
-
-macro_rules! table {
-    ($name:literal, $columns:literal, $order:literal) => {
-        Table {
-            name: $name,
-            select: concat!(
-                "SELECT document, ",
-                $columns,
-                " FROM ",
-                $name,
-                " WHERE document BETWEEN ?1 AND ?2 ORDER BY document",
-                $order
-            ),
-        }
-    };
-}
-
-pub(super) const DOCUMENT: Table = table!("document", "fingerprint, url", "");
-pub(super) const WORK: Table = table!("work", "channel, producer", ", channel");
-pub(super) const BACKEND: Table = table!("backend", "channel, backend, numeric", ", channel");
-pub(super) const FAULT: Table = table!(
-    "fault",
-    "channel, number, kind, path, line, what",
-    ", channel, number"
-);
-pub(super) const PAGE: Table = table!(
-    "page",
-    "page, url, found, names_image, title, description, alt, title_attribute, caption, headings, before, after, main",
-    ", page"
-);
-pub(super) const GIVEN_TEXT: Table = table!("given_text", "caption, text", "");
-pub(super) const CRAWL_RANK: Table = table!(
-    "crawl_rank",
-    "page, number, query, topic, rank",
-    ", page, number"
-);
-pub(super) const OCR_LINE: Table = table!(
-    "ocr_line",
-    "line, text, confidence, x1, y1, x2, y2, x3, y3, x4, y4",
-    ", line"
-);
-pub(super) const OCR_BLOCK: Table = table!("ocr_block", "block, first_line", ", block");
-pub(super) const PICTURE: Table = table!(
-    "picture",
-    "width, height, phash, text_fraction, brightness, contrast, saturation, colourfulness, red, green, blue, bright, dark, average, colours, edges, flat, photograph",
-    ""
-);
-pub(super) const CLIP: Table = table!("clip", "vector", "");
-pub(super) const SENTENCE: Table = table!("sentence", "page, part, vector", ", page, part");
-pub(super) const VADER: Table = table!("vader", "page, part, compound", ", page, part");
-pub(super) const AFINN: Table = table!("afinn", "page, part, sum, words", ", page, part");
-
-/// All tables that have checksums.
-pub(super) const TABLES: [&Table; 14] = [
-    &DOCUMENT,
-    &WORK,
-    &BACKEND,
-    &FAULT,
-    &PAGE,
-    &CRAWL_RANK,
-    &GIVEN_TEXT,
-    &OCR_LINE,
-    &OCR_BLOCK,
-    &PICTURE,
-    &CLIP,
-    &SENTENCE,
-    &VADER,
-    &AFINN,
-];
+use super::tables::with_checksums;
+use crate::evidence::channel::Channels;
+use crate::evidence::table::Table;
 
 /// Greater than the id of any document.
 pub(super) const LAST: &str = "\u{10FFFF}";
-
-/// The triggers that delete the checksums of changed rows.
-pub(super) fn schema() -> String {
-    let mut sql = String::new();
-    for Table { name, .. } in TABLES {
-        for (event, changed) in [
-            ("INSERT", "= NEW.document"),
-            ("DELETE", "= OLD.document"),
-            ("UPDATE", "IN (OLD.document, NEW.document)"),
-        ] {
-            let suffix = event.to_lowercase();
-            sql.push_str(&format!(
-                "CREATE TRIGGER IF NOT EXISTS checksum_{name}_{suffix} AFTER {event} ON {name}
-                 BEGIN DELETE FROM checksum WHERE document {changed} AND of_table = '{name}'; END;\n"
-            ));
-        }
-    }
-    sql
-}
 
 /// The error for stored rows of a document that do not match their checksum.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -238,7 +138,7 @@ pub(super) fn scan(
          WHERE document BETWEEN ?1 AND ?2 AND of_table = ?3 ORDER BY document",
     )?;
     let mut sums = Checksums::new(sums.query(params![first, last, table.name])?)?;
-    let mut statement = c.prepare_cached(table.select)?;
+    let mut statement = c.prepare_cached(&table.select())?;
     let columns = statement.column_count();
     let mut rows = statement.query([first, last])?;
     // the document whose rows are being read, and the hash over them
@@ -284,18 +184,22 @@ pub(super) fn scan(
 }
 
 /// The missing checksums of a document, computed from the rows that are stored now, each with the name of its table.
-pub(super) fn lacking(c: &Connection, document: &str) -> Result<Vec<(&'static str, i64)>> {
+pub(super) fn lacking(
+    c: &Connection,
+    channels: Channels,
+    document: &str,
+) -> Result<Vec<(&'static str, i64)>> {
     let stored: Vec<String> = c
         .prepare_cached("SELECT of_table FROM checksum WHERE document = ?")?
         .query_map([document], |row| row.get(0))?
         .collect::<rusqlite::Result<_>>()?;
     let mut sums = Vec::new();
-    for table in TABLES {
+    for table in with_checksums(channels) {
         if stored.iter().any(|name| name == table.name) {
             continue;
         }
         let mut hash = ValueHash::default();
-        let mut statement = c.prepare_cached(table.select)?;
+        let mut statement = c.prepare_cached(&table.select())?;
         let columns = statement.column_count();
         let mut rows = statement.query([document, document])?;
         while let Some(row) = rows.next()? {
@@ -318,6 +222,6 @@ pub(super) fn put(c: &Connection, document: &str, sums: &[(&str, i64)]) -> Resul
 }
 
 /// Stores the missing checksums of a document.
-pub(super) fn add(c: &Connection, document: &str) -> Result<()> {
-    put(c, document, &lacking(c, document)?)
+pub(super) fn add(c: &Connection, channels: Channels, document: &str) -> Result<()> {
+    put(c, document, &lacking(c, channels, document)?)
 }

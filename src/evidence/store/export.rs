@@ -7,10 +7,12 @@ use anyhow::{Context, Error, Result, ensure};
 use rusqlite::{Connection, ffi};
 
 use super::Store;
-use super::checksum::{self, LAST, TABLES, Table};
-use super::parquet::{Column, Kind, TableFile};
-use super::tables::schema;
+use super::checksum::{self, LAST};
+use super::parquet::TableFile;
+use super::tables::with_checksums;
 use crate::disk::TemporaryDir;
+use crate::evidence::channel::Channels;
+use crate::evidence::table::Table;
 
 /// Number of rows between two reports of progress.
 const REPORTED: u64 = 1024;
@@ -35,8 +37,8 @@ pub struct ExportedTable {
 
 impl ExportedTable {
     /// The names of all files that an export writes.
-    pub fn all_names() -> impl Iterator<Item = String> {
-        TABLES.iter().map(|table| name(table.name))
+    pub fn all_names(channels: Channels) -> impl Iterator<Item = String> {
+        with_checksums(channels).map(|table| name(table.name))
     }
 
     /// The name of the file.
@@ -62,7 +64,7 @@ impl Store {
     ) -> Result<Vec<ExportedTable>> {
         let writing = || format!("cannot write to {}", dir.display());
         fs::create_dir_all(dir).with_context(writing)?;
-        for name in ExportedTable::all_names() {
+        for name in ExportedTable::all_names(self.channels) {
             let path = dir.join(name);
             ensure!(!path.is_dir(), "{}: it is a directory", path.display());
         }
@@ -70,11 +72,11 @@ impl Store {
         let mut failed = None;
         // in one transaction, so that all files have the same state of the store
         let exported = self.reading(|c| {
-            let total = count_rows(c)?;
+            let total = count_rows(c, self.channels)?;
             ensure!(total > 0, "there is nothing to export: it is empty");
             let mut done = 0;
             let mut exported = Vec::new();
-            for table in TABLES {
+            for table in with_checksums(self.channels) {
                 let before = done;
                 let on_row = &mut || {
                     if done % REPORTED == 0 {
@@ -103,9 +105,9 @@ impl Store {
     }
 }
 
-fn count_rows(c: &Connection) -> Result<u64> {
+fn count_rows(c: &Connection, channels: Channels) -> Result<u64> {
     let mut rows = 0;
-    for table in TABLES {
+    for table in with_checksums(channels) {
         let sql = format!("SELECT count(*) FROM {}", table.name);
         rows += c.query_row(&sql, [], |row| row.get::<_, i64>(0))?;
     }
@@ -120,10 +122,9 @@ fn write_table(
     on_row: &mut dyn FnMut(),
     failed: &mut Option<Error>,
 ) -> Result<()> {
-    let columns = columns(c, table)?;
     let begin = || -> Result<TableFile> {
         let file = File::create(dir.join(name(table.name)))?;
-        TableFile::new(file, table.name, &columns)
+        TableFile::new(file, table)
     };
     let mut file = begin().map_err(|error| abort(failed, error))?;
     checksum::read(c, table, ("", LAST), |row| {
@@ -141,27 +142,4 @@ fn write_table(
 fn abort(failed: &mut Option<Error>, error: Error) -> rusqlite::Error {
     *failed = Some(error);
     rusqlite::Error::SqliteFailure(ffi::Error::new(ffi::SQLITE_ABORT), None)
-}
-
-/// The columns of a table, in the order in which they are read. Their types come from a new store.
-fn columns(c: &Connection, table: &Table) -> Result<Vec<Column>> {
-    let new = Connection::open_in_memory()?;
-    new.execute_batch(&schema())?;
-    let mut declared =
-        new.prepare("SELECT type, \"notnull\" OR pk FROM pragma_table_info(?) WHERE name = ?")?;
-    let names = table.columns(c)?;
-    let column = |name: String| {
-        let (kind, required) = declared.query_row([table.name, name.as_str()], |row| {
-            Ok((row.get::<_, String>(0)?, row.get::<_, bool>(1)?))
-        })?;
-        let kind = Kind::parse(&kind)
-            .with_context(|| format!("{}.{name} has the type {kind}", table.name))?;
-        let nullable = !required;
-        Ok(Column {
-            name,
-            kind,
-            nullable,
-        })
-    };
-    names.into_iter().map(column).collect()
 }

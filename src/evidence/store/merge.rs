@@ -7,8 +7,10 @@ use anyhow::{Context, Result, ensure};
 use rusqlite::types::Value;
 use rusqlite::{Connection, params_from_iter};
 
-use super::checksum::TABLES;
+use super::tables::{BESIDE, with_checksums};
 use super::{Store, checksum};
+use crate::evidence::channel::Channels;
+use crate::evidence::table::Table;
 use crate::workspace::file::{has_table, is_malformed, open_read_only, read_only_uri};
 
 /// The result of a merge.
@@ -24,9 +26,6 @@ pub struct Merged {
     pub lost: usize,
 }
 
-/// Tables that have data about a document besides its evidence. Stores of earlier versions lack some of them.
-pub(super) const BESIDE: [&str; 2] = ["checksum", "file_state"];
-
 impl Store {
     /// Copies from another store the documents that this one lacks, or of which it has fewer channels. Both stores are shards of one collection. From
     /// a damaged store, each readable document is copied separately. The other store is not written.
@@ -36,24 +35,25 @@ impl Store {
     pub fn merge(&mut self, other: &Path) -> Result<Merged> {
         let (from, into) = (other.display(), self.path().display());
         let merging = format!("cannot merge {from} into {into}");
+        let channels = self.channels;
         let merge = |connection: &mut Connection| -> Result<Merged> {
             let uri = read_only_uri(other)?;
             // this reads the file, so it fails if the file is too short
             let attached = connection.execute("ATTACH DATABASE ? AS shard", [uri]);
             let merged = match attached {
                 Ok(_) => {
-                    let merged = merge_all(connection);
+                    let merged = merge_all(connection, channels);
                     connection.execute_batch("DETACH DATABASE shard")?;
                     merged
                 }
                 Err(error) => Err(error.into()),
             };
             match merged {
-                Err(error) if is_malformed(&error) => merge_each(connection, other),
+                Err(error) if is_malformed(&error) => merge_each(connection, channels, other),
                 merged => merged,
             }
         };
-        if let Err(error) = Store::open_read_only(other)
+        if let Err(error) = Store::open_read_only(other, channels)
             && !is_malformed(&error)
         {
             return Err(error.context(merging));
@@ -63,7 +63,7 @@ impl Store {
 }
 
 /// Copies all documents that are missing here, in one transaction.
-fn merge_all(connection: &mut Connection) -> Result<Merged> {
+fn merge_all(connection: &mut Connection, channels: Channels) -> Result<Merged> {
     let transaction = connection.transaction()?;
     transaction.execute_batch(
         "CREATE TEMP TABLE coming AS
@@ -79,7 +79,8 @@ fn merge_all(connection: &mut Connection) -> Result<Merged> {
     };
     let (coming, found) = (count("coming")?, count("shard.document")?);
     // the triggers delete checksums and file states, so these come last
-    for table in TABLES.iter().map(|table| table.name).chain(BESIDE) {
+    for table in with_checksums(channels).chain(BESIDE) {
+        let table = table.name;
         transaction.execute_batch(&format!(
             "DELETE FROM main.{table} WHERE document IN (SELECT document FROM coming);"
         ))?;
@@ -106,13 +107,13 @@ fn merge_all(connection: &mut Connection) -> Result<Merged> {
 
 /// Copies from a damaged store the documents that this one lacks, if they can be read and agree with their checksums. The damaged store has a
 /// separate connection, so that its errors do not end the transaction.
-fn merge_each(connection: &mut Connection, other: &Path) -> Result<Merged> {
+fn merge_each(connection: &mut Connection, channels: Channels, other: &Path) -> Result<Merged> {
     let shard = open_read_only(other)?;
     // without this, SQLite reads nothing from a file that is too short
     shard.pragma_update(None, "writable_schema", true)?;
-    let mut tables: Vec<&str> = Vec::new();
-    for table in TABLES.iter().map(|table| table.name).chain(BESIDE) {
-        if has_table(&shard, "main", table)? {
+    let mut tables: Vec<&'static Table> = Vec::new();
+    for table in with_checksums(channels).chain(BESIDE) {
+        if has_table(&shard, "main", table.name)? {
             tables.push(table);
         }
     }
@@ -134,7 +135,7 @@ fn merge_each(connection: &mut Connection, other: &Path) -> Result<Merged> {
             continue;
         };
         transaction.execute_batch("SAVEPOINT one")?;
-        match write(&transaction, rows, &document) {
+        match write(&transaction, channels, rows, &document) {
             Ok(()) => merged.documents += 1,
             Err(_) => {
                 transaction.execute_batch("ROLLBACK TO one")?;
@@ -168,15 +169,18 @@ fn readable_ids(shard: &Connection) -> BTreeSet<String> {
 /// The values of one row.
 pub(super) type Values = Vec<Value>;
 
+/// Rows of a document in one table.
+pub(super) type Rows = (&'static Table, Vec<Values>);
+
 /// All rows of a document, by table.
-pub(super) fn rows_of<'t>(
+pub(super) fn rows_of(
     shard: &Connection,
-    tables: &[&'t str],
+    tables: &[&'static Table],
     document: &str,
-) -> rusqlite::Result<Vec<(&'t str, Vec<Values>)>> {
+) -> rusqlite::Result<Vec<Rows>> {
     let mut all = Vec::new();
     for table in tables {
-        let sql = format!("SELECT * FROM {table} WHERE document = ?");
+        let sql = format!("SELECT * FROM {} WHERE document = ?", table.name);
         let mut statement = shard.prepare_cached(&sql)?;
         let columns = statement.column_count();
         let values = |row: &rusqlite::Row| (0..columns).map(|column| row.get(column)).collect();
@@ -187,11 +191,15 @@ pub(super) fn rows_of<'t>(
 }
 
 /// Writes the rows of one document, and compares them with its checksums.
-pub(super) fn write(c: &Connection, rows: Vec<(&str, Vec<Values>)>, document: &str) -> Result<()> {
+pub(super) fn write(
+    c: &Connection,
+    channels: Channels,
+    rows: Vec<Rows>,
+    document: &str,
+) -> Result<()> {
     for (table, rows) in rows {
         for values in rows {
-            let places = vec!["?"; values.len()].join(", ");
-            c.prepare_cached(&format!("INSERT INTO {table} VALUES ({places})"))?
+            c.prepare_cached(&table.insert())?
                 .execute(params_from_iter(values))?;
         }
     }
@@ -199,7 +207,7 @@ pub(super) fn write(c: &Connection, rows: Vec<(&str, Vec<Values>)>, document: &s
         .prepare_cached("SELECT 1 FROM document WHERE document = ?")?
         .exists([document])?;
     ensure!(is_whole, "{document} has vanished");
-    for table in TABLES {
+    for table in with_checksums(channels) {
         checksum::read(c, table, (document, document), |_| Ok(()))?;
     }
     Ok(())

@@ -13,7 +13,7 @@ use parquet::schema::parser::parse_message_type;
 use parquet::schema::types::ColumnPath;
 use rusqlite::types::ValueRef;
 
-use super::rows::vector_of;
+use crate::evidence::table::{Column, Kind, Table, vector_of};
 
 /// A row group is written when it has this many rows or this many bytes of values, so that memory does not grow with the table.
 const MAX_ROWS: usize = 1 << 16;
@@ -22,60 +22,21 @@ const MAX_BYTES: usize = 16 << 20;
 /// The bytes that each number of a vector takes until it is written: the number and its two levels.
 const BYTES_OF_NUMBER: usize = size_of::<f32>() + 2 * size_of::<i16>();
 
-/// A column of a table: its name, and its type as SQLite has it.
-#[derive(Clone, Debug)]
-pub(super) struct Column {
-    pub name: String,
-    pub kind: Kind,
-    pub nullable: bool,
-}
-
-/// The types of columns.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, strum::EnumString, strum::IntoStaticStr)]
-pub(super) enum Kind {
-    /// UTF-8.
-    #[strum(serialize = "TEXT", to_string = "text")]
-    Text,
-    /// 64 bits, signed.
-    #[strum(serialize = "INTEGER", to_string = "integer")]
-    Integer,
-    /// 64 bits.
-    #[strum(serialize = "REAL", to_string = "real")]
-    Real,
-    /// A list of 32-bit floats. It is never null.
-    #[strum(serialize = "BLOB", to_string = "vector")]
-    Vector,
-}
-
-impl Kind {
-    /// The type of a column with this declaration in SQLite.
-    pub(super) fn parse(declared: &str) -> Option<Kind> {
-        declared.parse().ok()
-    }
-
-    /// The name of the type for other programs.
-    pub(super) fn word(self) -> &'static str {
-        self.into()
-    }
-}
-
-impl Column {
-    /// The line of the column in the schema of a file.
-    fn field(&self) -> String {
-        let name = &self.name;
-        let repetition = if self.nullable {
-            "optional"
-        } else {
-            "required"
-        };
-        match self.kind {
-            Kind::Text => format!("{repetition} binary {name} (STRING);"),
-            Kind::Integer => format!("{repetition} int64 {name};"),
-            Kind::Real => format!("{repetition} double {name};"),
-            Kind::Vector => format!(
-                "required group {name} (LIST) {{ repeated group list {{ required float element; }} }}"
-            ),
-        }
+/// The line of a column in the schema of a file.
+fn field(column: Column) -> String {
+    let name = column.name;
+    let repetition = if column.nullable {
+        "optional"
+    } else {
+        "required"
+    };
+    match column.kind {
+        Kind::Text => format!("{repetition} binary {name} (STRING);"),
+        Kind::Integer => format!("{repetition} int64 {name};"),
+        Kind::Real => format!("{repetition} double {name};"),
+        Kind::Vector => format!(
+            "required group {name} (LIST) {{ repeated group list {{ required float element; }} }}"
+        ),
     }
 }
 
@@ -100,7 +61,7 @@ struct Buffer {
 }
 
 impl Buffer {
-    fn new(column: &Column) -> Buffer {
+    fn new(column: Column) -> Buffer {
         Buffer {
             values: match column.kind {
                 Kind::Text => Values::Text(Vec::new()),
@@ -193,19 +154,23 @@ pub(super) struct TableFile {
 }
 
 impl TableFile {
-    /// Begins a file with these columns.
+    /// Begins a file with the columns of a table.
     ///
     /// # Errors
     /// The file cannot be written.
-    pub(super) fn new(file: File, table: &str, columns: &[Column]) -> Result<TableFile> {
-        let fields: String = columns.iter().map(Column::field).collect();
-        let schema = parse_message_type(&format!("message {table} {{ {fields} }}"))?;
+    pub(super) fn new(file: File, table: &Table) -> Result<TableFile> {
+        let fields: String = table.columns().into_iter().map(field).collect();
+        let schema = parse_message_type(&format!("message {} {{ {fields} }}", table.name))?;
         let mut properties = WriterProperties::builder()
             .set_compression(Compression::ZSTD(ZstdLevel::default()))
             .set_statistics_enabled(EnabledStatistics::Chunk);
-        for column in columns.iter().filter(|column| column.kind == Kind::Vector) {
+        for column in table
+            .columns()
+            .into_iter()
+            .filter(|c| c.kind == Kind::Vector)
+        {
             // numbers of vectors rarely repeat, and nobody searches for one of them
-            let path = [column.name.as_str(), "list", "element"];
+            let path = [column.name, "list", "element"];
             let path = ColumnPath::from(path.map(str::to_owned).to_vec());
             properties = properties
                 .set_column_dictionary_enabled(path.clone(), false)
@@ -217,7 +182,7 @@ impl TableFile {
                 Arc::new(schema),
                 Arc::new(properties.build()),
             )?,
-            buffers: columns.iter().map(Buffer::new).collect(),
+            buffers: table.columns().into_iter().map(Buffer::new).collect(),
             rows: 0,
             bytes: 0,
         })

@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use anyhow::Result;
 use rusqlite::{Connection, params};
 
+use super::tables::PASSED_OVER;
 use super::{Store, rows};
-use crate::evidence::Channel;
 use crate::trec::{DocId, Fault, FaultKind};
 
 /// A document in which riposte died.
@@ -66,6 +66,7 @@ impl Store {
     /// # Errors
     /// The store cannot be written.
     pub(crate) fn pass_over(&mut self, document: &PassedOver) -> Result<()> {
+        let channels = self.channels;
         self.writing(|c| {
             let id = document.document.0.as_str();
             let is_stale = c
@@ -77,8 +78,8 @@ impl Store {
                     row.get(0)
                 })?;
             if is_stale {
-                for channel in Channel::ALL {
-                    rows::clear(c, id, channel)?;
+                for channel in channels {
+                    rows::clear(c, id, *channel)?;
                 }
                 c.execute("DELETE FROM document WHERE document = ?", [id])?;
             }
@@ -100,14 +101,13 @@ impl Store {
 }
 
 pub(super) fn insert(c: &Connection, document: &PassedOver) -> rusqlite::Result<()> {
-    c.prepare_cached("INSERT OR REPLACE INTO passed_over VALUES (?, ?, ?, ?, ?, ?)")?
-        .execute(params![
-            document.document.0,
-            document.fingerprint,
-            document.content,
-            document.producers,
-            document.path.to_string_lossy(),
-            document.what
-        ])?;
+    c.prepare_cached(&PASSED_OVER.insert())?.execute(params![
+        document.document.0,
+        document.fingerprint,
+        document.content,
+        document.producers,
+        document.path.to_string_lossy(),
+        document.what
+    ])?;
     Ok(())
 }

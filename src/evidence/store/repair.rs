@@ -1,16 +1,16 @@
 //! Finds damaged records, and removes them so that they are computed again.
 
 use std::collections::BTreeSet;
-use std::path::Path;
 
 use anyhow::{Result, anyhow, bail};
 use rayon::prelude::*;
 use rusqlite::{Connection, TransactionBehavior};
 
-use super::checksum::{BACKEND, DamagedRecord, LAST, TABLES, add, lacking, put, scan, text};
-use super::rows::{clear, tables};
-use super::{Store, explain};
-use crate::evidence::Channel;
+use super::checksum::{DamagedRecord, LAST, add, lacking, put, scan, text};
+use super::rows::clear;
+use super::tables::{BACKEND, with_checksums};
+use super::{Place, Store, explain};
+use crate::evidence::channel::{Channel, Channels};
 use crate::workspace::file::beyond_repair;
 
 /// Number of documents whose records a thread verifies in one batch.
@@ -31,13 +31,14 @@ impl Store {
     /// # Errors
     /// The store cannot be read or written.
     pub(crate) fn add_checksums(&mut self) -> Result<()> {
+        let tables = with_checksums(self.channels).count() as i64;
         let wanting: Vec<String> = self.reading(|c| {
             let documents = c
                 .prepare(
                     "SELECT document FROM document d
                      WHERE (SELECT count(*) FROM checksum s WHERE s.document = d.document) < ?",
                 )?
-                .query_map([TABLES.len() as i64], |row| row.get(0))?
+                .query_map([tables], |row| row.get(0))?
                 .collect::<rusqlite::Result<_>>()?;
             Ok(documents)
         })?;
@@ -50,17 +51,22 @@ impl Store {
 
     /// Adds the checksums that these documents lack. Other connections read their rows on all threads.
     fn add_checksums_of(&mut self, documents: &[String]) -> Result<()> {
-        let path = self.path().to_owned();
+        let place = self.place();
         // nobody can change the rows between the computation of a checksum and its writing
         let transaction =
             (self.connection).transaction_with_behavior(TransactionBehavior::Immediate)?;
         let sums = documents
             .par_chunks(CHUNK)
             .map_init(
-                || Store::open_to_read(&path),
+                || place.open_to_read(),
                 |store, documents| {
                     let store = store.as_ref().map_err(|error| anyhow!("{error:#}"))?;
-                    store.reading(|c| documents.iter().map(|id| lacking(c, id)).collect())
+                    store.reading(|c| {
+                        documents
+                            .iter()
+                            .map(|id| lacking(c, place.channels, id))
+                            .collect()
+                    })
                 },
             )
             .collect::<Result<Vec<Vec<_>>>>()?;
@@ -86,7 +92,7 @@ impl Store {
             }
             Ok(documents.into_iter().collect())
         })?;
-        let path = self.path();
+        let place = self.place();
         let batches: Vec<&[String]> = documents.chunks(BATCH).collect();
         let found = batches
             .par_iter()
@@ -96,7 +102,7 @@ impl Store {
                 let first = if at == 0 { Some("") } else { None };
                 let next = batches.get(at + 1).and_then(|next| next.first());
                 let first = first.or_else(|| batch.first().map(String::as_str));
-                verify(path, first.unwrap_or_default(), next.map(String::as_str))
+                verify(&place, first.unwrap_or_default(), next.map(String::as_str))
             })
             .collect::<Result<Vec<_>>>()?;
         Ok(found.into_iter().flatten().collect())
@@ -106,13 +112,13 @@ impl Store {
     ///
     /// # Errors
     /// The store cannot be read.
-    pub(crate) fn channels(&self) -> Result<BTreeSet<Channel>> {
+    pub(crate) fn stored_channels(&self) -> Result<BTreeSet<String>> {
         self.reading(|c| {
             let mut statement = c.prepare("SELECT DISTINCT channel FROM work")?;
             let mut rows = statement.query([])?;
             let mut channels = BTreeSet::new();
             while let Some(row) = rows.next()? {
-                channels.extend(Channel::parse(&text(row.get_ref(0)?)));
+                channels.insert(text(row.get_ref(0)?));
             }
             Ok(channels)
         })
@@ -123,7 +129,11 @@ impl Store {
     /// # Errors
     /// The store cannot be read or written, or removing records does not mend its damage.
     pub(crate) fn remove_damaged(&mut self, damaged: &[DamagedRecord]) -> Result<()> {
-        self.writing(|c| damaged.iter().try_for_each(|record| remove(c, record)))?;
+        let channels = self.channels;
+        self.writing(|c| {
+            let mut damaged = damaged.iter();
+            damaged.try_for_each(|record| remove(c, channels, record))
+        })?;
         let left = self.damaged_records()?;
         if !left.is_empty() {
             let named: Vec<String> = left.iter().take(NAMED).map(|d| d.to_string()).collect();
@@ -135,26 +145,29 @@ impl Store {
 
 impl DamagedRecord {
     /// The channels that have to be computed again: that of the record, and those that are computed from it.
-    pub(crate) fn channels(&self) -> Vec<Channel> {
-        let of_table = |channel: &Channel| tables(*channel).contains(&self.table);
-        match Channel::ALL.into_iter().find(of_table) {
-            Some(own) => Channel::ALL
-                .into_iter()
-                .filter(|channel| *channel == own || channel.uses().contains(&own))
-                .collect(),
+    pub(crate) fn channels(&self, all: Channels) -> Vec<&'static dyn Channel> {
+        let has_table =
+            |channel: &dyn Channel| channel.tables().iter().any(|t| t.name == self.table);
+        match all.iter().find(|channel| has_table(**channel)) {
+            Some(own) => {
+                let is_affected = |channel: &dyn Channel| {
+                    channel.name() == own.name() || channel.uses().contains(&own.name())
+                };
+                all.iter().copied().filter(|c| is_affected(*c)).collect()
+            }
             None if self.table == BACKEND.name => Vec::new(),
-            None => Channel::ALL.to_vec(),
+            None => all.to_vec(),
         }
     }
 }
 
 /// The damaged records of the documents from `first` to before `next`.
-fn verify(path: &Path, first: &str, next: Option<&str>) -> Result<Vec<DamagedRecord>> {
-    let store = Store::open_to_read(path)?;
+fn verify(place: &Place, first: &str, next: Option<&str>) -> Result<Vec<DamagedRecord>> {
+    let store = place.open_to_read()?;
     let mut found: Vec<DamagedRecord> = Vec::new();
     let last = next.unwrap_or(LAST);
     store.reading(|c| {
-        for table in TABLES {
+        for table in with_checksums(place.channels) {
             scan(c, table, (first, last), &mut |_| Ok(()), &mut |document| {
                 let table = table.name;
                 found.push(DamagedRecord { document, table });
@@ -169,12 +182,13 @@ fn verify(path: &Path, first: &str, next: Option<&str>) -> Result<Vec<DamagedRec
     Ok(found)
 }
 
-fn remove(c: &Connection, record: &DamagedRecord) -> Result<()> {
+fn remove(c: &Connection, all: Channels, record: &DamagedRecord) -> Result<()> {
     let document = record.document.as_str();
-    for channel in record.channels() {
-        clear(c, document, channel)?;
+    let channels = record.channels(all);
+    for channel in &channels {
+        clear(c, document, *channel)?;
     }
-    let is_whole_document = record.channels().len() == Channel::ALL.len();
+    let is_whole_document = channels.len() == all.len();
     let others: &[&str] = if is_whole_document {
         &["document", "backend", "file_state", "text_hash", "checksum"]
     } else if record.table == BACKEND.name {
@@ -192,5 +206,9 @@ fn remove(c: &Connection, record: &DamagedRecord) -> Result<()> {
     let is_known = c
         .prepare_cached("SELECT 1 FROM document WHERE document = ?")?
         .exists([document])?;
-    if is_known { add(c, document) } else { Ok(()) }
+    if is_known {
+        add(c, all, document)
+    } else {
+        Ok(())
+    }
 }

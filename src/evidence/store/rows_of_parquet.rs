@@ -9,12 +9,12 @@ use parquet::record::{Field, Row};
 use rusqlite::Connection;
 use rusqlite::types::{Value, ValueRef};
 
-use super::checksum::TABLES;
-use super::merge::{BESIDE, Merged, Values, write};
-use super::parquet::{Column, Kind};
-use super::portable::{Layout, PASSED_OVER, layouts};
-use super::{Store, explain};
+use super::merge::{Merged, Rows, Values, write};
+use super::tables::{BESIDE, DOCUMENT, PASSED_OVER, WORK, portable, with_checksums};
+use super::{Store, explain, tables};
 use crate::collection::parquet::{each_row, files};
+use crate::evidence::channel::Channels;
+use crate::evidence::table::{Column, Kind, Table};
 use crate::workspace::checksum::checksum_of;
 
 /// The column with the id of the document.
@@ -32,9 +32,8 @@ impl Store {
     /// written.
     pub fn merge_parquet(&mut self, dir: &Path) -> Result<Merged> {
         self.producers.take();
-        let path = self.path().to_owned();
+        let (path, channels) = (self.path().to_owned(), self.channels);
         let files = files(dir)?;
-        let layouts = layouts()?;
         let mut latest: HashMap<String, i64> = HashMap::new();
         for file in &files {
             each_row(file, Some(&[ID, RUN]), &mut |row| {
@@ -54,7 +53,7 @@ impl Store {
                     return Ok(());
                 }
                 let id = row.id.clone();
-                let tables = tables(row, &layouts)?;
+                let tables = rows(row, channels)?;
                 let sum = sum_of(&tables);
                 if let Some(former) = seen.insert(id.clone(), sum) {
                     let what = "the same run has two rows of it, which differ";
@@ -62,7 +61,7 @@ impl Store {
                     return Ok(());
                 }
                 merged.found += 1;
-                merged.documents += usize::from(copy(&transaction, &id, tables)?);
+                merged.documents += usize::from(copy(&transaction, channels, &id, tables)?);
                 Ok(())
             })?;
         }
@@ -96,40 +95,38 @@ impl Document {
     }
 }
 
-/// The rows of a document by table, each with the values of all columns in their order.
-type Tables = Vec<(&'static str, Vec<Values>)>;
-
-fn tables(mut document: Document, layouts: &[Layout]) -> Result<Tables> {
+/// The rows of a document, with the values of all columns in their order.
+fn rows(mut document: Document, channels: Channels) -> Result<Vec<Rows>> {
     let id = &document.id;
     let mut tables = Vec::new();
-    for Layout { name, columns } in layouts {
-        let rows = match document.columns.remove(*name) {
+    for table in portable(channels) {
+        let name = table.name;
+        let rows = match document.columns.remove(name) {
             Some(Field::ListInternal(rows)) => rows,
             _ => bail!("{id}: there is no list of rows in the column {name}"),
         };
         let rows = rows.elements().iter().map(|row| match row {
-            Field::Group(row) => values(row, columns, id),
+            Field::Group(row) => values(row, table, id),
             _ => bail!("an element of the list is not a row"),
         });
         let rows: Result<Vec<Values>> = rows.collect();
-        tables.push((
-            *name,
-            rows.with_context(|| format!("{id}: the table {name}"))?,
-        ));
+        let rows = rows.with_context(|| format!("{id}: the table {name}"))?;
+        tables.push((table, rows));
     }
     Ok(tables)
 }
 
 /// The values of a row of the document `id`.
-fn values(row: &Row, columns: &[Column], id: &str) -> Result<Values> {
+fn values(row: &Row, table: &Table, id: &str) -> Result<Values> {
+    let columns = table.columns();
     ensure!(
         row.len() == columns.len(),
         "a row has {} columns, but this version of riposte knows {}",
         row.len(),
         columns.len()
     );
-    let value = |column: &Column| -> Result<Value> {
-        let name = column.name.as_str();
+    let value = |column: Column| -> Result<Value> {
+        let name = column.name;
         let mut fields = row.get_column_iter();
         let field = fields.find(|(other, _)| *other == name);
         let (_, field) = field.with_context(|| format!("there is no column {name}"))?;
@@ -142,7 +139,7 @@ fn values(row: &Row, columns: &[Column], id: &str) -> Result<Values> {
             _ => bail!("the column {name} has another type, or no value"),
         })
     };
-    let values: Values = columns.iter().map(value).collect::<Result<_>>()?;
+    let values: Values = columns.into_iter().map(value).collect::<Result<_>>()?;
     ensure!(
         values.first() == Some(&Value::Text(id.to_owned())),
         "a row belongs to another document"
@@ -151,9 +148,9 @@ fn values(row: &Row, columns: &[Column], id: &str) -> Result<Values> {
 }
 
 /// A checksum over all rows.
-fn sum_of(tables: &Tables) -> i64 {
-    let rows = tables.iter().flat_map(|(name, rows)| {
-        let name = ValueRef::Text(name.as_bytes());
+fn sum_of(tables: &[Rows]) -> i64 {
+    let rows = tables.iter().flat_map(|(table, rows)| {
+        let name = ValueRef::Text(table.name.as_bytes());
         rows.iter().flat_map(move |values| {
             let values = values.iter().map(ValueRef::from);
             std::iter::once(name).chain(values)
@@ -163,19 +160,21 @@ fn sum_of(tables: &Tables) -> i64 {
 }
 
 /// Copies the rows of a document, unless the store has at least as many channels of it. Returns whether it was copied.
-fn copy(c: &Connection, id: &str, tables: Tables) -> Result<bool> {
-    let rows_of = |wanted: &str| {
-        let table = tables.iter().find(|(name, _)| *name == wanted);
+fn copy(c: &Connection, channels: Channels, id: &str, tables: Vec<Rows>) -> Result<bool> {
+    let rows_of = |wanted: &Table| {
+        let table = tables.iter().find(|(table, _)| table.name == wanted.name);
         table.map_or(&[][..], |(_, rows)| rows.as_slice())
     };
     let is_stored = c
         .prepare_cached("SELECT 1 FROM document WHERE document = ?")?
         .exists([id])?;
-    if rows_of("document").is_empty() {
+    if rows_of(&DOCUMENT).is_empty() {
         // riposte has died in it
-        let others = tables.iter().filter(|(name, _)| *name != PASSED_OVER);
+        let others = tables
+            .iter()
+            .filter(|(table, _)| table.name != PASSED_OVER.name);
         let count: usize = others.map(|(_, rows)| rows.len()).sum();
-        let [values] = rows_of(PASSED_OVER) else {
+        let [values] = rows_of(&PASSED_OVER) else {
             bail!("{id}: there is neither evidence nor a record that riposte died in it");
         };
         ensure!(count == 0, "{id}: parts of its evidence are missing");
@@ -184,33 +183,32 @@ fn copy(c: &Connection, id: &str, tables: Tables) -> Result<bool> {
         }
         return Ok(false);
     }
-    let channels: i64 = c
+    let stored: i64 = c
         .prepare_cached("SELECT count(*) FROM work WHERE document = ?")?
         .query_row([id], |row| row.get(0))?;
-    if is_stored && channels >= rows_of("work").len() as i64 {
+    if is_stored && stored >= rows_of(&WORK).len() as i64 {
         return Ok(false);
     }
-    let sums = rows_of("checksum");
-    for table in TABLES {
+    let sums = rows_of(&tables::CHECKSUM);
+    for table in with_checksums(channels) {
         let name = Value::Text(table.name.to_owned());
         let has_sum = sums.iter().any(|values| values.get(1) == Some(&name));
         ensure!(has_sum, "{id}: the table {} has no checksum", table.name);
     }
-    for table in TABLES.iter().map(|table| table.name).chain(BESIDE) {
-        c.prepare_cached(&format!("DELETE FROM {table} WHERE document = ?"))?
+    for table in with_checksums(channels).chain(BESIDE) {
+        c.prepare_cached(&format!("DELETE FROM {} WHERE document = ?", table.name))?
             .execute([id])?;
     }
     // the triggers delete checksums and file states, so these come last
-    let tables = tables.into_iter().filter(|(name, _)| *name != PASSED_OVER);
-    write(c, tables.collect(), id)?;
+    let tables = tables
+        .into_iter()
+        .filter(|(table, _)| table.name != PASSED_OVER.name);
+    write(c, channels, tables.collect(), id)?;
     Ok(true)
 }
 
 fn insert_passed_over(c: &Connection, values: &Values) -> Result<()> {
-    let places = vec!["?"; values.len()].join(", ");
-    c.prepare_cached(&format!(
-        "INSERT OR REPLACE INTO {PASSED_OVER} VALUES ({places})"
-    ))?
-    .execute(rusqlite::params_from_iter(values))?;
+    c.prepare_cached(&PASSED_OVER.insert())?
+        .execute(rusqlite::params_from_iter(values))?;
     Ok(())
 }

@@ -21,8 +21,9 @@ impl ShardFile {
     ///
     /// # Errors
     /// The copy cannot be made.
-    pub fn new(path: &Path, target: &Path) -> Result<Self> {
-        let opened = Store::open_read_only(path);
+    pub fn new(path: &Path, target: &Store) -> Result<Self> {
+        let opened = Store::open_read_only(path, target.channels);
+        let target = target.path();
         if !opened.is_err_and(|error| needs_recovery(&error)) {
             return Ok(ShardFile {
                 path: path.to_owned(),

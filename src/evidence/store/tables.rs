@@ -1,27 +1,110 @@
 //! The tables of the store.
 
-use super::checksum;
+use crate::evidence::channel::Channels;
+use crate::evidence::table::{
+    Kind::{Integer, Text},
+    Table,
+};
+use crate::evidence::{ocr, page};
 
 /// The version of the tables. It must be increased when they change.
 pub(super) const SCHEMA_VERSION: i64 = 1;
 
-/// The tables from which the words of a document are read, whose changes delete its hash in `text_hash`.
-const WORDS: [&str; 3] = ["page", "ocr_line", "given_text"];
+/// The documents, with a fingerprint over names and sizes of the files that each was read from.
+pub(super) static DOCUMENT: Table = Table::new("document", 0, &[(Text, "fingerprint url")]);
 
-/// The commands that create all tables and triggers. They change nothing in a store that has them.
-pub(super) fn schema() -> String {
-    let mut commands = include_str!("schema.sql").to_owned();
+/// What has been computed, and by what.
+pub(super) static WORK: Table = Table::new("work", 1, &[(Text, "channel producer")]);
+
+/// What computed a channel of a document, and in which numbers (int8, float). It is kept beside the producer, which decides whether the channel is
+/// computed again: a backend depends on the machine, and stores move between machines.
+pub(super) static BACKEND: Table = Table::new("backend", 1, &[(Text, "channel backend numeric")]);
+
+pub(super) static FAULT: Table = Table::new(
+    "fault",
+    2,
+    &[
+        (Text, "channel"),
+        (Integer, "number"),
+        (Text, "kind path"),
+        (Integer, "line?"),
+        (Text, "what"),
+    ],
+);
+
+/// A checksum over the rows of a document in a table: the first 8 bytes of a SHA-256, little-endian. Triggers delete it when the rows change.
+pub(super) static CHECKSUM: Table =
+    Table::new("checksum", 1, &[(Text, "of_table"), (Integer, "sum")]);
+
+/// The files that a document's evidence was computed from: a hash over names, sizes, times and inodes, which is empty if it cannot be relied upon, and
+/// a hash over names and contents.
+pub(super) static FILE_STATE: Table = Table::new("file_state", 0, &[(Text, "state content")]);
+
+/// Documents in which riposte died. Nothing is computed of them as long as `content` and `producers` are the same as when it died.
+pub(super) static PASSED_OVER: Table = Table::new(
+    "passed_over",
+    0,
+    &[(Text, "fingerprint content producers path what")],
+);
+
+/// A hash of the words of each document, stored by a program that has read them. With it, an index of the words can detect changes without reading
+/// all of them. Triggers delete it when the words change.
+static TEXT_HASH: Table = Table::new("text_hash", 0, &[(Integer, "hash")]);
+
+/// All tables with evidence. Their rows have checksums.
+pub(super) fn with_checksums(channels: Channels) -> impl Iterator<Item = &'static Table> {
+    let of_channels = channels.iter().flat_map(|channel| channel.tables());
+    let common: [&'static Table; 4] = [&DOCUMENT, &WORK, &BACKEND, &FAULT];
+    common.into_iter().chain(of_channels.copied())
+}
+
+/// Tables that have data about a document besides its evidence. Their rows must be written after the evidence, because triggers delete them.
+pub(super) static BESIDE: [&Table; 2] = [&CHECKSUM, &FILE_STATE];
+
+/// The tables from which the words of a document are read, whose changes delete its hash in `text_hash`.
+const WORDS: [&Table; 3] = [&page::PAGE, &ocr::OCR_LINE, &page::GIVEN_TEXT];
+
+/// All tables with rows about documents that move to other stores. Checksums and file states come after the evidence.
+pub(super) fn portable(channels: Channels) -> impl Iterator<Item = &'static Table> {
+    let passed_over: [&'static Table; 1] = [&PASSED_OVER];
+    with_checksums(channels).chain(BESIDE).chain(passed_over)
+}
+
+fn all(channels: Channels) -> impl Iterator<Item = &'static Table> {
+    let text_hash: [&'static Table; 1] = [&TEXT_HASH];
+    portable(channels).chain(text_hash)
+}
+
+/// The changes of a row, and the documents that each is about.
+const EVENTS: [(&str, &str); 3] = [
+    ("INSERT", "= NEW.document"),
+    ("DELETE", "= OLD.document"),
+    ("UPDATE", "IN (OLD.document, NEW.document)"),
+];
+
+/// The commands that create all tables and triggers, as far as they are missing.
+pub(super) fn schema(channels: Channels) -> String {
+    let mut sql: String = all(channels).map(|table| table.create()).collect();
+    sql.push_str(include_str!("triggers.sql"));
+    for table in with_checksums(channels) {
+        let name = table.name;
+        for (event, documents) in EVENTS {
+            let suffix = event.to_lowercase();
+            sql.push_str(&format!(
+                "CREATE TRIGGER IF NOT EXISTS checksum_{name}_{suffix} AFTER {event} ON {name}
+                 BEGIN DELETE FROM checksum WHERE document {documents} AND of_table = '{name}'; END;\n"
+            ));
+        }
+    }
     for table in WORDS {
-        for (name, event, documents) in [
-            ("added", "INSERT", "= NEW.document"),
-            ("removed", "DELETE", "= OLD.document"),
-            ("changed", "UPDATE", "IN (OLD.document, NEW.document)"),
-        ] {
-            commands.push_str(&format!(
-                "CREATE TRIGGER IF NOT EXISTS {table}_{name} AFTER {event} ON {table} \
+        let name = table.name;
+        for ((event, documents), suffix) in EVENTS.into_iter().zip(["added", "removed", "changed"])
+        {
+            sql.push_str(&format!(
+                "CREATE TRIGGER IF NOT EXISTS {name}_{suffix} AFTER {event} ON {name} \
                  BEGIN DELETE FROM text_hash WHERE document {documents}; END;\n"
             ));
         }
     }
-    commands + &checksum::schema()
+    sql
 }

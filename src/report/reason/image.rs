@@ -3,6 +3,7 @@
 use super::super::words::{joined, ordinal, three_decimals};
 use crate::score::select::LIST_LENGTH;
 use crate::score::stance;
+use crate::task::channels::SignalKey;
 use crate::trec::explained::ExplainedImage;
 use crate::trec::{Explanation, NumberId, Stance};
 
@@ -113,24 +114,13 @@ fn place(image: &ExplainedImage) -> String {
     joined(&places)
 }
 
-/// The text or picture that a number of relevance compares with the topic; `None` for other numbers.
+/// What a number of relevance compares with the topic; `None` for other numbers.
 fn source_of_relevance(id: &NumberId) -> Option<&'static str> {
-    let channel = match id {
-        NumberId::Channel(name) => name.as_ref(),
-        NumberId::OnTopic => return Some("what the pair encoder reads"),
-        _ => return None,
-    };
-    Some(match channel {
-        "bm25 ocr" | "sentence ocr" | "bm25 given text" | "sentence given text" => "the text in it",
-        "bm25 title" | "sentence title" => "its page's title",
-        "bm25 near" | "sentence near" => "the words around it",
-        "bm25 main" | "sentence main" | "dirichlet main" => "the text of its page",
-        "bm25 caption" | "bm25 given caption" | "sentence given caption" => "its caption",
-        "clip topic" | "clip title" => "what it shows",
-        "arguments" => "its likeness to arguments",
-        "crawl" => "its ranks in the crawl",
-        _ => return None,
-    })
+    match id {
+        NumberId::Channel(name) => Some(SignalKey::find(name)?.signal().source()),
+        NumberId::OnTopic => Some("what the pair encoder reads"),
+        _ => None,
+    }
 }
 
 /// Adds the values of the parts, at any depth, to the sums of their sources.
@@ -325,7 +315,6 @@ fn unlisted(image: &ExplainedImage, candidates: &Candidates) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::task::approach::RelevanceChannel;
     use crate::trec::explained::ListEntry;
     use crate::trec::{DocId, TopicId};
 
@@ -546,14 +535,6 @@ mod tests {
             says(&old, &candidates(FULL), 1, None),
             "Not listed: a copy of I2, which is not listed either."
         );
-    }
-
-    #[test]
-    fn every_channel_of_relevance_has_a_name_for_readers() {
-        for channel in RelevanceChannel::ALL {
-            let id = NumberId::channel(channel.name());
-            assert!(source_of_relevance(&id).is_some(), "{id:?}");
-        }
     }
 
     #[test]

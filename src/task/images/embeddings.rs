@@ -2,13 +2,13 @@
 
 use anyhow::{Result, ensure};
 
-use super::super::approach::{Form, RelevanceChannel, StanceRecipe};
+use super::super::approach::{Form, StanceRecipe};
 use super::super::likeness::{ArgumentVectors, Arguments, argument_sentences};
 use super::{STOPPED, Settings};
-use crate::evidence::Channel;
 use crate::evidence::store::Store;
 use crate::index::vector::mean_direction;
 use crate::reading::{QueryEncoder, Reader};
+use crate::score::signal::Need;
 use crate::topic::prompts::{self, Role};
 use crate::topic::question::Question;
 use crate::trec::topic::Topic;
@@ -67,12 +67,8 @@ impl Embeddings {
             kinds: Vec::new(),
         };
         let beliefs = settings.approach.stance == StanceRecipe::Beliefs;
-        let uses = |is_wanted: fn(RelevanceChannel) -> bool| {
-            let mut all = RelevanceChannel::ALL.into_iter();
-            all.any(|channel| is_wanted(channel) && settings.uses_channel(channel))
-        };
-        let uses_sentences = uses(|channel| channel.sentence_part().is_some());
-        if beliefs || uses_sentences {
+        let relevance = &settings.approach.relevance;
+        if beliefs || relevance.uses(|need| matches!(need, Need::Sentence(_))) {
             let texts: Vec<String> = questions.iter().map(|q| q.words.clone()).collect();
             if let Some(vectors) = embed(store, reader, QueryEncoder::Sentence, &texts, notes)? {
                 for (topic, vector) in embeddings.topics.iter_mut().zip(vectors) {
@@ -80,27 +76,8 @@ impl Embeddings {
                 }
             }
         }
-        if beliefs || uses(RelevanceChannel::is_of_clip) {
-            let of_topics = topics.iter().zip(questions);
-            let groups: Vec<prompts::Group> = match settings.approach.form {
-                Form::Stances => of_topics
-                    .flat_map(|(topic, question)| {
-                        prompts::topic_groups(
-                            &topic.title,
-                            Some(&question.claim),
-                            Some(&question.counter_claim),
-                        )
-                    })
-                    .chain(prompts::kind_groups())
-                    .collect(),
-                Form::Claims => {
-                    let all = settings.uses_channel(RelevanceChannel::ClipTopic);
-                    let about = topics.iter();
-                    about
-                        .map(|topic| prompts::about(topic.conveyed(), all))
-                        .collect()
-                }
-            };
+        if beliefs || relevance.uses(Need::is_of_clip) {
+            let groups = prompt_groups(topics, questions, settings);
             let texts: Vec<String> = groups.iter().flat_map(|g| g.prompts.clone()).collect();
             if let Some(vectors) = embed(store, reader, QueryEncoder::Clip, &texts, notes)? {
                 embeddings.add_prompts(&groups, &vectors);
@@ -197,6 +174,34 @@ impl Embeddings {
     }
 }
 
+/// The prompts for CLIP: for each topic one group about it and perhaps one for each side, then one for each kind of picture.
+fn prompt_groups(
+    topics: &[Topic],
+    questions: &[Question],
+    settings: &Settings,
+) -> Vec<prompts::Group> {
+    match settings.approach.form {
+        Form::Stances => (topics.iter().zip(questions))
+            .flat_map(|(topic, question)| {
+                prompts::topic_groups(
+                    &topic.title,
+                    Some(&question.claim),
+                    Some(&question.counter_claim),
+                )
+            })
+            .chain(prompts::kind_groups())
+            .collect(),
+        Form::Claims => {
+            let relevance = &settings.approach.relevance;
+            let all = relevance.uses(|need| need == Need::ClipAbout);
+            let about = topics.iter();
+            about
+                .map(|topic| prompts::about(topic.conveyed(), all))
+                .collect()
+        }
+    }
+}
+
 /// The vectors of query texts by the model that made the evidence. They are read from the store of model outputs or, if that model is
 /// installed, computed. Otherwise the result is `None`, and a note says why.
 fn embed(
@@ -207,8 +212,8 @@ fn embed(
     notes: &mut Vec<String>,
 ) -> Result<Option<Vec<Vec<f32>>>> {
     let channel = match encoder {
-        QueryEncoder::Sentence => Channel::Sentence,
-        QueryEncoder::Clip => Channel::Clip,
+        QueryEncoder::Sentence => "sentence",
+        QueryEncoder::Clip => "clip",
     };
     let Some(producer) = store.producer(channel)? else {
         // without the model, the extraction has already noted that the channel is off

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashSet};
 
 use super::super::approach::{Form, ImageApproach, ScoreRecipe};
 use super::embeddings::KindVector;
-use super::opinions::{StanceScores, argument_scores, stance_scores};
+use super::opinions::{argument_scores, stance_scores};
 use super::signals::CrawlRanks;
 use super::texts::{PoolTexts, TextStances};
 use super::{ImageRanking, POOL, Settings, TopicTask, rationale};
@@ -12,6 +12,7 @@ use crate::index::images::Image;
 use crate::score::mixture::{Scaling, mix};
 use crate::score::picture_text::PictureText;
 use crate::score::select::{self, Candidate, LIST_LENGTH, Selected, Selection};
+use crate::score::side::Sides;
 use crate::trec::explained::{ExplainedImage, ListEntry};
 use crate::trec::run::ImageRunLine;
 use crate::trec::topic::Topic;
@@ -186,7 +187,7 @@ fn keep_best(scored: &mut Vec<ScoredImage>) {
 struct Estimated {
     relevance: Explanation,
     argues: Option<Explanation>,
-    stances: StanceScores,
+    stances: Sides,
 }
 
 impl Estimated {

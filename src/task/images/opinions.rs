@@ -3,17 +3,15 @@
 use super::super::approach::{ArgumentRecipe, ImageApproach, Sentiment, StanceRecipe, StanceTexts};
 use super::super::likeness::Likeness;
 use super::embeddings::{KindVector, TopicVectors};
+use super::systems;
 use super::texts::TextStances;
 use crate::evidence::Part;
-use crate::evidence::sentiment::Vader;
 use crate::index::images::Image;
-use crate::score::aramis::{self, AramisFeatures};
-use crate::score::aramis_neural::{self, ArgumentInputs, ArgumentNetwork, StanceNetwork};
 use crate::score::argument::{self, PictureFeatures};
+use crate::score::side::Sides;
 use crate::score::stance::{self, Signal, StanceSignals};
 use crate::score::text_stance::{self, Stances};
 use crate::topic::question::Question;
-use crate::topic::words::trimmed_words;
 use crate::trec::{Explanation, NumberId, Stance};
 
 /// The argumentativeness of each candidate; `None` if the approach does not estimate it.
@@ -23,8 +21,14 @@ pub(super) fn argument_scores(
     texts: &[TextStances],
     recipe: ArgumentRecipe,
 ) -> Vec<Option<Explanation>> {
+    if let Some(model) = systems::argument_model(recipe) {
+        return model
+            .argues(&images_of(pool))
+            .into_iter()
+            .map(Some)
+            .collect();
+    }
     match recipe {
-        ArgumentRecipe::None => pool.iter().map(|_| None).collect(),
         ArgumentRecipe::Picture => pool
             .iter()
             .zip(texts)
@@ -33,26 +37,12 @@ pub(super) fn argument_scores(
                 Some(argument::argues(&features))
             })
             .collect(),
-        ArgumentRecipe::AramisNeural => {
-            let network = ArgumentNetwork::committed();
-            let explained = |(image, _): &(&Image, Explanation)| {
-                let argues = network.argues(&ArgumentInputs::of(image));
-                Explanation::new(NumberId::Argues, argues)
-                    .named("argues by the network of Aramis")
-                    .with_how("from the place and length of the text in the picture, its sentiment, colours and diagram")
-            };
-            pool.iter().map(|of| Some(explained(of))).collect()
-        }
-        ArgumentRecipe::Aramis { weights } => {
-            let rows: Vec<[f64; 5]> = pool
-                .iter()
-                .map(|(image, _)| aramis::argument_terms(&AramisFeatures::of(image)))
-                .collect();
-            let name = "argues by the formula of Aramis";
-            let means = aramis::weighted_means(name, aramis::ARGUMENT_TERMS, weights, &rows);
-            means.into_iter().map(Some).collect()
-        }
+        _ => pool.iter().map(|_| None).collect(),
     }
+}
+
+fn images_of<'a>(pool: &[(&'a Image, Explanation)]) -> Vec<&'a Image> {
+    pool.iter().map(|(image, _)| *image).collect()
 }
 
 fn picture_features(image: &Image, kinds: &[KindVector], side: Option<f64>) -> PictureFeatures {
@@ -80,22 +70,6 @@ fn picture_features(image: &Image, kinds: &[KindVector], side: Option<f64>) -> P
     }
 }
 
-/// VADER's score of the query without its stop words, as Aramis computes it.
-fn sentiment_of_query(question: &Question, approach: &ImageApproach) -> f64 {
-    let stop_words = &approach.relevance.analyzer.stop;
-    let words: Vec<String> = trimmed_words(&question.words)
-        .map(str::to_lowercase)
-        .filter(|word| !stop_words.contains(word))
-        .collect();
-    Vader::new().compound(&words.join(" "))
-}
-
-/// The scores of a candidate as PRO and as CON; `None` keeps it out of that list.
-pub(super) struct StanceScores {
-    pub pro: Option<Explanation>,
-    pub con: Option<Explanation>,
-}
-
 /// The stance scores of each candidate.
 pub(super) fn stance_scores(
     pool: &[(&Image, Explanation)],
@@ -103,14 +77,18 @@ pub(super) fn stance_scores(
     vectors: &TopicVectors,
     texts: &[TextStances],
     approach: &ImageApproach,
-) -> Vec<StanceScores> {
+) -> Vec<Sides> {
+    if let Some(model) = systems::side_model(approach.stance) {
+        let analyzer = &approach.relevance.analyzer;
+        return model.sides(&images_of(pool), &question.words, analyzer);
+    }
     match approach.stance {
         StanceRecipe::Beliefs => pool
             .iter()
             .zip(texts)
             .map(|((image, _), texts)| {
                 let beliefs = stance::beliefs(&stance_signals(image, vectors, texts));
-                StanceScores {
+                Sides {
                     pro: Some(beliefs.pro),
                     con: Some(beliefs.con),
                 }
@@ -118,88 +96,29 @@ pub(super) fn stance_scores(
             .collect(),
         StanceRecipe::Sign { signal } => pool
             .iter()
-            .map(|(image, _)| {
-                let (name, value) = match signal {
-                    Sentiment::AfinnMain => {
-                        ("sign of AFINN over the page", image.afinn_of(Part::Main))
-                    }
-                    Sentiment::VaderTitle => {
-                        ("sign of VADER over the title", image.vader_of(Part::Title))
-                    }
-                    Sentiment::VaderMainAndOcr => (
-                        "sign of VADER over the page and the text in the picture",
-                        Some(image.vader_sum([Part::Main, Part::Ocr])),
-                    ),
-                };
-                by_sign(name, value.unwrap_or(0.0))
-            })
+            .map(|(image, _)| by_sentiment(image, signal))
             .collect(),
-        StanceRecipe::Aramis {
-            weights,
-            turn_below,
-        } => {
-            let turned = sentiment_of_query(question, approach) < turn_below;
-            let rows: Vec<[f64; 3]> = pool
-                .iter()
-                .map(|(image, _)| aramis::stance_terms(&AramisFeatures::of(image), turned))
-                .collect();
-            let name = "formula of Aramis";
-            let means = aramis::weighted_means(name, aramis::STANCE_TERMS, weights, &rows);
-            means
-                .into_iter()
-                .map(|mean| by_sign("sign of the formula of Aramis", mean.value()))
-                .collect()
-        }
-        StanceRecipe::AramisNeural => {
-            let network = StanceNetwork::committed();
-            let analyzer = &approach.relevance.analyzer;
-            let query = aramis_neural::tokens(analyzer, &question.words);
-            pool.iter()
-                .map(|(image, _)| {
-                    let inputs = aramis_neural::stance_inputs(image, &query, analyzer);
-                    let [con, neutral, pro] = network.probabilities(&inputs);
-                    let side = aramis_neural::side([con, neutral, pro]);
-                    by_side(
-                        "side by the network of Aramis",
-                        f64::from(side),
-                        format!("PRO {pro:.4}, CON {con:.4}, neutral {neutral:.4}"),
-                    )
-                })
-                .collect()
-        }
-        StanceRecipe::Both => pool.iter().map(|_| on_both_sides()).collect(),
+        StanceRecipe::Both => pool.iter().map(|_| Sides::both()).collect(),
         StanceRecipe::Texts { of } => {
             let claims = texts.iter().map(|texts| Claimed::of(texts, of));
             claims.map(of_claimed).collect()
         }
-        // this baseline lists images without choosing candidates
-        StanceRecipe::Crawl => Vec::new(),
+        // the baseline "crawl" lists images without choosing candidates
+        _ => Vec::new(),
     }
 }
 
-/// PRO if the value is positive, CON if it is negative. Both scores are 0, so only relevance decides the order.
-fn by_sign(name: &'static str, value: f64) -> StanceScores {
-    by_side(name, value, format!("{value:.4}"))
-}
-
-/// As [`by_sign`]. `how` describes the value.
-fn by_side(name: &'static str, value: f64, how: String) -> StanceScores {
-    let score = |is_listed: bool| {
-        let score = || Explanation::new(NumberId::Side, 0.0).named(name);
-        is_listed.then(|| score().with_how(how.clone()))
+/// The side of an image by the sign of a sentiment.
+fn by_sentiment(image: &Image, sentiment: Sentiment) -> Sides {
+    let (name, value) = match sentiment {
+        Sentiment::AfinnMain => ("sign of AFINN over the page", image.afinn_of(Part::Main)),
+        Sentiment::VaderTitle => ("sign of VADER over the title", image.vader_of(Part::Title)),
+        Sentiment::VaderMainAndOcr => (
+            "sign of VADER over the page and the text in the picture",
+            Some(image.vader_sum([Part::Main, Part::Ocr])),
+        ),
     };
-    StanceScores {
-        pro: score(value > 0.0),
-        con: score(value < 0.0),
-    }
-}
-
-fn on_both_sides() -> StanceScores {
-    let side = || Explanation::new(NumberId::BothSides, 0.0).with_how("no stance is estimated");
-    StanceScores {
-        pro: Some(side()),
-        con: Some(side()),
-    }
+    Sides::by_sign(name, value.unwrap_or(0.0))
 }
 
 /// The likeliest stance of a text, and its probability.
@@ -259,14 +178,14 @@ impl Claimed {
     }
 }
 
-fn of_claimed(claimed: Claimed) -> StanceScores {
+fn of_claimed(claimed: Claimed) -> Sides {
     let score = |stance: Stance| {
         (claimed.side == Some(stance)).then(|| {
             Explanation::new(NumberId::LikeliestStance, claimed.probability)
                 .with_how(format!("the likeliest is {stance}"))
         })
     };
-    StanceScores {
+    Sides {
         pro: score(Stance::Pro),
         con: score(Stance::Con),
     }

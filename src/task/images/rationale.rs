@@ -1,8 +1,8 @@
 //! Why an image conveys a claim, in a sentence for human readers.
 
-use crate::evidence::Part;
 use crate::index::images::Image;
-use crate::task::approach::RelevanceChannel;
+use crate::score::signal::Quoted;
+use crate::task::channels::SignalKey;
 use crate::trec::{Explanation, NumberId};
 
 /// Maximum number of characters of a quotation.
@@ -13,31 +13,24 @@ const QUOTED: usize = 200;
 pub(super) fn of(image: &Image, relevance: &Explanation) -> String {
     let parts = relevance.parts().iter().filter(|part| part.value() > 0.0);
     let most = parts.max_by(|a, b| a.value().total_cmp(&b.value()));
-    let channel = most.and_then(|part| {
-        let mut all = RelevanceChannel::ALL.into_iter();
-        all.find(|channel| part.is(&NumberId::channel(channel.name())))
+    let key = most.and_then(|part| match part.id() {
+        Some(NumberId::Channel(name)) => SignalKey::find(name),
+        _ => None,
     });
-    let Some(channel) = channel else {
+    let Some(key) = key else {
         return "no evidence about the image is close to the argument".to_owned();
     };
-    let (what, text) = match channel {
-        RelevanceChannel::ClipTopic | RelevanceChannel::ClipTitle => {
-            return format!(
-                "by its pixels, the picture is close to the argument ({})",
-                relevance_of(most)
-            );
-        }
-        RelevanceChannel::Bm25GivenCaption => ("its caption", &image.given.caption),
-        RelevanceChannel::Bm25GivenText => ("the text in it", &image.given.text),
-        RelevanceChannel::Bm25Ocr => ("the text in it", &image.ocr_text),
-        _ => match channel.sentence_part() {
-            Some(Part::GivenCaption) => ("its caption", &image.given.caption),
-            Some(Part::GivenText) => ("the text in it", &image.given.text),
-            Some(Part::Ocr) => ("the text in it", &image.ocr_text),
-            _ => return said("its page", ", and says beside it", &image.near_text),
-        },
-    };
-    said(what, "", text)
+    let what = key.signal().source();
+    match key.signal().quoted() {
+        Quoted::Pixels => format!(
+            "by its pixels, the picture is close to the argument ({})",
+            relevance_of(most)
+        ),
+        Quoted::GivenCaption => said(what, "", &image.given.caption),
+        Quoted::GivenText => said(what, "", &image.given.text),
+        Quoted::PictureText => said(what, "", &image.ocr_text),
+        Quoted::Page => said("its page", ", and says beside it", &image.near_text),
+    }
 }
 
 /// "`what` is close to the argument", and the text, if there is one.

@@ -6,21 +6,24 @@ use std::collections::{BTreeMap, HashMap};
 use anyhow::{Result, anyhow};
 use rayon::prelude::*;
 
-use super::super::approach::{RelevanceChannel, Sentiment};
+use super::super::approach::{Relevance, Sentiment};
+use super::super::channels::SignalKey;
 use super::super::likeness::{ArgumentVectors, Likeness};
 use super::embeddings::TopicVectors;
 use crate::evidence::Part;
 use crate::evidence::store::Store;
+use crate::index::images::position;
 use crate::index::vector;
+use crate::score::signal::{Need, Values};
 use crate::trec::{DocId, TopicId};
 
 /// Number of images whose vectors a thread reads at once.
 const CHUNK: usize = 128;
 
-/// The signals for one topic: by channel a value for each image, NaN if the image has nothing to compare. A channel that is off is missing.
-pub(super) type Signals = BTreeMap<RelevanceChannel, Vec<f64>>;
+/// The cosines for one topic: by signal a value for each image, NaN if the image has nothing to compare. A signal that is off is missing.
+pub(super) type Cosines = BTreeMap<SignalKey, Vec<f64>>;
 
-/// Reads the signals for each of the topics. `is_used` says which channels the approach uses.
+/// Reads the cosines for each of the topics, as far as the approach uses them.
 ///
 /// # Errors
 /// The store cannot be read.
@@ -28,22 +31,26 @@ pub(super) fn read(
     store: &Store,
     ids: &[DocId],
     topics: &[&TopicVectors],
-    is_used: &dyn Fn(RelevanceChannel) -> bool,
-) -> Result<Vec<Signals>> {
-    let mut signals = vec![Signals::new(); topics.len()];
-    let used = || RelevanceChannel::ALL.into_iter().filter(|c| is_used(*c));
-    let sentence_channels: Vec<RelevanceChannel> = used()
-        .filter(|c| c.sentence_part().is_some() || *c == RelevanceChannel::Arguments)
-        .collect();
-    if !sentence_channels.is_empty() {
-        let chunks = read_chunks(store, ids, topics, &sentence_channels, read_sentences)?;
-        let is_on = |channel, topic: &TopicVectors| match channel {
-            RelevanceChannel::Arguments => topic.arguments.is_some(),
+    relevance: &Relevance,
+) -> Result<Vec<Cosines>> {
+    let mut signals = vec![Cosines::new(); topics.len()];
+    let used = |is_meant: fn(Need) -> bool| -> Vec<Compared> {
+        let used = relevance.channels.keys().map(|key| Compared {
+            key: *key,
+            need: key.signal().need(),
+        });
+        used.filter(|compared| is_meant(compared.need)).collect()
+    };
+    let sentences = used(Need::is_of_sentences);
+    if !sentences.is_empty() {
+        let chunks = read_chunks(store, ids, topics, &sentences, read_sentences)?;
+        let is_on = |need, topic: &TopicVectors| match need {
+            Need::Arguments => topic.arguments.is_some(),
             _ => topic.words.is_some(),
         };
-        append_chunks(chunks, &sentence_channels, topics, is_on, &mut signals);
+        append_chunks(chunks, &sentences, topics, is_on, &mut signals);
     }
-    let clip: Vec<RelevanceChannel> = used().filter(|c| c.is_of_clip()).collect();
+    let clip = used(Need::is_of_clip);
     if !clip.is_empty() {
         let chunks = read_chunks(store, ids, topics, &clip, read_clip)?;
         let is_on = |_, topic: &TopicVectors| topic.clip.is_some();
@@ -52,26 +59,32 @@ pub(super) fn read(
     Ok(signals)
 }
 
-/// Values by channel, topic and image.
+/// A signal that compares vectors.
+#[derive(Clone, Copy)]
+struct Compared {
+    key: SignalKey,
+    need: Need,
+}
+
+/// Values by signal, topic and image.
 type Columns = Vec<Vec<Vec<f64>>>;
 
 /// A function that fills the columns of a chunk of images; all values are NaN before. Its arguments are the store, the ids of the images, the topics,
-/// the channels and the columns.
-type ReadChunk =
-    fn(&Store, &[DocId], &[&TopicVectors], &[RelevanceChannel], &mut Columns) -> Result<()>;
+/// the signals and the columns.
+type ReadChunk = fn(&Store, &[DocId], &[&TopicVectors], &[Compared], &mut Columns) -> Result<()>;
 
 /// The columns of all images, chunk by chunk.
 fn read_chunks(
     store: &Store,
     ids: &[DocId],
     topics: &[&TopicVectors],
-    channels: &[RelevanceChannel],
+    channels: &[Compared],
     read: ReadChunk,
 ) -> Result<Vec<Columns>> {
-    let path = store.path();
+    let place = store.place();
     ids.par_chunks(CHUNK)
         .map_init(
-            || Store::open_to_read(path),
+            || place.open_to_read(),
             |store, ids| {
                 let store = store.as_ref().map_err(|error| anyhow!("{error:#}"))?;
                 let mut columns =
@@ -83,19 +96,19 @@ fn read_chunks(
         .collect()
 }
 
-/// Appends the columns of all chunks to the signals of each topic, if the channel is on for this topic.
+/// Appends the columns of all chunks to the signals of each topic, if the signal is on for this topic.
 fn append_chunks(
     chunks: Vec<Columns>,
-    channels: &[RelevanceChannel],
+    channels: &[Compared],
     topics: &[&TopicVectors],
-    is_on: impl Fn(RelevanceChannel, &TopicVectors) -> bool,
-    signals: &mut [Signals],
+    is_on: impl Fn(Need, &TopicVectors) -> bool,
+    signals: &mut [Cosines],
 ) {
     for chunk in chunks {
         for (channel, of_channel) in channels.iter().zip(chunk) {
             for ((topic, signals), column) in topics.iter().zip(&mut *signals).zip(of_channel) {
-                if is_on(*channel, topic) {
-                    signals.entry(*channel).or_default().extend(column);
+                if is_on(channel.need, topic) {
+                    signals.entry(channel.key).or_default().extend(column);
                 }
             }
         }
@@ -114,7 +127,7 @@ fn read_clip(
     store: &Store,
     ids: &[DocId],
     topics: &[&TopicVectors],
-    channels: &[RelevanceChannel],
+    channels: &[Compared],
     columns: &mut Columns,
 ) -> Result<()> {
     let (Some(first), Some(last)) = (ids.first(), ids.last()) else {
@@ -127,8 +140,8 @@ fn read_clip(
         for (channel, columns) in channels.iter().zip(&mut *columns) {
             for (topic, column) in topics.iter().zip(columns) {
                 let vectors = topic.clip.as_ref();
-                let wanted = vectors.map(|of_topic| match channel {
-                    RelevanceChannel::ClipTitle => &of_topic.title,
+                let wanted = vectors.map(|of_topic| match channel.need {
+                    Need::ClipTitle => &of_topic.title,
                     _ => &of_topic.about,
                 });
                 if let Some(wanted) = wanted {
@@ -143,22 +156,20 @@ fn read_sentences(
     store: &Store,
     ids: &[DocId],
     topics: &[&TopicVectors],
-    channels: &[RelevanceChannel],
+    channels: &[Compared],
     columns: &mut Columns,
 ) -> Result<()> {
     let (Some(first), Some(last)) = (ids.first(), ids.last()) else {
         return Ok(());
     };
-    let index_of = |wanted| channels.iter().position(|channel| *channel == wanted);
-    let arguments = index_of(RelevanceChannel::Arguments);
+    let index_of = |wanted| channels.iter().position(|channel| channel.need == wanted);
+    let arguments = index_of(Need::Arguments);
     let mut current = CurrentImage::default();
     store.each_sentence_vector(first, last, |document, part, vector| {
         let Some(at) = position(ids, document) else {
             return;
         };
-        let channel = channels
-            .iter()
-            .position(|c| c.sentence_part() == Some(part));
+        let channel = index_of(Need::Sentence(part));
         if let Some(columns) = channel.and_then(|channel| columns.get_mut(channel)) {
             for (topic, column) in topics.iter().zip(columns) {
                 if let Some(words) = &topic.words {
@@ -212,6 +223,33 @@ impl CurrentImage {
     }
 }
 
+/// The stored numbers that the signals of the approach need, by signal a value for each image. Signals without any value are off.
+///
+/// # Errors
+/// The store cannot be read.
+pub(super) fn read_numbers(
+    store: &Store,
+    ids: &[DocId],
+    relevance: &Relevance,
+) -> Result<BTreeMap<SignalKey, Values>> {
+    let mut all = BTreeMap::new();
+    for key in relevance.channels.keys() {
+        let Need::Number { table, column } = key.signal().need() else {
+            continue;
+        };
+        let mut values = vec![None; ids.len()];
+        store.each_number(table, column, |document, value| {
+            if let Some(slot) = position(ids, document).and_then(|at| values.get_mut(at)) {
+                *slot = Some(value);
+            }
+        })?;
+        if values.iter().any(Option::is_some) {
+            all.insert(*key, values);
+        }
+    }
+    Ok(all)
+}
+
 /// The sentiment of every image: the sum over its pages of the values that [`Sentiment`] names; 0 without a text.
 ///
 /// # Errors
@@ -241,11 +279,6 @@ pub(super) fn read_sentiment(
         }
     }
     Ok(values)
-}
-
-/// The position of an image in `ids`, which are sorted.
-pub(super) fn position(ids: &[DocId], document: &str) -> Option<usize> {
-    ids.binary_search_by(|id| id.0.as_str().cmp(document)).ok()
 }
 
 /// A rank at which the crawl found an image.

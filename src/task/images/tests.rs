@@ -5,18 +5,19 @@ use std::path::PathBuf;
 use tempfile::TempDir;
 
 use super::super::approach::ScoreRecipe;
+use super::super::channels::CHANNELS;
 use super::*;
 use crate::collection::images::CrawlRank;
 use crate::evidence::ocr::OcrLine;
 use crate::evidence::page::PageWords;
 use crate::evidence::picture::Picture;
-use crate::evidence::store::{ChannelOutput, Record};
-use crate::evidence::{AfinnValence, PageEvidence, Part, PartValue};
+use crate::evidence::store::{self, Record};
+use crate::evidence::{AfinnValence, Evidence, PageEvidence, Part, PartValue};
 use crate::index::corpus::Effort;
 use crate::index::images;
 use crate::reading::Models;
-use crate::score::aramis_neural::{self, ArgumentInputs, ArgumentNetwork, StanceNetwork};
 use crate::score::mixture::Scaling;
+use crate::systems::aramis::networks::{self, ArgumentInputs, ArgumentNetwork, StanceNetwork};
 use crate::trec::{DocId, Stance, TopicId};
 use crate::workspace::Outputs;
 
@@ -46,18 +47,11 @@ struct Collection {
 impl Collection {
     fn new() -> Self {
         let dir = tempfile::tempdir().unwrap();
-        let store = Store::open(&dir.path().join("e.sqlite")).unwrap();
+        let store = Store::open(&dir.path().join("e.sqlite"), CHANNELS).unwrap();
         Collection { dir, store }
     }
 
     fn add(&mut self, id: &str, made: Made) {
-        fn output<T>(value: T) -> Option<ChannelOutput<T>> {
-            Some(ChannelOutput {
-                producer: "made up".to_owned(),
-                value,
-                faults: Vec::new(),
-            })
-        }
         fn of_page<T>(part: Part, value: T) -> PartValue<T> {
             PartValue {
                 page: "P1".to_owned(),
@@ -91,12 +85,11 @@ impl Collection {
             sum: made.afinn_main,
             words: 1,
         };
-        let record = Record {
-            document: id.to_owned(),
-            fingerprint: "f".to_owned(),
-            pages: output(vec![page]),
-            ocr: output(lines.into_iter().collect()),
-            picture: output(Some(Picture {
+        let evidence = Evidence {
+            id: DocId(id.to_owned()),
+            pages: vec![page],
+            ocr: lines.into_iter().collect(),
+            picture: Some(Picture {
                 width: 100,
                 height: 100,
                 text_fraction: 0.0,
@@ -116,8 +109,8 @@ impl Collection {
                 photograph: 1.0,
                 // all show the same picture
                 phash: 7,
-            })),
-            vader: output(vec![
+            }),
+            vader: vec![
                 of_page(Part::Near, made.vader_near),
                 of_page(Part::Title, made.vader_title),
                 of_page(Part::Main, made.vader_main),
@@ -126,9 +119,20 @@ impl Collection {
                     part: Part::Ocr,
                     value: made.vader_ocr,
                 },
-            ]),
-            afinn: output(vec![of_page(Part::Main, afinn)]),
-            ..Record::default()
+            ],
+            afinn: vec![of_page(Part::Main, afinn)],
+            ..Evidence::default()
+        };
+        let made = || store::Made {
+            producer: "made up".to_owned(),
+            ..store::Made::default()
+        };
+        let channels = ["page", "ocr", "picture", "vader", "afinn"];
+        let record = Record {
+            evidence,
+            fingerprint: "f".to_owned(),
+            made: channels.map(|channel| (channel, made())).into(),
+            files: None,
         };
         self.store.write(&[record]).unwrap();
     }
@@ -506,7 +510,7 @@ fn the_networks_of_aramis_decide_where_the_recipe_says() {
     let of_formula = collection.rank(&approach("aramis"), title);
     assert_eq!(ranking.explained.len(), of_formula.explained.len());
     for (image, of_formula) in ranking.explained.iter().zip(&of_formula.explained) {
-        let read = Image::read(&collection.store, &image.image, EvidenceFields::ALL);
+        let read = Image::read(&collection.store, &image.image, &[]);
         let expected = argument.argues(&ArgumentInputs::of(&read.unwrap().unwrap()));
         let score = image.pro.as_ref().or(image.con.as_ref()).unwrap();
         // before it is scaled within its list
@@ -516,13 +520,13 @@ fn the_networks_of_aramis_decide_where_the_recipe_says() {
     for name in ["aramis-neural-stance", "aramis-neural-both"] {
         let approach = approach(name);
         let analyzer = &approach.relevance.analyzer;
-        let query = aramis_neural::tokens(analyzer, title);
+        let query = networks::tokens(analyzer, title);
         let ranking = collection.rank(&approach, title);
         for id in ["Ia", "Ib", "Ic", "Id"] {
             let id = DocId(id.to_owned());
-            let read = Image::read(&collection.store, &id, EvidenceFields::ALL);
-            let inputs = aramis_neural::stance_inputs(&read.unwrap().unwrap(), &query, analyzer);
-            let side = aramis_neural::side(StanceNetwork::committed().probabilities(&inputs));
+            let read = Image::read(&collection.store, &id, &[]);
+            let inputs = networks::stance_inputs(&read.unwrap().unwrap(), &query, analyzer);
+            let side = networks::side(StanceNetwork::committed().probabilities(&inputs));
             let of = ranking.explained.iter().find(|image| image.image == id);
             let of = of.unwrap();
             let found = i8::from(of.pro.is_some()) - i8::from(of.con.is_some());
@@ -540,7 +544,7 @@ fn the_place_of_a_line_of_text_is_laid_out_on_a_grid() {
     };
     collection.add("Ia", made);
     let id = DocId("Ia".to_owned());
-    let image = Image::read(&collection.store, &id, EvidenceFields::ALL);
+    let image = Image::read(&collection.store, &id, &[]);
     let image = image.unwrap().unwrap();
     // from 10 to 60 across and from 10 to 40 down, of 100: its middle is in the third column and row
     for (at, share) in image.text_map.iter().enumerate() {

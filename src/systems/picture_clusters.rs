@@ -2,20 +2,18 @@
 
 use anyhow::Result;
 
-use super::super::approach::PictureClusters;
-use super::signals::position;
 use crate::evidence::picture::Picture;
 use crate::evidence::store::Store;
 use crate::index::clusters::k_means;
 use crate::index::components::principal_components;
-use crate::index::images::{Field, ImageIndex};
+use crate::index::images::{Field, ImageIndex, position};
 use crate::trec::{DocId, Explanation};
 
 /// The seed of the first centroids.
 const SEED: u64 = 1;
 
 /// The weights of the clusters that the images belong to.
-pub(super) struct ClusterWeights {
+pub(crate) struct ClusterWeights {
     /// For each image the number of its cluster; `None` without a picture.
     member_of: Vec<Option<usize>>,
     clusters: Vec<Cluster>,
@@ -29,21 +27,25 @@ struct Cluster {
 }
 
 impl ClusterWeights {
-    /// Divides the pictures of all images into clusters: by their CLIP vectors if the evidence has some, otherwise by their statistics.
+    /// Divides the pictures of all images into `count` clusters by `dimensions` principal components: of their CLIP vectors if the evidence has some,
+    /// otherwise of their statistics. The weight of a cluster is between `lowest` and `highest`, by the share of its pictures that have text.
     ///
     /// # Errors
     /// The store cannot be read.
-    pub fn read(store: &Store, index: &ImageIndex, recipe: PictureClusters) -> Result<Self> {
+    pub fn read(
+        store: &Store,
+        index: &ImageIndex,
+        (count, dimensions): (usize, usize),
+        (lowest, highest): (f64, f64),
+    ) -> Result<Self> {
         let mut vectors = clip_vectors(store, index.ids())?;
         if vectors.images.is_empty() {
             vectors = statistics(store, index.ids())?;
         }
-        let dimensions = recipe.dimensions.min(vectors.dimension);
-        let components =
-            principal_components(&vectors.numbers, vectors.dimension, recipe.dimensions);
-        let found = k_means(&components, dimensions, recipe.count, SEED);
+        let components = principal_components(&vectors.numbers, vectors.dimension, dimensions);
+        let found = k_means(&components, dimensions.min(vectors.dimension), count, SEED);
         let mut member_of = vec![None; index.ids().len()];
-        let mut clusters = vec![Cluster::default(); recipe.count];
+        let mut clusters = vec![Cluster::default(); count];
         let lengths = index.lengths(Field::Ocr);
         for (at, cluster) in vectors.images.iter().zip(found.member_of) {
             member_of[*at] = Some(cluster);
@@ -52,7 +54,7 @@ impl ClusterWeights {
         }
         for cluster in &mut clusters {
             let share = cluster.with_text as f64 / cluster.pictures.max(1) as f64;
-            cluster.weight = recipe.lowest + (recipe.highest - recipe.lowest) * share;
+            cluster.weight = lowest + (highest - lowest) * share;
         }
         Ok(ClusterWeights {
             member_of,

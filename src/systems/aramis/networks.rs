@@ -6,13 +6,15 @@ use std::sync::LazyLock;
 use anyhow::{Context, Result};
 use serde::Deserialize;
 
-use super::aramis::{AramisFeatures, diagram};
-use super::logistic;
-use super::network::{Dense, activations, check, outputs, relu, softmax};
+use super::layers::{Dense, activations, check, outputs, relu, softmax};
+use super::{AramisFeatures, diagram};
 use crate::evidence::sentiment::Vader;
 use crate::index::analyzer::{Analyzer, terms};
 use crate::index::images::Image;
+use crate::score::logistic;
+use crate::score::side::{ArgumentModel, SideModel, Sides};
 use crate::topic::words::trimmed_words;
+use crate::trec::{Explanation, NumberId};
 
 /// The number of cells along each side of the grid that maps the text in a picture.
 pub const GRID: usize = 8;
@@ -243,7 +245,7 @@ impl ArgumentNetwork {
     pub(crate) fn committed() -> &'static Self {
         static COMMITTED: LazyLock<ArgumentNetwork> = LazyLock::new(|| {
             // The file is compiled in; a test reads it.
-            ArgumentNetwork::parse(include_str!("../../models/own/aramis-argument.toml"))
+            ArgumentNetwork::parse(include_str!("../../../models/own/aramis-argument.toml"))
                 .expect("models/own/aramis-argument.toml contains a network")
         });
         &COMMITTED
@@ -306,7 +308,7 @@ impl StanceNetwork {
     pub(crate) fn committed() -> &'static Self {
         static COMMITTED: LazyLock<StanceNetwork> = LazyLock::new(|| {
             // The file is compiled in; a test reads it.
-            StanceNetwork::parse(include_str!("../../models/own/aramis-stance.toml"))
+            StanceNetwork::parse(include_str!("../../../models/own/aramis-stance.toml"))
                 .expect("models/own/aramis-stance.toml contains a network")
         });
         &COMMITTED
@@ -317,6 +319,35 @@ impl StanceNetwork {
         let last = activations(&self.layers, inputs).pop();
         let found = softmax(&last.unwrap_or_default());
         std::array::from_fn(|at| found.get(at).copied().unwrap_or(0.0))
+    }
+}
+
+impl ArgumentModel for &ArgumentNetwork {
+    fn argues(&self, images: &[&Image]) -> Vec<Explanation> {
+        let how = "from the place and length of the text in the picture, its sentiment, colours and diagram";
+        let explained = |image: &&Image| {
+            let argues = ArgumentNetwork::argues(self, &ArgumentInputs::of(image));
+            Explanation::new(NumberId::Argues, argues)
+                .named("argues by the network of Aramis")
+                .with_how(how)
+        };
+        images.iter().map(explained).collect()
+    }
+}
+
+impl SideModel for &StanceNetwork {
+    fn sides(&self, images: &[&Image], query: &str, analyzer: &Analyzer) -> Vec<Sides> {
+        let query = tokens(analyzer, query);
+        let of_image = |image: &&Image| {
+            let found = self.probabilities(&stance_inputs(image, &query, analyzer));
+            let [con, neutral, pro] = found;
+            Sides::by_side(
+                "side by the network of Aramis",
+                f64::from(side(found)),
+                format!("PRO {pro:.4}, CON {con:.4}, neutral {neutral:.4}"),
+            )
+        };
+        images.iter().map(of_image).collect()
     }
 }
 

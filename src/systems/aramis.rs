@@ -4,10 +4,17 @@
 //! Each formula has several terms. Each term is divided by its largest absolute value among the candidates of a topic. The score is the weighted
 //! mean of the results ([`weighted_means`]).
 
+pub mod layers;
+pub mod networks;
+
 use std::f64::consts::PI;
 
 use crate::evidence::Part;
+use crate::evidence::sentiment::Vader;
+use crate::index::analyzer::Analyzer;
 use crate::index::images::Image;
+use crate::score::side::{ArgumentModel, SideModel, Sides};
+use crate::topic::words::trimmed_words;
 use crate::trec::{Explanation, NumberId};
 
 /// The input of the formulas. Colours are shares of the pixels, in [0, 1]; sentiments are VADER's compound scores, in [-1, 1].
@@ -113,6 +120,42 @@ pub(crate) fn stance_terms(f: &AramisFeatures, turned: bool) -> [f64; 3] {
     };
     let sign = if turned { -1.0 } else { 1.0 };
     [mood, by_length(f) * f.ocr_sentiment, 3.0 * f.page_sentiment].map(|term| sign * term)
+}
+
+/// The formula for argumentativeness, with the weights of its terms.
+pub(crate) struct ArgumentFormula(pub [f64; 5]);
+
+impl ArgumentModel for ArgumentFormula {
+    fn argues(&self, images: &[&Image]) -> Vec<Explanation> {
+        let terms = |image: &&Image| argument_terms(&AramisFeatures::of(image));
+        let rows: Vec<[f64; 5]> = images.iter().map(terms).collect();
+        let name = "argues by the formula of Aramis";
+        weighted_means(name, ARGUMENT_TERMS, self.0, &rows)
+    }
+}
+
+/// The formula for sides.
+pub(crate) struct SideFormula {
+    pub weights: [f64; 3],
+    /// All signs are reversed if VADER's score of the query is below this.
+    pub turn_below: f64,
+}
+
+impl SideModel for SideFormula {
+    fn sides(&self, images: &[&Image], query: &str, analyzer: &Analyzer) -> Vec<Sides> {
+        // the sentiment of the query without its stop words
+        let words: Vec<String> = trimmed_words(query)
+            .map(str::to_lowercase)
+            .filter(|word| !analyzer.stop.contains(word))
+            .collect();
+        let turned = Vader::new().compound(&words.join(" ")) < self.turn_below;
+        let terms = |image: &&Image| stance_terms(&AramisFeatures::of(image), turned);
+        let rows: Vec<[f64; 3]> = images.iter().map(terms).collect();
+        weighted_means("formula of Aramis", STANCE_TERMS, self.weights, &rows)
+            .into_iter()
+            .map(|mean| Sides::by_sign("sign of the formula of Aramis", mean.value()))
+            .collect()
+    }
 }
 
 /// For each row of terms their mean. Each term is first divided by its largest absolute value in all rows and multiplied by its share of the sum

@@ -1,0 +1,152 @@
+//! What a kind of evidence must say of itself, so that it is computed, stored, checked, merged and exported.
+//!
+//! A channel is a file. Extraction and the store go by a list of channels, which they are given: it stands in `task/`.
+
+use std::any::Any;
+use std::collections::BTreeMap;
+
+use anyhow::Result;
+use rusqlite::{Row, ToSql};
+
+pub use super::Backend;
+use super::Evidence;
+use super::document::Document;
+use super::ocr::Script;
+use super::table::Table;
+use crate::collection::images::FileState;
+use crate::nn::conv::{Numeric, NumericMode};
+use crate::trec::Fault;
+use crate::weights::{CheckedModel, Role};
+
+/// All channels, in the order in which they are computed. A channel uses only earlier channels.
+pub type Channels = &'static [&'static dyn Channel];
+
+/// A kind of evidence. It is computed, stored and updated on its own.
+pub trait Channel: Sync {
+    /// The name on the command line and in the store.
+    fn name(&self) -> &'static str;
+
+    /// The names of the channels from which it is computed.
+    fn uses(&self) -> &'static [&'static str] {
+        &[]
+    }
+
+    /// Where its evidence is stored.
+    fn tables(&self) -> &'static [&'static Table];
+
+    /// The models of which it needs one; `None` if it needs none.
+    fn role(&self) -> Option<Role> {
+        None
+    }
+
+    /// The kind of its values in a sentence about stored values: "sentence vectors"; `None` if they are never computed in int8.
+    fn values_in_int8(&self) -> Option<&'static str> {
+        None
+    }
+
+    /// The stage of extraction to which its time is added.
+    fn stage(&self) -> &'static str {
+        self.name()
+    }
+
+    /// Whether it depends only on the bytes of the image, and takes so long that it is copied from another document with the same image.
+    fn is_copied(&self) -> bool {
+        false
+    }
+
+    /// What computes the channel. `model` is there if the channel has a [`Channel::role`]; it is loaded when it is first used.
+    ///
+    /// # Errors
+    /// The model cannot be used in this way.
+    fn extractor(
+        &self,
+        model: Option<CheckedModel>,
+        precision: Precision,
+    ) -> Result<Box<dyn Extractor>>;
+
+    /// Passes the channel's rows of a document to `put`, each with the values after the id of the document.
+    ///
+    /// # Errors
+    /// Those of `put`.
+    fn rows(&self, evidence: &Evidence, put: &mut Put) -> rusqlite::Result<()>;
+
+    /// Adds a stored row of one of its tables to the evidence. The first value is the id of the document. Rows come in the order of the tables and of
+    /// their keys.
+    ///
+    /// # Errors
+    /// A value has another type.
+    fn read(&self, table: &Table, row: &Row, evidence: &mut Evidence) -> rusqlite::Result<()>;
+}
+
+/// What takes the rows of a channel.
+pub type Put<'a> = dyn FnMut(&Table, &[&dyn ToSql]) -> rusqlite::Result<()> + 'a;
+
+/// The channel with this name.
+pub fn find(channels: Channels, name: &str) -> Option<&'static dyn Channel> {
+    channels.iter().copied().find(|c| c.name() == name)
+}
+
+/// How models compute.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Precision {
+    /// The numbers that networks other than CLIP may be computed in.
+    pub numeric: NumericMode,
+    /// The numbers of CLIP.
+    pub clip: Numeric,
+    /// The script that OCR reads.
+    pub script: Script,
+}
+
+/// Computes a channel. Several threads use it at the same time.
+pub trait Extractor: Any + Send + Sync {
+    /// Its version and the sha256 of its model. If it changes, the channel is computed again.
+    fn producer(&self) -> String;
+
+    /// Computes the channel of a document, and replaces its part of [`Document::evidence`].
+    ///
+    /// # Errors
+    /// The model cannot be loaded or fails. What is wrong with the document is not an error but one of [`Document::faults`].
+    fn compute(&self, document: &mut Document) -> Result<()>;
+
+    /// Completes the channel of documents for which [`Document::later`] was set.
+    ///
+    /// # Errors
+    /// The model fails.
+    fn complete(&self, _: Vec<Waiting>) -> Result<()> {
+        Ok(())
+    }
+
+    /// The runtime and the numbers of the model, for the user; `None` if it has not been loaded.
+    fn describe(&self) -> Option<String> {
+        None
+    }
+}
+
+/// A document of which a channel waits for the others of its group.
+pub struct Waiting<'a> {
+    /// The document's [`Document::later`].
+    pub input: Box<dyn Any + Send>,
+    pub record: &'a mut Record,
+}
+
+/// New evidence about a document. The stored evidence of other channels stays, unless their inputs are new: then it is removed.
+#[derive(Clone, Debug, Default)]
+pub struct Record {
+    /// The evidence that is known of the document.
+    pub evidence: Evidence,
+    /// The channels of it that are new, by name.
+    pub made: BTreeMap<&'static str, Made>,
+    /// Over names and sizes of the files from which this was computed.
+    pub fingerprint: String,
+    /// These files. If their contents have changed since the last extraction, all stored evidence of the document is removed.
+    pub files: Option<FileState>,
+}
+
+/// How a channel of a document was computed.
+#[derive(Clone, Debug, Default)]
+pub struct Made {
+    pub producer: String,
+    /// `None` if no model has computed it.
+    pub backend: Option<Backend>,
+    pub faults: Vec<Fault>,
+}

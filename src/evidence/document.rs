@@ -1,0 +1,127 @@
+//! A document while its evidence is computed.
+
+use std::any::Any;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use anyhow::Result;
+
+use super::clock::Clock;
+use super::picture::decode::{DecodedImage, decode};
+use super::picture::jpeg::is_cut_jpeg;
+use super::{Backend, Evidence};
+use crate::collection::images::{Entry, Listing, bytes_of};
+use crate::trec::{Fault, FaultKind};
+
+/// A document, and what is known of it so far.
+pub struct Document<'a> {
+    pub entry: &'a Entry,
+    pub listing: Listing,
+    /// The stored evidence, and the channels that have been computed.
+    pub evidence: Evidence,
+    /// The faults of the channel that is being computed.
+    pub faults: Vec<Fault>,
+    /// What computes this channel; `None` if no model does.
+    pub backend: Option<Backend>,
+    /// What this channel needs if it is completed together with other documents
+    /// ([`Extractor::complete`](super::channel::Extractor::complete)).
+    pub later: Option<Box<dyn Any + Send>>,
+    /// Has one thread, so that models which would use all cores stay on this one.
+    pub pool: &'a rayon::ThreadPool,
+    pub clock: &'a Clock,
+    /// What was wrong when the document's files were listed.
+    pub(super) listing_faults: Vec<Fault>,
+    pub(super) image: ImageFile,
+}
+
+/// The document's picture.
+#[derive(Default)]
+pub(super) struct ImageFile {
+    /// The bytes of the first file, if they have been read.
+    pub first: Option<Vec<u8>>,
+    /// `None` before it is decoded.
+    pub decoded: Option<Option<Decoded>>,
+    pub faults: Vec<Fault>,
+}
+
+/// A decoded picture, and its file.
+#[derive(Clone)]
+pub struct Decoded {
+    pub path: PathBuf,
+    pub picture: Arc<DecodedImage>,
+}
+
+impl Document<'_> {
+    /// The first of the image files that can be decoded. It is decoded once.
+    pub fn image(&mut self) -> Option<Decoded> {
+        let ImageFile {
+            first,
+            decoded,
+            faults,
+        } = &mut self.image;
+        let decode = || {
+            let paths = &self.listing.images;
+            self.clock
+                .nested("decode", || decode_first(paths, first.take(), faults))
+        };
+        decoded.get_or_insert_with(decode).clone()
+    }
+
+    /// Makes what was wrong with the image files, when they were decoded, faults of this channel.
+    pub fn add_image_faults(&mut self) {
+        self.faults.extend_from_slice(&self.image.faults);
+    }
+
+    /// Whether image files have been found to be wrong.
+    pub(super) fn has_image_faults(&self) -> bool {
+        !self.image.faults.is_empty()
+    }
+}
+
+/// Decodes the first of the image files that can be decoded. The ones before it are faults. `first` has the bytes of the first file,
+/// if they have been read.
+fn decode_first(
+    paths: &[PathBuf],
+    mut first: Option<Vec<u8>>,
+    faults: &mut Vec<Fault>,
+) -> Option<Decoded> {
+    for path in paths {
+        let bytes = first.take().map_or_else(|| bytes_of(path), Ok);
+        let decoded = bytes.and_then(|bytes| {
+            let image = guarded(|| decode(&bytes))?;
+            if is_cut_jpeg(&bytes) {
+                let what = "the file ends before the image does: the part that it contains is used";
+                faults.push(fault(FaultKind::Image, path, what));
+            }
+            Ok(image)
+        });
+        match decoded {
+            Ok(picture) => {
+                return Some(Decoded {
+                    path: path.clone(),
+                    picture: Arc::new(picture),
+                });
+            }
+            Err(what) => faults.push(fault(FaultKind::Image, path, what)),
+        }
+    }
+    None
+}
+
+/// Runs `work` and turns a panic into an error: a crawl of the web contains files that libraries have not been tested with.
+pub(super) fn guarded<T>(work: impl FnOnce() -> Result<T>) -> Result<T, String> {
+    match catch_unwind(AssertUnwindSafe(work)) {
+        Ok(result) => result.map_err(|error| format!("{error:#}")),
+        Err(_) => Err("a library panicked on it (the message is above)".into()),
+    }
+}
+
+pub(super) fn fault(kind: FaultKind, path: &Path, what: impl Into<String>) -> Fault {
+    Fault {
+        kind,
+        path: path.to_owned(),
+        line: None,
+        what: what.into(),
+    }
+}

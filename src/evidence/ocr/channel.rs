@@ -1,0 +1,225 @@
+//! The channel of the text in an image, and the readers that compute it.
+
+use anyhow::{Context, Result, bail};
+use rusqlite::Row;
+
+use super::backend;
+use super::{OCR_BLOCK, OCR_LINE, OcrLine, OcrsReader, PpOcr, Script, TextReader, blocks};
+use crate::evidence::Evidence;
+use crate::evidence::channel::{Backend, Channel, Extractor, Precision, Put};
+use crate::evidence::document::{Document, fault, guarded};
+use crate::evidence::table::Table;
+use crate::nn::conv::NumericMode;
+use crate::nn::lazy::Lazy;
+use crate::trec::FaultKind;
+use crate::weights::{CheckedModel, Role};
+
+/// The channel.
+pub struct Ocr;
+
+impl Channel for Ocr {
+    fn name(&self) -> &'static str {
+        "ocr"
+    }
+
+    fn tables(&self) -> &'static [&'static Table] {
+        const { &[&OCR_LINE, &OCR_BLOCK] }
+    }
+
+    fn role(&self) -> Option<Role> {
+        Some(Role::Ocr)
+    }
+
+    fn values_in_int8(&self) -> Option<&'static str> {
+        Some("text that was read in int8 is kept")
+    }
+
+    fn is_copied(&self) -> bool {
+        true
+    }
+
+    fn extractor(
+        &self,
+        model: Option<CheckedModel>,
+        precision: Precision,
+    ) -> Result<Box<dyn Extractor>> {
+        let Precision {
+            numeric, script, ..
+        } = precision;
+        let model = model.context("OCR needs a model")?;
+        let producer = match model.name.as_str() {
+            OCRS => {
+                expect_latin(script)?;
+                OcrsReader::producer_of(&model.sha256)
+            }
+            _ => PpOcr::producer_of(&model.sha256, script),
+        };
+        Ok(Box::new(Lazy::new(producer, move || {
+            load(&model, numeric, script)
+        })))
+    }
+
+    fn rows(&self, evidence: &Evidence, put: &mut Put) -> rusqlite::Result<()> {
+        for (number, line) in (0i64..).zip(&evidence.ocr) {
+            let [a, b, c, d] = &line.corners;
+            put(
+                &OCR_LINE,
+                &[
+                    &number,
+                    &line.text,
+                    &line.confidence,
+                    &a.0,
+                    &a.1,
+                    &b.0,
+                    &b.1,
+                    &c.0,
+                    &c.1,
+                    &d.0,
+                    &d.1,
+                ],
+            )?;
+        }
+        let mut first = 0i64;
+        for (number, block) in (0i64..).zip(blocks(&evidence.ocr)) {
+            put(&OCR_BLOCK, &[&number, &first])?;
+            first += block.lines.len() as i64;
+        }
+        Ok(())
+    }
+
+    fn read(&self, table: &Table, row: &Row, evidence: &mut Evidence) -> rusqlite::Result<()> {
+        let lines = &mut evidence.ocr;
+        if table.name == OCR_LINE.name {
+            // if an earlier build stored lines without blocks, each line is a block
+            lines.push(OcrLine {
+                text: row.get(2)?,
+                confidence: row.get(3)?,
+                corners: [
+                    (row.get(4)?, row.get(5)?),
+                    (row.get(6)?, row.get(7)?),
+                    (row.get(8)?, row.get(9)?),
+                    (row.get(10)?, row.get(11)?),
+                ],
+                block: lines.len() as u32,
+            });
+        } else {
+            let (block, first): (u32, u32) = (row.get(1)?, row.get(2)?);
+            for line in lines.iter_mut().skip(first as usize) {
+                line.block = block;
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Extractor for Lazy<Box<dyn TextReader>> {
+    fn producer(&self) -> String {
+        Lazy::producer(self).to_owned()
+    }
+
+    fn compute(&self, document: &mut Document) -> Result<()> {
+        // nested stages are measured there, so the image is decoded before the model is loaded
+        let image = document.image();
+        let reader = self.get()?;
+        document.backend = backend_of(&**reader);
+        document.evidence.ocr = match image {
+            Some(image) => {
+                let read = guarded(|| reader.read(&image.picture.image));
+                read.unwrap_or_else(|error| {
+                    let what = format!("its text could not be read: {error}");
+                    document
+                        .faults
+                        .push(fault(FaultKind::Model, &image.path, what));
+                    Vec::new()
+                })
+            }
+            None => Vec::new(),
+        };
+        Ok(())
+    }
+
+    fn describe(&self) -> Option<String> {
+        Some(backend::describe(self.loaded()?.backends()))
+    }
+}
+
+/// The backend of a reader, as it is stored; `None` if the reader names no network.
+fn backend_of(reader: &dyn TextReader) -> Option<Backend> {
+    let backends = reader.backends();
+    let numeric = backends.iter().map(backend::Backend::numeric).max()?;
+    Some(Backend {
+        name: backend::name(backends),
+        numeric,
+    })
+}
+
+/// The name of the model that reads only Latin script.
+const OCRS: &str = "ocrs";
+
+/// # Errors
+/// ocrs does not read the script.
+fn expect_latin(script: Script) -> Result<()> {
+    match script {
+        Script::Latin => Ok(()),
+        Script::All => bail!("--script all: {OCRS} reads only Latin script; ppocr-v4 reads more"),
+    }
+}
+
+/// Loads the reader at once.
+///
+/// # Errors
+/// A file is missing or damaged, or the reader does not read the script.
+pub(crate) fn load(
+    model: &CheckedModel,
+    mode: NumericMode,
+    script: Script,
+) -> Result<Box<dyn TextReader>> {
+    Ok(match model.name.as_str() {
+        OCRS => {
+            expect_latin(script)?;
+            Box::new(OcrsReader::load_with(
+                &model.path("text-detection.rten"),
+                &model.path("text-recognition.rten"),
+                &model.sha256,
+                mode,
+            )?)
+        }
+        _ => Box::new(PpOcr::load_with(
+            &model.path("det.onnx"),
+            &model.path("rec.onnx"),
+            &model.sha256,
+            mode,
+            script,
+        )?),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::weights::Trust;
+
+    #[test]
+    fn ocrs_refuses_scripts_that_it_does_not_read() {
+        let model = |name: &str| CheckedModel {
+            name: name.to_owned(),
+            dir: "absent".into(),
+            sha256: "a1".to_owned(),
+            bytes: 0,
+            trust: Trust::Pinned,
+        };
+        let lazy = |name, script| {
+            let precision = Precision {
+                script,
+                ..Precision::default()
+            };
+            Ocr.extractor(Some(model(name)), precision)
+        };
+        assert!(lazy("ocrs", Script::Latin).is_ok());
+        assert!(lazy("ppocr-v4", Script::All).is_ok());
+        let why = lazy("ocrs", Script::All).err().expect("an error");
+        assert!(why.to_string().contains("ocrs reads only Latin script"));
+        let read = load(&model("ocrs"), NumericMode::Auto, Script::All);
+        assert_eq!(read.err().expect("an error").to_string(), why.to_string());
+    }
+}

@@ -1,0 +1,189 @@
+//! Tables with rows about documents, as the store, its checksums and exports need to know them.
+
+/// A table. Its first column is `document`, the id of the document that a row is about.
+#[derive(Debug)]
+pub struct Table {
+    pub name: &'static str,
+    /// The columns after `document`: names of columns of the same type, separated by spaces. One whose name ends in `?` may be null.
+    columns: &'static [(Kind, &'static str)],
+    /// How many of these columns belong, with `document`, to the primary key. They are the first ones.
+    keys: usize,
+    /// Whether SQLite stores the rows apart from their key. That is faster if they are large.
+    has_large_rows: bool,
+}
+
+/// A column of a table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Column {
+    pub name: &'static str,
+    pub kind: Kind,
+    pub nullable: bool,
+}
+
+/// The types of columns.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// UTF-8.
+    Text,
+    /// 64 bits, signed.
+    Integer,
+    /// 64 bits.
+    Real,
+    /// A list of 32-bit floats, little-endian. It is never null.
+    Vector,
+}
+
+impl Kind {
+    /// The name of the type for other programs.
+    pub(crate) fn word(self) -> &'static str {
+        match self {
+            Kind::Text => "text",
+            Kind::Integer => "integer",
+            Kind::Real => "real",
+            Kind::Vector => "vector",
+        }
+    }
+
+    /// The type in SQLite.
+    fn declared(self) -> &'static str {
+        match self {
+            Kind::Text => "TEXT",
+            Kind::Integer => "INTEGER",
+            Kind::Real => "REAL",
+            Kind::Vector => "BLOB",
+        }
+    }
+}
+
+impl Table {
+    /// A table with these columns after `document`. The first `keys` of them belong to the primary key.
+    pub const fn new(
+        name: &'static str,
+        keys: usize,
+        columns: &'static [(Kind, &'static str)],
+    ) -> Table {
+        Table {
+            name,
+            columns,
+            keys,
+            has_large_rows: false,
+        }
+    }
+
+    /// The table, with rows that are larger than a few hundred bytes.
+    pub const fn with_large_rows(mut self) -> Table {
+        self.has_large_rows = true;
+        self
+    }
+
+    /// All columns, `document` first.
+    pub fn columns(&self) -> Vec<Column> {
+        let document: &[(Kind, &'static str)] = &[(Kind::Text, "document")];
+        let groups = document.iter().chain(self.columns);
+        let columns = groups.flat_map(|(kind, names)| {
+            names.split(' ').map(|name| Column {
+                name: name.trim_end_matches('?'),
+                kind: *kind,
+                nullable: name.ends_with('?'),
+            })
+        });
+        columns.collect()
+    }
+
+    /// Creates the table, unless it exists.
+    pub(crate) fn create(&self) -> String {
+        let column = |column: Column| {
+            let null = if column.nullable { "" } else { " NOT NULL" };
+            format!("{} {}{null}", column.name, column.kind.declared())
+        };
+        let columns: Vec<String> = self.columns().into_iter().map(column).collect();
+        format!(
+            "CREATE TABLE IF NOT EXISTS {} ({}, PRIMARY KEY ({})){};\n",
+            self.name,
+            columns.join(", "),
+            self.key(),
+            if self.has_large_rows {
+                ""
+            } else {
+                " WITHOUT ROWID"
+            }
+        )
+    }
+
+    /// Selects all columns of the documents from ?1 to ?2, in the order of the primary key.
+    pub(crate) fn select(&self) -> String {
+        format!(
+            "SELECT {} FROM {} WHERE document BETWEEN ?1 AND ?2 ORDER BY {}",
+            names(&self.columns()),
+            self.name,
+            self.key()
+        )
+    }
+
+    /// Adds a row, in place of one with the same key.
+    pub(crate) fn insert(&self) -> String {
+        let places = vec!["?"; self.columns().len()].join(", ");
+        format!("INSERT OR REPLACE INTO {} VALUES ({places})", self.name)
+    }
+
+    fn key(&self) -> String {
+        names(&self.columns()[..1 + self.keys])
+    }
+}
+
+fn names(columns: &[Column]) -> String {
+    let names: Vec<&str> = columns.iter().map(|column| column.name).collect();
+    names.join(", ")
+}
+
+/// The bytes of a vector.
+pub(crate) fn blob_of(vector: &[f32]) -> Vec<u8> {
+    vector.iter().flat_map(|x| x.to_le_bytes()).collect()
+}
+
+/// The reverse of [`blob_of`].
+///
+/// # Errors
+/// The number of bytes is not divisible by 4.
+pub(crate) fn vector_of(blob: &[u8]) -> rusqlite::Result<Vec<f32>> {
+    let (numbers, rest) = blob.as_chunks::<4>();
+    if !rest.is_empty() {
+        return Err(rusqlite::Error::InvalidColumnType(
+            0,
+            "vector".into(),
+            rusqlite::types::Type::Blob,
+        ));
+    }
+    Ok(numbers
+        .iter()
+        .map(|bytes| f32::from_le_bytes(*bytes))
+        .collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn statements_follow_from_the_columns() {
+        const COLUMNS: &[(Kind, &str)] = &[
+            (Kind::Text, "page"),
+            (Kind::Integer, "line?"),
+            (Kind::Vector, "v"),
+        ];
+        let table = Table::new("t", 1, COLUMNS);
+        assert_eq!(
+            table.create(),
+            "CREATE TABLE IF NOT EXISTS t (document TEXT NOT NULL, page TEXT NOT NULL, line INTEGER, v BLOB NOT NULL, \
+             PRIMARY KEY (document, page)) WITHOUT ROWID;\n"
+        );
+        assert_eq!(
+            table.select(),
+            "SELECT document, page, line, v FROM t WHERE document BETWEEN ?1 AND ?2 ORDER BY document, page"
+        );
+        assert_eq!(
+            table.insert(),
+            "INSERT OR REPLACE INTO t VALUES (?, ?, ?, ?)"
+        );
+    }
+}

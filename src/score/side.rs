@@ -1,0 +1,51 @@
+//! Whether an image argues, and for which side: what the models of these estimates have in common.
+
+use crate::index::analyzer::Analyzer;
+use crate::index::images::Image;
+use crate::trec::{Explanation, NumberId};
+
+/// Estimates whether images argue.
+pub(crate) trait ArgumentModel {
+    /// How much each image argues. Other images can affect the estimate of an image.
+    fn argues(&self, images: &[&Image]) -> Vec<Explanation>;
+}
+
+/// Puts images on a side.
+pub(crate) trait SideModel {
+    /// The side of each image towards the query. `analyzer` is that of the words of images.
+    fn sides(&self, images: &[&Image], query: &str, analyzer: &Analyzer) -> Vec<Sides>;
+}
+
+/// The scores of an image as PRO and as CON; `None` keeps it out of that list.
+pub(crate) struct Sides {
+    pub pro: Option<Explanation>,
+    pub con: Option<Explanation>,
+}
+
+impl Sides {
+    /// PRO if the value is positive, CON if it is negative. Both scores are 0, so only relevance decides the order.
+    pub fn by_sign(name: &'static str, value: f64) -> Sides {
+        Sides::by_side(name, value, format!("{value:.4}"))
+    }
+
+    /// As [`Sides::by_sign`]. `how` describes the value.
+    pub fn by_side(name: &'static str, value: f64, how: String) -> Sides {
+        let score = |is_listed: bool| {
+            let score = || Explanation::new(NumberId::Side, 0.0).named(name);
+            is_listed.then(|| score().with_how(how.clone()))
+        };
+        Sides {
+            pro: score(value > 0.0),
+            con: score(value < 0.0),
+        }
+    }
+
+    /// On both sides, because no stance is estimated.
+    pub fn both() -> Sides {
+        let side = || Explanation::new(NumberId::BothSides, 0.0).with_how("no stance is estimated");
+        Sides {
+            pro: Some(side()),
+            con: Some(side()),
+        }
+    }
+}

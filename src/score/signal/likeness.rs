@@ -1,0 +1,108 @@
+//! Signals from vectors, and from the crawl.
+
+use anyhow::Result;
+
+use super::{Inputs, Need, Quoted, Signal, Values, shown};
+use crate::evidence::Part;
+use crate::index::images::Field;
+
+/// The largest cosine between the topic and a text of the image.
+pub struct SentenceLikeness(pub &'static str, pub Part);
+
+impl SentenceLikeness {
+    fn field(&self) -> Field {
+        match self.1 {
+            Part::Ocr => Field::Ocr,
+            Part::Title => Field::Title,
+            Part::Near => Field::Near,
+            Part::Main => Field::Main,
+            Part::GivenCaption => Field::GivenCaption,
+            Part::GivenText => Field::GivenText,
+        }
+    }
+}
+
+impl Signal for SentenceLikeness {
+    fn name(&self) -> &'static str {
+        self.0
+    }
+
+    fn need(&self) -> Need {
+        Need::Sentence(self.1)
+    }
+
+    fn source(&self) -> &'static str {
+        shown(self.field()).0
+    }
+
+    fn quoted(&self) -> Quoted {
+        shown(self.field()).1
+    }
+}
+
+/// CLIP's cosine between the image and texts of the topic: [`Need::ClipAbout`] or [`Need::ClipTitle`].
+pub struct ClipLikeness(pub &'static str, pub Need);
+
+impl Signal for ClipLikeness {
+    fn name(&self) -> &'static str {
+        self.0
+    }
+
+    fn need(&self) -> Need {
+        self.1
+    }
+
+    /// CLIP's cosines between images and texts are between about 0.15 (unrelated) and 0.35.
+    fn to_unit(&self, value: f64) -> f64 {
+        ((value - 0.15) / 0.2).clamp(0.0, 1.0)
+    }
+
+    fn source(&self) -> &'static str {
+        "what it shows"
+    }
+
+    fn quoted(&self) -> Quoted {
+        Quoted::Pixels
+    }
+}
+
+/// Mean cosine between the words in or around the image and the most similar arguments of one side. It is off without a collection of arguments.
+pub struct ArgumentLikeness;
+
+impl Signal for ArgumentLikeness {
+    fn name(&self) -> &'static str {
+        "arguments"
+    }
+
+    fn need(&self) -> Need {
+        Need::Arguments
+    }
+
+    fn source(&self) -> &'static str {
+        "its likeness to arguments"
+    }
+}
+
+/// The reciprocal of the best rank at which the crawl found the image for this topic. It depends on the queries that the makers of the collection
+/// chose, not on the image, so only baselines use it.
+pub struct CrawlRank;
+
+impl Signal for CrawlRank {
+    fn name(&self) -> &'static str {
+        "crawl"
+    }
+
+    fn need(&self) -> Need {
+        Need::Crawl
+    }
+
+    fn values(&self, inputs: &mut dyn Inputs) -> Result<Option<Values>> {
+        let best = inputs.crawl_ranks();
+        let value = |at: usize| Some(1.0 / f64::from(*best.get(&at)?));
+        Ok(Some((0..inputs.images()).map(value).collect()))
+    }
+
+    fn source(&self) -> &'static str {
+        "its ranks in the crawl"
+    }
+}

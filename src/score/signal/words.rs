@@ -1,0 +1,63 @@
+//! Signals from the words of an image.
+
+use anyhow::Result;
+
+use super::{Inputs, Need, Quoted, Signal, Values, shown};
+use crate::index::images::Field;
+
+/// BM25 over a field. Scaled, it is divided by the topic's best score in the field.
+pub struct Bm25(pub &'static str, pub Field);
+
+impl Signal for Bm25 {
+    fn name(&self) -> &'static str {
+        self.0
+    }
+
+    fn need(&self) -> Need {
+        Need::Words(self.1)
+    }
+
+    fn values(&self, inputs: &mut dyn Inputs) -> Result<Option<Values>> {
+        let (scores, best) = inputs.words(self.1)?;
+        let divisor = if inputs.is_scaled() && best > 0.0 {
+            best
+        } else {
+            1.0
+        };
+        let scores = scores.into_iter();
+        Ok(Some(
+            scores
+                .map(|score| (score > 0.0).then(|| score / divisor))
+                .collect(),
+        ))
+    }
+
+    fn source(&self) -> &'static str {
+        shown(self.1).0
+    }
+
+    fn quoted(&self) -> Quoted {
+        shown(self.1).1
+    }
+}
+
+/// Query likelihood with a Dirichlet prior over a field.
+pub struct QueryLikelihood(pub &'static str, pub Field);
+
+impl Signal for QueryLikelihood {
+    fn name(&self) -> &'static str {
+        self.0
+    }
+
+    fn need(&self) -> Need {
+        Need::QueryLikelihood(self.1)
+    }
+
+    fn values(&self, inputs: &mut dyn Inputs) -> Result<Option<Values>> {
+        inputs.likelihoods(self.1).map(Some)
+    }
+
+    fn source(&self) -> &'static str {
+        shown(self.1).0
+    }
+}

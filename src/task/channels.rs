@@ -1,0 +1,84 @@
+//! All channels of evidence, and all signals by which they score images. A new one is a file in `evidence/` or `score/`, and a line here.
+
+use std::fmt;
+use std::sync::LazyLock;
+
+use serde::{Deserialize, Deserializer};
+
+use crate::evidence::clip::ClipVectors;
+use crate::evidence::ocr::Ocr;
+use crate::evidence::page::Pages;
+use crate::evidence::picture::Pictures;
+use crate::evidence::sentence::SentenceVectors;
+use crate::evidence::sentiment::{AfinnScores, VaderScores};
+use crate::evidence::{Channels, Part};
+use crate::index::images::Field;
+use crate::score::signal::{
+    ArgumentLikeness, Bm25, ClipLikeness, CrawlRank, Need, QueryLikelihood, SentenceLikeness,
+    Signal, Signals,
+};
+
+/// In the order in which they are computed. A channel uses only earlier channels.
+pub const CHANNELS: Channels = &[
+    &Pages,
+    &Ocr,
+    &Pictures,
+    &ClipVectors,
+    &SentenceVectors,
+    &VaderScores,
+    &AfinnScores,
+];
+
+/// In the order in which explanations list them.
+pub const SIGNALS: Signals = &[
+    &Bm25("bm25 ocr", Field::Ocr),
+    &Bm25("bm25 title", Field::Title),
+    &Bm25("bm25 near", Field::Near),
+    &Bm25("bm25 main", Field::Main),
+    &Bm25("bm25 caption", Field::Caption),
+    &Bm25("bm25 given caption", Field::GivenCaption),
+    &Bm25("bm25 given text", Field::GivenText),
+    &QueryLikelihood("dirichlet main", Field::Main),
+    &SentenceLikeness("sentence ocr", Part::Ocr),
+    &SentenceLikeness("sentence title", Part::Title),
+    &SentenceLikeness("sentence near", Part::Near),
+    &SentenceLikeness("sentence main", Part::Main),
+    &SentenceLikeness("sentence given caption", Part::GivenCaption),
+    &SentenceLikeness("sentence given text", Part::GivenText),
+    &ClipLikeness("clip topic", Need::ClipAbout),
+    &ClipLikeness("clip title", Need::ClipTitle),
+    &ArgumentLikeness,
+    &CrawlRank,
+];
+
+/// A signal of [`SIGNALS`]. Keys have the order of the list.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct SignalKey(usize);
+
+impl SignalKey {
+    /// The signal with this name.
+    pub fn find(name: &str) -> Option<SignalKey> {
+        let place = SIGNALS.iter().position(|signal| signal.name() == name);
+        place.map(SignalKey)
+    }
+
+    pub fn signal(self) -> &'static dyn Signal {
+        SIGNALS[self.0]
+    }
+}
+
+impl fmt::Debug for SignalKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Debug::fmt(self.signal().name(), f)
+    }
+}
+
+impl<'de> Deserialize<'de> for SignalKey {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        static NAMES: LazyLock<Vec<&str>> =
+            LazyLock::new(|| SIGNALS.iter().map(|signal| signal.name()).collect());
+        let name = String::deserialize(deserializer)?;
+        let unknown = || serde::de::Error::unknown_variant(&name, &NAMES);
+        SignalKey::find(&name).ok_or_else(unknown)
+    }
+}
