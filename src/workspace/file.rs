@@ -49,10 +49,10 @@ pub(crate) fn recovering<T>(path: &Path, open: impl Fn() -> Result<T>) -> Result
     }
 }
 
-/// Whether the database has this table.
+/// Whether the database has this table. SQLite ignores the case of names.
 pub(crate) fn has_table(c: &Connection, schema: &str, table: &str) -> rusqlite::Result<bool> {
     c.prepare(&format!(
-        "SELECT 1 FROM {schema}.sqlite_master WHERE type = 'table' AND name = ?"
+        "SELECT 1 FROM {schema}.sqlite_master WHERE type = 'table' AND name = ? COLLATE NOCASE"
     ))?
     .exists([table])
 }

@@ -171,11 +171,12 @@ impl Outputs {
         let mut found = Stored::Missing;
         for schema in self.schemas {
             let mut query = self.connection.prepare_cached(&format!(
-                "SELECT key, value, numeric, checksum FROM {schema}.output WHERE producer = ? AND key = ?"
+                "SELECT value, numeric, checksum FROM {schema}.output WHERE producer = ? AND key = ?"
             ))?;
             let mut rows = query.query([producer, key])?;
             if let Some(row) = rows.next()? {
-                match value_of(&hash_of(producer), row)? {
+                // not the key of the row: a damaged index leads to another one
+                match value_of(&hash_of(producer), key.as_bytes(), row)? {
                     Some(value) => return Ok(Stored::Whole(value.to_vec())),
                     None => found = Stored::Damaged,
                 }
@@ -216,7 +217,7 @@ impl Outputs {
 
     fn scan_schema(&self, schema: &str, producer: &str, each: EachRow) -> Result<()> {
         let mut query = self.connection.prepare_cached(&format!(
-            "SELECT key, value, numeric, checksum FROM {schema}.output
+            "SELECT value, numeric, checksum, key FROM {schema}.output
              WHERE producer = ? AND key > ? ORDER BY key LIMIT {SCANNED}"
         ))?;
         let hash = hash_of(producer);
@@ -228,7 +229,7 @@ impl Outputs {
             let bound = ToSqlOutput::Borrowed(ValueRef::Text(&after));
             let mut rows = query.query(params![producer, bound])?;
             while let Some(row) = rows.next()? {
-                let ValueRef::Text(key) = row.get_ref(0)? else {
+                let ValueRef::Text(key) = row.get_ref(3)? else {
                     bail!(file::beyond_repair(&self.path, "a key is not a text"));
                 };
                 if key <= previous.as_slice() {
@@ -236,7 +237,7 @@ impl Outputs {
                 }
                 key.clone_into(&mut previous);
                 read += 1;
-                each(key, value_of(&hash, row)?)?;
+                each(key, value_of(&hash, key, row)?)?;
             }
             if read < SCANNED {
                 return Ok(());
@@ -315,27 +316,20 @@ impl Outputs {
         }
         let copy = |into: &Connection, schema: &str| -> rusqlite::Result<()> {
             let mut rows =
-                from.prepare("SELECT key, value, numeric, checksum, producer FROM output")?;
+                from.prepare("SELECT value, numeric, checksum, key, producer FROM output")?;
             let mut insert = into.prepare_cached(&format!(
                 "INSERT OR IGNORE INTO {schema}.output VALUES (?, ?, ?, ?, ?)"
             ))?;
             let mut rows = rows.query([])?;
             while let Some(row) = rows.next()? {
-                let Ok(producer) = row.get_ref(4)?.as_str() else {
+                let (key, producer) = (row.get_ref(3)?.as_str(), row.get_ref(4)?.as_str());
+                let (Ok(key), Ok(producer)) = (key, producer) else {
                     continue;
                 };
-                if producer.starts_with(OF_THIS_MACHINE) {
-                    continue;
-                }
-                if let Some(value) = value_of(&hash_of(producer), row)? {
-                    let (key, numeric) = (row.get_ref(0)?.as_str()?, row.get_ref(2)?.as_str()?);
-                    insert.execute(params![
-                        producer,
-                        key,
-                        value,
-                        numeric,
-                        row.get::<_, i64>(3)?
-                    ])?;
+                let value = value_of(&hash_of(producer), key.as_bytes(), row)?;
+                if let Some(value) = value.filter(|_| !producer.starts_with(OF_THIS_MACHINE)) {
+                    let (numeric, sum) = (row.get_ref(1)?.as_str()?, row.get::<_, i64>(2)?);
+                    insert.execute(params![producer, key, value, numeric, sum])?;
                 }
             }
             Ok(())
@@ -412,21 +406,18 @@ fn checksum(producer: &ValueHash, key: &[u8], value: &[u8], numeric: &[u8]) -> i
     ])
 }
 
-/// The value of a row that begins with key, value, numeric and checksum. `None` if it is damaged.
-fn value_of<'r>(producer: &ValueHash, row: &'r Row) -> rusqlite::Result<Option<&'r [u8]>> {
-    let columns = (
-        row.get_ref(0)?,
-        row.get_ref(1)?,
-        row.get_ref(2)?,
-        row.get_ref(3)?,
-    );
-    Ok(match columns {
-        (
-            ValueRef::Text(key),
-            ValueRef::Blob(value),
-            ValueRef::Text(numeric),
-            ValueRef::Integer(sum),
-        ) if sum == checksum(producer, key, value, numeric) => Some(value),
+/// The value of a row that begins with value, numeric and checksum, under this key of a producer. `None` if it is damaged.
+fn value_of<'r>(
+    producer: &ValueHash,
+    key: &[u8],
+    row: &'r Row,
+) -> rusqlite::Result<Option<&'r [u8]>> {
+    Ok(match (row.get_ref(0)?, row.get_ref(1)?, row.get_ref(2)?) {
+        (ValueRef::Blob(value), ValueRef::Text(numeric), ValueRef::Integer(sum))
+            if sum == checksum(producer, key, value, numeric) =>
+        {
+            Some(value)
+        }
         _ => None,
     })
 }
@@ -487,12 +478,12 @@ mod tests {
         assert_eq!(find("machine/stamps", "x"), None);
     }
 
-    /// Which ends of a B-tree a flipped bit hides is SQLite's affair, so each byte of the file is tried.
+    /// A flipped bit in an index can hide a row, or lead to another one.
     #[test]
     fn no_flipped_bit_changes_or_hides_a_value_in_silence() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("w.sqlite");
-        let keys: Vec<String> = (0..300)
+        let keys: Vec<String> = (0..120)
             .map(|n| super::super::key(&[&n.to_string()]))
             .collect();
         let rows: Vec<_> = keys.iter().map(|key| (key, key)).collect();
@@ -502,7 +493,7 @@ mod tests {
             .unwrap();
         let whole = std::fs::read(&path).unwrap();
         let mut errors = 0;
-        for at in (0..whole.len()).step_by(61) {
+        for at in (0..whole.len()).step_by(7) {
             let mut bytes = whole.clone();
             bytes[at] ^= 1 << (at % 8);
             std::fs::write(&path, bytes).unwrap();
