@@ -259,18 +259,21 @@ pub fn merge(args: &MergeArgs) -> Result<u8> {
 /// Runs a task that Ctrl-C stops, and that tries documents in other processes of this program. A second Ctrl-C ends the process at once.
 pub(super) fn with_host<T>(run: impl FnOnce(&Host) -> Result<T>) -> Result<T> {
     let stop = Arc::new(AtomicBool::new(false));
-    let interrupted = stop.clone();
-    ctrlc::set_handler(move || {
-        if interrupted.swap(true, Ordering::Relaxed) {
-            std::process::exit(130);
-        }
-        say!("\nfinishing the current images or topics; press Ctrl-C again to stop at once (stored results are not lost)");
-    })
-    .context("cannot watch for Ctrl-C")?;
+    let watch = || {
+        let interrupted = stop.clone();
+        ctrlc::set_handler(move || {
+            if interrupted.swap(true, Ordering::Relaxed) {
+                std::process::exit(130);
+            }
+            say!("\nfinishing the current images or topics; press Ctrl-C again to stop at once (stored results are not lost)");
+        })
+        .context("cannot watch for Ctrl-C")
+    };
     let try_apart = |settings: &ExtractionSettings, evidence: &Path, documents: &[DocId]| {
         probe::try_apart(settings, evidence, documents, &stop)
     };
     run(&Host {
+        watch: &watch,
         stop: &stop,
         try_apart: &try_apart,
     })

@@ -72,6 +72,8 @@ pub(crate) struct ExtractionSettings {
 /// What the program around a task does for it.
 #[derive(Clone, Copy)]
 pub(crate) struct Host<'a> {
+    /// Begins to watch for the user's wish to stop. It is called when all locks are held: Ctrl-C ends a process that waits for another one.
+    pub watch: &'a dyn Fn() -> Result<()>,
     /// Set when the user wants to stop.
     pub stop: &'a AtomicBool,
     /// Tries documents in separate processes, without storing the evidence. The path is that of the evidence store.
@@ -262,8 +264,9 @@ impl Extraction {
         )
     }
 
-    /// Lets the host try, in separate processes, the documents in which riposte may have died: those in progress when an earlier extraction
-    /// was killed and, with `retry`, those that are passed over. A document in which a process dies is passed over from now on.
+    /// Lets the host watch for the user's wish to stop, and try, in separate processes, the documents in which riposte may have died: those in
+    /// progress when an earlier extraction was killed and, with `retry`, those that are passed over. A document in which a process dies is passed
+    /// over from now on.
     ///
     /// # Errors
     /// The store cannot be read or written, the host fails, or the user has stopped the trial.
@@ -274,6 +277,7 @@ impl Extraction {
         host: &Host,
         on_event: &mut OnEvent,
     ) -> Result<()> {
+        (host.watch)()?;
         if self.store.is_read_only() || !collection.has_files() {
             return Ok(());
         }

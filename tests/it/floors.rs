@@ -32,12 +32,13 @@ const IMPORTERS: [(&str, &[&str]); 2] = [("web", &["systems", "weights"]), ("sys
 const NETWORK: [&str; 3] = ["web.rs", "weights/", "systems/chatnoir"];
 
 /// The crates that a room may use which only computes: `trec/` and `score/`.
-const PURE: [&str; 6] = [
+const PURE: [&str; 7] = [
     "anyhow",
     "quick_xml",
     "serde",
     "serde_json",
     "strsim",
+    "strum",
     "toml",
 ];
 
