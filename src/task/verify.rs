@@ -159,7 +159,7 @@ fn findings_of_metadata(run: &Path, bytes: &[u8], all: bool) -> Vec<Finding> {
     findings
 }
 
-/// The edition of a run: the one that the user has named, or what the run's lines say if they are for this task. [`TextTask::Rank`] has none.
+/// The edition of a run: the one that the user has named, or what the run's lines say if they are for this task. `rank` has none.
 ///
 /// # Errors
 /// The task had no edition in the named year.
