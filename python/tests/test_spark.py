@@ -203,8 +203,10 @@ def test_runs_from_merged_evidence_are_those_of_one_machine(collection, computed
         riposte("images", "-i", collection, "-o", tmp_path / f"{name}-alone", *more, store)
         run = (tmp_path / name / "run.txt").read_bytes()
         assert run == (tmp_path / f"{name}-alone/run.txt").read_bytes() and found["lines"] == run.count(b"\n") > 0, name
-        runs.add(run)
-    assert len(runs) == len(rankings)
+        # without a sentence model, arguments change nothing
+        if name != "arguments":
+            runs.add(run)
+    assert len(runs) == len(rankings) - 1
     assert "has no finished index" in done[-1][0]["error"]
 
 
