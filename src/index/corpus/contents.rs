@@ -1,6 +1,6 @@
 //! Fingerprints of text collections: hashes of the content of their files. A file is hashed again only if its size, times or inode have changed.
 //!
-//! The hashes are in the workspace, under keys with the file's size, times and inode. One of the times is that of the inode's last change
+//! The hashes are in the workspace. Their keys contain the file's size, times and inode. One of the times is that of the inode's last change
 //! (ctime), which users cannot set. Therefore an edit is noticed even if it keeps the size and restores the time of modification.
 
 use std::fs::Metadata;
@@ -24,10 +24,16 @@ fn metadata_of(path: &Path) -> io::Result<Metadata> {
     regular::open(path)?.metadata()
 }
 
-/// The key of a file that has this stamp.
+/// The key of a file's hash, while the file has this stamp: a part for the path, and one for the stamp.
 fn key(path: &Path, stamp: &Stamp) -> String {
     let path = path.canonicalize().unwrap_or_else(|_| path.to_owned());
-    workspace::key(&[&path.to_string_lossy(), &stamp.text])
+    let path = workspace::key(&[&path.to_string_lossy()]);
+    format!("{path}-{}", workspace::key(&[&stamp.text]))
+}
+
+/// The part of a key for the path.
+fn path_of(key: &str) -> &str {
+    key.split_once('-').map_or(key, |(path, _)| path)
 }
 
 /// The hash of a file.
@@ -39,7 +45,7 @@ struct Hashed {
 }
 
 /// Identifies the content of a collection: a hash over the names, sizes and contents of its files. A copy of the collection has the same
-/// fingerprint. Hashes of files are stored in the workspace with `index`, the directory of an index. It is not an error if they cannot be stored.
+/// fingerprint. Hashes of files are stored in the workspace of `index`, the directory of an index. It is not an error if they cannot be stored.
 ///
 /// Errors: a file cannot be read.
 pub(super) fn fingerprint(files: &[&Path], index: &Path) -> Result<String> {
@@ -90,8 +96,14 @@ pub(super) fn fingerprint(files: &[&Path], index: &Path) -> Result<String> {
         let rows: Vec<(&str, &str)> = settled
             .map(|(_, hashed)| (hashed.key.as_str(), hashed.sha256.as_str()))
             .collect();
-        // without them, the next run computes the hashes again
-        let is_needed = |key: &str| rows.iter().any(|(known, _)| *known == key);
+        // collections can share a workspace, so only what was known of these files goes
+        let is_needed = |key: &str| {
+            rows.iter().any(|(known, _)| *known == key)
+                || !hashed
+                    .iter()
+                    .any(|hashed| path_of(&hashed.key) == path_of(key))
+        };
+        // errors are ignored, because the next run then computes the hashes again
         let _ = outputs
             .keep_only(PRODUCER, is_needed)
             .and_then(|()| outputs.put(PRODUCER, "", &rows));
@@ -154,6 +166,8 @@ mod tests {
         let copy = at("copy/args-me.json");
         fs::copy(&file, &copy).unwrap();
         assert_eq!(fingerprint(&[&copy], &index).unwrap(), first);
+        let other = "hashes of another collection in the same workspace stay";
+        assert!(kept(&key(&file, &stamp())).is_some(), "{other}");
         // an edit in the middle of the file that keeps the size, and restores the time of modification
         let modified = fs::metadata(&file).unwrap().modified().unwrap();
         fs::write(&file, "one twe three").unwrap();
