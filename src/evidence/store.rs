@@ -58,7 +58,7 @@ pub struct StoredDocument {
     pub producers: BTreeMap<String, String>,
 }
 
-/// Where a store is, and the channels that it has. Threads open it there, each for itself.
+/// The file of a store, and the channels that it has. Each thread opens the store for itself.
 #[derive(Clone)]
 pub struct Place {
     pub path: PathBuf,
@@ -179,7 +179,7 @@ impl Store {
         self.connection.is_readonly(MAIN_DB).unwrap_or(false)
     }
 
-    /// Where other threads can open the store.
+    /// From this, other threads can open the store.
     pub fn place(&self) -> Place {
         Place {
             path: self.path.clone(),
@@ -456,7 +456,7 @@ impl Store {
         })
     }
 
-    /// Calls `each` with a number of each document, ordered by document. The table belongs to a channel.
+    /// Calls `each` with the number in `column` of each row, ordered by document. The table belongs to a channel.
     pub(crate) fn each_number(
         &self,
         table: &str,
@@ -464,8 +464,8 @@ impl Store {
         mut each: impl FnMut(&str, f64),
     ) -> Result<()> {
         let mut tables = self.channels.iter().flat_map(|channel| channel.tables());
-        let table = tables.find(|known| known.name == table);
-        let table = table.with_context(|| format!("no table has a column {column}"))?;
+        let known = tables.find(|known| known.name == table);
+        let table = known.with_context(|| format!("no channel has a table {table}"))?;
         let at = table
             .columns()
             .iter()

@@ -69,7 +69,7 @@ impl Lock {
                 (Err(TryLockError::Error(_)), _) => false,
                 (Err(TryLockError::WouldBlock), IfHeld::Fail) => {
                     bail!(Busy(format!(
-                        "another riposte is writing {}: wait for it, or name another place with --evidence",
+                        "another riposte is writing {}: wait for it, or name another place with --evidence or --index",
                         path.display()
                     )));
                 }
@@ -101,7 +101,7 @@ pub(crate) fn lock_file(path: &Path) -> PathBuf {
 fn wait(file: &File, lock: fn(&File) -> io::Result<()>) -> io::Result<()> {
     loop {
         match lock(file) {
-            // by a signal
+            // a signal ended the wait
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
             ended => return ended,
         }

@@ -29,7 +29,7 @@ struct ConvOperands<'n> {
     bias: Option<Vec<f32>>,
 }
 
-/// The biases, which are 0 if the node has none.
+/// The biases of a node; zeros if it has none. Errors: their number is not that of the output channels. The message calls the node `what`.
 fn bias_of(what: &str, bias: Option<Vec<f32>>, channels: usize) -> Result<Vec<f32>> {
     let bias = bias.unwrap_or(vec![0.0; channels]);
     ensure!(
@@ -40,7 +40,7 @@ fn bias_of(what: &str, bias: Option<Vec<f32>>, channels: usize) -> Result<Vec<f3
     Ok(bias)
 }
 
-/// From (channels, rows, columns) to (rows, columns, `padded` channels). A kernel has `size` elements.
+/// Reorders weights from (channels, rows, columns) to (rows, columns, `padded` channels). A kernel has `size` elements.
 fn depthwise_weights(data: &[f32], size: usize, padded: usize) -> Aligned<f32> {
     let mut weights = Aligned::zeros(size * padded);
     for (channel, kernel) in data.chunks(size).enumerate() {
@@ -51,7 +51,7 @@ fn depthwise_weights(data: &[f32], size: usize, padded: usize) -> Aligned<f32> {
     weights
 }
 
-/// From (output channels, input channels, rows, columns) to (rows, columns, `stride` input channels, `padded` output channels).
+/// Reorders weights from (output channels, input channels, rows, columns) to (rows, columns, `stride` input channels, `padded` output channels).
 fn dense_weights(data: &[f32], dims: [usize; 4], stride: usize, padded: usize) -> Vec<f32> {
     let [_, inputs, rows, columns] = dims;
     let mut weights = vec![0.0; rows * columns * stride * padded];
@@ -65,8 +65,39 @@ fn dense_weights(data: &[f32], dims: [usize; 4], stride: usize, padded: usize) -
     weights
 }
 
-/// The matrices of a transposed convolution whose kernel has four elements: with several output channels, one for the upper and one for the lower two
-/// elements, otherwise one for all.
+/// A dense convolution of a map. `dims` are those of its weights: channels of its output and of its input, and the kernel. `bias` is padded.
+fn dense(
+    map: &ValueInfo,
+    window: Window,
+    dims: [usize; 4],
+    data: &[f32],
+    bias: Vec<f32>,
+    activation: Activation,
+    mode: NumericMode,
+) -> Conv {
+    let [out_channels, group_channels, rows, columns] = dims;
+    let (channels, pointwise) = (map.channels, window.is_pointwise());
+    // Windows of several pixels share one quantisation, whose range the padding of channels must not widen.
+    let unpadded = channels == map.stride && channels.is_multiple_of(CHANNEL_BLOCK);
+    let few_rows = group_channels * rows * columns <= MAX_INT8_WINDOW_ROWS;
+    let mode = if pointwise || unpadded && few_rows {
+        mode
+    } else {
+        NumericMode::Float
+    };
+    let stride = if pointwise { channels } else { map.stride };
+    let weights = dense_weights(data, dims, stride, bias.len());
+    Conv {
+        window,
+        in_channels: channels,
+        out_channels,
+        weights: Weights::new(&weights, bias, mode),
+        activation,
+    }
+}
+
+/// The matrices of a transposed convolution whose kernel has four elements. With several output channels, one matrix is for the upper two elements
+/// and one for the lower two. With one output channel, one matrix is for all four.
 fn transposed_weights(data: &[f32], in_channels: usize, bias: &[f32]) -> Vec<PackedWeights> {
     let out_channels = bias.len();
     let (products, stride): (&[&[usize]], usize) = if out_channels == 1 {
@@ -193,27 +224,8 @@ impl Compiler<'_> {
                 activation,
             })
         } else {
-            // Windows of several pixels share one quantisation, whose range the padding of channels must not widen.
-            let unpadded = channels == stride && channels.is_multiple_of(CHANNEL_BLOCK);
-            let few_rows = kernel_size <= MAX_INT8_WINDOW_ROWS;
-            let mode = if window.is_pointwise() || unpadded && few_rows {
-                self.mode
-            } else {
-                NumericMode::Float
-            };
-            let stride = if window.is_pointwise() {
-                channels
-            } else {
-                stride
-            };
-            let weights = dense_weights(&data, dims, stride, padded_out);
-            Operator::Conv(Conv {
-                window,
-                in_channels: channels,
-                out_channels,
-                weights: Weights::new(&weights, bias, mode),
-                activation,
-            })
+            let map = &self.values[map];
+            Operator::Conv(dense(map, window, dims, &data, bias, activation, self.mode))
         };
         let one_pixel =
             one_pixel && matches!(&operator, Operator::Conv(conv) if conv.window.is_pointwise());
