@@ -1,4 +1,4 @@
-"""Indexes text collections on Spark, ranks what is merged, and compares the runs with those of one machine."""
+"""Indexes text collections on Spark, ranks the merged shards, and compares the runs with those of one machine."""
 
 import json
 import random
@@ -109,7 +109,7 @@ def test_runs_are_those_of_one_machine_and_so_are_those_of_merged_shards(passage
     [missing, _], [none, _], [kept, _] = session(
         ("search", {**search, "output": tmp_path / "x", "approach": "bm25"}),
         ("search", {**search, "index": tmp_path, "output": tmp_path / "x"}),
-        # what is merged already is neither merged nor copied again
+        # a merged directory is neither merged nor copied again
         ("search", {**search, "index": tmp_path / "merged", "output": tmp_path / "again", "approach": "bm25"}),
         cwd=tmp_path,
     )
@@ -174,7 +174,7 @@ def texts(tmp_path_factory):
 
 
 def test_a_program_that_dies_is_started_again_and_an_index_in_another_file_system_is_fetched(texts, tmp_path, monkeypatch):
-    # Hadoop's view of a directory has the scheme of another file system
+    # viewfs shows a local directory under another scheme, so it counts as another file system
     monkeypatch.setenv("PYSPARK_SUBMIT_ARGS", f"--conf spark.hadoop.fs.viewfs.mounttable.far.link./home=file://{tmp_path} pyspark-shell")
     index = {"input": texts / "parts", "output": "viewfs://far/home/rank", "task": "rank", "approaches": ["bm25-rm3"], "shards": 3}
     search = {"index": "viewfs://far/home/rank", "output": tmp_path / "out", "topics": texts / "whole/topics.xml", "approach": "bm25-rm3"}

@@ -187,7 +187,7 @@ pub(super) struct MetadataArgs {
 }
 
 impl MetadataArgs {
-    /// What only the user knows of a run, with the command as it was typed; `None` with --no-metadata.
+    /// The part of the metadata that only the user knows, and the command as it was typed; `None` with --no-metadata.
     pub(super) fn config(&self) -> Option<Config> {
         let words = std::env::args_os();
         let command = words.map(|word| word.to_string_lossy().into_owned());
@@ -218,7 +218,7 @@ pub(super) struct IndexingArgs {
 }
 
 impl IndexingArgs {
-    /// The places of what is stored about texts and, in `evidence`, about images.
+    /// Where indexes and model outputs are stored and, at `evidence`, the evidence about images.
     pub(super) fn places(&self, evidence: Option<&PathBuf>) -> Places {
         Places {
             evidence: evidence.cloned(),
@@ -567,7 +567,7 @@ impl Task {
         self.text().map_or("images", TextTask::word)
     }
 
-    /// The task that was typed.
+    /// The same task in the type of `task/`.
     pub(super) fn meant(self) -> task::Task {
         self.text().into()
     }

@@ -65,7 +65,7 @@ pub(super) struct AskArgs {
 
 /// `riposte ask`. The exit code is that of the run.
 pub fn ask(args: &AskArgs) -> Result<u8> {
-    // kept because a browser reads it
+    // kept, because the browser still reads it when this process has ended
     let output = match (&args.output, args.open) {
         (None, true) => {
             let temporary = tempfile::Builder::new().prefix("riposte-ask-").tempdir();

@@ -256,7 +256,7 @@ pub fn merge(args: &MergeArgs) -> Result<u8> {
     Ok(code)
 }
 
-/// Runs a task that Ctrl-C stops, and that tries documents in other processes of this program. A second Ctrl-C ends the process at once.
+/// Runs a task, which Ctrl-C stops and which can try documents in separate processes of this program. A second Ctrl-C ends the process at once.
 pub(super) fn with_host<T>(run: impl FnOnce(&Host) -> Result<T>) -> Result<T> {
     let stop = Arc::new(AtomicBool::new(false));
     let watch = || {

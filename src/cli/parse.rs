@@ -22,14 +22,14 @@ pub(super) fn channel(word: &str) -> Result<String> {
     })
 }
 
-/// A year from the first to the last of some editions.
+/// Parses a year that is not before the first of these editions, nor after the last.
 pub(super) fn year(editions: impl Iterator<Item = &'static Edition>) -> RangedI64ValueParser<u32> {
     let years = edition::years(editions);
     let [first, last] = [years.first(), years.last()].map(|year| year.copied().unwrap_or(0));
     clap::value_parser!(u32).range(i64::from(first)..=i64::from(last))
 }
 
-/// An edition of the image task with lists for and against each topic, by its year.
+/// Parses the year of an edition of the image task that has lists for and against each topic.
 pub(super) fn edition_with_stances() -> impl TypedValueParser<Value = &'static Edition> {
     let editions = || Edition::all(None).filter(|edition| edition.has_stances());
     let years: Vec<String> = editions().map(Edition::to_string).collect();

@@ -1,4 +1,4 @@
-//! `shard`: a computation for the processes of riposte-spark. Users do not need it, so help does not list it.
+//! `shard`: reads texts for riposte-spark. Users do not need this command, so it is hidden from the help.
 
 use std::io::{BufWriter, Write};
 use std::path::PathBuf;

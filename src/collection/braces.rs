@@ -16,15 +16,15 @@ pub(super) struct ObjectEnds {
 struct Close {
     /// The position after it.
     end: u32,
-    /// The index of the brace that closes the object around this one; [`NONE`] if there is none.
+    /// The index of the brace that closes the next outer object; [`NONE`] if there is none.
     next: u32,
 }
 
 impl ObjectEnds {
     /// Finds the ends in a window of fewer than 2^32 - 2 bytes.
     ///
-    /// Whether a brace is part of a string depends on where reading begins. So the loop finds for each position, once as if it were outside of a string
-    /// and once as if it were inside, the brace that closes the object around this position.
+    /// Whether a brace is part of a string depends on where reading begins. So the loop finds the brace that closes the object around a position
+    /// twice: once as if the position were outside a string, and once as if it were inside one.
     pub fn of(bytes: &[u8]) -> Self {
         let mut ends = Vec::new();
         let mut closes: Vec<Close> = Vec::new();

@@ -123,7 +123,7 @@ pub struct CrawlRank {
 }
 
 impl ImageCollection {
-    /// A collection of which only the evidence is here, in `store`, and not the files. `ids` must be sorted.
+    /// A collection whose files are elsewhere: only its evidence is here, in `store`. `ids` must be sorted.
     pub(crate) fn without_files(store: &Path, ids: impl Iterator<Item = DocId>) -> Self {
         let entry = |id| Entry {
             id,

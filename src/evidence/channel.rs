@@ -1,6 +1,6 @@
-//! What a kind of evidence must say of itself, so that it is computed, stored, checked, merged and exported.
+//! Channels: what extraction, the store, merging and exports must know of a kind of evidence.
 //!
-//! A channel is a file. Extraction and the store go by a list of channels, which they are given: it stands in `task/`.
+//! Extraction and the store take the list of channels as a parameter. The list is in `task/`.
 
 use std::any::Any;
 use std::collections::BTreeMap;
@@ -34,12 +34,12 @@ pub trait Channel: Sync {
     /// Where its evidence is stored.
     fn tables(&self) -> &'static [&'static Table];
 
-    /// The models of which it needs one; `None` if it needs none.
+    /// The role of the model that it needs; `None` if it needs no model.
     fn role(&self) -> Option<Role> {
         None
     }
 
-    /// The kind of its values in a sentence about stored values: "sentence vectors"; `None` if they are never computed in int8.
+    /// What a note for the user says of values that were computed in int8, after the word "stored"; `None` if values are never computed in int8.
     fn values_in_int8(&self) -> Option<&'static str> {
         None
     }
@@ -49,22 +49,22 @@ pub trait Channel: Sync {
         self.name()
     }
 
-    /// Whether it depends only on the bytes of the image, and takes so long that it is copied from another document with the same image.
+    /// Whether it is copied from another document with the same image, if there is one. It must depend only on the bytes of the image.
     fn is_copied(&self) -> bool {
         false
     }
 
-    /// What computes the channel. `model` is there if the channel has a [`Channel::role`]; it is loaded when it is first used.
+    /// The extractor that computes the channel. A channel with a [`Channel::role`] needs `model`. A network is loaded when it is first used.
     ///
     /// # Errors
-    /// The model cannot be used in this way.
+    /// The model is missing, cannot be read, or cannot be used with this precision.
     fn extractor(
         &self,
         model: Option<CheckedModel>,
         precision: Precision,
     ) -> Result<Box<dyn Extractor>>;
 
-    /// Passes the channel's rows of a document to `put`, each with the values after the id of the document.
+    /// Passes each row that the channel stores about a document to `put`, without the first column, the id of the document.
     ///
     /// # Errors
     /// Those of `put`.
@@ -78,7 +78,7 @@ pub trait Channel: Sync {
     fn read(&self, table: &Table, row: &Row, evidence: &mut Evidence) -> rusqlite::Result<()>;
 }
 
-/// What takes the rows of a channel.
+/// Receives the rows of a channel.
 pub type Put<'a> = dyn FnMut(&Table, &[&dyn ToSql]) -> rusqlite::Result<()> + 'a;
 
 /// The channel with this name.
@@ -122,23 +122,23 @@ pub trait Extractor: Any + Send + Sync {
     }
 }
 
-/// A document of which a channel waits for the others of its group.
+/// A document with a channel that is completed together with the other documents of its group.
 pub struct Waiting<'a> {
-    /// The document's [`Document::later`].
+    /// What [`Document::later`] was set to.
     pub input: Box<dyn Any + Send>,
     pub record: &'a mut Record,
 }
 
-/// New evidence about a document. The stored evidence of other channels stays, unless their inputs are new: then it is removed.
+/// New evidence about a document. The stored evidence of other channels stays, unless their inputs have changed. Then it is removed.
 #[derive(Clone, Debug, Default)]
 pub struct Record {
     /// The evidence that is known of the document.
     pub evidence: Evidence,
-    /// The channels of it that are new, by name.
+    /// How its new channels were computed, by name.
     pub made: BTreeMap<&'static str, Made>,
-    /// Over names and sizes of the files from which this was computed.
+    /// A hash over the names and sizes of the files from which this was computed.
     pub fingerprint: String,
-    /// These files. If their contents have changed since the last extraction, all stored evidence of the document is removed.
+    /// The state of these files. If their contents have changed since the last extraction, all stored evidence of the document is removed.
     pub files: Option<FileState>,
 }
 

@@ -184,7 +184,7 @@ fn open(dir: &Path) -> Result<(ClipConfig, Preprocessing, Tokenizer, Checkpoint)
     Ok((config, preprocessing, tokenizer, checkpoint))
 }
 
-/// The channel of CLIP's vector of an image. The images of a group are embedded in one batch.
+/// The channel of CLIP's image vectors. The images of a group are embedded in one batch.
 pub struct ClipVectors;
 
 impl Channel for ClipVectors {

@@ -20,7 +20,7 @@ const STAGES: [&str; 10] = [
 ];
 
 thread_local! {
-    /// The time of stages within the current stage, which does not belong to it.
+    /// The time of the stages nested in the current one. It is not counted as time of the current stage.
     static NESTED: Cell<Duration> = const { Cell::new(Duration::ZERO) };
 }
 
@@ -38,7 +38,7 @@ impl Clock {
         result
     }
 
-    /// Runs a part of a stage that is a stage of its own.
+    /// Runs a part of a stage that counts as a stage of its own.
     pub(crate) fn nested<T>(&self, stage: &'static str, work: impl FnOnce() -> T) -> T {
         let start = Instant::now();
         let result = work();

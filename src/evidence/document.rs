@@ -22,15 +22,15 @@ pub struct Document<'a> {
     pub evidence: Evidence,
     /// The faults of the channel that is being computed.
     pub faults: Vec<Fault>,
-    /// What computes this channel; `None` if no model does.
+    /// The backend of the channel that is being computed; `None` if no model computes it.
     pub backend: Option<Backend>,
-    /// What this channel needs if it is completed together with other documents
+    /// What this channel needs later, if it is completed together with those of other documents
     /// ([`Extractor::complete`](super::channel::Extractor::complete)).
     pub later: Option<Box<dyn Any + Send>>,
-    /// Has one thread, so that models which would use all cores stay on this one.
+    /// A pool of one thread. Models that would use all cores are run in it, so that they use only one.
     pub pool: &'a rayon::ThreadPool,
     pub clock: &'a Clock,
-    /// What was wrong when the document's files were listed.
+    /// The faults that were found when the document's files were listed.
     pub(super) listing_faults: Vec<Fault>,
     pub(super) image: ImageFile,
 }
@@ -40,7 +40,7 @@ pub struct Document<'a> {
 pub(super) struct ImageFile {
     /// The bytes of the first file, if they have been read.
     pub first: Option<Vec<u8>>,
-    /// `None` before it is decoded.
+    /// `None` before decoding; `Some(None)` if no file can be decoded.
     pub decoded: Option<Option<Decoded>>,
     pub faults: Vec<Fault>,
 }
@@ -68,19 +68,19 @@ impl Document<'_> {
         decoded.get_or_insert_with(decode).clone()
     }
 
-    /// Makes what was wrong with the image files, when they were decoded, faults of this channel.
+    /// Adds the faults that decoding found in the image files to those of this channel.
     pub fn add_image_faults(&mut self) {
         self.faults.extend_from_slice(&self.image.faults);
     }
 
-    /// Whether image files have been found to be wrong.
+    /// Whether decoding has found faults in the image files.
     pub(super) fn has_image_faults(&self) -> bool {
         !self.image.faults.is_empty()
     }
 }
 
-/// Decodes the first of the image files that can be decoded. The ones before it are faults. `first` has the bytes of the first file,
-/// if they have been read.
+/// Decodes the first of the image files that can be decoded. Each file before it becomes a fault, and so does a file that is cut off. `first` has the
+/// bytes of the first file, if they have been read.
 fn decode_first(
     paths: &[PathBuf],
     mut first: Option<Vec<u8>>,

@@ -58,7 +58,7 @@ impl Tools {
         })
     }
 
-    /// All channels, including those that are off.
+    /// All channels, including those without an extractor.
     pub fn channels(&self) -> Channels {
         self.channels
     }
@@ -74,7 +74,7 @@ impl Tools {
         self.extractor(channel).is_some()
     }
 
-    /// The extractor of this type, such as the model of a channel, which others use, too.
+    /// The extractor of this type, if it is available. Rankings use the models of channels, too, and find them here.
     pub fn model<T: Extractor>(&self) -> Option<&T> {
         let all = self.extractors.iter().flatten();
         let mut of_type = all.filter_map(|extractor| {
@@ -261,7 +261,7 @@ pub fn extract(
     let place = store.place();
     let at_work = store.begin_work()?;
     let threads = extent.threads.max(1);
-    // the channel holds finished groups while the disk is slow, so that workers need not wait
+    // this queue holds finished groups while the disk is slow, so that workers need not wait
     let (sender, receiver) = crossbeam_channel::bounded(2 * threads);
     let mut writer = Writer {
         store,
@@ -341,7 +341,7 @@ struct Writer<'a> {
     store: &'a mut Store,
     job: &'a Job<'a>,
     known_images: &'a KnownImages,
-    /// The files of documents without new evidence that have not been written yet.
+    /// The file states of documents without new evidence that have not been written yet.
     states: Vec<(String, FileState)>,
     /// The time that writing took.
     seconds: f64,

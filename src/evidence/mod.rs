@@ -115,8 +115,8 @@ pub struct AfinnValence {
     pub words: u64,
 }
 
-/// The numbers in which a channel of a document was computed, and by what. It is recorded beside the producer, but a change of only the backend does
-/// not make riposte compute the channel again.
+/// What computed a channel of a document, and in which numbers. It is stored beside the producer. If only the backend changes, the channel is not
+/// computed again.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Backend {
     /// The runtime of each network.

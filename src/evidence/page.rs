@@ -31,7 +31,8 @@ use crate::weights::CheckedModel;
 /// Identifies this reader in the evidence store. A change in what [`read`] returns needs a new number.
 pub(crate) const PRODUCER: &str = "page/1";
 
-/// The pages that show an image. `found` says how its element was found (xpath, url, no), and `names_image` whether the element carries the image's name.
+/// The pages that show an image. `found` says how the image's element in the page was found (xpath, url, no). `names_image` says whether the element
+/// has the name of the image.
 pub(crate) static PAGE: Table = Table::new(
     "page",
     1,

@@ -24,7 +24,7 @@ use crate::weights::CheckedModel;
 /// Identifies the statistics and the hash in the evidence store. A change of any of them needs a new number.
 pub(crate) const PRODUCER: &str = "picture 1";
 
-/// `phash` has 16 hexadecimal digits, and `average` is rrggbb.
+/// The statistics of pictures. `phash` has 16 hexadecimal digits, and `average` is rrggbb.
 pub(crate) static PICTURE: Table = Table::new(
     "picture",
     0,
@@ -41,7 +41,7 @@ pub(crate) static PICTURE: Table = Table::new(
     ],
 );
 
-/// The channel of size, colours and perceptual hash.
+/// The channel of a picture's size, colours and perceptual hash.
 pub struct Pictures;
 
 impl Channel for Pictures {

@@ -1,12 +1,12 @@
-//! Tables with rows about documents, as the store, its checksums and exports need to know them.
+//! Tables with rows about documents: what the store, its checksums and its exports must know of them.
 
 /// A table. Its first column is `document`, the id of the document that a row is about.
 #[derive(Debug)]
 pub struct Table {
     pub name: &'static str,
-    /// The columns after `document`: names of columns of the same type, separated by spaces. One whose name ends in `?` may be null.
+    /// The columns after `document`: for each type, names of columns, separated by spaces. One whose name ends in `?` may be null.
     columns: &'static [(Kind, &'static str)],
-    /// How many of these columns belong, with `document`, to the primary key. They are the first ones.
+    /// The primary key consists of `document` and this many of the columns, the first ones.
     keys: usize,
     /// Whether SQLite stores the rows apart from their key. That is faster if they are large.
     has_large_rows: bool,
@@ -70,7 +70,7 @@ impl Table {
         }
     }
 
-    /// The table, with rows that are larger than a few hundred bytes.
+    /// Declares that the rows are larger than a few hundred bytes.
     pub const fn with_large_rows(mut self) -> Table {
         self.has_large_rows = true;
         self
@@ -90,7 +90,7 @@ impl Table {
         columns.collect()
     }
 
-    /// Creates the table, unless it exists.
+    /// The statement that creates the table, unless it exists.
     pub(crate) fn create(&self) -> String {
         let column = |column: Column| {
             let null = if column.nullable { "" } else { " NOT NULL" };
@@ -110,7 +110,7 @@ impl Table {
         )
     }
 
-    /// Selects all columns of the documents from ?1 to ?2, in the order of the primary key.
+    /// The query for all columns of the documents from ?1 to ?2, in the order of the primary key.
     pub(crate) fn select(&self) -> String {
         format!(
             "SELECT {} FROM {} WHERE document BETWEEN ?1 AND ?2 ORDER BY {}",
@@ -120,7 +120,7 @@ impl Table {
         )
     }
 
-    /// Adds a row, in place of one with the same key.
+    /// The statement that adds a row, or replaces the one with the same key.
     pub(crate) fn insert(&self) -> String {
         let places = vec!["?"; self.columns().len()].join(", ");
         format!("INSERT OR REPLACE INTO {} VALUES ({places})", self.name)

@@ -126,7 +126,7 @@ pub struct Analyzer {
     pub possessive: bool,
     /// Longer runs of one character are cut to this length ("yesss" becomes "yess" with 2); none are cut if it is `None`.
     pub repeats: Option<usize>,
-    /// Splits texts in place of `tokens`, which is then the default. Then there are no shingles either.
+    /// Splits texts in place of `tokens`. With a splitter, `tokens` must have its default, and shingles are not possible.
     pub tags: Splitter,
 }
 
@@ -262,10 +262,10 @@ fn one_of(known: &[&str], name: &str) -> Result<usize> {
 }
 
 impl Analyzer {
-    /// The same analyzer, with the known splitter that it names.
+    /// Replaces the splitter, of which only the name is known, by the one among `splitters` with this name.
     ///
     /// # Errors
-    /// No known splitter has this name.
+    /// None of them has this name.
     pub fn knowing(self, splitters: &[Splitter]) -> Result<Self> {
         let tags = self.tags.among(splitters)?;
         Ok(Analyzer { tags, ..self })

@@ -124,7 +124,7 @@ impl<'a> Rows<'a> {
         centroids
     }
 
-    /// The squared distance of each vector to the nearest chosen vector, and the sum of these distances. `known` are the distances before vector `to`
+    /// The squared distance of each vector to the nearest chosen vector, and the sum of these distances. `known` has the distances before vector `to`
     /// was chosen.
     fn distances(&self, to: usize, known: &[f32]) -> (f64, Vec<f32>) {
         let to = self.row(to);

@@ -1,6 +1,7 @@
 //! Exact dense search: finds the passages of a text collection whose sentence vectors are nearest to that of a query.
 //!
-//! The vectors are computed once, stored in the workspace, and held in memory as 16-bit floats while topics are ranked. There is no approximate index: every vector is compared with every query.
+//! The vectors are computed once, stored in the workspace, and held in memory as 16-bit floats while topics are ranked. There is no approximate
+//! index: every vector is compared with every query.
 
 mod blob;
 mod clusters;
@@ -51,7 +52,8 @@ pub enum Event {
     Progress { done: usize, total: usize },
 }
 
-/// Computes a vector of unit length for each text, all of the same length. Returns the numbers in which the model computed them, too.
+/// Computes a vector of unit length for each text, all with the same number of components. Also returns the kind of numbers in which the model
+/// computed them.
 pub type Encode<'a> = &'a dyn Fn(&[&str]) -> Result<(Vec<Vec<f32>>, Numeric)>;
 
 /// The vectors of all passages of a collection, in memory.
@@ -74,7 +76,7 @@ struct Stored {
     vectors: Vectors,
     /// The numbers of the documents whose current text has no stored vectors.
     missing: Vec<u32>,
-    /// Whether there are vectors of documents that are not in the index, or of earlier texts.
+    /// Whether the collection's own workspace has vectors of documents that are not in the index, or of earlier texts.
     has_unneeded: bool,
     damaged: usize,
 }
@@ -85,7 +87,7 @@ impl Wanted {
         format!("passages/1 {} {}", self.field, self.hash())
     }
 
-    /// Identifies these vectors among others of the same field.
+    /// Distinguishes these vectors from others of the same field.
     fn hash(&self) -> String {
         hex(&Sha256::digest(self.to_string())[..8])
     }
@@ -98,7 +100,7 @@ impl Wanted {
     }
 }
 
-/// The key of a document's vectors: they are valid for these texts.
+/// The key of a document's vectors. They are valid while the checksum of the document's texts is `text`.
 fn key(id: &str, text: u64) -> String {
     format!("{id} {text:016x}")
 }

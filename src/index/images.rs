@@ -436,7 +436,7 @@ pub struct Image {
 }
 
 impl Image {
-    /// Reads the evidence of an image, apart from these tables; `None` if the store does not have the image.
+    /// Reads the evidence of an image, except for the tables `left_out`; `None` if the store does not have the image.
     pub fn read(store: &Store, id: &DocId, left_out: &[&Table]) -> Result<Option<Self>> {
         let Some(evidence) = store.read_without(id, left_out)? else {
             return Ok(None);

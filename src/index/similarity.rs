@@ -18,7 +18,8 @@ pub enum Similarity {
     /// `idf · tf / (tf + k1 (1 - b + b · dl / avgdl))` with
     /// `idf = ln(1 + (N - df + 0.5) / (df + 0.5))`. The Python package bm25s calls it "lucene".
     Bm25 { k1: f64, b: f64 },
-    /// BM25 as in the Python package Whoosh: `idf · tf (k1 + 1) / (tf + k1 (1 - b + b · dl / avgdl))` with `idf = 1 + ln(N / (df + 1))`. Whoosh calls the sum over several fields BM25F.
+    /// BM25 as in the Python package Whoosh: `idf · tf (k1 + 1) / (tf + k1 (1 - b + b · dl / avgdl))` with `idf = 1 + ln(N / (df + 1))`. Whoosh
+    /// calls the sum over several fields BM25F.
     WhooshBm25 { k1: f64, b: f64 },
     /// BM25F (Robertson, Zaragoza and Taylor 2004, "Simple BM25 extension to multiple weighted fields"): `idf · tf / (tf + k1)`, where tf
     /// is the sum over the fields of the field's weight times the frequency in the field, divided by `1 - b + b · dl / avgdl` of the
@@ -233,8 +234,8 @@ fn idf(n: f64, df: f64) -> f64 {
 }
 
 impl TermScore {
-    /// An upper bound of the score, for any tf up to `max_tf` if that is known; `None` if no bound is known, or if scores can be negative. No
-    /// document is shorter than its term frequency (dl ≥ tf), so this bounds every document.
+    /// An upper bound of the score, for any tf up to `max_tf` if that is known; `None` if no bound is known, or if scores can be negative. It holds
+    /// for all documents, because no document is shorter than its term frequency (dl ≥ tf).
     pub(crate) fn bound(&self, max_tf: Option<u32>) -> Option<f64> {
         match *self {
             TermScore::Bm25 { idf, .. } => Some(idf),

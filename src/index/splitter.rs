@@ -1,15 +1,15 @@
-//! Ways to split texts into words that other rooms bring along. An index stores only their names.
+//! Lets other rooms supply ways to split texts into words. An index stores only their names.
 
 use std::borrow::Cow;
 use std::hash::{Hash, Hasher};
 
 use anyhow::{Context, Result};
 
-/// Reads the next word of a text into a buffer: in lower case, after its tag if the splitter has tags (`<NNS>felons`), and empty if the word is left out.
-/// Returns the byte offsets of the word; none at the end of the text.
+/// Reads the next word of a text into a buffer: in lower case, after its tag if the splitter has tags (`<NNS>felons`). The buffer is empty if the
+/// word is left out. Returns the byte offsets of the word; none at the end of the text.
 pub type Words<'a> = Box<dyn FnMut(&mut String) -> Option<(usize, usize)> + 'a>;
 
-/// A way to split texts, by its name in analyzers ("tags=typed"). By default there is none, and its name is "none".
+/// A way to split texts, with its name in analyzers ("tags=typed"). The default, "none", leaves the splitting to the analyzer.
 #[derive(Clone, Debug)]
 pub struct Splitter {
     name: Cow<'static, str>,
@@ -33,7 +33,7 @@ impl Splitter {
         }
     }
 
-    /// The name alone, as an index stores it.
+    /// A splitter of which only the name is known, as from an index.
     pub(super) fn named(name: &str) -> Self {
         Splitter {
             name: Cow::Owned(name.to_owned()),
@@ -41,10 +41,10 @@ impl Splitter {
         }
     }
 
-    /// The known one with the name of this one.
+    /// The known splitter with this one's name.
     ///
     /// # Errors
-    /// There is none.
+    /// No known splitter has the name.
     pub(super) fn among(&self, known: &[Splitter]) -> Result<Self> {
         let all = || std::iter::once(&Splitter::NONE).chain(known);
         let found = all().find(|known| *known == self);
@@ -59,7 +59,7 @@ impl Splitter {
         &self.name
     }
 
-    /// The words of a text; `None` without a splitter. If only the name is known, there are no words.
+    /// The words of a text; `None` if the analyzer splits it. If only the name of the splitter is known, there are no words.
     pub(super) fn words<'a>(&self, text: &'a str) -> Option<Words<'a>> {
         match self.split {
             Some(split) => Some(split(text)),

@@ -25,7 +25,8 @@ pub(super) struct TopicResults<'a> {
     by_rank: Vec<&'a TextRunLine>,
 }
 
-/// The order of trec_eval: by score as a 32-bit float, then by document id, both descending. Lines without scores are in the order of their ranks.
+/// The order of trec_eval: by score as a 32-bit float, then by document id, both descending. Lines without scores come last, in the order of their
+/// ranks.
 fn by_trec_eval(a: &TextRunLine, b: &TextRunLine) -> Ordering {
     let score = |line: &TextRunLine| line.score.map(|score| score as f32);
     let order = match (score(a), score(b)) {

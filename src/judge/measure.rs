@@ -185,7 +185,7 @@ impl<'a> ParsedName<'a> {
 }
 
 impl Measure {
-    /// The measures that are computed from judgements if no others are asked for: those of the first edition that has judgements of this kind.
+    /// The measures that are computed from judgements if the user names no others: those of the first edition that has judgements of this kind.
     pub fn defaults(qrels: &Qrels) -> Result<Vec<Measure>> {
         let of_images = matches!(qrels, Qrels::Images(_) | Qrels::Answers(_));
         for edition in EDITIONS.iter().filter(|of| of.task.is_none() == of_images) {

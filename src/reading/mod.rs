@@ -42,8 +42,8 @@ pub enum QueryEncoder {
     Clip,
 }
 
-/// Models and the workspace with their outputs. If a model is not installed, stored outputs of the same kind are used, from the model with the most
-/// outputs there.
+/// Models and the workspace with their outputs. If a model is not installed, stored outputs of a model of the same kind are used: of the one with the
+/// most outputs in the workspace.
 pub struct Reader<'a> {
     models: Models<'a>,
     outputs: Workspace,
@@ -68,7 +68,7 @@ fn producer<T>(
 /// Computes the vectors of texts with an encoder.
 type Embed<M> = fn(&M, &[&str]) -> Result<Vec<Vec<f32>>>;
 
-/// The vectors of texts by an encoder, in their order. `None` if one is missing and the encoder is not installed.
+/// The vectors that an encoder computes for texts, in their order. `None` if one is missing and the encoder is not installed.
 fn vectors<M>(
     outputs: &mut Workspace,
     producer: &str,

@@ -1,4 +1,4 @@
-//! Outputs of models: those that are not in the workspace are computed and stored.
+//! Reads outputs of models from the workspace. Those that are missing there are computed and stored.
 
 use std::collections::{HashMap, HashSet};
 
@@ -15,7 +15,7 @@ const BATCH: usize = 256;
 /// A model that is installed, and how outputs are computed with it.
 pub(super) struct Compute<'m, M, F> {
     pub model: &'m Lazy<M>,
-    /// The numbers in which the loaded model computes.
+    /// The kind of numbers in which the loaded model computes.
     pub numeric: fn(&M) -> Numeric,
     pub run: F,
 }
@@ -93,7 +93,7 @@ mod tests {
     use super::*;
     use crate::workspace::key;
 
-    /// The lengths of texts, by a model that is installed if `is_installed`. Returns the number of computed outputs, too.
+    /// The lengths of texts, by a model that is installed if `is_installed`. Also returns the number of computed outputs.
     fn lengths(
         outputs: &mut Outputs,
         texts: &[&str],

@@ -34,25 +34,24 @@ use crate::weights::Models;
 /// The id of the topic. No collection has a topic with this id, so facts about its own topics (ranks in a crawl) do not count for the question.
 const TOPIC: &str = "asked";
 
-/// The names of the file of the topic and of the directory of the report, beside the run.
+/// What is written beside the run: the file with the topic, and the directory of the report.
 const TOPICS_FILE: &str = "topics.jsonl";
 const REPORT: &str = "report";
 
 /// The maximum number of characters of a question.
 const QUESTION: usize = 1000;
 
-/// The name of the file of arguments that answers together with images.
+/// The arguments in a collection of images, which answer together with the images.
 const ARGUMENTS: &str = "args-me.json";
 
-/// What answers a question.
+/// A question, and what it is answered from.
 pub(crate) struct AskSettings {
     pub question: String,
     /// The task whose documents answer; `None` to infer it from the collection.
     pub task: Option<Task>,
     pub input: PathBuf,
-    /// Arguments that answer together with images; `None` for those of the collection, unless the task is chosen.
+    /// Arguments that answer together with the images. If `None`, the collection's own arguments do, unless `task` is given.
     pub arguments: Option<PathBuf>,
-    /// The name of the approach.
     pub approach: String,
     /// The number of arguments and of images on each side, or of texts.
     pub number: usize,
@@ -78,7 +77,7 @@ pub(crate) enum AnsweringRun {
     Texts(TextTask, TextRun),
 }
 
-/// What answers a question: two sides, or a list of texts.
+/// The answer to a question: two sides, or a list of texts.
 #[derive(Debug, Serialize)]
 pub(crate) struct Answer {
     pub question: String,
@@ -140,7 +139,7 @@ pub(crate) struct Image {
     pub likeness: Option<f64>,
 }
 
-/// A document of another collection.
+/// A passage, or a document of another text collection.
 #[derive(Debug, Serialize)]
 pub(crate) struct Text {
     pub rank: u32,
@@ -189,12 +188,12 @@ impl AskSettings {
     /// The arguments that answer together with the images, if there are any.
     fn arguments(&self) -> Option<PathBuf> {
         let own = self.input.join(ARGUMENTS);
-        // if the task is chosen, only images answer
+        // with `--task images`, the collection's own arguments are left out
         let own = (self.task.is_none() && own.is_file()).then_some(own);
         self.arguments.clone().or(own)
     }
 
-    /// The files of the run, with debate sheets or without them.
+    /// The files of the run, if an output directory is given. `debate` says whether debate sheets are among them.
     fn files(&self, debate: bool) -> Option<OutputSettings> {
         let dir = self.output.clone()?;
         Some(OutputSettings {
@@ -452,7 +451,7 @@ impl Side {
 }
 
 impl Image {
-    /// An image of the run, with its sentence that has most words of the question.
+    /// An image of the run, with the sentence in or around it that has the most words of the question.
     fn read(
         line: &ImageRunLine,
         explained: Option<&ExplainedImage>,
@@ -488,7 +487,7 @@ impl Image {
         })
     }
 
-    /// Adds the argument that the image illustrates, and the words that are like it.
+    /// If the image illustrates an argument, adds the argument and the words that are like it.
     fn illustrate(&mut self, sheet: &DebateSheet) {
         let mut images = sheet.images.iter();
         let of_sheet = images.find(|image| image.image.0 == self.id);
@@ -503,7 +502,7 @@ impl Image {
 }
 
 impl Text {
-    /// A document of the run, with its sentence that has most words of the question.
+    /// A document of the run, with its sentence that has the most words of the question.
     fn read(line: &TextRunLine, corpus: &Corpus, words: &mut Marker) -> Result<Text> {
         let document = corpus.document(&line.doc)?;
         let texts = document.texts.iter();
@@ -534,7 +533,7 @@ fn arguments_of(sheet: &DebateSheet, stance: Stance, number: usize) -> Vec<Argum
     arguments.map(argument).collect()
 }
 
-/// The text with the most different words of the question, the first of several; an empty one if there is no text.
+/// The text that has the most distinct words of the question. The first of several; an empty one if there is no text.
 fn best<T: Default>(words: &mut Marker, texts: Vec<T>, text_of: impl Fn(&T) -> &str) -> T {
     let mut best: Option<(usize, T)> = None;
     for text in texts {

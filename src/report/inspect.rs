@@ -36,14 +36,14 @@ use crate::trec::run::{self, ImageRunLine, TextRunLine};
 use crate::trec::topic::Topic;
 use crate::trec::{DocId, LineError, Stance, TextTask, TopicId};
 
-/// The receiver of events while several threads make pictures.
+/// A receiver of events that any thread can call, because several threads make pictures.
 pub(crate) type OnThreadEvent<'a> = dyn FnMut(Event) + Send + 'a;
 
 /// The files of a run that is shown, and what it is compared with.
 pub(crate) struct InspectSettings {
     /// The task of the run; `None` to infer it from the collection and the run.
     pub task: Option<Task>,
-    /// The run, and the name that it gets if one is given ([`named_run`]).
+    /// The run, as PATH or NAME=PATH ([`named_run`]).
     pub run: PathBuf,
     /// Another run to compare with.
     pub against: Option<PathBuf>,
@@ -68,7 +68,7 @@ pub(crate) struct ReportPlace {
     pub form: Form,
     /// Number of documents that are shown of each list; `None` for the number that fits the task.
     pub depth: Option<usize>,
-    /// Decides the grades of images that count as relevant.
+    /// Decides which grades of images count as relevant.
     pub edition: &'static Edition,
 }
 
@@ -102,7 +102,7 @@ const MAX_EXPLANATION_BYTES: u64 = 512 << 20;
 /// Maximum size of a file of debate sheets, after decompression. A sheet of the sample has 10 kB.
 const MAX_SHEET_BYTES: u64 = 64 << 20;
 
-/// What a report lacks if its explanations have no ids.
+/// A note in a report whose explanations have no ids.
 const WITHOUT_IDS: &str = "The explanations beside the run are of an earlier riposte. The report shows their numbers, but it cannot say in a sentence or a \
                            bar what they mean. Rank again to see it.";
 
@@ -307,8 +307,8 @@ impl RunLine for TextRunLine {
 }
 
 impl<T: RunLine, E: DeserializeOwned> ShownRun<T, E> {
-    /// Reads a run, and the number of lines that cannot be read. `explains` says whether explanations belong to the run, and `is_debated` whether debate
-    /// sheets do.
+    /// Reads a run, and the number of lines that cannot be read. `explains` says whether explanations belong to the run, and `is_debated` whether
+    /// debate sheets do.
     fn read(
         settings: &InspectSettings,
         explains: fn(&[E], &[T]) -> bool,
@@ -426,7 +426,7 @@ impl ReportPlace {
 }
 
 impl InspectSettings {
-    /// Checks before the work that the report can be written.
+    /// Checks that the report can be written, before any work is done.
     fn check_output(&self) -> Result<()> {
         let output = &self.place.output;
         if self.place.form == Form::Directory {

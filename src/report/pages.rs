@@ -229,7 +229,7 @@ impl Report {
         let measures = &self.head.measures;
         let mut topics = self.topics.iter();
         let is_nested = topics.any(|t| matches!(t.body, Body::Images(_)));
-        // the measures of the image task are nested; of others, only the first one is plotted
+        // the measures of the image task are nested, so one column can show all; for other tasks, only the first measure is plotted
         let plotted = if is_nested {
             measures.as_slice()
         } else {

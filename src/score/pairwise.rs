@@ -1,7 +1,7 @@
 //! Orders documents by comparing them two at a time, with the sums of duoT5 (Pradeep, Nogueira and Lin 2021, SYM-SUM).
 //!
-//! Each ordered pair of documents has a preference p(a, b) in [0, 1]: the probability that a value of a exceeds one of b, as a weighted mean over
-//! the opinions. The score of a is the sum over all other documents b of p(a, b) + 1 - p(b, a). All windows of a text are
+//! Each ordered pair of documents has a preference p(a, b) in [0, 1]: the probability that a value of a exceeds one of b, averaged over the
+//! opinions with their weights. The score of a is the sum over all other documents b of p(a, b) + 1 - p(b, a). All windows of a text are
 //! compared, instead of only the best one, so the order differs from that of the point-wise scores of the same model.
 
 use crate::trec::{Explanation, NumberId};

@@ -18,14 +18,14 @@ const FULL_COMPARISON: usize = 6;
 /// The name of the opinion that is the score of retrieval.
 pub(crate) const RETRIEVAL: &str = "retrieval";
 
-/// What one re-ranker says of all documents.
+/// The values that one re-ranker gives to all documents.
 pub(crate) struct Column {
     pub name: &'static str,
     pub weight: f64,
     /// Whether the values are already in [0, 1].
     pub is_unit: bool,
-    /// The value for each document, in the order of the documents; `None` if the text lacks what the re-ranker needs, such as words. Without its
-    /// model there are none.
+    /// The value for each document, in the order of the documents; `None` if the text lacks what the re-ranker needs, such as words. Empty if the
+    /// re-ranker's model is missing.
     pub values: Vec<Option<f64>>,
 }
 
@@ -33,8 +33,7 @@ pub(crate) struct Column {
 #[derive(Clone, Copy, Debug, Default, PartialEq, serde::Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Scale {
-    /// The values of retrieval, sentence, cross, relevance and trees are scaled to [0, 1] by their minimum and maximum; all others are already
-    /// in [0, 1].
+    /// The values of each opinion are scaled to [0, 1] by their minimum and maximum, unless they are already in [0, 1] ([`Column::is_unit`]).
     #[default]
     MinMax,
     /// No value is scaled.
@@ -71,7 +70,7 @@ impl Scale {
             |scaled: &dyn Fn(f64) -> f64| values.clone().map(|value| value.map(scaled)).collect();
         match self {
             Scale::MinMax if !is_unit => min_max_scaled(values.clone()),
-            // images scale their values before
+            // the values of images are scaled before they come here
             Scale::MinMax | Scale::Raw | Scale::Unit => values.clone().collect(),
             Scale::Sigmoid(slope) => each(&|value| 1.0 / (1.0 + (-slope * value).exp())),
             Scale::Max => {

@@ -1,4 +1,4 @@
-//! What re-ranks texts: a [`Reranker`] assesses each document at the top of a ranking, and [`super::rerank`] makes one score of all assessments.
+//! Re-ranks texts: each [`Reranker`] assesses the documents at the top of a ranking, and [`super::rerank`] combines all assessments into one score.
 //! The list of all re-rankers is in `task/`.
 
 use std::collections::BTreeMap;
@@ -13,7 +13,7 @@ use crate::topic::passages::Windows;
 use crate::trec::topic::Topic;
 use crate::trec::{Explanation, ScoredDoc};
 
-/// The documents at the top of a ranking, as re-rankers read them.
+/// The documents at the top of a ranking, with all that re-rankers read.
 pub struct Candidates<'a> {
     pub topic: &'a Topic,
     pub kind: Kind,
@@ -21,40 +21,40 @@ pub struct Candidates<'a> {
     pub ranked: &'a [ScoredDoc],
     /// The main text of each document.
     pub texts: Vec<String>,
-    /// How models that read windows divide the texts.
+    /// How the texts are divided for models that read windows.
     pub windows: Windows,
     /// The index of the documents.
     pub corpus: &'a Corpus,
-    /// What is known before a re-ranker begins, by name: for each document the best value of each of its [`Reranker::inputs`], or what was computed
-    /// for all topics at once.
+    /// Values that are computed before a re-ranker begins, one for each document, by the name of the re-ranker that they come from. They are the best
+    /// values of the [`Reranker::inputs`], and values that were computed for all topics at once.
     pub known: BTreeMap<&'static str, Vec<Option<f64>>>,
 }
 
 impl Candidates<'_> {
-    /// The windows of each text; none for a text without words.
+    /// The windows of each text. A text without words has none.
     pub fn split(&self) -> Vec<Vec<String>> {
         let texts = self.texts.iter();
         texts.map(|text| self.windows.split(text)).collect()
     }
 
-    /// What is known under this name. Empty if the model for it is missing.
+    /// The known values of the re-ranker with this name. Empty if its model is missing.
     pub fn known(&self, name: &str) -> &[Option<f64>] {
         self.known.get(name).map_or(&[], Vec::as_slice)
     }
 }
 
-/// The models, and the receiver of the number of outputs that they have computed.
+/// The models, and a callback for the number of outputs that they have computed.
 pub struct Reading<'r, 'm> {
     pub reader: &'r mut Reader<'m>,
     pub on_progress: &'r mut OnOutputs<'r>,
 }
 
-/// What a re-ranker says of one document.
+/// The opinion of a re-ranker on one document.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Assessment {
     /// One value for each window if the re-ranker reads windows, otherwise one. None if the text lacks what it needs, such as words.
     pub values: Vec<f64>,
-    /// How the value comes about.
+    /// Explains the value.
     pub why: Option<Explanation>,
 }
 
@@ -70,7 +70,7 @@ impl Assessment {
         values.into_iter().map(assessment).collect()
     }
 
-    /// The largest value, which counts for the document.
+    /// The largest value. It is the document's.
     pub fn best(&self) -> Option<f64> {
         self.values.iter().copied().reduce(f64::max)
     }
@@ -86,10 +86,10 @@ pub enum Need {
 
 /// An opinion on the documents at the top of a ranking.
 pub trait Reranker: Sync {
-    /// The key of its weight in recipes, in kebab case, which is also its name in explanations.
+    /// The name, in kebab case. It is the key of the weight in recipes, and stands in explanations.
     fn name(&self) -> &'static str;
 
-    /// Whether its values are in [0, 1], so that they need no scaling by their minimum and maximum.
+    /// Whether the values are in [0, 1], so that they need no scaling by their minimum and maximum.
     fn is_unit(&self) -> bool {
         false
     }
@@ -98,19 +98,19 @@ pub trait Reranker: Sync {
         &[]
     }
 
-    /// The names of the re-rankers whose best values it is computed from, which it finds in [`Candidates::known`].
+    /// The names of the re-rankers whose best values this one is computed from. It finds them in [`Candidates::known`].
     fn inputs(&self) -> &'static [&'static str] {
         &[]
     }
 
-    /// Assesses each document, in their order. The result is empty if a model is missing.
+    /// Assesses all documents, in their order. The result is empty if a model is missing.
     ///
     /// # Errors
     /// The index, the store of model outputs or a model fails.
     fn assess(&self, documents: &Candidates, reading: &mut Reading) -> Result<Vec<Assessment>>;
 }
 
-/// A re-ranker that reads nothing but each text by itself.
+/// A re-ranker whose value for a document depends only on the document's text.
 pub struct OfText {
     pub name: &'static str,
     pub is_unit: bool,
@@ -120,7 +120,7 @@ pub struct OfText {
 }
 
 impl OfText {
-    /// One with values in [0, 1] and without explanations.
+    /// A re-ranker with values in [0, 1] and without explanations.
     pub const fn unit(name: &'static str, value: fn(Kind, &str) -> f64) -> Self {
         OfText {
             name,

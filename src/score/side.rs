@@ -1,4 +1,4 @@
-//! Whether an image argues, and for which side: what the models of these estimates have in common.
+//! Does an image argue, and for which side? The traits of the models that estimate it.
 
 use crate::index::analyzer::Analyzer;
 use crate::index::images::Image;
@@ -6,13 +6,13 @@ use crate::trec::{Explanation, NumberId};
 
 /// Estimates whether images argue.
 pub(crate) trait ArgumentModel {
-    /// How much each image argues. Other images can affect the estimate of an image.
+    /// How much each image argues. The estimate for one image can depend on the others.
     fn argues(&self, images: &[&Image]) -> Vec<Explanation>;
 }
 
 /// Puts images on a side.
 pub(crate) trait SideModel {
-    /// The side of each image towards the query. `analyzer` is that of the words of images.
+    /// The side of each image towards the query. `analyzer` is the one for the words of images.
     fn sides(&self, images: &[&Image], query: &str, analyzer: &Analyzer) -> Vec<Sides>;
 }
 

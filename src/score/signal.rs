@@ -1,7 +1,7 @@
 //! How evidence scores images for a topic: the signals that a recipe can weight.
 //!
-//! A signal is a file or a few lines. The ranking, recipes, explanations and reports go by a list of signals, which stands in `task/`. A signal touches
-//! neither disk nor models: it says what it needs, and [`Inputs`] has it.
+//! A signal is a file or a few lines. The list of all signals is in `task/`; the ranking, recipes, explanations and reports use it. A signal reads no
+//! files and runs no models: it says what it needs, and [`Inputs`] provides it.
 
 mod likeness;
 mod words;
@@ -21,14 +21,14 @@ pub type Signals = &'static [&'static dyn Signal];
 
 /// A source of evidence for the relevance of an image to a topic.
 pub trait Signal: Sync {
-    /// The name in recipes and explanations.
+    /// The name of the signal in recipes and explanations.
     fn name(&self) -> &'static str;
 
-    /// What it is computed from.
+    /// What the signal is computed from.
     fn need(&self) -> Need;
 
-    /// A value for each image, `None` for an image without what it needs. The result is `None` if the signal is off for all images. By default, it is
-    /// the stored number or the cosine.
+    /// A value for each image, `None` for an image that lacks what the signal needs. The result is `None` if the signal is off for all images. By
+    /// default, the values are the stored numbers or the cosines.
     ///
     /// # Errors
     /// The index cannot be read.
@@ -41,10 +41,10 @@ pub trait Signal: Sync {
         value.clamp(0.0, 1.0)
     }
 
-    /// What it compares with the topic, in a sentence: "the text in it".
+    /// What the signal compares with the topic, as a sentence about the image names it: "the text in it".
     fn source(&self) -> &'static str;
 
-    /// What a person is shown of it.
+    /// What a reader is shown of that.
     fn quoted(&self) -> Quoted {
         Quoted::Page
     }
@@ -53,7 +53,7 @@ pub trait Signal: Sync {
 /// A value for each image.
 pub type Values = Vec<Option<f64>>;
 
-/// What a signal is computed from. It is read or computed before the topics are ranked.
+/// What a signal is computed from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Need {
     /// The BM25 scores of a field.
@@ -70,7 +70,7 @@ pub enum Need {
     Arguments,
     /// The ranks of the crawl.
     Crawl,
-    /// A number that is stored for each image, in a table with one row for each.
+    /// A number that is stored for each image, in a table with one row for each image.
     Number {
         table: &'static str,
         column: &'static str,
@@ -78,18 +78,18 @@ pub enum Need {
 }
 
 impl Need {
-    /// Whether it is read from the vectors of texts.
+    /// Whether the signal is computed from the sentence vectors of texts.
     pub fn is_of_sentences(self) -> bool {
         matches!(self, Need::Sentence(_) | Need::Arguments)
     }
 
-    /// Whether it is read from the vectors of images.
+    /// Whether the signal is computed from CLIP's vectors of images.
     pub fn is_of_clip(self) -> bool {
         matches!(self, Need::ClipAbout | Need::ClipTitle)
     }
 }
 
-/// What a signal needs, for one topic.
+/// Provides what a signal needs, for one topic.
 pub trait Inputs {
     /// The number of images.
     fn images(&self) -> usize;
@@ -97,7 +97,7 @@ pub trait Inputs {
     /// Whether values are scaled to [0, 1].
     fn is_scaled(&self) -> bool;
 
-    /// The scores of [`Need::Words`], 0 without a word of the query, and the best score of the topic.
+    /// The scores of [`Need::Words`], and the topic's best one. An image without a word of the query has the score 0.
     ///
     /// # Errors
     /// The index cannot be read.
@@ -109,14 +109,14 @@ pub trait Inputs {
     /// The index cannot be read, or the recipe has no prior.
     fn likelihoods(&self, field: Field) -> Result<Values>;
 
-    /// The cosines or the numbers that the signal needs; `None` if there are none. Only the first call has them.
+    /// The cosines or the numbers that the signal needs; `None` if there are none. Only the first call is sure to return them.
     fn stored(&mut self) -> Option<Values>;
 
-    /// By image, the best rank at which the crawl found it.
+    /// The best rank at which the crawl found each image, by the number of the image.
     fn crawl_ranks(&self) -> BTreeMap<usize, u32>;
 }
 
-/// What a person is shown of the evidence of a signal.
+/// What a reader is shown of the evidence of a signal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Quoted {
     /// The titles and the words around the image.
@@ -131,7 +131,7 @@ pub enum Quoted {
     Pixels,
 }
 
-/// How a sentence names the texts of a field, and what is shown of them.
+/// How a sentence about an image names the texts of a field, and what a reader is shown of them.
 fn shown(field: Field) -> (&'static str, Quoted) {
     match field {
         Field::Ocr => ("the text in it", Quoted::PictureText),

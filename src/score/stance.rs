@@ -50,12 +50,12 @@ pub(crate) struct Beliefs {
 /// Maximum absolute contribution of one signal, in log-odds, so that no single signal decides.
 const MAX_CONTRIBUTION: f64 = 2.5;
 
-/// A signal, as explanations call it.
+/// How explanations describe a signal.
 struct Described {
     name: &'static str,
-    /// What its value is.
+    /// What the value measures.
     value: &'static str,
-    /// The text or picture from which it is read, in a sentence: "the text in it".
+    /// What the signal is read from, as a sentence about the image names it: "the text in it".
     source: &'static str,
 }
 
@@ -98,7 +98,7 @@ const SIGNALS: [Described; 6] = [
     },
 ];
 
-/// The text or picture from which the signal with this name is read, in a sentence; `None` if there is no such signal.
+/// What the signal with this name is read from ([`Described::source`]); `None` if there is no such signal.
 pub(crate) fn source(name: &str) -> Option<&'static str> {
     let signal = SIGNALS.iter().find(|signal| signal.name == name)?;
     Some(signal.source)

@@ -417,7 +417,7 @@ impl Model {
         parts
     }
 
-    /// What the words, whose log-odds are `words`, add to what the encoder has read, and the probability of neither.
+    /// The other contributions to a text that the encoder has read: that of the words, whose log-odds are `words`, and the probability of neither.
     fn explain_read(
         &self,
         kind: TextKind,

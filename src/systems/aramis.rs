@@ -134,7 +134,7 @@ impl ArgumentModel for ArgumentFormula {
     }
 }
 
-/// The formula for sides.
+/// The formula for the stance, with the weights of its terms.
 pub(crate) struct SideFormula {
     pub weights: [f64; 3],
     /// All signs are reversed if VADER's score of the query is below this.

@@ -1,4 +1,4 @@
-//! Olivier Armstrong (Touché 2022): how well the sentences of a text that argue match a topic.
+//! Olivier Armstrong (Touché 2022): how well the arguing sentences of a text match the topic.
 
 use anyhow::Result;
 
@@ -21,7 +21,7 @@ const TEXT_ANALYZER: &str = "stop=whoosh stem=porter length=2-40";
 /// The analyzer of the topic. Its longer stop list takes the place of NLTK's.
 const TOPIC_ANALYZER: &str = "stop=long stem=porter length=2-40";
 
-/// The three opinions. A text of fewer than two sentences has no value. Without the pair encoder, no text has one, because words are not enough to
+/// Three re-rankers. A text of fewer than two sentences has no value. Without the pair encoder, no text has one, because words are not enough to
 /// decide which sentences argue.
 #[derive(Clone, Copy, Debug)]
 pub enum Arguing {
@@ -79,7 +79,7 @@ impl Reranker for Arguing {
     }
 }
 
-/// BM25 of the arguing sentences of each text, divided by the largest.
+/// BM25 of the arguing sentences of each text, divided by the largest value.
 fn bm25(topic: &Topic, compared: &[(&Vec<&str>, &Vec<&str>)]) -> Result<Vec<f64>> {
     let mut analyzer = TEXT_ANALYZER.parse::<Analyzer>()?.build();
     let terms: Vec<Vec<String>> = compared

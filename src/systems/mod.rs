@@ -1,5 +1,5 @@
-//! What did one published team do that nobody else does? A file (or a folder) a system, behind the traits of the lower rooms. Only the lists in
-//! `task/` name what stands here.
+//! What only one published team did. Each system is a file or a folder, and implements traits of the lower rooms. Only the lists in `task/` name the
+//! systems.
 
 pub mod aramis;
 pub mod arguing;

@@ -150,7 +150,7 @@ impl Pairs {
         Ok(ranking)
     }
 
-    /// Explains a score by that of the terms, and by what pairs add to it.
+    /// Explains a score as the sum of the terms' score and of what the pairs add to it.
     pub fn explain(&self, terms: Explanation, score: f64) -> Explanation {
         Explanation::new(NumberId::Score, score)
             .with_how("sum")

@@ -5,7 +5,7 @@ use std::vec::IntoIter;
 use crate::index::analyzer::{Splitter, Words};
 use crate::topic::tagger::{self, TaggedWord};
 
-/// Both choose words by their tags ([`LEFT_OUT`]). For `typed`, the tag is also a part of the term: `<NNS>felon`.
+/// Both splitters leave words out by their tags ([`LEFT_OUT`]). With `typed`, the tag is also a part of the term: `<NNS>felon`.
 pub const SPLITTERS: [Splitter; 2] = [
     Splitter::new("plain", false, |text| words(text, false)),
     Splitter::new("typed", true, |text| words(text, true)),
@@ -131,7 +131,7 @@ mod tests {
             error.contains("choose one of none, plain, typed"),
             "{error}"
         );
-        // as an index stores it
+        // an index stores only the name of the splitter
         let stored: Analyzer = analyzer("tags=typed").to_string().parse().unwrap();
         assert_eq!(stored, analyzer("tags=typed"));
         assert!(terms(&mut stored.build(), "Dogs").is_empty());

@@ -15,7 +15,7 @@ use crate::trec::{Explanation, NumberId};
 
 pub use features::features;
 
-/// The sum over the trees of a set.
+/// The score by the trees that use this set of features.
 pub struct Trees(pub FeatureSet);
 
 impl Reranker for Trees {

@@ -1,4 +1,4 @@
-//! The analyzers of recipes, with the list of the ways to split texts that `tags` can name.
+//! Reads the analyzers in recipes. Their `tags` can name only the splitters that this file knows.
 
 use serde::de::{Deserialize, Deserializer, Error};
 

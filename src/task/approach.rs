@@ -77,7 +77,7 @@ pub enum Lemmas {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Relevance {
-    /// [`Scale::Unit`] or [`Scale::Raw`].
+    /// Either [`Scale::Unit`] or [`Scale::Raw`].
     pub scale: Scale,
     pub channels: BTreeMap<SignalKey, f64>,
     /// The analyzer of the words of images and of the query.
@@ -101,7 +101,7 @@ pub struct Relevance {
 }
 
 impl Relevance {
-    /// Whether a weighted signal has a need of this kind.
+    /// Whether one of the signals has a need that `is_meant` accepts.
     pub(crate) fn uses(&self, is_meant: impl Fn(Need) -> bool) -> bool {
         let mut needs = self.channels.keys().map(|key| key.signal().need());
         needs.any(is_meant)
@@ -275,7 +275,7 @@ impl ImageApproach {
         approaches::find(None, name)
     }
 
-    /// Checks tables that depend on each other.
+    /// Checks that the tables of the recipe fit together.
     fn check_tables(&self) -> Result<()> {
         let of_texts = self.stance.reads_texts();
         ensure_at!(
@@ -395,7 +395,7 @@ impl ListRecipe {
     }
 }
 
-/// Checks the weights of the terms of Aramis.
+/// Checks the weights that a formula of Aramis gives to its terms.
 fn check_terms(weights: &[f64]) -> Result<()> {
     let sum: f64 = weights.iter().sum();
     ensure_at!(

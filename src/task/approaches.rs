@@ -1,4 +1,4 @@
-//! The approaches to all tasks: those that come with riposte, in `approaches/`, and files of users.
+//! Finds and reads the approaches to all tasks: those that come with riposte (in `approaches/`), and those in users' own files.
 
 use std::path::Path;
 
@@ -32,7 +32,7 @@ pub struct About {
     pub text: &'static str,
 }
 
-/// The approaches to a task that come with riposte, the default first; `None` for images.
+/// The approaches to a task that come with riposte, the default first. `task` is `None` for images.
 ///
 /// # Errors
 /// A file is damaged, which is a defect of the program.
@@ -47,7 +47,7 @@ pub fn all(task: Option<TextTask>) -> Result<Vec<About>> {
     about.collect()
 }
 
-/// The approach to a task with this name or, if the name ends in `.toml`, the one in this file.
+/// Finds an approach to a task by its name. A name that ends in `.toml` is the path of a file with the approach.
 ///
 /// # Errors
 /// There is no such approach (the message names a similar one or lists all), or the file is not an approach.
@@ -78,7 +78,7 @@ pub(super) fn parse<A: Approach>(task: Option<TextTask>, text: &str) -> Result<A
     Ok(approach)
 }
 
-/// The word for the approaches to a task in messages; `None` for images.
+/// The adjective with which messages name the approaches to a task ("image"). `task` is `None` for images.
 pub fn adjective(task: Option<TextTask>) -> &'static str {
     task.map_or("image", TextTask::word)
 }
@@ -101,14 +101,14 @@ pub fn unknown_name(kind: &str, name: &str, known: &[&str]) -> anyhow::Error {
     }
 }
 
-/// The texts of files in `approaches/`, by the name of a directory and the names of files.
+/// Includes the texts of files in a directory of `approaches/`. The arguments are the name of the directory and the names of the files.
 macro_rules! files {
     ($directory:literal $($name:literal)*) => {
         &[$(include_str!(concat!("../../approaches/", $directory, "/", $name, ".toml"))),*]
     };
 }
 
-/// The files of the approaches that come with riposte, the default first; `None` for images.
+/// The texts of the approaches that come with riposte, the default first. `task` is `None` for images.
 fn files(task: Option<TextTask>) -> &'static [&'static str] {
     match task {
         None => files! {

@@ -1,7 +1,7 @@
-//! The cache directory: which collection each workspace in it belongs to, and what can be removed.
+//! The cache directory: finds the workspace of a collection, lists what is stored in all workspaces, and removes it.
 //!
-//! A workspace is a directory with the name of its collection and a hash of the collection's path. A file in it contains the path. A process that
-//! uses the workspace holds a shared lock on the directory until it ends.
+//! A workspace is a directory whose name consists of the name of its collection and a hash of the collection's path. A file in it contains the path.
+//! A process that uses the workspace holds a shared lock on the directory until it ends.
 
 use std::collections::BTreeSet;
 use std::fs::{self, File};
@@ -17,24 +17,24 @@ use crate::disk::{self, hex};
 use crate::index::corpus::is_only_index;
 use crate::workspace::{self, Lock};
 
-/// Maximum number of bytes of a collection's name in the name of its workspace: a file name has at most 255 bytes.
+/// The name of a workspace has at most this many bytes of the collection's name, because a file name can have only 255 bytes.
 const MAX_NAME_BYTES: usize = 120;
 
 /// Number of hexadecimal digits of the hash in the name of a workspace.
 const DIGITS: usize = 12;
 
-/// The file in a workspace that contains the path of the collection. The time of its last change is that of the workspace's last use.
+/// The file in a workspace that contains the path of the collection. Its time of modification tells when the workspace was last used.
 const COLLECTION: &str = "collection.txt";
 
-/// Maximum number of bytes that are read of this file. A path is shorter.
+/// No more bytes of that file are read. Paths are shorter.
 const MAX_PATH_BYTES: u64 = 1 << 16;
 
 /// What an entry of the cache is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Kind {
-    /// The workspace's SQLite file, with evidence.
+    /// The workspace's SQLite file, if it has evidence.
     Evidence,
-    /// The workspace's SQLite file, without evidence: outputs of models, sentence vectors, answers of services.
+    /// The workspace's SQLite file, if it has no evidence, but only outputs of models, sentence vectors or answers of services.
     Outputs,
     Index,
     /// A temporary file or directory of a killed process.
@@ -144,7 +144,8 @@ fn note_use(file: &Path, collection: &Path) -> io::Result<()> {
     file.set_modified(SystemTime::now())
 }
 
-/// What earlier builds of riposte have stored about the collection at this path: they kept all files side by side in the cache directory.
+/// The files that earlier builds of riposte have stored about the collection at this path. They kept the files of all collections side by side in
+/// the cache directory.
 pub fn of_earlier_builds(cache: &Path, collection: &Path) -> Vec<PathBuf> {
     let workspace = workspace_name(collection);
     let names = names(cache).unwrap_or_default().into_iter();
@@ -157,7 +158,7 @@ pub fn of_earlier_builds(cache: &Path, collection: &Path) -> Vec<PathBuf> {
         .collect()
 }
 
-/// The names in a directory. One that does not exist counts as empty, and names that are not UTF-8 are approximated.
+/// The names in a directory. A directory that does not exist counts as empty. Bytes of names that are not UTF-8 are replaced.
 fn names(dir: &Path) -> Result<BTreeSet<String>> {
     let reading = || format!("cannot list {}", dir.display());
     let entries = match fs::read_dir(dir) {
@@ -215,7 +216,7 @@ fn list_workspace(dir: &Path, listed: &mut Listed) -> Result<()> {
     Ok(())
 }
 
-/// The kind of the entry with this name in a workspace. `None` if it is no entry, or does not have the contents that riposte gives it.
+/// The kind of the entry with this name in a workspace. `None` if riposte gives no entry such a name or such contents.
 fn kind_of(name: &str, path: &Path) -> Option<Kind> {
     let is_temporary = match name.rsplit_once(".building-") {
         Some((_, random)) => name.starts_with('.') && disk::is_temporary(random, ""),
@@ -231,7 +232,7 @@ fn kind_of(name: &str, path: &Path) -> Option<Kind> {
     }
 }
 
-/// What an SQLite file contains. A damaged file counts as evidence, and one that is not an SQLite file is nothing of riposte's.
+/// What an SQLite file contains. An empty file counts as outputs, and a damaged one as evidence. `None` if riposte has not written the file.
 fn kind_of_database(path: &Path) -> Option<Kind> {
     const MAGIC: &[u8] = b"SQLite format 3\0";
     let mut start = Vec::new();
@@ -327,7 +328,7 @@ fn locked(path: &Path) -> Result<Lock, InUse> {
     Lock::try_to_write(path).map_err(|_| InUse)
 }
 
-/// The locks of an entry.
+/// A lock on an entry.
 enum Locked {
     Ours { _lock: Lock },
     LeftOver { _lock: File },
@@ -349,13 +350,13 @@ fn lock_entry(entry: &Entry) -> Result<Locked, InUse> {
     Ok(Locked::Ours { _lock: lock })
 }
 
-/// Whether another process uses an entry. No lock file is created for the answer.
+/// Whether another process uses an entry. This creates no lock file.
 fn is_in_use(entry: &Entry) -> bool {
     let can_be_locked = entry.kind == Kind::LeftOver || is_file(&workspace::lock_file(&entry.path));
     is_locked_by_sqlite(&entry.path) || can_be_locked && lock_entry(entry).is_err()
 }
 
-/// Whether another process is in the middle of reading or writing an SQLite file. Anything else is not locked so.
+/// Whether another process is in the middle of reading or writing an SQLite file. `false` for everything that is not an SQLite file.
 fn is_locked_by_sqlite(path: &Path) -> bool {
     let begin = || -> rusqlite::Result<()> {
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
@@ -412,7 +413,7 @@ fn remove(entry: &Entry) -> Removal {
     Removal::Removed
 }
 
-/// Removes a workspace that has no entry any more, and its lock. What cannot be removed only takes space.
+/// Removes a workspace that has no entries left, and its lock file. Errors are ignored, because what remains does no harm.
 fn remove_if_empty(dir: &Path) {
     let names = names(dir).unwrap_or_default();
     if names.iter().all(|name| is_beside(name, &dir.join(name))) {

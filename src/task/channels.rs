@@ -1,4 +1,5 @@
-//! All channels of evidence, and all signals by which they score images. A new one is a file in `evidence/` or `score/`, and a line here.
+//! The lists of all channels of evidence, and of all signals, by which evidence scores images. A new channel needs a file in `evidence/` and a line
+//! here, a new signal a file or a few lines in `score/signal/` and a line here.
 
 use std::fmt;
 use std::sync::LazyLock;
@@ -18,7 +19,7 @@ use crate::score::signal::{
     Signal, Signals,
 };
 
-/// In the order in which they are computed. A channel uses only earlier channels.
+/// All channels, in the order in which they are computed. A channel can use only those before it.
 pub const CHANNELS: Channels = &[
     &Pages,
     &Ocr,
@@ -29,7 +30,7 @@ pub const CHANNELS: Channels = &[
     &AfinnScores,
 ];
 
-/// In the order in which explanations list them.
+/// All signals, in the order in which explanations list them.
 pub const SIGNALS: Signals = &[
     &Bm25("bm25 ocr", Field::Ocr),
     &Bm25("bm25 title", Field::Title),
@@ -51,7 +52,7 @@ pub const SIGNALS: Signals = &[
     &CrawlRank,
 ];
 
-/// A signal of [`SIGNALS`]. Keys have the order of the list.
+/// Identifies a signal of [`SIGNALS`]. Keys are sorted as the signals are in the list.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct SignalKey(usize);
 

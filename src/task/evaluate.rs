@@ -1,4 +1,4 @@
-//! The evaluation of runs by judgements.
+//! Evaluates runs with judgements.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -22,9 +22,9 @@ use crate::trec::{DocId, LineError, Stance, TopicId, escaped, run};
 
 /// What is evaluated, and how.
 pub(crate) struct EvaluationSettings {
-    /// Decides the grades of images that count as relevant.
+    /// Decides which grades count as relevant for images.
     pub edition: &'static Edition,
-    /// Files of judgements, with NAME= if a name was given.
+    /// Files of judgements, each as FILE or NAME=FILE.
     pub judgements: Vec<String>,
     /// At least one.
     pub runs: Vec<NamedRun>,
@@ -32,7 +32,7 @@ pub(crate) struct EvaluationSettings {
     pub measures: Vec<ChosenMeasure>,
 }
 
-/// Runs with their values.
+/// Runs, and the values of the measures for each.
 pub(crate) struct Evaluation {
     pub judgements: Vec<Judgements>,
     pub runs: Vec<EvaluatedRun>,
@@ -82,7 +82,7 @@ pub(crate) struct ChosenMeasure {
     of_images: Result<Vec<Measure>, String>,
 }
 
-/// Evaluates the runs. Reports lines that cannot be read, and what a reader must know of the values.
+/// Evaluates the runs. Reports lines that cannot be read, and what else affects the values, such as topics without judgements.
 ///
 /// # Errors
 /// A file cannot be read or has no judgement, or a measure cannot be computed from the judgements.

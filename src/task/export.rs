@@ -1,4 +1,4 @@
-//! Image runs in the formats that other evaluators read.
+//! Exports image runs and their judgements in the formats that other evaluators read.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -26,11 +26,11 @@ const NAMED: usize = 5;
 pub(crate) struct RunExportSettings {
     /// An image run.
     pub run: PathBuf,
-    /// Judgements of images, which are exported for the same queries.
+    /// Judgements of images, which are exported for the run's queries, too.
     pub qrels: Option<String>,
-    /// Decides the grades that count as relevant.
+    /// Decides which grades count as relevant.
     pub edition: &'static Edition,
-    /// Whether the judgements of all topics are exported, and not only of those in the run.
+    /// Whether the judgements of all topics are exported, instead of only those of topics in the run.
     pub all_judged: bool,
 }
 
@@ -50,10 +50,10 @@ pub(crate) struct ExportedFile {
     pub content: String,
 }
 
-/// Exports an image run as TREC runs with a query for each topic and stance. Notes say what differs from the run.
+/// Exports an image run as TREC runs that have one query for each topic and stance. Notes say what differs from the image run.
 ///
 /// # Errors
-/// A file cannot be read, or is of another kind.
+/// A file cannot be read, or is not an image run or not judgements of images.
 pub(crate) fn run(settings: &RunExportSettings, on_event: &mut OnEvent) -> Result<RunExport> {
     let (path, bytes) = read_run(&settings.run)?;
     let (lines, errors) = run::read_images(&decode(bytes));
@@ -172,7 +172,7 @@ fn note_unjudged(unjudged: &[TopicId], on_event: &mut OnEvent) {
     note("topics", unjudged.iter(), &what, on_event);
 }
 
-/// Reports these topics or lists, if there are any.
+/// Adds a note that names these topics or lists, if there are any.
 fn note<'a>(
     kind: &str,
     ids: impl Iterator<Item = &'a TopicId>,

@@ -23,7 +23,7 @@ use crate::trec::DocId;
 use crate::weights::{Models, Role};
 use crate::workspace::Outputs;
 
-/// The error if the user stops an extraction.
+/// The error message after the user has stopped an extraction.
 const STOPPED: &str = "stopped before the end; the same command continues from there";
 
 /// Number of damaged records that a note names.
@@ -59,24 +59,25 @@ pub(crate) struct ExtractionSettings {
     pub places: Places,
     pub models: Models,
     pub options: ExtractionOptions,
-    /// Number of images, the first ones by id; `None` for all.
+    /// Only this number of images is used, the first ones by id; `None` for all.
     pub limit: Option<usize>,
     /// Number of threads; `None` for one per core.
     pub threads: Option<usize>,
     /// Whether the contents of all files are compared with those of the last extraction, even if sizes and times are unchanged.
     pub rehash: bool,
-    /// Whether documents are tried again in which riposte has died.
+    /// Whether documents in which riposte has died are tried again.
     pub retry: bool,
 }
 
-/// What the program around a task does for it.
+/// What the program that runs a task must provide.
 #[derive(Clone, Copy)]
 pub(crate) struct Host<'a> {
-    /// Begins to watch for the user's wish to stop. It is called when all locks are held: Ctrl-C ends a process that waits for another one.
+    /// Begins to watch for the user's wish to stop. It is called only when all locks are held, so that Ctrl-C still ends a process that waits for
+    /// another one.
     pub watch: &'a dyn Fn() -> Result<()>,
     /// Set when the user wants to stop.
     pub stop: &'a AtomicBool,
-    /// Tries documents in separate processes, without storing the evidence. The path is that of the evidence store.
+    /// Tries documents in separate processes, whose evidence is not stored. The path is that of the evidence store.
     pub try_apart: &'a TryApart<'a>,
 }
 
@@ -123,7 +124,7 @@ impl ExtractionSettings {
         self.places.evidence(&self.input, on_event)
     }
 
-    /// The effort of indexing.
+    /// The effort of indexing, for the chosen number of threads.
     ///
     /// # Errors
     /// The number of threads is 0.
@@ -264,9 +265,9 @@ impl Extraction {
         )
     }
 
-    /// Lets the host watch for the user's wish to stop, and try, in separate processes, the documents in which riposte may have died: those in
-    /// progress when an earlier extraction was killed and, with `retry`, those that are passed over. A document in which a process dies is passed
-    /// over from now on.
+    /// Lets the host watch for the user's wish to stop. Then lets it try, in separate processes, the documents in which riposte may have died: those
+    /// that were in progress when an earlier extraction was killed and, with `retry`, those that have been passed over since. A document in which a
+    /// process dies is passed over from now on.
     ///
     /// # Errors
     /// The store cannot be read or written, the host fails, or the user has stopped the trial.
@@ -408,7 +409,7 @@ pub(crate) fn attempt(
     extract::attempt(collection, evidence, &tools, documents, on_done)
 }
 
-/// Computes the evidence of a collection, or of a shard of it. Returns it with a summary.
+/// Computes the evidence of a collection, or of a shard of it. Returns the extraction with the store, and a summary.
 ///
 /// # Errors
 /// The store or a model fails, or the user has stopped the extraction. What was computed before is stored in every case.

@@ -1,4 +1,4 @@
-//! The files that a user names: topics, runs, judgements and lists of ids are read, and outputs are checked before the work.
+//! Reads the files that a user names (topics, runs, judgements and lists of ids), and checks before the work that outputs can be written.
 
 use std::collections::HashSet;
 use std::fs;
@@ -17,7 +17,7 @@ use crate::trec::{LineError, escaped, run};
 /// Maximum size of a run, a file of judgements or a list of ids, after decompression. The largest ones of the lab have a tenth of it.
 pub(crate) const MAX_RUN_BYTES: u64 = 256 << 20;
 
-/// Number of broken lines of a file that are reported. A run of another task has hundreds.
+/// At most this many broken lines of a file are reported one by one, because in a run of another task every line is broken.
 const REPORTED_LINES: usize = 10;
 
 /// Where the topics of a run come from.
@@ -28,10 +28,10 @@ pub(crate) enum TopicSource {
     Given(Vec<Topic>),
 }
 
-/// The names of the files of topics of TIREx and BEIR, in the order in which they are tried.
+/// The names that TIREx and BEIR give to files of topics, in the order in which they are tried.
 const QUERIES: [&str; 3] = ["queries.jsonl", "queries.jsonl.gz", "queries.xml"];
 
-/// The collection's own file of topics, if it has one: that of an edition of the lab or, without one, of TIREx or BEIR.
+/// The collection's own file of topics, if it has one. A file of an edition of the lab is preferred to one of TIREx or BEIR.
 pub(crate) fn own_topics(collection: &Path) -> Option<PathBuf> {
     let names = EDITIONS.iter().map(|edition| edition.file).chain(QUERIES);
     let mut files = names.map(|name| collection.join(name));
@@ -60,7 +60,7 @@ pub(crate) fn read_topics(
     Ok(read)
 }
 
-/// Reports the lines of a file that cannot be read: the first ones, and the number of the others.
+/// Reports the first lines of a file that cannot be read, and how many more there are.
 pub(crate) fn report_broken_lines(path: &Path, errors: &[LineError], on_event: &mut OnEvent) {
     for error in errors.iter().take(REPORTED_LINES) {
         on_event(Event::Fault(format!("{}: {error}", path.display())));

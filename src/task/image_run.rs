@@ -39,7 +39,7 @@ use crate::workspace::Outputs;
 pub(crate) struct ImageSettings {
     pub extraction: ExtractionSettings,
     pub topics: TopicSource,
-    /// A file of the images that can be listed, a rerank.jsonl of TIREx; `None` for that of the collection, if it has one.
+    /// A rerank.jsonl of TIREx, which names the images that can be listed; `None` for the collection's own, if it has one.
     pub candidates: Option<PathBuf>,
     /// The year of the task; `None` to infer it from the topics.
     pub edition: Option<u32>,
@@ -54,7 +54,7 @@ pub(crate) struct ImageSettings {
     pub debate: bool,
 }
 
-/// A collection with topics, before the images are ranked.
+/// A collection and its topics, before the images are ranked.
 pub(crate) struct PreparedImages<'s> {
     settings: &'s ImageSettings,
     collection: ImageCollection,
@@ -63,7 +63,7 @@ pub(crate) struct PreparedImages<'s> {
     approaches: Vec<ImageApproach>,
     /// `None` for all images.
     candidates: Option<Arc<Candidates>>,
-    /// Whether parts of a file are broken.
+    /// Whether parts of the files of topics or candidates are broken.
     has_faults: bool,
 }
 
@@ -151,7 +151,8 @@ impl<'s> PreparedImages<'s> {
         approaches.map(|approach| approach.name.as_str()).collect()
     }
 
-    /// Computes missing evidence, updates the indexes, and ranks the images for each topic, once for each approach, whose run gets one of the `tags`.
+    /// Computes missing evidence, updates the indexes, and makes one run with each approach. `tags` has the tags of the runs, in the order of the
+    /// approaches.
     /// If a damaged record is found, all damaged records are computed again.
     ///
     /// # Errors
@@ -227,7 +228,7 @@ impl<'s> PreparedImages<'s> {
 }
 
 impl ImageSettings {
-    /// The topics, the candidates if there are any, and whether a file of them has faults.
+    /// The topics, the candidates if there are any, and whether the files of either have faults.
     fn read_topics(
         &self,
         on_event: &mut OnEvent,
@@ -266,7 +267,7 @@ impl ImageSettings {
 /// The named approaches, or the default approach of the edition.
 ///
 /// # Errors
-/// An approach makes lists in the form of other editions.
+/// An approach makes lists in a form that this edition does not accept.
 fn approaches(edition: &Edition, named: Vec<ImageApproach>) -> Result<Vec<ImageApproach>> {
     let (form, default, theirs) = if edition.has_stances() {
         let theirs = "one list for each claim, and this year needs lists for and against it";
@@ -387,7 +388,7 @@ impl ImageRuns {
     }
 }
 
-/// A run that is made.
+/// A run in the making.
 struct Ranked<'a> {
     prepared: &'a PreparedImages<'a>,
     settings: Settings,

@@ -146,7 +146,7 @@ pub fn rank(
     Ok(ranking)
 }
 
-/// What the topics ask. Notes say for which of them there is nothing to rank.
+/// Reads the topics as questions. Notes name topics without candidates, and open questions, for which no image can be PRO or CON.
 fn read_questions(
     topics: &[Topic],
     settings: &Settings,
@@ -192,7 +192,7 @@ struct Column {
 }
 
 impl Relevance {
-    /// The opinions of all signals on the image with this number.
+    /// The opinions of all signals on the image with the number `at`.
     fn opinions(&self, at: usize) -> Vec<Opinion> {
         self.columns
             .iter()
@@ -506,9 +506,9 @@ struct TopicInputs<'a> {
     ranker: &'a Ranker<'a>,
     task: &'a TopicTask<'a>,
     members: &'a [usize],
-    /// The cosines of the signal; `None` if it has none.
+    /// The cosines of the signal; `None` if it is not computed from cosines, or is off.
     stored: Option<Values>,
-    /// The numbers of the signal; `None` if it has none.
+    /// The stored numbers of the signal; `None` if it is not computed from them, or is off.
     numbers: Option<&'a Values>,
 }
 

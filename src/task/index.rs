@@ -1,4 +1,4 @@
-//! Builds or checks the index of a collection, without a run.
+//! Builds or checks the index of a collection, without making a run.
 
 use std::path::{Path, PathBuf};
 
@@ -33,7 +33,7 @@ pub(crate) struct IndexSettings {
     pub models: Models,
     pub numeric: NumericMode,
     pub effort: Effort,
-    /// Whether the index is built again, even if it is up to date or damaged.
+    /// Whether the index is built anew, even if it is up to date, and also if it is damaged.
     pub rebuild: bool,
     /// Whether the whole collection is read to find out whether it has changed (texts only).
     pub rehash: bool,
@@ -44,7 +44,7 @@ pub(crate) enum Indexed {
     Images {
         index: Box<Corpus>,
         updated: Updated,
-        /// The directory of the index, if the evidence cannot be written.
+        /// The temporary directory with the index, if the evidence store cannot be written.
         _temporary: Option<TemporaryDir>,
     },
     Texts {
@@ -73,7 +73,7 @@ pub(crate) fn index(settings: &IndexSettings, on_event: &mut OnEvent) -> Result<
     }
 }
 
-/// Verifies the checksums of all index files and stored texts, and builds nothing. Returns the places, each with what was verified, in words.
+/// Verifies the checksums of all index files and stored texts, without building anything. Returns each place with a description of what was verified.
 ///
 /// # Errors
 /// A file is missing or damaged.

@@ -85,7 +85,7 @@ pub(crate) fn pair_encoder(
     })))
 }
 
-/// The stance encoder that is installed. If there is none, a note says why; it begins with `otherwise`, which says what happens without it.
+/// The installed stance encoder. If there is none, a note says why. The note begins with `otherwise`, which says what happens without the encoder.
 ///
 /// # Errors
 /// The sentence model is damaged.

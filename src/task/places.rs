@@ -9,14 +9,14 @@ use etcetera::BaseStrategy;
 use super::{Event, OnEvent, cache};
 use crate::{disk, workspace};
 
-/// The places that a user has chosen. By default, everything is in the cache directory.
+/// The places that the user has chosen. What has no chosen place is stored in the cache directory.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Places {
     /// The evidence store of an image collection, an SQLite file.
     pub evidence: Option<PathBuf>,
     /// A directory for the indexes of a text collection and for model outputs.
     pub index: Option<PathBuf>,
-    /// The cache directory; `None` for the user's.
+    /// The cache directory; `None` for riposte's in the user's cache directory.
     pub cache: Option<PathBuf>,
 }
 
@@ -24,7 +24,7 @@ impl Places {
     /// The evidence store of a collection.
     ///
     /// # Errors
-    /// There is no such collection, or no writable directory.
+    /// The collection does not exist, or no directory can be written.
     pub fn evidence(&self, collection: &Path, on_event: &mut OnEvent) -> Result<PathBuf> {
         match &self.evidence {
             Some(file) => Ok(file.clone()),
@@ -66,7 +66,7 @@ impl Places {
     }
 }
 
-/// Names what earlier builds have stored about a collection whose workspace is new.
+/// Adds a note that names what earlier builds have stored about a collection whose workspace is new.
 fn note_earlier_builds(stored: &[PathBuf], workspace: &Path, on_event: &mut OnEvent) {
     if !stored.is_empty() {
         let named: Vec<String> = stored

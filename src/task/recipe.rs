@@ -1,4 +1,4 @@
-//! Reads recipes, says where an error in one is, and finds the known name that an unknown one was probably meant to be.
+//! Reads recipes, says in which line an error is, and suggests the known name that was probably meant by an unknown one.
 
 use std::fmt;
 
@@ -22,10 +22,10 @@ pub(crate) fn read<T: DeserializeOwned>(text: &str) -> Result<T> {
     })
 }
 
-/// An error in the value of a recipe, with the keys that lead to the value.
+/// An error in a value of a recipe, with the keys that lead to the value.
 #[derive(Debug)]
 struct Misplaced {
-    /// The outermost key comes first. An element of an array has its number, from 0.
+    /// The outermost key comes first. The key of an element of an array is its index, which begins at 0.
     keys: Vec<String>,
     error: anyhow::Error,
 }
@@ -38,9 +38,9 @@ impl fmt::Display for Misplaced {
 
 impl std::error::Error for Misplaced {}
 
-/// Says where a value is that a check refuses. Each table adds its own key, so that [`located`] finds the line.
+/// Adds to an error the place of the value that a check has refused. Each enclosing table adds its own key, so that [`located`] finds the line.
 pub(crate) trait At: Sized {
-    /// Adds a key before those that lead to the value, or several of them, joined by dots.
+    /// Puts `key` in front of the keys that the error already has. It can be several keys, joined by dots.
     fn at(self, key: impl ToString) -> Self;
 }
 
@@ -60,7 +60,7 @@ impl<T> At for Result<T> {
     }
 }
 
-/// Refuses the value of a key unless a condition holds. The error is for the author of the recipe.
+/// Returns an error about the value of a key unless a condition holds. The author of the recipe reads the message.
 macro_rules! ensure_at {
     ($key:expr, $holds:expr, $($error:tt)*) => {
         if !$holds {
@@ -70,7 +70,7 @@ macro_rules! ensure_at {
 }
 pub(crate) use ensure_at;
 
-/// Checks a weight.
+/// Checks a weight. `name` says in messages whose weight it is.
 ///
 /// # Errors
 /// The weight is negative, infinite or not a number.
@@ -82,7 +82,7 @@ pub(crate) fn check_weight(name: &str, weight: f64) -> Result<()> {
     Ok(())
 }
 
-/// The error of a check, with the line of the value that it refuses.
+/// Puts the line of the refused value in front of the error of a check.
 pub(crate) fn located(text: &str, error: anyhow::Error) -> anyhow::Error {
     let keys = error
         .downcast_ref()
@@ -91,7 +91,7 @@ pub(crate) fn located(text: &str, error: anyhow::Error) -> anyhow::Error {
     anyhow!("line {}: {error:#}", before.matches('\n').count() + 1)
 }
 
-/// The byte at which the value begins to which the keys lead. If the last keys do not exist, this is the value that should contain them.
+/// Byte offset of the value to which the keys lead. If the recipe lacks the last of the keys, the offset is that of the value that should have them.
 fn offset(text: &str, keys: &[String]) -> usize {
     let Ok(table) = DeTable::parse(text) else {
         return 0;

@@ -1,4 +1,4 @@
-//! The list of what re-ranks texts. A new re-ranker has a file of its own, a line here, and a row in `docs/approaches.md`.
+//! The list of the re-rankers of texts. A new re-ranker needs a file of its own or an [`OfText`], a line here, and a row in `docs/approaches.md`.
 
 mod pair_encoder;
 pub(crate) mod windowed;
@@ -22,7 +22,7 @@ use crate::topic::tagger;
 use pair_encoder::{Relevance, Side};
 use windowed::{Cross, Sentence};
 
-/// All re-rankers. Explanations list them in this order, which is also the order of sums.
+/// All re-rankers. Explanations list them in this order, and scores are summed in it.
 static RERANKERS: [&dyn Reranker; 16] = [
     &Retrieval,
     &Sentence,
@@ -37,7 +37,7 @@ static RERANKERS: [&dyn Reranker; 16] = [
     // the share of adjectives among the words
     &OfText::unit("adjectives", |_, text| tagger::adjectives(text)),
     &svr::SVR_QUALITY,
-    // how strong the sentiment is
+    // the strength of the sentiment, whether positive or negative
     &OfText::unit("sentiment", |_, text| Vader::new().compound(text).abs()),
     &Cluster,
     &Arguing::Bm25,
@@ -55,7 +55,7 @@ pub(crate) fn find(name: &str) -> Option<&'static dyn Reranker> {
     RERANKERS.into_iter().find(|known| known.name() == name)
 }
 
-/// The position of a re-ranker in the list. Recipes have its name.
+/// The position of a re-ranker in the list. Recipes have its name instead.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Position(usize);
 
@@ -87,7 +87,7 @@ impl Weights {
         std::iter::once((RERANKERS[0], retrieval)).chain(others)
     }
 
-    /// Those with a weight above 0.
+    /// The re-rankers with a weight above 0, and their weights.
     pub fn used(&self) -> impl Iterator<Item = (&'static dyn Reranker, f64)> {
         self.iter().filter(|(_, weight)| *weight > 0.0)
     }

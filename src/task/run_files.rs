@@ -1,4 +1,4 @@
-//! The files of a run: its lines, its metadata, explanations and debate sheets.
+//! Writes the files of a run: its lines, metadata, explanations and debate sheets.
 
 use std::collections::HashSet;
 use std::fs;
@@ -13,18 +13,18 @@ use super::metadata::{self, Config, Description};
 use crate::trec::debate::{self, DebateSheet};
 use crate::trec::explained;
 
-/// The name of the file of explanations that belongs to the run beside it.
+/// The name of the file with the explanations of the run in the same directory.
 pub(crate) const EXPLANATIONS: &str = "explain.jsonl";
 
-/// The name of the file of debate sheets that belongs to the run beside it.
+/// The name of the file with the debate sheets of the run in the same directory.
 pub(crate) const DEBATE: &str = "debate.jsonl";
 
-/// Where the runs of some approaches are written.
+/// Where the runs of one or several approaches are written.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct OutputSettings {
-    /// The directory of the run. With several approaches, each has a directory in it, with the name of the approach.
+    /// The directory of the run. If there are several approaches, each run has a directory in it, which is named after the approach.
     pub dir: PathBuf,
-    /// `None` for a tag that contains the name of the approach.
+    /// The tag of the run; `None` for one that contains the name of the approach.
     pub tag: Option<String>,
     /// The file of explanations, for a single approach.
     pub explain: Option<PathBuf>,
@@ -42,10 +42,10 @@ pub(crate) struct RunFiles<'a> {
 }
 
 impl OutputSettings {
-    /// Checks before the work that all files can be written, and that none of them is read. `run` is the name of a run's file.
+    /// Checks before the work that all files can be written, and that none of them is one of the files in `read`. `run` is the name of a run's file.
     ///
     /// # Errors
-    /// A file cannot be written, two approaches have the same name or none, or explanations or debate sheets are wanted of several approaches.
+    /// A file cannot be written, two approaches have the same name or one has none, or explanations or debate sheets are requested of several.
     pub fn check(
         &self,
         run: &str,
@@ -104,7 +104,7 @@ impl OutputSettings {
 }
 
 impl RunFiles<'_> {
-    /// Writes the lines of a run, its explanations, debate sheets and metadata, as far as they are wanted.
+    /// Writes the lines of a run, and the explanations, debate sheets and metadata that the settings request.
     ///
     /// # Errors
     /// A file cannot be written.

@@ -1,4 +1,4 @@
-//! The list of the search engines on the web that recipes can name. No other code uses the network to rank.
+//! The list of the web search engines that recipes can name. Nothing else in a ranking uses the network.
 
 use std::collections::BTreeSet;
 use std::path::Path;

@@ -1,3 +1,3 @@
-//! The stages of text recipes that one published team alone used.
+//! The stages of text recipes that only one published team used.
 
 pub use crate::systems::proximity::Pairs;

@@ -146,7 +146,7 @@ fn read_documents(
 struct StreamWorker<'a> {
     tools: &'a Tools,
     died: Option<&'a str>,
-    /// Says that this worker can take a document.
+    /// Tells the reading thread that this worker is free.
     free: Sender<()>,
     jobs: Receiver<Job>,
     /// Closed when the main thread ends.

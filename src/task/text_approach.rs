@@ -205,8 +205,8 @@ pub struct Rerank {
     /// The overlapping windows of a long text that are scored instead of the whole text. The best window counts.
     #[serde(default)]
     pub windows: Windows,
-    /// If it is given, the re-ranker `sentence` compares all windows with the topic only in this number of documents, those with the best new scores. In
-    /// the other documents, it compares only the window that matches the topic's words best.
+    /// If this is given, the re-ranker `sentence` compares all windows with the topic only in this number of documents, those with the best new
+    /// scores. In the other documents, it compares only the window that matches the topic's words best.
     #[serde(default)]
     pub read_whole: Option<usize>,
     /// A text is a near-duplicate of one that is ranked before it if the resemblance of their three-word shingles is at least this.
@@ -280,7 +280,7 @@ impl Approach for TextApproach {
 }
 
 impl TextApproach {
-    /// The approach to this task with this name or, if the name ends in `.toml`, the one in this file.
+    /// Finds an approach to this task by its name. A name that ends in `.toml` is the path of a file with the approach.
     ///
     /// # Errors
     /// There is no such approach (the message names a similar one or lists all), or the file is not an approach.
@@ -344,7 +344,7 @@ impl TextApproach {
             .collect()
     }
 
-    /// Whether a re-ranker needs this that has a weight in the re-ranking or in the comparison.
+    /// Whether this is needed by a re-ranker that has a weight above 0 in `rerank` or `pairwise`.
     pub fn needs(&self, need: Need) -> bool {
         let rerank = self.rerank.iter().map(|rerank| &rerank.weights);
         let pairwise = self.pairwise.iter().map(|pairwise| &pairwise.weights);

@@ -77,10 +77,10 @@ pub(crate) const RUN_FILE: &str = "run.txt";
 /// Maximum number of topics that a note names.
 const NAMED: usize = 3;
 
-/// The approaches with these names. Several approaches all search the collection; only a single one can ask a service.
+/// The approaches with these names. An approach that asks a service must be the only one.
 ///
 /// # Errors
-/// There is no such approach, or one asks a service that the task or the other approaches do not.
+/// There is no such approach. Or one asks a service, although there are others, or although the task does not allow it.
 pub(crate) fn find_approaches(task: TextTask, names: &[String]) -> Result<Vec<TextApproach>> {
     let found = names.iter().map(|name| TextApproach::find(task, name));
     let found = found.collect::<Result<Vec<_>>>()?;

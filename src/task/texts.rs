@@ -129,11 +129,11 @@ pub fn rank(
     })
 }
 
-/// Reads the documents that an approach re-ranks for a topic. `read` receives them with what the approach's re-rankers are computed from: the
-/// training data of `train trees`. `None` if the approach does not re-rank.
+/// Passes the documents that an approach re-ranks for a topic to `read`, after the inputs of the re-rankers have been computed, and returns the
+/// result. `train trees` collects its training data with it. `None` if the approach does not re-rank.
 ///
 /// # Errors
-/// As [`rank`], and those of `read`.
+/// As [`rank`], and the errors of `read`.
 pub fn candidates<T>(
     topic: &Topic,
     sources: &mut Sources,

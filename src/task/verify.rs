@@ -1,4 +1,4 @@
-//! The verification of runs by the rules of a task.
+//! Checks runs by the rules of a task.
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
@@ -19,7 +19,7 @@ use crate::trec::{DocId, TopicId, run};
 /// What is expected of the runs.
 #[derive(Debug, Default)]
 pub(crate) struct VerificationSettings {
-    /// The task of the runs; `None` to infer it from the collection or, without one, from the lines of each run.
+    /// The task of the runs; `None` to infer it from the collection or, if none is given, from the lines of each run.
     pub task: Option<Task>,
     /// The year of the lab; `None` to infer it from the lines of each run.
     pub edition: Option<u32>,
@@ -37,7 +37,7 @@ pub(crate) struct VerificationSettings {
 pub(crate) struct Verifier<'a> {
     settings: &'a VerificationSettings,
     topics: ExpectedTopics,
-    /// The rules for the last run, and what they are for. Most often they are the same for all runs.
+    /// The rules for the last run, with their task and edition. They are kept because most often all runs have the same rules.
     rules: Option<(Task, Option<&'static Edition>, Rules)>,
 }
 
@@ -159,7 +159,8 @@ fn findings_of_metadata(run: &Path, bytes: &[u8], all: bool) -> Vec<Finding> {
     findings
 }
 
-/// The edition of a run: the one that the user has named, or what the run's lines say if they are for this task. `rank` has none.
+/// The edition of a run. If the user has named a year, it is the edition of that year. Otherwise the run's lines decide or, if they are not lines of
+/// this task, it is that of [`ASSUMED`]. `None` for `rank`, which has no editions.
 ///
 /// # Errors
 /// The task had no edition in the named year.
@@ -186,7 +187,7 @@ fn edition_of(named: Option<u32>, task: Task, kind: Kind) -> Result<Option<&'sta
     Ok(found)
 }
 
-/// The rules of an edition or, without one, those for runs of any collection.
+/// The rules of an edition; if there is none, those for runs of any collection.
 fn rules_of(
     edition: Option<&'static Edition>,
     topics: Option<Vec<TopicId>>,

@@ -1,4 +1,4 @@
-//! Which task is a collection or a run for?
+//! Infers the task of a collection or a run.
 
 use std::path::Path;
 
@@ -16,7 +16,7 @@ pub(crate) enum Task {
 }
 
 impl Task {
-    /// The task whose collection is in a directory, judged by the names of its files; for a collection of images and texts, images.
+    /// Infers the task from the names of the files in a directory. A collection of images and texts counts as images.
     ///
     /// # Errors
     /// There is no collection.
@@ -38,7 +38,7 @@ impl Task {
         })
     }
 
-    /// The task of a run with these bytes: that of the collection or, for a collection of images and texts, that of the lines.
+    /// Infers the task of a run with these bytes from its collection. If the collection has images and texts, the lines of the run decide.
     ///
     /// # Errors
     /// There is no collection.

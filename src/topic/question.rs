@@ -16,7 +16,7 @@ pub struct TopicParts {
 }
 
 impl TopicParts {
-    /// The names of the parts.
+    /// The names of the chosen parts.
     pub fn names(self) -> Vec<&'static str> {
         let all = [
             ("description", self.description),

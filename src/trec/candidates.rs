@@ -94,7 +94,7 @@ impl Candidates {
     }
 }
 
-/// The first known id that begins with `id`, otherwise a known id with which `id` begins. Of such ids, only the one just before `id` is tried.
+/// Finds the first known id that begins with `id`. If there is none, `id` may begin with a known id; only the one sorted just before it is tried.
 fn find<'a>(id: &DocId, known: &[&'a DocId]) -> Option<&'a DocId> {
     let at = known.partition_point(|other| *other < id);
     let next = known.get(at).filter(|other| other.0.starts_with(&id.0));

@@ -18,12 +18,13 @@ pub struct Edition {
     pub file: &'static str,
     /// The topics for which a run has results.
     pub topics: Topics,
-    /// A run with six columns is recognised as one of this edition if its topics have at least this number; `None` if the lines do not tell.
+    /// A run with six columns can be of this edition if its topics have this number or a higher one; the edition with the highest such number is
+    /// chosen. `None` if the topics do not tell the edition.
     pub told_from: Option<u32>,
     /// The greatest number of results in a list.
     pub length: u32,
     pub run: RunFormat,
-    /// The measures that `evaluate` computes if no others are asked for, for all kinds of judgements of the year.
+    /// The measures that `evaluate` computes if the user names no others. They cover all kinds of judgements of the year.
     pub measures: &'static [&'static str],
     /// The nDCG of the organisers, if they have published how they compute it.
     pub ndcg: Option<&'static Ndcg>,
@@ -34,7 +35,7 @@ pub struct Edition {
 pub enum Topics {
     /// Numbers, in ascending order.
     Numbers(&'static str),
-    /// For the first topic and each one after it, the numbers of its arguments. An id is "1-5": topic 1, argument 5.
+    /// For each topic, from topic 1 on, the numbers of its arguments. The id "1-5" is argument 5 of topic 1.
     Arguments(&'static str),
     /// Only the year's own file lists them.
     Unknown,
@@ -45,16 +46,16 @@ pub enum Topics {
 pub enum RunFormat {
     /// `topic PRO|CON image rank score tag`: two lists for each topic.
     Stances {
-        /// The numbers of hexadecimal digits that the id of an image can have after its I.
+        /// How many hexadecimal digits the id of an image can have after its I.
         digits: &'static [usize],
-        /// Those that the organisers' evaluator accepts.
+        /// How many the organisers' evaluator accepts.
         evaluated_digits: &'static [usize],
-        /// The grades that mean yes.
+        /// The grades that count as relevant.
         relevant: RangeInclusive<i32>,
     },
     /// JSON lines: one list for each claim.
     Claims {
-        /// Whether each rank up to the last must be given.
+        /// Whether each list must have all ranks up to [`Edition::length`].
         is_full: bool,
         /// Whether claims have premises. Then an image conveys the premise, and a run can say why it does.
         has_premises: bool,
@@ -63,7 +64,7 @@ pub enum RunFormat {
     Texts {
         /// The words that can stand in place of Q0.
         stances: &'static [&'static str],
-        /// What the second column must be, for the author of a run.
+        /// What the second column must be, as the author of a run is told.
         asked: &'static str,
     },
 }
@@ -113,7 +114,7 @@ const OBJECTS: RunFormat = RunFormat::Texts {
 /// The format of a run for topics that are not of the lab.
 pub(crate) static PLAIN: RunFormat = Q0;
 
-/// `evaluate.py` of the text tasks.
+/// nDCG as the text tasks' `evaluate.py` computes it.
 static NDCG_2021: Ndcg = Ndcg {
     year: 2021,
     unjudged: Unjudged::Removed,
@@ -121,7 +122,7 @@ static NDCG_2021: Ndcg = Ndcg {
     excluded: &[],
 };
 
-/// `eval_file.py` of images for arguments; its `IDS_TO_EXCLUDE`.
+/// nDCG as the image task's `eval_file.py` computes it. The excluded topics are its `IDS_TO_EXCLUDE`.
 static NDCG_2025: Ndcg = Ndcg {
     year: 2025,
     unjudged: Unjudged::GainNothing,
@@ -153,7 +154,7 @@ const OF_TEXTS: &[&str] = &[
     "StanceF1@5",
 ];
 
-/// The topics of comparative questions in 2022: half of those of both earlier years.
+/// The topics of comparative questions in 2022: half of the topics of 2020 and 2021.
 const HALF: &str = "2–3 8–9 12 14 17–19 22–23 25–28 30 33–34 36–37 42–43 48 51 53–56 58–62 67–70 72 74 76–78 84 86 88 91–93 95 100";
 
 /// All editions: those of images, then those of texts, each task by year.
@@ -257,7 +258,7 @@ const fn texts(
     }
 }
 
-/// Where neither the user nor the files say the year, it is this one: all tasks had an edition.
+/// The year that is assumed if neither the user nor the files tell it. All tasks of the lab had an edition then.
 pub const ASSUMED: u32 = 2022;
 
 impl Edition {
@@ -291,12 +292,12 @@ impl Edition {
         Edition::all(None).find(fits).unwrap_or(Edition::first())
     }
 
-    /// Whether a run has a list for each topic and one against it.
+    /// Whether a run has two lists for each topic, PRO and CON.
     pub fn has_stances(&self) -> bool {
         matches!(self.run, RunFormat::Stances { .. })
     }
 
-    /// Whether the claims of the year have premises; then a run can say why an image conveys one.
+    /// Whether the claims of the year have premises. Then an image conveys the premise, and a run can say why it does.
     pub fn has_premises(&self) -> bool {
         matches!(
             self.run,
@@ -366,7 +367,7 @@ fn ranges(text: &str) -> impl Iterator<Item = RangeInclusive<u32>> {
 }
 
 impl Ndcg {
-    /// The script that was used in a year, by the name of the year.
+    /// The script that was used in this year, which is given as text ("2021").
     pub fn of_year(year: &str) -> Option<&'static Ndcg> {
         let mut editions = EDITIONS.iter().filter(|of| of.to_string() == year);
         editions.find_map(|edition| edition.ndcg)

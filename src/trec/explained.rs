@@ -31,13 +31,13 @@ impl ExplainedImage {
         }
     }
 
-    /// The relevance, which is the same for both lists; `None` if the scores do not follow from it.
+    /// The relevance, which is the same for both lists; `None` if the scores were not computed from it.
     pub fn relevance(&self) -> Option<&Explanation> {
         let score = self.pro.as_ref().or(self.con.as_ref())?;
         score.part(&NumberId::Relevance)
     }
 
-    /// The probability of that stance, if it was estimated.
+    /// The probability of this stance, if it was estimated.
     pub fn probability(&self, stance: Stance) -> Option<f64> {
         let part = self.score(stance)?.part(&NumberId::Probability(stance))?;
         Some(part.value())

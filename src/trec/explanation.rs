@@ -19,31 +19,31 @@ pub enum NumberId {
     Score,
     /// How relevant an image is to the topic.
     Relevance,
-    /// How likely an image argues.
+    /// How likely it is that an image argues.
     Argues,
     /// The probability that an image supports the topic's claim (`PRO`) or opposes it (`CON`).
     Probability(Stance),
-    /// The side on which a formula or a network of one team puts an image.
+    /// Says that the formula or the network of a team has put an image on one side. The value is 0.
     Side,
-    /// An image is in both lists, because its stance is not estimated.
+    /// Says that an image is in both lists, because its stance is not estimated. The value is 0.
     BothSides,
     /// The probability of the likeliest stance of an image's texts.
     LikeliestStance,
-    /// The smallest rank of an image in the crawl.
+    /// The score by the smallest rank of an image in the crawl: (101 - rank) / 100.
     CrawlRank,
     /// The contribution of a channel of relevance, or of an opinion by which texts are re-ranked.
     Channel(Name),
     /// The contribution of a signal to the stance of an image, in log-odds.
     Signal(Name),
-    /// The probability that a text of an image is about the topic, as the stance encoder reads it.
+    /// The probability that the texts of an image are about the topic, as the stance encoder reads them.
     OnTopic,
-    /// What is added to the scores of one stage of re-ranking, so that no other document is ranked before its documents.
+    /// What is added to the scores of the documents of one stage of re-ranking, so that they are ranked before the documents that the stage left out.
     Base(Base),
-    /// The score of a query's terms, beside that of their proximity.
+    /// The score of the query's terms without their proximity.
     Terms,
-    /// The score of the query's terms that are near each other.
+    /// The score of terms of the query that are near each other.
     Proximity,
-    /// The contribution of a term. Without a field, it is that of the term in all fields that are scored together.
+    /// The contribution of a term in a field. Without a field, it is the contribution of the term in all fields together.
     Term {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         field: Option<Name>,
@@ -53,9 +53,9 @@ pub enum NumberId {
     OtherTerms,
     /// The contribution of a document's length in these fields.
     Length(Vec<Name>),
-    /// The cosine of the topic and the nearest passage of a document.
+    /// The cosine of the topic's embedding and that of the nearest passage of a document.
     Dense,
-    /// The score by several searches together.
+    /// The score that fuses several searches.
     Fusion,
     /// The contribution of a search to a fusion.
     Search {
@@ -72,21 +72,21 @@ pub enum NumberId {
     Neighbour(DocId),
     /// The score before documents were compared with each other.
     PointWise,
-    /// The score that a service on the web has given.
+    /// The score from a service on the web.
     Service(Name),
     /// How well a text is written, or how good an argument it is.
     Quality,
-    /// The sum over regression trees.
+    /// The sum of the outputs of regression trees.
     Trees,
     /// P(pro) - P(con) of a text.
     Balance,
     /// The probability of the stance of a passage towards two objects.
     ObjectStance(ObjectStance),
-    /// The probability of one decision on the way to a stance.
+    /// One of the decisions that lead to a stance.
     Decision(Name),
     /// The contribution of one piece of a text: 0 is the beginning of the text, the others are its first sentences.
     Piece(usize),
-    /// The contribution, or the log-odds, of the words of a text, without any model that reads it.
+    /// The contribution, or the log-odds, of a text's words as features, without any encoder that reads it.
     Words,
     /// The probability that a text takes no side.
     Neither,
@@ -96,7 +96,7 @@ pub enum NumberId {
     Bias,
     /// The contribution of a feature to a model.
     Feature(Name),
-    /// What bounds take from a value or add to it.
+    /// How much a value was changed to bring it within its bounds.
     Bound,
 }
 
@@ -225,7 +225,7 @@ impl Explanation {
         Explanation { name, ..self }
     }
 
-    /// The same number as another one: with the id's name, and the same value and parts.
+    /// Gives the number another id, and the name of that id. The value and the parts stay the same.
     pub(crate) fn identified(self, id: NumberId) -> Self {
         Explanation {
             name: id.name(),

@@ -1,6 +1,6 @@
 //! The names of the variants of enums. strum derives them, and serde reads and writes the same names.
 
-/// Implements serde's traits by the names that strum derives, with serde's own message for an unknown name. The enums derive `EnumString`,
+/// Implements serde's traits with the names that strum derives. The error for an unknown name is serde's own. The enums must derive `EnumString`,
 /// `IntoStaticStr` and `VariantNames`.
 macro_rules! serde_by_name {
     ($($name:ty),+) => {$(

@@ -275,7 +275,7 @@ impl AnswerRecord {
         }
     }
 
-    /// The assessors as one name.
+    /// The names of all assessors of the record, sorted and joined to one.
     fn assessors(&self) -> String {
         let of_aspects = self.aspects.iter().filter_map(|a| a.assessor.as_ref());
         let all = of_aspects.chain(&self.assessor);

@@ -49,7 +49,7 @@ pub struct AnswerLine {
 }
 
 impl AnswerLine {
-    /// The line as one of an image run. The one list of each claim becomes the PRO list.
+    /// Converts the line to one of an image run. The one list of each claim becomes the PRO list.
     fn into_image_line(self) -> ImageRunLine {
         ImageRunLine {
             topic: self.argument,
@@ -61,7 +61,7 @@ impl AnswerLine {
         }
     }
 
-    /// The line as one of a text run, without a stance.
+    /// Converts the line to one of a text run, without a stance.
     fn into_text_line(self) -> TextRunLine {
         TextRunLine {
             topic: self.argument,
@@ -154,7 +154,7 @@ fn write_line(
     Ok(())
 }
 
-/// The score that a reader of the run finds for a score.
+/// The score as it is read back from a run, which has six decimals.
 ///
 /// # Errors
 /// The score is not finite.

@@ -322,7 +322,7 @@ impl XmlTopics {
         }
     }
 
-    /// Leaves out the topic with what is not well-formed.
+    /// Reports XML that is not well-formed, and leaves out the topic that contains it.
     fn broken(&mut self, line: u64, error: &quick_xml::Error) {
         let what = format!("not well-formed XML: {error}");
         self.file.fault(line, what);

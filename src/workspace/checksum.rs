@@ -23,7 +23,7 @@ impl ValueHash {
         }
     }
 
-    /// The checksum of the values so far and of these.
+    /// Adds these values, and returns the checksum of all values.
     pub fn with(mut self, values: &[ValueRef]) -> i64 {
         values.iter().for_each(|value| self.add(*value));
         self.finish()

@@ -1,4 +1,4 @@
-//! Opens the SQLite file of a workspace: whether it is complete and can be written, and what a user can do if not.
+//! Opens the SQLite file of a workspace. Checks whether it is complete and can be written, and tells users what they can do if not.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -9,13 +9,13 @@ use rusqlite::{Connection, ErrorCode, MAIN_DB, OpenFlags};
 
 use crate::disk::parent;
 
-/// How long to wait for another process that holds SQLite's lock. A process holds it for a transaction.
+/// How long to wait for another process that holds SQLite's lock. A process holds it during a transaction.
 const LOCK_WAIT: Duration = Duration::from_secs(60);
 
 /// Opens the file for writing, and creates it if it does not exist.
 ///
 /// # Errors
-/// SQLite fails. It notices only later that a file is not an SQLite file.
+/// SQLite cannot open the file. It notices only at the first query that a file is not an SQLite file.
 pub(crate) fn open(path: &Path) -> Result<Connection> {
     let connection = Connection::open(path)?;
     connection.busy_timeout(LOCK_WAIT)?;

@@ -1,10 +1,10 @@
-//! The workspace: what has been computed for a collection, and whether it is still true.
+//! The workspace: what has been computed for a collection, and whether it is still valid.
 //!
 //! A workspace is one SQLite file, with the indexes beside it. Evidence has typed tables in this file ([`crate::evidence::store`]), because people
 //! query them. Everything else that a computation leaves is a row of one table ([`Outputs`]): outputs of models, sentence vectors, clusters, answers
-//! of services, hashes of files. What a value means is the affair of its producer.
+//! of services, hashes of files. Only the producer of a value knows what its bytes mean.
 //!
-//! SQLite's rollback journal is used and not its write-ahead log, so a workspace is a single file while nobody writes to it.
+//! SQLite keeps a rollback journal and no write-ahead log, so a workspace is a single file while nobody writes to it.
 
 pub mod checksum;
 pub mod file;
@@ -23,12 +23,13 @@ pub use outputs::Outputs;
 /// The name of the SQLite file in a directory that riposte has made for a collection.
 pub const FILE: &str = "workspace.sqlite";
 
-/// The SQLite file of the workspace that has the index in `dir`.
+/// The SQLite file of the workspace to which the index in `dir` belongs.
 pub fn of_index(dir: &Path) -> PathBuf {
     parent(dir).join(FILE)
 }
 
-/// The key of an input: the first half of the SHA-256 of its parts, in hexadecimal. So an input that changes has no outputs.
+/// The key of an input: the first half of the SHA-256 of its parts, in hexadecimal. An input that changes gets another key, so no outdated output is
+/// found for it.
 pub fn key(parts: &[&str]) -> String {
     hex(&Sha256::digest(parts.join("\0"))[..16])
 }

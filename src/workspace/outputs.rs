@@ -1,8 +1,7 @@
 //! The table of everything that is computed for a collection, except evidence.
 //!
-//! There is one rule for each thing that can happen to a row. Its checksum is verified whenever it is read. If it is damaged, whoever can compute it
-//! computes it again, and for everybody else it is an error that names the file and the mend. Rows that nothing needs are removed by their producer
-//! ([`Outputs::keep_only`]).
+//! The checksum of a row is verified whenever the row is read. Callers that can compute a damaged row compute it again. For all others, it is an
+//! error that names the file and what to do. Callers remove the rows that they no longer need ([`Outputs::keep_only`]).
 
 use std::path::{Path, PathBuf};
 
@@ -15,10 +14,10 @@ use super::file;
 
 const SCHEMA: &str = include_str!("output.sql");
 
-/// The beginning of the names of producers whose values are true only on the machine that computed them, so [`Outputs::merge`] leaves them out.
+/// The prefix of producers whose values are valid only on the machine that computed them, so [`Outputs::merge`] leaves them out.
 pub const OF_THIS_MACHINE: &str = "machine/";
 
-/// Number of rows that a scan reads in one transaction: another process can write between two of them.
+/// Number of rows that a scan reads in one transaction. Other processes can write between two transactions.
 const SCANNED: usize = 4096;
 
 /// The open table.
@@ -27,7 +26,7 @@ pub struct Outputs {
     path: PathBuf,
     /// The databases whose tables are read. The first is written.
     schemas: &'static [&'static str],
-    /// The number of damaged rows that were found and are computed again.
+    /// The number of damaged rows that were found, for callers that can compute them again.
     damaged: usize,
     /// Whether it is known that no row has vanished.
     is_complete: bool,
@@ -175,7 +174,7 @@ impl Outputs {
             ))?;
             let mut rows = query.query([producer, key])?;
             if let Some(row) = rows.next()? {
-                // not the key of the row: a damaged index leads to another one
+                // verified with the key that was asked for: a damaged index can lead to another row
                 match value_of(&hash_of(producer), key.as_bytes(), row)? {
                     Some(value) => return Ok(Stored::Whole(value.to_vec())),
                     None => found = Stored::Damaged,
@@ -305,7 +304,7 @@ impl Outputs {
         written.map_err(|error| self.explain(error.into(), "cannot write to"))
     }
 
-    /// Copies the rows of another file that this one lacks. Those of another machine are left out ([`OF_THIS_MACHINE`]), and damaged ones.
+    /// Copies the rows that this file lacks from another one, except damaged rows and those that are valid only on one machine ([`OF_THIS_MACHINE`]).
     ///
     /// # Errors
     /// One of the files cannot be read or written.
@@ -356,7 +355,7 @@ impl Outputs {
     /// Checks that no row has vanished: a flipped bit in an inner page of the table or of its index hides rows, which no checksum notices.
     ///
     /// # Errors
-    /// Rows may have vanished, so a missing one is perhaps one of `producer`.
+    /// Rows may have vanished, and some of them may be those of `producer`.
     pub fn ensure_complete(&mut self, producer: &str) -> Result<()> {
         if self.is_complete {
             return Ok(());
@@ -391,7 +390,7 @@ impl Outputs {
     }
 }
 
-/// The hash with which the checksums of a producer's rows begin.
+/// The hash of the producer's name, with which the checksums of its rows begin.
 fn hash_of(producer: &str) -> ValueHash {
     let mut hash = ValueHash::default();
     hash.add(ValueRef::Text(producer.as_bytes()));
@@ -406,7 +405,7 @@ fn checksum(producer: &ValueHash, key: &[u8], value: &[u8], numeric: &[u8]) -> i
     ])
 }
 
-/// The value of a row that begins with value, numeric and checksum, under this key of a producer. `None` if it is damaged.
+/// The value of a row whose first columns are value, numeric and checksum. `None` if the checksum is not that of this producer, key and value.
 fn value_of<'r>(
     producer: &ValueHash,
     key: &[u8],

@@ -320,7 +320,7 @@ signal = \"afinn main\"
 cut = \"after-stance\"
 ";
 
-/// Unknown keys and names, values of another type, values out of range, and values that do not go together.
+/// The errors are unknown keys and names, values of the wrong type or out of range, and values that contradict each other.
 #[test]
 fn an_error_in_a_recipe_names_the_file_the_line_and_what_was_probably_meant() {
     let dir = WorkDir::new();

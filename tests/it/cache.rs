@@ -123,7 +123,7 @@ fn what_is_named_is_removed_and_the_rest_stays() {
     assert_eq!((code, out.as_str()), (0, ""));
     assert_eq!(kinds(&dir), pairs(&STORED));
 
-    // by the path of a collection, by its name, by a kind, and by the name of an entry
+    // entries are chosen by their own name, by the name of a collection, or by a kind
     let outputs = listed(&dir)
         .into_iter()
         .find(|e| e["kind"] == "model outputs")

@@ -25,13 +25,13 @@ const FLOORS: [&[&str]; 11] = [
     &["lib", "main"],
 ];
 
-/// Rooms that not every higher room may import: the network, what it answers, and what serves one published system alone.
+/// Rooms that only some of the higher rooms may import: the network, and what serves one published system alone.
 const IMPORTERS: [(&str, &[&str]); 2] = [("web", &["systems", "weights"]), ("systems", &["task"])];
 
 /// Where code may use the network.
 const NETWORK: [&str; 3] = ["web.rs", "weights/", "systems/chatnoir"];
 
-/// The crates that a room may use which only computes: `trec/` and `score/`.
+/// The crates that `trec/` and `score/` may use, because these rooms only compute.
 const PURE: [&str; 7] = [
     "anyhow",
     "quick_xml",
@@ -42,7 +42,7 @@ const PURE: [&str; 7] = [
     "toml",
 ];
 
-/// The files that code embeds from elsewhere than beside it, and their owners. The first entry that fits counts.
+/// The files that code may embed from other directories, and who may embed them. The first entry that fits counts.
 const OWNERS: [(&str, &[&str]); 9] = [
     ("approaches/", &["cli/approaches.rs", "task/"]),
     ("models/models.toml", &["weights/"]),
@@ -71,9 +71,9 @@ static MODULES: LazyLock<BTreeMap<Segments, Module>> = LazyLock::new(|| {
 struct Module {
     /// Its path in `src/`.
     file: String,
-    /// The paths that it names, and whether only its tests do.
+    /// The paths that it names, each with whether test code names it.
     imports: BTreeSet<(Segments, bool)>,
-    /// The names that it passes on with `pub use`, and the paths behind them.
+    /// The names that it re-exports (`pub use`), and the paths behind them.
     exports: BTreeMap<String, Segments>,
     /// The files that it embeds, by their paths in the repository.
     embedded: Vec<String>,
@@ -116,14 +116,14 @@ fn inside(file: &Path, directory: &str) -> String {
 struct Reader<'m> {
     modules: &'m mut BTreeMap<Segments, Module>,
     module: Module,
-    /// The module around the current place, of which the first `depth` segments name the file.
+    /// The path of the module that is being read. Its first `depth` segments are the path of the file's module.
     name: Segments,
     depth: usize,
     is_test: bool,
 }
 
 impl Reader<'_> {
-    /// Returns the path from the root.
+    /// Records an import. Returns its path from the root of the crate.
     fn import(&mut self, path: &[String]) -> Segments {
         let up = path.iter().take_while(|word| *word == "super").count();
         let base = match path[0].as_str() {
@@ -141,7 +141,7 @@ impl Reader<'_> {
         path
     }
 
-    /// The names that the tree brings in, and the paths behind them.
+    /// Records the imports of a `use` tree. Returns the names, and the paths behind them.
     fn names(&mut self, tree: &UseTree, before: &[String]) -> Vec<(String, Segments)> {
         let (name, item) = match tree {
             UseTree::Path(path) => {
@@ -230,7 +230,7 @@ fn assert_none(faults: &[String]) {
     assert!(faults.is_empty(), "{}", faults.join("\n"));
 }
 
-/// Paths into other crates begin with "::", and those in the module's own room with the room.
+/// `is_wrong` gets a module, the [`Segments`] of a path that it imports, and whether test code does so.
 fn assert_no_import(is_wrong: impl Fn(&Module, &[&str], bool) -> bool) {
     let imports = MODULES.values().flat_map(|module| {
         let imports = module.imports.iter();
@@ -257,7 +257,7 @@ fn every_file_is_a_module_that_these_tests_read() {
     assert_eq!(MODULES.len(), count(&root().join("src")));
 }
 
-/// Tests inside files, too, import only this.
+/// This also holds for the tests inside files.
 #[test]
 fn a_file_imports_lower_floors_or_its_own_room() {
     let floor = |room: &str| {
@@ -276,7 +276,7 @@ fn a_file_imports_lower_floors_or_its_own_room() {
     });
 }
 
-/// They get numbers and texts. What reads files or computes a network has one of these names, in whatever room it stands.
+/// They get numbers and texts. Types that read files or compute a network are recognised by the ends of their names, whatever room they are in.
 #[test]
 fn trec_and_score_touch_neither_disk_nor_models() {
     let manifest = fs::read_to_string(root().join("Cargo.toml")).unwrap();
@@ -359,7 +359,7 @@ fn files_do_not_import_each_other_in_circles() {
         let others = targets.filter(|other| !name.starts_with(other) && !other.starts_with(name));
         imports.insert(name, others.collect());
     }
-    // files that import none of the others, or that none imports, are removed until the circles are left
+    // files that import none of the others, or that none imports, are removed until only circles are left
     let mut before = usize::MAX;
     while imports.len() < before {
         before = imports.len();

@@ -14,7 +14,7 @@ use crate::support::program::{rank_arguments, riposte, stderr, succeed};
 
 const REBUILDING: &str = "rebuilding the index, because the collection has changed";
 
-/// What computes the hashes of files.
+/// The producer of the hashes of files.
 const PRODUCER: &str = "machine/sha256/1";
 
 /// A collection with an index that a first run has made.
@@ -120,7 +120,7 @@ fn another_time_a_copy_and_another_directory_keep_the_index() {
 fn a_file_is_hashed_again_only_if_it_may_have_changed_or_with_rehash() {
     let case = Case::new();
     let (_, run) = case.rank(&[]);
-    // a wrong hash with a correct checksum: a run that trusts the times uses it
+    // a run uses a forged hash with a correct checksum as long as the times of the file are the same; with --rehash it reads the file
     let (key, hash) = case.stored_hash();
     let forge = || {
         let wrong = [(&key, "0".repeat(64))];
@@ -132,7 +132,7 @@ fn a_file_is_hashed_again_only_if_it_may_have_changed_or_with_rehash() {
     assert_eq!(case.stored_hash(), (key.clone(), hash));
     forge();
     assert_eq!(case.rank(&[]), (true, run.clone()));
-    // one with a wrong checksum is ignored: the file is read, and its hash differs from the forged one in the index
+    // a hash with a wrong checksum is ignored: the file is read, and its hash differs from the forged one that the index has recorded
     let connection = rusqlite::Connection::open(case.workspace()).unwrap();
     let damage = "UPDATE output SET checksum = checksum + 1";
     assert!(connection.execute(damage, []).unwrap() > 0);

@@ -16,7 +16,7 @@ fn approach(task: TextTask, name: &str) -> TextApproach {
     TextApproach::find(task, name).unwrap()
 }
 
-/// The approach, its terms of [`SENTENCE`] in a document, and those in a query where they differ.
+/// The approach, the terms that it makes of [`SENTENCE`] in a document, and those in a query if they differ.
 const TERMS: &str = "
 elrond | people's rights yesssss matter 2000
 skeletor | don't peopl right yesssss matter 2000
@@ -31,6 +31,8 @@ aldo-nadi | don't people' right yesssss matter 2000
 grimjack | don't the peopl right yesssss matter in 2000 | don't peopl right yesssss matter 2000
 ";
 
+/// Reasons for these terms:
+///
 /// - elrond: the stop list has "don't"; KStem changes only words that consist of letters, and not "rights", because it is in its lexicon.
 /// - jean-pierre-polnareff: two of a repeated letter or digit are kept; then words of 3 to 20 characters are kept, and stop words are removed from
 ///   queries.

@@ -96,7 +96,7 @@ fn the_archive_has_everything_and_the_same_bytes_again() {
     assert_eq!(said, format!("riposte {version}\n"));
 }
 
-/// GitHub's workflow cannot run here. It has to be safe (actions are pinned, and values of the event reach no shell), and what it calls is tested here.
+/// GitHub's workflow cannot run here. It is safe if its actions are pinned and no value of the event reaches a shell. Other tests run its scripts.
 #[test]
 fn the_workflow_is_safe_and_calls_scripts_that_exist() {
     let source = std::fs::read_to_string(root().join(".github/workflows/release.yml")).unwrap();

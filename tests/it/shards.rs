@@ -109,7 +109,7 @@ fn none() -> PathBuf {
     PathBuf::from("none")
 }
 
-/// Approaches that compare sentence vectors, one of them with the clusters of all documents.
+/// Approaches that compare sentence vectors. One of them divides all documents into clusters.
 const DENSE: [(&str, &str); 6] = [
     ("controversial", "heimdall"),
     ("controversial", "riposte-dense"),
@@ -183,7 +183,7 @@ fn images_of_a_merged_store_are_ranked_without_their_files() {
     assert!(said.contains("is an evidence store itself"), "{said}");
     let (code, said, _) = rank(text(&topics), &[]);
     assert_eq!(code, 2, "{said}");
-    // damage cannot be mended here
+    // without the images, a damaged record cannot be computed again
     let store = Connection::open(home.join("all.sqlite")).unwrap();
     store
         .execute_batch("DROP TRIGGER checksum_picture_update; UPDATE picture SET width = width + 1")
@@ -193,7 +193,7 @@ fn images_of_a_merged_store_are_ranked_without_their_files() {
     assert!(said.contains("damaged"), "{said}");
 }
 
-/// The disk of a cluster that is mounted without the right to write.
+/// As with a disk of a cluster that is mounted read-only.
 #[cfg(unix)]
 #[test]
 fn shards_in_a_directory_that_cannot_be_written_are_ranked_where_they_are() {
@@ -211,7 +211,7 @@ fn shards_in_a_directory_that_cannot_be_written_are_ranked_where_they_are() {
         dirs.extend(entries(&shard).into_iter().filter(|path| path.is_dir()));
         dirs.push(shard);
     }
-    // some files of an index are for their owner only
+    // some files of an index can be read only by their owner, and the command can run as another user
     let files = dirs.iter().flat_map(|dir| entries(dir));
     let files = files.filter(|path| path.is_file());
     files.for_each(|file| set_mode(&file, 0o644));

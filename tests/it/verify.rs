@@ -15,7 +15,7 @@ use crate::support::need::{Data, need};
 use crate::support::program::{WorkDir, riposte, stdout, succeed};
 use crate::support::{reference, sample};
 
-/// The rules of an edition; `None` for the image task.
+/// The rules of a task in one year. The task `None` is the image task.
 fn of(task: Option<TextTask>, year: u32) -> Rules {
     Rules::of(Edition::find(task, year).unwrap())
 }

@@ -48,7 +48,7 @@ class Place:
 
 
 def local_place(models: str | os.PathLike[str] | None) -> Place:
-    """The place for the driver."""
+    """The program and the models on the driver."""
     models = models or os.environ.get("RIPOSTE_MODELS") or None
     return Place(str(find_binary().resolve()), None if models is None else os.path.abspath(models))
 

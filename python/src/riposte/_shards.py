@@ -1,4 +1,4 @@
-"""Indexes in shards: how Spark's tasks store them.
+"""How Spark's tasks store an index in shards.
 
 A shard is a directory that one task makes. Spark stores it as rows, each with a part of a file. `riposte merge` joins the shards.
 """
@@ -113,7 +113,7 @@ def run(command: list[str]) -> None:
 
 
 def row_batches(shard: int, directory: Path) -> Iterator[pa.RecordBatch]:
-    """The rows with the files of a shard."""
+    """The files of a shard as rows, in batches that fit into memory."""
     import pyarrow as pa
 
     schema = schema_of(PARTS)
@@ -124,7 +124,7 @@ def row_batches(shard: int, directory: Path) -> Iterator[pa.RecordBatch]:
 def _parts(directory: Path) -> Iterator[dict[str, Any]]:
     for path in sorted(directory.rglob("*")):
         name = str(path.relative_to(directory))
-        # left out: locks, and the hidden files with the hashes of the source files
+        # left out: locks and temporary files
         if not path.is_file() or name.startswith(".") or path.name.startswith(".tantivy-") or name.endswith(".lock"):
             continue
         with path.open("rb") as file:

@@ -71,7 +71,7 @@ pub(in crate::cli) enum Format {
 }
 
 impl EvaluateArgs {
-    /// What the words of the command mean.
+    /// Sorts the words of the command into judgements, runs and measures.
     ///
     /// # Errors
     /// A word is neither a file nor a measure, no run is named, or two have the same name.

@@ -22,7 +22,7 @@ pub(super) struct DocumentResult {
     pub(super) files: Option<FileState>,
     /// The digest of the image; `None` if it was not read, or if it has faults, which belong only to this document.
     pub(super) digest: Option<Digest>,
-    /// By channel, the inputs of channels that are completed for the whole group.
+    /// What the channels need that are completed for the whole group, by channel.
     pub(super) waiting: BTreeMap<&'static str, Box<dyn Any + Send>>,
     /// The producers of the document's channels after the record is written.
     pub(super) producers: BTreeMap<&'static str, String>,

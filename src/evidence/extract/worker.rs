@@ -70,8 +70,8 @@ impl<'a> Worker<'a> {
         self
     }
 
-    /// Computes the missing evidence of a document. If it is the last of its group, also completes the channels that are computed for a group, and returns the
-    /// group.
+    /// Computes the missing evidence of a document. If it is the last of its group, also completes the channels that are computed for a group, and
+    /// returns the group.
     ///
     /// # Errors
     /// The store cannot be read, or a model cannot be loaded or fails.
@@ -202,8 +202,8 @@ impl<'a> Worker<'a> {
         Ok(outcome)
     }
 
-    /// The producers that the document's channels will have, and those of the channels that must be computed. A channel is missing if its producer has
-    /// changed; the producers of its inputs are part of that, so inputs come first.
+    /// The producers that the document's channels will have, and those of the channels that must be computed: their producers have changed. A
+    /// producer names the producers of its inputs, so inputs come first.
     fn missing(&self, held: Option<&StoredDocument>) -> (Producers, Producers) {
         let mut producers = Producers::new();
         let mut missing = Producers::new();
@@ -226,7 +226,7 @@ impl<'a> Worker<'a> {
         (producers, missing)
     }
 
-    /// Notes the document, because it is going to be computed.
+    /// Notes that the document is about to be computed.
     ///
     /// # Errors
     /// The evidence cannot be written.

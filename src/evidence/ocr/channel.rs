@@ -14,7 +14,7 @@ use crate::nn::lazy::Lazy;
 use crate::trec::FaultKind;
 use crate::weights::{CheckedModel, Role};
 
-/// The channel.
+/// The channel of the text in an image.
 pub struct Ocr;
 
 impl Channel for Ocr {
@@ -90,7 +90,7 @@ impl Channel for Ocr {
     fn read(&self, table: &Table, row: &Row, evidence: &mut Evidence) -> rusqlite::Result<()> {
         let lines = &mut evidence.ocr;
         if table.name == OCR_LINE.name {
-            // if an earlier build stored lines without blocks, each line is a block
+            // an earlier build may have stored lines without blocks; then each line is a block
             lines.push(OcrLine {
                 text: row.get(2)?,
                 confidence: row.get(3)?,
@@ -118,7 +118,6 @@ impl Extractor for Lazy<Box<dyn TextReader>> {
     }
 
     fn compute(&self, document: &mut Document) -> Result<()> {
-        // nested stages are measured there, so the image is decoded before the model is loaded
         let image = document.image();
         let reader = self.get()?;
         document.backend = backend_of(&**reader);

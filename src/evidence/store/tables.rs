@@ -36,19 +36,19 @@ pub(super) static FAULT: Table = Table::new(
 pub(super) static CHECKSUM: Table =
     Table::new("checksum", 1, &[(Text, "of_table"), (Integer, "sum")]);
 
-/// The files that a document's evidence was computed from: a hash over names, sizes, times and inodes, which is empty if it cannot be relied upon, and
-/// a hash over names and contents.
+/// The files that a document's evidence was computed from: a hash over names, sizes, times and inodes, which is empty if it cannot be relied upon,
+/// and a hash over names and contents.
 pub(super) static FILE_STATE: Table = Table::new("file_state", 0, &[(Text, "state content")]);
 
-/// Documents in which riposte died. Nothing is computed of them as long as `content` and `producers` are the same as when it died.
+/// Documents in which riposte died. Nothing is computed for them as long as `content` and `producers` are the same as when it died.
 pub(super) static PASSED_OVER: Table = Table::new(
     "passed_over",
     0,
     &[(Text, "fingerprint content producers path what")],
 );
 
-/// A hash of the words of each document, stored by a program that has read them. With it, an index of the words can detect changes without reading
-/// all of them. Triggers delete it when the words change.
+/// A hash of the words of each document, which the index of the words stores. With it, the index detects changes without reading all words. Triggers
+/// delete it when the words change.
 static TEXT_HASH: Table = Table::new("text_hash", 0, &[(Integer, "hash")]);
 
 /// All tables with evidence. Their rows have checksums.
@@ -58,7 +58,8 @@ pub(super) fn with_checksums(channels: Channels) -> impl Iterator<Item = &'stati
     common.into_iter().chain(of_channels.copied())
 }
 
-/// Tables that have data about a document besides its evidence. Their rows must be written after the evidence, because triggers delete them.
+/// Tables that have data about a document besides its evidence. Their rows must be written after the evidence: when it is written, triggers delete
+/// them.
 pub(super) static BESIDE: [&Table; 2] = [&CHECKSUM, &FILE_STATE];
 
 /// The tables from which the words of a document are read, whose changes delete its hash in `text_hash`.
@@ -75,14 +76,14 @@ fn all(channels: Channels) -> impl Iterator<Item = &'static Table> {
     portable(channels).chain(text_hash)
 }
 
-/// The changes of a row, and the documents that each is about.
+/// The kinds of changes of a row, each with a condition for the documents that it affects.
 const EVENTS: [(&str, &str); 3] = [
     ("INSERT", "= NEW.document"),
     ("DELETE", "= OLD.document"),
     ("UPDATE", "IN (OLD.document, NEW.document)"),
 ];
 
-/// The commands that create all tables and triggers, as far as they are missing.
+/// The commands that create the tables and triggers that are missing.
 pub(super) fn schema(channels: Channels) -> String {
     let mut sql: String = all(channels).map(|table| table.create()).collect();
     sql.push_str(include_str!("triggers.sql"));

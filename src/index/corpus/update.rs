@@ -106,8 +106,8 @@ impl LockedIndex {
             (index, None)
         };
         let writer = build::writer(&index, effort)?;
-        // A killed update leaves files behind, and tantivy overwrites none. One of them has the number of the next commit in its name, and this
-        // update would need that name.
+        // A killed update leaves files behind. One of them can have the name that this update needs, with the number of the next commit, and tantivy
+        // does not overwrite files.
         writer.garbage_collect_files().wait()?;
         Ok(PendingUpdate {
             writer,

@@ -38,8 +38,8 @@ impl Clusters {
     }
 }
 
-/// The stored form of clusters: the number of documents as a little-endian 32-bit number; for each, in the order of the ids, the number of its
-/// cluster; then the centroids as 32-bit floats.
+/// The stored form of clusters: the number of documents as a little-endian 32-bit number; the number of each document's cluster, in the order of the
+/// documents' ids; then the centroids as 32-bit floats.
 fn to_bytes(centroids: &[f32], members: &[u32]) -> Vec<u8> {
     let numbers = std::iter::once(members.len() as u32).chain(members.iter().copied());
     let mut bytes: Vec<u8> = numbers.flat_map(u32::to_le_bytes).collect();
@@ -47,7 +47,7 @@ fn to_bytes(centroids: &[f32], members: &[u32]) -> Vec<u8> {
     bytes
 }
 
-/// The centroids and the members of [`to_bytes`]; `None` if there are not `documents` members.
+/// The inverse of [`to_bytes`]; `None` if the number of members is not `documents`.
 fn of_bytes(bytes: &[u8], documents: usize) -> Option<(Vec<f32>, Vec<u32>)> {
     let (members, centroids) = bytes.split_at_checked(4 * (documents + 1))?;
     let (members, _) = members.as_chunks::<4>();

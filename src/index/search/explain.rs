@@ -14,7 +14,7 @@ impl Plan<'_> {
         let mut matched = 0u64;
         for group in &self.groups {
             for part in self.explain_group(corpus, group, number, &mut matched)? {
-                // a search adds 0 too, so that a found document has not the score of an untouched one
+                // a search adds 0.0, too: the score -0.0 marks untouched documents, so a found document must not have it
                 sum += part.value() + 0.0;
                 parts.push(part);
             }
@@ -37,8 +37,8 @@ impl Plan<'_> {
         Ok(score.with_how("sum").with_parts(parts))
     }
 
-    /// The contributions of a group of terms: one for each term, or one for all of them if they are scored as one. Sets the bits in `matched` of the
-    /// query's parts whose terms the document contains.
+    /// The contributions of a group of terms: one for each term, or one for all of them if they are scored as one. In `matched`, sets the bits of
+    /// those parts of the query whose terms the document contains.
     fn explain_group(
         &self,
         corpus: &Corpus,

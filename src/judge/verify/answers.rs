@@ -1,4 +1,4 @@
-//! Image runs of claims, in JSON lines.
+//! Image runs for claims, in JSON lines.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
@@ -9,8 +9,8 @@ use crate::trec::run::{AnswerLine, read_answer};
 const KEYS: &str =
     r#"{"argument_id": "1-1", "method": "retrieval", "image_id": "I…", "rank": 1, "tag": "…"}"#;
 
-/// Checks a run of claims, with `{"argument_id","method":"retrieval","image_id","rank","tag"}` on each line. If `is_full`, each rank up to the length
-/// of a list must be given.
+/// Checks a run for claims, with `{"argument_id","method":"retrieval","image_id","rank","tag"}` on each line. If `is_full`, each list must have all
+/// ranks up to its maximum length.
 ///
 /// Errors are what the organisers' validator of 2025 rejects: missing keys, another method, a missing argument, an argument without each of the
 /// ranks 1 to 5, an unknown image, an image twice for an argument. Warnings are what it overlooks: other ranks, a rank given twice, several

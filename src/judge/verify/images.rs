@@ -8,8 +8,8 @@ use crate::trec::{DocId, Stance, TopicId};
 
 /// Checks an image run (`topic PRO|CON imageId rank score tag`).
 ///
-/// Errors are the rules of the organisers' verifiers, in their order: six fields; a topic of the edition; `PRO` or `CON`; a known image; a rank from 1
-/// to the length of a list, higher than all ranks before in its list; a score that matches `^-?[0-9]+\.?[0-9]*$` and is not higher than the one
+/// Errors are the rules of the organisers' verifiers, in their order: six fields; a topic of the edition; `PRO` or `CON`; a known image; a rank from
+/// 1 to the length of a list, higher than all ranks before in its list; a score that matches `^-?[0-9]+\.?[0-9]*$` and is not higher than the one
 /// before; one tag. As in the scripts, only the first error of a line is reported. Warnings are what the scripts overlook.
 pub(super) fn verify(run: &[u8], rules: &Rules) -> Verdict {
     let mut findings = Findings::default();
@@ -39,7 +39,7 @@ struct List<'a> {
 }
 
 impl<'a> List<'a> {
-    /// Checks the rank of the next image, and whether the image is new.
+    /// Adds the next image. Checks its rank, and whether it is new in the list. Returns the rank.
     fn add(
         &mut self,
         findings: &mut Findings,
@@ -71,7 +71,7 @@ impl<'a> List<'a> {
         Some(number)
     }
 
-    /// Checks the score of the image that was added last.
+    /// Checks the score of the image that was added last. Returns the score.
     fn score(&mut self, findings: &mut Findings, score: &str, image: &'a str) -> Option<f64> {
         // for the scripts, a number of very many digits is a valid score; it is infinite here
         let Some(value) = is_fixed_point(score)

@@ -4,7 +4,7 @@ use crate::trec::edition::{Edition, RunFormat};
 use crate::trec::run::{is_json, read_answer};
 use crate::trec::{ObjectStance, TextTask};
 
-/// What a run is for.
+/// The task and the edition that a run is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Kind {
     /// `None` for images.
@@ -69,23 +69,23 @@ impl Kind {
     }
 }
 
-/// The edition to which most of the topics belong by their numbers; the first of those with equally many.
+/// The edition to which most of the topics belong by their numbers. If two editions have equally many, it is the earlier one.
 fn edition_of_images(topics: &[u32]) -> Option<&'static Edition> {
     let of_topics: Vec<_> = topics.iter().map(|topic| told(None, &[*topic])).collect();
     let count = |edition| of_topics.iter().filter(|of| **of == Some(edition)).count();
-    // of equal maxima, the last one is found
+    // `max_by_key` returns the last of equal maxima
     let editions = Edition::all(None).filter(|edition| edition.has_stances());
     editions.rev().max_by_key(|edition| count(*edition))
 }
 
-/// The edition that all of the topics tell. Runs with stances are of an edition that has some.
+/// The edition to which all topics can belong by their numbers, except that a run with stances is never of an edition without them.
 fn edition_of_texts(task: TextTask, topics: &[u32], has_stances: bool) -> Option<&'static Edition> {
     let plain = |edition: &&Edition| matches!(edition.run, RunFormat::Texts { stances: [], .. });
     let edition = told(Some(task), topics).filter(|edition| !has_stances || !plain(edition));
     edition.or(told(Some(task), &[0]))
 }
 
-/// The edition of a task whose first number is the greatest that is not above any topic.
+/// The edition of a task with the greatest [`Edition::told_from`] that is not above any topic.
 fn told(task: Option<TextTask>, topics: &[u32]) -> Option<&'static Edition> {
     let least = topics.iter().min().copied();
     let editions = Edition::all(task).filter(|edition| edition.told_from.is_some());
@@ -93,7 +93,7 @@ fn told(task: Option<TextTask>, topics: &[u32]) -> Option<&'static Edition> {
     begun.max_by_key(|edition| edition.told_from)
 }
 
-/// The edition with the shortest lists that are as long as the greatest rank.
+/// The edition with the shortest lists that can have the greatest rank of the run. If no lists are that long, it is the edition with the longest.
 fn edition_of_answers(text: &str) -> Option<&'static Edition> {
     let ranks = text
         .lines()

@@ -26,14 +26,14 @@ pub struct Rules {
     length: u32,
     /// The topics that need results; no others may have any. `None` allows any topic.
     topics: Option<BTreeSet<TopicId>>,
-    /// The documents that can be listed; `None` for any whose id has the right form.
+    /// The documents that can be listed. `None` allows any whose id has the right form.
     documents: Option<HashSet<DocId>>,
-    /// The numbers of hexadecimal digits that the id of an image can have.
+    /// How many hexadecimal digits the id of an image can have.
     digits: &'static [usize],
 }
 
 impl Rules {
-    /// The topics of an edition, and any document.
+    /// The rules of an edition: its topics, and any document.
     pub fn of(edition: &'static Edition) -> Rules {
         Rules {
             format: &edition.run,
@@ -47,7 +47,7 @@ impl Rules {
         }
     }
 
-    /// What the organisers' evaluator of the edition accepts: like [`Self::of`], but in some years fewer ids of images.
+    /// The rules of the organisers' evaluator of the edition: those of [`Self::of`], except that in some years it accepts fewer ids of images.
     pub fn of_evaluator(edition: &'static Edition) -> Rules {
         let mut rules = Rules::of(edition);
         if let RunFormat::Stances {
@@ -59,7 +59,7 @@ impl Rules {
         rules
     }
 
-    /// Any topics and any documents, in a text run without stances.
+    /// The rules for a text run without stances: any topics and any documents.
     pub fn of_any_collection() -> Rules {
         Rules {
             format: &PLAIN,
@@ -103,7 +103,7 @@ pub struct Verdict {
     pub accepted: Vec<ImageRunLine>,
 }
 
-/// Checks a run. Its format decides which rules there are: `images`, `answers` and `texts` list them.
+/// Checks a run by the rules of its format, which the modules `images`, `answers` and `texts` list.
 pub fn verify(run: &[u8], rules: &Rules) -> Verdict {
     let findings = match rules.format {
         RunFormat::Stances { .. } => return images::verify(run, rules),
@@ -116,8 +116,8 @@ pub fn verify(run: &[u8], rules: &Rules) -> Verdict {
     }
 }
 
-/// Checks a run as [`verify`] does, and finds what TIRA refuses besides. TIRA has no such check for runs of claims, and its findings on lines that
-/// break the rules of the task are left out.
+/// Checks a run as [`verify`] does, and adds what TIRA refuses. Runs for claims are not checked for that. Lines that already break a rule of the task
+/// get no finding about TIRA.
 pub fn verify_for_tira(run: &[u8], rules: &Rules) -> Verdict {
     let mut verdict = verify(run, rules);
     if !matches!(rules.format, RunFormat::Claims { .. }) {
@@ -365,7 +365,7 @@ impl Findings {
         self.add(line, Severity::Warning, Rule::Tie, what, hint);
     }
 
-    /// Checks that a topic is known.
+    /// Reports an unknown topic. Returns whether the topic is known.
     fn topic(&mut self, topic: &TopicId, rules: &Rules) -> bool {
         let Some(topics) = rules.topics.as_ref().filter(|known| !known.contains(topic)) else {
             return true;

@@ -12,7 +12,7 @@ use crate::trec::{DocId, TopicId};
 /// document (if documents are given), a permitted second column, a whole number as rank (the first 0 or 1), a number as score, at most 1,000
 /// documents per topic, one tag. Warnings are what evaluators interpret differently.
 ///
-/// `stances` are the words that the second column can contain instead of Q0, and `asked` says so to the author.
+/// `stances` are the words that the second column can contain instead of Q0. `asked` is the hint for any other word.
 pub(super) fn verify(run: &[u8], rules: &Rules, stances: &[&str], asked: &str) -> Vec<Finding> {
     let mut findings = Findings::default();
     let text = findings.decode(run);

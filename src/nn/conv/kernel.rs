@@ -292,7 +292,7 @@ impl Product<'_> {
     /// Applies the activation to the results of these windows.
     ///
     /// # Safety
-    /// `out` may be read and written up to the last result of the last window. The columns are a multiple of the lanes.
+    /// `out` may be read and written up to the last result of the last window. The number of columns is a multiple of the number of lanes.
     #[inline(always)]
     unsafe fn activate_windows<I: Isa>(&self, isa: I, windows: Range<usize>, out: *mut f32) {
         let ops = isa.f32();
@@ -507,7 +507,7 @@ fn prefetch(address: *const f32) {
 }
 
 impl Depthwise<'_> {
-    /// Loads a cache line of each of these pixels of rows in advance. `at` is the position of the first one in each row.
+    /// Prefetches a cache line of each of `pixels` pixels in these rows. `at` is the position of the first pixel in each row.
     #[inline(always)]
     fn prefetch_pixels(&self, rows: Range<usize>, pixels: usize, at: usize) {
         for row in &self.rows[rows] {

@@ -93,8 +93,8 @@ impl ConvNet {
     /// Computes the outputs for one image.
     ///
     /// # Errors
-    /// There are too many or too few inputs. An input has the wrong number of channels or the wrong stride, or it is too small. With an input of this
-    /// size, the network would add maps of different sizes, or need too much memory.
+    /// There are too many or too few inputs. An input has the wrong number of channels or the wrong stride, or is too small. For an input of this
+    /// size, the network would add maps of different sizes or need too much memory.
     pub fn run(&self, inputs: Vec<FeatureMap>, pool: &mut BufferPool) -> Result<Vec<FeatureMap>> {
         ensure!(
             inputs.len() == self.inputs.len(),

@@ -231,7 +231,7 @@ pub(super) struct Examples {
 }
 
 /// Where the rows of a sequence are in its batch. A sequence begins with rows that it shares with earlier sequences; its own rows follow. A batch has
-/// the own rows of the first sequence, then those of the second, and so on. Rows can be shared only if no row sees a later one.
+/// each row once: the rows of the first sequence, then those that the second adds, and so on. Rows can be shared only if no row sees a later one.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Sequence {
     /// The numbers of the shared rows.

@@ -254,7 +254,7 @@ pub(super) fn class(stance: Stance) -> &'static str {
     }
 }
 
-/// A part of a candidate's score; `None` if the file does not say what the part is.
+/// The gauge of a part of a candidate's score; `None` if the part has no id.
 pub(super) fn gauge(part: &Explanation) -> Option<Gauge> {
     let id = part.id()?;
     Some(Gauge {

@@ -114,7 +114,7 @@ fn place(image: &ExplainedImage) -> String {
     joined(&places)
 }
 
-/// What a number of relevance compares with the topic; `None` for other numbers.
+/// What was compared with the topic to compute this part of the relevance; `None` for other numbers.
 fn source_of_relevance(id: &NumberId) -> Option<&'static str> {
     match id {
         NumberId::Channel(name) => Some(SignalKey::find(name)?.signal().source()),
@@ -279,7 +279,7 @@ fn opinion(image: &ExplainedImage, candidates: &Candidates, stance: Stance) -> S
     format!("{displaced}{claim}{doubt}")
 }
 
-/// That the last source says the opposite, if it takes away nearly as much as the first one adds, which is `sum`.
+/// Says that the last source contradicts the first one, if it takes away at least [`ALSO`] of what the first one adds (`sum`).
 fn doubt(sources: &[(&'static str, f64)], sum: f64) -> Option<String> {
     let (source, value) = sources.last()?;
     let lost = -value;

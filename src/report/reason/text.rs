@@ -43,7 +43,7 @@ pub(crate) fn sentence(text: &ExplainedText, objects: Option<&[String; 2]>) -> O
     Some(format!("{rank}: {clauses}{stance}."))
 }
 
-/// The base that a part is, if it is one.
+/// The base of the score, if this part is it.
 fn base(part: &Explanation) -> Option<Base> {
     match part.id()? {
         NumberId::Base(base) => Some(*base),
@@ -61,7 +61,7 @@ fn base_in_words(base: Base) -> &'static str {
     }
 }
 
-/// The terms that add most to a score of terms; `None` for other scores.
+/// The terms that add most to a score, if it is a sum over terms.
 fn terms(score: &Explanation) -> Option<String> {
     let mut terms: Vec<(&str, f64)> = Vec::new();
     for part in score.parts().iter().filter(|part| part.value() > 0.0) {

@@ -40,7 +40,7 @@ impl Signal for SentenceLikeness {
     }
 }
 
-/// CLIP's cosine between the image and texts of the topic: [`Need::ClipAbout`] or [`Need::ClipTitle`].
+/// CLIP's cosine between the image and the texts of the topic that [`Need::ClipAbout`] or [`Need::ClipTitle`] names.
 pub struct ClipLikeness(pub &'static str, pub Need);
 
 impl Signal for ClipLikeness {
@@ -66,7 +66,8 @@ impl Signal for ClipLikeness {
     }
 }
 
-/// Mean cosine between the words in or around the image and the most similar arguments of one side. It is off without a collection of arguments.
+/// Mean cosine between words of the image and the most similar arguments of one side: the largest for the words in or around the image, and for
+/// either side. The signal is off without a collection of arguments.
 pub struct ArgumentLikeness;
 
 impl Signal for ArgumentLikeness {

@@ -5,7 +5,7 @@ use anyhow::Result;
 use super::{Inputs, Need, Quoted, Signal, Values, shown};
 use crate::index::images::Field;
 
-/// BM25 over a field. Scaled, it is divided by the topic's best score in the field.
+/// BM25 over a field. The recipe's scale decides whether scores are divided by the topic's best score in the field.
 pub struct Bm25(pub &'static str, pub Field);
 
 impl Signal for Bm25 {

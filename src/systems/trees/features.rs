@@ -19,7 +19,7 @@ const SIMILARITIES: [Similarity; 2] = [
     Similarity::LuceneDirichlet { mu: 2000.0 },
 ];
 
-/// The values of all [`super::FEATURES`] for each document. Values of models are those that the documents' re-rankers have computed before.
+/// The values of all [`super::FEATURES`] for each document. The values of models are those that other re-rankers have already computed.
 ///
 /// # Errors
 /// The index fails.

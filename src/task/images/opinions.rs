@@ -103,12 +103,12 @@ pub(super) fn stance_scores(
             let claims = texts.iter().map(|texts| Claimed::of(texts, of));
             claims.map(of_claimed).collect()
         }
-        // the baseline "crawl" lists images without choosing candidates
+        // the baseline "crawl" lists images without scoring candidates, and `side_model` has handled the others
         _ => Vec::new(),
     }
 }
 
-/// The side of an image by the sign of a sentiment.
+/// Puts an image on a side by the sign of its sentiment.
 fn by_sentiment(image: &Image, sentiment: Sentiment) -> Sides {
     let (name, value) = match sentiment {
         Sentiment::AfinnMain => ("sign of AFINN over the page", image.afinn_of(Part::Main)),

@@ -20,10 +20,10 @@ use crate::trec::{DocId, TopicId};
 /// Number of images whose vectors a thread reads at once.
 const CHUNK: usize = 128;
 
-/// The cosines for one topic: by signal a value for each image, NaN if the image has nothing to compare. A signal that is off is missing.
+/// The cosines for one topic: for each signal that is on, one value for each image, which is NaN if the image has nothing to compare.
 pub(super) type Cosines = BTreeMap<SignalKey, Vec<f64>>;
 
-/// Reads the cosines for each of the topics, as far as the approach uses them.
+/// Reads the cosines that the approach uses, for each topic.
 ///
 /// # Errors
 /// The store cannot be read.
@@ -223,7 +223,8 @@ impl CurrentImage {
     }
 }
 
-/// The stored numbers that the signals of the approach need, by signal a value for each image. Signals without any value are off.
+/// Reads the stored numbers that the signals of the approach need: for each signal, one value for each image. A signal without any value is off, and
+/// is left out.
 ///
 /// # Errors
 /// The store cannot be read.

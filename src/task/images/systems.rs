@@ -1,4 +1,4 @@
-//! What single teams did with images: all estimates that stand in `systems/`.
+//! The list of the image models in `systems/`, each of which only one team used.
 
 use super::super::approach::{ArgumentRecipe, StanceRecipe};
 use crate::score::side::{ArgumentModel, SideModel};

@@ -44,7 +44,7 @@ impl Reranker for Relevance {
     }
 }
 
-/// The value of each text, from the claim, the text and the encoder's outputs for both. Empty without the encoder.
+/// Reads each text with the topic's claim. `value` is computed from the claim, the text and the encoder's outputs. Empty without the encoder.
 fn assess(
     documents: &Candidates,
     value: impl Fn(&str, &str, PairReading) -> f64,

@@ -1,11 +1,11 @@
-//! Re-rankers that read the windows of a text one by one. The best window of a text counts.
+//! Re-rankers that read the windows of a text one by one. A text has the value of its best window.
 
 use anyhow::Result;
 
 use crate::index::vector;
 use crate::score::reranker::{Assessment, Candidates, Need, Reading, Reranker};
 
-/// The cosine between the sentence vectors of the topic and of each window.
+/// The cosine between the sentence vectors of the topic and each window.
 pub(crate) struct Sentence;
 
 impl Reranker for Sentence {

@@ -20,7 +20,7 @@ use crate::disk::{TemporaryDir, hex, parent};
 use crate::index::corpus::{Corpus, Damage};
 use crate::trec::TextTask;
 
-/// The directory with the rows.
+/// The directory with the Parquet files.
 const ROWS: &str = "parts";
 
 /// The file in each shard that describes it.

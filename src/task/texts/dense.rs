@@ -101,7 +101,7 @@ impl<'a> DenseSearch<'a> {
         }))
     }
 
-    /// The `cut.k` passages that are nearest to each of the given ones, for a manifold ranking.
+    /// For each of the given passages the `cut.k` nearest ones, for a manifold ranking.
     ///
     /// # Errors
     /// A vector has another length than the stored ones, or a number in it is not finite.

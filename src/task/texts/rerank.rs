@@ -83,11 +83,11 @@ pub(super) struct Documents<'a> {
     pub cuts: Vec<Vec<String>>,
 }
 
-/// What the re-rankers of a recipe say.
+/// The values that the re-rankers of a recipe give to the documents.
 struct Columns {
-    /// Retrieval, and then those with a weight, in the order of the list.
+    /// First retrieval, then the re-rankers with a weight, in the order of the list.
     columns: Vec<Column>,
-    /// For each document the explanations of the values, by the names of the re-rankers.
+    /// The explanations of the values by the name of the re-ranker, one for each document.
     whys: BTreeMap<&'static str, Vec<Option<Explanation>>>,
 }
 
@@ -136,7 +136,7 @@ impl<'a> Documents<'a> {
         })
     }
 
-    /// What a re-ranker says of each document, after those that it is computed from.
+    /// Assesses each document with a re-ranker, after computing the re-ranker's inputs.
     ///
     /// # Errors
     /// The index, the store of model outputs or a model fails.
@@ -149,7 +149,7 @@ impl<'a> Documents<'a> {
         reranker.assess(&self.candidates, reading)
     }
 
-    /// Computes what a re-ranker is computed from.
+    /// Computes those inputs of a re-ranker that are not known yet.
     ///
     /// # Errors
     /// As [`Documents::assess`].
@@ -170,7 +170,7 @@ impl<'a> Documents<'a> {
         Ok(())
     }
 
-    /// The largest value of each re-ranker that has a weight, and of retrieval.
+    /// For each document the best value of retrieval and of each re-ranker with a weight.
     fn columns(&mut self, recipe: &Rerank, reading: &mut Reading) -> Result<Columns> {
         let mut columns = Vec::new();
         let mut whys = BTreeMap::new();
@@ -196,9 +196,9 @@ impl<'a> Documents<'a> {
         Ok(Columns { columns, whys })
     }
 
-    /// Adds the likeness of each text to the topic to its column, if there is one. All other columns have their values. All windows are read in the
-    /// `first` texts with the highest scores by all columns, and only the most promising window in the others. Nothing is added without a sentence
-    /// model.
+    /// Fills the column of the re-ranker `sentence`, if there is one. All other columns must be filled before. All windows are read of the `first`
+    /// texts that have the highest scores by all columns, and only the most promising window of the others. Without a sentence model, the column
+    /// stays empty.
     fn add_likeness(
         &self,
         first: usize,

@@ -143,7 +143,7 @@ fn verb(auxiliary: &Word, words: &[Word], form: Form) -> Option<usize> {
     Some(start)
 }
 
-/// Tags of words that are no main verb.
+/// Tags of words that cannot be the main verb.
 const NO_VERBS: [&str; 16] = [
     "DT", "PRP", "PRP$", "CC", "MD", "WDT", "WP", "WRB", "TO", "CD", "NNS", "NNP", "NNPS", "RB",
     "EX", "POS",
@@ -265,7 +265,7 @@ fn is_gerund(words: &[Word]) -> bool {
     })
 }
 
-/// Whether the subject can end before position `at` of a statement whose words are `words` in the question.
+/// Whether the subject can end before position `at` of a statement. `words` are the words of the question that it comes from.
 fn can_end_subject(words: &[Word], statement: &[Word], at: usize) -> bool {
     let last = &statement[at - 1];
     let of_the = at > 1 && statement.first().is_some_and(|word| word.lower == "the");

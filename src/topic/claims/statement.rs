@@ -103,8 +103,8 @@ fn clause_of(
     })
 }
 
-/// The auxiliary verb of a clause with this finite verb, and its kind. A main verb is put into `rest` at position `place`, in its base form. `next` is
-/// the first word of `rest` that is no adverb.
+/// The auxiliary verb of a clause with this finite verb, and its kind. If the finite verb is a main verb, its base form goes to position `place` of
+/// `rest`, and the auxiliary is the implied one ("did", "should"). `next` is the first word of `rest` that is no adverb.
 fn auxiliary_of(
     finite: &Word,
     next: Option<&Word>,
@@ -314,7 +314,8 @@ fn likelihood(words: &[Word], at: usize) -> Option<i32> {
     (score >= -4).then(|| score.min(most))
 }
 
-/// Whether the word at position `at`, which is no auxiliary, begins a new phrase, stays a noun or a name, or has a tag that no verb is given.
+/// Whether the word at position `at`, which is no auxiliary, cannot be a verb: it begins a new phrase, is clearly a noun or a name, or has a tag that
+/// the tagger never gives to verbs.
 fn cannot_be_verb(words: &[Word], at: usize) -> bool {
     let (last, word, next) = (&words[at - 1], &words[at], words.get(at + 1));
     let is_open = matches!(
@@ -336,7 +337,8 @@ fn cannot_be_verb(words: &[Word], at: usize) -> bool {
     is_cut || is_noun || is_name || !is_open || is_preposition
 }
 
-/// How likely the word at position `at` is to be the finite verb, by its tag and the words around it. `future` are the words with "will" before it.
+/// How likely the word at position `at` is to be the finite verb, by its tag and the words around it. `future` has the words with "will"
+/// before this one, tagged again.
 fn likelihood_by_neighbours(words: &[Word], at: usize, future: &[Word]) -> i32 {
     let (word, next, follows) = (&words[at], words.get(at + 1), words.get(at + 2));
     let mut score = match word.tag {

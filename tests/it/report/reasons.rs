@@ -172,7 +172,7 @@ fn another_explanation_gives_another_sentence() {
     );
 }
 
-/// Removes the ids from explanations, as an earlier riposte would have written them.
+/// Removes the ids from explanations, as an earlier version of riposte wrote them.
 fn without_ids(mut value: Value) -> Value {
     match &mut value {
         Value::Object(object) => {
@@ -212,7 +212,7 @@ fn explanations_of_an_earlier_riposte_are_shown_without_sentences() {
     let [index, topic] = pages();
     assert!(index.contains(note), "{index}");
     assert_eq!(rows(&topic), shown);
-    // only what a copy says does not follow from its numbers
+    // only the sentence about a copy needs no ids, because it does not explain a number
     let copies = topic.matches("Not listed: a copy of").count();
     assert!(reasons(&topic) == copies && copies < said);
     assert!(!topic.contains("class=\"gauges\"") && !topic.contains("class=\"lean\""));

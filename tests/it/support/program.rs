@@ -108,7 +108,7 @@ impl WorkDir {
         (printed, said)
     }
 
-    /// Runs the commands of a table. Each must exit with 2, and its error must contain the words behind the bar.
+    /// Runs the commands of a table. Each must exit with 2, and its error must contain the words after the bar.
     #[track_caller]
     pub fn refuses(&self, table: &str) {
         for row in table.trim().lines() {
