@@ -192,7 +192,7 @@ bench-text:
 
 # Learns the weights in models/own again from the development data, which are not part of the repository. Unless a recipe has changed, the
 # same machine gives the same files. Their first lines have the training data and the figures. Each file depends on those before it, and all
-# are compiled into the programs, so the programs are built again in between. The pair encoder takes more than an hour on two cores; STANCE=
+# are compiled into the programs, so the programs are built again in between. The stance encoder takes more than an hour on two cores; STANCE=
 # skips it. The variables in KEEP make the C library keep freed memory, because requesting memory from the system in each step takes time; and
 # they make candle compute each part of a batch on one thread, because several parts are computed at once. TREEBANK=DIR, the directory of
 # UD_English-EWT, also learns the tagger again.

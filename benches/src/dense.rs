@@ -10,9 +10,9 @@ use riposte::collection::arguments::ArgumentCollection;
 use riposte::collection::read_topics;
 use riposte::evidence::sentence::Sentences;
 use riposte::index::analyzer::Analyzer;
-use riposte::index::corpus::{Corpus, Effort, TextCollection};
 use riposte::index::dense::{Unit, Vectors, Wanted};
-use riposte::index::search::Cut;
+use riposte::index::inverted::{Effort, InvertedIndex, TextCollection};
+use riposte::index::search::SearchOptions;
 use riposte::topic::passages::{Passages, Windows};
 use serde_json::json;
 
@@ -49,7 +49,7 @@ pub fn run(options: &Options) -> Result<()> {
     let analyzer = Analyzer::default();
     let dir = options.index.join("words.index");
     let effort = Effort::default();
-    let corpus = Corpus::open_or_build(&collection, &analyzer, &dir, effort, &mut |_| {})?;
+    let index = InvertedIndex::open_or_build(&collection, &analyzer, &dir, effort, &mut |_| {})?;
     let model = Sentences::load(&options.encoder, "bench")?;
     let wanted = Wanted {
         field: "premises".to_owned(),
@@ -62,7 +62,7 @@ pub fn run(options: &Options) -> Result<()> {
     };
     let file = options.index.join(riposte::workspace::FILE);
     let encode = |texts: &[&str]| Ok((model.embed(texts)?, model.numeric()));
-    let mut open = || Vectors::open(&corpus, &wanted, &file, &[], Some(&encode), &mut |_| {});
+    let mut open = || Vectors::open(&index, &wanted, &file, &[], Some(&encode), &mut |_| {});
     let (_, encode_s) = timed(&mut open)?;
     let (vectors, load_s) = timed(&mut open)?;
     let vectors = vectors.context("the vectors are not complete")?;
@@ -70,13 +70,14 @@ pub fn run(options: &Options) -> Result<()> {
     let topics = read_topics(&options.topics)?;
     let titles: Vec<&str> = topics.iter().map(|topic| topic.title.as_str()).collect();
     let queries = model.embed(&titles)?;
-    let cut = Cut {
+    let search_options = SearchOptions {
         k: options.top,
         short: true,
         duplicates: true,
         portals: None,
     };
-    let search = |queries: &[Vec<f32>]| vectors.search(&corpus, queries, Unit::Documents, cut);
+    let search =
+        |queries: &[Vec<f32>]| vectors.search(&index, queries, Unit::Documents, search_options);
     let mut found = search(&queries)?;
     let (mut all_s, mut each_s) = (Vec::new(), Vec::new());
     for _ in 0..options.rounds {
@@ -100,7 +101,7 @@ pub fn run(options: &Options) -> Result<()> {
             }
             Ok(file.flush()?)
         };
-        let documents = 0..corpus.documents();
+        let documents = 0..index.documents();
         let mut documents = documents.flat_map(|document| vectors.of_document(document));
         write("documents.f32", &mut documents)?;
         write("queries.f32", &mut queries.iter().cloned())?;
@@ -115,7 +116,7 @@ pub fn run(options: &Options) -> Result<()> {
     println!(
         "{}",
         json!({
-            "documents": corpus.documents(),
+            "documents": index.documents(),
             "topics": topics.len(),
             "dimension": queries.first().map_or(0, Vec::len),
             "encode_s": encode_s,

@@ -11,8 +11,8 @@ use riposte::collection::arguments::ArgumentCollection;
 use riposte::collection::passages::PassageCollection;
 use riposte::collection::read_topics;
 use riposte::index::analyzer::Analyzer;
-use riposte::index::corpus::{Corpus, Effort, TextCollection};
-use riposte::index::search::{Cut, Part, Query};
+use riposte::index::inverted::{Effort, InvertedIndex, TextCollection};
+use riposte::index::search::{Query, QueryPart, SearchOptions};
 use riposte::index::similarity::Similarity;
 use serde_json::json;
 
@@ -70,7 +70,7 @@ pub fn run(options: &Options) -> Result<()> {
     let topics = read_topics(&options.topics)?;
 
     let start = Instant::now();
-    let corpus = Corpus::open_or_build(
+    let index = InvertedIndex::open_or_build(
         &collection,
         &analyzer,
         &options.index,
@@ -80,12 +80,12 @@ pub fn run(options: &Options) -> Result<()> {
     let built = start.elapsed().as_secs_f64();
     let built_mb = peak_mb();
     let start = Instant::now();
-    drop(Corpus::open(&options.index)?);
+    drop(InvertedIndex::open(&options.index)?);
     let opened = start.elapsed().as_secs_f64();
 
-    let fields = fields(&corpus, &options.fields)?;
-    let mut terms = corpus.meta().analyzer.build();
-    let cut = Cut {
+    let fields = fields(&index, &options.fields)?;
+    let mut terms = index.meta().analyzer.build();
+    let search_options = SearchOptions {
         k: options.top,
         short: options.all,
         duplicates: options.all,
@@ -97,13 +97,13 @@ pub fn run(options: &Options) -> Result<()> {
     for round in 0..options.rounds.max(1) {
         for topic in &topics {
             let start = Instant::now();
-            let parts = fields
-                .iter()
-                .map(|(field, weight)| Part::of_text(*field, *weight, &mut terms, &topic.title));
+            let parts = fields.iter().map(|(field, weight)| {
+                QueryPart::of_text(*field, *weight, &mut terms, &topic.title)
+            });
             let query = Query {
                 parts: parts.collect(),
             };
-            let found = corpus.search(&query, &similarity, cut)?;
+            let found = index.search(&query, &similarity, search_options)?;
             seconds.push(start.elapsed().as_secs_f64());
             if round == 0 {
                 for (rank, found) in (1..).zip(&found) {
@@ -121,10 +121,10 @@ pub fn run(options: &Options) -> Result<()> {
     }
     let queries = seconds.len().max(1) as f64;
     let report = json!({
-        "documents": corpus.documents(),
-        "short": corpus.meta().short,
-        "duplicates": corpus.meta().duplicates,
-        "faults": corpus.meta().fault_count,
+        "documents": index.documents(),
+        "short": index.meta().short,
+        "duplicates": index.meta().duplicates,
+        "faults": index.meta().fault_count,
         "build_s": built,
         "open_s": opened,
         "index_mb": size(&options.index)? as f64 / 1e6,
@@ -136,7 +136,7 @@ pub fn run(options: &Options) -> Result<()> {
 }
 
 /// The numbers of the fields, with their weights.
-fn fields(corpus: &Corpus, wanted: &[String]) -> Result<Vec<(usize, f64)>> {
+fn fields(index: &InvertedIndex, wanted: &[String]) -> Result<Vec<(usize, f64)>> {
     if wanted.is_empty() {
         return Ok(vec![(0, 1.0)]);
     }
@@ -144,12 +144,12 @@ fn fields(corpus: &Corpus, wanted: &[String]) -> Result<Vec<(usize, f64)>> {
         .iter()
         .map(|text| {
             let (name, weight) = text.split_once('=').unwrap_or((text, "1"));
-            let field = corpus.field(name);
+            let field = index.field(name);
             match (field, weight.parse()) {
                 (Some(field), Ok(weight)) => Ok((field, weight)),
                 (None, _) => bail!(
                     "there is no field {name}; the fields are {}",
-                    corpus.meta().fields.join(", ")
+                    index.meta().fields.join(", ")
                 ),
                 _ => bail!("{weight:?} is not a weight"),
             }

@@ -9,9 +9,9 @@ use riposte::collection::arguments::ArgumentCollection;
 use riposte::evidence::ocr::OcrLine;
 use riposte::evidence::page::PageWords;
 use riposte::evidence::store::{Made, Record, Store};
-use riposte::evidence::{Evidence, PageEvidence, Part, PartValue};
-use riposte::index::corpus::{Corpus, Effort, TextCollection};
-use riposte::index::search::{self, Cut, Query};
+use riposte::evidence::{Evidence, PageEvidence, PartValue, TextPart};
+use riposte::index::inverted::{Effort, InvertedIndex, TextCollection};
+use riposte::index::search::{self, Query, SearchOptions};
 use riposte::index::similarity::Similarity;
 use riposte::task::channels::CHANNELS;
 use riposte::trec::{DocId, ScoredDoc};
@@ -111,7 +111,7 @@ fn record(n: u8) -> Record {
     };
     let sentence = PartValue {
         page: String::new(),
-        part: Part::Ocr,
+        part: TextPart::Ocr,
         value: vec![f32::from(n) / 8.0; 24],
     };
     Record {
@@ -199,7 +199,7 @@ impl SmallIndex {
             threads: 1,
             bytes: 1,
         };
-        drop(Corpus::open_or_build(
+        drop(InvertedIndex::open_or_build(
             &collection,
             &"stem=snowball".parse()?,
             &place,
@@ -221,20 +221,20 @@ impl SmallIndex {
 }
 
 fn read_index(place: &Path) -> Result<Found> {
-    let corpus = Corpus::open(place)?;
-    let mut analyzer = corpus.meta().analyzer.build();
+    let index = InvertedIndex::open(place)?;
+    let mut analyzer = index.meta().analyzer.build();
     let (mut rankings, mut texts) = (Vec::new(), Vec::new());
     for (words, similarity) in [
         ("ban cars", Similarity::Bm25 { k1: 1.2, b: 0.75 }),
         ("close zoos vote", Similarity::Dirichlet { mu: 100.0 }),
     ] {
-        let part = |field| search::Part::of_text(field, 1.0, &mut analyzer, words);
+        let part = |field| search::QueryPart::of_text(field, 1.0, &mut analyzer, words);
         let query = Query {
             parts: [0, 1].map(part).to_vec(),
         };
-        let found = corpus.search(&query, &similarity, Cut::default())?;
+        let found = index.search(&query, &similarity, SearchOptions::default())?;
         for found in found.iter().take(3) {
-            texts.push(corpus.document(&found.doc)?.texts);
+            texts.push(index.document(&found.doc)?.texts);
         }
         rankings.extend(found);
     }

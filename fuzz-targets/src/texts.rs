@@ -7,7 +7,7 @@ use riposte::collection::passages::PassageCollection;
 use riposte::collection::read_topics;
 use riposte::collection::shards::{self, ShardCollection};
 use riposte::evidence::sentiment::Vader;
-use riposte::score::quality::{self, Kind};
+use riposte::score::quality::{self, GradedText};
 use riposte::topic::question::{self, TopicParts};
 use riposte::topic::words;
 use riposte::trec::objects;
@@ -200,7 +200,7 @@ fn text(text: &str) {
     let sentences = words::sentences(text);
     let tokens = words::tokens(text);
     assert!(sentences.iter().map(|s| s.words().count()).sum::<usize>() <= tokens.len());
-    for kind in [Kind::Argument, Kind::Passage] {
+    for kind in [GradedText::Argument, GradedText::Passage] {
         assert!(quality::quality(kind, text).is_finite());
     }
     let valence = Vader::new().compound(text);

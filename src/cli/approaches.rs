@@ -185,7 +185,7 @@ fn rebuilds<'a>(approaches: &'a [About], system: &System) -> Option<&'a About> {
 
 /// A system, or an approach that rebuilds none, as an object.
 #[derive(Serialize)]
-struct Line<'a> {
+struct SystemRow<'a> {
     task: Task,
     #[serde(skip_serializing_if = "Option::is_none")]
     year: Option<u32>,
@@ -210,12 +210,12 @@ fn write_json(
     leaderboards: &[&Leaderboard],
 ) -> Result<()> {
     let unknown = |about: &'_ About| Some(about.unknown.clone()).filter(|text| !text.is_empty());
-    let mut write = |line: &Line| -> Result<()> {
+    let mut write = |line: &SystemRow| -> Result<()> {
         writeln!(listed, "{}", serde_json::to_string(line)?)?;
         Ok(())
     };
     for about in own(approaches, leaderboards) {
-        write(&Line {
+        write(&SystemRow {
             task,
             year: None,
             leaderboard: None,
@@ -228,7 +228,7 @@ fn write_json(
     for leaderboard in leaderboards {
         for system in &leaderboard.rows {
             let about = rebuilds(approaches, system);
-            write(&Line {
+            write(&SystemRow {
                 task,
                 year: Some(leaderboard.year),
                 leaderboard: Some(&leaderboard.title),

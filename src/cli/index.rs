@@ -7,7 +7,7 @@ use super::args::{IndexArgs, Task};
 use super::print;
 use super::progress::EventPrinter;
 use super::texts::{print_all_verified, print_collection, print_verified};
-use crate::index::corpus::{Corpus, Report};
+use crate::index::inverted::{InvertedIndex, Report};
 use crate::task::effort;
 use crate::task::index::{self, IndexSettings, Indexed, IndexedVectors};
 
@@ -78,9 +78,9 @@ fn print_vectors(vectors: &IndexedVectors, json: bool) -> Result<()> {
     ))
 }
 
-fn describe(indexes: &[Corpus], json: bool) -> Result<()> {
-    for corpus in indexes {
-        let report = corpus.report()?;
+fn describe(indexes: &[InvertedIndex], json: bool) -> Result<()> {
+    for index in indexes {
+        let report = index.report()?;
         if json {
             print(&format_args!("{}\n", serde_json::to_string(&report)?))?;
         } else {

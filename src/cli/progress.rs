@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use indicatif::{HumanCount, HumanDuration, ProgressBar, ProgressDrawTarget, ProgressStyle};
 
-use crate::index::{corpus, dense};
+use crate::index::{dense, inverted};
 use crate::reading::steps::{Outputs, Step};
 use crate::task::{Event, Stage};
 use crate::trec::escaped;
@@ -171,16 +171,16 @@ impl EventPrinter {
                     progress.show(done, step.unwrap_or_default());
                 }
             }
-            Event::Index(corpus::Event::Waiting) => {
+            Event::Index(inverted::Event::Waiting) => {
                 self.note("another riposte process is writing the index: waiting for it");
             }
-            Event::Index(corpus::Event::Outdated(why)) => {
+            Event::Index(inverted::Event::Outdated(why)) => {
                 self.note(&format!("rebuilding the index, because {why}"));
             }
-            Event::Index(corpus::Event::Damaged(what)) => {
+            Event::Index(inverted::Event::Damaged(what)) => {
                 self.note(&format!("rebuilding the index: {what}"));
             }
-            Event::Index(corpus::Event::Progress { documents, faults }) => {
+            Event::Index(inverted::Event::Progress { documents, faults }) => {
                 if let Some(progress) = &mut self.progress {
                     progress.show(documents as usize, counted(faults as usize, "faults"));
                 }

@@ -9,7 +9,7 @@ use super::lines::answer_file;
 use super::print;
 use super::progress::print_notes;
 use crate::nn::lazy::Lazy;
-use crate::reading::pair::PairEncoder;
+use crate::reading::stance_encoder::StanceEncoder;
 use crate::task::models;
 use crate::task::quality::{QualityQuestion, rate};
 
@@ -59,7 +59,7 @@ pub fn quality(args: &QualityArgs) -> Result<u8> {
 /// The answers as JSON, in the order of the questions.
 fn answers(
     questions: &[QualityQuestion],
-    encoder: Option<&Lazy<PairEncoder>>,
+    encoder: Option<&Lazy<StanceEncoder>>,
     explain: bool,
 ) -> Result<Vec<Value>> {
     let answers = rate(questions, encoder)?.into_iter();

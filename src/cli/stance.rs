@@ -9,7 +9,7 @@ use super::lines::answer_file;
 use super::print;
 use super::progress::print_notes;
 use crate::nn::lazy::Lazy;
-use crate::reading::pair::PairEncoder;
+use crate::reading::stance_encoder::StanceEncoder;
 use crate::score::object_stance::Objects;
 use crate::task::models;
 use crate::task::stance::{ClaimStance, StanceAnswer, StanceQuestion, answer};
@@ -96,7 +96,7 @@ pub fn stance(args: &StanceArgs) -> Result<u8> {
 /// The answers as JSON, in the order of the questions.
 fn answers(
     questions: &[StanceQuestion],
-    encoder: Option<&Lazy<PairEncoder>>,
+    encoder: Option<&Lazy<StanceEncoder>>,
     explain: bool,
 ) -> Result<Vec<Value>> {
     let answers = answer(questions, encoder, explain)?.into_iter();

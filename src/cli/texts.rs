@@ -8,7 +8,7 @@ use super::args::{ComparativeArgs, ControversialArgs, TextArgs};
 use super::progress::{EventPrinter, print_notes};
 use super::{terminal, topic_parts};
 use crate::collection::ReadTopics;
-use crate::index::corpus::{self, Corpus, Meta, Verified};
+use crate::index::inverted::{self, InvertedIndex, Meta, Verified};
 use crate::task::debate::PER_SIDE;
 use crate::task::effort;
 use crate::task::files::read_topics;
@@ -61,8 +61,8 @@ pub(crate) fn print_verified(verified: Verified) {
 
 /// Prints how much of each index was verified.
 pub(crate) fn print_all_verified(indexes: &TextIndexes) {
-    for corpus in indexes.all() {
-        print_verified(corpus.verified());
+    for index in indexes.all() {
+        print_verified(index.verified());
     }
 }
 
@@ -211,7 +211,7 @@ fn ask_service(args: &TextArgs, request: &ServiceRequest, file: &RunFiles) -> Re
 
 /// Prints the number of documents in a collection, and its faults. Returns the exit code.
 pub(crate) fn print_collection(indexes: &TextIndexes, quiet: bool, verbose: bool) -> u8 {
-    let Some(corpus) = indexes.first() else {
+    let Some(index) = indexes.first() else {
         return 0;
     };
     let Meta {
@@ -221,12 +221,12 @@ pub(crate) fn print_collection(indexes: &TextIndexes, quiet: bool, verbose: bool
         fault_count,
         faults,
         ..
-    } = corpus.meta();
+    } = index.meta();
     if !quiet {
         let counted = [
             (
                 *short,
-                format!("with fewer than {} words", corpus::SHORT_WORDS),
+                format!("with fewer than {} words", inverted::SHORT_WORDS),
             ),
             (*duplicates, "with the same words as another".to_owned()),
             (
@@ -242,8 +242,8 @@ pub(crate) fn print_collection(indexes: &TextIndexes, quiet: bool, verbose: bool
             [] => String::new(),
             counted => format!(": {}", counted.join(", ")),
         };
-        let documents = Corpus::documents(corpus);
-        say!("{documents} {}{counted}", corpus.meta().kind.word());
+        let documents = InvertedIndex::documents(index);
+        say!("{documents} {}{counted}", index.meta().kind.word());
     }
     if *fault_count == 0 {
         return 0;

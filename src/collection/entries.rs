@@ -59,7 +59,7 @@ pub struct StoredText {
 
 #[derive(Deserialize)]
 #[serde(untagged, expecting = "neither a text nor a fault")]
-enum Line {
+enum EntryLine {
     Header(Header),
     Fault { fault: Fault },
     Text(StoredText),
@@ -104,20 +104,20 @@ impl EntryCollection {
     pub fn texts(&self) -> impl Iterator<Item = Result<StoredText, Fault>> + use<> {
         let lines = JsonLines::new(&self.file, FaultKind::Document, checked);
         lines.filter_map(|line| match line {
-            Ok(Line::Header(_)) => None,
-            Ok(Line::Text(text)) => Some(Ok(text)),
-            Ok(Line::Fault { fault }) | Err(fault) => Some(Err(fault)),
+            Ok(EntryLine::Header(_)) => None,
+            Ok(EntryLine::Text(text)) => Some(Ok(text)),
+            Ok(EntryLine::Fault { fault }) | Err(fault) => Some(Err(fault)),
         })
     }
 }
 
-fn checked(line: Line) -> Result<Line, String> {
+fn checked(line: EntryLine) -> Result<EntryLine, String> {
     match &line {
-        Line::Text(text) => source::bad_id(&text.id.0).map_or(Ok(()), Err),
-        Line::Header(header) if header.format != FORMAT => {
+        EntryLine::Text(text) => source::bad_id(&text.id.0).map_or(Ok(()), Err),
+        EntryLine::Header(header) if header.format != FORMAT => {
             Err("a header of another format".to_owned())
         }
-        Line::Header(_) | Line::Fault { .. } => Ok(()),
+        EntryLine::Header(_) | EntryLine::Fault { .. } => Ok(()),
     }?;
     Ok(line)
 }

@@ -15,7 +15,7 @@ use super::channel::{self, Channel, Extractor, Precision, Put, Waiting};
 use super::document::Document;
 pub use super::pixels::Pixels;
 use super::pixels::Preprocessing;
-use super::table::{Kind::Vector, Table, blob_of, vector_of};
+use super::table::{ColumnType::Vector, Table, blob_of, vector_of};
 use crate::nn::checkpoint::Checkpoint;
 use crate::nn::conv::Numeric;
 use crate::nn::lazy::Lazy;

@@ -28,7 +28,7 @@ use picture::Picture;
 
 /// A text of a document for which an embedding and sentiment are computed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Part {
+pub enum TextPart {
     /// All text in the image.
     Ocr,
     /// The page's title.
@@ -43,28 +43,28 @@ pub enum Part {
     GivenText,
 }
 
-impl Part {
+impl TextPart {
     /// The name in the store.
     pub fn word(self) -> &'static str {
         match self {
-            Part::Ocr => "ocr",
-            Part::Title => "title",
-            Part::Near => "near",
-            Part::Main => "main",
-            Part::GivenCaption => "given-caption",
-            Part::GivenText => "given-text",
+            TextPart::Ocr => "ocr",
+            TextPart::Title => "title",
+            TextPart::Near => "near",
+            TextPart::Main => "main",
+            TextPart::GivenCaption => "given-caption",
+            TextPart::GivenText => "given-text",
         }
     }
 
     /// The reverse of [`Self::word`].
-    pub fn parse(word: &str) -> Option<Part> {
+    pub fn parse(word: &str) -> Option<TextPart> {
         [
-            Part::Ocr,
-            Part::Title,
-            Part::Near,
-            Part::Main,
-            Part::GivenCaption,
-            Part::GivenText,
+            TextPart::Ocr,
+            TextPart::Title,
+            TextPart::Near,
+            TextPart::Main,
+            TextPart::GivenCaption,
+            TextPart::GivenText,
         ]
         .into_iter()
         .find(|p| p.word() == word)
@@ -104,7 +104,7 @@ impl PageEvidence {
 pub struct PartValue<T> {
     /// The id of the page; empty for the text in the image and for the texts that the collection gives.
     pub page: String,
-    pub part: Part,
+    pub part: TextPart,
     pub value: T,
 }
 
@@ -181,15 +181,15 @@ pub fn texts(evidence: &Evidence) -> Vec<PartValue<String>> {
         value: text.replace('\n', " "),
     };
     let mut texts = vec![
-        of_image(Part::Ocr, &evidence.ocr_text()),
-        of_image(Part::GivenCaption, &given.caption),
-        of_image(Part::GivenText, &given.text),
+        of_image(TextPart::Ocr, &evidence.ocr_text()),
+        of_image(TextPart::GivenCaption, &given.caption),
+        of_image(TextPart::GivenText, &given.text),
     ];
     for page in pages {
         for (part, value) in [
-            (Part::Title, page.words.title.clone()),
-            (Part::Near, page.near()),
-            (Part::Main, page.words.main.clone()),
+            (TextPart::Title, page.words.title.clone()),
+            (TextPart::Near, page.near()),
+            (TextPart::Main, page.words.main.clone()),
         ] {
             texts.push(PartValue {
                 page: page.id.clone(),
@@ -208,7 +208,7 @@ fn read_part<T>(
     value: impl FnOnce() -> rusqlite::Result<T>,
     values: &mut Vec<PartValue<T>>,
 ) -> rusqlite::Result<()> {
-    if let Some(part) = Part::parse(row.get_ref(2)?.as_str()?) {
+    if let Some(part) = TextPart::parse(row.get_ref(2)?.as_str()?) {
         values.push(PartValue {
             page: row.get(1)?,
             part,

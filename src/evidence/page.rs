@@ -20,7 +20,7 @@ use rusqlite::Row;
 use super::channel::{Channel, Extractor, Precision, Put};
 use super::document::{Document, fault, guarded};
 use super::table::{
-    Kind::{Integer, Text},
+    ColumnType::{Integer, Text},
     Table,
 };
 use super::{Evidence, PageEvidence};

@@ -16,7 +16,7 @@ use super::Evidence;
 use super::channel::{Channel, Extractor, Precision, Put};
 use super::document::Document;
 use super::table::{
-    Kind::{Integer, Real, Text},
+    ColumnType::{Integer, Real, Text},
     Table,
 };
 use crate::weights::CheckedModel;

@@ -12,10 +12,10 @@ use rusqlite::Row;
 use super::channel::{self, Channel, Extractor, Precision, Put};
 use super::document::Document;
 use super::table::{
-    Kind::{Text, Vector},
+    ColumnType::{Text, Vector},
     Table, blob_of, vector_of,
 };
-use super::{Evidence, Part, PartValue, read_part, texts};
+use super::{Evidence, PartValue, TextPart, read_part, texts};
 use crate::nn::checkpoint::Checkpoint;
 use crate::nn::conv::{Numeric, NumericMode};
 use crate::nn::lazy::Lazy;
@@ -184,7 +184,7 @@ impl Extractor for Lazy<Sentences> {
         // main texts are compared only with claims, and only collections of claims give texts; for other collections this would be useless work
         let with_main = !evidence.given.is_empty();
         let mut texts = texts(evidence);
-        texts.retain(|text| text.part != Part::Main || with_main);
+        texts.retain(|text| text.part != TextPart::Main || with_main);
         let values: Vec<&str> = texts.iter().map(|t| t.value.as_str()).collect();
         let model = self.get()?;
         let vectors = (document.pool)

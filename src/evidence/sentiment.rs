@@ -19,7 +19,7 @@ use rusqlite::Row;
 use super::channel::{Channel, Extractor, Precision, Put};
 use super::document::Document;
 use super::table::{
-    Kind::{Integer, Real, Text},
+    ColumnType::{Integer, Real, Text},
     Table,
 };
 use super::{AfinnValence, Evidence, PartValue, read_part, texts};

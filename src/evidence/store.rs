@@ -30,7 +30,7 @@ use super::channel::{Channel, Channels};
 use super::picture::{self, Picture};
 use super::table::Table;
 pub(crate) use super::table::{blob_of, vector_of};
-use super::{Evidence, Part, clip, ocr, page, sentence, sentiment};
+use super::{Evidence, TextPart, clip, ocr, page, sentence, sentiment};
 use crate::collection::images::{CrawlRank, FileState};
 use crate::nn::conv::Numeric;
 use crate::trec::{DocId, Fault};
@@ -417,11 +417,11 @@ impl Store {
         &self,
         first: &DocId,
         last: &DocId,
-        mut each: impl FnMut(&str, Part, &[f32]),
+        mut each: impl FnMut(&str, TextPart, &[f32]),
     ) -> Result<()> {
         self.reading(|c| {
             checksum::read(c, &sentence::SENTENCE, (&first.0, &last.0), |row| {
-                if let Some(part) = Part::parse(row.get_ref(2)?.as_str()?) {
+                if let Some(part) = TextPart::parse(row.get_ref(2)?.as_str()?) {
                     let vector = vector_of(row.get_ref(3)?.as_blob()?)?;
                     each(row.get_ref(0)?.as_str()?, part, &vector);
                 }
@@ -480,19 +480,19 @@ impl Store {
     }
 
     /// Calls `each` with VADER's compound score of every text, ordered by document.
-    pub fn each_vader_score(&self, each: impl FnMut(&str, Part, f64)) -> Result<()> {
+    pub fn each_vader_score(&self, each: impl FnMut(&str, TextPart, f64)) -> Result<()> {
         self.each_value(&sentiment::VADER, each)
     }
 
     /// Calls `each` with AFINN's sum of every text, ordered by document.
-    pub fn each_afinn_sum(&self, each: impl FnMut(&str, Part, f64)) -> Result<()> {
+    pub fn each_afinn_sum(&self, each: impl FnMut(&str, TextPart, f64)) -> Result<()> {
         self.each_value(&sentiment::AFINN, each)
     }
 
-    fn each_value(&self, table: &Table, mut each: impl FnMut(&str, Part, f64)) -> Result<()> {
+    fn each_value(&self, table: &Table, mut each: impl FnMut(&str, TextPart, f64)) -> Result<()> {
         self.reading(|c| {
             checksum::read(c, table, ("", LAST), |row| {
-                if let Some(part) = Part::parse(row.get_ref(2)?.as_str()?) {
+                if let Some(part) = TextPart::parse(row.get_ref(2)?.as_str()?) {
                     each(row.get_ref(0)?.as_str()?, part, row.get(3)?);
                 }
                 Ok(())

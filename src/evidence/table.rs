@@ -5,7 +5,7 @@
 pub struct Table {
     pub name: &'static str,
     /// The columns after `document`: for each type, names of columns, separated by spaces. One whose name ends in `?` may be null.
-    columns: &'static [(Kind, &'static str)],
+    columns: &'static [(ColumnType, &'static str)],
     /// The primary key consists of `document` and this many of the columns, the first ones.
     keys: usize,
     /// Whether SQLite stores the rows apart from their key. That is faster if they are large.
@@ -16,13 +16,13 @@ pub struct Table {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Column {
     pub name: &'static str,
-    pub kind: Kind,
+    pub kind: ColumnType,
     pub nullable: bool,
 }
 
 /// The types of columns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum ColumnType {
     /// UTF-8.
     Text,
     /// 64 bits, signed.
@@ -33,24 +33,24 @@ pub enum Kind {
     Vector,
 }
 
-impl Kind {
+impl ColumnType {
     /// The name of the type for other programs.
     pub(crate) fn word(self) -> &'static str {
         match self {
-            Kind::Text => "text",
-            Kind::Integer => "integer",
-            Kind::Real => "real",
-            Kind::Vector => "vector",
+            ColumnType::Text => "text",
+            ColumnType::Integer => "integer",
+            ColumnType::Real => "real",
+            ColumnType::Vector => "vector",
         }
     }
 
     /// The type in SQLite.
     fn declared(self) -> &'static str {
         match self {
-            Kind::Text => "TEXT",
-            Kind::Integer => "INTEGER",
-            Kind::Real => "REAL",
-            Kind::Vector => "BLOB",
+            ColumnType::Text => "TEXT",
+            ColumnType::Integer => "INTEGER",
+            ColumnType::Real => "REAL",
+            ColumnType::Vector => "BLOB",
         }
     }
 }
@@ -60,7 +60,7 @@ impl Table {
     pub const fn new(
         name: &'static str,
         keys: usize,
-        columns: &'static [(Kind, &'static str)],
+        columns: &'static [(ColumnType, &'static str)],
     ) -> Table {
         Table {
             name,
@@ -78,7 +78,7 @@ impl Table {
 
     /// All columns, `document` first.
     pub fn columns(&self) -> Vec<Column> {
-        let document: &[(Kind, &'static str)] = &[(Kind::Text, "document")];
+        let document: &[(ColumnType, &'static str)] = &[(ColumnType::Text, "document")];
         let groups = document.iter().chain(self.columns);
         let columns = groups.flat_map(|(kind, names)| {
             names.split(' ').map(|name| Column {
@@ -166,10 +166,10 @@ mod tests {
 
     #[test]
     fn statements_follow_from_the_columns() {
-        const COLUMNS: &[(Kind, &str)] = &[
-            (Kind::Text, "page"),
-            (Kind::Integer, "line?"),
-            (Kind::Vector, "v"),
+        const COLUMNS: &[(ColumnType, &str)] = &[
+            (ColumnType::Text, "page"),
+            (ColumnType::Integer, "line?"),
+            (ColumnType::Vector, "v"),
         ];
         let table = Table::new("t", 1, COLUMNS);
         assert_eq!(

@@ -16,8 +16,8 @@ use anyhow::{Context, Result, ensure};
 use half::f16;
 use sha2::{Digest, Sha256};
 
-use super::corpus::Corpus;
-use super::cut::Cut;
+use super::inverted::InvertedIndex;
+use super::options::SearchOptions;
 use crate::disk::hex;
 use crate::nn::conv::Numeric;
 use crate::topic::passages::Passages;
@@ -106,11 +106,11 @@ fn key(id: &str, text: u64) -> String {
 }
 
 /// The document with this key, if its texts have not changed.
-fn document_of(corpus: &Corpus, key: &str) -> Option<u32> {
+fn document_of(index: &InvertedIndex, key: &str) -> Option<u32> {
     let (id, text) = key.rsplit_once(' ')?;
-    let document = corpus.number_of(id)?;
+    let document = index.number_of(id)?;
     let text = u64::from_str_radix(text, 16).ok()?;
-    (corpus.text_checksum(document) == Some(text)).then_some(document)
+    (index.text_checksum(document) == Some(text)).then_some(document)
 }
 
 impl std::fmt::Display for Wanted {
@@ -133,7 +133,7 @@ impl Vectors {
     /// The workspace cannot be read or written, the index has no such field, a stored text is damaged, or the model fails; or vectors are damaged, and
     /// there is no `encode`.
     pub fn open(
-        corpus: &Corpus,
+        index: &InvertedIndex,
         wanted: &Wanted,
         file: &Path,
         shards: &[PathBuf],
@@ -145,7 +145,7 @@ impl Vectors {
             .map(|shard| Outputs::open_to_read(shard))
             .collect::<Result<_>>()?;
         stores.push(Outputs::open_or_read(file)?);
-        let read = |stores: &mut [Outputs]| Stored::read(corpus, stores, wanted, encode.is_some());
+        let read = |stores: &mut [Outputs]| Stored::read(index, stores, wanted, encode.is_some());
         let stored = read(&mut stores)?;
         if stored.missing.is_empty() && !stored.has_unneeded {
             return Ok(Some(stored.vectors));
@@ -169,9 +169,9 @@ impl Vectors {
         let missing = stored.missing;
         drop(stored.vectors);
         if let Some(own) = stores.last_mut() {
-            let is_needed = |key: &str| document_of(corpus, key).is_some();
+            let is_needed = |key: &str| document_of(index, key).is_some();
             own.keep_only(&wanted.producer_of_passages(), is_needed)?;
-            compute(corpus, wanted, &missing, own, encode, on_event)?;
+            compute(index, wanted, &missing, own, encode, on_event)?;
         }
         let stored = read(&mut stores)?;
         ensure!(
@@ -266,20 +266,20 @@ impl Vectors {
             + (self.documents.len() + self.ends.len() + self.positions.len()) * size_of::<u32>()
     }
 
-    /// Finds the nearest documents or passages of each query, at most `cut.k`.
+    /// Finds the nearest documents or passages of each query, at most `options.k`.
     ///
     /// # Errors
     /// As [`Vectors::nearest`].
     pub fn search(
         &self,
-        corpus: &Corpus,
+        index: &InvertedIndex,
         queries: &[Vec<f32>],
         unit: Unit,
-        cut: Cut,
+        options: SearchOptions,
     ) -> Result<Vec<Vec<Near>>> {
-        let is_included = |document| !corpus.is_filtered(document, &cut);
-        let id = |document| corpus.id_text(document);
-        self.nearest(queries, cut.k, unit, &is_included, &id)
+        let is_included = |document| !index.is_filtered(document, &options);
+        let id = |document| index.id_text(document);
+        self.nearest(queries, options.k, unit, &is_included, &id)
     }
 
     /// The vectors of a document's passages.
@@ -315,13 +315,13 @@ impl Vectors {
 impl Stored {
     /// Reads the stored vectors. If several workspaces have vectors of a document, those of the first one are used.
     fn read(
-        corpus: &Corpus,
+        index: &InvertedIndex,
         stores: &mut [Outputs],
         wanted: &Wanted,
         can_compute: bool,
     ) -> Result<Self> {
         let mut stored = Stored {
-            vectors: Vectors::new(corpus.numbers()),
+            vectors: Vectors::new(index.numbers()),
             missing: Vec::new(),
             has_unneeded: false,
             damaged: 0,
@@ -331,7 +331,7 @@ impl Stored {
         for (at, store) in stores.iter_mut().enumerate() {
             let before = store.damaged();
             store.scan(&producer, can_compute, &mut |key, value| {
-                match document_of(corpus, key) {
+                match document_of(index, key) {
                     Some(document) => {
                         let blob = Blob::of_bytes(value).context("a value has no vectors")?;
                         stored.vectors.add(document, &blob)?;
@@ -346,11 +346,11 @@ impl Stored {
             let position = stored.vectors.positions.get(*document as usize);
             position == Some(&u32::MAX)
         };
-        let documents = 0..corpus.numbers() as u32;
-        let included = documents.filter(|document| corpus.is_included(*document));
+        let documents = 0..index.numbers() as u32;
+        let included = documents.filter(|document| index.is_included(*document));
         stored.missing = included.filter(has_none).collect();
         // documents with neighbouring ids often have equal texts, which are encoded once if they are in one batch
-        let by_id = |document: &u32| corpus.id_text(*document);
+        let by_id = |document: &u32| index.id_text(*document);
         stored
             .missing
             .sort_unstable_by(|a, b| by_id(a).cmp(&by_id(b)));
@@ -360,7 +360,7 @@ impl Stored {
 
 /// Encodes the passages of these documents, and stores their vectors.
 fn compute(
-    corpus: &Corpus,
+    index: &InvertedIndex,
     wanted: &Wanted,
     documents: &[u32],
     store: &mut Outputs,
@@ -368,8 +368,8 @@ fn compute(
     on_event: &mut dyn FnMut(Event),
 ) -> Result<()> {
     let field = |name: &str| {
-        corpus.field(name).with_context(|| {
-            let known = corpus.meta().fields.join(", ");
+        index.field(name).with_context(|| {
+            let known = index.meta().fields.join(", ");
             format!("the collection has no field {name:?}: it has {known}")
         })
     };
@@ -377,10 +377,10 @@ fn compute(
     let total = documents.len();
     let mut batch = Batch::default();
     for (done, number) in (1..).zip(documents) {
-        let id = corpus.id(*number).context("a document has no id")?;
-        let text = corpus.text_checksum(*number);
+        let id = index.id(*number).context("a document has no id")?;
+        let text = index.text_checksum(*number);
         let text = text.context("a document has no checksum")?;
-        let document = corpus.document(&id)?;
+        let document = index.document(&id)?;
         let texts: Vec<&str> = fields
             .iter()
             .filter_map(|field| document.texts.get(*field))

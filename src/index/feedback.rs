@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 
 use anyhow::Result;
 
-use super::corpus::Corpus;
-use super::search::{Part, Query};
-use super::{analyzer, search::Cut, similarity::Similarity};
+use super::inverted::InvertedIndex;
+use super::search::{Query, QueryPart};
+use super::{analyzer, search::SearchOptions, similarity::Similarity};
 use crate::trec::ScoredDoc;
 
 /// The parameters of RM3 (Abdul-Jaleel et al. 2004, "UMass at TREC 2004").
@@ -92,29 +92,29 @@ impl Rm3 {
     }
 }
 
-impl Corpus {
+impl InvertedIndex {
     /// The query with each of its parts expanded from the text that the best documents have in the part's field. A part that must match keeps
     /// its terms, and the new terms form another part, which does not have to match.
     ///
     /// # Errors
-    /// Those of [`Corpus::search`], or a document cannot be read.
+    /// Those of [`InvertedIndex::search`], or a document cannot be read.
     pub fn with_feedback(
         &self,
         query: &Query,
         similarity: &Similarity,
         rm3: Rm3,
-        cut: Cut,
+        options: SearchOptions,
     ) -> Result<Query> {
-        let cut = Cut {
+        let options = SearchOptions {
             k: rm3.documents,
-            ..cut
+            ..options
         };
-        let best = self.search(query, similarity, cut)?;
+        let best = self.search(query, similarity, options)?;
         let mut expanded = Query::default();
         for part in &query.parts {
             let documents = self.terms_of(&best, part.fields())?;
             let terms = rm3.expand(part.terms(), &documents);
-            let empty = || Part::new(0, part.weight).over(part.fields().to_vec());
+            let empty = || QueryPart::new(0, part.weight).over(part.fields().to_vec());
             let (mut new, mut kept) = (empty(), empty().must());
             for (term, weight) in &terms {
                 let known = part.terms().iter().any(|(own, _)| own == term);

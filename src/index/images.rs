@@ -11,9 +11,9 @@ use anyhow::{Context, Result};
 use sha2::{Digest, Sha256};
 
 use super::analyzer::{Analyzer, Stemmer, StopList};
-use super::corpus::update::{LockedIndex, PendingUpdate, checksum_of, open_unlocked};
-use super::corpus::{Corpus, Document, Effort, Event, IMAGE_FIELDS, Kind};
-use super::search::Part as QueryPart;
+use super::inverted::update::{LockedIndex, PendingUpdate, checksum_of, open_unlocked};
+use super::inverted::{Document, Effort, Event, IMAGE_FIELDS, IndexKind, InvertedIndex};
+use super::search::QueryPart;
 use super::similarity::{FieldCounts, Similarity, TermCounts};
 use super::vector;
 use crate::collection::images::{CrawlRank, GivenTexts};
@@ -22,7 +22,7 @@ use crate::evidence::ocr::OcrLine;
 use crate::evidence::picture::Picture;
 use crate::evidence::store::{Place, Store};
 use crate::evidence::table::Table;
-use crate::evidence::{AfinnValence, Evidence, PageEvidence, Part, PartValue};
+use crate::evidence::{AfinnValence, Evidence, PageEvidence, PartValue, TextPart};
 use crate::trec::DocId;
 
 /// The similarity for the words of images: Lucene's default parameters, with exact lengths.
@@ -53,7 +53,7 @@ pub fn analyzer() -> Analyzer {
 /// The images of a run, and the index over their words.
 pub struct ImageIndex {
     ids: Vec<DocId>,
-    pub(super) corpus: Corpus,
+    pub(super) index: InvertedIndex,
     /// For each id of `ids` the number of its document in the corpus.
     numbers: Vec<u32>,
 }
@@ -78,7 +78,7 @@ pub fn open(
     dir: &Path,
     effort: Effort,
     on_event: &mut dyn FnMut(Event),
-) -> Result<(Corpus, Updated)> {
+) -> Result<(InvertedIndex, Updated)> {
     open_analyzed(store, dir, &analyzer(), effort, on_event)
 }
 
@@ -89,16 +89,16 @@ pub fn open_analyzed(
     analyzer: &Analyzer,
     effort: Effort,
     on_event: &mut dyn FnMut(Event),
-) -> Result<(Corpus, Updated)> {
-    let (locked, corpus) = LockedIndex::open(dir, Kind::Images, analyzer, on_event)?;
-    bring_up_to_date(store, &locked, corpus, effort, on_event)
+) -> Result<(InvertedIndex, Updated)> {
+    let (locked, index) = LockedIndex::open(dir, IndexKind::Images, analyzer, on_event)?;
+    bring_up_to_date(store, &locked, index, effort, on_event)
         .with_context(|| format!("cannot bring the index {} up to date", dir.display()))
 }
 
 /// The index in `dir`; `None` if there is none or if it is not up to date with the evidence. Writes nothing and takes no lock.
 ///
 /// Errors: the index is damaged, or the evidence cannot be read.
-pub fn open_current(store: &Store, dir: &Path) -> Result<Option<Corpus>> {
+pub fn open_current(store: &Store, dir: &Path) -> Result<Option<InvertedIndex>> {
     open_current_analyzed(store, dir, &analyzer())
 }
 
@@ -107,12 +107,12 @@ pub fn open_current_analyzed(
     store: &Store,
     dir: &Path,
     analyzer: &Analyzer,
-) -> Result<Option<Corpus>> {
-    let Some(corpus) = open_unlocked(dir, Kind::Images, analyzer)? else {
+) -> Result<Option<InvertedIndex>> {
+    let Some(index) = open_unlocked(dir, IndexKind::Images, analyzer)? else {
         return Ok(None);
     };
     let stored = store.text_hashes()?;
-    let indexed: HashMap<&str, u64> = corpus.checksums().collect();
+    let indexed: HashMap<&str, u64> = index.checksums().collect();
     let mut is_current = stored.len() == indexed.len();
     for (id, hash) in &stored {
         if !is_current {
@@ -125,17 +125,17 @@ pub fn open_current_analyzed(
         is_current = indexed.get(id.0.as_str()) == Some(&hash);
     }
     drop(indexed);
-    Ok(is_current.then_some(corpus))
+    Ok(is_current.then_some(index))
 }
 
 fn bring_up_to_date(
     store: &mut Store,
     locked: &LockedIndex,
-    corpus: Option<Corpus>,
+    index: Option<InvertedIndex>,
     effort: Effort,
     on_event: &mut dyn FnMut(Event),
-) -> Result<(Corpus, Updated)> {
-    let indexed: HashMap<&str, u64> = corpus.iter().flat_map(Corpus::checksums).collect();
+) -> Result<(InvertedIndex, Updated)> {
+    let indexed: HashMap<&str, u64> = index.iter().flat_map(InvertedIndex::checksums).collect();
     let mut stored = store.text_hashes()?;
     // an image has no hash if its evidence was written again, perhaps with the same words
     let suspects: Vec<usize> = (0..stored.len())
@@ -150,12 +150,12 @@ fn bring_up_to_date(
     }
     if suspects.is_empty()
         && removed.is_empty()
-        && let Some(corpus) = corpus
+        && let Some(index) = index
     {
-        return Ok((corpus, Updated::default()));
+        return Ok((index, Updated::default()));
     }
     // if most documents have changed, building a new index takes less time, and the index is smaller
-    let replace = corpus.is_none() || suspects.len() + removed.len() > indexed.len() / 2;
+    let replace = index.is_none() || suspects.len() + removed.len() > indexed.len() / 2;
     let update = locked.update(replace, effort)?;
     removed.keys().for_each(|id| update.remove(id));
     let wanted: Vec<usize> = if replace {
@@ -190,14 +190,14 @@ fn bring_up_to_date(
     }
     if updated == Updated::default()
         && !replace
-        && let Some(corpus) = corpus
+        && let Some(index) = index
     {
         store.store_text_hashes(&learned)?;
-        return Ok((corpus, updated));
+        return Ok((index, updated));
     }
     locked.commit(update, fingerprint(&stored))?;
     store.store_text_hashes(&learned)?;
-    Ok((locked.corpus()?, updated))
+    Ok((locked.reader()?, updated))
 }
 
 /// Reads documents, and adds those to the index that `is_wanted` chooses by id and checksum of the words. Returns the checksum of each document.
@@ -310,14 +310,14 @@ fn join(pages: &[PageEvidence], text: &dyn Fn(&PageEvidence) -> String) -> Strin
 
 impl ImageIndex {
     /// The index for a run over these images. Images without evidence are left out. Other images of the index are neither found nor counted.
-    pub fn new(mut corpus: Corpus, ids: impl Iterator<Item = DocId>) -> Self {
+    pub fn new(mut index: InvertedIndex, ids: impl Iterator<Item = DocId>) -> Self {
         let mut ids: Vec<DocId> = ids.collect();
-        let numbers = corpus.restrict(&ids);
+        let numbers = index.restrict(&ids);
         let mut known = numbers.iter().map(Option::is_some);
         ids.retain(|_| known.next().unwrap_or(false));
         ImageIndex {
             ids,
-            corpus,
+            index,
             numbers: numbers.into_iter().flatten().collect(),
         }
     }
@@ -329,9 +329,9 @@ impl ImageIndex {
 
     /// The [`BM25`] score of every image in one field; 0 without any term of the query.
     pub fn bm25(&self, field: Field, query: &str) -> Result<Vec<f64>> {
-        let mut analyzer = self.corpus.meta().analyzer.build();
+        let mut analyzer = self.index.meta().analyzer.build();
         let part = QueryPart::of_text(field as usize, 1.0, &mut analyzer, query);
-        let scores = self.corpus.scores(part, &BM25)?;
+        let scores = self.index.scores(part, &BM25)?;
         let score = |number: &u32| scores.get(*number as usize).copied();
         // the score of an image without any term is minus zero; adding 0.0 makes it zero
         let known = self.numbers.iter().map(|n| score(n).unwrap_or(0.0) + 0.0);
@@ -340,7 +340,7 @@ impl ImageIndex {
 
     /// The number of words of every image in one field, without stop words.
     pub(crate) fn lengths(&self, field: Field) -> Vec<u32> {
-        let length = |number: &u32| self.corpus.length(field as usize, *number).unwrap_or(0);
+        let length = |number: &u32| self.index.length(field as usize, *number).unwrap_or(0);
         self.numbers.iter().map(length).collect()
     }
 
@@ -362,7 +362,7 @@ impl ImageIndex {
         let number = |at: &usize| self.numbers.get(*at).copied();
         let numbers: Option<Vec<u32>> = members.iter().map(number).collect();
         let numbers = numbers.context("there is no such image")?;
-        let length = |number: &u32| self.corpus.length(field, *number).unwrap_or(0);
+        let length = |number: &u32| self.index.length(field, *number).unwrap_or(0);
         let counts = FieldCounts {
             documents: members.len() as u64,
             tokens: numbers.iter().map(|n| u64::from(length(n))).sum(),
@@ -372,11 +372,11 @@ impl ImageIndex {
         order.sort_unstable_by_key(|at| numbers[*at]);
         let sorted: Vec<u32> = order.iter().map(|at| numbers[*at]).collect();
 
-        let mut analyzer = self.corpus.meta().analyzer.build();
+        let mut analyzer = self.index.meta().analyzer.build();
         let part = QueryPart::of_text(field, 1.0, &mut analyzer, query);
         let mut scores = vec![0.0; numbers.len()];
         for (term, weight) in part.terms() {
-            let Some(found) = self.corpus.find(field, term, false)? else {
+            let Some(found) = self.index.find(field, term, false)? else {
                 continue;
             };
             let mut tfs = Vec::new();
@@ -470,7 +470,7 @@ impl Image {
 
     /// The largest cosine similarity of the query and a text of this part, over all pages; `None` if the image has no vector for this
     /// part, or none of the query's dimension.
-    pub fn likeness(&self, part: Part, query: &[f32]) -> Option<f64> {
+    pub fn likeness(&self, part: TextPart, query: &[f32]) -> Option<f64> {
         self.sentences
             .iter()
             .filter(|s| s.part == part && s.value.len() == query.len())
@@ -479,7 +479,7 @@ impl Image {
     }
 
     /// The vectors of a part, one for each page.
-    pub fn vectors_of(&self, part: Part) -> impl Iterator<Item = &[f32]> {
+    pub fn vectors_of(&self, part: TextPart) -> impl Iterator<Item = &[f32]> {
         let of_part = self.sentences.iter().filter(move |s| s.part == part);
         of_part.map(|s| s.value.as_slice())
     }
@@ -491,7 +491,7 @@ impl Image {
     }
 
     /// The VADER compound score of a part, averaged over the pages.
-    pub(crate) fn vader_of(&self, part: Part) -> Option<f64> {
+    pub(crate) fn vader_of(&self, part: TextPart) -> Option<f64> {
         mean(
             self.vader
                 .iter()
@@ -501,19 +501,19 @@ impl Image {
     }
 
     /// The VADER compound scores of two parts, summed over the pages.
-    pub(crate) fn vader_sum(&self, parts: [Part; 2]) -> f64 {
+    pub(crate) fn vader_sum(&self, parts: [TextPart; 2]) -> f64 {
         let of_parts = self.vader.iter().filter(|v| parts.contains(&v.part));
         of_parts.map(|v| v.value).sum()
     }
 
     /// The VADER compound score of a part of the first page; `None` if that page lacks it.
-    pub(crate) fn vader_of_first_page(&self, part: Part) -> Option<f64> {
+    pub(crate) fn vader_of_first_page(&self, part: TextPart) -> Option<f64> {
         let own = |v: &&PartValue<f64>| v.part == part && v.page == self.first_page;
         self.vader.iter().find(own).map(|v| v.value)
     }
 
     /// The AFINN sum of a part, averaged over the pages.
-    pub(crate) fn afinn_of(&self, part: Part) -> Option<f64> {
+    pub(crate) fn afinn_of(&self, part: TextPart) -> Option<f64> {
         mean(
             self.afinn
                 .iter()

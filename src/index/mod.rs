@@ -3,13 +3,13 @@
 pub mod analyzer;
 pub mod clusters;
 pub(crate) mod components;
-pub mod corpus;
-pub mod cut;
 pub mod dense;
 pub mod feedback;
 pub mod fusion;
 pub mod images;
+pub mod inverted;
 mod kstem;
+pub mod options;
 pub mod search;
 pub mod similarity;
 mod splitter;

@@ -1,4 +1,4 @@
-//! Search in a [`Corpus`]: the best k documents for a query of weighted terms, by a similarity.
+//! Search in a [`InvertedIndex`]: the best k documents for a query of weighted terms, by a similarity.
 //!
 //! A score is the sum of the terms' contributions in the order of the query, in double precision, with exact lengths and with counts
 //! over the whole collection. Equal scores are ordered by document id. Therefore a ranking depends neither on the segments of the index
@@ -16,8 +16,8 @@ use anyhow::{Context, Result, bail, ensure};
 use tantivy::tokenizer::TextAnalyzer;
 
 use super::analyzer;
-use super::corpus::{Corpus, Postings, Scratch, UNTOUCHED};
-pub use super::cut::Cut;
+use super::inverted::{InvertedIndex, Postings, Scratch, UNTOUCHED};
+pub use super::options::SearchOptions;
 use super::similarity::{FieldCounts, Similarity, TermCounts, TermScore};
 use crate::trec::{DocId, Explanation, ScoredDoc};
 use contributions::ContributionCache;
@@ -25,7 +25,7 @@ use top::Top;
 
 /// Weighted terms in one field, or in several fields that are scored as one.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Part {
+pub struct QueryPart {
     /// The positions of the fields in the index: one field, or several whose texts are scored as if they were one text.
     fields: Vec<usize>,
     /// The weight of the field. BM25F applies it inside its formula; other similarities multiply each term's score by it.
@@ -38,13 +38,13 @@ pub struct Part {
 /// A query. It finds the documents that contain a term of any part, and a term of each required part.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Query {
-    pub parts: Vec<Part>,
+    pub parts: Vec<QueryPart>,
 }
 
-impl Part {
+impl QueryPart {
     /// A part without terms, in this field.
     pub fn new(field: usize, weight: f64) -> Self {
-        Part {
+        QueryPart {
             fields: vec![field],
             weight,
             must: false,
@@ -54,7 +54,7 @@ impl Part {
 
     /// The terms of a text, weighted by their frequency in it.
     pub fn of_text(field: usize, weight: f64, analyzer: &mut TextAnalyzer, text: &str) -> Self {
-        let mut part = Part::new(field, weight);
+        let mut part = QueryPart::new(field, weight);
         for term in analyzer::terms(analyzer, text) {
             part.add(&term, 1.0);
         }
@@ -127,7 +127,7 @@ pub(crate) struct Plan<'q> {
     must: u64,
 }
 
-impl Corpus {
+impl InvertedIndex {
     /// The best documents for a query, the best first.
     ///
     /// Errors: a field that does not exist, a weight that is not finite, a parameter of the similarity out of range, more than 64
@@ -136,13 +136,13 @@ impl Corpus {
         &self,
         query: &Query,
         similarity: &Similarity,
-        cut: Cut,
+        options: SearchOptions,
     ) -> Result<Vec<ScoredDoc>> {
         let plan = Plan::new(self, query, similarity)?;
-        let mut top = Top::new(self, cut.k);
-        if cut.k > 0 && plan.can_match(query) && !plan.search_pruned(self, cut, &mut top)? {
+        let mut top = Top::new(self, options.k);
+        if options.k > 0 && plan.can_match(query) && !plan.search_pruned(self, options, &mut top)? {
             let scratch = plan.score_all(self)?;
-            plan.collect(self, cut, &scratch, &mut top);
+            plan.collect(self, options, &scratch, &mut top);
             self.return_scratch(Scratch::reset(scratch));
         }
         // all ids are looked up before any is copied, so the processor waits for several memory accesses at once
@@ -162,8 +162,8 @@ impl Corpus {
 
     /// The scores of all documents in one field, by number; 0 for documents without any of the terms, and for excluded documents.
     ///
-    /// Errors: those of [`Corpus::search`]; a similarity with length scores, or BM25F.
-    pub(super) fn scores(&self, part: Part, similarity: &Similarity) -> Result<Vec<f64>> {
+    /// Errors: those of [`InvertedIndex::search`]; a similarity with length scores, or BM25F.
+    pub(super) fn scores(&self, part: QueryPart, similarity: &Similarity) -> Result<Vec<f64>> {
         let query = Query { parts: vec![part] };
         let plan = Plan::new(self, &query, similarity)?;
         if similarity.adds_length() || similarity.combines_fields() {
@@ -178,7 +178,7 @@ impl Corpus {
     /// The same documents with the scores of another query, the best first; 0 for documents that this query does not find. Ties are ordered by
     /// id.
     ///
-    /// Errors: those of [`Corpus::search`].
+    /// Errors: those of [`InvertedIndex::search`].
     pub fn rescore(
         &self,
         mut ranking: Vec<ScoredDoc>,
@@ -197,8 +197,8 @@ impl Corpus {
         Ok(ranking)
     }
 
-    /// Explains the score of a document: the contributions that [`Corpus::search`] adds up, in the same order. The score is 0 if the query does
-    /// not find the document. Errors: those of [`Corpus::search`]; the document is not in the index.
+    /// Explains the score of a document: the contributions that [`InvertedIndex::search`] adds up, in the same order. The score is 0 if the query does
+    /// not find the document. Errors: those of [`InvertedIndex::search`]; the document is not in the index.
     pub fn explain(
         &self,
         query: &Query,
@@ -214,7 +214,7 @@ impl Corpus {
 
 impl<'q> Plan<'q> {
     pub(crate) fn new(
-        corpus: &'q Corpus,
+        index: &'q InvertedIndex,
         query: &'q Query,
         similarity: &'q Similarity,
     ) -> Result<Self> {
@@ -244,7 +244,7 @@ impl<'q> Plan<'q> {
             let mut total_weight = 0.0;
             for (text, weight) in &part.terms {
                 ensure!(weight.is_finite(), "the weight of {text:?} is {weight}");
-                let terms = plan.look_up(corpus, part, at, (text, *weight))?;
+                let terms = plan.look_up(index, part, at, (text, *weight))?;
                 if terms.is_empty() {
                     continue;
                 }
@@ -269,7 +269,7 @@ impl<'q> Plan<'q> {
                     .push((&part.fields, part.weight * total_weight));
             }
         }
-        plan.length_scores = corpus.length_scores(similarity);
+        plan.length_scores = index.length_scores(similarity);
         if similarity.combines_fields() {
             plan.join_counts(similarity);
         }
@@ -286,8 +286,8 @@ impl<'q> Plan<'q> {
     /// Looks up a term of a part. The result has an entry for each field that contains the term.
     fn look_up(
         &self,
-        corpus: &'q Corpus,
-        part: &'q Part,
+        index: &'q InvertedIndex,
+        part: &'q QueryPart,
         at: usize,
         (text, term_weight): (&'q str, f64),
     ) -> Result<Vec<QueryTerm<'q>>> {
@@ -295,11 +295,11 @@ impl<'q> Plan<'q> {
         let mut found = Vec::new();
         for field in &part.fields {
             let uses_cf = similarity.uses_cf() || part.fields.len() > 1;
-            if let Some(term) = corpus.find(*field, text, uses_cf)? {
+            if let Some(term) = index.find(*field, text, uses_cf)? {
                 found.push((*field, term));
             }
         }
-        let all = part.fields.iter().map(|field| corpus.counts(*field));
+        let all = part.fields.iter().map(|field| index.counts(*field));
         let counts = all.reduce(|joined, field| FieldCounts {
             documents: joined.documents,
             tokens: joined.tokens + field.tokens,
@@ -309,7 +309,7 @@ impl<'q> Plan<'q> {
             [] => return Ok(Vec::new()),
             [(_, only)] => only.counts,
             several => TermCounts {
-                df: corpus.documents_with(several.iter().map(|(_, term)| &term.postings))?,
+                df: index.documents_with(several.iter().map(|(_, term)| &term.postings))?,
                 cf: several.iter().map(|(_, term)| term.counts.cf).sum(),
             },
         };
@@ -353,14 +353,14 @@ impl<'q> Plan<'q> {
     }
 
     /// Computes the scores of all documents.
-    fn score_all(&self, corpus: &Corpus) -> Result<Scratch> {
-        let mut scratch = corpus.scratch();
+    fn score_all(&self, index: &InvertedIndex) -> Result<Scratch> {
+        let mut scratch = index.scratch();
         scratch.prepare_matched(self.must != 0);
         let mut cache = ContributionCache::default();
         for group in &self.groups {
             let is_sum = !self.similarity.combines_fields() && group.joined.is_empty();
             if !is_sum {
-                self.add_combined(corpus, group, &mut scratch)?;
+                self.add_combined(index, group, &mut scratch)?;
             }
             for term in &group.terms {
                 if is_sum {
@@ -383,7 +383,12 @@ impl<'q> Plan<'q> {
     }
 
     /// Adds up a term's frequencies in all fields of a group, then computes one score from the sum.
-    fn add_combined(&self, corpus: &Corpus, group: &Group, scratch: &mut Scratch) -> Result<()> {
+    fn add_combined(
+        &self,
+        index: &InvertedIndex,
+        group: &Group,
+        scratch: &mut Scratch,
+    ) -> Result<()> {
         scratch.frequencies.resize(scratch.scores.len(), 0.0);
         for term in &group.terms {
             term.postings.each_block(|block| {
@@ -393,7 +398,7 @@ impl<'q> Plan<'q> {
                         if *sum == 0.0 {
                             scratch.touched.push(number as usize);
                         }
-                        *sum += self.frequency(corpus, group, term, *tf, number);
+                        *sum += self.frequency(index, group, term, *tf, number);
                     }
                 }
             })?;
@@ -403,7 +408,7 @@ impl<'q> Plan<'q> {
                 scratch.scores.get_mut(document),
                 scratch.frequencies.get_mut(document),
             ) {
-                *score += self.combined(corpus, group, *frequency, document as u32) + 0.0;
+                *score += self.combined(index, group, *frequency, document as u32) + 0.0;
                 *frequency = 0.0;
             }
         }
@@ -411,7 +416,7 @@ impl<'q> Plan<'q> {
     }
 
     /// The contribution of a group to a document's score; `frequency` is the sum of its terms' frequencies.
-    fn combined(&self, corpus: &Corpus, group: &Group, frequency: f64, number: u32) -> f64 {
+    fn combined(&self, index: &InvertedIndex, group: &Group, frequency: f64, number: u32) -> f64 {
         let Some(first) = group.terms.first() else {
             return 0.0;
         };
@@ -422,14 +427,14 @@ impl<'q> Plan<'q> {
         weight
             * first
                 .score
-                .score(frequency, length_of(corpus, &group.joined, number))
+                .score(frequency, length_of(index, &group.joined, number))
     }
 
     /// What `tf` occurrences of a term in one field add to the frequency of its group: `tf` if the fields are joined; for BM25F, `tf` weighted
     /// and normalised by the length of the field.
     fn frequency(
         &self,
-        corpus: &Corpus,
+        index: &InvertedIndex,
         group: &Group,
         term: &QueryTerm,
         tf: u32,
@@ -438,19 +443,25 @@ impl<'q> Plan<'q> {
         if !group.joined.is_empty() {
             return f64::from(tf);
         }
-        let length = corpus.length(term.field, number).unwrap_or(0);
+        let length = index.length(term.field, number).unwrap_or(0);
         let occurrence = self.similarity.occurrence(term.field, term.counts, length);
         term.field_weight * f64::from(tf) * occurrence
     }
 
     /// Collects the documents that are found and not filtered.
-    fn collect(&self, corpus: &Corpus, cut: Cut, scratch: &Scratch, top: &mut Top) {
+    fn collect(
+        &self,
+        index: &InvertedIndex,
+        options: SearchOptions,
+        scratch: &Scratch,
+        top: &mut Top,
+    ) {
         // with an estimated threshold, few documents have to be considered; if the estimate was too high, all documents are considered again
-        top.threshold = self.estimate_threshold(scratch, cut.k);
-        self.collect_from(corpus, cut, scratch, top);
-        if top.len() < cut.k && top.threshold > f64::NEG_INFINITY {
+        top.threshold = self.estimate_threshold(scratch, options.k);
+        self.collect_from(index, options, scratch, top);
+        if top.len() < options.k && top.threshold > f64::NEG_INFINITY {
             top.clear();
-            self.collect_from(corpus, cut, scratch, top);
+            self.collect_from(index, options, scratch, top);
         }
     }
 
@@ -467,7 +478,13 @@ impl<'q> Plan<'q> {
         pruned::kth_largest(sample.copied(), expected + 2 * expected.isqrt() + 4)
     }
 
-    fn collect_from(&self, corpus: &Corpus, cut: Cut, scratch: &Scratch, top: &mut Top) {
+    fn collect_from(
+        &self,
+        index: &InvertedIndex,
+        options: SearchOptions,
+        scratch: &Scratch,
+        top: &mut Top,
+    ) {
         // most scores are too low; a group of them is skipped with a single branch
         const GROUP: usize = 8;
         for (first, scores) in (0..).step_by(GROUP).zip(scratch.scores.chunks(GROUP)) {
@@ -477,13 +494,13 @@ impl<'q> Plan<'q> {
                 continue;
             }
             for (number, score) in (first..).zip(scores) {
-                self.consider(corpus, cut, scratch, (number, *score), top);
+                self.consider(index, options, scratch, (number, *score), top);
             }
         }
     }
 
     /// The score of a document; `None` if the query does not find it.
-    fn score_of(&self, corpus: &Corpus, scratch: &Scratch, number: u32) -> Option<f64> {
+    fn score_of(&self, index: &InvertedIndex, scratch: &Scratch, number: u32) -> Option<f64> {
         let score = *scratch.scores.get(number as usize)?;
         let matched = scratch.matched.get(number as usize).copied().unwrap_or(0);
         if score.to_bits() == UNTOUCHED.to_bits() || matched & self.must != self.must {
@@ -491,7 +508,7 @@ impl<'q> Plan<'q> {
         }
         let lengths = self.lengths.iter();
         let lengths =
-            lengths.map(|(fields, weight)| self.length_part(corpus, fields, *weight, number));
+            lengths.map(|(fields, weight)| self.length_part(index, fields, *weight, number));
         Some(lengths.fold(score, |sum, part| sum + part))
     }
 
@@ -499,8 +516,8 @@ impl<'q> Plan<'q> {
     #[inline(always)]
     fn consider(
         &self,
-        corpus: &Corpus,
-        cut: Cut,
+        index: &InvertedIndex,
+        options: SearchOptions,
         scratch: &Scratch,
         (number, mut score): (u32, f64),
         top: &mut Top,
@@ -511,11 +528,11 @@ impl<'q> Plan<'q> {
             return;
         }
         let matched = scratch.matched.get(number as usize).copied().unwrap_or(0);
-        if matched & self.must != self.must || corpus.is_filtered(number, &cut) {
+        if matched & self.must != self.must || index.is_filtered(number, &options) {
             return;
         }
         for (fields, weight) in &self.lengths {
-            score += self.length_part(corpus, fields, *weight, number);
+            score += self.length_part(index, fields, *weight, number);
         }
         if score >= top.threshold {
             top.push(score, number);
@@ -523,8 +540,14 @@ impl<'q> Plan<'q> {
     }
 
     /// The contribution of a field's length to a document's score.
-    fn length_part(&self, corpus: &Corpus, fields: &[usize], weight: f64, number: u32) -> f64 {
-        weight * self.length_score(length_of(corpus, fields, number))
+    fn length_part(
+        &self,
+        index: &InvertedIndex,
+        fields: &[usize],
+        weight: f64,
+        number: u32,
+    ) -> f64 {
+        weight * self.length_score(length_of(index, fields, number))
     }
 
     /// The length score of Dirichlet smoothing; 0 for other similarities.
@@ -542,10 +565,10 @@ pub(crate) fn sort(ranking: &mut [ScoredDoc]) {
 }
 
 /// The number of terms of a document in these fields together.
-pub(crate) fn length_of(corpus: &Corpus, fields: &[usize], number: u32) -> u32 {
+pub(crate) fn length_of(index: &InvertedIndex, fields: &[usize], number: u32) -> u32 {
     let lengths = fields
         .iter()
-        .filter_map(|field| corpus.length(*field, number));
+        .filter_map(|field| index.length(*field, number));
     lengths.fold(0, u32::saturating_add)
 }
 

@@ -11,7 +11,7 @@ use strum::VariantArray;
 use tantivy::tokenizer::TextAnalyzer;
 
 use super::analyzer;
-use super::search::Part;
+use super::search::QueryPart;
 use crate::topic::words::alphanumeric_words;
 
 /// A part of speech.
@@ -201,7 +201,7 @@ impl WordNet {
     /// have yet is added once.
     pub fn expand(
         &self,
-        part: &mut Part,
+        part: &mut QueryPart,
         analyzer: &mut TextAnalyzer,
         text: &str,
         which: &Synonyms,
@@ -333,7 +333,7 @@ mod tests {
         assert_eq!(wordnet.synonyms("car", &nouns), ["auto", "gondola"]);
         assert!(wordnet.synonyms("ill", &nouns).is_empty());
         let mut terms = analyzer::Analyzer::default().build();
-        let mut part = Part::of_text(0, 1.0, &mut terms, "Auto or car?");
+        let mut part = QueryPart::of_text(0, 1.0, &mut terms, "Auto or car?");
         wordnet.expand(&mut part, &mut terms, "Auto or car?", &first);
         let weights = [("auto", 1.0), ("or", 1.0), ("car", 1.0), ("motor", 0.05)];
         assert_eq!(

@@ -306,7 +306,7 @@ fn write_columns(
 
 /// A row of the table of values.
 #[derive(Clone, Copy)]
-enum Line {
+enum TableRow {
     /// The values of the run with this number.
     Values(usize),
     /// What the run with this number can reach.
@@ -316,20 +316,20 @@ enum Line {
 impl Table {
     /// The rows of the table of values, and their names. What runs can reach is one row at the end if it is the same for all, and otherwise a row
     /// below each run.
-    fn lines(&self) -> Vec<(Line, &str)> {
+    fn lines(&self) -> Vec<(TableRow, &str)> {
         let runs = || self.names().into_iter().enumerate();
         if self.attainable.windows(2).all(|pair| pair[0] == pair[1]) {
-            let values = runs().map(|(run, name)| (Line::Values(run), name));
+            let values = runs().map(|(run, name)| (TableRow::Values(run), name));
             let first = self.attainable.first();
             return values
-                .chain(first.map(|_| (Line::Attainable(0), AT_MOST)))
+                .chain(first.map(|_| (TableRow::Attainable(0), AT_MOST)))
                 .collect();
         }
         runs()
             .flat_map(|(run, name)| {
                 [
-                    (Line::Values(run), name),
-                    (Line::Attainable(run), AT_MOST_INDENTED),
+                    (TableRow::Values(run), name),
+                    (TableRow::Attainable(run), AT_MOST_INDENTED),
                 ]
             })
             .collect()
@@ -348,8 +348,8 @@ impl fmt::Display for Table {
             .map(|at| {
                 let values = (0..self.rows.len()).filter_map(|run| value(run, at));
                 let best = values.fold(f64::MIN, f64::max);
-                let cell = |(line, _): &(Line, &str)| match *line {
-                    Line::Values(run) => {
+                let cell = |(line, _): &(TableRow, &str)| match *line {
+                    TableRow::Values(run) => {
                         let value = value(run, at).unwrap_or_default();
                         if self.rows.len() > 1 && value == best {
                             Cell {
@@ -360,7 +360,7 @@ impl fmt::Display for Table {
                             format!("{value:.4} ").into()
                         }
                     }
-                    Line::Attainable(run) => {
+                    TableRow::Attainable(run) => {
                         let most = self.attainable.get(run).and_then(|most| *most.get(at)?);
                         Cell {
                             text: most.map_or(String::new(), |most| format!("{most:.4} ")),

@@ -5,9 +5,9 @@
 
 pub mod cross;
 mod outputs;
-pub mod pair;
 pub mod pieces;
 pub mod sections;
+pub mod stance_encoder;
 pub mod steps;
 
 use std::collections::BTreeMap;
@@ -22,8 +22,8 @@ use crate::trec::DocId;
 use crate::workspace::{self, Outputs as Workspace};
 use cross::Cross;
 use outputs::{Compute, complete};
-use pair::{Logits, OUTPUTS, PairEncoder, PairReading};
 use pieces::ClaimedPieces;
+use stance_encoder::{Logits, OUTPUTS, StanceEncoder, StanceReading};
 use steps::{Clock, OnOutputs, Outputs, Step};
 
 /// The models that are installed.
@@ -32,7 +32,7 @@ pub struct Models<'a> {
     pub clip: Option<&'a Lazy<Clip>>,
     pub sentences: Option<&'a Lazy<Sentences>>,
     pub cross: Option<&'a Lazy<Cross>>,
-    pub pairs: Option<&'a Lazy<PairEncoder>>,
+    pub pairs: Option<&'a Lazy<StanceEncoder>>,
 }
 
 /// The model that embeds a query.
@@ -244,7 +244,7 @@ impl<'a> Reader<'a> {
         Ok(outputs.map(|outputs| outputs.into_iter().flatten().collect()))
     }
 
-    /// The stance of (claim, text) pairs ([`PairEncoder::logits`]), in the given order. `on_progress` and `None` are as in
+    /// The stance of (claim, text) pairs ([`StanceEncoder::logits`]), in the given order. `on_progress` and `None` are as in
     /// [`Reader::sentence_vectors`].
     pub(crate) fn pair_logits(
         &mut self,
@@ -255,14 +255,14 @@ impl<'a> Reader<'a> {
         Ok(readings.map(|all| all.iter().map(|reading| reading.stance).collect()))
     }
 
-    /// The pair encoder's outputs for (claim, text) pairs ([`PairEncoder::read`]), in the given order. `on_progress` and `None` are as in
+    /// The stance encoder's outputs for (claim, text) pairs ([`StanceEncoder::read`]), in the given order. `on_progress` and `None` are as in
     /// [`Reader::sentence_vectors`].
     pub(crate) fn pair_readings(
         &mut self,
         pairs: &[(&str, &str)],
         on_progress: &mut OnOutputs,
-    ) -> Result<Option<Vec<PairReading>>> {
-        self.read_pairs(Step::PairEncoder, pairs, on_progress)
+    ) -> Result<Option<Vec<StanceReading>>> {
+        self.read_pairs(Step::StanceEncoder, pairs, on_progress)
     }
 
     fn read_pairs(
@@ -270,7 +270,7 @@ impl<'a> Reader<'a> {
         step: Step,
         pairs: &[(&str, &str)],
         on_progress: &mut OnOutputs,
-    ) -> Result<Option<Vec<PairReading>>> {
+    ) -> Result<Option<Vec<StanceReading>>> {
         let Some(producer) = &self.pair_producer else {
             return Ok(None);
         };
@@ -280,8 +280,8 @@ impl<'a> Reader<'a> {
             .collect();
         let compute = self.models.pairs.map(|model| Compute {
             model,
-            numeric: PairEncoder::numeric,
-            run: |model: &PairEncoder, batch: &[(&str, &str)]| {
+            numeric: StanceEncoder::numeric,
+            run: |model: &StanceEncoder, batch: &[(&str, &str)]| {
                 let readings = model.read(batch)?;
                 Ok(readings.iter().map(|r| r.outputs().to_vec()).collect())
             },
@@ -293,7 +293,7 @@ impl<'a> Reader<'a> {
         self.clock.enter(before);
         Ok(outputs.map(|outputs| {
             let outputs = outputs.iter().flat_map(|o| o.as_chunks::<OUTPUTS>().0);
-            outputs.map(PairReading::of).collect()
+            outputs.map(StanceReading::of).collect()
         }))
     }
 
@@ -305,17 +305,17 @@ impl<'a> Reader<'a> {
         on_progress: &mut OnOutputs,
     ) -> Result<Option<Vec<Vec<Logits>>>> {
         let readings = self.piece_readings(texts, on_progress)?;
-        let stances = |of_text: &Vec<PairReading>| of_text.iter().map(|r| r.stance).collect();
+        let stances = |of_text: &Vec<StanceReading>| of_text.iter().map(|r| r.stance).collect();
         Ok(readings.map(|all| all.iter().map(stances).collect()))
     }
 
-    /// The pair encoder's outputs for all [`pieces::pieces`] of each text with its claim, in the order of the texts. `on_progress` and `None`: as
+    /// The stance encoder's outputs for all [`pieces::pieces`] of each text with its claim, in the order of the texts. `on_progress` and `None`: as
     /// for [`Reader::sentence_vectors`].
     pub(crate) fn piece_readings(
         &mut self,
         texts: &[(&str, &str)],
         on_progress: &mut OnOutputs,
-    ) -> Result<Option<Vec<Vec<PairReading>>>> {
+    ) -> Result<Option<Vec<Vec<StanceReading>>>> {
         let pieces = ClaimedPieces::of(texts.iter().copied());
         let readings = self.read_pairs(Step::Stance, &pieces.pairs, on_progress)?;
         Ok(readings.map(|readings| pieces.by_text(readings)))

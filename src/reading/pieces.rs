@@ -1,4 +1,4 @@
-//! The pieces of a text that the pair encoder reads.
+//! The pieces of a text that the stance encoder reads.
 
 use crate::topic::words::sentences;
 

@@ -17,9 +17,9 @@ pub enum Step {
     SentenceVectors,
     #[strum(serialize = "cross-encoder")]
     CrossEncoder,
-    /// The pair encoder reads topics together with texts.
-    #[strum(serialize = "pair encoder")]
-    PairEncoder,
+    /// The stance encoder reads topics together with texts.
+    #[strum(serialize = "stance encoder")]
+    StanceEncoder,
     Stance,
     #[strum(serialize = "debate sheets")]
     DebateSheets,

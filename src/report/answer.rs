@@ -12,7 +12,7 @@ use serde_json::json;
 use super::inspect::{self, OnThreadEvent, ReportPlace, ShownRun};
 use super::words::Marker;
 use crate::evidence::channel::Precision;
-use crate::index::corpus::Corpus;
+use crate::index::inverted::InvertedIndex;
 use crate::nn::conv::NumericMode;
 use crate::task::debate::{self, PER_SIDE};
 use crate::task::extraction::{ExtractionOptions, ExtractionSettings, Host};
@@ -355,8 +355,8 @@ impl Answered {
                     debate: run.sheets,
                     notes: Vec::new(),
                 };
-                let corpus = run.indexes.first().context("the approach has no index")?;
-                inspect::write_texts(&shown, task, corpus, &[], &place)
+                let index = run.indexes.first().context("the approach has no index")?;
+                inspect::write_texts(&shown, task, index, &[], &place)
             }
         }
     }
@@ -421,10 +421,10 @@ impl Answer {
 
     /// The first texts of the ranking.
     fn of_texts(task: TextTask, question: &str, number: usize, run: &TextRun) -> Result<Answer> {
-        let corpus = run.indexes.first().context("the approach has no index")?;
+        let index = run.indexes.first().context("the approach has no index")?;
         let mut words = Marker::new(question);
         let lines = run.lines.iter().take(number);
-        let texts = lines.map(|line| Text::read(line, corpus, &mut words));
+        let texts = lines.map(|line| Text::read(line, index, &mut words));
         let objects = objects::from_title(question);
         Ok(Answer {
             texts: Some(texts.collect::<Result<_>>()?),
@@ -503,8 +503,8 @@ impl Image {
 
 impl Text {
     /// A document of the run, with its sentence that has the most words of the question.
-    fn read(line: &TextRunLine, corpus: &Corpus, words: &mut Marker) -> Result<Text> {
-        let document = corpus.document(&line.doc)?;
+    fn read(line: &TextRunLine, index: &InvertedIndex, words: &mut Marker) -> Result<Text> {
+        let document = index.document(&line.doc)?;
         let texts = document.texts.iter();
         let sentences = texts.flat_map(|text| debate::compared_sentences(text));
         Ok(Text {

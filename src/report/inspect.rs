@@ -13,7 +13,7 @@ use super::{
 use crate::collection::images::ImageCollection;
 use crate::collection::{ReadTopics, read_bytes};
 use crate::evidence::store::Store;
-use crate::index::corpus::{Corpus, Effort, Verified};
+use crate::index::inverted::{Effort, InvertedIndex, Verified};
 use crate::judge::Values;
 use crate::judge::evaluate::{ImageEvaluation, evaluate_images};
 use crate::judge::graded::TextRun;
@@ -159,11 +159,11 @@ fn inspect_texts(
     let base = settings.places.texts(&settings.input, on_event)?;
     let effort = settings.effort;
     let indexes = TextIndexes::open(&collection, &base, &approach, effort, false, on_event)?;
-    let corpus = indexes.first();
-    let corpus = corpus.context("the default approach has no retrieval")?;
+    let index = indexes.first();
+    let index = index.context("the default approach has no retrieval")?;
     Ok(Written {
-        page: write_texts(&run, task, corpus, &judged, &settings.place)?,
-        verified: indexes.all().iter().map(Corpus::verified).collect(),
+        page: write_texts(&run, task, index, &judged, &settings.place)?,
+        verified: indexes.all().iter().map(InvertedIndex::verified).collect(),
         has_faults: errors + qrels_errors > 0,
     })
 }
@@ -240,7 +240,7 @@ pub(crate) fn write_images(
 pub(crate) fn write_texts(
     run: &ShownRun<TextRunLine, ExplainedText>,
     task: TextTask,
-    corpus: &Corpus,
+    index: &InvertedIndex,
     judged: &[(String, Qrels)],
     place: &ReportPlace,
 ) -> Result<PathBuf> {
@@ -248,7 +248,7 @@ pub(crate) fn write_texts(
     let measures = text_measures(task, judged, &run.lines, run.against.as_deref())?;
     let topics: Vec<TopicReport> = texts::topics(&texts::Sources {
         task,
-        corpus,
+        index,
         topics: &run.topics,
         run: &run.lines,
         against: run.against(),
@@ -263,8 +263,8 @@ pub(crate) fn write_texts(
         TextTask::Comparative => "Passages for comparative questions",
         TextTask::Rank => "Documents for queries",
     };
-    let documents = corpus.meta().kind.word();
-    let mut facts = vec![format!("{} {documents}", corpus.documents())];
+    let documents = index.meta().kind.word();
+    let mut facts = vec![format!("{} {documents}", index.documents())];
     for (name, qrels) in judged {
         let fact = match qrels {
             Qrels::Graded(qrels) => judged_fact(&run.topics, qrels.keys()),

@@ -11,7 +11,7 @@ use super::reason;
 use super::tree::{Gauge, Row};
 use super::words::{Marker, Span, number, shortened, three_decimals, web_address};
 use super::{Body, Change, Form, TopicReport, all_topics, by_topic};
-use crate::index::corpus::Corpus;
+use crate::index::inverted::InvertedIndex;
 use crate::topic::question::{self, TopicParts};
 use crate::trec::debate::DebateSheet;
 use crate::trec::explained::ExplainedText;
@@ -23,7 +23,7 @@ use crate::trec::{DocId, Explanation, NumberId, ObjectStance, Stance, TextTask, 
 /// The data from which the report is made.
 pub struct Sources<'a> {
     pub task: TextTask,
-    pub corpus: &'a Corpus,
+    pub index: &'a InvertedIndex,
     pub topics: &'a [Topic],
     pub run: &'a [TextRunLine],
     /// The name and lines of the run with which it is compared.
@@ -253,11 +253,11 @@ impl<'a> PageBuilder<'a> {
     }
 
     fn text(&self, id: &DocId, position: String, marker: &mut Marker) -> Result<TextView> {
-        let document = match self.sources.corpus.number(id) {
-            Some(_) => Some(self.sources.corpus.document(id)?),
+        let document = match self.sources.index.number(id) {
+            Some(_) => Some(self.sources.index.document(id)?),
             None => None,
         };
-        let fields = &self.sources.corpus.meta().fields;
+        let fields = &self.sources.index.meta().fields;
         let field = |name: &str| {
             let at = fields.iter().position(|field| field == name)?;
             document
@@ -311,8 +311,8 @@ impl<'a> PageBuilder<'a> {
     }
 
     fn beginning(&self, id: &DocId) -> Result<String> {
-        let text = match self.sources.corpus.number(id) {
-            Some(_) => self.sources.corpus.document(id)?.texts.into_iter().next(),
+        let text = match self.sources.index.number(id) {
+            Some(_) => self.sources.index.document(id)?.texts.into_iter().next(),
             None => None,
         };
         Ok(shortened(&text.unwrap_or_default(), 180))

@@ -19,16 +19,16 @@ pub use mentions::Objects;
 
 use super::linear::{Linear, LinearText};
 use super::text_stance::is_sentence;
-use crate::reading::pair::Logits;
+use crate::reading::stance_encoder::Logits;
 use crate::topic::lexicon::comparison::{ALIKE, CONTRASTS, PROS_AND_CONS};
 use crate::topic::words::{count, tokens};
 use crate::trec::{Explanation, NumberId, ObjectStance};
 
-/// The pair encoder's logits of a sentence with `OBJA` and `OBJB` in place of the first and the second object, and of the same sentence
+/// The stance encoder's logits of a sentence with `OBJA` and `OBJB` in place of the first and the second object, and of the same sentence
 /// with the two exchanged.
 pub(crate) type MaskedLogits = [Logits; 2];
 
-/// The claim with which the pair encoder reads a masked sentence.
+/// The claim with which the stance encoder reads a masked sentence.
 pub const PREFERENCE: &str = "OBJA is better than OBJB";
 
 /// The names of the features of words and, with the encoder, also of its features.
@@ -41,17 +41,17 @@ fn names(
     lexical.iter().chain(of_encoder).copied().collect()
 }
 
-/// The names of the features that show for which object a passage is, with or without the pair encoder.
+/// The names of the features that show for which object a passage is, with or without the stance encoder.
 pub fn which_names(encoder: bool) -> Vec<&'static str> {
     names(&WHICH, &[LEANING], encoder)
 }
 
-/// The names of the features that show whether a stance is neutral, with or without the pair encoder.
+/// The names of the features that show whether a stance is neutral, with or without the stance encoder.
 pub fn neutral_names(encoder: bool) -> Vec<&'static str> {
     names(&NEUTRAL, &[ONE_SIDED], encoder)
 }
 
-/// The names of the features that show whether a passage takes a stance, with or without the pair encoder.
+/// The names of the features that show whether a passage takes a stance, with or without the stance encoder.
 pub fn takes_names(encoder: bool) -> Vec<&'static str> {
     names(&TAKES, &[PREFERRING, SUREST], encoder)
 }
@@ -86,7 +86,7 @@ struct ModelText {
     encoder: CascadeText,
 }
 
-/// The learned weights: one cascade for passages with features of words only, and one for passages that the pair encoder has read.
+/// The learned weights: one cascade for passages with features of words only, and one for passages that the stance encoder has read.
 #[derive(Clone, Debug)]
 pub struct Model {
     lexical: Cascade,
@@ -119,7 +119,7 @@ static COMMITTED: LazyLock<Model> = LazyLock::new(|| {
 });
 
 impl Cascade {
-    /// The cascade with or without the features of the pair encoder.
+    /// The cascade with or without the features of the stance encoder.
     ///
     /// # Errors
     /// A feature is missing or unknown, a factor is not above 0, or swapped objects would not have swapped probabilities: the bias or a
@@ -196,7 +196,7 @@ impl Model {
         })
     }
 
-    /// The stance of a passage. `logits` are those of the pair encoder for [`PREFERENCE`] with each text of [`Objects::masked`], in the same
+    /// The stance of a passage. `logits` are those of the stance encoder for [`PREFERENCE`] with each text of [`Objects::masked`], in the same
     /// order. Without them, only the words decide, with the weights of a separate cascade. For a text of at most 60 words, only the encoder
     /// decides.
     pub fn belief(
@@ -294,11 +294,11 @@ fn softmax(logits: &Logits) -> [f64; 3] {
     powers.map(|x| x / sum)
 }
 
-/// Maximum number of words of a text for which only the pair encoder decides. A text of one or two sentences prefers an object, compares both
+/// Maximum number of words of a text for which only the stance encoder decides. A text of one or two sentences prefers an object, compares both
 /// briefly, or does neither; passages that compare objects at length are longer.
 const MAX_SENTENCE_WORDS: usize = 60;
 
-/// What the pair encoder has read in a short text, and whether the text has words that weigh the objects against each other.
+/// What the stance encoder has read in a short text, and whether the text has words that weigh the objects against each other.
 struct ShortText {
     /// The sentence that most probably prefers an object.
     surest: Reading,

@@ -16,7 +16,7 @@ use serde::Deserialize;
 
 use super::linear::{Linear, LinearText};
 use super::text_stance::is_sentence;
-use crate::reading::pair::PairReading;
+use crate::reading::stance_encoder::StanceReading;
 use crate::topic::words::{Sentence, Token, count, sentences};
 use crate::trec::{Explanation, NumberId};
 use lists::{
@@ -48,16 +48,16 @@ pub const FEATURES: [&str; 20] = [
     "second person",
 ];
 
-/// The name of a feature of ratings: the mean of the pair encoder's logits of quality over the pieces of the text.
+/// The name of a feature of ratings: the mean of the stance encoder's logits of quality over the pieces of the text.
 pub const READ: &str = "as the pair encoder reads it";
 /// The name of a feature of ratings: the log-odds by only [`FEATURES`].
 pub const WORDS: &str = "by words alone";
 
-/// The names of the features of a rating with the pair encoder. Without it, they are [`FEATURES`].
+/// The names of the features of a rating with the stance encoder. Without it, they are [`FEATURES`].
 pub const RATED: [&str; 2] = [READ, WORDS];
 
-/// The mean of the pair encoder's logits of quality over the pieces of a text.
-pub fn read_quality(readings: &[PairReading]) -> f64 {
+/// The mean of the stance encoder's logits of quality over the pieces of a text.
+pub fn read_quality(readings: &[StanceReading]) -> f64 {
     let sum: f64 = readings.iter().map(|r| f64::from(r.quality)).sum();
     sum / readings.len().max(1) as f64
 }
@@ -190,7 +190,7 @@ pub fn features(text: &str) -> Vec<f64> {
 
 /// The kind of text that is judged. Arguments of debate portals and passages of web pages differ in style, and were graded differently.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum GradedText {
     Argument,
     Passage,
 }
@@ -235,31 +235,31 @@ impl Model {
         })
     }
 
-    fn of(&self, kind: Kind) -> &Linear {
+    fn of(&self, kind: GradedText) -> &Linear {
         match kind {
-            Kind::Argument => &self.arguments,
-            Kind::Passage => &self.passages,
+            GradedText::Argument => &self.arguments,
+            GradedText::Passage => &self.passages,
         }
     }
 }
 
 /// How well the text is written, in (0, 1): an estimate of the grade that judges would give, as a share of the highest grade.
-pub fn quality(kind: Kind, text: &str) -> f64 {
+pub fn quality(kind: GradedText, text: &str) -> f64 {
     COMMITTED.of(kind).probability(&features(text))
 }
 
 /// Explains [`quality`] by the contribution of each feature.
-pub fn explain(kind: Kind, text: &str) -> Explanation {
+pub fn explain(kind: GradedText, text: &str) -> Explanation {
     let model = COMMITTED.of(kind);
     model.explain(NumberId::Quality, &features(text))
 }
 
 /// How good an argument the text is, in (0, 1): an estimate of the weighted share of people who would recommend it (the WA score of
-/// IBM-ArgQ-Rank-30k). `readings` are the pair encoder's outputs for the topic's claim with each of the text's [`pieces`]; without an encoder,
+/// IBM-ArgQ-Rank-30k). `readings` are the stance encoder's outputs for the topic's claim with each of the text's [`pieces`]; without an encoder,
 /// only the words decide. A text that is not a sentence has 0.
 ///
 /// [`pieces`]: crate::reading::pieces::pieces
-pub fn rating(text: &str, readings: Option<&[PairReading]>) -> f64 {
+pub fn rating(text: &str, readings: Option<&[StanceReading]>) -> f64 {
     if !is_sentence(text) {
         return 0.0;
     }
@@ -275,7 +275,7 @@ pub fn rating(text: &str, readings: Option<&[PairReading]>) -> f64 {
 }
 
 /// Explains [`rating`] by the contribution of each feature.
-pub fn explain_rating(text: &str, readings: Option<&[PairReading]>) -> Explanation {
+pub fn explain_rating(text: &str, readings: Option<&[StanceReading]>) -> Explanation {
     if !is_sentence(text) {
         return Explanation::new(NumberId::Quality, 0.0).with_how("0, by rule: not a sentence");
     }

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 
 use anyhow::Result;
 
-use super::quality::Kind;
-use crate::index::corpus::Corpus;
+use super::quality::GradedText;
+use crate::index::inverted::InvertedIndex;
 use crate::reading::Reader;
 use crate::reading::steps::OnOutputs;
 use crate::topic::passages::Windows;
@@ -16,7 +16,7 @@ use crate::trec::{Explanation, ScoredDoc};
 /// The documents at the top of a ranking, with all that re-rankers read.
 pub struct Candidates<'a> {
     pub topic: &'a Topic,
-    pub kind: Kind,
+    pub kind: GradedText,
     /// The documents in their order so far, with the scores of retrieval.
     pub ranked: &'a [ScoredDoc],
     /// The main text of each document.
@@ -24,7 +24,7 @@ pub struct Candidates<'a> {
     /// How the texts are divided for models that read windows.
     pub windows: Windows,
     /// The index of the documents.
-    pub corpus: &'a Corpus,
+    pub index: &'a InvertedIndex,
     /// Values that are computed before a re-ranker begins, one for each document, by the name of the re-ranker that they come from. They are the best
     /// values of the [`Reranker::inputs`], and values that were computed for all topics at once.
     pub known: BTreeMap<&'static str, Vec<Option<f64>>>,
@@ -114,14 +114,14 @@ pub trait Reranker: Sync {
 pub struct OfText {
     pub name: &'static str,
     pub is_unit: bool,
-    pub value: fn(Kind, &str) -> f64,
+    pub value: fn(GradedText, &str) -> f64,
     /// Explains the value; `None` if there is nothing to add to it.
-    pub why: Option<fn(Kind, &str) -> Explanation>,
+    pub why: Option<fn(GradedText, &str) -> Explanation>,
 }
 
 impl OfText {
     /// A re-ranker with values in [0, 1] and without explanations.
-    pub const fn unit(name: &'static str, value: fn(Kind, &str) -> f64) -> Self {
+    pub const fn unit(name: &'static str, value: fn(GradedText, &str) -> f64) -> Self {
         OfText {
             name,
             is_unit: true,

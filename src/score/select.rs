@@ -13,13 +13,13 @@ pub(crate) const LIST_LENGTH: usize = 10;
 /// the same, too.
 pub(crate) const SAME_PICTURE_BITS: u32 = 10;
 
-/// A document that can be selected, and its worth in each list.
+/// A document that can be selected, and its score for each list.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Candidate {
     pub doc: DocId,
-    /// Worth in the PRO list, at least 0; `None` excludes the document from the list.
+    /// Score for the PRO list, at least 0; `None` excludes the document from the list.
     pub pro: Option<f64>,
-    /// Worth in the CON list, at least 0; `None` excludes the document from the list.
+    /// Score for the CON list, at least 0; `None` excludes the document from the list.
     pub con: Option<f64>,
     /// Perceptual hash; `None` if the image could not be decoded.
     pub phash: Option<u64>,
@@ -60,16 +60,16 @@ pub struct Selected {
 
 /// Selects the PRO list and the CON list.
 ///
-/// Among images of the same picture, only the one with the highest worth is kept. Without `overlap`, no document is in both lists, and the
-/// documents are assigned to the lists with the largest possible sum of worths. With `overlap`, each list takes the documents with the highest
-/// worth. Ties go to the smaller id.
+/// Among images of the same picture, only the one with the highest score is kept. Without `overlap`, no document is in both lists, and the
+/// documents are assigned to the lists with the largest possible sum of scores. With `overlap`, each list takes the documents with the highest
+/// score. Ties go to the smaller id.
 pub fn select(candidates: &[Candidate], overlap: bool) -> Selection {
     let (candidates, copies) = distinct(candidates);
     let lists: [Vec<(f64, &DocId)>; 2] = if overlap {
         Stance::BOTH.map(|stance| {
             let mut list: Vec<_> = candidates
                 .iter()
-                .filter_map(|c| worth(c, stance).map(|w| (w, &c.doc)))
+                .filter_map(|c| score_in(c, stance).map(|w| (w, &c.doc)))
                 .collect();
             sort(&mut list);
             list.truncate(LIST_LENGTH);
@@ -86,7 +86,7 @@ pub fn select(candidates: &[Candidate], overlap: bool) -> Selection {
     Selection { listed, copies }
 }
 
-/// Selects the single list of a claim: the `length` candidates with the highest worth as PRO. Among images of the same picture, only the best
+/// Selects the single list of a claim: the `length` candidates with the highest score as PRO. Among images of the same picture, only the best
 /// one is taken; copies follow at the end if there are too few other candidates.
 pub fn select_claim(candidates: &[Candidate], length: usize) -> Selection {
     let (_, copies) = distinct(candidates);
@@ -95,7 +95,7 @@ pub fn select_claim(candidates: &[Candidate], length: usize) -> Selection {
             .iter()
             .filter(|c| copies.contains_key(&c.doc) == are_copies);
         let mut list: Vec<(f64, &DocId)> = of_kind
-            .filter_map(|c| worth(c, Stance::Pro).map(|w| (w, &c.doc)))
+            .filter_map(|c| score_in(c, Stance::Pro).map(|w| (w, &c.doc)))
             .collect();
         sort(&mut list);
         list
@@ -109,33 +109,33 @@ pub fn select_claim(candidates: &[Candidate], length: usize) -> Selection {
     }
 }
 
-fn worth(candidate: &Candidate, stance: Stance) -> Option<f64> {
-    let worth = match stance {
+fn score_in(candidate: &Candidate, stance: Stance) -> Option<f64> {
+    let score = match stance {
         Stance::Pro => candidate.pro,
         Stance::Con => candidate.con,
     };
-    worth.filter(|w| w.is_finite())
+    score.filter(|w| w.is_finite())
 }
 
-fn best_worth(candidate: &Candidate) -> f64 {
+fn best_score(candidate: &Candidate) -> f64 {
     Stance::BOTH
         .into_iter()
-        .filter_map(|stance| worth(candidate, stance))
+        .filter_map(|stance| score_in(candidate, stance))
         .fold(0.0, f64::max)
 }
 
-/// Sorts by decreasing worth; ties by id.
+/// Sorts by decreasing score; ties by id.
 fn sort(list: &mut [(f64, &DocId)]) {
     list.sort_by(|a, b| b.0.total_cmp(&a.0).then_with(|| a.1.cmp(b.1)));
 }
 
-/// The candidates by id, with only the one of highest worth among images of the same picture. Also returns, for each other image, the one that
+/// The candidates by id, with only the one of highest score among images of the same picture. Also returns, for each other image, the one that
 /// was kept.
 fn distinct(candidates: &[Candidate]) -> (Vec<&Candidate>, BTreeMap<DocId, DocId>) {
     let mut order: Vec<&Candidate> = candidates.iter().collect();
     order.sort_by(|a, b| {
-        best_worth(b)
-            .total_cmp(&best_worth(a))
+        best_score(b)
+            .total_cmp(&best_score(a))
             .then_with(|| a.doc.cmp(&b.doc))
     });
     let mut kept: Vec<&Candidate> = Vec::new();
@@ -156,7 +156,7 @@ fn distinct(candidates: &[Candidate]) -> (Vec<&Candidate>, BTreeMap<DocId, DocId
     (kept, copies)
 }
 
-/// Two disjoint lists with the largest sum of worths, by dynamic programming over the candidates. `best[p][c]` is the largest sum of the
+/// Two disjoint lists with the largest sum of scores, by dynamic programming over the candidates. `best[p][c]` is the largest sum of the
 /// candidates so far with `p` of them in the PRO list and `c` in the CON list.
 fn assign_to_lists<'a>(candidates: &[&'a Candidate]) -> [Vec<(f64, &'a DocId)>; 2] {
     const N: usize = LIST_LENGTH + 1;
@@ -174,10 +174,10 @@ fn assign_to_lists<'a>(candidates: &[&'a Candidate]) -> [Vec<(f64, &'a DocId)>; 
                     (Stance::Pro, p.checked_sub(1).map(|p| before[p][c])),
                     (Stance::Con, c.checked_sub(1).map(|c| before[p][c])),
                 ] {
-                    if let (Some(from), Some(worth)) = (from, worth(candidate, stance))
-                        && from + worth > best[p][c]
+                    if let (Some(from), Some(score)) = (from, score_in(candidate, stance))
+                        && from + score > best[p][c]
                     {
-                        best[p][c] = from + worth;
+                        best[p][c] = from + score;
                         choice[p][c] = Some(stance);
                     }
                 }
@@ -185,7 +185,7 @@ fn assign_to_lists<'a>(candidates: &[&'a Candidate]) -> [Vec<(f64, &'a DocId)>; 
         }
         choices.push(choice);
     }
-    // long lists are preferred first, because a document of worth 0 costs nothing; then two lists that are not empty
+    // long lists are preferred first, because a document with the score 0 costs nothing; then two lists that are not empty
     let (mut p, mut c) = (0..N)
         .flat_map(|p| (0..N).map(move |c| (p, c)))
         .filter(|&(p, c)| best[p][c] > IMPOSSIBLE)
@@ -210,14 +210,14 @@ fn assign_to_lists<'a>(candidates: &[&'a Candidate]) -> [Vec<(f64, &'a DocId)>; 
                 1
             }
         };
-        lists[slot].push((worth(candidate, stance).unwrap_or(0.0), &candidate.doc));
+        lists[slot].push((score_in(candidate, stance).unwrap_or(0.0), &candidate.doc));
     }
     lists.iter_mut().for_each(|list| sort(list));
     lists
 }
 
 fn with_scores(stance: Stance, list: &[(f64, &DocId)]) -> Vec<Selected> {
-    let scores = strictly_decreasing(list.iter().map(|(worth, _)| *worth));
+    let scores = strictly_decreasing(list.iter().map(|(score, _)| *score));
     list.iter()
         .zip(scores)
         .zip(1..)
@@ -358,7 +358,7 @@ mod tests {
     }
 
     #[test]
-    fn equal_worths_get_different_scores() {
+    fn equal_scores_are_made_different() {
         let candidates: Vec<_> = (0..20).map(|i| candidate(i, 90.0, 90.0)).collect();
         let lists = select(&candidates, false).listed;
         for pair in lists.windows(2).filter(|p| p[0].stance == p[1].stance) {
@@ -374,7 +374,7 @@ mod tests {
 
     #[test]
     fn of_few_images_the_one_that_loses_least_serves_the_empty_list() {
-        // all are worth more as PRO; the third is worth almost as much as CON, and the first is worth more as CON than the others
+        // all have a higher score as PRO; the third has almost the same score as CON, and the first has a higher score as CON than the others
         let three = [
             candidate(1, 0.9, 0.5),
             candidate(2, 0.8, 0.1),
@@ -383,7 +383,7 @@ mod tests {
         let selection = select(&three, false);
         assert_eq!(list(&selection, Stance::Pro), ["I0001", "I0002"]);
         assert_eq!(list(&selection, Stance::Con), ["I0003"]);
-        // a single image is in the list in which it is worth more
+        // a single image is in the list in which its score is higher
         let one = select(&three[..1], false);
         assert_eq!(list(&one, Stance::Pro), ["I0001"]);
         // a recipe can exclude images from a list; then the list is empty
@@ -424,15 +424,15 @@ mod tests {
     proptest! {
         #[test]
         fn two_pictures_serve_both_lists(
-            worths in prop::collection::vec((0.0f64..3.0, 0.0f64..3.0, 0u64..40), 2..60),
+            scores in prop::collection::vec((0.0f64..3.0, 0.0f64..3.0, 0u64..40), 2..60),
             overlap in any::<bool>(),
         ) {
-            let image = |(n, worth): (usize, &(f64, f64, u64))| Candidate {
+            let image = |(n, score): (usize, &(f64, f64, u64))| Candidate {
                 // one of 37 hashes that differ in many bits, or none: so some images are copies
-                phash: (worth.2 > 2).then(|| worth.2.wrapping_mul(0x9e37_79b9_7f4a_7c15)),
-                ..candidate(n, worth.0, worth.1)
+                phash: (score.2 > 2).then(|| score.2.wrapping_mul(0x9e37_79b9_7f4a_7c15)),
+                ..candidate(n, score.0, score.1)
             };
-            let candidates: Vec<Candidate> = worths.iter().enumerate().map(image).collect();
+            let candidates: Vec<Candidate> = scores.iter().enumerate().map(image).collect();
             let selection = select(&candidates, overlap);
             let [pro, con] = Stance::BOTH.map(|stance| list(&selection, stance));
             prop_assert!(pro.len() <= 10 && con.len() <= 10);
@@ -453,8 +453,8 @@ mod tests {
 
     proptest! {
         #[test]
-        fn lists_are_disjoint_full_and_better_than_greedy(worths in prop::collection::vec((0.0f64..1.0, 0.0f64..1.0), 0..60)) {
-            let candidates: Vec<_> = worths.iter().enumerate().map(|(i, w)| candidate(i, w.0, w.1)).collect();
+        fn lists_are_disjoint_full_and_better_than_greedy(scores in prop::collection::vec((0.0f64..1.0, 0.0f64..1.0), 0..60)) {
+            let candidates: Vec<_> = scores.iter().enumerate().map(|(i, w)| candidate(i, w.0, w.1)).collect();
             let lists = select(&candidates, false).listed;
             prop_assert_eq!(lists.len(), candidates.len().min(20));
             let mut docs: Vec<_> = lists.iter().map(|s| &s.doc).collect();
@@ -462,7 +462,7 @@ mod tests {
             docs.dedup();
             prop_assert_eq!(docs.len(), lists.len());
             // greedy: PRO takes its ten best or all but one, and CON takes the best of the others
-            let mut pro = worths.clone();
+            let mut pro = scores.clone();
             pro.sort_by(|a, b| b.0.total_cmp(&a.0));
             let mut con = pro.split_off(pro.len().saturating_sub(1).clamp(pro.len().min(1), 10));
             con.sort_by(|a, b| b.1.total_cmp(&a.1));

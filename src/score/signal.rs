@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 
 use anyhow::Result;
 
-use crate::evidence::Part;
+use crate::evidence::TextPart;
 use crate::index::images::Field;
 
 /// All signals, in the order in which explanations list them.
@@ -61,7 +61,7 @@ pub enum Need {
     /// The query likelihoods of a field, with the prior of the recipe.
     QueryLikelihood(Field),
     /// The largest cosine between the topic and a text.
-    Sentence(Part),
+    Sentence(TextPart),
     /// CLIP's cosine between the topic's prompts and the image.
     ClipAbout,
     /// CLIP's cosine between the unchanged text that is to be conveyed and the image.

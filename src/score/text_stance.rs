@@ -1,6 +1,6 @@
 //! Does a text support a claim, attack it, or neither? P(pro), P(con) and P(neither) for a claim and a text.
 //!
-//! The pair encoder reads the beginning of the text in one piece and its first sentences one by one, because arguments begin with their claim,
+//! The stance encoder reads the beginning of the text in one piece and its first sentences one by one, because arguments begin with their claim,
 //! and the encoder is more certain about a single sentence than about several. Its log-odds and a few features of the words are added with
 //! weights that were fitted on the development parts of the labelled collections, separately for each [`TextKind`]. So the results are
 //! calibrated probabilities. Without the encoder, only the words decide. `train text-stance` learns all weights. A text that is not a sentence
@@ -15,8 +15,8 @@ use serde::Deserialize;
 use super::linear::{Linear, LinearText};
 use super::{logistic, logit};
 use crate::evidence::sentiment::Vader;
-use crate::reading::pair::Logits;
 use crate::reading::pieces::{beginning, pieces};
+use crate::reading::stance_encoder::Logits;
 use crate::topic::lexicon::opinion::{OPPOSE, SUPPORT, negates};
 use crate::topic::question;
 use crate::topic::words::{apostrophe_words, tokens};

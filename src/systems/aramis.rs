@@ -9,7 +9,7 @@ pub mod networks;
 
 use std::f64::consts::PI;
 
-use crate::evidence::Part;
+use crate::evidence::TextPart;
 use crate::evidence::sentiment::Vader;
 use crate::index::analyzer::Analyzer;
 use crate::index::images::Image;
@@ -42,8 +42,8 @@ impl AramisFeatures {
         let mut features = AramisFeatures {
             text_length: text_length(&image.ocr_text),
             diagram: image.text_box,
-            ocr_sentiment: image.vader_of(Part::Ocr).unwrap_or(0.0),
-            page_sentiment: image.vader_of_first_page(Part::Near).unwrap_or(0.0),
+            ocr_sentiment: image.vader_of(TextPart::Ocr).unwrap_or(0.0),
+            page_sentiment: image.vader_of_first_page(TextPart::Near).unwrap_or(0.0),
             ..AramisFeatures::default()
         };
         if let Some(p) = &image.picture {

@@ -21,7 +21,7 @@ const TEXT_ANALYZER: &str = "stop=whoosh stem=porter length=2-40";
 /// The analyzer of the topic. Its longer stop list takes the place of NLTK's.
 const TOPIC_ANALYZER: &str = "stop=long stem=porter length=2-40";
 
-/// Three re-rankers. A text of fewer than two sentences has no value. Without the pair encoder, no text has one, because words are not enough to
+/// Three re-rankers. A text of fewer than two sentences has no value. Without the stance encoder, no text has one, because words are not enough to
 /// decide which sentences argue.
 #[derive(Clone, Copy, Debug)]
 pub enum Arguing {
@@ -129,7 +129,7 @@ fn several_sentences(text: &str) -> Vec<&str> {
     found
 }
 
-/// The sentences of each text that argue. `None` without the pair encoder.
+/// The sentences of each text that argue. `None` without the stance encoder.
 ///
 /// If the topic names two objects, these are the sentences that prefer one to the other: the encoder reads them with the objects masked, as it was
 /// trained to. In this way it distinguishes sentences that argue from those that only name an object much better than with the topic's question. For

@@ -9,8 +9,8 @@ use std::collections::HashMap;
 use anyhow::{Result, ensure};
 
 use crate::index::analyzer;
-use crate::index::corpus::Corpus;
-use crate::index::search::{Part, Plan, Query, length_of, sort};
+use crate::index::inverted::InvertedIndex;
+use crate::index::search::{Plan, Query, QueryPart, length_of, sort};
 use crate::index::similarity::{Similarity, TermScore};
 use crate::trec::{Explanation, NumberId, ScoredDoc};
 
@@ -100,7 +100,7 @@ impl Pairs {
     /// A document cannot be read, or the similarity combines fields itself.
     pub fn rescore(
         &self,
-        corpus: &Corpus,
+        index: &InvertedIndex,
         mut ranking: Vec<ScoredDoc>,
         query: &Query,
         terms: &[String],
@@ -112,26 +112,26 @@ impl Pairs {
         );
         let wanted = self.of.pairs(terms);
         let parts = query.parts.iter().map(|part| {
-            let mut single = Part::new(0, 1.0).over(part.fields().to_vec());
+            let mut single = QueryPart::new(0, 1.0).over(part.fields().to_vec());
             terms.iter().for_each(|term| single.add(term, 1.0));
             single
         });
         let single = Query {
             parts: parts.collect(),
         };
-        let plan = Plan::new(corpus, &single, similarity)?;
+        let plan = Plan::new(index, &single, similarity)?;
         let scores: Vec<HashMap<&str, TermScore>> = (0..single.parts.len())
             .map(|part| plan.term_scores(part))
             .collect();
-        let mut analyzer = corpus.meta().analyzer.build();
+        let mut analyzer = index.meta().analyzer.build();
         for found in ranking.iter_mut().take(self.depth) {
-            let document = corpus.document(&found.doc)?;
-            let Some(number) = corpus.number(&found.doc) else {
+            let document = index.document(&found.doc)?;
+            let Some(number) = index.number(&found.doc) else {
                 continue;
             };
             for (part, scores) in single.parts.iter().zip(&scores) {
                 let places = places(&mut analyzer, part.fields(), &document.texts, terms);
-                let length = length_of(corpus, part.fields(), number);
+                let length = length_of(index, part.fields(), number);
                 for (first, second) in &wanted {
                     let at = |term: &str| places.get(term).map_or(&[][..], Vec::as_slice);
                     let frequency = sloppy_frequency(at(first), at(second), self.slop);

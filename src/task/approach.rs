@@ -91,7 +91,7 @@ pub struct Relevance {
     pub mu: Option<f64>,
     #[serde(default)]
     pub candidates: Eligible,
-    /// The weight, 0 or more, of the pair encoder's estimate that the texts of a candidate are about the topic. All channels together have the weight
+    /// The weight, 0 or more, of the stance encoder's estimate that the texts of a candidate are about the topic. All channels together have the weight
     /// 1. The estimate does not affect which images are candidates.
     #[serde(default)]
     pub reading: f64,
@@ -217,7 +217,7 @@ pub enum StanceRecipe {
     AramisNeural,
     /// Every image is on both sides, so only relevance decides.
     Both,
-    /// The likeliest of PRO, CON and neither, as the pair encoder reads the texts ([`crate::score::text_stance`]). The score is the probability of
+    /// The likeliest of PRO, CON and neither, as the stance encoder reads the texts ([`crate::score::text_stance`]). The score is the probability of
     /// that side. If two texts decide and only one takes a side, with probability p, the score is `p / 2 + (1 - q) / 4`, where q is the probability
     /// of the other text's decision. If both take the same side, the score is the mean; if they take different sides, the image is on neither.
     Texts { of: StanceTexts },
@@ -238,7 +238,7 @@ pub enum StanceTexts {
 }
 
 impl StanceRecipe {
-    /// Whether the pair encoder reads the texts of the candidates.
+    /// Whether the stance encoder reads the texts of the candidates.
     pub fn reads_texts(&self) -> bool {
         matches!(self, StanceRecipe::Beliefs | StanceRecipe::Texts { .. })
     }

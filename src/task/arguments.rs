@@ -9,7 +9,7 @@ use super::likeness::Arguments;
 use super::text_approach::TextApproach;
 use super::text_indexes::{TextIndexes, open_collection};
 use super::texts::{self, Settings, Sources};
-use crate::index::corpus::Effort;
+use crate::index::inverted::Effort;
 use crate::reading::Reader;
 use crate::reading::steps::OnOutputs;
 use crate::topic::question::TopicParts;
@@ -38,7 +38,7 @@ impl ArgumentSource {
 
     /// The index and the retrieval from which the likeness of images to arguments is computed.
     pub fn arguments(&self) -> Result<Arguments<'_>> {
-        let corpus = self
+        let index = self
             .indexes
             .first()
             .context("the arguments have no index")?;
@@ -47,7 +47,7 @@ impl ArgumentSource {
             .retrieval
             .first()
             .context("the default approach has no retrieval")?;
-        Ok(Arguments { corpus, retrieval })
+        Ok(Arguments { index, retrieval })
     }
 
     /// The arguments about a topic, as Task 1 ranks them. `on_progress` receives the number of computed model outputs.

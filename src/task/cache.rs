@@ -14,7 +14,7 @@ use rusqlite::{Connection, ErrorCode, OpenFlags};
 use sha2::{Digest, Sha256};
 
 use crate::disk::{self, hex};
-use crate::index::corpus::is_only_index;
+use crate::index::inverted::is_only_index;
 use crate::workspace::{self, Lock};
 
 /// The name of a workspace has at most this many bytes of the collection's name, because a file name can have only 255 bytes.
@@ -31,7 +31,7 @@ const MAX_PATH_BYTES: u64 = 1 << 16;
 
 /// What an entry of the cache is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Kind {
+pub enum EntryKind {
     /// The workspace's SQLite file, if it has evidence.
     Evidence,
     /// The workspace's SQLite file, if it has no evidence, but only outputs of models, sentence vectors or answers of services.
@@ -41,13 +41,13 @@ pub enum Kind {
     LeftOver,
 }
 
-impl Kind {
+impl EntryKind {
     pub fn word(self) -> &'static str {
         match self {
-            Kind::Evidence => "evidence",
-            Kind::Outputs => "model outputs",
-            Kind::Index => "index",
-            Kind::LeftOver => "left over",
+            EntryKind::Evidence => "evidence",
+            EntryKind::Outputs => "model outputs",
+            EntryKind::Index => "index",
+            EntryKind::LeftOver => "left over",
         }
     }
 }
@@ -55,7 +55,7 @@ impl Kind {
 /// Something that riposte has stored.
 #[derive(Clone, Debug)]
 pub struct Entry {
-    pub kind: Kind,
+    pub kind: EntryKind,
     pub path: PathBuf,
     /// The workspace's directory.
     workspace: PathBuf,
@@ -217,29 +217,29 @@ fn list_workspace(dir: &Path, listed: &mut Listed) -> Result<()> {
 }
 
 /// The kind of the entry with this name in a workspace. `None` if riposte gives no entry such a name or such contents.
-fn kind_of(name: &str, path: &Path) -> Option<Kind> {
+fn kind_of(name: &str, path: &Path) -> Option<EntryKind> {
     let is_temporary = match name.rsplit_once(".building-") {
         Some((_, random)) => name.starts_with('.') && disk::is_temporary(random, ""),
         None => disk::is_temporary(name, disk::TEMPORARY),
     };
     if is_temporary {
-        (is_file(path) || is_dir(path)).then_some(Kind::LeftOver)
+        (is_file(path) || is_dir(path)).then_some(EntryKind::LeftOver)
     } else if name == workspace::FILE {
         is_file(path).then(|| kind_of_database(path)).flatten()
     } else {
         let is_index = name.ends_with(".index") && is_dir(path) && is_only_index(path);
-        is_index.then_some(Kind::Index)
+        is_index.then_some(EntryKind::Index)
     }
 }
 
 /// What an SQLite file contains. An empty file counts as outputs, and a damaged one as evidence. `None` if riposte has not written the file.
-fn kind_of_database(path: &Path) -> Option<Kind> {
+fn kind_of_database(path: &Path) -> Option<EntryKind> {
     const MAGIC: &[u8] = b"SQLite format 3\0";
     let mut start = Vec::new();
     let file = File::open(path).ok()?;
     file.take(16).read_to_end(&mut start).ok()?;
     if start.is_empty() {
-        return Some(Kind::Outputs);
+        return Some(EntryKind::Outputs);
     }
     let has_table = |table| -> rusqlite::Result<bool> {
         let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
@@ -247,9 +247,9 @@ fn kind_of_database(path: &Path) -> Option<Kind> {
         workspace::file::has_table(&connection, "main", table)
     };
     let kind = match (has_table("document"), has_table("output")) {
-        (Ok(false), Ok(true)) => Some(Kind::Outputs),
+        (Ok(false), Ok(true)) => Some(EntryKind::Outputs),
         (Ok(false), Ok(false)) => None,
-        _ => Some(Kind::Evidence),
+        _ => Some(EntryKind::Evidence),
     };
     kind.filter(|_| start == MAGIC)
 }
@@ -336,7 +336,7 @@ enum Locked {
 
 /// Takes the locks that processes hold on an entry while they use it.
 fn lock_entry(entry: &Entry) -> Result<Locked, InUse> {
-    if entry.kind == Kind::LeftOver {
+    if entry.kind == EntryKind::LeftOver {
         // an entry that cannot be opened counts as in use: some systems cannot open directories
         return match disk::lock_abandoned(&entry.path) {
             Ok(Some(lock)) => Ok(Locked::LeftOver { _lock: lock }),
@@ -352,7 +352,8 @@ fn lock_entry(entry: &Entry) -> Result<Locked, InUse> {
 
 /// Whether another process uses an entry. This creates no lock file.
 fn is_in_use(entry: &Entry) -> bool {
-    let can_be_locked = entry.kind == Kind::LeftOver || is_file(&workspace::lock_file(&entry.path));
+    let can_be_locked =
+        entry.kind == EntryKind::LeftOver || is_file(&workspace::lock_file(&entry.path));
     is_locked_by_sqlite(&entry.path) || can_be_locked && lock_entry(entry).is_err()
 }
 

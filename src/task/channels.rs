@@ -12,7 +12,7 @@ use crate::evidence::page::Pages;
 use crate::evidence::picture::Pictures;
 use crate::evidence::sentence::SentenceVectors;
 use crate::evidence::sentiment::{AfinnScores, VaderScores};
-use crate::evidence::{Channels, Part};
+use crate::evidence::{Channels, TextPart};
 use crate::index::images::Field;
 use crate::score::signal::{
     ArgumentLikeness, Bm25, ClipLikeness, CrawlRank, Need, QueryLikelihood, SentenceLikeness,
@@ -40,12 +40,12 @@ pub const SIGNALS: Signals = &[
     &Bm25("bm25 given caption", Field::GivenCaption),
     &Bm25("bm25 given text", Field::GivenText),
     &QueryLikelihood("dirichlet main", Field::Main),
-    &SentenceLikeness("sentence ocr", Part::Ocr),
-    &SentenceLikeness("sentence title", Part::Title),
-    &SentenceLikeness("sentence near", Part::Near),
-    &SentenceLikeness("sentence main", Part::Main),
-    &SentenceLikeness("sentence given caption", Part::GivenCaption),
-    &SentenceLikeness("sentence given text", Part::GivenText),
+    &SentenceLikeness("sentence ocr", TextPart::Ocr),
+    &SentenceLikeness("sentence title", TextPart::Title),
+    &SentenceLikeness("sentence near", TextPart::Near),
+    &SentenceLikeness("sentence main", TextPart::Main),
+    &SentenceLikeness("sentence given caption", TextPart::GivenCaption),
+    &SentenceLikeness("sentence given text", TextPart::GivenText),
     &ClipLikeness("clip topic", Need::ClipAbout),
     &ClipLikeness("clip title", Need::ClipTitle),
     &ArgumentLikeness,

@@ -4,7 +4,7 @@ use anyhow::Result;
 use rayon::prelude::*;
 
 use super::texts::{Settings, Sources, rank};
-use crate::index::corpus::Corpus;
+use crate::index::inverted::InvertedIndex;
 use crate::reading::Reader;
 use crate::reading::pieces::used_part;
 use crate::reading::steps::{OnOutputs, Outputs, Step};
@@ -34,9 +34,9 @@ pub fn run(
         let objects = objects.map(|[first, second]| Objects::new(first, second));
         let mut detected = Vec::new();
         sources.reader.enter(Step::Stance);
-        if let (None, Some(objects), Some(&corpus)) = (fixed, &objects, sources.corpora.first()) {
+        if let (None, Some(objects), Some(&index)) = (fixed, &objects, sources.corpora.first()) {
             let documents = ranking.documents.iter().map(|found| &found.doc);
-            let mut passages = Passages::read(corpus, documents)?;
+            let mut passages = Passages::read(index, documents)?;
             let depth = settings.approach.stance_depth;
             passages.encode(objects, depth, sources.reader, &mut |outputs| {
                 on_progress(done, Some(outputs));
@@ -74,7 +74,7 @@ struct Passage<'a> {
     text: String,
     /// Notes about text that was left out.
     cuts: Vec<String>,
-    /// The pair encoder's logits of the sentences that name an object, with the objects masked. `None` if it has not read the passage.
+    /// The stance encoder's logits of the sentences that name an object, with the objects masked. `None` if it has not read the passage.
     logits: Option<Vec<MaskedLogits>>,
 }
 
@@ -85,9 +85,9 @@ struct Detected {
 }
 
 impl<'a> Passages<'a> {
-    fn read(corpus: &Corpus, documents: impl Iterator<Item = &'a DocId>) -> Result<Self> {
+    fn read(index: &InvertedIndex, documents: impl Iterator<Item = &'a DocId>) -> Result<Self> {
         let passage = |id: &'a DocId| {
-            let text = corpus.document(id)?.texts.into_iter().next();
+            let text = index.document(id)?.texts.into_iter().next();
             let mut text = text.unwrap_or_default();
             let (used, cut) = used_part(&text);
             let (length, cuts) = (used.len(), Vec::from_iter(cut));
@@ -102,7 +102,7 @@ impl<'a> Passages<'a> {
         documents.map(passage).collect::<Result<_>>().map(Passages)
     }
 
-    /// Lets the pair encoder read the first `depth` passages in one call: passages read one by one would use a single core, and each would be stored
+    /// Lets the stance encoder read the first `depth` passages in one call: passages read one by one would use a single core, and each would be stored
     /// in a separate transaction. Without an encoder nothing happens.
     fn encode(
         &mut self,

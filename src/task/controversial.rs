@@ -36,13 +36,13 @@ fn explain_stances(
     explained: &mut [ExplainedText],
     on_progress: &mut OnOutputs,
 ) -> Result<()> {
-    let Some(corpus) = sources.corpora.first() else {
+    let Some(index) = sources.corpora.first() else {
         return Ok(());
     };
     sources.reader.enter(Step::Stance);
     let (claim, _) = question::claims(&topic.title);
     let premises = |text: &ExplainedText| {
-        let texts = corpus.document(&text.document)?.texts;
+        let texts = index.document(&text.document)?.texts;
         Ok(texts.into_iter().next().unwrap_or_default())
     };
     let premises: Vec<String> = explained.iter().map(premises).collect::<Result<_>>()?;

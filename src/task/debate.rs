@@ -11,7 +11,7 @@ use anyhow::Result;
 use super::likeness::{FoundArgument, MIN_BALANCE, balances, side_of};
 use crate::evidence::store::Store;
 use crate::evidence::{Evidence, PageEvidence};
-use crate::index::corpus::Corpus;
+use crate::index::inverted::InvertedIndex;
 use crate::index::vector;
 use crate::reading::Reader;
 use crate::reading::pieces::beginning;
@@ -65,20 +65,20 @@ pub struct Images<'a> {
     pub lines: &'a [&'a ImageRunLine],
 }
 
-/// The sheet of a topic. `ranking` has the arguments about it, the best first; each side gets at most `per_side` of them. Without the pair encoder,
+/// The sheet of a topic. `ranking` has the arguments about it, the best first; each side gets at most `per_side` of them. Without the stance encoder,
 /// sides are decided by words only; without sentence vectors, images are not compared with arguments.
 ///
 /// # Errors
 /// A store, the index of the arguments or a model fails.
 pub fn sheet(
     topic: &Topic,
-    corpus: &Corpus,
+    index: &InvertedIndex,
     ranking: &[ScoredDoc],
     images: Option<Images>,
     per_side: usize,
     reader: &mut Reader,
 ) -> Result<DebateSheet> {
-    let (mut sheet, texts) = choose_arguments(topic, corpus, ranking, per_side, reader)?;
+    let (mut sheet, texts) = choose_arguments(topic, index, ranking, per_side, reader)?;
     if let Some(images) = images {
         sheet.images = illustrate(images, &texts, reader)?;
     }
@@ -88,7 +88,7 @@ pub fn sheet(
 /// A sheet without images, and the texts of its arguments in the same order.
 fn choose_arguments(
     topic: &Topic,
-    corpus: &Corpus,
+    index: &InvertedIndex,
     ranking: &[ScoredDoc],
     per_side: usize,
     reader: &mut Reader,
@@ -97,11 +97,7 @@ fn choose_arguments(
     let ranking = ranking.get(..CONSIDERED).unwrap_or(ranking);
     let mut found = Vec::with_capacity(ranking.len());
     for (rank, scored) in (1..).zip(ranking) {
-        found.push((
-            rank,
-            scored.score,
-            FoundArgument::read(corpus, &scored.doc)?,
-        ));
+        found.push((rank, scored.score, FoundArgument::read(index, &scored.doc)?));
     }
     let found = about(topic, found, reader)?;
     let (mut places, mut arguments) = (Vec::new(), Vec::new());

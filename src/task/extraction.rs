@@ -15,10 +15,10 @@ use crate::evidence::Channel;
 use crate::evidence::channel::{Extractor, Precision};
 use crate::evidence::extract::{self, Extent, Shard, Summary, Tools};
 use crate::evidence::store::{Merged, ShardFile, Store, is_damaged_record};
-use crate::index::corpus::Effort;
+use crate::index::inverted::Effort;
 use crate::nn::conv::{Numeric, NumericMode};
 use crate::nn::lazy::Lazy;
-use crate::reading::pair::PairEncoder;
+use crate::reading::stance_encoder::StanceEncoder;
 use crate::trec::DocId;
 use crate::weights::{Models, Role};
 use crate::workspace::Outputs;
@@ -252,11 +252,14 @@ impl Extraction {
         status.map_or("", String::as_str)
     }
 
-    /// The pair encoder. If there is none, a note says why.
+    /// The stance encoder. If there is none, a note says why.
     ///
     /// # Errors
     /// The sentence model is damaged.
-    pub(crate) fn pair_encoder(&self, on_event: &mut OnEvent) -> Result<Option<Lazy<PairEncoder>>> {
+    pub(crate) fn stance_encoder(
+        &self,
+        on_event: &mut OnEvent,
+    ) -> Result<Option<Lazy<StanceEncoder>>> {
         models::installed_stance_encoder(
             &self.models,
             self.numeric,

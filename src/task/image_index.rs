@@ -9,12 +9,12 @@ use crate::disk::TemporaryDir;
 use crate::evidence::store::{Store, is_damaged_record};
 use crate::index;
 use crate::index::analyzer::Analyzer;
-use crate::index::corpus::{self, Corpus, Effort, Kind};
 use crate::index::images::Updated;
+use crate::index::inverted::{self, Effort, IndexKind, InvertedIndex};
 
 /// The directory of an evidence file's index that uses this analyzer.
 pub(crate) fn directory(evidence: &Path, analyzer: &Analyzer) -> PathBuf {
-    corpus::directory(evidence, Kind::Images, analyzer)
+    inverted::directory(evidence, IndexKind::Images, analyzer)
 }
 
 /// Brings the index of the images up to date with the evidence, and opens it. If the evidence cannot be written, an outdated index stays unchanged,
@@ -27,14 +27,14 @@ pub fn open(
     analyzer: &Analyzer,
     effort: Effort,
     on_event: &mut OnEvent,
-) -> Result<(Corpus, Updated, Option<TemporaryDir>)> {
+) -> Result<(InvertedIndex, Updated, Option<TemporaryDir>)> {
     let dir = directory(store.path(), analyzer);
     run_stage(Stage::Indexing, 0, on_event, |on_event| {
         let mut dir = dir;
         let mut temporary = None;
         if store.is_read_only() {
             let why = match index::images::open_current_analyzed(store, &dir, analyzer) {
-                Ok(Some(corpus)) => return Ok((corpus, Updated::default(), None)),
+                Ok(Some(index)) => return Ok((index, Updated::default(), None)),
                 Ok(None) => "there is no index of this evidence".to_owned(),
                 Err(error) if is_damaged_record(&error) => return Err(error),
                 Err(error) => format!("{error:#}"),
@@ -48,10 +48,10 @@ pub fn open(
             dir = place.path().join("images.index");
             temporary = Some(place);
         }
-        let (corpus, updated) =
+        let (index, updated) =
             index::images::open_analyzed(store, &dir, analyzer, effort, &mut |event| {
                 on_event(Event::Index(event));
             })?;
-        Ok((corpus, updated, temporary))
+        Ok((index, updated, temporary))
     })
 }

@@ -22,8 +22,8 @@ use crate::collection::images::ImageCollection;
 use crate::collection::{ReadTopics, read_bytes};
 use crate::evidence::extract::{self, Shard, Summary};
 use crate::evidence::store::is_damaged_record;
-use crate::index::corpus::{self, Effort};
 use crate::index::images::ImageIndex;
+use crate::index::inverted::{self, Effort};
 use crate::reading::{self, Reader};
 use crate::score::signal::Need;
 use crate::topic::question::TopicParts;
@@ -87,7 +87,7 @@ pub(crate) struct ImageRun {
     pub ranking: ImageRanking,
     /// One for each topic, if sheets were requested; otherwise empty.
     pub sheets: Vec<DebateSheet>,
-    pub verified: corpus::Verified,
+    pub verified: inverted::Verified,
     pub index_seconds: f64,
     pub rank_seconds: f64,
 }
@@ -327,8 +327,8 @@ fn open_arguments(
 ) -> Result<ArgumentSource> {
     let base = settings.places.texts(file, on_event)?;
     let arguments = ArgumentSource::open(file, &base, effort, on_event)?;
-    if let Some(corpus) = arguments.indexes.first() {
-        ensure_documents(corpus, file).context("--arguments")?;
+    if let Some(index) = arguments.indexes.first() {
+        ensure_documents(index, file).context("--arguments")?;
     }
     Ok(arguments)
 }
@@ -405,13 +405,13 @@ impl Ranked<'_> {
     ) -> Result<ImageRun> {
         let start = Instant::now();
         let analyzer = &self.settings.approach.relevance.analyzer;
-        let (corpus, _, _temporary) =
+        let (inverted, _, _temporary) =
             image_index::open(&mut extraction.store, analyzer, effort, on_event)?;
-        let verified = corpus.verified();
+        let verified = inverted.verified();
         let limit = self.prepared.settings.extraction.limit;
         let entries = self.prepared.collection.entries().iter();
         let entries = entries.take(limit.unwrap_or(usize::MAX));
-        let index = ImageIndex::new(corpus, entries.map(|entry| entry.id.clone()));
+        let index = ImageIndex::new(inverted, entries.map(|entry| entry.id.clone()));
         let index_seconds = start.elapsed().as_secs_f64();
 
         let start = Instant::now();
@@ -443,8 +443,8 @@ impl Ranked<'_> {
         let approach = &self.settings.approach;
         let debates = self.prepared.settings.debate;
         let pairs = match approach.stance {
-            StanceRecipe::Beliefs => extraction.pair_encoder(on_event)?,
-            _ if debates => extraction.pair_encoder(on_event)?,
+            StanceRecipe::Beliefs => extraction.stance_encoder(on_event)?,
+            _ if debates => extraction.stance_encoder(on_event)?,
             _ => None,
         };
         let tools = extraction.tools();
@@ -497,7 +497,7 @@ impl Ranked<'_> {
         reader: &mut Reader,
         on_event: &mut OnEvent,
     ) -> Result<Vec<DebateSheet>> {
-        let corpus = source.arguments()?.corpus;
+        let index = source.arguments()?.index;
         let mut of_topic: HashMap<&TopicId, Vec<&ImageRunLine>> = HashMap::new();
         for line in lines {
             of_topic.entry(&line.topic).or_default().push(line);
@@ -524,7 +524,7 @@ impl Ranked<'_> {
             };
             let images = Some(images);
             sheets.push(debate::sheet(
-                topic, corpus, &arguments, images, PER_SIDE, reader,
+                topic, index, &arguments, images, PER_SIDE, reader,
             )?);
         }
         Ok(sheets)

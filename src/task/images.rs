@@ -324,7 +324,7 @@ impl<'a> Ranker<'a> {
             .collect();
         let mut texts = Vec::new();
         for (task, pool) in tasks.iter().zip(&pools) {
-            // the baselines do not use the pair encoder
+            // the baselines do not use the stance encoder
             let reads = self.settings.approach.stance.reads_texts();
             let read = || PoolTexts::read(pool, task.question, reader);
             texts.push(reads.then(read).transpose()?);

@@ -14,9 +14,9 @@ use super::texts::dense;
 use super::{Event, OnEvent, Task, models};
 use crate::disk::TemporaryDir;
 use crate::evidence::sentence::{self, Sentences};
-use crate::index::corpus::{self, Corpus, Effort, TextCollection, Verified};
 use crate::index::dense::{Vectors, Wanted};
 use crate::index::images::{self, Updated};
+use crate::index::inverted::{self, Effort, InvertedIndex, TextCollection, Verified};
 use crate::nn::conv::NumericMode;
 use crate::nn::lazy::Lazy;
 use crate::trec::TextTask;
@@ -42,7 +42,7 @@ pub(crate) struct IndexSettings {
 /// The indexes of a collection.
 pub(crate) enum Indexed {
     Images {
-        index: Box<Corpus>,
+        index: Box<InvertedIndex>,
         updated: Updated,
         /// The temporary directory with the index, if the evidence store cannot be written.
         _temporary: Option<TemporaryDir>,
@@ -94,7 +94,7 @@ pub(crate) fn check(
     };
     let mut checked = Vec::new();
     for dir in dirs {
-        let Verified { files, bytes, .. } = Corpus::check(&dir)?;
+        let Verified { files, bytes, .. } = InvertedIndex::check(&dir)?;
         checked.push((dir, format!("{files} files, {:.1} MB", bytes as f64 / 1e6)));
     }
     if let Some((file, wanted)) = vectors.filter(|(file, _)| file.exists()) {
@@ -178,7 +178,7 @@ impl IndexSettings {
         let analyzer = images::analyzer();
         let mut store = open_store(evidence, on_event)?;
         if self.rebuild {
-            corpus::remove(&image_index::directory(evidence, &analyzer))?;
+            inverted::remove(&image_index::directory(evidence, &analyzer))?;
         }
         let (index, updated, _temporary) =
             image_index::open(&mut store, &analyzer, self.effort, on_event)?;
@@ -202,18 +202,18 @@ impl IndexSettings {
             encoder,
         } = texts;
         if self.rehash {
-            corpus::forget_hashes(base)?;
+            inverted::forget_hashes(base)?;
         }
         let (effort, rebuild) = (self.effort, self.rebuild);
         let indexes = TextIndexes::open(collection, base, approach, effort, rebuild, on_event)?;
-        if let Some(corpus) = indexes.first() {
-            ensure_documents(corpus, &self.input).context("nothing to index")?;
+        if let Some(index) = indexes.first() {
+            ensure_documents(index, &self.input).context("nothing to index")?;
         }
         let vectors = match (encoder, indexes.first()) {
-            (Ok((model, wanted)), Some(corpus)) => {
+            (Ok((model, wanted)), Some(index)) => {
                 let shards = shards_of(collection);
                 let vectors =
-                    dense::open_files(corpus, wanted, base, &shards, Some(model), on_event)?;
+                    dense::open_files(index, wanted, base, &shards, Some(model), on_event)?;
                 Some(IndexedVectors {
                     file: base.clone(),
                     passages: vectors.map_or(0, |vectors| vectors.len()),

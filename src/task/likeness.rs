@@ -5,8 +5,8 @@
 use anyhow::Result;
 
 use super::text_approach::Retrieval;
-use crate::index::corpus::Corpus;
-use crate::index::search::{Cut, Part, Query};
+use crate::index::inverted::InvertedIndex;
+use crate::index::search::{Query, QueryPart, SearchOptions};
 use crate::index::vector;
 use crate::reading::Reader;
 use crate::reading::pieces::pieces;
@@ -26,7 +26,7 @@ const NEAREST: usize = 5;
 /// A collection of arguments, and how it is searched.
 #[derive(Clone, Copy)]
 pub struct Arguments<'a> {
-    pub corpus: &'a Corpus,
+    pub index: &'a InvertedIndex,
     pub retrieval: &'a Retrieval,
 }
 
@@ -132,10 +132,10 @@ impl FoundArgument {
     ///
     /// # Errors
     /// The index is damaged, or has no such argument.
-    pub fn read(corpus: &Corpus, id: &DocId) -> Result<Self> {
-        let document = corpus.document(id)?;
+    pub fn read(index: &InvertedIndex, id: &DocId) -> Result<Self> {
+        let document = index.document(id)?;
         let field = |name: &str| -> String {
-            let text = corpus.field(name).and_then(|at| document.texts.get(at));
+            let text = index.field(name).and_then(|at| document.texts.get(at));
             text.cloned().unwrap_or_default()
         };
         let (conclusion, _) = question::claims(&field("conclusion"));
@@ -150,11 +150,11 @@ impl FoundArgument {
 
 /// The arguments that are most relevant to the topic, the best first.
 fn retrieve(arguments: &Arguments, question: &Question) -> Result<Vec<FoundArgument>> {
-    let Arguments { corpus, retrieval } = arguments;
+    let Arguments { index, retrieval } = arguments;
     let mut analyzer = retrieval.analyzer.build();
     let parts = retrieval.fields.iter().filter_map(|(name, weight)| {
-        let field = corpus.field(name)?;
-        Some(Part::of_text(
+        let field = index.field(name)?;
+        Some(QueryPart::of_text(
             field,
             *weight,
             &mut analyzer,
@@ -164,14 +164,14 @@ fn retrieve(arguments: &Arguments, question: &Question) -> Result<Vec<FoundArgum
     let query = Query {
         parts: parts.collect(),
     };
-    let cut = Cut {
+    let options = SearchOptions {
         k: ARGUMENTS,
-        ..Cut::default()
+        ..SearchOptions::default()
     };
-    let found = corpus.search(&query, &retrieval.similarity, cut)?;
+    let found = index.search(&query, &retrieval.similarity, options)?;
     let arguments = found.iter();
     arguments
-        .map(|scored| FoundArgument::read(corpus, &scored.doc))
+        .map(|scored| FoundArgument::read(index, &scored.doc))
         .collect()
 }
 

@@ -43,8 +43,8 @@ use std::fmt;
 
 use anyhow::{Result, ensure};
 
-use crate::index::corpus::Effort;
-use crate::index::{corpus, dense};
+use crate::index::inverted::Effort;
+use crate::index::{dense, inverted};
 use crate::reading::steps::Outputs;
 pub(crate) use which::Task;
 
@@ -82,7 +82,7 @@ pub enum Event {
         outputs: Option<Outputs>,
     },
     /// An event of the stage that opens or builds an index.
-    Index(corpus::Event),
+    Index(inverted::Event),
     /// An event of the stage that computes sentence vectors.
     Dense(dense::Event),
     /// The stage has ended, with a result or with an error.

@@ -7,7 +7,7 @@ use crate::nn::conv::NumericMode;
 use crate::nn::lazy::Lazy;
 use crate::nn::transformer::Backend;
 use crate::reading::cross::Cross;
-use crate::reading::pair::PairEncoder;
+use crate::reading::stance_encoder::StanceEncoder;
 use crate::weights::{CheckedModel, ModelStatus, Models, Role};
 
 /// The first installed model with this role, or the model `name` if it is given. The inner error says that none is installed.
@@ -63,25 +63,25 @@ pub fn find(
     }))
 }
 
-/// The pair encoder, which consists of a sentence model and the changes of its weights. The inner error is a note for the user: the
+/// The stance encoder, which consists of a sentence model and the changes of its weights. The inner error is a note for the user: the
 /// changes belong to another sentence model.
 ///
 /// # Errors
 /// The changes are damaged, which is a defect of the program.
-pub(crate) fn pair_encoder(
+pub(crate) fn stance_encoder(
     sentences: &CheckedModel,
     mode: NumericMode,
-) -> Result<Result<Lazy<PairEncoder>, String>> {
-    if !PairEncoder::belongs_to(&sentences.sha256)? {
+) -> Result<Result<Lazy<StanceEncoder>, String>> {
+    if !StanceEncoder::belongs_to(&sentences.sha256)? {
         return Ok(Err(format!(
-            "stance depends only on words: the pair encoder was trained from another model than the installed {}",
+            "stance depends only on words: the stance encoder was trained from another model than the installed {}",
             sentences.name
         )));
     }
-    let producer = PairEncoder::producer_of(&sentences.sha256);
+    let producer = StanceEncoder::producer_of(&sentences.sha256);
     let (dir, sha) = (sentences.dir.clone(), sentences.sha256.clone());
     Ok(Ok(Lazy::new(producer, move || {
-        PairEncoder::load_with(&dir, &sha, Backend::of(mode))
+        StanceEncoder::load_with(&dir, &sha, Backend::of(mode))
     })))
 }
 
@@ -94,9 +94,9 @@ pub(crate) fn installed_stance_encoder(
     mode: NumericMode,
     otherwise: &str,
     on_event: &mut OnEvent,
-) -> Result<Option<Lazy<PairEncoder>>> {
+) -> Result<Option<Lazy<StanceEncoder>>> {
     let found = match find(models, Role::Sentence, None)? {
-        Ok(model) => pair_encoder(&model, mode)?,
+        Ok(model) => stance_encoder(&model, mode)?,
         Err(why) => Err(format!("{otherwise}: {why}")),
     };
     Ok(found.map_err(|note| on_event(Event::Note(note))).ok())

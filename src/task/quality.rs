@@ -3,8 +3,8 @@
 use anyhow::Result;
 
 use crate::nn::lazy::Lazy;
-use crate::reading::pair::PairEncoder;
 use crate::reading::pieces::ClaimedPieces;
+use crate::reading::stance_encoder::StanceEncoder;
 use crate::score::quality::explain_rating;
 use crate::topic::question;
 use crate::trec::Explanation;
@@ -29,7 +29,7 @@ impl QualityQuestion {
 /// The encoder fails.
 pub fn rate(
     questions: &[QualityQuestion],
-    encoder: Option<&Lazy<PairEncoder>>,
+    encoder: Option<&Lazy<StanceEncoder>>,
 ) -> Result<Vec<Explanation>> {
     let texts = questions.iter();
     let pieces = ClaimedPieces::of(texts.map(|q| (q.claim.as_str(), q.text.as_str())));

@@ -1,6 +1,6 @@
 //! The list of the re-rankers of texts. A new re-ranker needs a file of its own or an [`OfText`], a line here, and a row in `docs/approaches.md`.
 
-mod pair_encoder;
+mod stance_encoder;
 pub(crate) mod windowed;
 pub(crate) mod windows;
 
@@ -19,7 +19,7 @@ use crate::systems::svr;
 pub(crate) use crate::systems::text_clusters::Cluster;
 use crate::systems::trees::{FeatureSet, Trees};
 use crate::topic::tagger;
-use pair_encoder::{Relevance, Side};
+use stance_encoder::{Relevance, Side};
 use windowed::{Cross, Sentence};
 
 /// All re-rankers. Explanations list them in this order, and scores are summed in it.

@@ -14,7 +14,9 @@ use anyhow::Result;
 use serde_json::json;
 
 use crate::collection::entries::StoredText;
-use crate::index::corpus::{Kind, NumberedDocuments, ReadDocument, TextCollection, hash_of_words};
+use crate::index::inverted::{
+    IndexKind, NumberedDocuments, ReadDocument, TextCollection, hash_of_words,
+};
 use crate::trec::TextTask;
 
 pub use packed::{Unpacked, is_packed, unpack};
@@ -26,7 +28,7 @@ pub use packed::{Unpacked, is_packed, unpack};
 /// # Errors
 /// The texts of this task cannot be read from stdin, or `output` cannot be written.
 pub fn read(task: TextTask, input: Option<&TextCollection>, output: &mut dyn Write) -> Result<()> {
-    let kind = Kind::of(task);
+    let kind = IndexKind::of(task);
     let read: NumberedDocuments = match input {
         Some(collection) => Box::new((1..).zip(collection.documents())),
         None => kind.read_lines(Box::new(std::io::stdin()))?,

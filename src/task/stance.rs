@@ -4,8 +4,8 @@ use anyhow::Result;
 use serde::Serialize;
 
 use crate::nn::lazy::Lazy;
-use crate::reading::pair::{Logits, PairEncoder};
 use crate::reading::pieces::{pieces, used_part};
+use crate::reading::stance_encoder::{Logits, StanceEncoder};
 use crate::score::object_stance::{self, MaskedLogits, Objects, PREFERENCE};
 use crate::score::text_stance::{Model, Stances};
 use crate::topic::question;
@@ -77,7 +77,7 @@ impl ClaimStance {
 /// The encoder fails.
 pub fn answer(
     questions: &[StanceQuestion],
-    encoder: Option<&Lazy<PairEncoder>>,
+    encoder: Option<&Lazy<StanceEncoder>>,
     explain: bool,
 ) -> Result<Vec<(StanceAnswer, Option<Explanation>)>> {
     let masked: Vec<Vec<[String; 2]>> = questions

@@ -12,10 +12,10 @@ use strum::VariantNames;
 
 use crate::collection::portal::Portal;
 use crate::index::analyzer::Analyzer;
-use crate::index::cut::PortalSet;
 use crate::index::dense::Unit;
 use crate::index::feedback::Rm3;
 use crate::index::fusion::Fusion;
+use crate::index::options::PortalSet;
 use crate::index::similarity::Similarity;
 use crate::index::wordnet::Synonyms;
 use crate::score::rerank::{Combine, Scale};
@@ -83,7 +83,7 @@ pub struct TextApproach {
     /// A fixed stance for all passages. Without it, stances are detected.
     #[serde(default)]
     pub stance: Option<ObjectStance>,
-    /// Number of passages at the top of a topic's ranking that the pair encoder reads to detect their stance. The stance of the others depends only
+    /// Number of passages at the top of a topic's ranking that the stance encoder reads to detect their stance. The stance of the others depends only
     /// on words.
     #[serde(default = "encoded_passages")]
     pub stance_depth: usize,
@@ -393,7 +393,7 @@ impl TextApproach {
 
 /// The parameters of a search in an index.
 #[derive(Clone, Copy)]
-pub(crate) struct Asked<'a> {
+pub(crate) struct SearchParameters<'a> {
     pub similarity: &'a Similarity,
     pub fields: &'a BTreeMap<String, f64>,
     pub must: &'a [String],
@@ -401,7 +401,7 @@ pub(crate) struct Asked<'a> {
     pub pairs: Option<Pairs>,
 }
 
-impl Asked<'_> {
+impl SearchParameters<'_> {
     fn check(&self) -> Result<()> {
         self.similarity.check().at("similarity")?;
         ensure_at!(
@@ -437,8 +437,8 @@ impl Asked<'_> {
 }
 
 impl Rescore {
-    pub(crate) fn asked(&self) -> Asked<'_> {
-        Asked {
+    pub(crate) fn asked(&self) -> SearchParameters<'_> {
+        SearchParameters {
             similarity: &self.similarity,
             fields: &self.fields,
             must: &self.must,
@@ -467,8 +467,8 @@ impl Dense {
 }
 
 impl Retrieval {
-    pub(crate) fn asked(&self) -> Asked<'_> {
-        Asked {
+    pub(crate) fn asked(&self) -> SearchParameters<'_> {
+        SearchParameters {
             similarity: &self.similarity,
             fields: &self.fields,
             must: &self.must,

@@ -13,7 +13,7 @@ use crate::collection::entries::EntryCollection;
 use crate::collection::passages::PassageCollection;
 use crate::collection::shards::ShardCollection;
 use crate::index::analyzer::Analyzer;
-use crate::index::corpus::{self, Corpus, Damage, Effort, Kind, TextCollection};
+use crate::index::inverted::{self, Damage, Effort, IndexKind, InvertedIndex, TextCollection};
 use crate::trec::{DocId, Fault, TextTask};
 
 /// The task whose collection is in a directory, judged by the names of the files. `None` for other directories, and for files.
@@ -23,7 +23,7 @@ pub(super) fn task_of(input: &Path) -> Option<TextTask> {
     } else if let Ok(Some(stored)) = stored(input) {
         TextTask::ALL
             .into_iter()
-            .find(|task| stored.kind() == Kind::of(*task))
+            .find(|task| stored.kind() == IndexKind::of(*task))
     } else if ArgumentCollection::open(input).is_ok() {
         Some(TextTask::Controversial)
     } else if PassageCollection::open(input).is_ok() {
@@ -42,12 +42,12 @@ pub(super) fn task_of(input: &Path) -> Option<TextTask> {
 pub(crate) fn open_collection(task: TextTask, input: &Path) -> Result<TextCollection> {
     if let Some(stored) = stored(input)? {
         ensure!(
-            stored.kind() == Kind::of(task),
+            stored.kind() == IndexKind::of(task),
             "{} has {}, and {} is about {}",
             input.display(),
             stored.kind().word(),
             task.word(),
-            Kind::of(task).word()
+            IndexKind::of(task).word()
         );
         return Ok(stored);
     }
@@ -110,8 +110,9 @@ fn shard_ids(shards: &ShardCollection) -> Result<HashSet<DocId>> {
         }
         // each index of a shard has all of its documents
         let first = indexes.into_iter().min();
-        let index =
-            Corpus::open(&first.with_context(|| format!("{} has no index", dir.display()))?)?;
+        let index = InvertedIndex::open(
+            &first.with_context(|| format!("{} has no index", dir.display()))?,
+        )?;
         Ok(index.ids().collect::<Vec<DocId>>())
     };
     let ids = shards.bases().into_iter().map(of_shard);
@@ -135,7 +136,7 @@ pub fn directories(
     };
     for base in bases {
         for analyzer in approach.analyzers() {
-            let directory = corpus::directory(&base, collection.kind(), &analyzer);
+            let directory = inverted::directory(&base, collection.kind(), &analyzer);
             if !directories.contains(&directory) {
                 directories.push(directory);
             }
@@ -149,12 +150,12 @@ fn open_shards(
     shards: &ShardCollection,
     analyzer: &Analyzer,
     approach: &TextApproach,
-) -> Result<Corpus> {
-    let kind = Kind::of(shards.task());
+) -> Result<InvertedIndex> {
+    let kind = IndexKind::of(shards.task());
     let bases = shards.bases();
     let dirs: Vec<PathBuf> = bases
         .iter()
-        .map(|base| corpus::directory(base, kind, analyzer))
+        .map(|base| inverted::directory(base, kind, analyzer))
         .collect();
     if let Some(missing) = dirs.iter().find(|dir| !dir.is_dir()) {
         bail!(
@@ -163,7 +164,7 @@ fn open_shards(
             approach.name
         );
     }
-    Corpus::open_shards(&dirs).map_err(|error| match error.downcast::<Damage>() {
+    InvertedIndex::open_shards(&dirs).map_err(|error| match error.downcast::<Damage>() {
         Ok(damage) => damaged_shard(&damage),
         Err(error) => error,
     })
@@ -177,7 +178,7 @@ pub(crate) fn damaged_shard(damage: &Damage) -> Error {
 /// The indexes that an approach searches.
 pub(crate) struct TextIndexes {
     /// One for each analyzer.
-    corpora: Vec<Corpus>,
+    corpora: Vec<InvertedIndex>,
     /// The position in `corpora` of each retrieval's index.
     by_retrieval: Vec<usize>,
 }
@@ -187,7 +188,7 @@ impl TextIndexes {
     /// damaged ones.
     ///
     /// # Errors
-    /// As [`Corpus::open_or_build`].
+    /// As [`InvertedIndex::open_or_build`].
     pub fn open(
         collection: &TextCollection,
         base: &Path,
@@ -201,42 +202,42 @@ impl TextIndexes {
             by_retrieval: Vec::new(),
         };
         for analyzer in &approach.analyzers() {
-            let has_analyzer = |corpus: &Corpus| corpus.meta().analyzer == *analyzer;
+            let has_analyzer = |index: &InvertedIndex| index.meta().analyzer == *analyzer;
             if let Some(at) = indexes.corpora.iter().position(has_analyzer) {
                 indexes.by_retrieval.push(at);
                 continue;
             }
-            let dir = corpus::directory(base, collection.kind(), analyzer);
+            let dir = inverted::directory(base, collection.kind(), analyzer);
             let open = if rebuild {
-                Corpus::rebuild
+                InvertedIndex::rebuild
             } else {
-                Corpus::open_or_build
+                InvertedIndex::open_or_build
             };
-            let corpus = run_stage(Stage::Indexing, 0, on_event, |on_event| match collection {
+            let index = run_stage(Stage::Indexing, 0, on_event, |on_event| match collection {
                 TextCollection::Shards(shards) => open_shards(shards, analyzer, approach),
                 _ => open(collection, analyzer, &dir, effort, &mut |event| {
                     on_event(Event::Index(event));
                 }),
             });
             indexes.by_retrieval.push(indexes.corpora.len());
-            indexes.corpora.push(corpus?);
+            indexes.corpora.push(index?);
         }
         Ok(indexes)
     }
 
     /// All indexes, one for each analyzer.
-    pub fn all(&self) -> &[Corpus] {
+    pub fn all(&self) -> &[InvertedIndex] {
         &self.corpora
     }
 
     /// The index of each of the approach's retrievals. Without a retrieval, the index that holds the documents.
-    pub(crate) fn by_retrieval(&self) -> Vec<&Corpus> {
+    pub(crate) fn by_retrieval(&self) -> Vec<&InvertedIndex> {
         let corpora = self.by_retrieval.iter();
         corpora.filter_map(|at| self.corpora.get(*at)).collect()
     }
 
     /// The index of the approach's first retrieval.
-    pub fn first(&self) -> Option<&Corpus> {
+    pub fn first(&self) -> Option<&InvertedIndex> {
         self.corpora.first()
     }
 }

@@ -14,12 +14,12 @@ use super::texts::{Settings, Sources};
 use super::{Event, OnEvent, Stage, comparative, controversial, debate, models, rank, run_stage};
 use crate::evidence::sentence;
 use crate::evidence::sentence::Sentences;
-use crate::index::corpus::{self, Corpus, Damage, Effort, TextCollection};
+use crate::index::inverted::{self, Damage, Effort, InvertedIndex, TextCollection};
 use crate::index::wordnet::WordNet;
 use crate::nn::conv::NumericMode;
 use crate::nn::lazy::Lazy;
 use crate::reading::cross::Cross;
-use crate::reading::pair::PairEncoder;
+use crate::reading::stance_encoder::StanceEncoder;
 use crate::reading::steps::Step;
 use crate::reading::{self, Reader};
 use crate::score::reranker::Need;
@@ -114,7 +114,7 @@ impl TextRequest<'_> {
             ),
             TextTask::Rank => ("text retrieval", named.to_string_lossy().into_owned()),
         };
-        let documents = done.indexes.first().map_or(0, Corpus::documents);
+        let documents = done.indexes.first().map_or(0, InvertedIndex::documents);
         Description {
             tag: self.tag,
             task: task.to_owned(),
@@ -163,7 +163,7 @@ pub fn run(request: &TextRequest, on_event: &mut OnEvent) -> Result<TextRun> {
     let resources = Resources::find(request, on_event)?;
     let collection = open_collection(request.task, request.input)?;
     if request.rehash {
-        corpus::forget_hashes(request.base)?;
+        inverted::forget_hashes(request.base)?;
     }
     if request.task == TextTask::Comparative && request.stances {
         let without: Vec<&Topic> = request
@@ -186,7 +186,7 @@ pub fn run(request: &TextRequest, on_event: &mut OnEvent) -> Result<TextRun> {
             if !damage.is_replaceable() {
                 return Err(damage.into());
             }
-            on_event(Event::Index(corpus::Event::Damaged(damage.what())));
+            on_event(Event::Index(inverted::Event::Damaged(damage.what())));
             ranked(true, on_event).context(damage.to_string())
         }
         ranked => ranked,
@@ -220,10 +220,10 @@ fn rank(
     let (lines, explained) =
         rank_topics(request, resources, &indexes, &shards, &mut reader, on_event)?;
     let sheets = match (indexes.first(), request.debate) {
-        (Some(corpus), Some(per_side)) => {
+        (Some(index), Some(per_side)) => {
             reader.enter(Step::DebateSheets);
             run_stage(Stage::Debate, topics.len(), on_event, |on_event| {
-                debates(topics, corpus, &lines, per_side, &mut reader, on_event)
+                debates(topics, index, &lines, per_side, &mut reader, on_event)
             })?
         }
         _ => Vec::new(),
@@ -277,9 +277,9 @@ fn rank_topics(
     // dense search and clusters need the vectors of all documents
     reader.enter(Step::SentenceVectors);
     let (dense, clusters) = match indexes.first() {
-        Some(corpus) => {
+        Some(index) => {
             let sources = &mut DenseSources {
-                corpus,
+                index,
                 reader,
                 sentences: resources.sentences.as_ref(),
                 base,
@@ -328,7 +328,7 @@ fn rank_topics(
 /// The debate sheets of the topics, from the lines of the run.
 fn debates(
     topics: &[Topic],
-    corpus: &Corpus,
+    index: &InvertedIndex,
     lines: &[TextRunLine],
     per_side: usize,
     reader: &mut Reader,
@@ -343,7 +343,7 @@ fn debates(
             Some(ScoredDoc { doc, score })
         };
         let ranking: Vec<ScoredDoc> = of_topic.filter_map(scored).collect();
-        let sheet = debate::sheet(topic, corpus, &ranking, None, per_side, reader)?;
+        let sheet = debate::sheet(topic, index, &ranking, None, per_side, reader)?;
         on_event(Event::Progress {
             done: before + 1,
             total,
@@ -376,16 +376,16 @@ fn note_cut_texts(reader: &Reader, on_event: &mut OnEvent) {
 /// # Errors
 /// No document can be read, or all are too short to be ranked.
 fn ensure_rankable(indexes: &TextIndexes, approach: &TextApproach, input: &Path) -> Result<()> {
-    let Some(corpus) = indexes.first() else {
+    let Some(index) = indexes.first() else {
         return Ok(());
     };
-    let (documents, meta) = (corpus.documents(), corpus.meta());
-    ensure_documents(corpus, input).context("nothing to rank")?;
+    let (documents, meta) = (index.documents(), index.meta());
+    ensure_documents(index, input).context("nothing to rank")?;
     ensure!(
         approach.keeps().short || meta.short < u64::from(documents),
         "nothing to rank: all {documents} documents of {} have fewer than {} words",
         input.display(),
-        corpus::SHORT_WORDS
+        inverted::SHORT_WORDS
     );
     Ok(())
 }
@@ -394,11 +394,11 @@ fn ensure_rankable(indexes: &TextIndexes, approach: &TextApproach, input: &Path)
 ///
 /// # Errors
 /// The collection has no document. The message names the first fault.
-pub(crate) fn ensure_documents(corpus: &Corpus, input: &Path) -> Result<()> {
-    if corpus.documents() > 0 {
+pub(crate) fn ensure_documents(index: &InvertedIndex, input: &Path) -> Result<()> {
+    if index.documents() > 0 {
         return Ok(());
     }
-    match corpus.meta().faults.first() {
+    match index.meta().faults.first() {
         Some(fault) => bail!("no document of {} can be read: {fault}", input.display()),
         None => bail!("there is no document in {}", input.display()),
     }
@@ -408,7 +408,7 @@ pub(crate) fn ensure_documents(corpus: &Corpus, input: &Path) -> Result<()> {
 #[derive(Default)]
 struct Resources {
     sentences: Option<Lazy<Sentences>>,
-    pairs: Option<Lazy<PairEncoder>>,
+    pairs: Option<Lazy<StanceEncoder>>,
     cross: Option<Lazy<Cross>>,
     wordnet: Option<WordNet>,
     /// The names of the models, each with its checksum.
@@ -432,7 +432,7 @@ impl Resources {
             Ok(model) => {
                 found.names.insert(model.name.clone(), model.sha256.clone());
                 found.sentences = Some(sentence::lazy(&model, *numeric));
-                match models::pair_encoder(&model, *numeric)? {
+                match models::stance_encoder(&model, *numeric)? {
                     Ok(encoder) => found.pairs = Some(encoder),
                     Err(note) => on_event(Event::Note(note)),
                 }

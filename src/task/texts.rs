@@ -11,11 +11,11 @@ use std::collections::HashMap;
 use anyhow::{Context, Result, bail};
 
 use super::stages::Pairs;
-use super::text_approach::{Asked, DEPTH, Retrieval, TextApproach};
+use super::text_approach::{DEPTH, Retrieval, SearchParameters, TextApproach};
 use crate::index::analyzer::{self, Analyzer};
-use crate::index::corpus::Corpus;
 use crate::index::fusion::{Fusion, fuse};
-use crate::index::search::{Cut, Part, Query};
+use crate::index::inverted::InvertedIndex;
+use crate::index::search::{Query, QueryPart, SearchOptions};
 use crate::index::similarity::Similarity;
 use crate::index::wordnet::WordNet;
 use crate::reading::steps::{OnOutputs, Step};
@@ -72,10 +72,10 @@ pub fn rank(
     let second = match (&settings.approach.rescore, lexical.first()) {
         (Some(rescore), Some(first)) => {
             let Scoring {
-                corpus, analyzer, ..
+                index, analyzer, ..
             } = first.scoring;
             let asked = rescore.asked();
-            let second = Scoring::new(corpus, analyzer, asked, &words, sources.wordnet)?;
+            let second = Scoring::new(index, analyzer, asked, &words, sources.wordnet)?;
             ranking = second.score(ranking)?;
             Some(second)
         }
@@ -169,14 +169,14 @@ fn search<'a>(
     let portals = approach.portals()?;
     let retrievals = approach.retrieval.iter().zip(sources.corpora);
     retrievals
-        .map(|(retrieval, corpus)| {
-            let cut = Cut {
+        .map(|(retrieval, index)| {
+            let options = SearchOptions {
                 k: retrieval.depth,
                 short: approach.keeps().short,
                 duplicates: approach.keeps().duplicates,
                 portals,
             };
-            Search::new(retrieval, corpus, words, sources.wordnet, cut)
+            Search::new(retrieval, index, words, sources.wordnet, options)
                 .with_context(|| format!("cannot search for topic {}", topic.id))
         })
         .collect()
@@ -337,19 +337,19 @@ struct Search<'a> {
 impl<'a> Search<'a> {
     fn new(
         retrieval: &'a Retrieval,
-        corpus: &'a Corpus,
+        index: &'a InvertedIndex,
         words: &str,
         wordnet: Option<&WordNet>,
-        cut: Cut,
+        options: SearchOptions,
     ) -> Result<Self> {
         let analyzer = retrieval.query_analyzer.as_ref();
         let analyzer = analyzer.unwrap_or(&retrieval.analyzer);
-        let mut scoring = Scoring::new(corpus, analyzer, retrieval.asked(), words, wordnet)?;
+        let mut scoring = Scoring::new(index, analyzer, retrieval.asked(), words, wordnet)?;
         if let Some(feedback) = retrieval.feedback {
             let similarity = scoring.similarity;
-            scoring.query = corpus.with_feedback(&scoring.query, similarity, feedback, cut)?;
+            scoring.query = index.with_feedback(&scoring.query, similarity, feedback, options)?;
         }
-        let found = corpus.search(&scoring.query, scoring.similarity, cut)?;
+        let found = index.search(&scoring.query, scoring.similarity, options)?;
         Ok(Search {
             retrieval,
             found: scoring.with_pairs(found)?,
@@ -365,7 +365,7 @@ impl<'a> Search<'a> {
 
 /// How a search scores documents.
 struct Scoring<'a> {
-    corpus: &'a Corpus,
+    index: &'a InvertedIndex,
     /// The analyzer of the topic.
     analyzer: &'a Analyzer,
     similarity: &'a Similarity,
@@ -379,14 +379,14 @@ struct Scoring<'a> {
 impl<'a> Scoring<'a> {
     /// Makes the query for the topic's words, with their synonyms, in each of the fields that are searched.
     fn new(
-        corpus: &'a Corpus,
+        index: &'a InvertedIndex,
         analyzer: &'a Analyzer,
-        asked: Asked<'a>,
+        asked: SearchParameters<'a>,
         words: &str,
         wordnet: Option<&WordNet>,
     ) -> Result<Self> {
         let mut build = analyzer.build();
-        let known = &corpus.meta().fields;
+        let known = &index.meta().fields;
         let mut parts = Vec::new();
         for (name, weight) in asked.fields {
             let fields = name.split('+').map(|name| {
@@ -397,7 +397,7 @@ impl<'a> Scoring<'a> {
                 })
             });
             let fields: Vec<usize> = fields.collect::<Result<_>>()?;
-            let mut part = Part::of_text(0, *weight, &mut build, words).over(fields);
+            let mut part = QueryPart::of_text(0, *weight, &mut build, words).over(fields);
             if let (Some(synonyms), Some(wordnet)) = (asked.synonyms, wordnet) {
                 wordnet.expand(&mut part, &mut build, words, synonyms);
             }
@@ -409,7 +409,7 @@ impl<'a> Scoring<'a> {
         // the order of the fields in the index, which does not depend on the names in the recipe
         parts.sort_by(|a, b| a.fields().cmp(b.fields()));
         Ok(Scoring {
-            corpus,
+            index,
             analyzer,
             similarity: asked.similarity,
             pairs: asked.pairs,
@@ -423,24 +423,18 @@ impl<'a> Scoring<'a> {
         let Some(pairs) = self.pairs else {
             return Ok(found);
         };
-        pairs.rescore(
-            self.corpus,
-            found,
-            &self.query,
-            &self.terms,
-            self.similarity,
-        )
+        pairs.rescore(self.index, found, &self.query, &self.terms, self.similarity)
     }
 
     /// The same documents with the scores of this search.
     fn score(&self, ranking: Vec<ScoredDoc>) -> Result<Vec<ScoredDoc>> {
-        let ranking = self.corpus.rescore(ranking, &self.query, self.similarity)?;
+        let ranking = self.index.rescore(ranking, &self.query, self.similarity)?;
         self.with_pairs(ranking)
     }
 
     /// Explains a document's score: the score of the terms and, if the score `whole` is known, what pairs add to it.
     fn explain(&self, doc: &DocId, whole: Option<f64>) -> Result<Explanation> {
-        let terms = self.corpus.explain(&self.query, self.similarity, doc)?;
+        let terms = self.index.explain(&self.query, self.similarity, doc)?;
         Ok(match (self.pairs, whole) {
             (Some(pairs), Some(whole)) => pairs.explain(terms, whole),
             _ => terms,

@@ -12,7 +12,7 @@ use super::{OnEvent, Task};
 use crate::collection::images::ImageCollection;
 use crate::collection::read_bytes;
 use crate::disk;
-use crate::judge::verify::{Finding, Kind, Rule, Rules, Severity, verify_for_tira};
+use crate::judge::verify::{Finding, Rule, Rules, RunKind, Severity, verify_for_tira};
 use crate::trec::edition::{self, ASSUMED, Edition};
 use crate::trec::{DocId, TopicId, run};
 
@@ -77,7 +77,7 @@ impl<'a> Verifier<'a> {
     /// The run or the collection cannot be read, or the task was not part of the lab in this year.
     pub fn verify(&mut self, run: &Path) -> Result<Verdict> {
         let (path, bytes) = read_run(run)?;
-        let kind = Kind::of_run(&bytes);
+        let kind = RunKind::of_run(&bytes);
         let task = match (self.settings.task, &self.settings.input) {
             (Some(chosen), _) => chosen,
             (None, Some(input)) => Task::of_run(input, &bytes)?,
@@ -164,7 +164,7 @@ fn findings_of_metadata(run: &Path, bytes: &[u8], all: bool) -> Vec<Finding> {
 ///
 /// # Errors
 /// The task had no edition in the named year.
-fn edition_of(named: Option<u32>, task: Task, kind: Kind) -> Result<Option<&'static Edition>> {
+fn edition_of(named: Option<u32>, task: Task, kind: RunKind) -> Result<Option<&'static Edition>> {
     let text = task.text();
     let years = edition::years(Edition::all(text));
     let (Some(first), Some(last)) = (years.first(), years.last()) else {

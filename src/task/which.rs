@@ -5,7 +5,7 @@ use std::path::Path;
 use anyhow::{Context, Result, ensure};
 
 use super::text_indexes::task_of;
-use crate::judge::verify::Kind;
+use crate::judge::verify::RunKind;
 use crate::trec::TextTask;
 
 /// A task of the lab, or the ranking of any texts.
@@ -44,7 +44,7 @@ impl Task {
     /// There is no collection.
     pub fn of_run(input: &Path, run: &[u8]) -> Result<Task> {
         match (Task::of_collection(input)?, task_of(input)) {
-            (Task::Images, Some(of_texts)) if Kind::of_run(run).task.is_some() => {
+            (Task::Images, Some(of_texts)) if RunKind::of_run(run).task.is_some() => {
                 Ok(Task::Texts(of_texts))
             }
             (task, _) => Ok(task),

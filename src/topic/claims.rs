@@ -19,7 +19,7 @@ mod words;
 
 use self::clause::Clause;
 use self::nouns::is_plural;
-use self::openings::Asked;
+use self::openings::TitleForm;
 use self::words::{Word, capitalised, in_headline_case, is_headline, read, text, uncapitalised};
 use crate::trec::objects;
 
@@ -58,14 +58,14 @@ pub fn claims(title: &str) -> (String, String) {
 fn of_words(title: &str, is_question: bool, words: &[Word]) -> [String; 2] {
     if let Some(sentence) = last_question(words) {
         let asked = openings::read(sentence);
-        if let Asked::Question(clause) = asked {
+        if let TitleForm::Question(clause) = asked {
             return sides(title, words, &clause);
         }
     }
     let objects = || objects::from_title(title);
     match openings::read(words) {
-        Asked::Question(clause) => sides(title, words, &clause),
-        Asked::Open => {
+        TitleForm::Question(clause) => sides(title, words, &clause),
+        TitleForm::Open => {
             // "Whose salary is higher": the compared things have no name
             if let Some(objects) = objects()
                 && !words.iter().any(|word| word.lower == "whose")
@@ -74,7 +74,7 @@ fn of_words(title: &str, is_question: bool, words: &[Word]) -> [String; 2] {
             }
             choice::weighed(words).unwrap_or_else(|| [title.to_owned(), String::new()])
         }
-        Asked::Statement(statement) => {
+        TitleForm::Statement(statement) => {
             let claim = text(&statement);
             let asks = statement
                 .iter()

@@ -25,7 +25,7 @@ impl Candidates {
     /// cannot be read.
     pub fn read(text: &str) -> (Self, Vec<LineError>) {
         #[derive(Deserialize)]
-        struct Line {
+        struct CandidateLine {
             qid: Value,
             docno: Value,
             #[serde(default)]
@@ -43,7 +43,7 @@ impl Candidates {
             }
             let read = serde_json::from_str(line)
                 .map_err(|error| format!("not a candidate with a qid and a docno: {error}"))
-                .and_then(|line: Line| Ok((id(&line.qid)?, id(&line.docno)?, line.query)));
+                .and_then(|line: CandidateLine| Ok((id(&line.qid)?, id(&line.docno)?, line.query)));
             match read {
                 Ok((topic, document, query)) => {
                     let topic = TopicId(topic);

@@ -78,7 +78,7 @@ impl AnswerLine {
 /// character.
 pub fn write_answers(lines: &[AnswerLine]) -> Result<String> {
     #[derive(Serialize)]
-    struct Line<'a> {
+    struct AnswerObject<'a> {
         argument_id: &'a str,
         method: &'a str,
         image_id: &'a str,
@@ -90,7 +90,7 @@ pub fn write_answers(lines: &[AnswerLine]) -> Result<String> {
     let mut run = String::with_capacity(lines.len() * 128);
     for line in lines {
         check_fields([&line.argument.0, &line.image.0, &line.tag])?;
-        let line = serde_json::to_string(&Line {
+        let line = serde_json::to_string(&AnswerObject {
             argument_id: &line.argument.0,
             method: "retrieval",
             image_id: &line.image.0,

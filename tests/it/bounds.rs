@@ -74,7 +74,7 @@ fn a_gzip_bomb_is_an_error_that_names_the_file_and_the_bound() {
 }
 
 #[test]
-fn the_pair_encoder_reads_a_bounded_number_of_sentences() {
+fn the_stance_encoder_reads_a_bounded_number_of_sentences() {
     let objects = Objects::new("cats", "dogs");
     let text = |sentences: usize| "Cats are better than dogs. ".repeat(sentences);
     assert_eq!(objects.masked(&text(256)).len(), 256);

@@ -307,8 +307,8 @@ fn an_explanation_adds_up_to_the_score() {
             let tree = &value[stance.to_lowercase()];
             let [relevance, argues, side] =
                 [0, 1, 2].map(|n| tree["parts"][n]["value"].as_f64().unwrap());
-            let worth = tree["value"].as_f64().unwrap();
-            assert!((worth - relevance * (1.0 + argues + side)).abs() < 1e-12);
+            let list_score = tree["value"].as_f64().unwrap();
+            assert!((list_score - relevance * (1.0 + argues + side)).abs() < 1e-12);
             let parts = tree["parts"][0]["parts"].as_array().unwrap();
             let sum: f64 = parts.iter().map(|p| p["value"].as_f64().unwrap()).sum();
             assert!((sum - relevance).abs() < 1e-12);
@@ -320,7 +320,7 @@ fn an_explanation_adds_up_to_the_score() {
                 .unwrap()
                 .parse()
                 .unwrap();
-            assert!((score - worth).abs() < 2e-5, "{value}");
+            assert!((score - list_score).abs() < 2e-5, "{value}");
         }
     }
     assert!(listed > 0);

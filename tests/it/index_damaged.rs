@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 use std::fs::{self, OpenOptions};
 use std::path::{Path, PathBuf};
 
-use riposte::index::corpus::{self, Corpus, Event, Kind, TextCollection};
 use riposte::index::images::{self, ImageIndex};
+use riposte::index::inverted::{self, Event, IndexKind, InvertedIndex, TextCollection};
 use riposte::trec::DocId;
 
 use crate::index_files::{arguments, effort, open, ranked, words};
@@ -147,7 +147,7 @@ impl Index {
 }
 
 fn read_texts(place: &Path) -> anyhow::Result<impl PartialEq + use<>> {
-    Corpus::open(place).and_then(|corpus| ranked(&corpus))
+    InvertedIndex::open(place).and_then(|index| ranked(&index))
 }
 
 #[test]
@@ -167,8 +167,8 @@ fn open_texts(
     on_event: &mut dyn FnMut(Event),
 ) -> anyhow::Result<impl PartialEq + use<>> {
     let analyzer = "stem=snowball".parse().unwrap();
-    let corpus = Corpus::open_or_build(collection, &analyzer, place, effort(2), on_event)?;
-    ranked(&corpus)
+    let index = InvertedIndex::open_or_build(collection, &analyzer, place, effort(2), on_event)?;
+    ranked(&index)
 }
 
 #[test]
@@ -198,8 +198,8 @@ fn a_segment_file_with_another_format_version_is_named() {
         let Some(at) = at else { continue };
         bytes[at..at + former.len()].copy_from_slice(former);
         fs::write(file, bytes).unwrap();
-        let checked = Corpus::check(&place).map(|_| ());
-        for result in [Corpus::open(&place).map(|_| ()), checked] {
+        let checked = InvertedIndex::check(&place).map(|_| ());
+        for result in [InvertedIndex::open(&place).map(|_| ()), checked] {
             let said = format!("{:#}", result.unwrap_err());
             assert!(said.contains(name(file)), "{}: {said}", name(file));
             assert!(said.contains("delete the directory"), "{said}");
@@ -237,8 +237,8 @@ fn a_flipped_bit_in_an_index_of_images_is_found_or_changes_nothing() {
     let place = home.path().join("e.index");
     let whole = scores(&evidence.index(&place).0);
     let read = || {
-        let corpus = Corpus::open(&place)?;
-        Ok(scores(&ImageIndex::new(corpus, ids.iter().cloned())))
+        let index = InvertedIndex::open(&place)?;
+        Ok(scores(&ImageIndex::new(index, ids.iter().cloned())))
     };
     Index::new(place.clone()).flip_bits(&whole, &read);
 }
@@ -251,8 +251,8 @@ fn an_index_of_images_with_a_cut_or_missing_file_is_built_anew() {
     let whole = scores(&evidence.index(&place).0);
     let index = Index::new(place.clone());
     index.cut_and_delete(&whole, |on_event| {
-        let (corpus, _) = images::open(&mut evidence.store, &place, effort(2), on_event)?;
-        Ok(scores(&ImageIndex::new(corpus, ids.iter().cloned())))
+        let (inverted, _) = images::open(&mut evidence.store, &place, effort(2), on_event)?;
+        Ok(scores(&ImageIndex::new(inverted, ids.iter().cloned())))
     });
 }
 
@@ -302,7 +302,11 @@ fn a_run_builds_a_damaged_index_of_texts_anew_and_a_check_reports_it() {
     succeed(&mut rank());
     let run = fs::read(out.join("run.txt")).unwrap();
     let analyzer = "stop=lucene stem=porter".parse().unwrap();
-    let directory = corpus::directory(&place.join("workspace.sqlite"), Kind::Arguments, &analyzer);
+    let directory = inverted::directory(
+        &place.join("workspace.sqlite"),
+        IndexKind::Arguments,
+        &analyzer,
+    );
     for (end, cut) in [
         (".term", true),
         (".idx", false),
@@ -378,7 +382,7 @@ fn an_image_run_builds_a_damaged_index_anew() {
     let rank = || riposte(home.path(), &args).arg(&evidence).output().unwrap();
     let first = rank();
     let run = fs::read(out.join("run.txt")).unwrap();
-    let place = corpus::directory(&evidence, Kind::Images, &images::analyzer());
+    let place = inverted::directory(&evidence, IndexKind::Images, &images::analyzer());
     for (end, cut) in [(".fast", true), (".idx", false), ("meta.json", true)] {
         let file = damage(&place, end, cut);
         let output = rank();

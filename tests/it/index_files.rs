@@ -5,8 +5,8 @@ use std::path::Path;
 
 use riposte::collection::passages::PassageCollection;
 use riposte::index::analyzer::Analyzer;
-use riposte::index::corpus::{self, Corpus, Effort, Event, Kind, TextCollection};
-use riposte::index::search::{Cut, Part, Query};
+use riposte::index::inverted::{self, Effort, Event, IndexKind, InvertedIndex, TextCollection};
+use riposte::index::search::{Query, QueryPart, SearchOptions};
 use riposte::index::similarity::Similarity;
 use riposte::trec::{DocId, ScoredDoc, Stance};
 
@@ -40,34 +40,34 @@ pub fn arguments(count: usize) -> (tempfile::TempDir, TextCollection) {
     }))
 }
 
-pub fn open(collection: &TextCollection, place: &Path) -> anyhow::Result<Corpus> {
+pub fn open(collection: &TextCollection, place: &Path) -> anyhow::Result<InvertedIndex> {
     let analyzer = "stem=snowball".parse().unwrap();
-    Corpus::open_or_build(collection, &analyzer, place, effort(2), &mut |_| ())
+    InvertedIndex::open_or_build(collection, &analyzer, place, effort(2), &mut |_| ())
 }
 
 /// The data that a run reads from an index: rankings by two formulas, and the texts of the best documents.
-pub fn ranked(corpus: &Corpus) -> anyhow::Result<(Vec<ScoredDoc>, Vec<Vec<String>>)> {
-    let mut analyzer = corpus.meta().analyzer.build();
+pub fn ranked(index: &InvertedIndex) -> anyhow::Result<(Vec<ScoredDoc>, Vec<Vec<String>>)> {
+    let mut analyzer = index.meta().analyzer.build();
     let mut rankings = Vec::new();
     let mut texts = Vec::new();
     for (n, similarity) in [BM25, DIRICHLET, BM25, DIRICHLET].iter().enumerate() {
         let words = format!("word{n} word{} word{}", 10 + n, 100 * n);
         let parts = [(0, 1.0), (1, 0.5)];
         let parts =
-            parts.map(|(field, weight)| Part::of_text(field, weight, &mut analyzer, &words));
+            parts.map(|(field, weight)| QueryPart::of_text(field, weight, &mut analyzer, &words));
         let query = Query {
             parts: parts.to_vec(),
         };
-        let found = corpus.search(
+        let found = index.search(
             &query,
             similarity,
-            Cut {
+            SearchOptions {
                 short: true,
-                ..Cut::default()
+                ..SearchOptions::default()
             },
         )?;
         for found in found.iter().take(5) {
-            texts.push(corpus.document(&found.doc)?.texts);
+            texts.push(index.document(&found.doc)?.texts);
         }
         rankings.extend(found);
     }
@@ -79,7 +79,7 @@ fn a_check_finds_damage_that_a_ranking_does_not_read() {
     let (dir, collection) = arguments(300);
     let place = dir.path().join("index");
     drop(open(&collection, &place).unwrap());
-    assert!(Corpus::check(&place).unwrap().files >= 6);
+    assert!(InvertedIndex::check(&place).unwrap().files >= 6);
     let mut files = entries(&place);
     files.retain(|file| !name(file).starts_with('.'));
     assert!(files.len() >= 6, "{files:?}");
@@ -96,16 +96,16 @@ fn a_check_finds_damage_that_a_ranking_does_not_read() {
             }),
         ] {
             fs::write(&file, bytes).unwrap();
-            match Corpus::check(&place) {
+            match InvertedIndex::check(&place) {
                 Ok(_) => panic!("{name} {what}: no error"),
                 Err(error) => assert!(format!("{error:#}").contains(name), "{name}: {error:#}"),
             }
         }
         fs::remove_file(&file).unwrap();
-        let error = message(Corpus::check(&place));
+        let error = message(InvertedIndex::check(&place));
         assert!(error.contains(name), "{name}: {error}");
         fs::write(&file, whole).unwrap();
-        Corpus::check(&place).unwrap();
+        InvertedIndex::check(&place).unwrap();
     }
     // a damaged index is built again only on request if its directory has other files
     let meta = place.join("meta.json");
@@ -116,7 +116,7 @@ fn a_check_finds_damage_that_a_ranking_does_not_read() {
     assert!(error.contains("delete the directory"), "{error}");
     assert!(place.join("seen").is_file());
     let analyzer = "stem=snowball".parse().unwrap();
-    Corpus::rebuild(&collection, &analyzer, &place, effort(2), &mut |_| ()).unwrap();
+    InvertedIndex::rebuild(&collection, &analyzer, &place, effort(2), &mut |_| ()).unwrap();
     assert_eq!(open(&collection, &place).unwrap().documents(), 300);
 }
 
@@ -133,14 +133,14 @@ fn another_program_that_uses_tantivy_can_search_the_index() {
     let query = parser.parse_query("word3").unwrap();
     let count = searcher.search(&query, &tantivy::collector::Count).unwrap();
     let mut analyzer = own.meta().analyzer.build();
-    let part = Part::of_text(0, 1.0, &mut analyzer, "word3");
-    let cut = Cut {
+    let part = QueryPart::of_text(0, 1.0, &mut analyzer, "word3");
+    let options = SearchOptions {
         short: true,
         duplicates: true,
-        ..Cut::default()
+        ..SearchOptions::default()
     };
     let found = own
-        .search(&Query { parts: vec![part] }, &BM25, cut)
+        .search(&Query { parts: vec![part] }, &BM25, options)
         .unwrap();
     assert!(
         count > 20 && count == found.len(),
@@ -160,9 +160,14 @@ fn an_index_that_four_threads_open_is_built_once_and_an_outdated_one_says_why() 
             scope.spawn(|| {
                 let mut progress = false;
                 let mut told = |event| progress |= matches!(event, Event::Progress { .. });
-                let corpus =
-                    Corpus::open_or_build(&collection, &analyzer, &place, effort(1), &mut told);
-                assert_eq!(corpus.unwrap().documents(), 2000);
+                let index = InvertedIndex::open_or_build(
+                    &collection,
+                    &analyzer,
+                    &place,
+                    effort(1),
+                    &mut told,
+                );
+                assert_eq!(index.unwrap().documents(), 2000);
                 let count = usize::from(progress);
                 built.fetch_add(count, std::sync::atomic::Ordering::Relaxed);
             });
@@ -172,7 +177,7 @@ fn an_index_that_four_threads_open_is_built_once_and_an_outdated_one_says_why() 
     let mut events = Vec::new();
     let mut told = |event| events.push(event);
     let other = "stem=porter".parse().unwrap();
-    Corpus::open_or_build(&collection, &other, &place, effort(1), &mut told).unwrap();
+    InvertedIndex::open_or_build(&collection, &other, &place, effort(1), &mut told).unwrap();
     assert_eq!(events[0], Event::Outdated("it has another analyzer"));
 }
 
@@ -185,10 +190,10 @@ fn documents_behind_many_repeated_ids_are_indexed() {
     all.extend((0..2000).map(|_| argument("first", "again")));
     all.push(argument("last", "behind"));
     let (dir, collection) = argument_collection(all);
-    let corpus = open(&collection, &dir.path().join("index")).unwrap();
-    assert_eq!(corpus.documents(), 2);
-    assert_eq!(corpus.meta().repeated_ids, 2001);
-    let last = corpus.document(&DocId("last".to_owned())).unwrap();
+    let index = open(&collection, &dir.path().join("index")).unwrap();
+    assert_eq!(index.documents(), 2);
+    assert_eq!(index.meta().repeated_ids, 2001);
+    let last = index.document(&DocId("last".to_owned())).unwrap();
     assert_eq!(last.texts[0], "behind");
 }
 
@@ -199,10 +204,10 @@ fn an_index_is_used_while_nothing_has_changed_and_is_built_anew_otherwise() {
     // this file is missing after a new build
     let mark = place.join("seen");
     let build = |collection: &TextCollection, analyzer: &str| {
-        let corpus = built(collection, analyzer, &place);
+        let index = built(collection, analyzer, &place);
         let kept = mark.is_file();
         fs::write(&mark, "").unwrap();
-        (kept, corpus.documents())
+        (kept, index.documents())
     };
     assert_eq!(build(&collection, ""), (false, 1));
     assert_eq!(build(&collection, ""), (true, 1));
@@ -218,7 +223,7 @@ fn an_index_is_used_while_nothing_has_changed_and_is_built_anew_otherwise() {
     fs::create_dir(&other).unwrap();
     fs::write(other.join("thesis.txt"), "years of work").unwrap();
     let analyzer = Analyzer::default();
-    let refused = Corpus::open_or_build(
+    let refused = InvertedIndex::open_or_build(
         &collection,
         &analyzer,
         &other,
@@ -231,7 +236,7 @@ fn an_index_is_used_while_nothing_has_changed_and_is_built_anew_otherwise() {
     fs::remove_dir(&other).unwrap();
     let directory = |rules: &str| {
         let analyzer = rules.parse::<Analyzer>().unwrap();
-        corpus::directory(Path::new("/x/e.sqlite"), Kind::Arguments, &analyzer)
+        inverted::directory(Path::new("/x/e.sqlite"), IndexKind::Arguments, &analyzer)
     };
     assert!(directory("").starts_with("/x"));
     assert_ne!(directory(""), directory("stem=porter"));
@@ -252,35 +257,35 @@ fn an_index_is_used_while_nothing_has_changed_and_is_built_anew_otherwise() {
 #[test]
 fn stored_documents_are_read_back_complete() {
     let (dir, collection) = collection(&[("a", "Grüße \n aus X", "c!"), ("b", "", "")]);
-    let corpus = built(
+    let index = built(
         &collection,
         "stop=long stem=porter",
         &dir.path().join("index"),
     );
-    let stored = corpus.document(&doc("a")).unwrap();
+    let stored = index.document(&doc("a")).unwrap();
     assert_eq!(stored.texts, ["Grüße \n aus X", "c!", "d", "the page"]);
     assert_eq!(stored.stance, Some(Stance::Con));
     assert_eq!(stored.url.as_deref(), Some("https://a.example/a"));
     assert_eq!(
-        corpus.document(&doc("b")).unwrap().texts,
+        index.document(&doc("b")).unwrap().texts,
         ["", "", "d", "the page"]
     );
-    assert!(corpus.document(&doc("c")).is_err());
+    assert!(index.document(&doc("c")).is_err());
 
     let lines =
         "{\"id\":\"p\",\"contents\":\"cats purr\",\"queries\":[\"are cats loud\"]}\nbroken\n";
     let file = dir.path().join("passages.jsonl");
     fs::write(&file, lines).unwrap();
     let passages = TextCollection::Passages(PassageCollection::open(&file).unwrap());
-    let corpus = built(&passages, "", &dir.path().join("passages"));
+    let index = built(&passages, "", &dir.path().join("passages"));
     assert_eq!(
-        (corpus.meta().fault_count, corpus.meta().faults.len()),
+        (index.meta().fault_count, index.meta().faults.len()),
         (1, 1)
     );
-    let asked = query(&corpus, &[("expansion", 1.0, "loud")]);
-    assert_eq!(ids(&corpus.search(&asked, &BM25, ALL).unwrap()), ["p"]);
+    let asked = query(&index, &[("expansion", 1.0, "loud")]);
+    assert_eq!(ids(&index.search(&asked, &BM25, ALL).unwrap()), ["p"]);
     assert_eq!(
-        corpus.document(&doc("p")).unwrap().texts,
+        index.document(&doc("p")).unwrap().texts,
         ["cats purr", "are cats loud"]
     );
 }

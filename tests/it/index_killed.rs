@@ -7,8 +7,8 @@ use std::time::{Duration, Instant};
 
 use riposte::collection::arguments::ArgumentCollection;
 use riposte::evidence::store::Store;
-use riposte::index::corpus::{self, Kind, TextCollection};
 use riposte::index::images::{self, ImageIndex, Updated};
+use riposte::index::inverted::{self, IndexKind, TextCollection};
 use riposte::task::channels::CHANNELS;
 use riposte::trec::DocId;
 
@@ -35,9 +35,9 @@ fn a_killed_build_leaves_nothing_that_is_taken_for_an_index() {
     succeed(&mut collection_tools(&args));
     // the analyzer of the approach bm25
     let analyzer = "stop=lucene stem=porter";
-    let place = corpus::directory(
+    let place = inverted::directory(
         &indexes.join("workspace.sqlite"),
-        Kind::Arguments,
+        IndexKind::Arguments,
         &analyzer.parse().unwrap(),
     );
     let (input, index) = (text(&made), text(&indexes));
@@ -147,7 +147,7 @@ fn an_update_killed_at_thirty_moments_gives_the_same_scores_afterwards() {
         let (ocr, title) = (words(&mut chance, 40), words(&mut chance, 6));
         evidence.write(id, ocr, title);
     }
-    let place = corpus::directory(&path, Kind::Images, &images::analyzer());
+    let place = inverted::directory(&path, IndexKind::Images, &images::analyzer());
     drop(evidence.index(&place));
     for id in ids.iter().step_by(3) {
         let (ocr, title) = (words(&mut chance, 40), words(&mut chance, 6));
@@ -206,7 +206,7 @@ fn a_run_killed_while_it_updates_the_index_is_the_same_when_it_is_repeated() {
                WHERE document IN (SELECT document FROM document ORDER BY document LIMIT 22)";
     assert!(connection.execute(sql, []).unwrap() >= 22);
     drop(connection);
-    let place = corpus::directory(&evidence, Kind::Images, &images::analyzer());
+    let place = inverted::directory(&evidence, IndexKind::Images, &images::analyzer());
     copy(&place, &at("saved"));
     fs::copy(&evidence, at("saved.sqlite")).unwrap();
     fs::remove_dir_all(&place).unwrap();

@@ -1,18 +1,18 @@
 //! Which of two objects a passage prefers (src/score/object_stance.rs).
 
 use proptest::prelude::*;
-use riposte::reading::pair::PairEncoder;
+use riposte::reading::stance_encoder::StanceEncoder;
 use riposte::score::object_stance::{Belief, Model, Objects, PREFERENCE};
 use riposte::trec::ObjectStance::{First, Neutral, No, Second};
 
-use crate::pair::real;
+use crate::stance_encoder::real;
 
 /// The belief from the words of a passage, without an encoder.
 fn belief(first: &str, second: &str, passage: &str) -> Belief {
     Model::committed().belief(&Objects::new(first, second), passage, None)
 }
 
-fn belief_by_encoder(model: &PairEncoder, objects: &Objects, passage: &str) -> Belief {
+fn belief_by_encoder(model: &StanceEncoder, objects: &Objects, passage: &str) -> Belief {
     let masked = objects.masked(passage);
     let pairs: Vec<(&str, &str)> = masked
         .iter()

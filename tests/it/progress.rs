@@ -70,7 +70,7 @@ fn a_text_run_says_which_step_it_is_in_and_how_long_each_took() {
         shows("; sentence vectors ") && shows("; stance 0 of "),
         "{ranking:#?}"
     );
-    assert!(shows("; pair encoder "), "{ranking:#?}");
+    assert!(shows("; stance encoder "), "{ranking:#?}");
     // outputs are counted over the whole run: for the second topic, those of the first are done
     let of_vectors: Vec<&str> = ranking
         .iter()
@@ -101,7 +101,7 @@ fn a_text_run_says_which_step_it_is_in_and_how_long_each_took() {
         .lines()
         .find(|line| line.contains("seconds: index"))
         .unwrap();
-    for step in ["sentence vectors ", "pair encoder ", "stance "] {
+    for step in ["sentence vectors ", "stance encoder ", "stance "] {
         assert!(timings.contains(step), "{timings}");
     }
     // the seconds of the steps are parts of those of the ranking

@@ -3,7 +3,7 @@
 use std::fs;
 
 use proptest::prelude::*;
-use riposte::score::quality::{self, Kind};
+use riposte::score::quality::{self, GradedText};
 use serde_json::{Value, json};
 
 use crate::sentence::MINILM;
@@ -17,7 +17,7 @@ const GOOD: &str = "Raising the minimum wage would help working families. Accord
     workers outweigh the small costs for employers, because people who earn more also spend more in local shops.";
 
 fn quality(text: &str) -> f64 {
-    quality::quality(Kind::Argument, text)
+    quality::quality(GradedText::Argument, text)
 }
 
 #[track_caller]
@@ -59,7 +59,7 @@ fn an_argument_is_better_than_a_menu_or_a_headline() {
 
 #[test]
 fn the_explanation_adds_up_to_the_quality() {
-    for kind in [Kind::Argument, Kind::Passage] {
+    for kind in [GradedText::Argument, GradedText::Passage] {
         let opened = quality::explain(kind, GOOD);
         assert_eq!(opened.value(), quality::quality(kind, GOOD));
         let sum: f64 = opened.parts().iter().map(|part| part.value()).sum();
@@ -71,7 +71,7 @@ fn the_explanation_adds_up_to_the_quality() {
 proptest! {
     #[test]
     fn any_text_has_a_quality(text in "(\\PC|[ .!?,A-Z\n'’+#])*") {
-        for kind in [Kind::Argument, Kind::Passage] {
+        for kind in [GradedText::Argument, GradedText::Passage] {
             let value = quality::quality(kind, &text);
             prop_assert!(value > 0.0 && value < 1.0, "{value}");
         }

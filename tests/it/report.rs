@@ -180,7 +180,7 @@ fn a_report_leads_from_the_topics_to_an_image_and_its_explanation() {
     );
     let mut expected = Vec::new();
     flatten(&explained["pro"], &mut expected);
-    expected[0].0 = "worth as PRO".into();
+    expected[0].0 = "score as PRO".into();
     assert_eq!(shown, expected);
 
     // there is a box around each line of text in the picture

@@ -5,10 +5,10 @@ use std::path::Path;
 
 use riposte::collection::arguments::ArgumentCollection;
 use riposte::collection::portal::Portal;
-use riposte::index::corpus::{Corpus, Effort, Marks, TextCollection};
-use riposte::index::cut::PortalSet;
 use riposte::index::feedback::Rm3;
-use riposte::index::search::{Cut, Part, Query};
+use riposte::index::inverted::{Effort, InvertedIndex, Marks, TextCollection};
+use riposte::index::options::PortalSet;
+use riposte::index::search::{Query, QueryPart, SearchOptions};
 use riposte::index::similarity::{FieldCounts, Similarity, TermCounts};
 use riposte::index::wordnet::WordNet;
 use riposte::systems::proximity::{Pairs, PairsOf};
@@ -22,7 +22,7 @@ use crate::support::need::{Data, InstalledWordNet, need};
 use crate::support::reference;
 
 pub const BM25: Similarity = Similarity::Bm25 { k1: 1.2, b: 0.75 };
-pub const ALL: Cut = Cut {
+pub const ALL: SearchOptions = SearchOptions {
     k: 1000,
     short: true,
     duplicates: true,
@@ -42,24 +42,29 @@ pub fn collection(arguments: &[(&str, &str, &str)]) -> (tempfile::TempDir, TextC
     }))
 }
 
-pub fn built(collection: &TextCollection, analyzer: &str, dir: &Path) -> Corpus {
+pub fn built(collection: &TextCollection, analyzer: &str, dir: &Path) -> InvertedIndex {
     build_with(collection, analyzer, dir, 2)
 }
 
-fn build_with(collection: &TextCollection, analyzer: &str, dir: &Path, threads: usize) -> Corpus {
+fn build_with(
+    collection: &TextCollection,
+    analyzer: &str,
+    dir: &Path,
+    threads: usize,
+) -> InvertedIndex {
     let analyzer = analyzer.parse().unwrap();
     let effort = Effort {
         threads,
         // very little memory, so even a small collection has several segments
         bytes: 1,
     };
-    Corpus::open_or_build(collection, &analyzer, dir, effort, &mut |_| {}).unwrap()
+    InvertedIndex::open_or_build(collection, &analyzer, dir, effort, &mut |_| {}).unwrap()
 }
 
-pub fn query(corpus: &Corpus, parts: &[(&str, f64, &str)]) -> Query {
-    let mut analyzer = corpus.meta().analyzer.build();
+pub fn query(index: &InvertedIndex, parts: &[(&str, f64, &str)]) -> Query {
+    let mut analyzer = index.meta().analyzer.build();
     let part = |(field, weight, text): &(&str, f64, &str)| {
-        Part::of_text(corpus.field(field).unwrap(), *weight, &mut analyzer, text)
+        QueryPart::of_text(index.field(field).unwrap(), *weight, &mut analyzer, text)
     };
     Query {
         parts: parts.iter().map(part).collect(),
@@ -82,9 +87,9 @@ fn bm25_ranks_as_bm25s_does() {
     let reference: Value = read_json(&reference("bm25.json"));
     let home = tempfile::tempdir().unwrap();
     let collection = TextCollection::Arguments(ArgumentCollection::open(&data).unwrap());
-    let corpus = built(&collection, "length=1-1000", &home.path().join("index"));
+    let index = built(&collection, "length=1-1000", &home.path().join("index"));
     assert_eq!(
-        u64::from(corpus.documents()),
+        u64::from(index.documents()),
         reference["documents"].as_u64().unwrap()
     );
     // the reference values have five decimals
@@ -93,8 +98,10 @@ fn bm25_ranks_as_bm25s_does() {
     assert_eq!(queries.len(), 50);
     for expected in queries {
         let title = expected["title"].as_str().unwrap();
-        let query = query(&corpus, &[("premises", 1.0, title)]);
-        let ranking = corpus.search(&query, &BM25, Cut { k: 150, ..ALL }).unwrap();
+        let query = query(&index, &[("premises", 1.0, title)]);
+        let ranking = index
+            .search(&query, &BM25, SearchOptions { k: 150, ..ALL })
+            .unwrap();
         let top = &ranking[..100];
         assert!(near(top[99].score, &expected["last"]), "{title}");
         let sum: f64 = top.iter().map(|found| found.score).sum();
@@ -168,12 +175,12 @@ fn the_number_of_segments_does_not_change_rankings_and_an_explanation_is_the_sco
                 ("conclusion", 0.4, "tax vote"),
             ],
         );
-        let cut = Cut { k: 50, ..ALL };
-        let ranking = one.search(&asked, &similarity, cut).unwrap();
+        let options = SearchOptions { k: 50, ..ALL };
+        let ranking = one.search(&asked, &similarity, options).unwrap();
         assert_eq!(ranking.len(), 50);
         assert_eq!(
             ranking,
-            four.search(&asked, &similarity, cut).unwrap(),
+            four.search(&asked, &similarity, options).unwrap(),
             "{similarity:?}"
         );
         for pair in ranking.windows(2) {
@@ -247,7 +254,7 @@ fn ranked_by_hand(
     let tf = |words: &[String], term: &str| words.iter().filter(|word| *word == term).count();
     let mut scores = vec![None::<f64>; documents.len()];
     // the words in the fields of a part, as one text
-    let text = |part: &Part, fields: &[Vec<String>; 2]| -> Vec<String> {
+    let text = |part: &QueryPart, fields: &[Vec<String>; 2]| -> Vec<String> {
         let fields = part.fields().iter().map(|field| fields[*field].clone());
         fields.collect::<Vec<_>>().concat()
     };
@@ -308,7 +315,7 @@ fn ranked_by_hand(
 #[test]
 fn rankings_are_those_of_the_formulas_without_an_index() {
     let (dir, collection, texts) = zipf(4_200);
-    let corpus = build_with(&collection, "", &dir.path().join("index"), 3);
+    let index = build_with(&collection, "", &dir.path().join("index"), 3);
     let words = |text: &str| text.split_whitespace().map(str::to_owned).collect();
     let documents: Vec<(String, [Vec<String>; 2])> = texts
         .iter()
@@ -344,7 +351,7 @@ fn rankings_are_those_of_the_formulas_without_an_index() {
                 };
                 let other = text(words.get(other..).unwrap_or_default());
                 let mut asked = query(
-                    &corpus,
+                    &index,
                     &[
                         ("premises", 1.0, &text(&words)),
                         ("conclusion", weight, &other),
@@ -353,8 +360,8 @@ fn rankings_are_those_of_the_formulas_without_an_index() {
                 if joined == 0 {
                     asked.parts[0] = asked.parts[0].clone().over(vec![0, 1]);
                 }
-                let found = corpus
-                    .search(&asked, &similarity, Cut { k, ..ALL })
+                let found = index
+                    .search(&asked, &similarity, SearchOptions { k, ..ALL })
                     .unwrap();
                 let mut expected = ranked_by_hand(&documents, &asked, &similarity);
                 expected.truncate(k);
@@ -373,10 +380,10 @@ fn dirichlet_counts_terms_that_are_missing_in_a_document() {
         ("c", "law y", ""),
         ("d", "z z", ""),
     ]);
-    let corpus = built(&collection, "", &dir.path().join("index"));
-    let asked = query(&corpus, &[("premises", 1.0, "gun law")]);
+    let index = built(&collection, "", &dir.path().join("index"));
+    let asked = query(&index, &[("premises", 1.0, "gun law")]);
     let mu = 10.0;
-    let ranking = corpus
+    let ranking = index
         .search(&asked, &Similarity::Dirichlet { mu }, ALL)
         .unwrap();
     // the formula of the paper: ln of (tf + mu p) / (length + mu), without ln p, which is the same for all documents. Of 14 terms, 3 are "gun"
@@ -406,37 +413,37 @@ fn parts_that_must_match_and_marks_exclude_documents() {
         ("d", "nothing here", "gun"),
         ("a", "again", "gun"),
     ]);
-    let corpus = built(&collection, "", &dir.path().join("index"));
-    let meta = corpus.meta();
+    let index = built(&collection, "", &dir.path().join("index"));
+    let meta = index.meta();
     assert_eq!(
         (
-            corpus.documents(),
+            index.documents(),
             meta.repeated_ids,
             meta.duplicates,
             meta.short
         ),
         (4, 1, 1, 2)
     );
-    let number = |id: &str| corpus.number(&doc(id)).unwrap();
+    let number = |id: &str| index.number(&doc(id)).unwrap();
     let marks = |short, duplicate| Some(Marks { short, duplicate });
-    assert_eq!(corpus.marks(number("a")), marks(false, false));
-    assert_eq!(corpus.marks(number("b")), marks(true, false));
-    assert_eq!(corpus.marks(number("c")), marks(false, true));
-    assert_eq!(corpus.duplicate_of(&doc("c")).unwrap(), Some(doc("a")));
-    assert_eq!(corpus.duplicate_of(&doc("a")).unwrap(), None);
+    assert_eq!(index.marks(number("a")), marks(false, false));
+    assert_eq!(index.marks(number("b")), marks(true, false));
+    assert_eq!(index.marks(number("c")), marks(false, true));
+    assert_eq!(index.duplicate_of(&doc("c")).unwrap(), Some(doc("a")));
+    assert_eq!(index.duplicate_of(&doc("a")).unwrap(), None);
     assert_eq!(
-        (corpus.length(0, number("b")), corpus.length(1, number("b"))),
+        (index.length(0, number("b")), index.length(1, number("b"))),
         (Some(2), Some(1))
     );
 
-    let found = |parts: Vec<Part>, cut: Cut| {
-        let ranking = corpus.search(&Query { parts }, &BM25, cut).unwrap();
+    let found = |parts: Vec<QueryPart>, options: SearchOptions| {
+        let ranking = index.search(&Query { parts }, &BM25, options).unwrap();
         let mut found: Vec<String> = ranking.into_iter().map(|f| f.doc.0).collect();
         found.sort();
         found.join("")
     };
-    let mut analyzer = corpus.meta().analyzer.build();
-    let mut part = |field, text: &str| Part::of_text(field, 1.0, &mut analyzer, text);
+    let mut analyzer = index.meta().analyzer.build();
+    let mut part = |field, text: &str| QueryPart::of_text(field, 1.0, &mut analyzer, text);
     let (body, title) = (part(0, "gun"), part(1, "gun tax"));
     let parts = || vec![body.clone(), title.clone()];
     assert_eq!(found(parts(), ALL), "abcd");
@@ -445,13 +452,13 @@ fn parts_that_must_match_and_marks_exclude_documents() {
         found(vec![body.clone().must(), title.clone().must()], ALL),
         "bc"
     );
-    assert_eq!(found(parts(), Cut::default()), "a");
+    assert_eq!(found(parts(), SearchOptions::default()), "a");
     assert_eq!(
         found(
             parts(),
-            Cut {
+            SearchOptions {
                 short: true,
-                ..Cut::default()
+                ..SearchOptions::default()
             }
         ),
         "abd"
@@ -459,9 +466,9 @@ fn parts_that_must_match_and_marks_exclude_documents() {
     assert_eq!(
         found(
             parts(),
-            Cut {
+            SearchOptions {
                 duplicates: true,
-                ..Cut::default()
+                ..SearchOptions::default()
             }
         ),
         "ac"
@@ -470,29 +477,29 @@ fn parts_that_must_match_and_marks_exclude_documents() {
     assert_eq!(
         found(
             vec![body.clone()],
-            Cut {
+            SearchOptions {
                 k: 1,
-                ..Cut::default()
+                ..SearchOptions::default()
             }
         ),
         "a"
     );
-    assert_eq!(found(parts(), Cut { k: 0, ..ALL }), "");
+    assert_eq!(found(parts(), SearchOptions { k: 0, ..ALL }), "");
     assert_eq!(
         found(vec![part(0, "unheard").must(), body.clone()], ALL),
         ""
     );
     assert_eq!(found(vec![], ALL), "");
 
-    let explained = corpus
+    let explained = index
         .explain(&Query { parts: vec![body] }, &BM25, &doc("d"))
         .unwrap();
     assert_eq!((explained.value(), explained.parts().len()), (0.0, 0));
-    assert!(corpus.explain(&Query::default(), &BM25, &doc("x")).is_err());
+    assert!(index.explain(&Query::default(), &BM25, &doc("x")).is_err());
     let wrong = Query {
-        parts: vec![Part::new(0, f64::NAN)],
+        parts: vec![QueryPart::new(0, f64::NAN)],
     };
-    assert!(corpus.search(&wrong, &BM25, ALL).is_err());
+    assert!(index.search(&wrong, &BM25, ALL).is_err());
 }
 
 #[test]
@@ -504,9 +511,9 @@ fn feedback_pairs_and_second_scores() {
         ("other", "wage only", ""),
         ("none", "none here", ""),
     ]);
-    let corpus = built(&collection, "", &dir.path().join("index"));
-    let asked = query(&corpus, &[("premises", 1.0, "tax cut")]);
-    let ranking = corpus.search(&asked, &BM25, ALL).unwrap();
+    let index = built(&collection, "", &dir.path().join("index"));
+    let asked = query(&index, &[("premises", 1.0, "tax cut")]);
+    let ranking = index.search(&asked, &BM25, ALL).unwrap();
     // equal scores are ordered by id
     assert_eq!(ids(&ranking), ["far", "near", "wage"]);
     let pairs = Pairs {
@@ -517,28 +524,28 @@ fn feedback_pairs_and_second_scores() {
     };
     let terms = ["tax", "cut"].map(str::to_owned);
     let nearer = pairs
-        .rescore(&corpus, ranking.clone(), &asked, &terms, &BM25)
+        .rescore(&index, ranking.clone(), &asked, &terms, &BM25)
         .unwrap();
     assert_eq!(ids(&nearer), ["near", "far", "wage"]);
     // the terms are adjacent once, and each term occurs once, so the pair has the same score as the terms: half of it is added
     assert!((nearer[0].score - 1.5 * ranking[1].score).abs() < 1e-12);
 
     // another query gives new scores to the same documents, and 0 to those that it does not find
-    let wage = query(&corpus, &[("premises", 1.0, "wage")]);
-    let rescored = corpus.rescore(ranking, &wage, &BM25).unwrap();
-    let alone = corpus.search(&wage, &BM25, ALL).unwrap();
+    let wage = query(&index, &[("premises", 1.0, "wage")]);
+    let rescored = index.rescore(ranking, &wage, &BM25).unwrap();
+    let alone = index.search(&wage, &BM25, ALL).unwrap();
     assert_eq!(ids(&rescored), ["wage", "far", "near"]);
     let score = |id: &str| alone.iter().find(|found| found.doc.0 == id).unwrap().score;
     assert_eq!(rescored[0].score, score("wage"));
     assert_eq!(rescored[1].score, 0.0);
 
-    let tax = query(&corpus, &[("premises", 1.0, "tax")]);
+    let tax = query(&index, &[("premises", 1.0, "tax")]);
     let rm3 = Rm3 {
         documents: 1,
         terms: 5,
         original: 0.5,
     };
-    let expanded = corpus.with_feedback(&tax, &BM25, rm3, ALL).unwrap();
+    let expanded = index.with_feedback(&tax, &BM25, rm3, ALL).unwrap();
     // of the seven words of the best document, four are "tax" and three are "wage"
     let expected = [("tax", 0.5 + 0.5 * 4.0 / 7.0), ("wage", 0.5 * 3.0 / 7.0)];
     assert_eq!(expanded.parts[0].terms().len(), 2);
@@ -548,12 +555,12 @@ fn feedback_pairs_and_second_scores() {
             "{term} {weight}"
         );
     }
-    assert!(ids(&corpus.search(&expanded, &BM25, ALL).unwrap()).contains(&"other"));
+    assert!(ids(&index.search(&expanded, &BM25, ALL).unwrap()).contains(&"other"));
     let must = Query {
         parts: vec![tax.parts[0].clone().must()],
     };
-    let expanded = corpus.with_feedback(&must, &BM25, rm3, ALL).unwrap();
-    assert!(!ids(&corpus.search(&expanded, &BM25, ALL).unwrap()).contains(&"other"));
+    let expanded = index.with_feedback(&must, &BM25, rm3, ALL).unwrap();
+    assert!(!ids(&index.search(&expanded, &BM25, ALL).unwrap()).contains(&"other"));
 }
 
 #[test]
@@ -575,15 +582,15 @@ fn arguments_of_some_portals_alone_are_ranked() {
         argument
     });
     let (dir, collection) = argument_collection(arguments);
-    let corpus = built(&collection, "", &dir.path().join("index"));
-    let asked = query(&corpus, &[("premises", 1.0, "tax")]);
+    let index = built(&collection, "", &dir.path().join("index"));
+    let asked = query(&index, &[("premises", 1.0, "tax")]);
     let found = |portals: &[Portal]| {
         let portals: PortalSet = portals.iter().copied().collect();
-        let cut = Cut {
+        let options = SearchOptions {
             portals: Some(portals),
             ..ALL
         };
-        corpus.search(&asked, &BM25, cut).unwrap()
+        index.search(&asked, &BM25, options).unwrap()
     };
     assert_eq!(ids(&found(&[Portal::Debateorg])), ["a0", "a2"]);
     assert_eq!(
@@ -591,5 +598,5 @@ fn arguments_of_some_portals_alone_are_ranked() {
         ["a0", "a1", "a2"]
     );
     assert!(found(&[Portal::Parliamentary]).is_empty());
-    assert_eq!(corpus.search(&asked, &BM25, ALL).unwrap().len(), 4);
+    assert_eq!(index.search(&asked, &BM25, ALL).unwrap().len(), 4);
 }

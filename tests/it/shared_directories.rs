@@ -6,7 +6,7 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt, chown, symlink};
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use riposte::index::corpus::{self, Kind};
+use riposte::index::inverted::{self, IndexKind};
 
 use crate::index_files::arguments;
 use crate::messages::write_topic;
@@ -195,7 +195,11 @@ fn a_planted_link_in_the_place_of_a_lock_keeps_its_target() {
     refused(riposte(home, &args).arg(at("e.sqlite")));
 
     let analyzer = "stop=lucene stem=porter".parse().unwrap();
-    let index = corpus::directory(&place.join("workspace.sqlite"), Kind::Arguments, &analyzer);
+    let index = inverted::directory(
+        &place.join("workspace.sqlite"),
+        IndexKind::Arguments,
+        &analyzer,
+    );
     let lock = place.join(format!(".{}.lock", name(&index)));
     symlink(&precious, &lock).unwrap();
     let rank = || {

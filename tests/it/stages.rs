@@ -182,7 +182,7 @@ fn the_first_documents_are_ordered_by_their_sums_of_preferences() {
     assert_eq!(parts(part(&found[0].2, "retrieval"))[0]["name"], "score");
 }
 
-/// The options for MiniLM and the pair encoder.
+/// The options for MiniLM and the stance encoder.
 fn with_models(minilm: &CheckedModel) -> String {
     format!("--models {}", minilm.dir.parent().unwrap().display())
 }

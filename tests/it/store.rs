@@ -11,7 +11,7 @@ use riposte::evidence::ocr::OcrLine;
 use riposte::evidence::page::PageWords;
 use riposte::evidence::picture::Picture;
 use riposte::evidence::store::{Made, Record, Store, is_damaged_record};
-use riposte::evidence::{AfinnValence, Evidence, PageEvidence, Part, PartValue};
+use riposte::evidence::{AfinnValence, Evidence, PageEvidence, PartValue, TextPart};
 use riposte::task::channels::CHANNELS;
 use riposte::trec::{DocId, Fault, FaultKind};
 use rusqlite::Connection;
@@ -74,10 +74,10 @@ pub(crate) fn small_store(path: &Path, documents: usize) {
             flat: 0.7,
             photograph: 0.8,
         };
-        let of_part = |part: Part| (if part == Part::Ocr { "" } else { "P1" }).to_owned();
+        let of_part = |part: TextPart| (if part == TextPart::Ocr { "" } else { "P1" }).to_owned();
         let mut sentences = Vec::new();
         let (mut vader, mut afinn) = (Vec::new(), Vec::new());
-        for part in [Part::Ocr, Part::Title, Part::Near] {
+        for part in [TextPart::Ocr, TextPart::Title, TextPart::Near] {
             let page = of_part(part);
             let value = vector(c);
             sentences.push(PartValue {

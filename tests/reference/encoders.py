@@ -7,7 +7,7 @@
 Made with transformers 5.23, sentence-transformers 6.2 and Pillow 11.3 (Pillow 13 resamples some shapes in another
 order, with differences of up to two levels). The checkpoints are random, with a fixed seed (SEED). CLIPModel computes CLIP's vectors,
 CLIPImageProcessorPil (Pillow) its pixels, the modules of sentence-transformers the sentence vectors, and its CrossEncoder the scores of
-pairs. --minilm also writes the vectors of the real all-MiniLM-L6-v2 in DIR (minilm.json), and the logits of the pair encoder that is based on
+pairs. --minilm also writes the vectors of the real all-MiniLM-L6-v2 in DIR (minilm.json), and the logits of the stance encoder that is based on
 it (pair.json).
 """
 
@@ -238,7 +238,7 @@ def tiny_cross():
 
 
 def trained(base, path):
-    """The tensors of a trained pair encoder: `base` with the changes in the file `path`, which riposte's `pair::pack` writes."""
+    """The tensors of a trained stance encoder: `base` with the changes in the file `path`, which riposte's `stance_encoder::pack` writes."""
     tensors = dict(base)
     with safe_open(path, "np") as changes:
         for name in changes.keys():
@@ -278,7 +278,7 @@ def pairs(directory, path):
 
 
 def tiny_pair():
-    """Random changes of tiny-sentence, in the file format of the pair encoder."""
+    """Random changes of tiny-sentence, in the file format of the stance encoder."""
     directory = HERE / "tiny-sentence"
     base = load_file(directory / "model.safetensors")
     random = np.random.default_rng(SEED)
@@ -302,7 +302,7 @@ def tiny_pair():
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--minilm", type=pathlib.Path, help="directory of the real all-MiniLM-L6-v2")
-    parser.add_argument("--pairs-only", action="store_true", help="make only the values of the pair encoder")
+    parser.add_argument("--pairs-only", action="store_true", help="make only the values of the stance encoder")
     options = parser.parse_args()
     HERE.mkdir(parents=True, exist_ok=True)
     if options.pairs_only:

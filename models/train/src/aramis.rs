@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use anyhow::{Context, Result};
 use riposte::collection::images::GivenTexts;
 use riposte::evidence::sentiment::Vader;
-use riposte::evidence::{Part, PartValue, ocr_text, picture};
+use riposte::evidence::{PartValue, TextPart, ocr_text, picture};
 use riposte::index::analyzer::Analyzer;
 use riposte::index::images::{Image, text_box, text_map};
 use riposte::systems::aramis::layers::Dense;
@@ -198,8 +198,8 @@ fn image_of(tweet: &Tweet) -> Result<Image> {
         given: GivenTexts::default(),
         id: DocId(tweet.image.display().to_string()),
         vader: vec![
-            sentiment("tweet", Part::Near, &near),
-            sentiment("", Part::Ocr, &ocr),
+            sentiment("tweet", TextPart::Near, &near),
+            sentiment("", TextPart::Ocr, &ocr),
         ],
         text_box: text_box(&picture, &tweet.lines),
         text_map: text_map(&picture, &tweet.lines),

@@ -1,11 +1,11 @@
-//! The published encoder that the pair encoder is trained from.
+//! The published encoder that the stance encoder is trained from.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
 use riposte::nn::transformer::Backend;
-use riposte::reading::pair::PairEncoder;
+use riposte::reading::stance_encoder::StanceEncoder;
 use riposte::weights::{ModelStatus, Models};
 
 const NAME: &str = "all-minilm-l6-v2";
@@ -13,7 +13,7 @@ const NAME: &str = "all-minilm-l6-v2";
 pub struct BaseModel {
     pub dir: PathBuf,
     pub sha256: String,
-    /// The backend of the pair encoder: floats for training, so that machines with and without int8 write the same files.
+    /// The backend of the stance encoder: floats for training, so that machines with and without int8 write the same files.
     pub backend: Backend,
 }
 
@@ -33,14 +33,14 @@ impl BaseModel {
         }
     }
 
-    /// The pair encoder with the current weights in `models/own`. The weights in the program can be older.
+    /// The stance encoder with the current weights in `models/own`. The weights in the program can be older.
     ///
     /// # Errors
     /// The weights cannot be read, or belong to another checkpoint.
-    pub fn pair_encoder(&self) -> Result<PairEncoder> {
+    pub fn stance_encoder(&self) -> Result<StanceEncoder> {
         let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../own/stance.safetensors");
         let weights = fs::read(&path)
             .with_context(|| format!("cannot read the weights {}", path.display()))?;
-        PairEncoder::load_trained(&self.dir, &self.sha256, &weights, self.backend)
+        StanceEncoder::load_trained(&self.dir, &self.sha256, &weights, self.backend)
     }
 }

@@ -98,7 +98,7 @@ pub fn remove(path: &Path) -> Result<()> {
 
 #[cfg(test)]
 mod tests {
-    use riposte::reading::pair::tokenizer;
+    use riposte::reading::stance_encoder::tokenizer;
     use seeded_random::Random;
 
     use super::*;

@@ -8,7 +8,7 @@ use std::path::Path;
 use anyhow::{Context, Result, bail, ensure};
 use flate2::read::MultiGzDecoder;
 use riposte::collection::read_topics;
-use riposte::reading::pair::Class;
+use riposte::reading::stance_encoder::Class;
 use riposte::topic::question;
 use riposte::trec::qrels::{self, Qrels};
 use riposte::trec::{DocId, ObjectStance, TopicId};

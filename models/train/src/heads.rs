@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result};
 use riposte::evidence::sentence::Sentences;
 use riposte::evidence::sentiment::{Afinn, Vader};
-use riposte::reading::pair::{Class, PairEncoder};
 use riposte::reading::pieces::ClaimedPieces;
+use riposte::reading::stance_encoder::{Class, StanceEncoder};
 use riposte::score::object_stance::{self, Objects, PREFERENCE};
 use riposte::score::text_stance::{Model, TextKind};
 use riposte::trec::ObjectStance;
@@ -39,7 +39,7 @@ pub struct Options {
 pub fn run(options: &Options) -> Result<()> {
     let models = options.sources.models.as_deref();
     let base = options.sources.encoder()?;
-    let encoder = base.pair_encoder()?;
+    let encoder = base.stance_encoder()?;
     let sentences = Sentences::load_with(&base.dir, &base.sha256, base.backend)?;
     let afinn = match Models::at(models)?.find("afinn")? {
         ModelStatus::Ready(model) => Some(Afinn::load(&model.path("AFINN-en-165.txt"))?),
@@ -48,7 +48,7 @@ pub fn run(options: &Options) -> Result<()> {
     let vader = Vader::new();
     let model = Model::committed();
     println!(
-        "| development part | texts | majority | VADER | AFINN | frozen vectors | words | pair encoder | together | ECE |\n\
+        "| development part | texts | majority | VADER | AFINN | frozen vectors | words | stance encoder | together | ECE |\n\
          |---|---|---|---|---|---|---|---|---|---|"
     );
     let mut all = Vec::new();
@@ -126,7 +126,7 @@ fn by_kind(kinds: &[Vec<Answer>; 3]) {
 }
 
 /// Prints how well the encoder's quality agrees with people's ratings of arguments, on topics that it was not trained on.
-fn qualities(dir: &Path, encoder: &PairEncoder) -> Result<()> {
+fn qualities(dir: &Path, encoder: &StanceEncoder) -> Result<()> {
     let dev = data::rated_arguments(&dir.join("stance/argq30k-dev.csv.gz"))?;
     let pairs: Vec<(&str, &str)> = dev
         .iter()
@@ -147,7 +147,7 @@ fn qualities(dir: &Path, encoder: &PairEncoder) -> Result<()> {
 }
 
 /// Prints the macro-F1 of the three classes on the hard pairs, by phenomenon. The encoder was trained on the part `learn`.
-fn challenges(encoder: &PairEncoder, model: &Model) -> Result<()> {
+fn challenges(encoder: &StanceEncoder, model: &Model) -> Result<()> {
     println!(
         "\n| phenomenon | pairs to learn from | macro-F1 | pairs kept back | macro-F1 |\n|---|---|---|---|---|"
     );
@@ -235,7 +235,7 @@ fn frozen(sentences: &Sentences, set: &StanceSet) -> Result<Vec<bool>> {
 }
 
 /// Prints the row of the development part of CompSent-19: the encoder alone, and the decision of object stance.
-fn comparisons(dir: &Path, encoder: &PairEncoder) -> Result<()> {
+fn comparisons(dir: &Path, encoder: &StanceEncoder) -> Result<()> {
     let dev = data::comparisons(&dir.join("comparative/compsent19-val.csv"))?;
     let truth = || dev.iter().map(|c| c.first_is_better);
     let majority = macro_f1(truth(), dev.iter().map(|_| None));

@@ -11,11 +11,11 @@ use riposte::collection::read_topics;
 use riposte::evidence::ocr::OcrLine;
 use riposte::evidence::sentence::Sentences;
 use riposte::evidence::store::Store;
-use riposte::evidence::{Part, ocr_text, picture};
-use riposte::index::corpus::{Corpus, Effort, TextCollection};
+use riposte::evidence::{TextPart, ocr_text, picture};
 use riposte::index::images::Image;
+use riposte::index::inverted::{Effort, InvertedIndex, TextCollection};
 use riposte::nn::lazy::Lazy;
-use riposte::reading::pair::PairEncoder;
+use riposte::reading::stance_encoder::StanceEncoder;
 use riposte::reading::{self, Reader};
 use riposte::score::argument::{PictureFeatures, argument_features, count_words};
 use riposte::score::text_stance::{Model, Stances};
@@ -95,8 +95,8 @@ struct Row {
 pub fn train(inputs: &Inputs) -> Result<String> {
     let base = BaseModel::find(inputs.models)?;
     let sentences = Sentences::load_with(&base.dir, &base.sha256, base.backend)?;
-    let encoder = Lazy::new(PairEncoder::producer_of(&base.sha256), move || {
-        PairEncoder::load_with(&base.dir, &base.sha256, base.backend)
+    let encoder = Lazy::new(StanceEncoder::producer_of(&base.sha256), move || {
+        StanceEncoder::load_with(&base.dir, &base.sha256, base.backend)
     });
     let temporary = tempfile::tempdir()?;
     let outputs = Outputs::open(&temporary.path().join("outputs.sqlite"))?;
@@ -106,7 +106,7 @@ pub fn train(inputs: &Inputs) -> Result<String> {
         .first()
         .context("the approach riposte has no retrieval")?;
     let file = inputs.data.join("args/args-me.json");
-    let corpus = Corpus::open_or_build(
+    let index = InvertedIndex::open_or_build(
         &TextCollection::Arguments(riposte::collection::arguments::ArgumentCollection::open(
             &file,
         )?),
@@ -116,7 +116,7 @@ pub fn train(inputs: &Inputs) -> Result<String> {
         &mut |_| (),
     )?;
     let arguments = Arguments {
-        corpus: &corpus,
+        index: &index,
         retrieval,
     };
     let installed = reading::Models {
@@ -421,8 +421,8 @@ fn sample(inputs: &Inputs, reading: &mut Reading) -> Result<Vec<Row>> {
                 stance: vec![
                     balance(&stances[0]),
                     balance(&stances[1]),
-                    like(Part::Ocr),
-                    like(Part::Near),
+                    like(TextPart::Ocr),
+                    like(TextPart::Near),
                 ],
                 argument: argument_row(&text, photograph, side(&stances[0])),
                 argues: sides.contains(&true),

@@ -82,7 +82,7 @@ enum Command {
     },
     /// Learn the networks of the published system Aramis
     Aramis(aramis::Options),
-    /// Learn to combine the pair encoder and single words into the stance of a text; needs all-MiniLM-L6-v2 and the weights of `stance`
+    /// Learn to combine the stance encoder and single words into the stance of a text; needs all-MiniLM-L6-v2 and the weights of `stance`
     TextStance {
         #[command(flatten)]
         files: Files,
@@ -90,7 +90,7 @@ enum Command {
         #[arg(long)]
         models: Option<PathBuf>,
     },
-    /// Train the pair encoder, which says whether a text supports or attacks a claim; needs all-MiniLM-L6-v2 and takes more than an hour. A
+    /// Train the stance encoder, which says whether a text supports or attacks a claim; needs all-MiniLM-L6-v2 and takes more than an hour. A
     /// training that was stopped continues from its last checkpoint, which is beside the weight file
     Stance {
         #[command(flatten)]
@@ -147,7 +147,7 @@ enum Command {
     },
     /// Compare the stance models with sentiment, words and frozen vectors on the development parts of labelled data
     EvaluateHeads(heads::Options),
-    /// Print how well the pair encoder's relevance agrees with the judges of the text tasks, before and after learning from them; needs
+    /// Print how well the stance encoder's relevance agrees with the judges of the text tasks, before and after learning from them; needs
     /// all-MiniLM-L6-v2
     EvaluateRelevance(relevance::Options),
 }

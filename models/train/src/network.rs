@@ -1,4 +1,4 @@
-//! The trainable pair encoder, in candle. `riposte::reading::pair` runs the trained network.
+//! The trainable stance encoder, in candle. `riposte::reading::stance_encoder` runs the trained network.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -9,7 +9,7 @@ use riposte::nn::checkpoint::Checkpoint;
 use riposte::nn::transformer::bert::{BARE, BertConfig, typed_positions};
 use riposte::nn::transformer::candle::{BatchShape, LayerOps, MASKED, layer_forward};
 use riposte::nn::transformer::{Affine, Layer};
-use riposte::reading::pair::{CLASSES, Class, HEAD_DENSE, HEAD_OUT, OUTPUTS};
+use riposte::reading::stance_encoder::{CLASSES, Class, HEAD_DENSE, HEAD_OUT, OUTPUTS};
 use seeded_random::Random;
 use tokenizers::Encoding;
 
@@ -247,7 +247,7 @@ impl Network {
 
 #[cfg(test)]
 mod tests {
-    use riposte::reading::pair::tokenizer;
+    use riposte::reading::stance_encoder::tokenizer;
 
     use super::*;
 

@@ -1,4 +1,4 @@
-//! `train object-stance`: learns the three models of object stance from the judged passages of Task 2 and the pair encoder's reading of
+//! `train object-stance`: learns the three models of object stance from the judged passages of Task 2 and the stance encoder's reading of
 //! their sentences.
 
 use std::collections::HashMap;
@@ -7,7 +7,7 @@ use std::path::Path;
 
 use anyhow::{Context, Result};
 use riposte::collection::read_topics;
-use riposte::reading::pair::PairEncoder;
+use riposte::reading::stance_encoder::StanceEncoder;
 use riposte::score::object_stance::{
     Cascade, CascadeText, Features, Objects, PREFERENCE, Reading, features, neutral_names, reading,
     takes_names, which_names,
@@ -38,7 +38,7 @@ struct Row {
 /// The weight file, with the figures of cross-validation in its first lines.
 pub fn train(dir: &Path, models: Option<&Path>) -> Result<String> {
     let base = BaseModel::find(models)?;
-    let encoder = base.pair_encoder()?;
+    let encoder = base.stance_encoder()?;
     let (lexical, with_encoder) = rows(dir, &encoder)?;
     let mut text = String::from(
         "# Which of two objects a passage favours: weights of src/score/object_stance.rs.\n\
@@ -93,7 +93,7 @@ pub fn train(dir: &Path, models: Option<&Path>) -> Result<String> {
 }
 
 /// The judged passages in the order of topics, without and with the encoder's reading of their sentences.
-fn rows(dir: &Path, encoder: &PairEncoder) -> Result<(Vec<Row>, Vec<Row>)> {
+fn rows(dir: &Path, encoder: &StanceEncoder) -> Result<(Vec<Row>, Vec<Row>)> {
     let dir = dir.join("passages");
     let objects: HashMap<TopicId, Objects> = read_topics(&dir.join("topics.xml"))?
         .into_iter()

@@ -6,8 +6,8 @@ use std::fmt::Write;
 use std::path::Path;
 
 use anyhow::Result;
-use riposte::reading::pair::PairEncoder;
 use riposte::reading::pieces::ClaimedPieces;
+use riposte::reading::stance_encoder::StanceEncoder;
 use riposte::score::linear::{Linear, LinearText};
 use riposte::score::logit;
 use riposte::score::quality::{FEATURES, RATED, READ, features, read_quality};
@@ -32,7 +32,7 @@ struct Row {
 /// The weight file, with the figures of cross-validation in its first lines.
 pub fn train(dir: &Path, models: Option<&Path>) -> Result<String> {
     let base = BaseModel::find(models)?;
-    let encoder = base.pair_encoder()?;
+    let encoder = base.stance_encoder()?;
     let tasks = data::judged_tasks(dir, "quality")?;
     let mut head = String::from(
         "# Text quality: weights of src/score/quality.rs.\n\
@@ -81,8 +81,8 @@ pub fn train(dir: &Path, models: Option<&Path>) -> Result<String> {
     Ok(head + &tables)
 }
 
-/// The same rows, with the pair encoder's quality of the text as an additional feature.
-fn with_encoder(rows: &[Row], task: &JudgedTask, encoder: &PairEncoder) -> Result<Vec<Row>> {
+/// The same rows, with the stance encoder's quality of the text as an additional feature.
+fn with_encoder(rows: &[Row], task: &JudgedTask, encoder: &StanceEncoder) -> Result<Vec<Row>> {
     let texts = task.judged.iter();
     let texts = texts.map(|of| Ok((task.claim(&of.topic)?, of.text.as_str())));
     let read = read_qualities(&texts.collect::<Result<Vec<_>>>()?, encoder)?;
@@ -97,8 +97,8 @@ fn with_encoder(rows: &[Row], task: &JudgedTask, encoder: &PairEncoder) -> Resul
         .collect())
 }
 
-/// The quality of each (claim, text), as the pair encoder reads it.
-fn read_qualities(texts: &[(&str, &str)], encoder: &PairEncoder) -> Result<Vec<f64>> {
+/// The quality of each (claim, text), as the stance encoder reads it.
+fn read_qualities(texts: &[(&str, &str)], encoder: &StanceEncoder) -> Result<Vec<f64>> {
     let pieces = ClaimedPieces::of(texts.iter().copied());
     let readings = pieces.by_text(encoder.read(&pieces.pairs)?);
     Ok(readings
@@ -107,9 +107,9 @@ fn read_qualities(texts: &[(&str, &str)], encoder: &PairEncoder) -> Result<Vec<f
         .collect())
 }
 
-/// The two models of ratings, and their figures. The pair encoder has learned from the training part, so the model that uses its readings is learned
+/// The two models of ratings, and their figures. The stance encoder has learned from the training part, so the model that uses its readings is learned
 /// from the development part.
-fn ratings(dir: &Path, encoder: &PairEncoder) -> Result<(String, String)> {
+fn ratings(dir: &Path, encoder: &StanceEncoder) -> Result<(String, String)> {
     let [training, dev] = ["train", "dev"]
         .map(|part| data::rated_arguments(&dir.join(format!("stance/argq30k-{part}.csv.gz"))));
     let (training, dev) = (training?, dev?);

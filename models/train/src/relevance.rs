@@ -1,4 +1,4 @@
-//! `train evaluate-relevance`: whether the pair encoder's relevance would improve by learning from the judges of the text tasks.
+//! `train evaluate-relevance`: whether the stance encoder's relevance would improve by learning from the judges of the text tasks.
 //!
 //! For each task, a logistic regression over the hidden units of the encoder's head separates the texts with a grade of 1 or more from the
 //! others. It starts from the weights of the encoder's own output, and the penalty keeps it near them. Topics are left out one at a time.
@@ -9,8 +9,8 @@ use std::fs;
 use std::path::PathBuf;
 
 use anyhow::{Context, Result};
-use riposte::reading::pair::PairEncoder;
 use riposte::reading::pieces::beginning;
+use riposte::reading::stance_encoder::StanceEncoder;
 use riposte::trec::TopicId;
 
 use crate::Sources;
@@ -87,7 +87,7 @@ pub fn evaluate(options: &Options) -> Result<()> {
 
 /// The figures of both tasks and, if `with_values`, the lines of [`all_values`].
 pub fn measure(sources: &Sources, with_values: bool) -> Result<(Vec<Areas>, String)> {
-    let encoder = sources.encoder()?.pair_encoder()?;
+    let encoder = sources.encoder()?.stance_encoder()?;
     let (mut areas, mut values) = (Vec::new(), String::new());
     for task in data::judged_tasks(&sources.data, "relevance")? {
         let rows = rows(&task, &encoder)?;
@@ -109,7 +109,7 @@ pub fn measure(sources: &Sources, with_values: bool) -> Result<(Vec<Areas>, Stri
     Ok((areas, values))
 }
 
-fn read(pairs: &[(&str, &str)], encoder: &PairEncoder) -> Result<Vec<Read>> {
+fn read(pairs: &[(&str, &str)], encoder: &StanceEncoder) -> Result<Vec<Read>> {
     let pairs: Vec<(&str, &str)> = pairs
         .iter()
         .map(|(c, text)| (*c, beginning(text)))
@@ -123,7 +123,7 @@ fn read(pairs: &[(&str, &str)], encoder: &PairEncoder) -> Result<Vec<Read>> {
         .collect())
 }
 
-fn rows(task: &JudgedTask, encoder: &PairEncoder) -> Result<Vec<Row>> {
+fn rows(task: &JudgedTask, encoder: &StanceEncoder) -> Result<Vec<Row>> {
     let texts = task.judged.iter();
     let texts = texts.map(|of| Ok((task.claim(&of.topic)?, of.text.as_str())));
     let read = read(&texts.collect::<Result<Vec<_>>>()?, encoder)?;
@@ -162,7 +162,7 @@ fn without_topics(rows: &[Row]) -> Result<BTreeMap<TopicId, Vec<f64>>> {
 fn all_values(
     task: &JudgedTask,
     without: &BTreeMap<TopicId, Vec<f64>>,
-    encoder: &PairEncoder,
+    encoder: &StanceEncoder,
 ) -> Result<String> {
     let texts: BTreeMap<&String, &String> = task.texts.iter().collect();
     let texts: Vec<(&String, &String)> = texts.into_iter().collect();

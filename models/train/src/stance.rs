@@ -1,4 +1,4 @@
-//! `train stance`: trains the pair encoder, which starts from all-MiniLM-L6-v2, on claims and texts.
+//! `train stance`: trains the stance encoder, which starts from all-MiniLM-L6-v2, on claims and texts.
 
 use std::collections::{HashMap, HashSet};
 use std::fmt::Write;
@@ -11,7 +11,9 @@ use anyhow::Result;
 use candle_core::Device;
 use rayon::prelude::*;
 use riposte::nn::tokens::Tokenizer;
-use riposte::reading::pair::{self, Class, MAX_TOKENS, PairEncoder, PairReading, TrainedTensor};
+use riposte::reading::stance_encoder::{
+    self, Class, MAX_TOKENS, StanceEncoder, StanceReading, TrainedTensor,
+};
 use riposte::score::object_stance::{Objects, PREFERENCE};
 use seeded_random::Random;
 use tokenizers::Encoding;
@@ -166,7 +168,7 @@ pub fn train(
     let base = BaseModel::find(models)?;
     let material = Material::read(dir)?;
     let dev_comparisons = data::comparisons(&dir.join("comparative/compsent19-val.csv"))?;
-    let tokenizer = pair::tokenizer(&base.dir)?;
+    let tokenizer = stance_encoder::tokenizer(&base.dir)?;
     let mut random = Random::new(recipe.seed, "stance", 0);
     let network = Network::new(&base.dir, MAX_TOKENS, &mut random, device())?;
     let published: Vec<Vec<f32>> = values(&network)?;
@@ -327,14 +329,14 @@ fn as_written(
     base: &BaseModel,
     recipe: &Recipe,
     sets: &[StanceSet],
-) -> Result<PairEncoder> {
+) -> Result<StanceEncoder> {
     let file = weight_file(network, published, base, recipe, "")?;
-    let encoder = PairEncoder::load_trained(&base.dir, &base.sha256, &file, base.backend)?;
+    let encoder = StanceEncoder::load_trained(&base.dir, &base.sha256, &file, base.backend)?;
     let rows = sets.iter().flat_map(|set| set.dev.iter().take(BATCH));
     let pairs: Vec<Pair> = rows
         .map(|row| Pair::on_topic(&row.claim, &row.text, class(row.supports)))
         .collect();
-    let tokenized = tokenize(&pair::tokenizer(&base.dir)?, &pairs)?;
+    let tokenized = tokenize(&stance_encoder::tokenizer(&base.dir)?, &pairs)?;
     let texts: Vec<(&str, &str)> = pairs
         .iter()
         .map(|p| (p.claim.as_str(), p.text.as_str()))
@@ -345,13 +347,13 @@ fn as_written(
             tokenized.iter().map(|e| (e, Target::default())).collect();
         let ours = network.outputs(&Batch::new(&rows, MAX_TOKENS))?;
         let written = encoder.read(texts)?;
-        let written = written.iter().flat_map(PairReading::outputs);
+        let written = written.iter().flat_map(StanceReading::outputs);
         for (a, b) in ours.iter().flatten().zip(written) {
             sum += (a - b).abs();
             most = most.max((a - b).abs());
         }
     }
-    let mean = sum / (pairs.len() * pair::OUTPUTS) as f32;
+    let mean = sum / (pairs.len() * stance_encoder::OUTPUTS) as f32;
     println!("outputs of the written weights differ by {mean:.4} on average, {most:.4} at most");
     Ok(encoder)
 }
@@ -401,7 +403,7 @@ fn weight_file(
             }
         })
         .collect();
-    pair::pack(&base.sha256, &card, &tensors)
+    stance_encoder::pack(&base.sha256, &card, &tensors)
 }
 
 fn class(supports: bool) -> Class {
@@ -642,7 +644,11 @@ fn batches(tokenized: &[Encoding], random: &mut Random) -> Vec<Vec<usize>> {
 
 /// The macro-F1 of PRO and CON on the development part of each collection, and the share of texts for which "neither" was the
 /// likeliest class.
-fn on_dev(encoder: &PairEncoder, sets: &[StanceSet], comparisons: &[Comparison]) -> Result<String> {
+fn on_dev(
+    encoder: &StanceEncoder,
+    sets: &[StanceSet],
+    comparisons: &[Comparison],
+) -> Result<String> {
     let mut line = String::new();
     for set in sets {
         let pairs: Vec<(&str, &str)> = set
@@ -681,7 +687,7 @@ fn on_dev(encoder: &PairEncoder, sets: &[StanceSet], comparisons: &[Comparison])
 }
 
 /// The macro-F1 of the answers "first object", "second object" and "neither" on comparisons.
-pub fn on_comparisons(encoder: &PairEncoder, comparisons: &[Comparison]) -> Result<f64> {
+pub fn on_comparisons(encoder: &StanceEncoder, comparisons: &[Comparison]) -> Result<f64> {
     let sentences: Vec<[String; 2]> = comparisons.iter().map(masked).collect();
     let pairs: Vec<(&str, &str)> = sentences
         .iter()

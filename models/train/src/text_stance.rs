@@ -1,12 +1,12 @@
 //! `train text-stance`: learns the models of words from the training parts of the collections, and from the development parts the weights
-//! that combine these models with the pair encoder into probabilities.
+//! that combine these models with the stance encoder into probabilities.
 
 use std::fmt::Write;
 use std::path::Path;
 
 use anyhow::{Context, Result};
-use riposte::reading::pair::{Logits, PairEncoder};
 use riposte::reading::pieces::ClaimedPieces;
+use riposte::reading::stance_encoder::{Logits, StanceEncoder};
 use riposte::score::linear::LinearText;
 use riposte::score::text_stance::{
     EncoderLogOdds, KindWeights, Model, ModelText, NEITHER, SIDES, TextKind, Weights, features,
@@ -36,7 +36,7 @@ pub struct Reading {
 /// The weight file, with the figures on the development parts in its first lines.
 pub fn train(dir: &Path, models: Option<&Path>) -> Result<String> {
     let base = BaseModel::find(models)?;
-    let encoder = base.pair_encoder()?;
+    let encoder = base.stance_encoder()?;
     let sets = data::stance_sets(dir)?;
     let (sides, neither) = word_models(&sets)?;
     let mut dev = Vec::new();
@@ -119,7 +119,7 @@ pub fn train(dir: &Path, models: Option<&Path>) -> Result<String> {
 }
 
 /// Reads each text with the encoder, piece by piece.
-pub fn read(encoder: &PairEncoder, examples: Vec<StanceExample>) -> Result<Vec<Reading>> {
+pub fn read(encoder: &StanceEncoder, examples: Vec<StanceExample>) -> Result<Vec<Reading>> {
     let logits = {
         let texts = examples.iter();
         let pieces = ClaimedPieces::of(texts.map(|row| (row.claim.as_str(), row.text.as_str())));
@@ -133,7 +133,7 @@ pub fn read(encoder: &PairEncoder, examples: Vec<StanceExample>) -> Result<Vec<R
 }
 
 /// Texts of the development parts, each with the claim of another group.
-fn unrelated(encoder: &PairEncoder, sets: &[StanceSet]) -> Result<Vec<Reading>> {
+fn unrelated(encoder: &StanceEncoder, sets: &[StanceSet]) -> Result<Vec<Reading>> {
     let mut rows = Vec::new();
     for set in sets {
         let shift = set.dev.len() / 2;

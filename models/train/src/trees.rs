@@ -9,11 +9,11 @@ use anyhow::{Context, Result, bail};
 use riposte::collection::arguments::ArgumentCollection;
 use riposte::collection::read_topics;
 use riposte::evidence::sentence::Sentences;
-use riposte::index::corpus::{Corpus, Effort, TextCollection};
+use riposte::index::inverted::{Effort, InvertedIndex, TextCollection};
 use riposte::judge::graded::TextRun;
 use riposte::judge::measure::{GradedKind, GradedMeasure, Level};
 use riposte::nn::lazy::Lazy;
-use riposte::reading::pair::PairEncoder;
+use riposte::reading::stance_encoder::StanceEncoder;
 use riposte::reading::{self, Reader};
 use riposte::score::{quality, reranker};
 use riposte::systems::trees::{Ensemble, FeatureSet, Features, features};
@@ -145,7 +145,7 @@ fn candidates(inputs: &Inputs, relevance: &Grades) -> Result<Vec<Candidates>> {
         .first()
         .context("there is no retrieval")?;
     let temporary = tempfile::tempdir()?;
-    let corpus = Corpus::open_or_build(
+    let index = InvertedIndex::open_or_build(
         &TextCollection::Arguments(ArgumentCollection::open(&collection)?),
         &retrieval.analyzer,
         &temporary.path().join("arguments.index"),
@@ -161,13 +161,13 @@ fn candidates(inputs: &Inputs, relevance: &Grades) -> Result<Vec<Candidates>> {
                 backend,
             } = BaseModel::find(inputs.models)?;
             let of_sentences = Sentences::producer_of(&sha256);
-            let of_pairs = PairEncoder::producer_of(&sha256);
+            let of_pairs = StanceEncoder::producer_of(&sha256);
             let model = (dir.clone(), sha256.clone());
             let sentences = Lazy::new(of_sentences, move || {
                 Sentences::load_with(&model.0, &model.1, backend)
             });
             let pairs = Lazy::new(of_pairs, move || {
-                PairEncoder::load_with(&dir, &sha256, backend)
+                StanceEncoder::load_with(&dir, &sha256, backend)
             });
             (Some(sentences), Some(pairs))
         }
@@ -179,7 +179,7 @@ fn candidates(inputs: &Inputs, relevance: &Grades) -> Result<Vec<Candidates>> {
     };
     let outputs = Outputs::open(&temporary.path().join("outputs.sqlite"))?;
     let mut sources = Sources {
-        corpora: &[&corpus],
+        corpora: &[&index],
         reader: &mut Reader::new(installed, outputs)?,
         wordnet: None,
         dense: None,

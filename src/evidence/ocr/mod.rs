@@ -29,7 +29,7 @@ use anyhow::Result;
 use image::RgbImage;
 
 use super::table::{
-    Kind::{Integer, Real, Text},
+    ColumnType::{Integer, Real, Text},
     Table,
 };
 use backend::Backend;

@@ -13,7 +13,7 @@ use parquet::schema::parser::parse_message_type;
 use parquet::schema::types::ColumnPath;
 use rusqlite::types::ValueRef;
 
-use crate::evidence::table::{Column, Kind, Table, vector_of};
+use crate::evidence::table::{Column, ColumnType, Table, vector_of};
 
 /// A row group is written when it has this many rows or this many bytes of values, so that memory does not grow with the table.
 const MAX_ROWS: usize = 1 << 16;
@@ -31,10 +31,10 @@ fn field(column: Column) -> String {
         "required"
     };
     match column.kind {
-        Kind::Text => format!("{repetition} binary {name} (STRING);"),
-        Kind::Integer => format!("{repetition} int64 {name};"),
-        Kind::Real => format!("{repetition} double {name};"),
-        Kind::Vector => format!(
+        ColumnType::Text => format!("{repetition} binary {name} (STRING);"),
+        ColumnType::Integer => format!("{repetition} int64 {name};"),
+        ColumnType::Real => format!("{repetition} double {name};"),
+        ColumnType::Vector => format!(
             "required group {name} (LIST) {{ repeated group list {{ required float element; }} }}"
         ),
     }
@@ -64,10 +64,10 @@ impl Buffer {
     fn new(column: Column) -> Buffer {
         Buffer {
             values: match column.kind {
-                Kind::Text => Values::Text(Vec::new()),
-                Kind::Integer => Values::Integers(Vec::new()),
-                Kind::Real => Values::Reals(Vec::new()),
-                Kind::Vector => Values::Numbers(Vec::new()),
+                ColumnType::Text => Values::Text(Vec::new()),
+                ColumnType::Integer => Values::Integers(Vec::new()),
+                ColumnType::Real => Values::Reals(Vec::new()),
+                ColumnType::Vector => Values::Numbers(Vec::new()),
             },
             nullable: column.nullable,
             definition: Vec::new(),
@@ -167,7 +167,7 @@ impl TableFile {
         for column in table
             .columns()
             .into_iter()
-            .filter(|c| c.kind == Kind::Vector)
+            .filter(|c| c.kind == ColumnType::Vector)
         {
             // numbers of vectors rarely repeat, and nobody searches for one of them
             let path = [column.name, "list", "element"];

@@ -14,7 +14,7 @@ use super::tables::{BESIDE, DOCUMENT, PASSED_OVER, WORK, portable, with_checksum
 use super::{Store, explain, tables};
 use crate::collection::parquet::{each_row, files};
 use crate::evidence::channel::Channels;
-use crate::evidence::table::{Column, Kind, Table};
+use crate::evidence::table::{Column, ColumnType, Table};
 use crate::workspace::checksum::checksum_of;
 
 /// The column with the id of the document.
@@ -132,10 +132,10 @@ fn values(row: &Row, table: &Table, id: &str) -> Result<Values> {
         let (_, field) = field.with_context(|| format!("there is no column {name}"))?;
         Ok(match (column.kind, field) {
             (_, Field::Null) if column.nullable => Value::Null,
-            (Kind::Text, Field::Str(text)) => Value::Text(text.clone()),
-            (Kind::Integer, Field::Long(number)) => Value::Integer(*number),
-            (Kind::Real, Field::Double(number)) => Value::Real(*number),
-            (Kind::Vector, Field::Bytes(bytes)) => Value::Blob(bytes.data().to_vec()),
+            (ColumnType::Text, Field::Str(text)) => Value::Text(text.clone()),
+            (ColumnType::Integer, Field::Long(number)) => Value::Integer(*number),
+            (ColumnType::Real, Field::Double(number)) => Value::Real(*number),
+            (ColumnType::Vector, Field::Bytes(bytes)) => Value::Blob(bytes.data().to_vec()),
             _ => bail!("the column {name} has another type, or no value"),
         })
     };

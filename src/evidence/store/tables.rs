@@ -2,7 +2,7 @@
 
 use crate::evidence::channel::Channels;
 use crate::evidence::table::{
-    Kind::{Integer, Text},
+    ColumnType::{Integer, Text},
     Table,
 };
 use crate::evidence::{ocr, page};

@@ -8,7 +8,7 @@ use super::{Vectors, Wanted};
 use crate::disk::hex;
 use crate::evidence::store::{blob_of, vector_of};
 use crate::index::clusters::k_means;
-use crate::index::corpus::Corpus;
+use crate::index::inverted::InvertedIndex;
 use crate::index::vector;
 use crate::workspace::Outputs;
 
@@ -65,7 +65,7 @@ impl Vectors {
     /// The workspace cannot be read or written.
     pub fn clusters(
         &self,
-        corpus: &Corpus,
+        index: &InvertedIndex,
         wanted: &Wanted,
         file: &std::path::Path,
         count: usize,
@@ -76,7 +76,7 @@ impl Vectors {
         // the clusters must not depend on the order in which vectors were computed
         let with_vectors = (0..self.documents.len()).filter(|at| !self.passages(*at).is_empty());
         let mut order: Vec<(&str, usize)> = with_vectors
-            .filter_map(|at| Some((corpus.id_text(*self.documents.get(at)?)?, at)))
+            .filter_map(|at| Some((index.id_text(*self.documents.get(at)?)?, at)))
             .collect();
         order.sort_unstable();
         let mut hash = Sha256::new();

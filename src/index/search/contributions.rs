@@ -3,7 +3,7 @@
 use anyhow::Result;
 
 use super::QueryTerm;
-use crate::index::corpus::UNTOUCHED;
+use crate::index::inverted::UNTOUCHED;
 use crate::index::similarity::TermScore;
 
 /// The contribution of a term to a document's score, as a function of the term's frequency and the document's length.

@@ -3,17 +3,17 @@
 use anyhow::Result;
 
 use super::{Group, Plan, QueryTerm, length_of};
-use crate::index::corpus::{Corpus, UNTOUCHED};
+use crate::index::inverted::{InvertedIndex, UNTOUCHED};
 use crate::trec::{Explanation, Name, NumberId};
 
 impl Plan<'_> {
     /// The contributions to a document's score, in the order in which a search adds them.
-    pub(super) fn explain(&self, corpus: &Corpus, number: u32) -> Result<Explanation> {
+    pub(super) fn explain(&self, index: &InvertedIndex, number: u32) -> Result<Explanation> {
         let mut parts = Vec::new();
         let mut sum = UNTOUCHED;
         let mut matched = 0u64;
         for group in &self.groups {
-            for part in self.explain_group(corpus, group, number, &mut matched)? {
+            for part in self.explain_group(index, group, number, &mut matched)? {
                 // a search adds 0.0, too: the score -0.0 marks untouched documents, so a found document must not have it
                 sum += part.value() + 0.0;
                 parts.push(part);
@@ -24,10 +24,10 @@ impl Plan<'_> {
             return Ok(score.with_how("the query does not find it"));
         }
         for (fields, weight) in &self.lengths {
-            let value = self.length_part(corpus, fields, *weight, number);
+            let value = self.length_part(index, fields, *weight, number);
             sum += value;
-            let length = length_of(corpus, fields, number);
-            let names = fields.iter().map(|field| field_name(corpus, *field));
+            let length = length_of(index, fields, number);
+            let names = fields.iter().map(|field| field_name(index, *field));
             let part = Explanation::new(NumberId::Length(names.collect()), value);
             parts.push(part.with_how(format!(
                 "{length} terms in the document; the query's terms weigh {weight}"
@@ -41,7 +41,7 @@ impl Plan<'_> {
     /// those parts of the query whose terms the document contains.
     fn explain_group(
         &self,
-        corpus: &Corpus,
+        index: &InvertedIndex,
         group: &Group,
         number: u32,
         matched: &mut u64,
@@ -55,26 +55,26 @@ impl Plan<'_> {
                 continue;
             }
             *matched |= 1 << term.part;
-            let length = corpus.length(term.field, number).unwrap_or(0);
+            let length = index.length(term.field, number).unwrap_or(0);
             let how = format!(
                 "{tf} of {length} terms; in {} of {} documents",
                 term.df, term.counts.documents
             );
-            let field = Some(field_name(corpus, term.field));
+            let field = Some(field_name(index, term.field));
             fields.push(if is_sum {
                 let score = term.score.score(f64::from(tf), length);
                 let weight = term.field_weight * term.term_weight;
                 let how = format!("weight {weight} × {score:.6}: {how}");
                 of_term(field, term, weight * score).with_how(how)
             } else {
-                let value = self.frequency(corpus, group, term, tf, number);
+                let value = self.frequency(index, group, term, tf, number);
                 frequency += value;
                 of_term(field, term, value).with_how(how)
             });
         }
         Ok(match group.terms.first() {
             Some(first) if !is_sum && !fields.is_empty() => {
-                let value = self.combined(corpus, group, frequency, number);
+                let value = self.combined(index, group, frequency, number);
                 let how = format!("score of the frequency {frequency:.6}, the fields' sum");
                 vec![of_term(None, first, value).with_how(how).with_parts(fields)]
             }
@@ -88,7 +88,7 @@ fn of_term(field: Option<Name>, term: &QueryTerm, value: f64) -> Explanation {
     Explanation::new(NumberId::Term { field, term }, value)
 }
 
-fn field_name(corpus: &Corpus, field: usize) -> Name {
-    let name = corpus.meta().fields.get(field);
+fn field_name(index: &InvertedIndex, field: usize) -> Name {
+    let name = index.meta().fields.get(field);
     name.cloned().unwrap_or_default().into()
 }

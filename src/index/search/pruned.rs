@@ -8,8 +8,8 @@
 use anyhow::Result;
 
 use super::contributions::{ContributionCache, add_to, contribution_of};
-use super::{Cut, Plan, QueryTerm, Top};
-use crate::index::corpus::{Corpus, UNTOUCHED};
+use super::{Plan, QueryTerm, SearchOptions, Top};
+use crate::index::inverted::{InvertedIndex, UNTOUCHED};
 
 /// Looking up a document in a posting list is assumed to take as long as adding this number of postings.
 const LOOK_UP_COST: u64 = 20;
@@ -29,8 +29,13 @@ struct Bounded<'p, 'q> {
 impl Plan<'_> {
     /// Collects the best documents. Returns `false` and collects nothing if this would not be faster than computing all scores, or if
     /// the contributions have no bounds.
-    pub(super) fn search_pruned(&self, corpus: &Corpus, cut: Cut, top: &mut Top) -> Result<bool> {
-        if cut.k > corpus.numbers() / MIN_DOCUMENTS_PER_RESULT {
+    pub(super) fn search_pruned(
+        &self,
+        index: &InvertedIndex,
+        options: SearchOptions,
+        top: &mut Top,
+    ) -> Result<bool> {
+        if options.k > index.numbers() / MIN_DOCUMENTS_PER_RESULT {
             return Ok(false);
         }
         let Some(mut terms) = self.bounded() else {
@@ -41,7 +46,7 @@ impl Plan<'_> {
         let mut added_bound = 0.0;
         let mut remaining_bound: f64 = terms.iter().map(|term| term.bound).sum();
         let mut postings: u64 = terms.iter().map(|term| term.term.postings.df()).sum();
-        let mut scratch = corpus.scratch();
+        let mut scratch = index.scratch();
         let mut cache = ContributionCache::default();
         let mut touched: Vec<u32> = Vec::new();
         // documents that may be among the best, with their sums so far
@@ -53,18 +58,18 @@ impl Plan<'_> {
             remaining_bound -= bound;
             postings -= term.postings.df();
             // no sum exceeds `added_bound`: a document with only the remaining terms may still be the best
-            if postings > 0 && (remaining_bound >= added_bound || touched.len() < cut.k) {
+            if postings > 0 && (remaining_bound >= added_bound || touched.len() < options.k) {
                 continue;
             }
             candidates.clear();
             let threshold = {
                 let sums = touched.iter().filter_map(|number| {
                     let sum = *scratch.scores.get(*number as usize)?;
-                    let sum = sum + self.length_parts(corpus, *number);
-                    let filtered = corpus.is_filtered(*number, &cut);
+                    let sum = sum + self.length_parts(index, *number);
+                    let filtered = index.is_filtered(*number, &options);
                     (!filtered).then_some((*number, sum))
                 });
-                select_candidates(sums, cut.k, remaining_bound, &mut candidates)
+                select_candidates(sums, options.k, remaining_bound, &mut candidates)
             };
             // a document without any of the terms so far scores at most `remaining_bound`; length scores are never positive
             let decided = remaining_bound + slack(threshold, remaining_bound) < threshold;
@@ -77,23 +82,23 @@ impl Plan<'_> {
                 *score = UNTOUCHED;
             }
         }
-        corpus.return_scratch(scratch);
+        index.return_scratch(scratch);
         candidates.sort_unstable_by_key(|(number, _)| *number);
         for Bounded { term, bound } in remaining {
             let numbers: Vec<u32> = candidates.iter().map(|(number, _)| *number).collect();
-            look_up(corpus, term, &numbers, |at, contribution| {
+            look_up(index, term, &numbers, |at, contribution| {
                 if let Some((_, sum)) = candidates.get_mut(at) {
                     *sum += contribution;
                 }
             })?;
             remaining_bound -= bound;
             let sums = candidates.clone().into_iter();
-            select_candidates(sums, cut.k, remaining_bound, &mut candidates);
+            select_candidates(sums, options.k, remaining_bound, &mut candidates);
         }
         let numbers: Vec<u32> = candidates.iter().map(|(number, _)| *number).collect();
         let mut scores = vec![UNTOUCHED; numbers.len()];
         for term in self.groups.iter().flat_map(|group| &group.terms) {
-            look_up(corpus, term, &numbers, |at, contribution| {
+            look_up(index, term, &numbers, |at, contribution| {
                 if let Some(sum) = scores.get_mut(at) {
                     add_to(sum, contribution);
                 }
@@ -101,20 +106,20 @@ impl Plan<'_> {
         }
         for (number, mut score) in numbers.into_iter().zip(scores) {
             for (fields, weight) in &self.lengths {
-                score += self.length_part(corpus, fields, *weight, number);
+                score += self.length_part(index, fields, *weight, number);
             }
             top.push(score, number);
         }
         Ok(true)
     }
 
-    fn length_parts(&self, corpus: &Corpus, number: u32) -> f64 {
+    fn length_parts(&self, index: &InvertedIndex, number: u32) -> f64 {
         if self.lengths.is_empty() {
             return 0.0;
         }
         let parts = self.lengths.iter();
         parts
-            .map(|(fields, weight)| self.length_part(corpus, fields, *weight, number))
+            .map(|(fields, weight)| self.length_part(index, fields, *weight, number))
             .sum()
     }
 
@@ -171,15 +176,12 @@ fn select_candidates(
 /// Looks up documents by number, in ascending order. Calls `each` for those that contain the term, with the position in `numbers` and the
 /// contribution to the score.
 fn look_up(
-    corpus: &Corpus,
+    index: &InvertedIndex,
     term: &QueryTerm,
     numbers: &[u32],
     mut each: impl FnMut(usize, f64),
 ) -> Result<()> {
-    let lengths = corpus
-        .lengths
-        .get(term.field)
-        .map_or(&[][..], Vec::as_slice);
+    let lengths = index.lengths.get(term.field).map_or(&[][..], Vec::as_slice);
     let score = contribution_of(term);
     term.postings.each_frequency(numbers, |at, tf| {
         if let Some(length) = numbers.get(at).and_then(|n| lengths.get(*n as usize)) {

@@ -2,7 +2,7 @@
 
 use std::cmp::Ordering;
 
-use crate::index::corpus::Corpus;
+use crate::index::inverted::InvertedIndex;
 
 /// A document with its score.
 #[derive(Clone, Copy, Debug)]
@@ -13,7 +13,7 @@ pub(crate) struct Hit {
 
 /// The best k of the documents pushed so far, and some more.
 pub(crate) struct Top<'a> {
-    corpus: &'a Corpus,
+    index: &'a InvertedIndex,
     k: usize,
     hits: Vec<Hit>,
     /// Documents with a lower score are not among the best k.
@@ -21,9 +21,9 @@ pub(crate) struct Top<'a> {
 }
 
 impl<'a> Top<'a> {
-    pub fn new(corpus: &'a Corpus, k: usize) -> Self {
+    pub fn new(index: &'a InvertedIndex, k: usize) -> Self {
         Top {
-            corpus,
+            index,
             k,
             hits: Vec::new(),
             threshold: if k == 0 {
@@ -58,7 +58,7 @@ impl<'a> Top<'a> {
 
     fn prune(&mut self) {
         if self.hits.len() > self.k {
-            let order = order(self.corpus);
+            let order = order(self.index);
             let (_, last, _) = self.hits.select_nth_unstable_by(self.k - 1, order);
             self.threshold = last.score;
             self.hits.truncate(self.k);
@@ -68,15 +68,15 @@ impl<'a> Top<'a> {
     /// The best k documents, the best first.
     pub fn finish(mut self) -> Vec<Hit> {
         self.prune();
-        self.hits.sort_unstable_by(order(self.corpus));
+        self.hits.sort_unstable_by(order(self.index));
         self.hits
     }
 }
 
 /// The higher score first; of equal scores, the lower id.
-fn order(corpus: &Corpus) -> impl Fn(&Hit, &Hit) -> Ordering {
+fn order(index: &InvertedIndex) -> impl Fn(&Hit, &Hit) -> Ordering {
     |a, b| {
-        let ids = || corpus.id_text(a.number).cmp(&corpus.id_text(b.number));
+        let ids = || index.id_text(a.number).cmp(&index.id_text(b.number));
         b.score.total_cmp(&a.score).then_with(ids)
     }
 }

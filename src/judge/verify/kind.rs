@@ -6,20 +6,20 @@ use crate::trec::{ObjectStance, TextTask};
 
 /// The task and the edition that a run is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Kind {
+pub struct RunKind {
     /// `None` for images.
     pub task: Option<TextTask>,
     /// `None` for a task without editions.
     pub edition: Option<&'static Edition>,
 }
 
-impl Kind {
+impl RunKind {
     /// Decides by the majority of lines, from their second fields and the form of the documents' ids. A run of which no line can be read counts as an
     /// image run.
-    pub fn of_run(run: &[u8]) -> Kind {
+    pub fn of_run(run: &[u8]) -> RunKind {
         let text = String::from_utf8_lossy(run);
         if is_json(&text) {
-            return Kind {
+            return RunKind {
                 task: None,
                 edition: edition_of_answers(&text),
             };
@@ -65,7 +65,7 @@ impl Kind {
             None => edition_of_images(&topics),
             Some(task) => edition_of_texts(task, &topics, has_stances),
         };
-        Kind { task, edition }
+        RunKind { task, edition }
     }
 }
 

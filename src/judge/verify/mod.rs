@@ -10,7 +10,7 @@ use std::borrow::Cow;
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::fmt;
 
-pub use kind::Kind;
+pub use kind::RunKind;
 pub use tira::refused_by_tira;
 
 use super::prototext;

@@ -461,7 +461,7 @@ impl<'a> PageBuilder<'a> {
             Stance::Con => Stance::Pro,
         };
         let titled =
-            |score: &Explanation, stance: Stance| score.clone().named(format!("worth as {stance}"));
+            |score: &Explanation, stance: Stance| score.clone().named(format!("score as {stance}"));
         let (first, second) = (explained.score(stance), explained.score(other));
         let mut rows = Vec::new();
         let mut gauges = Vec::new();

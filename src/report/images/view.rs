@@ -137,14 +137,14 @@ pub(crate) struct ImageView {
 /// A block of text that OCR read in an image.
 #[derive(Debug)]
 pub struct Block {
-    pub lines: Vec<Line>,
+    pub lines: Vec<LineView>,
     /// The upright rectangle around the lines, in pixels of the image: left, top, width, height.
     pub bounds: [String; 4],
 }
 
 /// A line of text that OCR read in an image.
 #[derive(Debug)]
-pub struct Line {
+pub struct LineView {
     /// Its number in the image, from 0 on.
     pub number: usize,
     pub spans: Vec<Span>,
@@ -282,7 +282,7 @@ pub(super) fn blocks_of(evidence: &Evidence, marker: &mut Marker) -> Vec<Block> 
                     .iter()
                     .map(|(x, y)| format!("{x:.0},{y:.0}"))
                     .collect();
-                Line {
+                LineView {
                     number: number - 1,
                     spans: marker.mark(&shortened(&line.text, 240)),
                     confidence: format!("{:.2}", line.confidence),

@@ -118,7 +118,7 @@ fn place(image: &ExplainedImage) -> String {
 fn source_of_relevance(id: &NumberId) -> Option<&'static str> {
     match id {
         NumberId::Channel(name) => Some(SignalKey::find(name)?.signal().source()),
-        NumberId::OnTopic => Some("what the pair encoder reads"),
+        NumberId::OnTopic => Some("what the stance encoder reads"),
         _ => None,
     }
 }

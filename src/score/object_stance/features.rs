@@ -38,7 +38,7 @@ pub const NEUTRAL: [&str; 3] = [
     "words of likeness",
     "sentences with both objects",
 ];
-/// Name of an odd feature: the mean over the sentences of tanh(leaning), by the pair encoder.
+/// Name of an odd feature: the mean over the sentences of tanh(leaning), by the stance encoder.
 pub(crate) const LEANING: &str = "leaning of sentences";
 /// Name of an even feature: the absolute sum of the leanings, divided by the square root of their number. The sum of random leanings grows like
 /// this root; the sum of a one-sided passage grows faster.
@@ -48,7 +48,7 @@ pub(crate) const PREFERRING: &str = "sentences that prefer";
 /// Name of an even feature: the largest probability that a sentence prefers an object, by the encoder.
 pub(crate) const SUREST: &str = "surest preference";
 
-/// The pair encoder's reading of a sentence that names an object.
+/// The stance encoder's reading of a sentence that names an object.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Reading {
     /// The log-odds of the first object against the second, if the sentence prefers one.

@@ -6,7 +6,7 @@ use crate::topic::words::{Sentence, Token, sentences, tokens};
 /// Maximum distance, in tokens, of two words of an object in one mention: "goat and sheep" are two apart in "goat and sheep milk".
 const MAX_GAP: usize = 2;
 
-/// Maximum number of sentences of a text that the pair encoder reads, each of them twice. The limit bounds the time for one text; passages of
+/// Maximum number of sentences of a text that the stance encoder reads, each of them twice. The limit bounds the time for one text; passages of
 /// Touché 2022 have far fewer.
 const READ_SENTENCES: usize = 256;
 
@@ -207,7 +207,7 @@ impl Objects {
         mentions
     }
 
-    /// The texts that the pair encoder reads for a [`Model`](super::Model): each sentence with a mention, first with `OBJA` and `OBJB` in place
+    /// The texts that the stance encoder reads for a [`Model`](super::Model): each sentence with a mention, first with `OBJA` and `OBJB` in place
     /// of the first and the second object, then with the two exchanged. Sentences are cut after 600 characters, and only the first 256 sentences
     /// are read ([`Objects::unread`]).
     pub fn masked(&self, text: &str) -> Vec<[String; 2]> {

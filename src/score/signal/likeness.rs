@@ -3,21 +3,21 @@
 use anyhow::Result;
 
 use super::{Inputs, Need, Quoted, Signal, Values, shown};
-use crate::evidence::Part;
+use crate::evidence::TextPart;
 use crate::index::images::Field;
 
 /// The largest cosine between the topic and a text of the image.
-pub struct SentenceLikeness(pub &'static str, pub Part);
+pub struct SentenceLikeness(pub &'static str, pub TextPart);
 
 impl SentenceLikeness {
     fn field(&self) -> Field {
         match self.1 {
-            Part::Ocr => Field::Ocr,
-            Part::Title => Field::Title,
-            Part::Near => Field::Near,
-            Part::Main => Field::Main,
-            Part::GivenCaption => Field::GivenCaption,
-            Part::GivenText => Field::GivenText,
+            TextPart::Ocr => Field::Ocr,
+            TextPart::Title => Field::Title,
+            TextPart::Near => Field::Near,
+            TextPart::Main => Field::Main,
+            TextPart::GivenCaption => Field::GivenCaption,
+            TextPart::GivenText => Field::GivenText,
         }
     }
 }

@@ -6,10 +6,10 @@ use anyhow::{Context, Result};
 
 use super::{FROM_MODELS, Features, text_features};
 use crate::index::analyzer;
-use crate::index::corpus::Corpus;
-use crate::index::search::{Part, Query};
+use crate::index::inverted::InvertedIndex;
+use crate::index::search::{Query, QueryPart};
 use crate::index::similarity::Similarity;
-use crate::score::quality::{self, Kind};
+use crate::score::quality::{self, GradedText};
 use crate::score::reranker::Candidates;
 use crate::trec::{DocId, ScoredDoc};
 
@@ -28,21 +28,21 @@ pub fn features(documents: &Candidates) -> Result<Vec<Features>> {
         topic,
         ranked,
         texts,
-        corpus,
+        index,
         ..
     } = documents;
-    let mut analyzer = corpus.meta().analyzer.build();
+    let mut analyzer = index.meta().analyzer.build();
     let query = Query {
-        parts: vec![Part::of_text(0, 1.0, &mut analyzer, &topic.title)],
+        parts: vec![QueryPart::of_text(0, 1.0, &mut analyzer, &topic.title)],
     };
     let mut matches = Vec::new();
     for similarity in &SIMILARITIES {
-        matches.push(shares_of_highest(ranked, &query, similarity, corpus)?);
+        matches.push(shares_of_highest(ranked, &query, similarity, index)?);
     }
     let of_topic: HashSet<&str> = query
         .parts
         .iter()
-        .flat_map(Part::terms)
+        .flat_map(QueryPart::terms)
         .map(|(term, _)| term.as_str())
         .collect();
     let mut rows = Vec::with_capacity(ranked.len());
@@ -57,7 +57,7 @@ pub fn features(documents: &Candidates) -> Result<Vec<Features>> {
         row.extend(text_features(text));
         let of_models = FROM_MODELS.map(|name| documents.known(name).get(at).copied().flatten());
         row.extend(of_models);
-        row.push(Some(quality::quality(Kind::Argument, text)));
+        row.push(Some(quality::quality(GradedText::Argument, text)));
         rows.push(row);
     }
     Ok(rows)
@@ -68,9 +68,9 @@ fn shares_of_highest(
     candidates: &[ScoredDoc],
     query: &Query,
     similarity: &Similarity,
-    corpus: &Corpus,
+    index: &InvertedIndex,
 ) -> Result<HashMap<DocId, f64>> {
-    let scored = corpus
+    let scored = index
         .rescore(candidates.to_vec(), query, similarity)
         .context("cannot score the candidates")?;
     let highest = scored.iter().map(|found| found.score).fold(0.0, f64::max);

@@ -94,7 +94,7 @@ pub(super) fn crawl_scores(
 /// The endings of the crawl's queries for PRO and CON.
 const ENDINGS: [&str; 2] = [" good", " anti"];
 
-/// Scores the candidates for a topic. `texts` is `None` if the approach does not use the pair encoder.
+/// Scores the candidates for a topic. `texts` is `None` if the approach does not use the stance encoder.
 pub(super) fn score_candidates(
     pool: Vec<(&Image, Explanation)>,
     task: &TopicTask,

@@ -5,7 +5,7 @@ use super::super::likeness::Likeness;
 use super::embeddings::{KindVector, TopicVectors};
 use super::systems;
 use super::texts::TextStances;
-use crate::evidence::Part;
+use crate::evidence::TextPart;
 use crate::index::images::Image;
 use crate::score::argument::{self, PictureFeatures};
 use crate::score::side::Sides;
@@ -111,11 +111,17 @@ pub(super) fn stance_scores(
 /// Puts an image on a side by the sign of its sentiment.
 fn by_sentiment(image: &Image, sentiment: Sentiment) -> Sides {
     let (name, value) = match sentiment {
-        Sentiment::AfinnMain => ("sign of AFINN over the page", image.afinn_of(Part::Main)),
-        Sentiment::VaderTitle => ("sign of VADER over the title", image.vader_of(Part::Title)),
+        Sentiment::AfinnMain => (
+            "sign of AFINN over the page",
+            image.afinn_of(TextPart::Main),
+        ),
+        Sentiment::VaderTitle => (
+            "sign of VADER over the title",
+            image.vader_of(TextPart::Title),
+        ),
         Sentiment::VaderMainAndOcr => (
             "sign of VADER over the page and the text in the picture",
-            Some(image.vader_sum([Part::Main, Part::Ocr])),
+            Some(image.vader_sum([TextPart::Main, TextPart::Ocr])),
         ),
     };
     Sides::by_sign(name, value.unwrap_or(0.0))
@@ -219,7 +225,7 @@ fn stance_signals(image: &Image, vectors: &TopicVectors, texts: &TextStances) ->
             parts: Vec::new(),
         })
     };
-    let by_words = |part: Part| {
+    let by_words = |part: TextPart| {
         let arguments = vectors.arguments.as_ref()?;
         likeness_signal(arguments.likeness(image.vectors_of(part)))
     };
@@ -231,8 +237,8 @@ fn stance_signals(image: &Image, vectors: &TopicVectors, texts: &TextStances) ->
         picture: text_signal(&texts.picture),
         both_sides: stance::both_sides(&texts.sections),
         around: text_signal(&texts.around),
-        picture_likeness: by_words(Part::Ocr),
-        around_likeness: by_words(Part::Near),
+        picture_likeness: by_words(TextPart::Ocr),
+        around_likeness: by_words(TextPart::Near),
         clip_likeness: by_picture(),
         clip: vectors.clip.as_ref().and_then(|of_topic| {
             let [pro, con] = of_topic.sides.as_ref()?;

@@ -10,7 +10,7 @@ use super::super::approach::{Relevance, Sentiment};
 use super::super::channels::SignalKey;
 use super::super::likeness::{ArgumentVectors, Likeness};
 use super::embeddings::TopicVectors;
-use crate::evidence::Part;
+use crate::evidence::TextPart;
 use crate::evidence::store::Store;
 use crate::index::images::position;
 use crate::index::vector;
@@ -195,7 +195,7 @@ fn read_sentences(
 #[derive(Default)]
 struct CurrentImage {
     at: Option<usize>,
-    vectors: Vec<(Part, Vec<f32>)>,
+    vectors: Vec<(TextPart, Vec<f32>)>,
 }
 
 impl CurrentImage {
@@ -214,11 +214,11 @@ impl CurrentImage {
     /// The likeness to arguments of the text in the image or of the words around it, whichever is larger. Each is compared with the arguments of its
     /// more similar side.
     fn likeness(&self, arguments: &ArgumentVectors) -> Option<f64> {
-        let likeness_of = |wanted: Part| {
+        let likeness_of = |wanted: TextPart| {
             let of_part = self.vectors.iter().filter(|(part, _)| *part == wanted);
             arguments.likeness(of_part.map(|(_, vector)| vector.as_slice()))
         };
-        let both = [likeness_of(Part::Ocr), likeness_of(Part::Near)];
+        let both = [likeness_of(TextPart::Ocr), likeness_of(TextPart::Near)];
         both.iter().flatten().map(Likeness::best).reduce(f64::max)
     }
 }
@@ -261,7 +261,7 @@ pub(super) fn read_sentiment(
     sentiment: Sentiment,
 ) -> Result<Vec<f64>> {
     let mut values = vec![0.0; ids.len()];
-    let mut add = |wanted: &[Part], document: &str, part: Part, value: f64| {
+    let mut add = |wanted: &[TextPart], document: &str, part: TextPart, value: f64| {
         let slot = wanted.contains(&part).then(|| position(ids, document));
         if let Some(slot) = slot.flatten().and_then(|at| values.get_mut(at)) {
             *slot += value;
@@ -269,13 +269,13 @@ pub(super) fn read_sentiment(
     };
     match sentiment {
         Sentiment::AfinnMain => {
-            store.each_afinn_sum(|id, part, value| add(&[Part::Main], id, part, value))?;
+            store.each_afinn_sum(|id, part, value| add(&[TextPart::Main], id, part, value))?;
         }
         Sentiment::VaderTitle => {
-            store.each_vader_score(|id, part, value| add(&[Part::Title], id, part, value))?;
+            store.each_vader_score(|id, part, value| add(&[TextPart::Title], id, part, value))?;
         }
         Sentiment::VaderMainAndOcr => {
-            let wanted = [Part::Main, Part::Ocr];
+            let wanted = [TextPart::Main, TextPart::Ocr];
             store.each_vader_score(|id, part, value| add(&wanted, id, part, value))?;
         }
     }

@@ -12,9 +12,9 @@ use crate::evidence::ocr::OcrLine;
 use crate::evidence::page::PageWords;
 use crate::evidence::picture::Picture;
 use crate::evidence::store::{self, Record};
-use crate::evidence::{AfinnValence, Evidence, PageEvidence, Part, PartValue};
-use crate::index::corpus::Effort;
+use crate::evidence::{AfinnValence, Evidence, PageEvidence, PartValue, TextPart};
 use crate::index::images;
+use crate::index::inverted::Effort;
 use crate::reading::Models;
 use crate::score::mixture::Scaling;
 use crate::systems::aramis::networks::{self, ArgumentInputs, ArgumentNetwork, StanceNetwork};
@@ -52,7 +52,7 @@ impl Collection {
     }
 
     fn add(&mut self, id: &str, made: Made) {
-        fn of_page<T>(part: Part, value: T) -> PartValue<T> {
+        fn of_page<T>(part: TextPart, value: T) -> PartValue<T> {
             PartValue {
                 page: "P1".to_owned(),
                 part,
@@ -111,16 +111,16 @@ impl Collection {
                 phash: 7,
             }),
             vader: vec![
-                of_page(Part::Near, made.vader_near),
-                of_page(Part::Title, made.vader_title),
-                of_page(Part::Main, made.vader_main),
+                of_page(TextPart::Near, made.vader_near),
+                of_page(TextPart::Title, made.vader_title),
+                of_page(TextPart::Main, made.vader_main),
                 PartValue {
                     page: String::new(),
-                    part: Part::Ocr,
+                    part: TextPart::Ocr,
                     value: made.vader_ocr,
                 },
             ],
-            afinn: vec![of_page(Part::Main, afinn)],
+            afinn: vec![of_page(TextPart::Main, afinn)],
             ..Evidence::default()
         };
         let made = || store::Made {
@@ -430,9 +430,9 @@ fn boromir_multiplies_relevance_by_the_weight_of_the_pictures_cluster() {
         .iter()
         .find(|i| i.image.0 == "Ib")
         .unwrap();
-    let worth = first.pro.as_ref().unwrap();
-    let of_cluster = &worth.parts()[0];
-    assert!((worth.value() - of_cluster.value()).abs() < 1e-12);
+    let list_score = first.pro.as_ref().unwrap();
+    let of_cluster = &list_score.parts()[0];
+    assert!((list_score.value() - of_cluster.value()).abs() < 1e-12);
     assert!((of_cluster.value() - red * of_cluster.parts()[0].value()).abs() < 1e-12);
     let how = of_cluster.how();
     assert!(how.contains("1 of its 2 pictures have text"), "{how}");

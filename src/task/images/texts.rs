@@ -1,12 +1,12 @@
-//! The texts of the candidates for a topic, as the pair encoder reads them: the texts in pictures, their sections, and the words around the pictures.
+//! The texts of the candidates for a topic, as the stance encoder reads them: the texts in pictures, their sections, and the words around the pictures.
 
 use anyhow::Result;
 
 use crate::index::images::Image;
 use crate::reading::Reader;
-use crate::reading::pair::{Logits, PairReading};
 use crate::reading::pieces::beginning;
 use crate::reading::sections::{Heading, Sections};
+use crate::reading::stance_encoder::{Logits, StanceReading};
 use crate::score::logistic;
 use crate::score::stance::{self, Signal};
 use crate::score::text_stance::{self, Stances};
@@ -41,18 +41,18 @@ impl TextStances {
     }
 }
 
-fn stances_of(readings: &[PairReading]) -> Vec<Logits> {
+fn stances_of(readings: &[StanceReading]) -> Vec<Logits> {
     readings.iter().map(|reading| reading.stance).collect()
 }
 
 /// The probability that a text is about the topic, by its first piece, which is its beginning.
-fn on_topic(readings: &[PairReading]) -> f64 {
+fn on_topic(readings: &[StanceReading]) -> f64 {
     readings
         .first()
         .map_or(0.0, |whole| logistic(f64::from(whole.relevance)))
 }
 
-/// The texts of the candidates for a topic, and the pair encoder's logits of each with the topic's claim.
+/// The texts of the candidates for a topic, and the stance encoder's logits of each with the topic's claim.
 pub(super) struct PoolTexts {
     /// For each candidate the text in the picture, then the words around it.
     texts: Vec<String>,
@@ -255,7 +255,7 @@ mod tests {
         let found = Explanation::new(NumberId::Relevance, 0.0);
         assert_eq!(unread.relevance(0, found.clone(), 0.5), found);
         // by the first piece
-        let of = |relevance| PairReading {
+        let of = |relevance| StanceReading {
             stance: [0.0; 3],
             quality: 0.0,
             relevance,

@@ -17,7 +17,7 @@ use sha2::{Digest, Sha256};
 use crate::collection::parquet::{each_row, files};
 use crate::collection::shards::ShardCollection;
 use crate::disk::{TemporaryDir, hex, parent};
-use crate::index::corpus::{Corpus, Damage};
+use crate::index::inverted::{Damage, InvertedIndex};
 use crate::trec::TextTask;
 
 /// The directory with the Parquet files.
@@ -217,7 +217,7 @@ fn indexes(shard: &Path) -> Result<Vec<PathBuf>> {
 fn verify(dir: &Path, shards: &[String]) -> Result<()> {
     for shard in shards {
         for index in indexes(&dir.join(shard))? {
-            Corpus::check(&index).map_err(|error| match error.downcast::<Damage>() {
+            InvertedIndex::check(&index).map_err(|error| match error.downcast::<Damage>() {
                 Ok(damage) => anyhow!("shard {shard}: {}", damage.what()),
                 Err(error) => error,
             })?;

@@ -8,9 +8,9 @@ use anyhow::{Context, Result, ensure};
 use super::super::text_approach::{ClusterRecipe, Dense, TextApproach};
 use super::super::{Event, OnEvent, Stage, run_stage};
 use crate::evidence::sentence::Sentences;
-use crate::index::corpus::Corpus;
-use crate::index::cut::Cut;
 use crate::index::dense::{self, Clusters, Encode, Near, Unit, Vectors, Wanted};
+use crate::index::inverted::InvertedIndex;
+use crate::index::options::SearchOptions;
 use crate::nn::conv::Numeric;
 use crate::nn::lazy::Lazy;
 use crate::reading::Reader;
@@ -23,17 +23,17 @@ const CLUSTERED_WORDS: usize = 200;
 /// The vectors of a collection, and the documents or passages that are nearest to each topic.
 pub struct DenseSearch<'a> {
     recipe: &'a Dense,
-    pub(super) corpus: &'a Corpus,
+    pub(super) index: &'a InvertedIndex,
     pub(super) vectors: Vectors,
     /// Which documents are ranked.
-    pub(super) cut: Cut,
+    pub(super) options: SearchOptions,
     /// The nearest documents or passages by query.
     found: HashMap<String, Vec<Near>>,
 }
 
 /// What a dense search is computed from.
 pub(crate) struct DenseSources<'a, 'r, 'm> {
-    pub corpus: &'a Corpus,
+    pub index: &'a InvertedIndex,
     pub reader: &'r mut Reader<'m>,
     /// The installed encoder.
     pub sentences: Option<&'r Lazy<Sentences>>,
@@ -81,37 +81,37 @@ impl<'a> DenseSearch<'a> {
             return Ok(None);
         };
         let wanted = wanted(recipe, producer);
-        let cut = Cut {
+        let options = SearchOptions {
             k: recipe.depth,
             short: approach.keeps().short,
             duplicates: approach.keeps().duplicates,
             portals: approach.portals()?,
         };
-        let corpus = sources.corpus;
-        let Some(vectors) = open(corpus, &wanted, sources, on_event)? else {
+        let index = sources.index;
+        let Some(vectors) = open(index, &wanted, sources, on_event)? else {
             return Ok(None);
         };
-        let found = vectors.search(corpus, &topics, recipe.count, cut)?;
+        let found = vectors.search(index, &topics, recipe.count, options)?;
         Ok(Some(DenseSearch {
             recipe,
-            corpus,
+            index,
             vectors,
-            cut,
+            options,
             found: queries.iter().cloned().zip(found).collect(),
         }))
     }
 
-    /// For each of the given passages the `cut.k` nearest ones, for a manifold ranking.
+    /// For each of the given passages the `options.k` nearest ones, for a manifold ranking.
     ///
     /// # Errors
     /// A vector has another length than the stored ones, or a number in it is not finite.
     pub(super) fn nearest_passages(
         &self,
         passages: &[Vec<f32>],
-        cut: Cut,
+        options: SearchOptions,
     ) -> Result<Vec<Vec<Near>>> {
         self.vectors
-            .search(self.corpus, passages, Unit::Passages, cut)
+            .search(self.index, passages, Unit::Passages, options)
     }
 
     /// The documents that were found for a query, the nearest first, each with the cosine of its nearest passage.
@@ -121,7 +121,7 @@ impl<'a> DenseSearch<'a> {
         let first = near.filter(|near| seen.insert(near.document));
         let scored = first.filter_map(|near| {
             Some(ScoredDoc {
-                doc: self.corpus.id(near.document)?,
+                doc: self.index.id(near.document)?,
                 score: f64::from(near.cosine),
             })
         });
@@ -135,7 +135,7 @@ impl<'a> DenseSearch<'a> {
 
     /// Explains the cosine of a document.
     pub fn explain(&self, query: &str, doc: &DocId) -> Explanation {
-        let number = self.corpus.number(doc);
+        let number = self.index.number(doc);
         let mut found = self.found.get(query).into_iter().flatten();
         let near = found.find(|near| Some(near.document) == number);
         let (value, how) = match near {
@@ -155,7 +155,7 @@ impl<'a> DenseSearch<'a> {
 
 /// The clusters of a collection, and the vectors of the topics that are compared with them.
 pub struct ClusterLikeness<'a> {
-    corpus: &'a Corpus,
+    index: &'a InvertedIndex,
     clusters: Clusters,
     /// The vectors of the topics by their titles.
     topics: HashMap<String, Vec<f32>>,
@@ -204,17 +204,17 @@ impl<'a> ClusterLikeness<'a> {
             }),
             producer: producer.to_owned(),
         };
-        let corpus = sources.corpus;
-        let Some(vectors) = open(corpus, &wanted, sources, on_event)? else {
+        let index = sources.index;
+        let Some(vectors) = open(index, &wanted, sources, on_event)? else {
             return Ok(None);
         };
         let clusters = run_stage(Stage::Clustering, 0, on_event, |on_event| {
             let waiting = &mut || on_event(Event::Dense(dense::Event::Waiting));
-            vectors.clusters(corpus, &wanted, sources.base, recipe.count, waiting)
+            vectors.clusters(index, &wanted, sources.base, recipe.count, waiting)
         })?;
         let titles = titles.iter().map(|title| (*title).to_owned());
         Ok(Some(ClusterLikeness {
-            corpus,
+            index,
             clusters,
             topics: titles.zip(topics).collect(),
         }))
@@ -224,7 +224,7 @@ impl<'a> ClusterLikeness<'a> {
     pub fn value(&self, title: &str, doc: &DocId) -> Option<f64> {
         let cosine = self
             .clusters
-            .cosine(self.topics.get(title)?, self.corpus.number(doc)?)?;
+            .cosine(self.topics.get(title)?, self.index.number(doc)?)?;
         Some(1.0 + cosine)
     }
 }
@@ -243,13 +243,13 @@ pub(crate) fn wanted(recipe: &Dense, producer: &str) -> Wanted {
 /// # Errors
 /// As [`Vectors::open`].
 fn open(
-    corpus: &Corpus,
+    index: &InvertedIndex,
     wanted: &Wanted,
     sources: &DenseSources,
     on_event: &mut OnEvent,
 ) -> Result<Option<Vectors>> {
     open_files(
-        corpus,
+        index,
         wanted,
         sources.base,
         sources.shards,
@@ -263,7 +263,7 @@ fn open(
 /// # Errors
 /// As [`Vectors::open`].
 pub(crate) fn open_files(
-    corpus: &Corpus,
+    index: &InvertedIndex,
     wanted: &Wanted,
     file: &Path,
     shards: &[PathBuf],
@@ -281,6 +281,6 @@ pub(crate) fn open_files(
     let encode: Option<Encode> = model.is_some().then_some(&embed);
     run_stage(Stage::Encoding, 0, on_event, |on_event| {
         let on_event = &mut |event| on_event(Event::Dense(event));
-        Vectors::open(corpus, wanted, file, shards, encode, on_event)
+        Vectors::open(index, wanted, file, shards, encode, on_event)
     })
 }

@@ -6,8 +6,8 @@ use anyhow::Result;
 
 use super::super::text_approach::Manifold;
 use super::dense::DenseSearch;
-use crate::index::cut::Cut;
 use crate::index::dense::Near;
+use crate::index::options::SearchOptions;
 use crate::trec::{DocId, Explanation, NumberId, ScoredDoc};
 
 /// A scale is accepted if the sum of the weights differs from the wanted sum by less than this.
@@ -31,15 +31,15 @@ pub(super) fn rank(
     // by document, what each of the first documents adds
     let mut sums: BTreeMap<DocId, Vec<Explanation>> = BTreeMap::new();
     for source in ranking.iter().take(recipe.documents) {
-        let Some(number) = dense.corpus.number(&source.doc) else {
+        let Some(number) = dense.index.number(&source.doc) else {
             continue;
         };
         let passages = dense.vectors.of_document(number);
-        let cut = Cut {
+        let options = SearchOptions {
             k: recipe.neighbours,
-            ..dense.cut
+            ..dense.options
         };
-        let found = dense.nearest_passages(&passages, cut)?;
+        let found = dense.nearest_passages(&passages, options)?;
         let mut added: BTreeMap<u32, f64> = BTreeMap::new();
         for neighbours in &found {
             for (near, weight) in neighbours.iter().zip(weights(neighbours)) {
@@ -47,7 +47,7 @@ pub(super) fn rank(
             }
         }
         for (number, weight) in added {
-            if let Some(doc) = dense.corpus.id(number) {
+            if let Some(doc) = dense.index.id(number) {
                 let part = Explanation::new(NumberId::Neighbour(source.doc.clone()), weight);
                 sums.entry(doc).or_default().push(part);
             }

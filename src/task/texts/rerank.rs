@@ -8,7 +8,7 @@ use super::super::text_approach::Rerank;
 use super::sources::Sources;
 use crate::reading::pieces::used_part;
 use crate::reading::steps::OnOutputs;
-use crate::score::quality::Kind;
+use crate::score::quality::GradedText;
 use crate::score::rerank::{self, Column, Combine};
 use crate::score::reranker::{Assessment, Candidates, Reading, Reranker};
 use crate::task::rerankers::windowed::{Sentence, likeness};
@@ -100,12 +100,12 @@ impl<'a> Documents<'a> {
         windows: Windows,
         sources: &mut Sources<'s, '_>,
     ) -> Result<Self> {
-        let corpus = *sources.corpora.first().context("no index is open")?;
+        let index = *sources.corpora.first().context("no index is open")?;
         let mut texts = Vec::with_capacity(ranked.len());
         let mut cuts = Vec::with_capacity(ranked.len());
         for found in ranked {
-            let document = corpus.document(&found.doc)?;
-            let mut text = document.main_text(corpus.meta().kind).into_owned();
+            let document = index.document(&found.doc)?;
+            let mut text = document.main_text(index.meta().kind).into_owned();
             let (used, cut) = used_part(&text);
             let (length, cut) = (used.len(), Vec::from_iter(cut));
             text.truncate(length);
@@ -118,9 +118,9 @@ impl<'a> Documents<'a> {
             let value = |found: &ScoredDoc| clusters.value(&topic.title, &found.doc);
             known.insert(Cluster.name(), ranked.iter().map(value).collect());
         }
-        let kind = match corpus.field("premises") {
-            Some(_) => Kind::Argument,
-            None => Kind::Passage,
+        let kind = match index.field("premises") {
+            Some(_) => GradedText::Argument,
+            None => GradedText::Passage,
         };
         Ok(Documents {
             candidates: Candidates {
@@ -129,7 +129,7 @@ impl<'a> Documents<'a> {
                 ranked,
                 texts,
                 windows,
-                corpus,
+                index,
                 known,
             },
             cuts,

@@ -1,14 +1,14 @@
 //! What the stages of a text task share.
 
 use super::dense::{ClusterLikeness, DenseSearch};
-use crate::index::corpus::Corpus;
+use crate::index::inverted::InvertedIndex;
 use crate::index::wordnet::WordNet;
 use crate::reading::Reader;
 
 /// The resources from which a ranking is computed.
 pub struct Sources<'a, 'm> {
     /// One index for each of the approach's retrievals, in their order.
-    pub corpora: &'a [&'a Corpus],
+    pub corpora: &'a [&'a InvertedIndex],
     pub reader: &'a mut Reader<'m>,
     pub wordnet: Option<&'a WordNet>,
     /// The dense search for all topics.

@@ -1,6 +1,6 @@
 //! Questions with two answers besides yes and no: "Cats or dogs?", "Is it right or wrong?", "What are the pros and cons of …?".
 
-use super::clause::{Clause, Kind};
+use super::clause::{Clause, VerbKind};
 use super::nouns::is_plural;
 use super::verbs::{base_of_third_person, gerund, third_person};
 use super::words::{Word, read, text, uncapitalised};
@@ -72,7 +72,7 @@ pub(super) fn is_choice(clause: &Clause) -> bool {
         ])
     });
     match clause.kind {
-        Kind::Be => has_or(&clause.subject) && clause.rest.iter().any(compares),
+        VerbKind::Be => has_or(&clause.subject) && clause.rest.iter().any(compares),
         _ => {
             has_or(&clause.rest)
                 && asks_for_advice
@@ -143,7 +143,7 @@ fn difference(words: &[Word], first: &[Word], second: &[Word]) -> Option<[String
 
 /// The verb and the comparative of "Is A or B better for …?": "is better for …".
 fn compared_by_clause(clause: &Clause) -> Option<Vec<Word>> {
-    if clause.kind != Kind::Be {
+    if clause.kind != VerbKind::Be {
         return None;
     }
     let mut rest = clause.rest.clone();

@@ -6,7 +6,7 @@ use super::words::{Word, capitalised, uncapitalised};
 
 /// The kind of the finite verb of a clause.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum VerbKind {
     /// "should", "can".
     Modal,
     Be,
@@ -23,9 +23,9 @@ pub(super) struct Clause {
     pub before: Vec<Word>,
     /// Empty in an imperative.
     pub subject: Vec<Word>,
-    /// The finite verb in the form that agrees with the subject: "do", "does" or "did" with [`Kind::Do`].
+    /// The finite verb in the form that agrees with the subject: "do", "does" or "did" with [`VerbKind::Do`].
     pub finite: Word,
-    pub kind: Kind,
+    pub kind: VerbKind,
     /// Adverbs and "not", the verb, and the words after it.
     pub rest: Vec<Word>,
     /// Whether the clause was a question. In questions, "any" means "some".
@@ -51,7 +51,7 @@ impl Clause {
     fn adverbs(&self) -> usize {
         let mut at = 0;
         while let Some(word) = self.rest.get(at) {
-            let floats = word.is(&["all", "both", "each"]) && self.kind != Kind::Be;
+            let floats = word.is(&["all", "both", "each"]) && self.kind != VerbKind::Be;
             let no_longer = self.is_at(at, &["no", "longer"]);
             if no_longer {
                 at += 2;
@@ -75,7 +75,7 @@ impl Clause {
         let mut words = self.before.clone();
         words.extend(self.subject.iter().cloned());
         let negated = self.rest.iter().take(self.adverbs()).any(Word::negates);
-        if self.kind != Kind::Do || negated {
+        if self.kind != VerbKind::Do || negated {
             words.extend((!self.finite.text.is_empty()).then(|| self.finite.clone()));
             words.extend(self.rest.iter().cloned());
             return words;
@@ -430,7 +430,7 @@ impl Clause {
     /// The position after the verb: after "be", or after a participle that follows an auxiliary.
     fn behind_verb(&self) -> usize {
         let mut at = self.adverbs();
-        if self.kind != Kind::Be {
+        if self.kind != VerbKind::Be {
             at += 1;
             if self.is_at(at.saturating_sub(1), &["have"]) && self.is_at(at, &["been"]) {
                 at += 1;
@@ -465,7 +465,7 @@ impl Clause {
         let [there] = self.subject.as_slice() else {
             return None;
         };
-        if !there.is(&["there"]) || self.kind != Kind::Be {
+        if !there.is(&["there"]) || self.kind != VerbKind::Be {
             return None;
         }
         let at = self.adverbs();
@@ -498,7 +498,7 @@ impl Clause {
         let [not] = Self::adverb("not");
         let mut words = self.before.clone();
         if self.subject.is_empty() {
-            let is_joint = !self.before.is_empty() && self.kind == Kind::Modal;
+            let is_joint = !self.before.is_empty() && self.kind == VerbKind::Modal;
             words.extend((!is_joint).then(|| Word::new("Do", "VBP")));
             words.push(not);
             words.extend(uncapitalised(&self.rest));
@@ -526,7 +526,7 @@ impl Clause {
                 words.extend(rest.iter().cloned());
                 return words;
             }
-            _ if self.kind == Kind::Do => {
+            _ if self.kind == VerbKind::Do => {
                 words.extend(adverbs.iter().cloned());
                 words.extend([self.finite.clone(), not]);
                 words.extend(rest.iter().cloned());

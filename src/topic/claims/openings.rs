@@ -1,6 +1,6 @@
 //! Reads the words before the question or statement itself: "This house would …", "Why should …", "Do you think that …".
 
-use super::clause::{Clause, Kind};
+use super::clause::{Clause, VerbKind};
 use super::question::{self, auxiliary};
 use super::statement::{self, tagged_again};
 use super::verbs::base_of_third_person;
@@ -8,7 +8,7 @@ use super::words::{Word, uncapitalised};
 
 /// What a title says or asks.
 #[derive(Debug)]
-pub(super) enum Asked {
+pub(super) enum TitleForm {
     /// A yes-no question, or a question that takes a statement for granted ("Why is homework bad?").
     Question(Clause),
     /// A statement, or words without a verb.
@@ -26,10 +26,10 @@ fn begins(words: &[Word], with: &[&str]) -> bool {
 }
 
 /// Reads what a title asks, without the words before it.
-pub(super) fn read(words: &[Word]) -> Asked {
+pub(super) fn read(words: &[Word]) -> TitleForm {
     let words = without_or_not(words);
     if let Some(statement) = motion(words) {
-        return Asked::Statement(tagged_again(statement));
+        return TitleForm::Statement(tagged_again(statement));
     }
     for opening in [
         &["do", "you"] as &[&str],
@@ -42,7 +42,7 @@ pub(super) fn read(words: &[Word]) -> Asked {
                 .is_some_and(|word| word.is(&["think", "believe", "agree", "say"]))
             && let Some(rest) = opinion(&words[3..])
         {
-            return Asked::Statement(rest);
+            return TitleForm::Statement(rest);
         }
     }
     for opening in [
@@ -52,16 +52,16 @@ pub(super) fn read(words: &[Word]) -> Asked {
         &["whether"],
     ] {
         if begins(words, opening) {
-            return Asked::Statement(tagged_again(words[opening.len()..].to_vec()));
+            return TitleForm::Statement(tagged_again(words[opening.len()..].to_vec()));
         }
     }
     if let Some(clause) = plain(words) {
-        return Asked::Question(clause);
+        return TitleForm::Question(clause);
     }
     if let Some(asked) = with_question_word(words) {
         return asked;
     }
-    behind_heading(words).unwrap_or_else(|| Asked::Statement(words.to_vec()))
+    behind_heading(words).unwrap_or_else(|| TitleForm::Statement(words.to_vec()))
 }
 
 /// A yes-no question that begins with its auxiliary verb.
@@ -70,7 +70,7 @@ fn plain(words: &[Word]) -> Option<Clause> {
     // "Can and should we …"
     if words.get(count).is_some_and(|word| word.tag == "CC")
         && let Some(rest) = words.get(count + 1..)
-        && let Some((second, Kind::Modal, more)) = auxiliary(rest)
+        && let Some((second, VerbKind::Modal, more)) = auxiliary(rest)
     {
         let both = format!("{} {} {}", verb.text, words[count].text, second.text);
         verb = Word::new(&both, "MD");
@@ -81,7 +81,7 @@ fn plain(words: &[Word]) -> Option<Clause> {
     let negated = count == 2 || rest.first().is_some_and(Word::negates);
     let verb_at = usize::from(count == 1);
     let imperative =
-        kind == Kind::Do && negated && rest.get(verb_at).is_some_and(|word| word.tag == "VB");
+        kind == VerbKind::Do && negated && rest.get(verb_at).is_some_and(|word| word.tag == "VB");
     (!imperative).then(|| question::clause(&verb, kind, rest))
 }
 
@@ -133,8 +133,9 @@ fn motion(words: &[Word]) -> Option<Vec<Word>> {
         let is_statement = first.lower != "that" && marks > 0
             || first.lower == "that"
                 && rest.len() > 2
-                && statement::clause(rest)
-                    .is_some_and(|clause| clause.subject.len() > 1 || clause.kind == Kind::Modal);
+                && statement::clause(rest).is_some_and(|clause| {
+                    clause.subject.len() > 1 || clause.kind == VerbKind::Modal
+                });
         return is_statement.then(|| rest.to_vec());
     }
     let rest = match first.lower.as_str() {
@@ -170,7 +171,7 @@ fn motion(words: &[Word]) -> Option<Vec<Word>> {
 }
 
 /// A question with "why", "how", "when" or "where": what it takes for granted. Other questions are open.
-fn with_question_word(words: &[Word]) -> Option<Asked> {
+fn with_question_word(words: &[Word]) -> Option<TitleForm> {
     let (first, rest) = words.split_first()?;
     let asks = first.is(&[
         "which", "what", "who", "whose", "whom", "why", "how", "when", "where",
@@ -183,7 +184,7 @@ fn with_question_word(words: &[Word]) -> Option<Asked> {
         if first.lower == "to" && words.get(2).is_some_and(|word| word.is(&of_extent)) {
             (words.get(3..)?, None)
         } else if !first.is(&["why", "how", "when", "where"]) {
-            return Some(Asked::Open);
+            return Some(TitleForm::Open);
         } else if first.lower == "how" && rest.first().is_some_and(is_degree) {
             (rest.get(1..)?, rest.first())
         } else {
@@ -197,18 +198,18 @@ fn with_question_word(words: &[Word]) -> Option<Asked> {
         }
         clause.rest.extend(adjective.cloned());
         return Some(if clause.rest.is_empty() {
-            Asked::Open
+            TitleForm::Open
         } else {
-            Asked::Question(clause)
+            TitleForm::Question(clause)
         });
     }
     // "Why homework should be banned"
     let is_statement = first.lower == "why"
         && statement::clause(rest).is_some_and(|clause| !clause.subject.is_empty());
     Some(if is_statement {
-        Asked::Statement(rest.to_vec())
+        TitleForm::Statement(rest.to_vec())
     } else {
-        Asked::Open
+        TitleForm::Open
     })
 }
 
@@ -218,7 +219,7 @@ fn is_degree(word: &Word) -> bool {
 }
 
 /// A question after a phrase and a comma or colon: "In a democracy, should …", "Phones in schools: should they …".
-fn behind_heading(words: &[Word]) -> Option<Asked> {
+fn behind_heading(words: &[Word]) -> Option<TitleForm> {
     let mark = words
         .iter()
         .position(|word| matches!(word.text.as_str(), "," | ":" | "–" | "—" | "?"))?;
@@ -236,5 +237,5 @@ fn behind_heading(words: &[Word]) -> Option<Asked> {
     {
         clause.subject = uncapitalised(heading);
     }
-    Some(Asked::Question(clause))
+    Some(TitleForm::Question(clause))
 }

@@ -1,6 +1,6 @@
 //! Finds the subject of a yes-no question.
 
-use super::clause::{Clause, Kind};
+use super::clause::{Clause, VerbKind};
 use super::statement::{relative_clause, tagged_again};
 use super::words::Word;
 use crate::topic::tagger;
@@ -17,34 +17,38 @@ enum Form {
 }
 
 /// The auxiliary verb that begins a question, its kind, and whether it ends with "n't".
-pub(super) fn auxiliary(words: &[Word]) -> Option<(Word, Kind, usize)> {
+pub(super) fn auxiliary(words: &[Word]) -> Option<(Word, VerbKind, usize)> {
     let first = words.first()?;
     let (text, kind) = match first.lower.as_str() {
         "should" | "must" | "could" | "would" | "may" | "might" | "shall" | "ought" => {
-            (first.lower.as_str(), Kind::Modal)
+            (first.lower.as_str(), VerbKind::Modal)
         }
-        "can" | "ca" | "cannot" => ("can", Kind::Modal),
-        "will" | "wo" => ("will", Kind::Modal),
-        "is" | "are" | "was" | "were" | "am" => (first.lower.as_str(), Kind::Be),
-        "ai" => ("is", Kind::Be),
-        "has" | "have" | "had" => (first.lower.as_str(), Kind::Have),
-        "do" | "does" | "did" => (first.lower.as_str(), Kind::Do),
+        "can" | "ca" | "cannot" => ("can", VerbKind::Modal),
+        "will" | "wo" => ("will", VerbKind::Modal),
+        "is" | "are" | "was" | "were" | "am" => (first.lower.as_str(), VerbKind::Be),
+        "ai" => ("is", VerbKind::Be),
+        "has" | "have" | "had" => (first.lower.as_str(), VerbKind::Have),
+        "do" | "does" | "did" => (first.lower.as_str(), VerbKind::Do),
         _ => return None,
     };
     let contracted = words
         .get(1)
         .is_some_and(|word| word.negates() && !word.spaced);
     let count = if contracted { 2 } else { 1 };
-    let tag = if kind == Kind::Modal { "MD" } else { first.tag };
+    let tag = if kind == VerbKind::Modal {
+        "MD"
+    } else {
+        first.tag
+    };
     Some((Word::new(text, tag), kind, count))
 }
 
 /// The clause that a yes-no question asks about. `auxiliary` is the first word of the question, `words` are the others.
-pub(super) fn clause(auxiliary: &Word, kind: Kind, words: &[Word]) -> Clause {
+pub(super) fn clause(auxiliary: &Word, kind: VerbKind, words: &[Word]) -> Clause {
     let form = match kind {
-        Kind::Modal | Kind::Do => Form::Base,
-        Kind::Have => Form::Participle,
-        Kind::Be => Form::Predicate,
+        VerbKind::Modal | VerbKind::Do => Form::Base,
+        VerbKind::Have => Form::Participle,
+        VerbKind::Be => Form::Predicate,
     };
     let mut kind = kind;
     let mut start = match form {
@@ -53,10 +57,10 @@ pub(super) fn clause(auxiliary: &Word, kind: Kind, words: &[Word]) -> Clause {
         Form::Predicate => predicate(auxiliary, words),
     };
     let mut finite = auxiliary.clone();
-    if start.is_none() && kind == Kind::Have {
+    if start.is_none() && kind == VerbKind::Have {
         // "Have we a right to …": the main verb
         start = predicate(auxiliary, words);
-        kind = Kind::Do;
+        kind = VerbKind::Do;
         finite = Word::new(
             match auxiliary.lower.as_str() {
                 "has" => "does",
@@ -69,7 +73,7 @@ pub(super) fn clause(auxiliary: &Word, kind: Kind, words: &[Word]) -> Clause {
     let start = start.unwrap_or(1).min(words.len());
     let (subject, rest) = words.split_at(start);
     let mut rest = rest.to_vec();
-    if kind == Kind::Do && auxiliary.lower.starts_with("ha") {
+    if kind == VerbKind::Do && auxiliary.lower.starts_with("ha") {
         rest.insert(0, Word::new("have", "VB"));
     }
     Clause {

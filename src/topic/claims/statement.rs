@@ -1,6 +1,6 @@
 //! Finds the finite verb of a statement.
 
-use super::clause::{Clause, Kind};
+use super::clause::{Clause, VerbKind};
 use super::nouns::{head, is_plural};
 use super::verbs::{base_of_past, base_of_third_person};
 use super::words::{Word, read, text};
@@ -60,14 +60,14 @@ fn is_mid_adverb(word: &Word) -> bool {
 }
 
 /// Contracted auxiliaries that stand for one word, with that word, its tag and its kind.
-const CONTRACTIONS: [(&str, &str, &str, Kind); 7] = [
-    ("ca", "can", "MD", Kind::Modal),
-    ("wo", "will", "MD", Kind::Modal),
-    ("'ll", "will", "MD", Kind::Modal),
-    ("'d", "would", "MD", Kind::Modal),
-    ("'re", "are", "VBP", Kind::Be),
-    ("'m", "am", "VBP", Kind::Be),
-    ("'ve", "have", "VBP", Kind::Have),
+const CONTRACTIONS: [(&str, &str, &str, VerbKind); 7] = [
+    ("ca", "can", "MD", VerbKind::Modal),
+    ("wo", "will", "MD", VerbKind::Modal),
+    ("'ll", "will", "MD", VerbKind::Modal),
+    ("'d", "would", "MD", VerbKind::Modal),
+    ("'re", "are", "VBP", VerbKind::Be),
+    ("'m", "am", "VBP", VerbKind::Be),
+    ("'ve", "have", "VBP", VerbKind::Have),
 ];
 
 /// The clause with this finite verb.
@@ -86,7 +86,7 @@ fn clause_of(
     if is_modal && next.as_ref().is_some_and(|next| next.tag == "CC") {
         return None;
     }
-    let is_contraction = |(short, _, tag, _): &&(&str, &str, &str, Kind)| {
+    let is_contraction = |(short, _, tag, _): &&(&str, &str, &str, VerbKind)| {
         *short == finite.lower && (!is_modal || *tag == "MD")
     };
     let (finite, kind) = match CONTRACTIONS.iter().find(is_contraction) {
@@ -110,39 +110,39 @@ fn auxiliary_of(
     next: Option<&Word>,
     rest: &mut Vec<Word>,
     place: usize,
-) -> Option<(Word, Kind)> {
+) -> Option<(Word, VerbKind)> {
     let next_is = |words: &[&str]| next.is_some_and(|next| next.is(words));
     let verb_is = |tags: &[&str]| next.is_some_and(|next| tags.contains(&next.tag));
     Some(match finite.lower.as_str() {
         "cannot" => {
             rest.insert(0, Word::new("not", "RB"));
-            (finite.replaced("can"), Kind::Modal)
+            (finite.replaced("can"), VerbKind::Modal)
         }
         "can" if rest.first().is_some_and(|word| word.lower == "not") => {
-            (finite.replaced("can"), Kind::Modal)
+            (finite.replaced("can"), VerbKind::Modal)
         }
-        _ if finite.tag == "MD" => (finite.clone(), Kind::Modal),
+        _ if finite.tag == "MD" => (finite.clone(), VerbKind::Modal),
         "'s" if verb_is(&["VBN"]) && next_is(&["been", "become", "gone", "had"]) => {
-            (Word::new("has", "VBZ"), Kind::Have)
+            (Word::new("has", "VBZ"), VerbKind::Have)
         }
-        "'s" => (Word::new("is", "VBZ"), Kind::Be),
-        "is" | "are" | "was" | "were" | "am" => (finite.clone(), Kind::Be),
+        "'s" => (Word::new("is", "VBZ"), VerbKind::Be),
+        "is" | "are" | "was" | "were" | "am" => (finite.clone(), VerbKind::Be),
         // "it be used" means "it should be used"
         "be" => {
             rest.insert(place, finite.clone());
-            (Word::new("should", "MD"), Kind::Modal)
+            (Word::new("should", "MD"), VerbKind::Modal)
         }
-        "had" if next_is(&["better"]) => (finite.clone(), Kind::Have),
-        "has" | "have" | "had" if verb_is(&["VBN", "VBD"]) => (finite.clone(), Kind::Have),
+        "had" if next_is(&["better"]) => (finite.clone(), VerbKind::Have),
+        "has" | "have" | "had" if verb_is(&["VBN", "VBD"]) => (finite.clone(), VerbKind::Have),
         // "hurt", "cut": the present has the same form
         lower if finite.tag == "VBD" && base_of_past(lower).as_deref() == Some(lower) => {
             rest.insert(place, finite.clone());
-            (Word::new("do", "VBP"), Kind::Do)
+            (Word::new("do", "VBP"), VerbKind::Do)
         }
         "do" | "does" | "did"
             if verb_is(&["VB", "VBP"]) || rest.get(place).is_some_and(Word::negates) =>
         {
-            (finite.clone(), Kind::Do)
+            (finite.clone(), VerbKind::Do)
         }
         lower => {
             let (auxiliary, base) = match finite.tag {
@@ -151,7 +151,7 @@ fn auxiliary_of(
                 _ => ("do", lower.to_owned()),
             };
             rest.insert(place, Word::new(&base, "VB"));
-            (Word::new(auxiliary, finite.tag), Kind::Do)
+            (Word::new(auxiliary, finite.tag), VerbKind::Do)
         }
     })
 }
@@ -179,7 +179,7 @@ fn imperative(before: &[Word], main: &[Word]) -> Option<Clause> {
         before: before.to_vec(),
         subject: Vec::new(),
         finite: Word::new("do", "VBP"),
-        kind: Kind::Do,
+        kind: VerbKind::Do,
         rest: rest.to_vec(),
         is_asked: false,
     };
@@ -188,7 +188,7 @@ fn imperative(before: &[Word], main: &[Word]) -> Option<Clause> {
         [verb, us, rest @ ..] if verb.lower == "let" && us.is(&["'s", "us"]) => {
             let mut clause = clause(rest);
             clause.before.extend([verb.clone(), us.clone()]);
-            clause.kind = Kind::Modal;
+            clause.kind = VerbKind::Modal;
             clause.finite = Word::new("", "MD");
             Some(clause)
         }

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use riposte::collection::arguments::ArgumentCollection;
-use riposte::index::corpus::TextCollection;
+use riposte::index::inverted::TextCollection;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 

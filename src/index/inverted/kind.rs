@@ -25,7 +25,7 @@ pub(crate) const SHORT_WORDS: usize = 20;
 /// What kind of documents an index contains.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Kind {
+pub enum IndexKind {
     /// Images: the words in them and on the pages that show them.
     Images,
     Arguments,
@@ -34,33 +34,33 @@ pub enum Kind {
     Documents,
 }
 
-impl Kind {
+impl IndexKind {
     /// The kind of the documents that a task ranks.
     pub fn of(task: TextTask) -> Self {
         match task {
-            TextTask::Controversial => Kind::Arguments,
-            TextTask::Comparative => Kind::Passages,
-            TextTask::Rank => Kind::Documents,
+            TextTask::Controversial => IndexKind::Arguments,
+            TextTask::Comparative => IndexKind::Passages,
+            TextTask::Rank => IndexKind::Documents,
         }
     }
 
     /// The names of the fields.
     pub fn fields(self) -> &'static [&'static str] {
         match self {
-            Kind::Images => &IMAGE_FIELDS,
-            Kind::Arguments => &ARGUMENT_FIELDS,
-            Kind::Passages => &PASSAGE_FIELDS,
-            Kind::Documents => &DOCUMENT_FIELDS,
+            IndexKind::Images => &IMAGE_FIELDS,
+            IndexKind::Arguments => &ARGUMENT_FIELDS,
+            IndexKind::Passages => &PASSAGE_FIELDS,
+            IndexKind::Documents => &DOCUMENT_FIELDS,
         }
     }
 
     /// The name of the kind's documents in descriptions and reports, in the plural.
     pub fn word(self) -> &'static str {
         match self {
-            Kind::Images => "images",
-            Kind::Arguments => "arguments",
-            Kind::Passages => "passages",
-            Kind::Documents => "documents",
+            IndexKind::Images => "images",
+            IndexKind::Arguments => "arguments",
+            IndexKind::Passages => "passages",
+            IndexKind::Documents => "documents",
         }
     }
 
@@ -76,9 +76,9 @@ impl Kind {
             Box::new(read.map(move |(line, read)| (line, read.map(document))))
         }
         Ok(match self {
-            Kind::Passages => all(passages::lines(input), of_passage),
-            Kind::Documents => all(documents::lines(input), of_document),
-            Kind::Arguments | Kind::Images => {
+            IndexKind::Passages => all(passages::lines(input), of_passage),
+            IndexKind::Documents => all(documents::lines(input), of_document),
+            IndexKind::Arguments | IndexKind::Images => {
                 bail!("{} are not stored one on each line", self.word())
             }
         })
@@ -86,12 +86,12 @@ impl Kind {
 
     /// Whether an index is updated document by document. The index of a text collection is built again when the collection changes.
     pub(super) fn is_updated(self) -> bool {
-        self == Kind::Images
+        self == IndexKind::Images
     }
 
     /// Whether the index stores the texts. The texts of images are in the evidence file.
     pub(super) fn stores_texts(self) -> bool {
-        self != Kind::Images
+        self != IndexKind::Images
     }
 }
 
@@ -198,12 +198,12 @@ pub struct Document {
 }
 
 impl Document {
-    /// The main text of a document of this kind, which models read and which is compared to find duplicates. In the kind [`Kind::Documents`],
+    /// The main text of a document of this kind, which models read and which is compared to find duplicates. In the kind [`IndexKind::Documents`],
     /// the title precedes the text, and a document can consist only of its title.
-    pub fn main_text(&self, kind: Kind) -> Cow<'_, str> {
+    pub fn main_text(&self, kind: IndexKind) -> Cow<'_, str> {
         let first = self.texts.first().map_or("", String::as_str);
         match self.texts.get(1).map(String::as_str) {
-            Some(title) if kind == Kind::Documents && !title.is_empty() => {
+            Some(title) if kind == IndexKind::Documents && !title.is_empty() => {
                 Cow::Owned(format!("{title}\n{first}"))
             }
             _ => Cow::Borrowed(first),
@@ -213,13 +213,13 @@ impl Document {
 
 impl TextCollection {
     /// The kind of the collection's documents.
-    pub fn kind(&self) -> Kind {
+    pub fn kind(&self) -> IndexKind {
         match self {
-            TextCollection::Arguments(_) => Kind::Arguments,
-            TextCollection::Passages(_) => Kind::Passages,
-            TextCollection::Documents(_) => Kind::Documents,
-            TextCollection::Entries(entries) => Kind::of(entries.task()),
-            TextCollection::Shards(shards) => Kind::of(shards.task()),
+            TextCollection::Arguments(_) => IndexKind::Arguments,
+            TextCollection::Passages(_) => IndexKind::Passages,
+            TextCollection::Documents(_) => IndexKind::Documents,
+            TextCollection::Entries(entries) => IndexKind::of(entries.task()),
+            TextCollection::Shards(shards) => IndexKind::of(shards.task()),
         }
     }
 
@@ -289,7 +289,7 @@ impl TextCollection {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Meta {
     pub(super) format: u32,
-    pub kind: Kind,
+    pub kind: IndexKind,
     /// Identifies what the index was made from: the files of a text collection, or the words of images.
     pub fingerprint: String,
     pub analyzer: Analyzer,
@@ -307,7 +307,7 @@ pub struct Meta {
 
 impl Meta {
     /// The metadata of an empty index.
-    pub(super) fn new(kind: Kind, analyzer: &Analyzer, fingerprint: String) -> Self {
+    pub(super) fn new(kind: IndexKind, analyzer: &Analyzer, fingerprint: String) -> Self {
         Meta {
             format: FORMAT,
             kind,

@@ -4,7 +4,7 @@ use crate::collection::portal::Portal;
 
 /// How many documents a ranking contains, and which documents are filtered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Cut {
+pub struct SearchOptions {
     /// Maximum number of documents.
     pub k: usize,
     /// Whether documents with fewer than 20 words are ranked.
@@ -15,10 +15,10 @@ pub struct Cut {
     pub portals: Option<PortalSet>,
 }
 
-impl Default for Cut {
+impl Default for SearchOptions {
     /// The default of a run: 1,000 documents, without short ones and duplicates.
     fn default() -> Self {
-        Cut {
+        SearchOptions {
             k: 1000,
             short: false,
             duplicates: false,

@@ -13,7 +13,7 @@ use tantivy::schema::{
 };
 use tantivy::tokenizer::TextAnalyzer;
 
-use super::{Document, Kind};
+use super::{Document, IndexKind};
 use crate::collection::portal::Portal;
 use crate::index::analyzer;
 use crate::trec::{DocId, Stance};
@@ -74,7 +74,7 @@ pub struct Entry<'a> {
 
 impl Fields {
     /// The fields of an index of this kind.
-    pub fn new(kind: Kind) -> Self {
+    pub fn new(kind: IndexKind) -> Self {
         let mut schema = SchemaBuilder::default();
         let split = |option| {
             let indexing = TextFieldIndexing::default()

@@ -14,7 +14,7 @@ use super::guarded::guarded;
 use super::kind::{FORMAT, Meta, TextCollection};
 use super::schema::Fields;
 use super::segment::{self, Segment};
-use super::{Corpus, contents, stored};
+use super::{InvertedIndex, contents, stored};
 use crate::index::analyzer::Analyzer;
 use crate::workspace::Lock;
 
@@ -23,11 +23,11 @@ pub(super) enum IndexState {
     Missing,
     /// An index that has to be built again, and why.
     Outdated(&'static str),
-    Current(Box<Corpus>),
+    Current(Box<InvertedIndex>),
     Damaged(Damage),
 }
 
-impl Corpus {
+impl InvertedIndex {
     /// Opens the index of this collection in `dir`. Builds it first if it is missing or damaged, or if it was made from other files, with
     /// another analyzer or by another version of riposte. `on_event` receives the reason and the progress.
     ///
@@ -45,23 +45,23 @@ impl Corpus {
         let wanted = Meta::new(collection.kind(), analyzer, fingerprint);
         disk::remove_unfinished(dir)?;
         let lock = Lock::to_read(dir, &mut || on_event(Event::Waiting))?;
-        if let IndexState::Current(corpus) = Corpus::find_usable(dir, &wanted)? {
-            return Ok(corpus.of(collection));
+        if let IndexState::Current(index) = InvertedIndex::find_usable(dir, &wanted)? {
+            return Ok(index.of(collection));
         }
         drop(lock);
         let _lock = Lock::to_write(dir, &mut || on_event(Event::Waiting))?;
-        match Corpus::find_usable(dir, &wanted)? {
+        match InvertedIndex::find_usable(dir, &wanted)? {
             // another process has built it in the meantime
-            IndexState::Current(corpus) => return Ok(corpus.of(collection)),
+            IndexState::Current(index) => return Ok(index.of(collection)),
             IndexState::Outdated(why) => on_event(Event::Outdated(why)),
             IndexState::Missing => {}
             IndexState::Damaged(damage) => {
                 on_event(Event::Damaged(damage.what()));
-                return Corpus::build(collection, wanted, dir, effort, on_event)
+                return InvertedIndex::build(collection, wanted, dir, effort, on_event)
                     .context(damage.to_string());
             }
         }
-        Corpus::build(collection, wanted, dir, effort, on_event)
+        InvertedIndex::build(collection, wanted, dir, effort, on_event)
     }
 
     /// Replaces the paths in faults by those of `collection`, which has the same content as the indexed collection but can be in another place.
@@ -75,7 +75,7 @@ impl Corpus {
         self
     }
 
-    /// Builds the index even if `dir` contains a current or a damaged one. Errors: those of [`Corpus::open_or_build`].
+    /// Builds the index even if `dir` contains a current or a damaged one. Errors: those of [`InvertedIndex::open_or_build`].
     pub fn rebuild(
         collection: &TextCollection,
         analyzer: &Analyzer,
@@ -92,7 +92,7 @@ impl Corpus {
         {
             return Err(error);
         }
-        Corpus::build(collection, wanted, dir, effort, on_event)
+        InvertedIndex::build(collection, wanted, dir, effort, on_event)
     }
 
     fn build(
@@ -105,28 +105,28 @@ impl Corpus {
         let analyzer = wanted.analyzer.clone();
         build::build(collection, wanted, dir, effort, on_event)
             .with_context(|| format!("cannot build the index {}", dir.display()))?;
-        let mut corpus = Corpus::open_whole(dir)?;
+        let mut index = InvertedIndex::open_whole(dir)?;
         // an index stores only the name of a stop list from a file; this analyzer has its words, too
-        corpus.meta.analyzer = analyzer;
-        Ok(corpus)
+        index.meta.analyzer = analyzer;
+        Ok(index)
     }
 
     /// Opens the index in `dir`. Errors: it is missing or damaged, or another version of riposte made it.
     pub fn open(dir: &Path) -> Result<Self> {
         let _lock = Lock::to_read(dir, &mut || ())?;
-        Corpus::open_whole(dir)
+        InvertedIndex::open_whole(dir)
     }
 
     /// Compares all files of the index in `dir` with their checksums, including the stored texts. Errors: a file is damaged or missing.
     pub fn check(dir: &Path) -> Result<Verified> {
         let _lock = Lock::to_read(dir, &mut || ())?;
-        let (index, _) = Corpus::open_meta(dir)?;
+        let (index, _) = InvertedIndex::open_meta(dir)?;
         disk::verify(dir, &index, true)
     }
 
-    /// Like [`Corpus::find_current`], but damage is not an error if `dir` contains only the index.
+    /// Like [`InvertedIndex::find_current`], but damage is not an error if `dir` contains only the index.
     pub(super) fn find_usable(dir: &Path, wanted: &Meta) -> Result<IndexState> {
-        match Corpus::find_current(dir, wanted) {
+        match InvertedIndex::find_current(dir, wanted) {
             Err(error) => match error.downcast::<Damage>() {
                 Ok(damage) if damage.is_replaceable() => Ok(IndexState::Damaged(damage)),
                 Ok(damage) => Err(damage.into()),
@@ -142,7 +142,7 @@ impl Corpus {
             Content::Nothing => return Ok(IndexState::Missing),
             Content::Index => {}
         }
-        let (index, meta) = Corpus::open_meta(dir)?;
+        let (index, meta) = InvertedIndex::open_meta(dir)?;
         match meta.map(|meta| (meta.mismatch(wanted), meta)) {
             // the first commit did not take place
             Err(_) => Ok(IndexState::Outdated("it is of another version")),
@@ -150,15 +150,15 @@ impl Corpus {
             Ok((None, mut meta)) => {
                 // an index stores only the name of a stop list from a file; this analyzer has its words, too
                 meta.analyzer.clone_from(&wanted.analyzer);
-                let corpus = Corpus::open_segments(dir, index, meta)?;
-                Ok(IndexState::Current(Box::new(corpus)))
+                let inverted = InvertedIndex::open_segments(dir, index, meta)?;
+                Ok(IndexState::Current(Box::new(inverted)))
             }
         }
     }
 
     pub(super) fn open_whole(dir: &Path) -> Result<Self> {
-        let (index, meta) = Corpus::open_known(dir)?;
-        Corpus::open_segments(dir, index, meta)
+        let (index, meta) = InvertedIndex::open_known(dir)?;
+        InvertedIndex::open_segments(dir, index, meta)
     }
 
     /// The index in `dir`, with its metadata, if this version of riposte can read it.
@@ -168,7 +168,7 @@ impl Corpus {
             "there is no index in {}",
             dir.display()
         );
-        let (index, meta) = Corpus::open_meta(dir)?;
+        let (index, meta) = InvertedIndex::open_meta(dir)?;
         let meta = meta.map_err(|error| damaged(dir, Path::new(disk::META), error))?;
         ensure!(
             meta.format == FORMAT,
@@ -200,11 +200,11 @@ impl Corpus {
             .iter()
             .map(|dir| Lock::to_read(dir, &mut || ()))
             .collect::<Result<Vec<_>>>()?;
-        let parts: Vec<Part> = dirs
+        let parts: Vec<IndexPart> = dirs
             .iter()
             .map(|dir| {
-                let (index, meta) = Corpus::open_known(dir)?;
-                Ok(Part {
+                let (index, meta) = InvertedIndex::open_known(dir)?;
+                Ok(IndexPart {
                     dir: dir.clone(),
                     index,
                     meta,
@@ -221,19 +221,19 @@ impl Corpus {
                 part.dir.display()
             );
         }
-        Corpus::open_parts(&parts, meta)
+        InvertedIndex::open_parts(&parts, meta)
     }
 
     fn open_segments(dir: &Path, index: Index, meta: Meta) -> Result<Self> {
-        let part = Part {
+        let part = IndexPart {
             dir: dir.to_owned(),
             index,
             meta: meta.clone(),
         };
-        Corpus::open_parts(&[part], meta)
+        InvertedIndex::open_parts(&[part], meta)
     }
 
-    fn open_parts(parts: &[Part], meta: Meta) -> Result<Self> {
+    fn open_parts(parts: &[IndexPart], meta: Meta) -> Result<Self> {
         let fields = Fields::new(meta.kind);
         let mut verified = Verified::default();
         let mut segments = Vec::new();
@@ -248,7 +248,7 @@ impl Corpus {
             verified.seconds += seconds;
             segments.extend(part.segments(&fields, &meta)?);
         }
-        let mut corpus = Corpus {
+        let mut index = InvertedIndex {
             dirs: parts.iter().map(|part| part.dir.clone()).collect(),
             lengths: vec![Vec::new(); meta.fields.len()],
             marks: Vec::new(),
@@ -270,12 +270,11 @@ impl Corpus {
             columns,
         } in segments
         {
-            for (all, own) in corpus.lengths.iter_mut().zip(&columns.lengths) {
+            for (all, own) in index.lengths.iter_mut().zip(&columns.lengths) {
                 all.extend(own);
             }
-            let base =
-                u32::try_from(corpus.marks.len()).context("more than 4 billion documents")?;
-            corpus.marks.extend(&columns.marks);
+            let base = u32::try_from(index.marks.len()).context("more than 4 billion documents")?;
+            index.marks.extend(&columns.marks);
             let opening = || format!("cannot open the index {}", dir.display());
             let segment = Segment::open(
                 Arc::clone(&dir),
@@ -283,19 +282,19 @@ impl Corpus {
                 texts,
                 base,
                 columns,
-                &corpus.fields,
+                &index.fields,
             );
-            corpus.segments.push(segment.with_context(opening)?);
+            index.segments.push(segment.with_context(opening)?);
         }
-        let lengths = corpus.lengths.iter().flatten();
-        corpus.longest = lengths.copied().max().unwrap_or(0);
-        corpus.count();
-        Ok(corpus)
+        let lengths = index.lengths.iter().flatten();
+        index.longest = lengths.copied().max().unwrap_or(0);
+        index.count();
+        Ok(index)
     }
 }
 
 /// An index in one directory, of a whole collection or of a shard.
-struct Part {
+struct IndexPart {
     dir: PathBuf,
     index: Index,
     meta: Meta,
@@ -310,7 +309,7 @@ struct OpenSegment {
     columns: segment::Columns,
 }
 
-impl Part {
+impl IndexPart {
     fn segments(&self, fields: &Fields, meta: &Meta) -> Result<Vec<OpenSegment>> {
         let dir: Arc<Path> = self.dir.as_path().into();
         if self.index.schema() != fields.schema {

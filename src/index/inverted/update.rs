@@ -10,7 +10,7 @@ use super::build::{self, Effort, Event, QueueBudget, QueuedDocument};
 use super::disk::{self, SealedDirectory, index_error};
 use super::open::IndexState;
 use super::schema::{Entry, Fields, checksum};
-use super::{Corpus, Document, Kind, Meta};
+use super::{Document, IndexKind, InvertedIndex, Meta};
 use crate::disk::TemporaryDir;
 use crate::index::analyzer::Analyzer;
 use crate::workspace::Lock;
@@ -52,10 +52,14 @@ pub(crate) fn checksum_of(document: &Document) -> u64 {
 /// Opens the index in `dir` for reading without a lock, where no other process can write it. `None` if the index is missing or outdated.
 ///
 /// Errors: the index is damaged, or `dir` contains something that is not an index.
-pub(crate) fn open_unlocked(dir: &Path, kind: Kind, analyzer: &Analyzer) -> Result<Option<Corpus>> {
+pub(crate) fn open_unlocked(
+    dir: &Path,
+    kind: IndexKind,
+    analyzer: &Analyzer,
+) -> Result<Option<InvertedIndex>> {
     let wanted = Meta::new(kind, analyzer, String::new());
-    Ok(match Corpus::find_current(dir, &wanted)? {
-        IndexState::Current(corpus) => Some(*corpus),
+    Ok(match InvertedIndex::find_current(dir, &wanted)? {
+        IndexState::Current(index) => Some(*index),
         IndexState::Damaged(damage) => bail!(damage),
         IndexState::Outdated(_) | IndexState::Missing => None,
     })
@@ -67,15 +71,15 @@ impl LockedIndex {
     /// Errors: `dir` contains something that is not an index, or other files beside a damaged index.
     pub fn open(
         dir: &Path,
-        kind: Kind,
+        kind: IndexKind,
         analyzer: &Analyzer,
         on_event: &mut dyn FnMut(Event),
-    ) -> Result<(Self, Option<Corpus>)> {
+    ) -> Result<(Self, Option<InvertedIndex>)> {
         let wanted = Meta::new(kind, analyzer, String::new());
         disk::remove_unfinished(dir)?;
         let lock = Lock::to_write(dir, &mut || on_event(Event::Waiting))?;
-        let found = match Corpus::find_usable(dir, &wanted)? {
-            IndexState::Current(corpus) => Some(*corpus),
+        let found = match InvertedIndex::find_usable(dir, &wanted)? {
+            IndexState::Current(index) => Some(*index),
             IndexState::Outdated(why) => {
                 on_event(Event::Outdated(why));
                 None
@@ -148,8 +152,8 @@ impl LockedIndex {
     }
 
     /// Opens the index in its last committed state.
-    pub fn corpus(&self) -> Result<Corpus> {
-        Corpus::open_whole(&self.dir)
+    pub fn reader(&self) -> Result<InvertedIndex> {
+        InvertedIndex::open_whole(&self.dir)
     }
 }
 
@@ -188,7 +192,7 @@ impl PendingUpdate {
     }
 }
 
-impl Corpus {
+impl InvertedIndex {
     /// The ids of all included documents, with the checksums of their texts.
     pub fn checksums(&self) -> impl Iterator<Item = (&str, u64)> {
         self.segments.iter().flat_map(|segment| {

@@ -2,8 +2,8 @@
 
 use anyhow::Result;
 
-use crate::reading::pair::PairReading;
 use crate::reading::pieces::beginning;
+use crate::reading::stance_encoder::StanceReading;
 use crate::score::reranker::{Assessment, Candidates, Reading, Reranker};
 use crate::score::text_stance::Model;
 use crate::topic::question;
@@ -22,7 +22,7 @@ impl Reranker for Side {
 
     fn assess(&self, documents: &Candidates, reading: &mut Reading) -> Result<Vec<Assessment>> {
         let model = Model::committed();
-        let side = |claim: &str, text: &str, reading: PairReading| {
+        let side = |claim: &str, text: &str, reading: StanceReading| {
             let stances = model.stances(claim, text, Some(&[reading.stance]));
             stances.pro + stances.con
         };
@@ -39,7 +39,7 @@ impl Reranker for Relevance {
     }
 
     fn assess(&self, documents: &Candidates, reading: &mut Reading) -> Result<Vec<Assessment>> {
-        let relevance = |_: &str, _: &str, reading: PairReading| f64::from(reading.relevance);
+        let relevance = |_: &str, _: &str, reading: StanceReading| f64::from(reading.relevance);
         assess(documents, relevance, reading)
     }
 }
@@ -47,7 +47,7 @@ impl Reranker for Relevance {
 /// Reads each text with the topic's claim. `value` is computed from the claim, the text and the encoder's outputs. Empty without the encoder.
 fn assess(
     documents: &Candidates,
-    value: impl Fn(&str, &str, PairReading) -> f64,
+    value: impl Fn(&str, &str, StanceReading) -> f64,
     reading: &mut Reading,
 ) -> Result<Vec<Assessment>> {
     let (claim, _) = question::claims(&documents.topic.title);

@@ -1,4 +1,4 @@
-//! The pair encoder: a MiniLM that was fine-tuned to read a claim and a text together. Its outputs say whether the text supports the claim,
+//! The stance encoder: a MiniLM that was fine-tuned to read a claim and a text together. Its outputs say whether the text supports the claim,
 //! attacks it, or does neither; how good an argument the text is; and whether it is about the claim.
 //!
 //! `weights` fetches the published all-MiniLM-L6-v2. The changes by training are a part of riposte: `models/own/stance.safetensors`, made by
@@ -48,7 +48,7 @@ pub const OUTPUTS: usize = CLASSES + 2;
 
 /// The network's outputs for a claim and a text.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct PairReading {
+pub struct StanceReading {
     /// The logits of the text's stance.
     pub stance: Logits,
     /// How good an argument the text is: the logit of the share of people who would recommend it.
@@ -57,18 +57,18 @@ pub struct PairReading {
     pub relevance: f32,
 }
 
-impl PairReading {
+impl StanceReading {
     /// The reading with these [`OUTPUTS`], in the order in which the network computes them.
-    pub fn of(outputs: &[f32; OUTPUTS]) -> PairReading {
+    pub fn of(outputs: &[f32; OUTPUTS]) -> StanceReading {
         let [con, pro, neither, quality, relevance] = *outputs;
-        PairReading {
+        StanceReading {
             stance: [con, pro, neither],
             quality,
             relevance,
         }
     }
 
-    /// The outputs in the order of [`PairReading::of`].
+    /// The outputs in the order of [`StanceReading::of`].
     pub fn outputs(&self) -> [f32; OUTPUTS] {
         let [con, pro, neither] = self.stance;
         [con, pro, neither, self.quality, self.relevance]
@@ -96,7 +96,7 @@ fn producer_of(sha: &str, trained: &[u8]) -> String {
 static COMMITTED: &[u8] = include_bytes!("../../models/own/stance.safetensors");
 
 /// A loaded model. Several threads can call its methods at the same time.
-pub struct PairEncoder {
+pub struct StanceEncoder {
     producer: String,
     tokenizer: Tokenizer,
     bert: Bert,
@@ -106,7 +106,7 @@ pub struct PairEncoder {
     out: Linear,
 }
 
-impl PairEncoder {
+impl StanceEncoder {
     /// Loads the checkpoint in `dir`, whose weights have the sha256 `sha`, and applies the committed changes.
     ///
     /// # Errors
@@ -115,10 +115,10 @@ impl PairEncoder {
         Self::load_with(dir, sha, Backend::default())
     }
 
-    /// Like [`PairEncoder::load`], with a given backend.
+    /// Like [`StanceEncoder::load`], with a given backend.
     ///
     /// # Errors
-    /// As [`PairEncoder::load`].
+    /// As [`StanceEncoder::load`].
     pub fn load_with(dir: &Path, sha: &str, backend: Backend) -> Result<Self> {
         Self::load_trained(dir, sha, COMMITTED, backend)
     }
@@ -131,13 +131,13 @@ impl PairEncoder {
         Ok(WeightChanges::read(COMMITTED)?.base == sha)
     }
 
-    /// Like [`PairEncoder::load`], with the content of another file made by [`pack`] and a given backend.
+    /// Like [`StanceEncoder::load`], with the content of another file made by [`pack`] and a given backend.
     ///
     /// # Errors
-    /// As [`PairEncoder::load`].
+    /// As [`StanceEncoder::load`].
     pub fn load_trained(dir: &Path, sha: &str, trained: &[u8], backend: Backend) -> Result<Self> {
         Self::load_from(dir, sha, trained, backend)
-            .with_context(|| format!("loading the pair encoder over {}", dir.display()))
+            .with_context(|| format!("loading the stance encoder over {}", dir.display()))
     }
 
     fn load_from(dir: &Path, sha: &str, bytes: &[u8], backend: Backend) -> Result<Self> {
@@ -161,7 +161,7 @@ impl PairEncoder {
         };
         let tokenizer = Tokenizer::read(dir, Input::Pair, max_tokens, config.vocab_size)?;
         let examples = tokenizer.encode(examples::pairs())?;
-        Ok(PairEncoder {
+        Ok(StanceEncoder {
             producer: producer_of(sha, bytes),
             tokenizer,
             dense: head(HEAD_DENSE, config.hidden_size)?,
@@ -199,7 +199,7 @@ impl PairEncoder {
     /// The stance of each (claim, text) pair, in the given order.
     ///
     /// # Errors
-    /// As [`PairEncoder::read`].
+    /// As [`StanceEncoder::read`].
     pub fn logits(&self, pairs: &[(&str, &str)]) -> Result<Vec<Logits>> {
         let readings = self.read(pairs)?;
         Ok(readings.iter().map(|reading| reading.stance).collect())
@@ -210,22 +210,25 @@ impl PairEncoder {
     ///
     /// # Errors
     /// The tokenizer or the device fails, or an output is not finite.
-    pub fn read(&self, pairs: &[(&str, &str)]) -> Result<Vec<PairReading>> {
+    pub fn read(&self, pairs: &[(&str, &str)]) -> Result<Vec<StanceReading>> {
         self.read_all(pairs)
             .with_context(|| format!("reading {} claims and texts", pairs.len()))
     }
 
-    fn read_all(&self, pairs: &[(&str, &str)]) -> Result<Vec<PairReading>> {
-        self.classify(pairs, |_, outputs| PairReading::of(outputs))
+    fn read_all(&self, pairs: &[(&str, &str)]) -> Result<Vec<StanceReading>> {
+        self.classify(pairs, |_, outputs| StanceReading::of(outputs))
     }
 
-    /// Like [`PairEncoder::read`], with the hidden units of the head for each pair, in [-1, 1]. From these, another output can be learned.
+    /// Like [`StanceEncoder::read`], with the hidden units of the head for each pair, in [-1, 1]. From these, another output can be learned.
     ///
     /// # Errors
-    /// As [`PairEncoder::read`].
-    pub fn read_with_hidden(&self, pairs: &[(&str, &str)]) -> Result<Vec<(PairReading, Vec<f32>)>> {
+    /// As [`StanceEncoder::read`].
+    pub fn read_with_hidden(
+        &self,
+        pairs: &[(&str, &str)],
+    ) -> Result<Vec<(StanceReading, Vec<f32>)>> {
         self.classify(pairs, |hidden, outputs| {
-            (PairReading::of(outputs), hidden.to_vec())
+            (StanceReading::of(outputs), hidden.to_vec())
         })
         .with_context(|| format!("reading {} claims and texts", pairs.len()))
     }
@@ -254,7 +257,7 @@ impl PairEncoder {
     }
 }
 
-/// The tokenizer of the checkpoint in `dir`, as the pair encoder uses it.
+/// The tokenizer of the checkpoint in `dir`, as the stance encoder uses it.
 ///
 /// # Errors
 /// `tokenizer.json` or `config.json` is missing or damaged.

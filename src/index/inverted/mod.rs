@@ -33,11 +33,11 @@ pub use contents::forget_hashes;
 pub(crate) use disk::Verified;
 pub(crate) use disk::is_only_index;
 pub use disk::remove;
-pub use kind::{Document, Kind, TextCollection};
+pub use kind::{Document, IndexKind, TextCollection};
 pub(crate) use kind::{IMAGE_FIELDS, Meta, NumberedDocuments, ReadDocument, SHORT_WORDS};
 
 use super::analyzer::Analyzer;
-use super::cut::{Cut, PortalSet};
+use super::options::{PortalSet, SearchOptions};
 use super::similarity::{FieldCounts, Similarity, TermCounts};
 use crate::disk::hex;
 use crate::trec::DocId;
@@ -70,7 +70,7 @@ pub struct Marks {
 }
 
 /// An index, open for search.
-pub struct Corpus {
+pub struct InvertedIndex {
     /// The directory of the index, or those of all shards.
     dirs: Vec<PathBuf>,
     meta: Meta,
@@ -111,7 +111,7 @@ pub struct FieldReport {
 #[derive(Clone, Debug, Serialize)]
 pub struct Report {
     pub directory: PathBuf,
-    pub kind: Kind,
+    pub kind: IndexKind,
     pub documents: u32,
     /// Number of deleted documents whose space is not free yet.
     pub deleted: u32,
@@ -128,11 +128,11 @@ pub struct Report {
 
 /// The directory for an index of this kind with this analyzer, beside `base` (for example, the evidence file). Each combination of kind and
 /// analyzer has a separate directory.
-pub fn directory(base: &Path, kind: Kind, analyzer: &Analyzer) -> PathBuf {
+pub fn directory(base: &Path, kind: IndexKind, analyzer: &Analyzer) -> PathBuf {
     let of_what = match kind {
-        Kind::Images => format!("images {analyzer}"),
-        Kind::Arguments | Kind::Passages => analyzer.to_string(),
-        Kind::Documents => format!("documents {analyzer}"),
+        IndexKind::Images => format!("images {analyzer}"),
+        IndexKind::Arguments | IndexKind::Passages => analyzer.to_string(),
+        IndexKind::Documents => format!("documents {analyzer}"),
     };
     let hash = hex(&Sha256::digest(of_what)[..4]);
     let mut name = base.file_stem().unwrap_or_default().to_owned();
@@ -140,7 +140,7 @@ pub fn directory(base: &Path, kind: Kind, analyzer: &Analyzer) -> PathBuf {
     base.with_file_name(name)
 }
 
-impl Corpus {
+impl InvertedIndex {
     /// Counts the included documents and their tokens.
     fn count(&mut self) {
         let documents = self
@@ -244,7 +244,7 @@ impl Corpus {
         self.number_of(&id.0)
     }
 
-    /// Like [`Corpus::number`].
+    /// Like [`InvertedIndex::number`].
     pub(super) fn number_of(&self, id: &str) -> Option<u32> {
         self.segments.iter().find_map(|segment| {
             let number = segment.base + segment.columns.number(id)?;
@@ -288,15 +288,19 @@ impl Corpus {
     }
 
     /// Whether a document is excluded, or filtered because of its marks.
-    pub(super) fn is_filtered(&self, number: u32, cut: &Cut) -> bool {
+    pub(super) fn is_filtered(&self, number: u32, options: &SearchOptions) -> bool {
         let mut filter = EXCLUDED;
-        filter |= if cut.short { 0 } else { schema::SHORT };
-        filter |= if cut.duplicates { 0 } else { schema::DUPLICATE };
+        filter |= if options.short { 0 } else { schema::SHORT };
+        filter |= if options.duplicates {
+            0
+        } else {
+            schema::DUPLICATE
+        };
         let marks = self.marks.get(number as usize);
         marks.is_none_or(|marks| {
             let is_elsewhere =
                 |portals: PortalSet| !portals.contains(schema::portal_number(*marks));
-            marks & filter != 0 || cut.portals.is_some_and(is_elsewhere)
+            marks & filter != 0 || options.portals.is_some_and(is_elsewhere)
         })
     }
 
@@ -320,7 +324,7 @@ impl Corpus {
         self.stored(id).map(|(document, _)| document)
     }
 
-    /// If the document is marked as a duplicate, the id of the first document with the same words. Errors: those of [`Corpus::document`].
+    /// If the document is marked as a duplicate, the id of the first document with the same words. Errors: those of [`InvertedIndex::document`].
     pub fn duplicate_of(&self, id: &DocId) -> Result<Option<DocId>> {
         self.stored(id).map(|(_, first)| first)
     }

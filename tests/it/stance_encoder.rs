@@ -1,10 +1,12 @@
-//! The pair encoder compared with transformers (tests/reference/encoders.py), and `riposte stance`.
+//! The stance encoder compared with transformers (tests/reference/encoders.py), and `riposte stance`.
 
 use std::fs;
 use std::process::Command;
 
 use riposte::nn::transformer::Backend;
-use riposte::reading::pair::{OUTPUTS, PairEncoder, PairReading, TrainedTensor, pack};
+use riposte::reading::stance_encoder::{
+    OUTPUTS, StanceEncoder, StanceReading, TrainedTensor, pack,
+};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -29,22 +31,22 @@ fn pairs(name: &str) -> Vec<Pair> {
     pairs
 }
 
-fn tiny() -> PairEncoder {
+fn tiny() -> StanceEncoder {
     tiny_with(Backend::Auto)
 }
 
-fn tiny_with(backend: Backend) -> PairEncoder {
+fn tiny_with(backend: Backend) -> StanceEncoder {
     let trained = fs::read(reference("tiny-pair.safetensors")).unwrap();
-    PairEncoder::load_trained(&reference("tiny-sentence"), "tiny", &trained, backend).unwrap()
+    StanceEncoder::load_trained(&reference("tiny-sentence"), "tiny", &trained, backend).unwrap()
 }
 
-/// The pair encoder of the program, on the published checkpoint.
-pub fn real() -> Option<PairEncoder> {
+/// The stance encoder of the program, on the published checkpoint.
+pub fn real() -> Option<StanceEncoder> {
     let model = need(Model(MINILM))?;
-    Some(PairEncoder::load(&model.dir, &model.sha256).unwrap())
+    Some(StanceEncoder::load(&model.dir, &model.sha256).unwrap())
 }
 
-fn agree(model: &PairEncoder, expected: &[Pair], tolerance: f32) {
+fn agree(model: &StanceEncoder, expected: &[Pair], tolerance: f32) {
     let pairs: Vec<(&str, &str)> = expected
         .iter()
         .map(|pair| (pair.claim.as_str(), pair.text.as_str()))
@@ -53,7 +55,7 @@ fn agree(model: &PairEncoder, expected: &[Pair], tolerance: f32) {
     assert_eq!(readings.len(), expected.len());
     for (reading, expected) in readings.iter().zip(expected) {
         let logits = reading.outputs();
-        assert_eq!(PairReading::of(&logits), *reading);
+        assert_eq!(StanceReading::of(&logits), *reading);
         for (found, wanted) in logits.iter().zip(expected.logits) {
             assert!(
                 (found - wanted).abs() < tolerance,
@@ -79,7 +81,7 @@ fn logits_of_the_real_encoder_are_those_of_transformers() {
     let Some(base) = need(Model(MINILM)) else {
         return;
     };
-    let load = |backend| PairEncoder::load_with(&base.dir, &base.sha256, backend).unwrap();
+    let load = |backend| StanceEncoder::load_with(&base.dir, &base.sha256, backend).unwrap();
     agree(&load(Backend::Float), &pairs("pair.json"), 1e-3);
     // in int8, if the machine supports it
     agree(&load(Backend::Auto), &pairs("pair.json"), 0.2);
@@ -130,13 +132,13 @@ fn trained_changes_are_packed_and_loaded() {
         pack("tiny", "a card", &tensors).unwrap()
     };
     let logits = |bytes: &[u8]| {
-        let model = PairEncoder::load_trained(&base, "tiny", bytes, Backend::Auto).unwrap();
+        let model = StanceEncoder::load_trained(&base, "tiny", bytes, Backend::Auto).unwrap();
         model.logits(&[("guns", "people")]).unwrap()
     };
     assert_ne!(logits(&written(true)), logits(&written(false)));
-    let refused = PairEncoder::load_trained(&base, "other", &written(true), Backend::Auto);
+    let refused = StanceEncoder::load_trained(&base, "other", &written(true), Backend::Auto);
     assert!(message(refused).contains("trained from another checkpoint"));
-    let refused = PairEncoder::load_trained(&base, "tiny", b"no weights", Backend::Auto);
+    let refused = StanceEncoder::load_trained(&base, "tiny", b"no weights", Backend::Auto);
     assert!(message(refused).contains("reading the changes of the weights"));
 }
 
