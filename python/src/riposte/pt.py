@@ -217,10 +217,7 @@ class Retriever(_Transformer):
             command += [part for name in self.use for part in ("--use", name)]
             if index.task == "comparative" and not self.stances:
                 command.append("--no-stance")
-            for option, value in [("--threads", self.threads), ("--index", index.index), ("--models", index.models)]:
-                if value is not None:
-                    command += [option, str(value)]
-            _run(command)
+            _run(command + _options(threads=self.threads, index=index.index, models=index.models))
             found: dict[str, list[tuple[str, float, str | None]]] = {}
             # no field of a run contains blanks or control characters
             with open(Path(work, "run.txt"), encoding="utf-8", newline="\n") as file:
@@ -236,6 +233,12 @@ def _numbers(qids: list[str]) -> list[str]:
     taken = set(qids)
     spare = (f"query-{n}" for n in itertools.count())
     return [qid if _layout.unfit_id(qid) is None else next(number for number in spare if number not in taken) for qid in qids]
+
+
+def _options(**values: Any) -> list[str]:
+    """The options of a command that have a value."""
+    given = {name: os.fspath(value) if isinstance(value, os.PathLike) else str(value) for name, value in values.items() if value is not None}
+    return [word for name, value in given.items() for word in (f"--{name}", value)]
 
 
 def _run(command: Sequence[str | os.PathLike[str]], input: str | None = None) -> str:
@@ -352,11 +355,7 @@ class Indexer(pt.Indexer):
                 file.flush()
                 os.fsync(file.fileno())
             os.replace(written, documents)
-        command: list[str | os.PathLike[str]] = ["index", "-q", "-i", self.path]
-        for option, value in [("--threads", self.threads), ("--index", self._index)]:
-            if value is not None:
-                command += [option, str(value)]
-        _run(command)
+        _run(["index", "-q", "-i", self.path, *_options(threads=self.threads, index=self._index)])
         return Index(self.path, index=self._index)
 
 
@@ -538,8 +537,6 @@ class StanceAnnotator(_Transformer):
             if questions:
                 warnings.warn("all queries are empty", RiposteWarning, stacklevel=3)
             return [None] * len(questions)
-        command = ["stance", "--jsonl", "-", "--numeric", self.numeric]
-        if self.models is not None:
-            command += ["--models", os.fspath(self.models)]
+        command = ["stance", "--jsonl", "-", *_options(numeric=self.numeric, models=self.models)]
         lines = "".join(json.dumps(question, ensure_ascii=False) + "\n" for question in questions)
         return [json.loads(line) for line in _run(command, lines).splitlines()]
