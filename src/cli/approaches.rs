@@ -4,21 +4,16 @@ use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
 use anyhow::{Result, bail};
-use serde::{Deserialize, Serialize};
+use clap::ValueEnum;
+use serde::Deserialize;
+use serde_json::{Value, json};
 
 use super::args::{ApproachesArgs, ApproachesCommand, Task};
-use super::{print, terminal};
+use super::{print, terminal, without_nulls};
 use crate::task::approaches::{self, About};
 
 /// The systems on the result pages of the lab.
 const SYSTEMS: &str = include_str!("../../approaches/systems.toml");
-
-const TASKS: [Task; 4] = [
-    Task::Images,
-    Task::Controversial,
-    Task::Comparative,
-    Task::Rank,
-];
 
 /// Indentation of the lines below a system or an approach.
 const INDENT: usize = 6;
@@ -41,29 +36,21 @@ struct Leaderboard {
 }
 
 /// A run on a leaderboard with its official figures.
-#[derive(Deserialize, Serialize)]
+#[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct System {
     team: String,
     /// The tag of the run.
     run: String,
-    #[serde(skip_serializing_if = "Option::is_none")]
     relevance: Option<f64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     quality: Option<f64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     stance: Option<f64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     on_topic: Option<f64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     argumentative: Option<f64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     on_stance: Option<f64>,
     /// The name of the approach that rebuilds the system.
-    #[serde(skip_serializing_if = "Option::is_none")]
     recipe: Option<String>,
     /// Why there is no such approach.
-    #[serde(skip_serializing_if = "Option::is_none")]
     why: Option<String>,
 }
 
@@ -95,17 +82,15 @@ pub fn approaches(args: &ApproachesArgs) -> Result<u8> {
 fn list(args: &ApproachesArgs) -> Result<String> {
     let mut systems: Systems = toml::from_str(SYSTEMS)?;
     let mut listed = String::new();
-    for task in TASKS {
+    for task in Task::value_variants().iter().copied() {
         if args.task.is_some_and(|only| only != task) {
             continue;
         }
         let approaches = approaches::all(task.text())?;
-        let mut leaderboards = Vec::new();
-        for leaderboard in &mut systems.leaderboards {
-            if leaderboard.task == task {
-                only_known(leaderboard, &approaches);
-                leaderboards.push(&*leaderboard);
-            }
+        let of_task = systems.leaderboards.extract_if(.., |of| of.task == task);
+        let mut leaderboards: Vec<Leaderboard> = of_task.collect();
+        for leaderboard in &mut leaderboards {
+            only_known(leaderboard, &approaches);
         }
         if args.json {
             write_json(&mut listed, task, &approaches, &leaderboards)?;
@@ -120,7 +105,7 @@ fn list(args: &ApproachesArgs) -> Result<String> {
 fn file(name: &str, task: Option<Task>) -> Result<&'static str> {
     let mut found = Vec::new();
     let mut known = Vec::new();
-    for of in TASKS {
+    for of in Task::value_variants().iter().copied() {
         if task.is_none_or(|only| only == of) {
             let all = approaches::all(of.text())?;
             let named = all.iter().find(|about| about.name == name);
@@ -168,7 +153,7 @@ fn only_known(leaderboard: &mut Leaderboard, approaches: &[About]) {
 }
 
 /// The approaches that rebuild none of the systems: riposte's own, and baselines.
-fn own<'a>(approaches: &'a [About], leaderboards: &[&Leaderboard]) -> Vec<&'a About> {
+fn own<'a>(approaches: &'a [About], leaderboards: &[Leaderboard]) -> Vec<&'a About> {
     let systems = leaderboards.iter().flat_map(|of| &of.rows);
     let rebuilding: BTreeSet<&str> = systems.filter_map(|row| row.recipe.as_deref()).collect();
     let own = approaches
@@ -183,23 +168,27 @@ fn rebuilds<'a>(approaches: &'a [About], system: &System) -> Option<&'a About> {
     approaches.iter().find(|about| about.name == *name)
 }
 
-/// A system, or an approach that rebuilds none, as an object.
-#[derive(Serialize)]
-struct SystemRow<'a> {
-    task: Task,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    year: Option<u32>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    leaderboard: Option<&'a str>,
-    #[serde(flatten)]
-    system: Option<&'a System>,
-    /// The approach that rebuilds no system; that of a system is in `system`.
-    #[serde(rename = "recipe", skip_serializing_if = "Option::is_none")]
-    own: Option<&'a str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    source: Option<&'a str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    unknown: Option<&'a str>,
+/// A system of a leaderboard and the approach that rebuilds it, or an approach that rebuilds none, as an object.
+fn row(task: Task, system: Option<(&Leaderboard, &System)>, about: Option<&About>) -> Value {
+    let (leaderboard, system) = system.unzip();
+    let own = about.filter(|_| system.is_none());
+    without_nulls(json!({
+        "task": task,
+        "year": leaderboard.map(|of| of.year),
+        "leaderboard": leaderboard.map(|of| &of.title),
+        "team": system.map(|of| &of.team),
+        "run": system.map(|of| &of.run),
+        "relevance": system.and_then(|of| of.relevance),
+        "quality": system.and_then(|of| of.quality),
+        "stance": system.and_then(|of| of.stance),
+        "on_topic": system.and_then(|of| of.on_topic),
+        "argumentative": system.and_then(|of| of.argumentative),
+        "on_stance": system.and_then(|of| of.on_stance),
+        "recipe": system.and_then(|of| of.recipe.as_ref()).or(own.map(|of| &of.name)),
+        "why": system.and_then(|of| of.why.as_ref()),
+        "source": about.map(|of| &of.source),
+        "unknown": about.map(|of| &of.unknown).filter(|text| !text.is_empty()),
+    }))
 }
 
 /// Writes each approach that rebuilds none of the systems, then each system, as a JSON object on a line.
@@ -207,36 +196,15 @@ fn write_json(
     listed: &mut String,
     task: Task,
     approaches: &[About],
-    leaderboards: &[&Leaderboard],
+    leaderboards: &[Leaderboard],
 ) -> Result<()> {
-    let unknown = |about: &'_ About| Some(about.unknown.clone()).filter(|text| !text.is_empty());
-    let mut write = |line: &SystemRow| -> Result<()> {
-        writeln!(listed, "{}", serde_json::to_string(line)?)?;
-        Ok(())
-    };
     for about in own(approaches, leaderboards) {
-        write(&SystemRow {
-            task,
-            year: None,
-            leaderboard: None,
-            system: None,
-            own: Some(&about.name),
-            source: Some(&about.source),
-            unknown: unknown(about).as_deref(),
-        })?;
+        writeln!(listed, "{}", row(task, None, Some(about)))?;
     }
     for leaderboard in leaderboards {
         for system in &leaderboard.rows {
             let about = rebuilds(approaches, system);
-            write(&SystemRow {
-                task,
-                year: Some(leaderboard.year),
-                leaderboard: Some(&leaderboard.title),
-                system: Some(system),
-                own: None,
-                source: about.map(|about| about.source.as_str()),
-                unknown: about.and_then(unknown).as_deref(),
-            })?;
+            writeln!(listed, "{}", row(task, Some((leaderboard, system)), about))?;
         }
     }
     Ok(())
@@ -247,7 +215,7 @@ fn write_table(
     listed: &mut String,
     task: Task,
     approaches: &[About],
-    leaderboards: &[&Leaderboard],
+    leaderboards: &[Leaderboard],
 ) -> Result<()> {
     if !listed.is_empty() {
         listed.push('\n');
@@ -267,10 +235,8 @@ fn write_table(
                 columns.push(heading);
             }
         }
-        let measure = match task {
-            Task::Images => "P@10",
-            Task::Controversial | Task::Comparative | Task::Rank => "nDCG@5",
-        };
+        let is_of_images = task == Task::Images;
+        let measure = if is_of_images { "P@10" } else { "nDCG@5" };
         let teams = leaderboard.rows.iter();
         let team = teams.map(|row| row.team.chars().count()).max();
         let team = team.unwrap_or_default().max(measure.len());

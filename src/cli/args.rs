@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use anyhow::Result;
 use clap::{Args, Subcommand, ValueEnum};
 use serde::{Deserialize, Serialize};
+use strum::IntoStaticStr;
 
 use super::parse;
 use crate::evidence::channel::Precision;
@@ -44,6 +45,17 @@ pub(super) struct CacheArgs {
     pub(super) dir: Option<PathBuf>,
 }
 
+impl CacheArgs {
+    /// Where evidence, indexes and model outputs are stored, which other options can place elsewhere.
+    pub(super) fn places(&self, evidence: Option<&PathBuf>, index: Option<&PathBuf>) -> Places {
+        Places {
+            evidence: evidence.cloned(),
+            index: index.cloned(),
+            cache: self.dir.clone(),
+        }
+    }
+}
+
 /// The help of `--require`.
 fn require() -> String {
     let channels: Vec<&str> = CHANNELS.iter().map(|channel| channel.name()).collect();
@@ -71,15 +83,15 @@ pub(super) struct ExtractionArgs {
     pub(super) ocr: Option<String>,
     /// Script of the text that ppocr-v4 reads in images: latin, or all (Chinese too). ocrs always reads latin. Text that was read in another
     /// script is read again
-    #[arg(long, value_enum, default_value_t = ScriptArg::Latin, help_heading = MODELS)]
-    pub(super) script: ScriptArg,
+    #[arg(long, value_parser = parse::named::<Script>(), default_value_t, help_heading = MODELS)]
+    pub(super) script: Script,
     /// CLIP model, such as clip-vit-base-patch32. By default the first that is installed
     #[arg(long, value_name = "NAME", help_heading = MODELS)]
     pub(super) clip: Option<String>,
     /// Numbers in which CLIP computes. int8 is faster on machines with instructions for it, and changes the vectors a little; the summary says how
     /// much
-    #[arg(long, value_name = "NUMBERS", value_enum, default_value_t = ClipPrecision::Float, help_heading = MODELS)]
-    pub(super) clip_precision: ClipPrecision,
+    #[arg(long, value_name = "NUMBERS", value_parser = parse::named::<Numeric>(), default_value_t, help_heading = MODELS)]
+    pub(super) clip_precision: Numeric,
     #[arg(long, value_name = "CHANNEL", value_delimiter = ',', value_parser = parse::channel, help = require(), help_heading = MODELS)]
     pub(super) require: Vec<String>,
     /// Use only the first N images
@@ -151,20 +163,16 @@ impl ExtractionArgs {
     pub(super) fn settings(&self) -> Result<ExtractionSettings> {
         Ok(ExtractionSettings {
             input: self.input.clone(),
-            places: Places {
-                evidence: self.evidence.clone(),
-                cache: self.cache.dir.clone(),
-                index: None,
-            },
+            places: self.cache.places(self.evidence.as_ref(), None),
             models: self.models.open()?,
             options: ExtractionOptions {
                 ocr: self.ocr.clone(),
                 clip: self.clip.clone(),
                 required: self.require.clone(),
                 precision: Precision {
-                    numeric: self.models.numeric.mode(),
-                    clip: self.clip_precision.numeric(),
-                    script: self.script.script(),
+                    numeric: self.models.numeric,
+                    clip: self.clip_precision,
+                    script: self.script,
                 },
             },
             limit: self.limit,
@@ -220,11 +228,7 @@ pub(super) struct IndexingArgs {
 impl IndexingArgs {
     /// Where indexes and model outputs are stored and, at `evidence`, the evidence about images.
     pub(super) fn places(&self, evidence: Option<&PathBuf>) -> Places {
-        Places {
-            evidence: evidence.cloned(),
-            index: self.index.clone(),
-            cache: self.cache.dir.clone(),
-        }
+        self.cache.places(evidence, self.index.as_ref())
     }
 }
 
@@ -349,8 +353,8 @@ pub(super) struct ReadArgs {
     #[arg(long, value_name = "NAME", help_heading = MODELS)]
     pub(super) ocr: Option<String>,
     /// Script that ppocr-v4 reads: latin, or all (Chinese too). ocrs always reads latin
-    #[arg(long, value_enum, default_value_t = ScriptArg::Latin, help_heading = MODELS)]
-    pub(super) script: ScriptArg,
+    #[arg(long, value_parser = parse::named::<Script>(), default_value_t, help_heading = MODELS)]
+    pub(super) script: Script,
     /// Print the text instead of a JSON object, with an empty line between two blocks
     #[arg(long)]
     pub(super) text: bool,
@@ -489,8 +493,8 @@ pub(super) struct ModelsArgs {
     pub(super) dir: Option<PathBuf>,
     /// Numbers in which models compute: auto is int8 on machines with instructions for it, float is floats on every machine. Stored results stay as
     /// they are
-    #[arg(long, value_name = "NUMBERS", value_enum, default_value_t = NumericArg::Auto, help_heading = MODELS)]
-    pub(super) numeric: NumericArg,
+    #[arg(long, value_name = "NUMBERS", value_parser = parse::named::<NumericMode>(), default_value_t, help_heading = MODELS)]
+    pub(super) numeric: NumericMode,
 }
 
 impl ModelsArgs {
@@ -499,57 +503,10 @@ impl ModelsArgs {
     }
 }
 
-/// The numbers in which networks compute.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(super) enum NumericArg {
-    Auto,
-    Float,
-}
-
-/// The numbers in which CLIP computes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(super) enum ClipPrecision {
-    Float,
-    Int8,
-}
-
-impl ClipPrecision {
-    pub(super) fn numeric(self) -> Numeric {
-        match self {
-            ClipPrecision::Float => Numeric::Float,
-            ClipPrecision::Int8 => Numeric::Int8,
-        }
-    }
-}
-
-impl NumericArg {
-    pub(super) fn mode(self) -> NumericMode {
-        match self {
-            NumericArg::Auto => NumericMode::Auto,
-            NumericArg::Float => NumericMode::Float,
-        }
-    }
-}
-
-/// The script of the text in images.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(super) enum ScriptArg {
-    Latin,
-    All,
-}
-
-impl ScriptArg {
-    pub(super) fn script(self) -> Script {
-        match self {
-            ScriptArg::Latin => Script::Latin,
-            ScriptArg::All => Script::All,
-        }
-    }
-}
-
 /// A task of the lab, or `rank`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Deserialize, Serialize)]
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum, Deserialize, Serialize, IntoStaticStr)]
 #[serde(rename_all = "lowercase")]
+#[strum(serialize_all = "lowercase")]
 pub(super) enum Task {
     /// Image retrieval for arguments
     Images,
@@ -564,7 +521,7 @@ pub(super) enum Task {
 impl Task {
     /// The name of the task's command.
     pub(super) fn word(self) -> &'static str {
-        self.text().map_or("images", TextTask::word)
+        self.into()
     }
 
     /// The same task in the type of `task/`.
@@ -574,21 +531,6 @@ impl Task {
 
     /// The text task; `None` for images.
     pub(super) fn text(self) -> Option<TextTask> {
-        match self {
-            Task::Images => None,
-            Task::Controversial => Some(TextTask::Controversial),
-            Task::Comparative => Some(TextTask::Comparative),
-            Task::Rank => Some(TextTask::Rank),
-        }
-    }
-}
-
-impl From<TextTask> for Task {
-    fn from(task: TextTask) -> Self {
-        match task {
-            TextTask::Controversial => Task::Controversial,
-            TextTask::Comparative => Task::Comparative,
-            TextTask::Rank => Task::Rank,
-        }
+        TextTask::parse(self.word())
     }
 }

@@ -10,11 +10,10 @@ use clap::Args;
 
 use super::args::{CacheArgs, INPUT, ModelsArgs, STORAGE, THREADS, Task};
 use super::images::{print_faults, with_host};
-use super::print;
 use super::progress::EventPrinter;
 use super::texts::print_collection;
+use super::{print, print_json};
 use crate::report::answer::{AnsweringRun, AskSettings, ask as answer};
-use crate::task::places::Places;
 
 #[derive(Args)]
 pub(super) struct AskArgs {
@@ -81,13 +80,11 @@ pub fn ask(args: &AskArgs) -> Result<u8> {
         arguments: args.arguments.clone(),
         approach: args.approach.clone(),
         number: args.number as usize,
-        places: Places {
-            evidence: args.evidence.clone(),
-            index: args.index.clone(),
-            cache: args.cache.dir.clone(),
-        },
+        places: args
+            .cache
+            .places(args.evidence.as_ref(), args.index.as_ref()),
         models: args.models.open()?,
-        numeric: args.models.numeric.mode(),
+        numeric: args.models.numeric,
         threads: args.threads,
         output: output.clone(),
     };
@@ -103,8 +100,7 @@ pub fn ask(args: &AskArgs) -> Result<u8> {
         AnsweringRun::Texts(_, run) => print_collection(&run.indexes, true, false),
     };
     if args.json {
-        let answer = serde_json::to_string(&answered.answer)?;
-        print(&format_args!("{answer}\n"))?;
+        print_json(&answered.answer)?;
     } else {
         print(&answered.answer)?;
     }

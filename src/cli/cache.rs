@@ -10,7 +10,7 @@ use indicatif::{HumanBytes, HumanDuration};
 use serde_json::json;
 
 use super::args::CacheArgs;
-use super::{parse, print, terminal};
+use super::{parse, print, print_json, terminal};
 use crate::disk;
 use crate::task::cache::{self, Entry, Listed, Removal};
 use crate::task::places::cache_directory;
@@ -62,18 +62,18 @@ pub fn cache(command: &CacheCommand) -> Result<u8> {
 /// The cache directories with their entries: the chosen one, or else the user's cache directory and the one that replaces it if it cannot be
 /// written.
 fn directories(args: &CacheArgs) -> Result<Vec<(PathBuf, Listed)>> {
-    let mut directories: Vec<PathBuf> = cache_directory(args.dir.as_deref()).into_iter().collect();
-    if args.dir.is_none() {
-        directories.extend(disk::existing_private_directory(
-            &std::env::temp_dir(),
-            "riposte",
-        ));
-    }
-    let listed = |dir: PathBuf| {
-        let listed = cache::list(&dir)?;
-        Ok((dir, listed))
+    let temporary = || disk::existing_private_directory(&std::env::temp_dir(), "riposte");
+    let instead = if args.dir.is_none() {
+        temporary()
+    } else {
+        None
     };
-    directories.into_iter().map(listed).collect()
+    let directories = cache_directory(args.dir.as_deref())
+        .into_iter()
+        .chain(instead);
+    directories
+        .map(|dir| cache::list(&dir).map(|listed| (dir, listed)))
+        .collect()
 }
 
 fn list(args: &ListArgs) -> Result<u8> {
@@ -82,32 +82,33 @@ fn list(args: &ListArgs) -> Result<u8> {
     for (dir, listed) in &directories {
         if args.json {
             for entry in &listed.entries {
-                print(&format_args!("{}\n", to_json(entry)))?;
+                print_json(&to_json(entry))?;
             }
             continue;
         }
-        let bytes = listed.entries.iter().map(|entry| entry.bytes).sum();
-        print(&format_args!(
-            "{}: {}\n",
-            escaped(&dir.to_string_lossy()),
-            if listed.entries.is_empty() {
-                "nothing is stored".to_owned()
-            } else {
-                HumanBytes(bytes).to_string()
-            }
-        ))?;
+        let stored = match listed.entries.as_slice() {
+            [] => "nothing is stored".to_owned(),
+            entries => size(entries).to_string(),
+        };
+        let dir = dir.to_string_lossy();
+        print(&format_args!("{}: {stored}\n", escaped(&dir)))?;
         for entry in &listed.entries {
             print(&format_args!("{}\n", line(entry, now)))?;
         }
         if !listed.others.is_empty() {
             let names = listed.others.join(", ");
+            let names = escaped(&names);
             print(&format_args!(
-                "  not riposte's, and never removed: {}\n",
-                escaped(&names)
+                "  not riposte's, and never removed: {names}\n"
             ))?;
         }
     }
     Ok(0)
+}
+
+/// The size of these entries.
+fn size(entries: &[Entry]) -> HumanBytes {
+    HumanBytes(entries.iter().map(|entry| entry.bytes).sum())
 }
 
 /// A line of the table.
@@ -149,12 +150,12 @@ fn to_json(entry: &Entry) -> serde_json::Value {
 
 fn clear(args: &ClearArgs) -> Result<u8> {
     let now = SystemTime::now();
-    let mut directories = directories(&args.cache)?;
+    let directories = directories(&args.cache)?.into_iter();
+    let mut chosen: Vec<Entry> = directories.flat_map(|(_, listed)| listed.entries).collect();
     // a misspelt name is found before anything is removed
     for name in &args.names {
-        let mut all = directories.iter().flat_map(|(_, listed)| &listed.entries);
         ensure!(
-            all.any(|entry| entry.is_named(name)),
+            chosen.iter().any(|entry| entry.is_named(name)),
             "nothing in the cache is named {name}: `riposte cache list` prints all names"
         );
     }
@@ -163,66 +164,47 @@ fn clear(args: &ClearArgs) -> Result<u8> {
         (Some(age), Some(used)) => now.duration_since(used).is_ok_and(|time| time >= age),
         (Some(_), None) => false,
     };
-    for (_, listed) in &mut directories {
-        listed.entries.retain(|entry| {
-            let is_named = args.names.is_empty() || args.names.iter().any(|n| entry.is_named(n));
-            is_named && is_old(entry)
-        });
-    }
-    let chosen = || directories.iter().flat_map(|(_, listed)| &listed.entries);
-    let bytes: u64 = chosen().map(|entry| entry.bytes).sum();
-    if chosen().next().is_none() {
+    chosen.retain(|entry| {
+        let is_named = args.names.is_empty() || args.names.iter().any(|n| entry.is_named(n));
+        is_named && is_old(entry)
+    });
+    if chosen.is_empty() {
         say!("nothing to remove");
         return Ok(0);
     }
-    let entries = terminal::counted(chosen().count(), "entry", "entries");
-    let summary = format!("{entries}, {}", HumanBytes(bytes));
+    let entries = terminal::counted(chosen.len(), "entry", "entries");
+    let summary = format!("{entries}, {}", size(&chosen));
     if args.dry_run {
-        for entry in chosen() {
+        for entry in &chosen {
             print(&format_args!("{}\n", line(entry, now)))?;
         }
         print(&format_args!("would remove {summary}\n"))?;
         return Ok(0);
     }
     if !args.yes {
-        for entry in chosen() {
-            say!("{}", line(entry, now));
-        }
+        chosen.iter().for_each(|entry| say!("{}", line(entry, now)));
         if !confirm(&format!("Remove {summary}?"))? {
             say!("nothing is removed");
             return Ok(0);
         }
     }
-    let mut freed = 0;
-    let mut removed = 0;
-    let mut code = 0;
-    for (_, listed) in &directories {
-        for (entry, removal) in cache::clear(&listed.entries) {
-            match removal {
-                Removal::Removed => {
-                    freed += entry.bytes;
-                    removed += 1;
-                }
-                Removal::InUse => {
-                    say!("{}: in use by another process, so it stays", name(entry));
-                    code = 1;
-                }
-                Removal::Failed(error) => {
-                    say!("{}: it cannot be removed: {error}", name(entry));
-                    code = 1;
-                }
+    let (mut removed, mut freed, mut code) = (0, 0, 0);
+    for (entry, removal) in cache::clear(&chosen) {
+        let why = match removal {
+            Removal::Removed => {
+                freed += entry.bytes;
+                removed += 1;
+                continue;
             }
-        }
+            Removal::InUse => "in use by another process, so it stays".to_owned(),
+            Removal::Failed(error) => format!("it cannot be removed: {error}"),
+        };
+        say!("{}: {why}", escaped(&entry.path.to_string_lossy()));
+        code = 1;
     }
-    print(&format_args!(
-        "removed {removed} entries, {}\n",
-        HumanBytes(freed)
-    ))?;
+    let freed = HumanBytes(freed);
+    print(&format_args!("removed {removed} entries, {freed}\n"))?;
     Ok(code)
-}
-
-fn name(entry: &Entry) -> String {
-    escaped(&entry.path.to_string_lossy()).to_string()
 }
 
 /// Asks on the terminal.

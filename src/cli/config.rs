@@ -10,18 +10,18 @@ use clap::parser::ValueSource;
 use clap::{ArgMatches, Args, Command};
 use etcetera::BaseStrategy;
 use serde::{Deserialize, Deserializer, de};
-use serde_json::json;
+use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
 
 use super::args::{CACHE, CacheArgs, TAG, THREADS};
-use super::{parse, print};
+use super::{parse, print, print_json};
 use crate::collection::read_bytes;
 use crate::disk::hex;
 use crate::task::metadata::{Actor, Collection, Config, ConfigFile, Source};
 use crate::task::places::cache_directory;
 use crate::task::recipe;
 use crate::trec::escaped;
-use crate::weights::Models;
+use crate::weights::{DIRECTORY_VARIABLE, Models};
 
 /// The name of the file, in the working directory or in riposte's directory in the user's configuration directory.
 const FILE: &str = "riposte.toml";
@@ -163,21 +163,15 @@ impl Configuration {
     }
 
     fn options(&self) -> Vec<(&'static str, OsString)> {
-        let Contents {
-            threads,
-            cache,
-            tag,
-            ..
-        } = &self.contents;
+        let of = &self.contents;
         let values = [
-            threads.map(|threads| threads.to_string().into()),
-            cache.clone().map(PathBuf::into_os_string),
-            tag.clone().map(OsString::from),
+            of.threads.map(|threads| threads.to_string().into()),
+            of.cache.clone().map(PathBuf::into_os_string),
+            of.tag.clone().map(OsString::from),
         ];
-        let names = OPTIONS.into_iter().map(|(name, _)| name);
-        let named = names.zip(values);
+        let named = OPTIONS.into_iter().zip(values);
         named
-            .filter_map(|(name, value)| Some((name, value?)))
+            .filter_map(|((name, _), value)| Some((name, value?)))
             .collect()
     }
 
@@ -277,8 +271,8 @@ pub(super) fn config(
         .map(|((name, variable), value)| (name, value, source(name, variable)))
         .collect();
     let models = Models::at(None).map(|models| models.dir().display().to_string());
-    let from = match std::env::var_os(crate::weights::DIRECTORY_VARIABLE) {
-        Some(dir) if !dir.is_empty() => format!("${}", crate::weights::DIRECTORY_VARIABLE),
+    let from = match std::env::var_os(DIRECTORY_VARIABLE) {
+        Some(dir) if !dir.is_empty() => format!("${DIRECTORY_VARIABLE}"),
         _ => "by default".to_owned(),
     };
     rows.push(("models", models.ok(), from));
@@ -295,31 +289,22 @@ pub(super) fn config(
         })
     });
     if args.json {
-        let values = rows.into_iter();
-        let values: serde_json::Map<String, serde_json::Value> = values
-            .map(|(name, value, source)| {
-                (name.to_owned(), json!({"value": value, "source": source}))
-            })
-            .collect();
-        let object = json!({"file": file, "values": values, "metadata": described});
-        print(&format_args!("{object}\n"))?;
+        let values = rows.into_iter().map(|(name, value, source)| {
+            (name.to_owned(), json!({"value": value, "source": source}))
+        });
+        let values: Map<String, Value> = values.collect();
+        print_json(&json!({"file": file, "values": values, "metadata": described}))?;
         return Ok(0);
     }
     let named = file.as_deref().unwrap_or("none");
     print(&format_args!("configuration  {}\n", escaped(named)))?;
     for (name, value, source) in rows {
         let value = value.unwrap_or_else(|| unset(name).to_owned());
-        print(&format_args!(
-            "{name:<14} {}  ({})\n",
-            escaped(&value),
-            escaped(&source)
-        ))?;
+        let (value, source) = (escaped(&value), escaped(&source));
+        print(&format_args!("{name:<14} {value}  ({source})\n"))?;
     }
-    for (section, fields) in described
-        .iter()
-        .filter_map(|value| value.as_object())
-        .flatten()
-    {
+    let sections = described.iter().filter_map(Value::as_object).flatten();
+    for (section, fields) in sections {
         for (key, value) in fields.as_object().into_iter().flatten() {
             if !value.is_null() {
                 let key = format!("{section}.{key}");

@@ -6,10 +6,10 @@ use std::fmt;
 use std::path::Path;
 
 use anyhow::{Context, Result};
-use serde::Serialize;
+use serde_json::json;
 
 use super::progress::print_notes;
-use super::{print, terminal};
+use super::{print, print_json, terminal};
 use crate::judge::Values;
 use crate::judge::compare::{Table, interval};
 use crate::judge::evaluate::ImageEvaluation;
@@ -46,29 +46,17 @@ pub fn evaluate(args: &EvaluateArgs) -> Result<u8> {
     Ok(u8::from(evaluation.has_faults))
 }
 
-/// A value in the formats `tsv` and `jsonl`.
-#[derive(Serialize)]
-struct Cell<'a> {
-    run: &'a str,
-    qrels: &'a str,
-    measure: &'a str,
-    topic: &'a str,
-    value: f64,
-}
-
 fn print_evaluation(
     args: &EvaluateArgs,
     evaluation: &Evaluation,
     default_measures: bool,
 ) -> Result<()> {
-    let Evaluation {
-        judgements, runs, ..
-    } = evaluation;
+    let (judgements, runs) = (&evaluation.judgements, &evaluation.runs);
     let columns: Vec<(&str, String)> = judgements
         .iter()
         .flat_map(|j| j.measures.iter().map(|m| (j.name.as_str(), m.to_string())))
         .collect();
-    if args.format() != Format::Table {
+    if args.format != Format::Table {
         return print_cells(args, &columns, runs);
     }
     if let ([run], [_], true) = (runs.as_slice(), &**judgements, default_measures && !args.ci)
@@ -102,11 +90,9 @@ fn print_image_run(
     run: &EvaluatedRun,
     evaluation: &ImageEvaluation,
 ) -> Result<()> {
-    print(&format_args!(
-        "{}\n{}",
-        escaped(&run.path.to_string_lossy()),
-        escaped_lines(&evaluation.to_string())
-    ))?;
+    let path = run.path.to_string_lossy();
+    print(&format_args!("{}\n", escaped(&path)))?;
+    print(&escaped_lines(&evaluation.to_string()))?;
     if args.by_topic {
         let by_topic = evaluation.by_topic().to_string();
         print(&format_args!("\n{}", escaped_lines(&by_topic)))?;
@@ -147,11 +133,8 @@ fn print_table(args: &EvaluateArgs, mut table: Table, runs: &[EvaluatedRun]) -> 
     }
     if args.by_topic {
         for (row, run) in runs.iter().enumerate() {
-            print(&format_args!(
-                "\n{}\n{}",
-                run.name,
-                show(&table.by_topic(row))
-            ))?;
+            let by_topic = show(&table.by_topic(row));
+            print(&format_args!("\n{}\n{by_topic}", run.name))?;
         }
     }
     Ok(())
@@ -194,46 +177,36 @@ fn print_cells(
     columns: &[(&str, String)],
     runs: &[EvaluatedRun],
 ) -> Result<()> {
-    let print_cell = |cell: Cell| -> Result<()> {
-        match args.format() {
-            Format::Jsonl => print(&format_args!("{}\n", serde_json::to_string(&cell)?)),
-            _ => {
-                let Cell {
-                    run,
-                    qrels,
-                    measure,
-                    topic,
-                    value,
-                } = cell;
-                let topic = escaped(topic);
-                print(&format_args!(
-                    "{run}\t{qrels}\t{measure}\t{topic}\t{value}\n"
-                ))
-            }
-        }
-    };
-    if args.format() == Format::Tsv {
+    if args.format == Format::Tsv {
         print(&"run\tqrels\tmeasure\ttopic\tvalue\n")?;
     }
     for run in runs {
         for ((qrels, measure), values) in columns.iter().zip(&run.values) {
-            let cell = |topic, value| Cell {
-                run: &run.name,
-                qrels,
-                measure,
-                topic,
-                value,
+            let print_value = |topic: &str, value: f64| match args.format {
+                Format::Jsonl => print_json(&json!({
+                    "run": run.name,
+                    "qrels": qrels,
+                    "measure": measure,
+                    "topic": topic,
+                    "value": value,
+                })),
+                _ => {
+                    let (run, topic) = (&run.name, escaped(topic));
+                    print(&format_args!(
+                        "{run}\t{qrels}\t{measure}\t{topic}\t{value}\n"
+                    ))
+                }
             };
             if args.by_topic {
                 for (topic, value) in &values.topics {
-                    print_cell(cell(&topic.0, *value))?;
+                    print_value(&topic.0, *value)?;
                 }
             }
-            print_cell(cell("all", values.all()))?;
+            print_value("all", values.all())?;
             if args.ci {
                 let (low, high) = interval(values);
-                print_cell(cell("all.low", low))?;
-                print_cell(cell("all.high", high))?;
+                print_value("all.low", low)?;
+                print_value("all.high", high)?;
             }
         }
     }

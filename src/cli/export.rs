@@ -13,7 +13,6 @@ use crate::task::channels::CHANNELS;
 use crate::task::export::{self, RunExportSettings};
 use crate::task::extraction::open_store_or_read;
 use crate::task::files::{check_distinct, check_writable, write_atomically};
-use crate::task::places::Places;
 use crate::trec::edition::Edition;
 
 #[derive(Subcommand)]
@@ -98,11 +97,7 @@ fn export_evidence(args: &ExportEvidenceArgs) -> Result<u8> {
     let evidence = match (&args.evidence, &args.input) {
         (Some(file), _) => file.clone(),
         (None, Some(input)) => {
-            let cache = args.cache.dir.clone();
-            let places = Places {
-                cache,
-                ..Places::default()
-            };
+            let places = args.cache.places(None, None);
             places.evidence(input, &mut print_notes)?
         }
         (None, None) => bail!("give a collection (-i) or an evidence store (--evidence)"),
@@ -127,11 +122,8 @@ fn export_evidence(args: &ExportEvidenceArgs) -> Result<u8> {
     });
     progress.end();
     for table in exported.context("no file was exported")? {
-        print(&format_args!(
-            "{}: {} rows\n",
-            args.output.join(table.name()).display(),
-            table.rows
-        ))?;
+        let path = args.output.join(table.name());
+        print(&format_args!("{}: {} rows\n", path.display(), table.rows))?;
     }
     Ok(0)
 }

@@ -8,25 +8,26 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
 use anyhow::{Context, Result, bail, ensure};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::args::{ExtractArgs, ExtractionArgs, ImagesArgs, MergeArgs, ReadArgs};
 use super::probe;
 use super::progress::EventPrinter;
-use super::texts::{print_all_verified, print_collection, print_lines, print_verified};
-use super::{print, terminal, topic_parts};
+use super::texts::{
+    list_faults, print_all_verified, print_collection, print_lines, print_verified,
+};
+use super::{print, print_json, terminal, topic_parts};
 use crate::collection::images::bytes_of;
 use crate::evidence::extract::{Shard, Summary};
-use crate::evidence::ocr::{self, backend};
+use crate::evidence::ocr::{self, OcrLine, backend};
 use crate::evidence::picture;
-use crate::evidence::store::Merged;
 use crate::task::channels::CHANNELS;
 use crate::task::extraction::{self, Extraction, ExtractionSettings, Host};
 use crate::task::files::TopicSource;
 use crate::task::image_run::{ImageRuns, ImageSettings, PreparedImages};
 use crate::task::models;
 use crate::task::run_files::{OutputSettings, RunFiles};
-use crate::task::shards::{self, Unpacked};
+use crate::task::shards;
 use crate::task::stream::{self, StreamRequest};
 use crate::trec::{DocId, FaultKind, escaped};
 use crate::weights::Role;
@@ -34,18 +35,15 @@ use crate::weights::Role;
 /// Size of the buffers of `extract --stream`.
 const STREAM_BUFFER: usize = 1 << 16;
 
-/// Number of faults that are listed without `--verbose`.
-const LISTED_FAULTS: usize = 10;
-
 /// `riposte images`: retrieves images and writes a run for each approach. Returns the exit code.
 pub fn images(args: &ImagesArgs) -> Result<u8> {
     let options = &args.extraction;
     let settings = ImageSettings {
         extraction: options.settings()?,
-        topics: match &args.topics {
-            Some(file) => TopicSource::File(file.clone()),
-            None => TopicSource::Collection,
-        },
+        topics: args
+            .topics
+            .clone()
+            .map_or(TopicSource::Collection, TopicSource::File),
         candidates: args.candidates.clone(),
         edition: args.edition,
         parts: topic_parts(&args.parts),
@@ -70,13 +68,8 @@ pub fn images(args: &ImagesArgs) -> Result<u8> {
     let tags: Vec<&str> = files.iter().map(|files| files.tag.as_str()).collect();
     let done = with_host(|host| prepared.run(&tags, host, on_event))?;
     for (run, files) in done.runs.iter().zip(&files) {
-        let explained = &run.ranking.explained;
-        files.write(
-            &done.text(run)?,
-            explained,
-            &run.sheets,
-            &done.describe(run)?,
-        )?;
+        let (text, description) = (done.text(run)?, done.describe(run)?);
+        files.write(&text, &run.ranking.explained, &run.sheets, &description)?;
     }
     print_runs(options, &done, &files)
 }
@@ -88,16 +81,12 @@ fn print_runs(options: &ExtractionArgs, done: &ImageRuns, files: &[RunFiles]) ->
         if options.verbose {
             print_all_verified(&arguments.indexes);
         }
-        code = code.max(print_collection(
-            &arguments.indexes,
-            options.quiet,
-            options.verbose,
-        ));
+        let indexes = &arguments.indexes;
+        code = code.max(print_collection(indexes, options.quiet, options.verbose));
     }
     if options.verbose {
-        done.runs
-            .iter()
-            .for_each(|run| print_verified(run.verified));
+        let verified = done.runs.iter().map(|run| run.verified);
+        verified.for_each(print_verified);
     }
     if !options.quiet {
         let stages = [
@@ -157,16 +146,14 @@ fn stream(args: &ExtractArgs) -> Result<u8> {
 pub fn read(args: &ReadArgs) -> Result<u8> {
     let models = args.models.open()?;
     let reader = match models::find(&models, Role::Ocr, args.ocr.as_deref())? {
-        Ok(model) => ocr::load(&model, args.models.numeric.mode(), args.script.script())?,
+        Ok(model) => ocr::load(&model, args.models.numeric, args.script)?,
         Err(why) => bail!("{why}"),
     };
     say!("ocr: {}", backend::describe(reader.backends()));
     let mut failed = 0;
     for path in &args.images {
-        let image = bytes_of(path)
-            .map_err(anyhow::Error::msg)
-            .and_then(|bytes| picture::decode(&bytes));
-        let image = match image {
+        let bytes = bytes_of(path).map_err(anyhow::Error::msg);
+        let image = match bytes.and_then(|bytes| picture::decode(&bytes)) {
             Ok(image) => image.image,
             Err(error) => {
                 let message = format!("cannot read {}: {error:#}", path.display());
@@ -189,19 +176,16 @@ pub fn read(args: &ReadArgs) -> Result<u8> {
             print(&format_args!("{text}\n\n"))?;
             continue;
         }
-        let lines: Vec<_> = lines
-            .iter()
-            .map(|l| {
-                json!({
-                    "text": l.text,
-                    "confidence": l.confidence,
-                    "corners": l.corners,
-                    "block": l.block,
-                })
+        let line = |of: &OcrLine| {
+            json!({
+                "text": of.text,
+                "confidence": of.confidence,
+                "corners": of.corners,
+                "block": of.block,
             })
-            .collect();
-        let object = json!({"path": path, "ms": ms, "lines": lines, "text": text});
-        print(&format_args!("{object}\n"))?;
+        };
+        let lines: Vec<Value> = lines.iter().map(line).collect();
+        print_json(&json!({"path": path, "ms": ms, "lines": lines, "text": text}))?;
     }
     Ok(match failed {
         0 => 0,
@@ -215,16 +199,12 @@ pub fn merge(args: &MergeArgs) -> Result<u8> {
     if let [packed] = args.shards.as_slice()
         && shards::is_packed(packed)
     {
-        let Unpacked {
-            task,
-            shards,
-            bytes,
-        } = shards::unpack(packed, &args.into)?;
+        let unpacked = shards::unpack(packed, &args.into)?;
+        let (shards, task) = (unpacked.shards, unpacked.task.word());
+        let (packed, size) = (packed.to_string_lossy(), unpacked.bytes as f64 / 1e6);
+        let packed = escaped(&packed);
         print(&format_args!(
-            "{}: {shards} shards for {}, {:.1} MB\n",
-            escaped(&packed.to_string_lossy()),
-            task.word(),
-            bytes as f64 / 1e6
+            "{packed}: {shards} shards for {task}, {size:.1} MB\n"
         ))?;
         return Ok(0);
     }
@@ -233,21 +213,14 @@ pub fn merge(args: &MergeArgs) -> Result<u8> {
     let mut code = 0;
     let mut found_any = false;
     for shard in &args.shards {
-        let Merged {
-            documents,
-            found,
-            is_damaged,
-            lost,
-        } = extraction::merge(&mut store, shard)?;
-        found_any |= found > 0;
-        print(&format_args!(
-            "{}: {documents} documents\n",
-            escaped(&shard.to_string_lossy())
-        ))?;
-        if is_damaged {
+        let merged = extraction::merge(&mut store, shard)?;
+        found_any |= merged.found > 0;
+        let shard = escaped(&shard.to_string_lossy()).to_string();
+        print(&format_args!("{shard}: {} documents\n", merged.documents))?;
+        if merged.is_damaged {
+            let lost = merged.lost;
             say!(
-                "{} is damaged: evidence of {lost} or more documents could not be read; `riposte extract` computes it again",
-                escaped(&shard.to_string_lossy())
+                "{shard} is damaged: evidence of {lost} or more documents could not be read; `riposte extract` computes it again"
             );
             code = 1;
         }
@@ -285,29 +258,23 @@ fn print_table(
     summary: &Summary,
     ranking_stages: &[(&'static str, f64)],
 ) -> Result<()> {
-    say!(
-        "{} images, {} of them new or changed",
-        summary.documents,
-        summary.computed
-    );
+    let (documents, computed) = (summary.documents, summary.computed);
+    say!("{documents} images, {computed} of them new or changed");
     for channel in CHANNELS {
-        let count = summary.channels.get(channel.name()).copied().unwrap_or(0);
-        let state = match (extraction.tools().has(channel.name()), count) {
+        let name = channel.name();
+        let count = summary.channels.get(name).copied().unwrap_or(0);
+        let state = match (extraction.tools().has(name), count) {
             (true, _) => "on",
             (false, 0) => "off",
             (false, _) => "stored",
         };
-        let model = extraction.model_status(channel.name());
+        let model = extraction.model_status(name);
         let backend = extraction.backend(*channel)?;
-        let line = format!(
-            "  {:<9} {state:<6} {count:>6} images  {model}{backend}",
-            channel.name()
-        );
+        let line = format!("  {name:<9} {state:<6} {count:>6} images  {model}{backend}");
         say!("{}", line.trim_end());
     }
-    let elements: Vec<String> = extraction
-        .store
-        .elements()?
+    let elements = extraction.store.elements()?;
+    let elements: Vec<String> = elements
         .iter()
         .map(|(found, count, naming)| {
             let how = match found.as_str() {
@@ -329,11 +296,9 @@ fn print_table(
     if !stages.is_empty() {
         say!("  thread-seconds: {}", stages.join(", "));
     }
-    if summary.computed > 0 {
-        say!(
-            "  workers were busy {:.0}% of the time",
-            100.0 * summary.busy
-        );
+    if computed > 0 {
+        let busy = 100.0 * summary.busy;
+        say!("  workers were busy {busy:.0}% of the time");
     }
     Ok(())
 }
@@ -353,16 +318,7 @@ pub(super) fn print_faults(verbose: bool, summary: &Summary) -> u8 {
         .collect();
     let count = terminal::counted(summary.faults.len(), "fault", "faults");
     say!("{count}: {}", kinds.join(", "));
-    let listed = if verbose {
-        summary.faults.len()
-    } else {
-        LISTED_FAULTS
-    };
-    for fault in summary.faults.iter().take(listed) {
-        say!("  {fault}");
-    }
-    if summary.faults.len() > listed {
-        say!("  … (-v lists them all)");
-    }
+    let faults = &summary.faults;
+    list_faults(faults, faults.len() as u64, verbose, " (-v lists them all)");
     1
 }

@@ -4,9 +4,9 @@ use anyhow::Result;
 use serde_json::json;
 
 use super::args::{IndexArgs, Task};
-use super::print;
 use super::progress::EventPrinter;
 use super::texts::{print_all_verified, print_collection, print_verified};
+use super::{print, print_json};
 use crate::index::inverted::{InvertedIndex, Report};
 use crate::task::effort;
 use crate::task::index::{self, IndexSettings, Indexed, IndexedVectors};
@@ -20,7 +20,7 @@ pub fn index(args: &IndexArgs) -> Result<u8> {
         approach: args.approach.clone(),
         places: indexing.places(args.evidence.as_ref()),
         models: args.models.open()?,
-        numeric: args.models.numeric.mode(),
+        numeric: args.models.numeric,
         effort: effort(indexing.threads)?,
         rebuild: args.rebuild,
         rehash: args.rehash,
@@ -69,12 +69,11 @@ fn print_vectors(vectors: &IndexedVectors, json: bool) -> Result<()> {
         made_by,
     } = vectors;
     if json {
-        let object = json!({"vectors": file, "passages": passages, "made_by": made_by});
-        return print(&format_args!("{object}\n"));
+        return print_json(&json!({"vectors": file, "passages": passages, "made_by": made_by}));
     }
+    let file = file.display();
     print(&format_args!(
-        "{passages} sentence vectors in {}\n  made by      {made_by}\n",
-        file.display()
+        "{passages} sentence vectors in {file}\n  made by      {made_by}\n"
     ))
 }
 
@@ -82,7 +81,7 @@ fn describe(indexes: &[InvertedIndex], json: bool) -> Result<()> {
     for index in indexes {
         let report = index.report()?;
         if json {
-            print(&format_args!("{}\n", serde_json::to_string(&report)?))?;
+            print_json(&report)?;
         } else {
             print(&table(&report))?;
         }
@@ -91,36 +90,26 @@ fn describe(indexes: &[InvertedIndex], json: bool) -> Result<()> {
 }
 
 fn table(report: &Report) -> String {
-    let Report {
-        directory,
-        kind,
-        documents,
-        deleted,
-        short,
-        duplicates,
-        repeated_ids,
-        faults,
-        fields,
-        analyzer,
-        segments,
-        bytes,
-        fingerprint,
-    } = report;
+    let (kind, directory) = (report.kind.word(), report.directory.display());
+    let size = report.bytes as f64 / 1e6;
     let mut lines = vec![
-        format!("{documents} {} in {}", kind.word(), directory.display()),
-        format!("  analyzer     {analyzer}"),
+        format!("{} {kind} in {directory}", report.documents),
+        format!("  analyzer     {}", report.analyzer),
         format!(
-            "  size         {:.1} MB in {segments} segments",
-            *bytes as f64 / 1e6
+            "  size         {size:.1} MB in {} segments",
+            report.segments
         ),
-        format!("  fingerprint  {fingerprint}"),
+        format!("  fingerprint  {}", report.fingerprint),
     ];
     let counted = [
-        (u64::from(*deleted), "deleted, but still on disk"),
-        (*short, "short: fewer than 20 words"),
-        (*duplicates, "duplicates: the same words as another"),
-        (*repeated_ids, "left out because their ids are repeated"),
-        (*faults, "left out because they are faulty"),
+        (u64::from(report.deleted), "deleted, but still on disk"),
+        (report.short, "short: fewer than 20 words"),
+        (report.duplicates, "duplicates: the same words as another"),
+        (
+            report.repeated_ids,
+            "left out because their ids are repeated",
+        ),
+        (report.faults, "left out because they are faulty"),
     ];
     for (count, what) in counted.into_iter().filter(|(count, _)| *count > 0) {
         lines.push(format!("  {count} {what}"));
@@ -129,11 +118,9 @@ fn table(report: &Report) -> String {
         "  {:<12} {:>14} {:>12}",
         "field", "terms", "mean length"
     ));
-    for field in fields {
-        lines.push(format!(
-            "  {:<12} {:>14} {:>12.1}",
-            field.name, field.tokens, field.mean_length
-        ));
+    for of in &report.fields {
+        let (name, tokens, length) = (&of.name, of.tokens, of.mean_length);
+        lines.push(format!("  {name:<12} {tokens:>14} {length:>12.1}"));
     }
     lines.join("\n") + "\n"
 }

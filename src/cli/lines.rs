@@ -8,7 +8,7 @@ use anyhow::{Context, Result, anyhow, ensure};
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::print;
+use super::print_json;
 use crate::trec::escaped;
 
 /// Number of lines that are answered together: enough to group texts of similar length, but few enough that answers appear soon.
@@ -52,17 +52,15 @@ pub(super) fn answer_file<Q>(
     answer: impl Fn(&[Q]) -> Result<Vec<Value>>,
 ) -> Result<u8> {
     let reading = || format!("cannot read {}", path.display());
-    let input: Box<dyn BufRead> = if path == Path::new("-") {
-        Box::new(stdin().lock())
-    } else {
-        Box::new(BufReader::new(File::open(path).with_context(reading)?))
+    let input: Box<dyn BufRead> = match path.to_str() {
+        Some("-") => Box::new(stdin().lock()),
+        _ => Box::new(BufReader::new(File::open(path).with_context(reading)?)),
     };
     let name = path.to_string_lossy();
     let mut lines = BoundedLines { input, number: 0 };
     let (mut answered, mut broken) = (0, 0);
     loop {
-        let mut questions = Vec::new();
-        let mut numbers = Vec::new();
+        let (mut questions, mut numbers) = (Vec::new(), Vec::new());
         // `None` for a line that cannot be read
         let mut callers = Vec::new();
         let mut bytes = 0;
@@ -100,7 +98,7 @@ pub(super) fn answer_file<Q>(
         let mut answers = answer(&questions)?.into_iter();
         for caller in callers {
             let answer = caller.and_then(|caller| Some(caller.with(answers.next()?)));
-            print(&format_args!("{}\n", answer.unwrap_or(Value::Null)))?;
+            print_json(&answer)?;
         }
     }
     ensure!(
@@ -125,22 +123,16 @@ impl BoundedLines {
             self.number += 1;
             let mut line = Vec::new();
             let limit = MAX_LINE_BYTES as u64 + 1;
-            let mut read = self
-                .input
-                .by_ref()
-                .take(limit)
-                .read_until(b'\n', &mut line)?;
+            let mut read_on =
+                |line: &mut Vec<u8>| self.input.by_ref().take(limit).read_until(b'\n', line);
+            let mut read = read_on(&mut line)?;
             if read == 0 {
                 return Ok(None);
             }
             if read > MAX_LINE_BYTES {
                 while read > 0 && line.last() != Some(&b'\n') {
                     line.clear();
-                    read = self
-                        .input
-                        .by_ref()
-                        .take(limit)
-                        .read_until(b'\n', &mut line)?;
+                    read = read_on(&mut line)?;
                 }
                 return Ok(Some(Err(anyhow!("a line of more than 16 MiB"))));
             }

@@ -36,6 +36,8 @@ use std::io::Write;
 use anyhow::{Context, Result};
 use clap::builder::Resettable;
 use clap::{ArgMatches, CommandFactory, FromArgMatches, Parser, Subcommand};
+use serde::Serialize;
+use serde_json::Value;
 
 use crate::topic::question::TopicParts;
 use args::{
@@ -233,10 +235,24 @@ fn print(text: &dyn std::fmt::Display) -> Result<()> {
     }
 }
 
+/// Prints a result as a JSON object on a line.
+fn print_json(value: &impl Serialize) -> Result<()> {
+    print(&format_args!("{}\n", serde_json::to_string(value)?))
+}
+
+/// A JSON object without the fields that have no value.
+fn without_nulls(mut object: Value) -> Value {
+    if let Value::Object(fields) = &mut object {
+        fields.retain(|_, value| !value.is_null());
+    }
+    object
+}
+
 /// The parts of topics that `--use` names.
 fn topic_parts(names: &[String]) -> TopicParts {
+    let has = |part: &str| names.iter().any(|name| name == part);
     TopicParts {
-        description: names.iter().any(|name| name == "description"),
-        narrative: names.iter().any(|name| name == "narrative"),
+        description: has("description"),
+        narrative: has("narrative"),
     }
 }

@@ -1,17 +1,15 @@
 //! `models`: downloads and lists models.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Result, bail};
 use clap::{Args, Subcommand};
 use indicatif::DecimalBytes;
 use serde_json::{Value, json};
 
-use super::{print, say_line, terminal};
+use super::{print, print_json, say_line, terminal, without_nulls};
 use crate::task::recipe;
-use crate::weights::{
-    self, Catalogue, FetchReport, ModelRow, ModelStatus, ModelTable, Models, Outcome,
-};
+use crate::weights::{self, Catalogue, ModelRow, ModelStatus, Models};
 
 #[derive(Subcommand)]
 pub(super) enum ModelsCommand {
@@ -60,25 +58,24 @@ pub fn models(command: ModelsCommand) -> Result<u8> {
         ModelsCommand::Fetch(args) => {
             let models = Models::at(args.models.as_deref())?;
             check_names(&args.names, models.catalogue())?;
-            let progress = if args.quiet {
-                weights::Progress::silent()
-            } else {
-                weights::Progress::stderr(say_line)
+            let progress = weights::Progress {
+                print: if args.quiet { None } else { Some(say_line) },
             };
             let report = weights::fetch(&models, &args.names, &progress)?;
             if args.json {
-                print_objects(fetched(&report))?;
+                report.files.iter().try_for_each(print_json)?;
             } else {
                 print(&report)?;
             }
             Ok(report.exit_code())
         }
         ModelsCommand::List(args) => {
-            let table = weights::list(&Models::at(args.models.as_deref())?);
+            let models = Models::at(args.models.as_deref())?;
+            let rows = weights::list(&models);
             if args.json {
-                print_objects(table.rows.iter().map(row).collect())?;
+                rows.iter().try_for_each(|of| print_json(&row(of)))?;
             } else {
-                print(&shown(&table))?;
+                print(&shown(models.dir(), &rows))?;
             }
             Ok(0)
         }
@@ -107,38 +104,6 @@ fn check_names(names: &[String], catalogue: &Catalogue) -> Result<()> {
     Ok(())
 }
 
-fn print_objects(objects: Vec<Value>) -> Result<()> {
-    for object in objects {
-        print(&format_args!("{object}\n"))?;
-    }
-    Ok(())
-}
-
-/// The outcome for each file, as JSON.
-fn fetched(report: &FetchReport) -> Vec<Value> {
-    let files = report.files.iter().map(|file| {
-        let (outcome, bytes, from, tried) = match &file.outcome {
-            Outcome::Installed => ("installed", None, None, None),
-            Outcome::Fetched { bytes, from } => ("fetched", Some(bytes), Some(from), None),
-            Outcome::Failed { tried } => ("failed", None, None, Some(tried)),
-        };
-        let tried = tried.map(|tried| {
-            let sources = tried.iter();
-            let sources = sources.map(|(source, why)| json!({"source": source, "why": why}));
-            sources.collect::<Vec<Value>>()
-        });
-        without_nulls(json!({
-            "model": file.model,
-            "file": file.file,
-            "outcome": outcome,
-            "bytes": bytes,
-            "from": from,
-            "tried": tried,
-        }))
-    });
-    files.collect()
-}
-
 /// A model as JSON: its entry in the catalogue, and its installed files.
 fn row(row: &ModelRow) -> Value {
     let ModelRow { entry, status } = row;
@@ -165,34 +130,32 @@ fn row(row: &ModelRow) -> Value {
     }))
 }
 
-fn without_nulls(mut object: Value) -> Value {
-    if let Value::Object(fields) = &mut object {
-        fields.retain(|_, value| !value.is_null());
-    }
-    object
-}
-
 /// The table of models, and below it the purpose of each.
-fn shown(table: &ModelTable) -> String {
+fn shown(dir: &Path, rows: &[ModelRow]) -> String {
     let titles = ["model", "role", "default", "installed", "size", "checksum"];
     let mut cells = vec![titles.map(String::from)];
-    cells.extend(table.rows.iter().map(|row| {
+    cells.extend(rows.iter().map(|row| {
         let ModelRow { entry, status } = row;
         let pinned = entry.files.iter().all(|file| file.sha256.is_some());
         let trust = if pinned { "pinned" } else { "on first use" };
-        let (installed, size, trust) = match status {
-            ModelStatus::Ready(model) => (
-                "yes",
-                DecimalBytes(model.bytes).to_string(),
-                model.trust.to_string(),
-            ),
-            ModelStatus::Missing { .. } => ("no", entry.size.clone(), trust.to_owned()),
-            ModelStatus::Wrong { .. } => ("WRONG", entry.size.clone(), trust.to_owned()),
+        let (size, trust) = match status {
+            ModelStatus::Ready(model) => {
+                let size = DecimalBytes(model.bytes).to_string();
+                (size, model.trust.to_string())
+            }
+            _ => (entry.size.clone(), trust.to_owned()),
         };
+        let installed = match status {
+            ModelStatus::Ready(_) => "yes",
+            ModelStatus::Missing { .. } => "no",
+            ModelStatus::Wrong { .. } => "WRONG",
+        };
+        let default = if entry.default { "yes" } else { "" };
+        let [name, role] = [&*entry.name, entry.role.word()].map(str::to_owned);
         [
-            entry.name.clone(),
-            entry.role.to_string(),
-            if entry.default { "yes" } else { "" }.to_owned(),
+            name,
+            role,
+            default.to_owned(),
             installed.to_owned(),
             size,
             trust,
@@ -204,7 +167,7 @@ fn shown(table: &ModelTable) -> String {
             lengths.max().unwrap_or(0)
         })
         .collect();
-    let mut lines = format!("models in {}\n\n", table.dir.display());
+    let mut lines = format!("models in {}\n\n", dir.display());
     for (number, row) in cells.iter().enumerate() {
         let last = row.len() - 1;
         for (column, (cell, width)) in row.iter().zip(&widths).enumerate() {
@@ -222,7 +185,7 @@ fn shown(table: &ModelTable) -> String {
         }
     }
     lines += "\nwhat each model is for, and its licence\n";
-    for ModelRow { entry, status } in &table.rows {
+    for ModelRow { entry, status } in rows {
         let about = format!("{}: {} ({})", entry.name, entry.gives, entry.licence);
         lines += &terminal::wrapped(&about, 2);
         lines += &match status {

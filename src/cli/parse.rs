@@ -1,9 +1,11 @@
 //! The values of options that are not plain numbers or names.
 
+use std::str::FromStr;
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 use clap::builder::{PossibleValuesParser, RangedI64ValueParser, TypedValueParser};
+use strum::VariantNames;
 
 use crate::evidence::channel;
 use crate::evidence::extract::Shard;
@@ -11,6 +13,14 @@ use crate::task::channels::CHANNELS;
 use crate::task::recipe;
 use crate::trec::edition::{self, Edition};
 use crate::trec::escape::unfit_field;
+
+/// Parses the name of a variant.
+pub(super) fn named<T>() -> impl TypedValueParser<Value = T>
+where
+    T: FromStr<Err = strum::ParseError> + VariantNames + Clone + Send + Sync + 'static,
+{
+    PossibleValuesParser::new(T::VARIANTS).try_map(|name| name.parse())
+}
 
 pub(super) fn channel(word: &str) -> Result<String> {
     let channel = channel::find(CHANNELS, word).map(|channel| channel.name().to_owned());

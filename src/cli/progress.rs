@@ -1,5 +1,6 @@
 //! Progress on stderr: a bar on a terminal, otherwise a line every half minute.
 
+use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
 use indicatif::{HumanCount, HumanDuration, ProgressBar, ProgressDrawTarget, ProgressStyle};
@@ -25,14 +26,9 @@ const UNKNOWN: &str = "  {spinner} {human_pos} {prefix}, {elapsed}{wide_msg}";
 /// The progress of one stage.
 pub(crate) struct StageProgress {
     bar: ProgressBar,
-    /// What is counted, such as "topics ranked".
-    label: &'static str,
-    /// Number of items, 0 if it is unknown.
-    total: usize,
     /// Whether the bar shows the remaining time.
     estimates: bool,
     prints_lines: bool,
-    start: Instant,
     last_line: Instant,
 }
 
@@ -51,33 +47,29 @@ impl StageProgress {
             // indicatif hides the bar if stderr is not a terminal
             prints_lines: !quiet && bar.is_hidden(),
             bar,
-            label,
-            total,
             estimates: false,
-            start: Instant::now(),
             last_line: Instant::now(),
         }
     }
 
     /// Changes the number of items.
     pub(crate) fn set_total(&mut self, total: usize) {
-        self.total = total;
         self.bar.set_length(total as u64);
         self.choose_template(0);
     }
 
+    /// Number of items, 0 if it is unknown.
+    fn total(&self) -> u64 {
+        self.bar.length().unwrap_or(0)
+    }
+
     /// Shows the remaining time as soon as an item is finished, if the number of items is known.
     fn choose_template(&mut self, done: usize) {
-        if self.estimates || self.total == 0 {
+        if self.estimates || self.total() == 0 {
             return;
         }
         self.estimates = done > 0;
-        let template = if self.estimates {
-            ESTIMATING
-        } else {
-            BEGINNING
-        };
-        set_template(&self.bar, template);
+        set_template(&self.bar, if done > 0 { ESTIMATING } else { BEGINNING });
     }
 
     /// Shows the number of finished items. `detail` may be empty.
@@ -91,14 +83,14 @@ impl StageProgress {
         self.choose_template(done);
         if self.prints_lines && self.last_line.elapsed() >= LINE_INTERVAL {
             self.last_line = Instant::now();
-            let counted = |count: usize| HumanCount(count as u64);
-            let mut line = format!("{}: {}", self.label, counted(done));
-            if self.total > 0 {
-                line += &format!(" of {}", counted(self.total));
+            let (done, total) = (done as u64, self.total());
+            let mut line = format!("{}: {}", self.bar.prefix(), HumanCount(done));
+            if total > 0 {
+                line += &format!(" of {}", HumanCount(total));
             }
-            if self.total > 0 && done > 0 {
-                let rest = self.total.saturating_sub(done) as f64 / done as f64;
-                let left = HumanDuration(self.start.elapsed().mul_f64(rest));
+            if total > 0 && done > 0 {
+                let rest = total.saturating_sub(done) as f64 / done as f64;
+                let left = HumanDuration(self.bar.elapsed().mul_f64(rest));
                 line += &format!(", about {left} left");
             }
             say!("{line}{detail}");
@@ -129,7 +121,7 @@ pub(crate) struct EventPrinter {
     /// The progress of the current stage.
     progress: Option<StageProgress>,
     /// The model outputs of the current stage, for each step that has computed some.
-    outputs: Vec<(Step, StageOutputs)>,
+    outputs: HashMap<Step, StageOutputs>,
 }
 
 impl EventPrinter {
@@ -138,7 +130,7 @@ impl EventPrinter {
         EventPrinter {
             quiet,
             progress: None,
-            outputs: Vec::new(),
+            outputs: HashMap::new(),
         }
     }
 
@@ -166,10 +158,7 @@ impl EventPrinter {
                 outputs,
             } => {
                 let step = outputs.map(|outputs| self.step(outputs, done, total));
-                if let Some(progress) = &mut self.progress {
-                    progress.set_total(total);
-                    progress.show(done, step.unwrap_or_default());
-                }
+                self.show(done, Some(total), step.unwrap_or_default());
             }
             Event::Index(inverted::Event::Waiting) => {
                 self.note("another riposte process is writing the index: waiting for it");
@@ -181,9 +170,8 @@ impl EventPrinter {
                 self.note(&format!("rebuilding the index: {what}"));
             }
             Event::Index(inverted::Event::Progress { documents, faults }) => {
-                if let Some(progress) = &mut self.progress {
-                    progress.show(documents as usize, counted(faults as usize, "faults"));
-                }
+                let faults = (faults > 0).then(|| format!("{faults} faults"));
+                self.show(documents as usize, None, faults.unwrap_or_default());
             }
             Event::Dense(dense::Event::Waiting) => {
                 self.note(
@@ -196,10 +184,7 @@ impl EventPrinter {
                 ));
             }
             Event::Dense(dense::Event::Progress { done, total }) => {
-                if let Some(progress) = &mut self.progress {
-                    progress.set_total(total);
-                    progress.show(done, String::new());
-                }
+                self.show(done, Some(total), String::new());
             }
             Event::Ended => {
                 if let Some(progress) = self.progress.take() {
@@ -209,18 +194,20 @@ impl EventPrinter {
         }
     }
 
+    /// Shows the number of finished items of the current stage, and changes the number of items if it is given.
+    fn show(&mut self, done: usize, total: Option<usize>, detail: String) {
+        if let Some(progress) = &mut self.progress {
+            total
+                .into_iter()
+                .for_each(|total| progress.set_total(total));
+            progress.show(done, detail);
+        }
+    }
+
     /// The step of the model outputs, and their number in the current stage, such as "sentence vectors 120 of about 1,250". `finished` of all
     /// `items` of the stage are finished.
     fn step(&mut self, outputs: Outputs, finished: usize, items: usize) -> String {
-        let known = self
-            .outputs
-            .iter()
-            .position(|(step, _)| *step == outputs.step);
-        let at = known.unwrap_or_else(|| {
-            self.outputs.push((outputs.step, StageOutputs::default()));
-            self.outputs.len() - 1
-        });
-        let of_stage = &mut self.outputs[at].1;
+        let of_stage = self.outputs.entry(outputs.step).or_default();
         of_stage.add(outputs);
         let (done, (total, is_final)) = (of_stage.done(), of_stage.total(finished, items));
         let (done, total) = (HumanCount(done as u64), HumanCount(total as u64));
@@ -279,15 +266,6 @@ impl StageOutputs {
 /// Prints the notes and faults of a task that shows no progress.
 pub(crate) fn print_notes(event: Event) {
     EventPrinter::new(true).print(event);
-}
-
-/// A count, or nothing if it is 0.
-fn counted(count: usize, what: &str) -> String {
-    if count == 0 {
-        String::new()
-    } else {
-        format!("{count} {what}")
-    }
 }
 
 #[cfg(test)]

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::args::QualityArgs;
 use super::lines::answer_file;
-use super::print;
+use super::print_json;
 use super::progress::print_notes;
 use crate::nn::lazy::Lazy;
 use crate::reading::stance_encoder::StanceEncoder;
@@ -33,7 +33,7 @@ impl QualityLine {
 pub fn quality(args: &QualityArgs) -> Result<u8> {
     let encoder = models::installed_stance_encoder(
         &args.models.open()?,
-        args.models.numeric.mode(),
+        args.models.numeric,
         "quality is estimated from words only",
         &mut print_notes,
     )?;
@@ -50,9 +50,9 @@ pub fn quality(args: &QualityArgs) -> Result<u8> {
         bail!("give --topic and --text, or give --jsonl");
     };
     let question = QualityLine { topic, text }.question()?;
-    for answer in answers(&[question], encoder, args.explain)? {
-        print(&format_args!("{answer}\n"))?;
-    }
+    answers(&[question], encoder, args.explain)?
+        .iter()
+        .try_for_each(print_json)?;
     Ok(0)
 }
 

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::args::StanceArgs;
 use super::lines::answer_file;
-use super::print;
+use super::print_json;
 use super::progress::print_notes;
 use crate::nn::lazy::Lazy;
 use crate::reading::stance_encoder::StanceEncoder;
@@ -51,7 +51,7 @@ impl StanceLine {
 pub fn stance(args: &StanceArgs) -> Result<u8> {
     let encoder = models::installed_stance_encoder(
         &args.models.open()?,
-        args.models.numeric.mode(),
+        args.models.numeric,
         "stance is estimated from words only",
         &mut print_notes,
     )?;
@@ -87,9 +87,9 @@ pub fn stance(args: &StanceArgs) -> Result<u8> {
     for cut in question.cuts(encoder.is_some()) {
         say!("note: {cut}");
     }
-    for answer in answers(&[question], encoder.as_ref(), args.explain)? {
-        print(&format_args!("{answer}\n"))?;
-    }
+    answers(&[question], encoder.as_ref(), args.explain)?
+        .iter()
+        .try_for_each(print_json)?;
     Ok(0)
 }
 

@@ -8,7 +8,7 @@ use super::args::{ComparativeArgs, ControversialArgs, TextArgs};
 use super::progress::{EventPrinter, print_notes};
 use super::{terminal, topic_parts};
 use crate::collection::ReadTopics;
-use crate::index::inverted::{self, InvertedIndex, Meta, Verified};
+use crate::index::inverted::{self, InvertedIndex, Verified};
 use crate::task::debate::PER_SIDE;
 use crate::task::effort;
 use crate::task::files::read_topics;
@@ -16,7 +16,7 @@ use crate::task::run_files::{OutputSettings, RunFiles};
 use crate::task::service_run::{self, ServiceRequest};
 use crate::task::text_indexes::TextIndexes;
 use crate::task::text_run::{self, RUN_FILE, TextRequest, TextRun};
-use crate::trec::{TextTask, run};
+use crate::trec::{Fault, TextTask, run};
 
 /// Number of faults that are listed without `--verbose`.
 const LISTED_FAULTS: usize = 10;
@@ -48,15 +48,9 @@ pub fn rank(args: &TextArgs) -> Result<u8> {
 
 /// Prints how much of an index was verified.
 pub(crate) fn print_verified(verified: Verified) {
-    let Verified {
-        files,
-        bytes,
-        seconds,
-    } = verified;
-    say!(
-        "  index verified: {files} files, {:.1} MB, {seconds:.3} s",
-        bytes as f64 / 1e6
-    );
+    let (files, seconds) = (verified.files, verified.seconds);
+    let size = verified.bytes as f64 / 1e6;
+    say!("  index verified: {files} files, {size:.1} MB, {seconds:.3} s");
 }
 
 /// Prints how much of each index was verified.
@@ -134,7 +128,7 @@ fn retrieve(args: &TextArgs, task: TextTask, wanted: Wanted) -> Result<u8> {
             debate: debate.map(|_| PER_SIDE),
             base: &base,
             models: &models,
-            numeric: args.models.numeric.mode(),
+            numeric: args.models.numeric,
             effort,
             // the first run has read the collection
             rehash: args.rehash && n == 0,
@@ -144,11 +138,8 @@ fn retrieve(args: &TextArgs, task: TextTask, wanted: Wanted) -> Result<u8> {
         let lines = run::write_texts(&done.lines)?;
         file.write(&lines, &done.explained, &done.sheets, &description)?;
         if n == 0 {
-            code = code.max(print_collection(
-                &done.indexes,
-                indexing.quiet,
-                indexing.verbose,
-            ));
+            let collection = print_collection(&done.indexes, indexing.quiet, indexing.verbose);
+            code = code.max(collection);
         }
         print_run(args, &done, topics.len(), &file.run);
     }
@@ -167,26 +158,20 @@ fn print_run(args: &TextArgs, done: &TextRun, topics: usize, file: &Path) {
     let steps: Vec<String> = steps
         .map(|(step, seconds)| format!("{} {seconds:.1}", step.word()))
         .collect();
-    let steps = match steps.as_slice() {
-        [] => String::new(),
-        steps => format!(" ({})", steps.join(", ")),
+    let steps = match steps.join(", ") {
+        none if none.is_empty() => none,
+        steps => format!(" ({steps})"),
     };
-    say!(
-        "  seconds: index {:.1}, rank {:.1}{steps}",
-        done.index_seconds,
-        done.rank_seconds
-    );
+    let (index, rank) = (done.index_seconds, done.rank_seconds);
+    say!("  seconds: index {index:.1}, rank {rank:.1}{steps}");
     print_lines(done.lines.len(), topics, file);
 }
 
 /// Prints the number of lines of a run, and its file.
 pub(super) fn print_lines(lines: usize, topics: usize, file: &Path) {
-    say!(
-        "{} for {} in {}",
-        terminal::counted(lines, "line", "lines"),
-        terminal::counted(topics, "topic", "topics"),
-        file.display()
-    );
+    let lines = terminal::counted(lines, "line", "lines");
+    let topics = terminal::counted(topics, "topic", "topics");
+    say!("{lines} for {topics} in {}", file.display());
 }
 
 /// Retrieves with an approach that asks a service. `--rehash`, `--threads` and `--models` have no effect, because there is no collection.
@@ -214,47 +199,40 @@ pub(crate) fn print_collection(indexes: &TextIndexes, quiet: bool, verbose: bool
     let Some(index) = indexes.first() else {
         return 0;
     };
-    let Meta {
-        duplicates,
-        short,
-        repeated_ids,
-        fault_count,
-        faults,
-        ..
-    } = index.meta();
+    let meta = index.meta();
     if !quiet {
+        let short = format!("with fewer than {} words", inverted::SHORT_WORDS);
         let counted = [
-            (
-                *short,
-                format!("with fewer than {} words", inverted::SHORT_WORDS),
-            ),
-            (*duplicates, "with the same words as another".to_owned()),
-            (
-                *repeated_ids,
-                "more left out because of a repeated id".to_owned(),
-            ),
+            (meta.short, &*short),
+            (meta.duplicates, "with the same words as another"),
+            (meta.repeated_ids, "more left out because of a repeated id"),
         ];
         let counted = counted.into_iter().filter(|(count, _)| *count > 0);
         let counted: Vec<String> = counted
             .map(|(count, what)| format!("{count} {what}"))
             .collect();
-        let counted = match counted.as_slice() {
-            [] => String::new(),
-            counted => format!(": {}", counted.join(", ")),
+        let counted = match counted.join(", ") {
+            none if none.is_empty() => none,
+            counted => format!(": {counted}"),
         };
         let documents = InvertedIndex::documents(index);
-        say!("{documents} {}{counted}", index.meta().kind.word());
+        say!("{documents} {}{counted}", meta.kind.word());
     }
-    if *fault_count == 0 {
+    if meta.fault_count == 0 {
         return 0;
     }
-    say!("{}", terminal::counted(*fault_count, "fault", "faults"));
+    say!("{}", terminal::counted(meta.fault_count, "fault", "faults"));
+    list_faults(&meta.faults, meta.fault_count, verbose, "");
+    1
+}
+
+/// Lists faults; without `verbose`, only the first few. `more` follows the sign that there are others, of all `count` faults.
+pub(super) fn list_faults(faults: &[Fault], count: u64, verbose: bool, more: &str) {
     let listed = if verbose { faults.len() } else { LISTED_FAULTS };
     for fault in faults.iter().take(listed) {
         say!("  {fault}");
     }
-    if *fault_count > listed as u64 {
-        say!("  …");
+    if count > listed as u64 {
+        say!("  …{more}");
     }
-    1
 }

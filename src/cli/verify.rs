@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use super::args::Task;
 use super::progress::print_notes;
-use super::{parse, print, terminal};
+use super::{parse, print, print_json, terminal};
 use crate::judge::verify::{Finding, Severity, is_valid};
 use crate::task::files::{check_distinct, check_writable, named_run};
 use crate::task::verify::{Verdict, VerificationSettings, Verifier};
@@ -89,29 +89,21 @@ pub fn verify(args: &VerifyArgs) -> Result<u8> {
 }
 
 fn print_verdict(args: &VerifyArgs, run: &Path, verdict: &Verdict) -> Result<()> {
-    let Verdict {
-        path,
-        task,
-        edition,
-        findings,
-        ..
-    } = verdict;
     if args.json {
-        return print(&format_args!("{}\n", to_json(verdict)));
+        return print_json(&to_json(verdict));
     }
+    let path = verdict.path.to_string_lossy();
     if args.task.is_none() && args.input.is_none() {
-        let year = edition.map_or(String::new(), |edition| format!(" of {edition}"));
+        let (of, task) = (escaped(&path), verdict.task.word());
+        let year = verdict
+            .edition
+            .map_or(String::new(), |edition| format!(" of {edition}"));
         say!(
-            "note: {} is checked as a run for `{}`{year}, by the form of its lines (--task and --edition choose others; -i DIR expects the topics and ids of a collection)",
-            escaped(&path.to_string_lossy()),
-            task.word()
+            "note: {of} is checked as a run for `{task}`{year}, by the form of its lines (--task and --edition choose others; -i DIR expects the topics and ids of a collection)"
         );
     }
-    let shown = match named_run(run).0 {
-        Some(name) => name.into(),
-        None => path.to_string_lossy(),
-    };
-    print_findings(&shown, findings, args.verbose)
+    let shown = named_run(run).0.map_or(path, Into::into);
+    print_findings(&shown, &verdict.findings, args.verbose)
 }
 
 /// Prints the findings about a run, which is named in each line.
@@ -150,21 +142,20 @@ fn is_refused_by_tira(findings: &[Finding]) -> bool {
 fn to_json(verdict: &Verdict) -> Value {
     let findings = verdict.findings.as_slice();
     let valid = is_valid(findings);
-    let findings_of = findings.iter().map(|finding| {
+    let finding = |of: &Finding| {
         json!({
-            "severity": finding.severity.word(),
-            "rule": format!("{:?}", finding.rule),
-            "line": finding.line,
-            "what": finding.what,
-            "hint": finding.hint,
+            "severity": of.severity.word(),
+            "rule": format!("{:?}", of.rule),
+            "line": of.line,
+            "what": of.what,
+            "hint": of.hint,
         })
-    });
-    let findings_of: Vec<Value> = findings_of.collect();
+    };
     json!({
         "run": verdict.path,
         "task": verdict.task.word(),
         "valid": valid,
         "refused_by_tira": !valid || is_refused_by_tira(findings),
-        "findings": findings_of,
+        "findings": findings.iter().map(finding).collect::<Vec<Value>>(),
     })
 }

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use strum::VariantArray;
 
 /// A step of a ranking.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, strum::IntoStaticStr, VariantArray)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, strum::IntoStaticStr, VariantArray)]
 #[strum(serialize_all = "lowercase")]
 pub enum Step {
     /// Searching an index.

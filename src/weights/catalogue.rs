@@ -5,6 +5,7 @@ use std::fmt;
 
 use anyhow::{Context, Result, bail, ensure};
 use serde::Deserialize;
+use strum::VariantNames;
 
 use crate::trec::names::serde_by_name;
 
@@ -21,7 +22,7 @@ use crate::trec::names::serde_by_name;
     strum::Display,
     strum::EnumString,
     strum::IntoStaticStr,
-    strum::VariantNames,
+    VariantNames,
 )]
 #[strum(serialize_all = "lowercase")]
 pub enum Role {
@@ -175,14 +176,11 @@ impl Catalogue {
                 bail!("no model or role {word:?}; known: {}", self.known());
             }
         }
-        Ok(self
-            .entries
-            .iter()
-            .filter(|e| match words {
-                [] => e.default,
-                words => words.iter().any(|w| w == "all" || self.is_meant(e, w)),
-            })
-            .collect())
+        let is_selected = |e: &&Entry| match words {
+            [] => e.default,
+            words => words.iter().any(|w| w == "all" || self.is_meant(e, w)),
+        };
+        Ok(self.entries.iter().filter(is_selected).collect())
     }
 
     fn is_meant(&self, entry: &Entry, word: &str) -> bool {
@@ -193,10 +191,8 @@ impl Catalogue {
 
     fn known(&self) -> String {
         let names: Vec<&str> = self.entries.iter().map(|e| e.name.as_str()).collect();
-        format!(
-            "{}; roles clip, ocr, sentence, cross, lexicon",
-            names.join(", ")
-        )
+        let roles = Role::VARIANTS.join(", ");
+        format!("{}; roles {roles}", names.join(", "))
     }
 }
 
@@ -242,7 +238,12 @@ fn is_plain_name(name: &str) -> bool {
 }
 
 fn is_sha256(text: &str) -> bool {
-    text.len() == 64 && text.bytes().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f'))
+    text.len() == 64 && is_hex(text)
+}
+
+/// Whether a text consists of lower-case hexadecimal digits.
+pub(super) fn is_hex(text: &str) -> bool {
+    text.bytes().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f'))
 }
 
 #[cfg(test)]

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
 use indicatif::{DecimalBytes, ProgressBar, ProgressDrawTarget, ProgressStyle};
+use serde::Serialize;
 use sha1::Sha1;
 use sha2::Digest;
 
@@ -18,23 +19,14 @@ use super::{
 };
 use crate::disk::{hex, sha256_of};
 
-/// How the progress of a download is shown.
+/// How the progress of a download is shown: on a terminal with a bar for each file, otherwise with a line for each step.
+#[derive(Default)]
 pub struct Progress {
-    /// Prints a line; `None` if nothing is shown.
-    print: Option<fn(&str)>,
+    /// Prints a line to stderr; `None` if nothing is shown.
+    pub print: Option<fn(&str)>,
 }
 
 impl Progress {
-    /// Shows progress on stderr: on a terminal with a bar for each file, otherwise with a line for each step, which `print` prints.
-    pub fn stderr(print: fn(&str)) -> Progress {
-        Progress { print: Some(print) }
-    }
-
-    /// Shows nothing.
-    pub fn silent() -> Progress {
-        Progress { print: None }
-    }
-
     fn log(&self, line: &str) {
         if let Some(print) = self.print {
             print(line);
@@ -43,14 +35,11 @@ impl Progress {
 
     /// A progress bar. indicatif hides it if stderr is not a terminal.
     fn bar(&self, name: &str) -> ProgressBar {
-        let bar = ProgressBar::with_draw_target(
-            Some(0),
-            if self.print.is_some() {
-                ProgressDrawTarget::stderr()
-            } else {
-                ProgressDrawTarget::hidden()
-            },
-        );
+        let target = match self.print {
+            Some(_) => ProgressDrawTarget::stderr(),
+            None => ProgressDrawTarget::hidden(),
+        };
+        let bar = ProgressBar::with_draw_target(Some(0), target);
         let style = "  {msg} {bar:30} {decimal_bytes}/{decimal_total_bytes} {decimal_bytes_per_sec}, {eta} left";
         if let Ok(style) = ProgressStyle::with_template(style) {
             bar.set_style(style);
@@ -61,7 +50,8 @@ impl Progress {
 }
 
 /// The result for one file.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(tag = "outcome", rename_all = "lowercase")]
 pub enum Outcome {
     /// The right file was already in the models directory.
     Installed,
@@ -70,15 +60,23 @@ pub enum Outcome {
         /// The source, as its `Display` shows it.
         from: String,
     },
-    /// No source provided the file. For each source, in the order in which they were tried: its name and the error.
-    Failed { tried: Vec<(String, String)> },
+    /// No source provided the file. The attempts are in order.
+    Failed { tried: Vec<Attempt> },
+}
+
+/// A source that did not provide a file.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Attempt {
+    pub source: String,
+    pub why: String,
 }
 
 /// A file with its result.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct FetchedFile {
     pub model: String,
     pub file: String,
+    #[serde(flatten)]
     pub outcome: Outcome,
 }
 
@@ -115,7 +113,7 @@ impl fmt::Display for FetchReport {
                 }
                 Outcome::Failed { tried } => {
                     writeln!(f, "{model}/{file}: could not be downloaded")?;
-                    for (source, why) in tried {
+                    for Attempt { source, why } in tried {
                         writeln!(f, "    {source}: {why}")?;
                     }
                 }
@@ -210,8 +208,10 @@ impl Sources {
                     return Ok(Outcome::Fetched { bytes, from });
                 }
                 Err(error) => {
-                    progress.log(&format!("    {error:#}"));
-                    tried.push((source.to_string(), format!("{error:#}")));
+                    let why = format!("{error:#}");
+                    progress.log(&format!("    {why}"));
+                    let source = source.to_string();
+                    tried.push(Attempt { source, why });
                 }
             }
         }

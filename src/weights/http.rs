@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use ureq::http::{HeaderMap, Response, StatusCode, Uri, header};
 use ureq::{Agent, Body};
 
-use super::{ModelFile, read_record, write_record};
+use super::{ModelFile, catalogue::is_hex, read_record, write_record};
 use crate::disk::open_lock;
 use crate::web::{self, is_unreachable};
 
@@ -50,26 +50,18 @@ impl PublisherInfo {
         let text = |name: &str| headers.get(name)?.to_str().ok();
         let commit = text("x-repo-commit");
         let etag = text("x-linked-etag").or(commit.and(text("etag")));
-        if self.checksum.is_none() {
-            self.checksum = etag.and_then(checksum);
-        }
-        if self.bytes.is_none() {
-            self.bytes = text("x-linked-size").and_then(|n| n.parse().ok());
-        }
-        if self.revision.is_none() {
-            self.revision = commit.map(str::to_owned);
-        }
+        let bytes = || text("x-linked-size").and_then(|n| n.parse().ok());
+        self.checksum = self.checksum.take().or_else(|| etag.and_then(checksum));
+        self.bytes = self.bytes.or_else(bytes);
+        self.revision = self.revision.take().or(commit.map(str::to_owned));
     }
 }
 
 fn checksum(etag: &str) -> Option<Checksum> {
     let id = etag.trim().trim_start_matches("W/").trim_matches('"');
-    let is_hex = id
-        .bytes()
-        .all(|b| b.is_ascii_digit() || (b'a'..=b'f').contains(&b));
     match id.len() {
-        64 if is_hex => Some(Checksum::Sha256(id.to_owned())),
-        40 if is_hex => Some(Checksum::GitBlob(id.to_owned())),
+        64 if is_hex(id) => Some(Checksum::Sha256(id.to_owned())),
+        40 if is_hex(id) => Some(Checksum::GitBlob(id.to_owned())),
         _ => None,
     }
 }

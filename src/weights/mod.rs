@@ -302,13 +302,13 @@ struct VerifiedFile {
 
 /// Reads a record; if there is no file, it is empty.
 fn read_record<T: DeserializeOwned + Default>(path: &Path) -> Result<T> {
-    match fs::read_to_string(path) {
-        Ok(text) => {
-            toml::from_str(&text).with_context(|| format!("cannot read the record {path:?}"))
+    let read = || -> Result<T> {
+        match fs::read_to_string(path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(T::default()),
+            text => Ok(toml::from_str(&text?)?),
         }
-        Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(T::default()),
-        Err(e) => Err(e).with_context(|| format!("cannot read the record {path:?}")),
-    }
+    };
+    read().with_context(|| format!("cannot read the record {path:?}"))
 }
 
 /// Replaces a record in one step.
@@ -328,24 +328,12 @@ pub struct ModelRow {
 }
 
 /// The models of the catalogue, and whether each is installed.
-#[derive(Clone, Debug, PartialEq)]
-pub struct ModelTable {
-    pub dir: PathBuf,
-    pub rows: Vec<ModelRow>,
-}
-
-/// Checks every model of the catalogue.
-pub fn list(models: &Models) -> ModelTable {
-    let rows = models.catalogue.entries().iter();
-    ModelTable {
-        dir: models.dir.clone(),
-        rows: rows
-            .map(|entry| ModelRow {
-                entry: entry.clone(),
-                status: models.check(entry),
-            })
-            .collect(),
-    }
+pub fn list(models: &Models) -> Vec<ModelRow> {
+    let row = |entry: &Entry| ModelRow {
+        entry: entry.clone(),
+        status: models.check(entry),
+    };
+    models.catalogue.entries().iter().map(row).collect()
 }
 
 #[cfg(test)]

@@ -373,7 +373,7 @@ fn the_directories_that_tira_names_are_used_unless_others_are_given() {
     assert_eq!(run("comparative --index kept", "nowhere", "named"), 2);
 }
 
-/// The exit codes on the manual pages (src/main.rs has a table of them), for commands without another test here.
+/// The exit codes on the manual pages (src/cli/manual.toml has a table of them), for commands without another test here.
 #[test]
 fn every_command_ends_with_the_code_that_its_page_states() {
     let dir = passages(PASSAGES, &one_topic());

@@ -173,13 +173,13 @@ fn pinned(body: &[u8]) -> String {
 }
 
 fn fetch_all(models: &Models) -> FetchReport {
-    fetch(models, &[], &Progress::silent()).unwrap()
+    fetch(models, &[], &Progress::default()).unwrap()
 }
 
 /// The reasons why the sources of the first file failed.
 fn reasons(report: &FetchReport) -> Vec<String> {
     match &report.files[0].outcome {
-        Outcome::Failed { tried } => tried.iter().map(|(_, why)| why.clone()).collect(),
+        Outcome::Failed { tried } => tried.iter().map(|of| of.why.clone()).collect(),
         other => panic!("{other:?}"),
     }
 }
@@ -257,7 +257,7 @@ fn a_fetched_model_is_ready_and_is_not_fetched_again() {
 
     assert_eq!(fetch_all(&models).files[0].outcome, Outcome::Installed);
     assert_eq!(server.requests(), [""; 0]);
-    assert!(fetch(&models, &["n".into()], &Progress::silent()).is_err());
+    assert!(fetch(&models, &["n".into()], &Progress::default()).is_err());
     assert!(models.find("n").is_err());
 }
 
@@ -551,7 +551,7 @@ fn the_list_tells_present_missing_and_damaged_models_apart() {
         dir.path(),
         &[("a", pinned(&body), vec![format!("http://{UNREACHABLE}/a")])],
     );
-    let status = || list(&models).rows.remove(0).status;
+    let status = || list(&models).remove(0).status;
     let missing = ModelStatus::Missing {
         files: vec!["a".to_owned()],
     };

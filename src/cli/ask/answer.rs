@@ -2,6 +2,7 @@
 
 use std::fmt::{self, Display, Formatter};
 
+use super::super::terminal::labelled;
 use crate::report::answer::{Answer, Argument, Image, Side, Text};
 use crate::trec::{Stance, escaped};
 
@@ -54,11 +55,8 @@ impl Display for Side {
                 writeln!(f, "\n  no argument takes this side")?;
             }
             for (number, argument) in (1..).zip(arguments) {
-                writeln!(
-                    f,
-                    "\n{}",
-                    wrapped(&format!("{number:>2}. "), &argument.text)
-                )?;
+                let label = format!("{number:>2}. ");
+                writeln!(f, "\n{}", wrapped(&label, &argument.text))?;
                 argument.write_facts(f)?;
                 let of_argument = |image: &&Image| image.argument.as_ref() == Some(&argument.id);
                 images
@@ -81,12 +79,11 @@ impl Display for Side {
             writeln!(f, "\n  no image is on this side")?;
         } else if self.arguments.is_some() && !others.is_empty() {
             // with -n, an image can illustrate an argument that is not shown
-            let is_like_another = others.iter().any(|image| image.argument.is_some());
-            let heading = match is_like_another {
-                true => "Other images:",
-                false => "Images that are like none of these arguments:",
-            };
-            writeln!(f, "\n  {heading}")?;
+            if others.iter().any(|image| image.argument.is_some()) {
+                writeln!(f, "\n  Other images:")?;
+            } else {
+                writeln!(f, "\n  Images that are like none of these arguments:")?;
+            }
         }
         others.into_iter().try_for_each(|image| {
             writeln!(f)?;
@@ -97,13 +94,11 @@ impl Display for Side {
 
 impl Argument {
     fn write_facts(&self, f: &mut Formatter) -> fmt::Result {
+        let (id, rank) = (escaped(&self.id), self.rank);
+        let (score, stance) = (self.score, self.stance);
         write!(
             f,
-            "    {}  rank {}, score {:.3}, stance {:+.2}",
-            escaped(&self.id),
-            self.rank,
-            self.score,
-            self.stance
+            "    {id}  rank {rank}, score {score:.3}, stance {stance:+.2}"
         )?;
         match self.repeats.len() {
             0 => writeln!(f),
@@ -114,13 +109,8 @@ impl Argument {
 
 impl Image {
     fn write(&self, f: &mut Formatter) -> fmt::Result {
-        write!(
-            f,
-            "    [{:>2}] {}  score {:.3}",
-            self.rank,
-            escaped(&self.id),
-            self.score
-        )?;
+        let (rank, id, score) = (self.rank, escaped(&self.id), self.score);
+        write!(f, "    [{rank:>2}] {id}  score {score:.3}")?;
         if let (Some(pro), Some(con)) = (self.pro, self.con) {
             write!(f, ", P(pro) {pro:.2}, P(con) {con:.2}")?;
         }
@@ -131,11 +121,8 @@ impl Image {
         if !self.words.is_empty() {
             let place = self.place.as_deref().unwrap_or_default();
             let words = self.words.trim_matches(['"', '“', '”', '„']);
-            writeln!(
-                f,
-                "{}",
-                wrapped("         ", &format!("\"{words}\" ({place})"))
-            )?;
+            let said = format!("\"{words}\" ({place})");
+            writeln!(f, "{}", wrapped("         ", &said))?;
         }
         for place in [&self.file, &self.page].into_iter().flatten() {
             if !place.is_empty() {
@@ -165,44 +152,7 @@ impl Display for Text {
     }
 }
 
-/// A text in lines of at most [`WIDTH`] characters, without a line break at the end. The first begins with `label`, the others with as many
-/// blanks. A longer word has a separate line.
+/// A text in lines of at most [`WIDTH`] characters. The first begins with `label`.
 fn wrapped(label: &str, text: &str) -> String {
-    let indent = label.chars().count();
-    let mut lines = vec![label.to_owned()];
-    let mut length = indent;
-    for word in escaped(text).to_string().split_whitespace() {
-        let size = word.chars().count();
-        if length > indent && length + 1 + size > WIDTH {
-            lines.push(" ".repeat(indent));
-            length = indent;
-        }
-        if let Some(line) = lines.last_mut() {
-            if length > indent {
-                line.push(' ');
-                length += 1;
-            }
-            line.push_str(word);
-            length += size;
-        }
-    }
-    lines.join("\n")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use proptest::prelude::*;
-
-    proptest! {
-        #[test]
-        fn wrapping_keeps_all_words_in_narrow_lines(words in prop::collection::vec("[a-zé.]{1,70}", 0..40)) {
-            let text = wrapped(" 1. ", &words.join(" "));
-            let again: Vec<&str> = text.split_whitespace().skip(1).collect();
-            prop_assert_eq!(again, words);
-            for line in text.lines() {
-                prop_assert!(line.chars().count() <= WIDTH);
-            }
-        }
-    }
+    labelled(label, &escaped(text).to_string(), WIDTH)
 }

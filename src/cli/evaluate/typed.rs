@@ -39,7 +39,7 @@ pub(in crate::cli) struct EvaluateArgs {
     #[arg(long)]
     pub(in crate::cli) ci: bool,
     /// Output format
-    #[arg(long, value_enum, default_value_t = Format::Table)]
+    #[arg(long, value_enum, default_value_t = Format::Table, default_value_if("json", "true", "jsonl"))]
     pub(in crate::cli) format: Format,
     /// Print a JSON object for each value, as --format jsonl does
     #[arg(long, conflicts_with = "format")]
@@ -47,16 +47,6 @@ pub(in crate::cli) struct EvaluateArgs {
     /// Write the output of the organisers' image evaluator to FILE (for a single run)
     #[arg(long, value_name = "FILE")]
     pub(in crate::cli) prototext: Option<PathBuf>,
-}
-
-impl EvaluateArgs {
-    pub(super) fn format(&self) -> Format {
-        if self.json {
-            Format::Jsonl
-        } else {
-            self.format
-        }
-    }
 }
 
 /// The output format of `evaluate`.

@@ -1,12 +1,21 @@
 //! Which of the recogniser's characters are read.
 
-use std::fmt;
-
 /// The script of the texts that are read.
 ///
 /// PP-OCRv4's recogniser knows 6,624 characters, of which 6,280 are Chinese and 171 occur in Latin texts. With only the latter, its output layer has
 /// a fortieth of the columns, and no letter of a Latin text is taken for a Chinese character or for its full-width form.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    Default,
+    PartialEq,
+    Eq,
+    strum::Display,
+    strum::EnumString,
+    strum::VariantNames,
+)]
+#[strum(serialize_all = "lowercase")]
 pub enum Script {
     /// Latin letters, digits, punctuation and signs.
     #[default]
@@ -16,23 +25,9 @@ pub enum Script {
 }
 
 impl Script {
-    /// The name on the command line and in producers.
-    pub fn word(self) -> &'static str {
-        match self {
-            Script::Latin => "latin",
-            Script::All => "all",
-        }
-    }
-
     /// Whether a character of the recogniser's alphabet is read.
     pub(super) fn has(self, character: &str) -> bool {
         self == Script::All || (!character.is_empty() && character.chars().all(is_latin))
-    }
-}
-
-impl fmt::Display for Script {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.word())
     }
 }
 

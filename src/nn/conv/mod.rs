@@ -70,6 +70,7 @@ pub(crate) fn float_instructions() -> &'static str {
     strum::Display,
     strum::EnumString,
     strum::IntoStaticStr,
+    strum::VariantNames,
 )]
 #[strum(serialize_all = "lowercase")]
 pub enum Numeric {
@@ -93,7 +94,18 @@ impl Numeric {
 }
 
 /// Which numbers a network may be computed in.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    Default,
+    PartialEq,
+    Eq,
+    strum::Display,
+    strum::EnumString,
+    strum::VariantNames,
+)]
+#[strum(serialize_all = "lowercase")]
 pub enum NumericMode {
     /// Int8 for large products, where the machine has instructions for it.
     #[default]
