@@ -78,7 +78,7 @@ fn of_words(title: &str, is_question: bool, words: &[Word]) -> [String; 2] {
             let claim = text(&statement);
             let asks = statement
                 .iter()
-                .any(|word| matches!(word.tag, "WP" | "WDT") && word.is(&["which", "what", "who"]));
+                .any(|word| word.tagged("WP WDT") && word.is("which what who"));
             if is_question && asks {
                 let objects = objects().map(|objects| choice::comparison(words, &objects, None));
                 return objects.unwrap_or_else(|| [claim, String::new()]);
@@ -102,9 +102,7 @@ fn of_words(title: &str, is_question: bool, words: &[Word]) -> [String; 2] {
 
 /// The last of several sentences.
 fn last_question(words: &[Word]) -> Option<&[Word]> {
-    let end = words
-        .iter()
-        .rposition(|word| matches!(word.text.as_str(), "?" | "." | "!"))?;
+    let end = words.iter().rposition(|word| word.is("? . !"))?;
     words.get(end + 1..).filter(|rest| rest.len() > 1)
 }
 
@@ -131,22 +129,10 @@ fn sides(title: &str, words: &[Word], clause: &Clause) -> [String; 2] {
 /// The claims about a subject without a verb: that the subject is good, and that it is bad.
 fn valued(words: &[Word]) -> Option<[String; 2]> {
     let first = words.first()?;
-    let begins = first.is_noun()
-        || matches!(
-            first.tag,
-            "DT" | "JJ" | "JJR" | "JJS" | "VBG" | "VBN" | "PRP$" | "CD" | "RB" | "FW" | "GW"
-        );
-    let is_phrase = words.iter().all(|word| {
-        !matches!(
-            word.text.as_str(),
-            ":" | ";" | "," | "–" | "—" | "?" | "." | "!"
-        )
-    });
+    let begins = first.is_noun() || first.tagged("DT JJ JJR JJS VBG VBN PRP$ CD RB FW GW");
+    let is_phrase = words.iter().all(|word| !word.is(": ; , – — ? . !"));
     let has_noun = words.iter().any(|word| word.is_noun() || word.tag == "VBG");
-    let has_verb = words
-        .iter()
-        .skip(1)
-        .any(|word| matches!(word.tag, "MD" | "VBZ" | "VBP"));
+    let has_verb = words.iter().skip(1).any(|word| word.tagged("MD VBZ VBP"));
     if !(begins && is_phrase && has_noun) || has_verb {
         return None;
     }

@@ -1,8 +1,8 @@
 //! A sentence as subject, finite verb and rest, so that it can be stated and negated.
 
 use super::nouns::{article, head, is_plural, is_uncountable};
-use super::verbs::{past, plural, third_person};
-use super::words::{Word, capitalised, uncapitalised};
+use super::verbs::{in_number, past, plural, third_person};
+use super::words::{Word, after, capitalised, position, uncapitalised, with_capital};
 
 /// The kind of the finite verb of a clause.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,26 +33,16 @@ pub(super) struct Clause {
 }
 
 /// Adverbs that stay before a negation: "clearly does not", "is probably not".
-const OF_SENTENCES: [&str; 10] = [
-    "certainly",
-    "clearly",
-    "definitely",
-    "obviously",
-    "probably",
-    "surely",
-    "undoubtedly",
-    "perhaps",
-    "evidently",
-    "presumably",
-];
+const OF_SENTENCES: &str = "certainly clearly definitely obviously probably surely undoubtedly \
+    perhaps evidently presumably";
 
 impl Clause {
     /// The number of words of `rest` before its verb: adverbs, "not", "all" in "we all need".
     fn adverbs(&self) -> usize {
         let mut at = 0;
         while let Some(word) = self.rest.get(at) {
-            let floats = word.is(&["all", "both", "each"]) && self.kind != VerbKind::Be;
-            let no_longer = self.is_at(at, &["no", "longer"]);
+            let floats = word.is("all both each") && self.kind != VerbKind::Be;
+            let no_longer = self.is_at(at, "no longer");
             if no_longer {
                 at += 2;
             } else if word.is_adverb() || floats {
@@ -65,9 +55,9 @@ impl Clause {
     }
 
     /// Whether `rest` has these words at position `at`.
-    fn is_at(&self, at: usize, words: &[&str]) -> bool {
-        let found = self.rest.get(at..at + words.len());
-        found.is_some_and(|found| found.iter().zip(words).all(|(word, is)| word.lower == *is))
+    fn is_at(&self, at: usize, words: &str) -> bool {
+        let rest = self.rest.get(at..);
+        rest.is_some_and(|rest| after(rest, words).is_some())
     }
 
     /// The clause as a statement.
@@ -84,21 +74,16 @@ impl Clause {
             words.extend(self.rest.iter().cloned());
             return capitalised(&words);
         }
-        let inflected = |word: &Word| match self.finite.lower.as_str() {
-            "does" => word.replaced(&third_person(&word.text)),
-            "did" => word.replaced(&past(&word.text)),
-            _ => word.clone(),
-        };
         let verb = self.adverbs();
-        for (at, word) in self.rest.iter().enumerate() {
-            words.push(
-                if at == verb || at > verb && self.is_second_verb(verb, at) {
-                    inflected(word)
-                } else {
-                    word.clone()
-                },
-            );
-        }
+        let rest = self.rest.iter().enumerate().map(|(at, word)| {
+            let is_verb = at == verb || at > verb && self.is_second_verb(verb, at);
+            match self.finite.lower.as_str() {
+                "does" if is_verb => word.replaced(&third_person(&word.text)),
+                "did" if is_verb => word.replaced(&past(&word.text)),
+                _ => word.clone(),
+            }
+        });
+        words.extend(rest);
         words
     }
 
@@ -107,16 +92,10 @@ impl Clause {
         let Some(between) = self.rest.get(verb + 1..at) else {
             return false;
         };
-        let joined = between
-            .last()
-            .is_some_and(|word| word.is(&["and", "or", "but"]));
-        let is_base = self
-            .rest
-            .get(at)
-            .is_some_and(|word| matches!(word.tag, "VB" | "VBP"));
-        let is_inside = between
-            .iter()
-            .any(|word| matches!(word.tag, "TO" | "MD" | "WDT" | "WP") || word.is(&["that"]));
+        let joined = between.last().is_some_and(|word| word.is("and or but"));
+        let is_base = self.rest.get(at).is_some_and(|word| word.tagged("VB VBP"));
+        let opens = |word: &Word| word.tagged("TO MD WDT WP") || word.is("that");
+        let is_inside = between.iter().any(opens);
         joined && is_base && !is_inside
     }
 
@@ -124,12 +103,7 @@ impl Clause {
     pub fn negated(&self) -> Option<Vec<Word>> {
         // "can and should"
         let has_two_verbs = self.finite.text.contains(' ');
-        if has_two_verbs
-            || self
-                .subject
-                .first()
-                .is_some_and(|word| word.is(&["neither"]))
-        {
+        if has_two_verbs || self.subject.first().is_some_and(|word| word.is("neither")) {
             return None;
         }
         self.without_negation()
@@ -140,36 +114,29 @@ impl Clause {
             .or_else(|| Some(self.with_not()))
     }
 
-    /// The clause with other words in place of `count` words of `rest`.
-    fn with_rest(&self, start: usize, count: usize, words: &[Word]) -> Clause {
+    /// The clause with other words, all with this part of speech, in place of `count` words of `rest`.
+    fn with_rest(&self, start: usize, count: usize, words: &str, tag: &'static str) -> Clause {
         let mut clause = self.clone();
         let end = (start + count).min(clause.rest.len());
+        let words = words.split_whitespace().map(|word| Word::new(word, tag));
+        clause.rest.splice(start.min(end)..end, words);
         clause
-            .rest
-            .splice(start.min(end)..end, words.iter().cloned());
-        clause
-    }
-
-    fn adverb(text: &str) -> [Word; 1] {
-        [Word::new(text, "RB")]
     }
 
     /// The clause without the negation at its verb.
     fn without_negation(&self) -> Option<Vec<Word>> {
-        let adverbs = self.adverbs();
-        for at in 0..adverbs {
+        for at in 0..self.adverbs() {
             let word = self.rest.get(at)?;
             if word.negates() {
-                let yet = self.is_at(at + 1, &["yet"]);
-                let mut clause = if yet {
-                    self.with_rest(at, 2, &Self::adverb("already"))
+                let mut clause = if self.is_at(at + 1, "yet") {
+                    self.with_rest(at, 2, "already", "RB")
                 } else {
-                    self.with_rest(at, 1, &[])
+                    self.with_rest(at, 1, "", "RB")
                 };
                 clause.drop_any_more(at);
                 clause.assert_indefinites();
                 clause.permit();
-                if clause.finite.is(&["ought"]) && !clause.is_at(at, &["to"]) {
+                if clause.finite.is("ought") && !clause.is_at(at, "to") {
                     clause.rest.insert(at, Word::new("to", "TO"));
                 }
                 clause.replace_quantifier("some", "all");
@@ -179,39 +146,31 @@ impl Clause {
                 "never" if self.is_deontic() => "",
                 "never" => "sometimes",
                 "rarely" | "seldom" => "often",
-                "hardly" | "scarcely" if self.is_at(at + 1, &["ever"]) => "often",
+                "hardly" | "scarcely" if self.is_at(at + 1, "ever") => "often",
                 "hardly" | "scarcely" | "barely" => "",
-                "no" if self.is_at(at, &["no", "longer"]) => "still",
+                "no" if self.is_at(at, "no longer") => "still",
                 _ => continue,
             };
-            let count = if matches!(word.lower.as_str(), "no") || self.is_at(at + 1, &["ever"]) {
-                2
-            } else {
-                1
-            };
+            let count = 1 + usize::from(word.is("no") || self.is_at(at + 1, "ever"));
+            let mut clause = self.with_rest(at, count, replacement, "RB");
             if replacement.is_empty() {
-                let mut clause = self.with_rest(at, count, &[]);
                 clause.permit();
-                return Some(clause.stated());
             }
-            let words = Self::adverb(replacement);
-            return Some(self.with_rest(at, count, &words).stated());
+            return Some(clause.stated());
         }
         None
     }
 
     /// Replaces "must" by "may", which is the opposite of "must not".
     fn permit(&mut self) {
-        if self.finite.is(&["must"]) {
+        if self.finite.is("must") {
             self.finite = self.finite.replaced("may");
         }
     }
 
     /// Whether "never" forbids something; otherwise it says how often something happens.
     fn is_deontic(&self) -> bool {
-        self.finite
-            .is(&["should", "must", "shall", "ought", "will", "would"])
-            || self.subject.is_empty()
+        self.finite.is("should must shall ought will would") || self.subject.is_empty()
     }
 
     /// Replaces "any" by "some", after the question or negation that allowed "any" is gone.
@@ -220,20 +179,15 @@ impl Clause {
         // "any better"
         let mut at = 0;
         while at < self.rest.len() {
-            let compares = self
-                .rest
-                .get(at + 1)
-                .is_some_and(|next| matches!(next.tag, "JJR" | "RBR"));
-            if self.is_at(at, &["any"]) && compares {
+            let next = self.rest.get(at + 1);
+            if self.is_at(at, "any") && next.is_some_and(|next| next.tagged("JJR RBR")) {
                 self.rest.remove(at);
             }
             at += 1;
         }
         // "is sometimes justified", but "will replace"
-        let once = matches!(
-            self.finite.lower.as_str(),
-            "will" | "would" | "can" | "could" | "may" | "might" | "did" | "has" | "have" | "had"
-        );
+        let finite = &self.finite;
+        let once = finite.is("will would can could may might did has have had");
         let often = if once { "" } else { "sometimes" };
         let of_subject = self.subject.iter_mut().take(usize::from(!chooses_freely));
         for word in of_subject.chain(&mut self.rest) {
@@ -252,7 +206,7 @@ impl Clause {
 
     /// Whether "any" at the beginning of the subject means each one: "any child can", but not "any children can".
     fn chooses_freely(&self) -> bool {
-        let permits = self.finite.is(&["can", "could", "may", "might", "should"]);
+        let permits = self.finite.is("can could may might should");
         if self.is_asked && !permits {
             return false;
         }
@@ -268,12 +222,10 @@ impl Clause {
 
     /// Replaces "any more" by "still" after the negation is gone: "is still needed".
     fn drop_any_more(&mut self, at: usize) {
-        let count = if self.rest.last().is_some_and(|word| word.is(&["anymore"])) {
-            1
-        } else if self.rest.len() >= 2 && self.is_at(self.rest.len() - 2, &["any", "more"]) {
-            2
-        } else {
-            return;
+        let count = match self.rest.as_slice() {
+            [.., word] if word.is("anymore") => 1,
+            [.., any, more] if any.is("any") && more.is("more") => 2,
+            _ => return,
         };
         self.rest.truncate(self.rest.len() - count);
         self.rest.insert(at, Word::new("still", "RB"));
@@ -294,16 +246,12 @@ impl Clause {
         let second = self.subject.get(1);
         let mut clause = self.clone();
         let other = match first.lower.as_str() {
-            "each" if second.is_some_and(|word| !word.is(&["of"])) => {
+            "each" if second.is_some_and(|word| !word.is("of")) => {
                 clause.replace_quantifier("each", "every");
-                clause.negate_subject();
-                return Some(clause.stated());
+                return clause.with_negated_subject();
             }
             "all" | "every" | "everyone" | "everybody" | "everything" | "everywhere" | "both"
-            | "many" | "only" | "each" => {
-                clause.negate_subject();
-                return Some(clause.stated());
-            }
+            | "many" | "only" | "each" => return clause.with_negated_subject(),
             "not" => {
                 clause.subject.remove(0);
                 if first.text == "Not" {
@@ -314,15 +262,12 @@ impl Clause {
             "any" | "anyone" | "anybody" | "anything" if self.chooses_freely() => {
                 let every = first.lower.replace("any", "every");
                 clause.replace_quantifier(&first.lower, &every);
-                clause.negate_subject();
-                return Some(clause.stated());
+                return clause.with_negated_subject();
             }
-            "any" | "some" if second.is_some_and(|word| word.is(&["of"])) => "none",
-            "some"
-                if second.is_some_and(|word| word.is(&["people"])) && self.subject.len() == 2 =>
-            {
+            "any" | "some" if second.is_some_and(|word| word.is("of")) => "none",
+            "some" if second.is_some_and(|word| word.is("people")) && self.subject.len() == 2 => {
                 clause.subject.truncate(1);
-                clause.make_singular();
+                clause.put_verb_into_number(false);
                 "no one"
             }
             "any" | "some" => "no",
@@ -333,7 +278,7 @@ impl Clause {
             "nothing" => "something",
             "none" => "some",
             "few" => "many",
-            "no" if second.is_some_and(|word| word.is(&["one"])) => {
+            "no" if second.is_some_and(|word| word.is("one")) => {
                 clause.subject.remove(1);
                 "someone"
             }
@@ -347,15 +292,12 @@ impl Clause {
         Some(clause.stated())
     }
 
-    /// Turns "All museums" into "Not all museums".
-    fn negate_subject(&mut self) {
-        let capital = self
-            .subject
-            .first()
-            .is_some_and(|word| word.text.starts_with(char::is_uppercase));
-        let mut subject = vec![Word::new(if capital { "Not" } else { "not" }, "RB")];
-        subject.extend(uncapitalised(&self.subject));
-        self.subject = subject;
+    /// Turns "All museums are …" into "Not all museums are …".
+    fn with_negated_subject(mut self) -> Option<Vec<Word>> {
+        let not = like(self.subject.first()?, "not");
+        self.subject = uncapitalised(&self.subject);
+        self.subject.insert(0, Word::new(&not, "RB"));
+        Some(self.stated())
     }
 
     /// Puts the subject and its verb into the plural ("No animal is" becomes "Some animals are").
@@ -371,60 +313,28 @@ impl Clause {
             return;
         }
         *noun = noun.replaced(&plural(&noun.text));
-        let finite = match self.finite.lower.as_str() {
-            "is" => "are",
-            "was" => "were",
-            "has" => "have",
-            "does" => "do",
-            _ => return,
-        };
-        self.finite = self.finite.replaced(finite);
+        self.put_verb_into_number(true);
     }
 
-    /// Puts the verb into the singular.
-    fn make_singular(&mut self) {
-        let finite = match self.finite.lower.as_str() {
-            "are" => "is",
-            "were" => "was",
-            "have" => "has",
-            "do" => "does",
-            _ => return,
-        };
-        self.finite = self.finite.replaced(finite);
+    fn put_verb_into_number(&mut self, plural: bool) {
+        if let Some(form) = in_number(&self.finite.lower, plural) {
+            self.finite = self.finite.replaced(form);
+        }
     }
 
     /// The clause with the opposite of an adverb at its verb.
     fn with_other_adverb(&self) -> Option<Vec<Word>> {
-        let mut clause = self.clone();
-        clause.rest = self.rest.clone();
-        let adverbs = self.adverbs();
-        if let Some(at) = self
-            .rest
-            .iter()
-            .take(adverbs)
-            .position(|word| word.is(&["also"]))
-        {
-            return self.with_rest(at, 1, &[]).negated();
+        let adverbs = self.rest.get(..self.adverbs())?;
+        if let Some(at) = position(adverbs, "also") {
+            return self.with_rest(at, 1, "", "RB").negated();
         }
-        let region = self.rest.iter().take(adverbs).enumerate();
-        for (at, word) in region {
-            let other = match word.lower.as_str() {
-                "still" => "no longer",
-                "sometimes" | "occasionally" | "ever" => "never",
-                "already" => "not yet",
-                _ => continue,
-            };
-            let words = Self::adverb(other);
-            let clause = self.with_rest(at, 1, &words);
-            return Some(if other == "not yet" {
-                // "does not yet cause"
-                let [yet] = Self::adverb("yet");
-                self.with_rest(at, 1, &[yet]).with_not()
-            } else {
-                clause.stated()
-            });
-        }
-        None
+        let at = position(adverbs, "still sometimes occasionally ever already")?;
+        Some(match self.rest.get(at)?.lower.as_str() {
+            "still" => self.with_rest(at, 1, "no longer", "RB").stated(),
+            // "does not yet cause"
+            "already" => self.with_rest(at, 1, "yet", "RB").with_not(),
+            _ => self.with_rest(at, 1, "never", "RB").stated(),
+        })
     }
 
     /// The position after the verb: after "be", or after a participle that follows an auxiliary.
@@ -432,7 +342,7 @@ impl Clause {
         let mut at = self.adverbs();
         if self.kind != VerbKind::Be {
             at += 1;
-            if self.is_at(at.saturating_sub(1), &["have"]) && self.is_at(at, &["been"]) {
+            if self.is_at(at - 1, "have been") {
                 at += 1;
             }
         }
@@ -444,118 +354,90 @@ impl Clause {
         let at = self.behind_verb();
         let word = self.rest.get(at)?;
         let positive = match word.lower.as_str() {
-            "no" if self.is_at(at + 1, &["one"]) => {
-                let clause = self.with_rest(at, 2, &[Word::new("someone", "NN")]);
-                return Some(clause.stated());
+            "no" if self.is_at(at + 1, "one") => {
+                return Some(self.with_rest(at, 2, "someone", "NN").stated());
             }
             "no" => article(self.rest.get(at + 1..)?),
             "nothing" => Some("something"),
             "nobody" => Some("somebody"),
             _ => return None,
         };
-        let words: Vec<Word> = positive
-            .map(|text| Word::new(text, "DT"))
-            .into_iter()
-            .collect();
-        Some(self.with_rest(at, 1, &words).stated())
+        let positive = positive.unwrap_or_default();
+        Some(self.with_rest(at, 1, positive, "DT").stated())
     }
 
     /// Turns "there is a God" into "there is no God".
     fn without_existence(&self) -> Option<Vec<Word>> {
-        let [there] = self.subject.as_slice() else {
-            return None;
-        };
-        if !there.is(&["there"]) || self.kind != VerbKind::Be {
+        if !matches!(self.subject.as_slice(), [there] if there.is("there"))
+            || self.kind != VerbKind::Be
+        {
             return None;
         }
         let at = self.adverbs();
         let word = self.rest.get(at)?;
-        let next_is = |words: &[&str]| self.rest.get(at + 1).is_some_and(|word| word.is(words));
-        let no = [Word::new("no", "DT")];
-        let clause = match word.lower.as_str() {
-            "a" | "an" if !next_is(&["lot", "few", "little", "great", "huge"]) => {
-                self.with_rest(at, 1, &no)
-            }
-            "any" | "some" => self.with_rest(at, 1, &no),
-            "something" => self.with_rest(at, 1, &[Word::new("nothing", "NN")]),
-            "such" if next_is(&["a", "an"]) => {
-                self.with_rest(at, 2, &[Word::new("no", "DT"), Word::new("such", "JJ")])
-            }
-            "such" => self.with_rest(at, 0, &no),
+        let next_is = |words: &str| self.rest.get(at + 1).is_some_and(|word| word.is(words));
+        let (count, words) = match word.lower.as_str() {
+            "a" | "an" if !next_is("lot few little great huge") => (1, "no"),
+            "any" | "some" => (1, "no"),
+            "something" => (1, "nothing"),
+            "such" if next_is("a an") => (2, "no such"),
+            "such" => (0, "no"),
             "more" | "enough" | "many" | "much" | "too" | "most" | "several" | "only" => {
                 return None;
             }
-            _ if word.is_noun() || word.tag == "JJ" || word.tag == "VBG" => {
-                self.with_rest(at, 0, &no)
-            }
+            _ if word.is_noun() || word.tagged("JJ VBG") => (0, "no"),
             _ => return None,
         };
-        Some(clause.stated())
+        Some(self.with_rest(at, count, words, "DT").stated())
     }
 
     /// The clause with "not" at its verb.
     fn with_not(&self) -> Vec<Word> {
-        let [not] = Self::adverb("not");
-        let mut words = self.before.clone();
+        let not = Word::new("not", "RB");
         if self.subject.is_empty() {
+            let mut words = self.before.clone();
             let is_joint = !self.before.is_empty() && self.kind == VerbKind::Modal;
             words.extend((!is_joint).then(|| Word::new("Do", "VBP")));
             words.push(not);
             words.extend(uncapitalised(&self.rest));
             return words;
         }
-        words.extend(self.subject.iter().cloned());
-        let of_sentence = self.rest.iter().take_while(|word| word.is(&OF_SENTENCES));
+        let of_sentence = self.rest.iter().take_while(|word| word.is(OF_SENTENCES));
         let preferring = usize::from(
-            self.finite.is(&["had", "would"])
-                && (self.is_at(0, &["better"]) || self.is_at(0, &["rather"])),
+            self.finite.is("had would") && (self.is_at(0, "better") || self.is_at(0, "rather")),
         );
         let kept = of_sentence.count().max(preferring);
         let (adverbs, rest) = self.rest.split_at(kept.min(self.rest.len()));
-        match self.finite.lower.as_str() {
-            "can" if kept == 0 => words.push(self.finite.replaced("cannot")),
-            // "must not" forbids; the opposite of a duty is "does not have to"
-            "must" => {
-                let often = rest.iter().take_while(|word| word.is_adverb()).count();
-                let (often, rest) = rest.split_at(often);
-                let plural = is_plural(&self.subject) || is_first_or_second(&self.subject);
-                words.extend(adverbs.iter().cloned());
-                words.extend([Word::new(if plural { "do" } else { "does" }, "VBP"), not]);
-                words.extend(often.iter().cloned());
-                words.extend([Word::new("have", "VB"), Word::new("to", "TO")]);
-                words.extend(rest.iter().cloned());
-                return words;
-            }
-            _ if self.kind == VerbKind::Do => {
-                words.extend(adverbs.iter().cloned());
-                words.extend([self.finite.clone(), not]);
-                words.extend(rest.iter().cloned());
-                return words;
-            }
-            _ => {
-                words.push(self.finite.clone());
-                words.extend(adverbs.iter().cloned());
-                words.push(not);
-                words.extend(rest.iter().cloned());
-                return words;
-            }
-        }
-        words.extend(rest.iter().cloned());
-        words
+        // "must not" forbids; the opposite of a duty is "does not have to"
+        let is_duty = self.finite.is("must");
+        let often = rest.iter().take_while(|word| word.is_adverb() && is_duty);
+        let (often, rest) = rest.split_at(often.count());
+        let finite = self.finite.clone();
+        let verb = if is_duty {
+            let plural = is_plural(&self.subject) || is_first_or_second(&self.subject);
+            let auxiliary = Word::new(if plural { "do" } else { "does" }, "VBP");
+            let have_to = [Word::new("have", "VB"), Word::new("to", "TO")];
+            [adverbs, &[auxiliary, not], often, &have_to].concat()
+        } else if finite.is("can") && kept == 0 {
+            vec![finite.replaced("cannot")]
+        } else if self.kind == VerbKind::Do {
+            [adverbs, &[finite, not]].concat()
+        } else {
+            [&[finite], adverbs, &[not]].concat()
+        };
+        [&self.before, &self.subject, &verb, rest].concat()
     }
 }
 
 /// The word, with a capital if `other` has one.
 fn like(other: &Word, word: &str) -> String {
-    let mut letters = word.chars();
-    match letters.next() {
-        Some(first) if other.text.starts_with(char::is_uppercase) => {
-            first.to_uppercase().chain(letters).collect()
-        }
-        _ => word.to_owned(),
+    if other.text.starts_with(char::is_uppercase) {
+        with_capital(word)
+    } else {
+        word.to_owned()
     }
 }
 
 fn is_first_or_second(subject: &[Word]) -> bool {
-    matches!(subject, [one] if one.is(&["i", "we", "you", "they", "these", "those"]))
+    matches!(subject, [one] if one.is("i we you they these those"))
 }

@@ -4,7 +4,7 @@ use super::clause::{Clause, VerbKind};
 use super::question::{self, auxiliary};
 use super::statement::{self, tagged_again};
 use super::verbs::base_of_third_person;
-use super::words::{Word, uncapitalised};
+use super::words::{Word, after, position, uncapitalised};
 
 /// What a title says or asks.
 #[derive(Debug)]
@@ -17,43 +17,28 @@ pub(super) enum TitleForm {
     Open,
 }
 
-fn begins(words: &[Word], with: &[&str]) -> bool {
-    words.len() >= with.len()
-        && words
-            .iter()
-            .zip(with)
-            .all(|(word, with)| word.lower == *with)
-}
-
 /// Reads what a title asks, without the words before it.
 pub(super) fn read(words: &[Word]) -> TitleForm {
     let words = without_or_not(words);
     if let Some(statement) = motion(words) {
         return TitleForm::Statement(tagged_again(statement));
     }
-    for opening in [
-        &["do", "you"] as &[&str],
-        &["would", "you"],
-        &["don't", "you"],
-    ] {
-        if begins(words, opening)
-            && words
-                .get(2)
-                .is_some_and(|word| word.is(&["think", "believe", "agree", "say"]))
-            && let Some(rest) = opinion(&words[3..])
-        {
-            return TitleForm::Statement(rest);
-        }
+    let asked = ["do you", "would you", "don't you"];
+    let asked = asked.iter().find_map(|opening| after(words, opening));
+    if let Some([verb, rest @ ..]) = asked
+        && verb.is("think believe agree say")
+        && let Some(rest) = opinion(rest)
+    {
+        return TitleForm::Statement(rest);
     }
-    for opening in [
-        &["is", "it", "true", "that"] as &[&str],
-        &["is", "it", "the", "case", "that"],
-        &["whether", "or", "not"],
-        &["whether"],
-    ] {
-        if begins(words, opening) {
-            return TitleForm::Statement(tagged_again(words[opening.len()..].to_vec()));
-        }
+    let whether = [
+        "is it true that",
+        "is it the case that",
+        "whether or not",
+        "whether",
+    ];
+    if let Some(rest) = whether.iter().find_map(|opening| after(words, opening)) {
+        return TitleForm::Statement(tagged_again(rest.to_vec()));
     }
     if let Some(clause) = plain(words) {
         return TitleForm::Question(clause);
@@ -87,18 +72,14 @@ fn plain(words: &[Word]) -> Option<Clause> {
 
 /// The statement after "Do you think"; `None` if the words there are not a statement ("Do you believe in God?").
 fn opinion(rest: &[Word]) -> Option<Vec<Word>> {
-    let rest = match rest {
-        [that, rest @ ..] if that.is(&["that"]) => rest,
-        rest => rest,
-    };
-    let rest = tagged_again(rest.to_vec());
+    let rest = tagged_again(after(rest, "that").unwrap_or(rest).to_vec());
     statement::clause(&rest).map(|_| rest)
 }
 
 /// The words without "or not" at the end.
 fn without_or_not(words: &[Word]) -> &[Word] {
     match words {
-        [rest @ .., or, not] if or.lower == "or" && not.is(&["not", "no"]) => match rest {
+        [rest @ .., or, not] if or.lower == "or" && not.is("not no") => match rest {
             [rest @ .., comma] if comma.text == "," => rest,
             _ => rest,
         },
@@ -109,27 +90,14 @@ fn without_or_not(words: &[Word]) -> &[Word] {
 /// A motion of a parliamentary debate as the statement that it is about ("This house would ban boxing": "we should ban boxing").
 fn motion(words: &[Word]) -> Option<Vec<Word>> {
     let first = words.first()?;
-    let we = |verb: &[&str], rest: &[Word]| {
-        let mut statement = vec![Word::new("we", "PRP")];
-        statement.extend(verb.iter().map(|verb| {
-            let tag = if *verb == "should" { "MD" } else { "VBP" };
-            Word::new(verb, tag)
-        }));
-        statement.extend(rest.iter().cloned());
-        statement
+    let we = |verb: &str, rest: &[Word]| {
+        let tag = if verb == "should" { "MD" } else { "VBP" };
+        [&[Word::new("we", "PRP"), Word::new(verb, tag)], rest].concat()
     };
-    if first.is(&["resolved", "motion", "that"]) {
-        let marks = words
-            .iter()
-            .skip(1)
-            .take_while(|word| word.is_mark())
-            .count();
-        let rest = words.get(1 + marks..)?;
-        let rest = if begins(rest, &["that"]) {
-            &rest[1..]
-        } else {
-            rest
-        };
+    if first.is("resolved motion that") {
+        let marks = words[1..].iter().take_while(|word| word.is_mark()).count();
+        let rest = &words[1 + marks..];
+        let rest = after(rest, "that").unwrap_or(rest);
         let is_statement = first.lower != "that" && marks > 0
             || first.lower == "that"
                 && rest.len() > 2
@@ -138,16 +106,16 @@ fn motion(words: &[Word]) -> Option<Vec<Word>> {
                 });
         return is_statement.then(|| rest.to_vec());
     }
+    let behind = &words[1..];
     let rest = match first.lower.as_str() {
-        "thw" => return Some(we(&["should"], &words[1..])),
-        "ths" => return Some(we(&["support"], &words[1..])),
-        "tho" => return Some(we(&["oppose"], &words[1..])),
-        "thr" => return Some(we(&["regret"], &words[1..])),
-        "thp" => return Some(we(&["prefer"], &words[1..])),
-        "thbt" => return Some(words[1..].to_vec()),
-        "thb" => return Some(words[if begins(&words[1..], &["that"]) { 2 } else { 1 }..].to_vec()),
-        "this" if begins(words, &["this", "house"]) => &words[2..],
-        _ => return None,
+        "thw" => return Some(we("should", behind)),
+        "ths" => return Some(we("support", behind)),
+        "tho" => return Some(we("oppose", behind)),
+        "thr" => return Some(we("regret", behind)),
+        "thp" => return Some(we("prefer", behind)),
+        "thbt" => return Some(behind.to_vec()),
+        "thb" => return Some(after(behind, "that").unwrap_or(behind).to_vec()),
+        _ => after(words, "this house")?,
     };
     // "This house, as a parent, would …"
     let rest = match rest.first() {
@@ -159,37 +127,33 @@ fn motion(words: &[Word]) -> Option<Vec<Word>> {
     };
     let (verb, rest) = rest.split_first()?;
     Some(match verb.lower.as_str() {
-        "believes" if begins(rest, &["that"]) => rest[1..].to_vec(),
-        "believes" if begins(rest, &["in"]) => we(&["believe"], rest),
-        "believes" => rest.to_vec(),
-        "would" | "should" => we(&["should"], rest),
-        "is" => we(&["are"], rest),
-        "was" => we(&["were"], rest),
-        lower if verb.is_third_person() => we(&[&base_of_third_person(lower)], rest),
-        _ => we(&[&verb.text], rest),
+        "believes" if after(rest, "in").is_some() => we("believe", rest),
+        "believes" => after(rest, "that").unwrap_or(rest).to_vec(),
+        "would" | "should" => we("should", rest),
+        "is" => we("are", rest),
+        "was" => we("were", rest),
+        lower if verb.is_third_person() => we(&base_of_third_person(lower), rest),
+        _ => we(&verb.text, rest),
     })
 }
 
 /// A question with "why", "how", "when" or "where": what it takes for granted. Other questions are open.
 fn with_question_word(words: &[Word]) -> Option<TitleForm> {
     let (first, rest) = words.split_first()?;
-    let asks = first.is(&[
-        "which", "what", "who", "whose", "whom", "why", "how", "when", "where",
-    ]);
-    if !asks && !begins(words, &["to", "what"]) {
+    let asks = first.is("which what who whose whom why how when where");
+    if !asks && after(words, "to what").is_none() {
         return None;
     }
-    let of_extent = ["extent", "degree"];
-    let (question, adjective) =
-        if first.lower == "to" && words.get(2).is_some_and(|word| word.is(&of_extent)) {
-            (words.get(3..)?, None)
-        } else if !first.is(&["why", "how", "when", "where"]) {
-            return Some(TitleForm::Open);
-        } else if first.lower == "how" && rest.first().is_some_and(is_degree) {
-            (rest.get(1..)?, rest.first())
-        } else {
-            (rest, None)
-        };
+    let (question, adjective) = match words {
+        [to, _, extent, question @ ..] if to.is("to") && extent.is("extent degree") => {
+            (question, None)
+        }
+        _ if !first.is("why how when where") => return Some(TitleForm::Open),
+        [how, degree, question @ ..] if how.is("how") && is_degree(degree) => {
+            (question, Some(degree))
+        }
+        _ => (rest, None),
+    };
     if let Some((verb, kind, count)) = auxiliary(question) {
         let mut clause = question::clause(&verb, kind, question.get(count..)?);
         // "Why isn't it legal?" takes for granted that it is not
@@ -215,25 +179,23 @@ fn with_question_word(words: &[Word]) -> Option<TitleForm> {
 
 /// Whether this is an adjective whose degree a question asks for: "How dangerous is …".
 fn is_degree(word: &Word) -> bool {
-    word.is_adjective() && !word.is(&["much", "many", "long", "old", "big", "far"])
+    word.is_adjective() && !word.is("much many long old big far")
 }
 
 /// A question after a phrase and a comma or colon: "In a democracy, should …", "Phones in schools: should they …".
 fn behind_heading(words: &[Word]) -> Option<TitleForm> {
-    let mark = words
-        .iter()
-        .position(|word| matches!(word.text.as_str(), "," | ":" | "–" | "—" | "?"))?;
+    let mark = position(words, ", : – — ?")?;
     let (heading, rest) = (words.get(..mark)?, words.get(mark + 1..)?);
     let mut clause = plain(rest)?;
     if heading.iter().any(Word::is_finite)
-        && !heading.first().is_some_and(|word| word.is(&["if", "when"]))
+        && !heading.first().is_some_and(|word| word.is("if when"))
     {
         return None;
     }
     if words.get(mark)?.text == "," {
         clause.before = uncapitalised(words.get(..=mark)?);
     } else if let [subject] = clause.subject.as_slice()
-        && subject.is(&["it", "they", "this", "these"])
+        && subject.is("it they this these")
     {
         clause.subject = uncapitalised(heading);
     }

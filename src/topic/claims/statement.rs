@@ -3,12 +3,10 @@
 use super::clause::{Clause, VerbKind};
 use super::nouns::{head, is_plural};
 use super::verbs::{base_of_past, base_of_third_person};
-use super::words::{Word, read, text};
+use super::words::{Word, is_at, position, read, tag_at, text};
 
 /// Words that open a clause at the beginning of a sentence. A comma ends the clause.
-const OPENINGS: [&str; 9] = [
-    "if", "when", "although", "because", "while", "since", "unless", "though", "whereas",
-];
+const OPENINGS: &str = "if when although because while since unless though whereas";
 
 /// Reads a statement as a clause; `None` if it has no finite verb, or several main clauses.
 pub(super) fn clause(words: &[Word]) -> Option<Clause> {
@@ -24,39 +22,22 @@ pub(super) fn clause(words: &[Word]) -> Option<Clause> {
     let (subject, rest) = main.split_at(at);
     let (finite, rest) = rest.split_first()?;
     // "often rely", "also is": these adverbs belong to the verb
-    let adverbs = subject
-        .iter()
-        .rev()
-        .take_while(|word| is_mid_adverb(word))
-        .count();
-    let (subject, adverbs) = subject.split_at(subject.len() - adverbs);
+    let end = subject.iter().rposition(|word| !is_mid_adverb(word));
+    let (subject, adverbs) = subject.split_at(end.map_or(0, |at| at + 1));
     if subject.is_empty() {
         return None;
     }
     clause_of(before, subject, adverbs, finite, rest)
 }
 
+/// Adverbs without "-ly" that can be in front of the verb that they belong to.
+const MID_ADVERBS: &str = "often also still never always sometimes seldom just even ever already \
+    soon no longer n't cannot";
+
 /// Whether an adverb can be in front of the verb that it belongs to. Other adverbs end a subject ("time outdoors").
 fn is_mid_adverb(word: &Word) -> bool {
-    word.is_adverb() && word.lower.ends_with("ly") && !word.is(&["early", "daily", "only"])
-        || word.is(&[
-            "often",
-            "also",
-            "still",
-            "never",
-            "always",
-            "sometimes",
-            "seldom",
-            "just",
-            "even",
-            "ever",
-            "already",
-            "soon",
-            "no",
-            "longer",
-            "n't",
-            "cannot",
-        ]) && !word.is_noun()
+    word.is_adverb() && word.lower.ends_with("ly") && !word.is("early daily only")
+        || word.is(MID_ADVERBS) && !word.is_noun()
 }
 
 /// Contracted auxiliaries that stand for one word, with that word, its tag and its kind.
@@ -111,18 +92,16 @@ fn auxiliary_of(
     rest: &mut Vec<Word>,
     place: usize,
 ) -> Option<(Word, VerbKind)> {
-    let next_is = |words: &[&str]| next.is_some_and(|next| next.is(words));
-    let verb_is = |tags: &[&str]| next.is_some_and(|next| tags.contains(&next.tag));
+    let next_is = |words: &str| next.is_some_and(|next| next.is(words));
+    let verb_is = |tags: &str| next.is_some_and(|next| next.tagged(tags));
     Some(match finite.lower.as_str() {
         "cannot" => {
             rest.insert(0, Word::new("not", "RB"));
             (finite.replaced("can"), VerbKind::Modal)
         }
-        "can" if rest.first().is_some_and(|word| word.lower == "not") => {
-            (finite.replaced("can"), VerbKind::Modal)
-        }
+        "can" if is_at(rest, 0, "not") => (finite.replaced("can"), VerbKind::Modal),
         _ if finite.tag == "MD" => (finite.clone(), VerbKind::Modal),
-        "'s" if verb_is(&["VBN"]) && next_is(&["been", "become", "gone", "had"]) => {
+        "'s" if verb_is("VBN") && next_is("been become gone had") => {
             (Word::new("has", "VBZ"), VerbKind::Have)
         }
         "'s" => (Word::new("is", "VBZ"), VerbKind::Be),
@@ -132,15 +111,15 @@ fn auxiliary_of(
             rest.insert(place, finite.clone());
             (Word::new("should", "MD"), VerbKind::Modal)
         }
-        "had" if next_is(&["better"]) => (finite.clone(), VerbKind::Have),
-        "has" | "have" | "had" if verb_is(&["VBN", "VBD"]) => (finite.clone(), VerbKind::Have),
+        "had" if next_is("better") => (finite.clone(), VerbKind::Have),
+        "has" | "have" | "had" if verb_is("VBN VBD") => (finite.clone(), VerbKind::Have),
         // "hurt", "cut": the present has the same form
         lower if finite.tag == "VBD" && base_of_past(lower).as_deref() == Some(lower) => {
             rest.insert(place, finite.clone());
             (Word::new("do", "VBP"), VerbKind::Do)
         }
         "do" | "does" | "did"
-            if verb_is(&["VB", "VBP"]) || rest.get(place).is_some_and(Word::negates) =>
+            if verb_is("VB VBP") || rest.get(place).is_some_and(Word::negates) =>
         {
             (finite.clone(), VerbKind::Do)
         }
@@ -157,21 +136,8 @@ fn auxiliary_of(
 }
 
 /// Verbs that begin demands. The tagger takes them for names there.
-const DEMANDS: [&str; 13] = [
-    "ban",
-    "abolish",
-    "stop",
-    "repeal",
-    "legalize",
-    "legalise",
-    "prohibit",
-    "eliminate",
-    "deny",
-    "allow",
-    "protect",
-    "outlaw",
-    "boycott",
-];
+const DEMANDS: &str = "ban abolish stop repeal legalize legalise prohibit eliminate deny allow \
+    protect outlaw boycott";
 
 /// An imperative: "Ban guns", "Don't ban guns".
 fn imperative(before: &[Word], main: &[Word]) -> Option<Clause> {
@@ -185,7 +151,7 @@ fn imperative(before: &[Word], main: &[Word]) -> Option<Clause> {
     };
     match main {
         // "Let's ban cars"
-        [verb, us, rest @ ..] if verb.lower == "let" && us.is(&["'s", "us"]) => {
+        [verb, us, rest @ ..] if verb.lower == "let" && us.is("'s us") => {
             let mut clause = clause(rest);
             clause.before.extend([verb.clone(), us.clone()]);
             clause.kind = VerbKind::Modal;
@@ -196,32 +162,25 @@ fn imperative(before: &[Word], main: &[Word]) -> Option<Clause> {
             let is_base = rest.first().is_some_and(|word| word.tag == "VB");
             is_base.then(|| clause(&main[1..]))
         }
-        [verb, rest @ ..]
-            if verb.is(&DEMANDS)
-                && rest
-                    .first()
-                    .is_some_and(|next| !next.is_finite() && !matches!(next.tag, "IN" | "CC")) =>
-        {
+        [verb, next, ..] if verb.is(DEMANDS) && !next.is_finite() && !next.tagged("IN CC") => {
             Some(clause(main))
         }
         [never, verb, ..] if never.lower == "never" && verb.tag.starts_with("VB") => {
             Some(clause(main))
         }
-        [verb, second, ..] if verb.tag == "VB" && !verb.is(&["let"]) => {
+        [verb, second, ..] if verb.tag == "VB" && !verb.is("let") => {
             // "Travel is fun": a verb follows the word that looks like one
             let is_object = !second.is_finite() && second.tag != "VB";
-            let breaks = |word: &Word| matches!(word.tag, "WDT" | "WP" | "IN" | "," | "CC" | "PRP");
-            let has_finite = (2..main.len())
-                .take_while(|at| !breaks(&main[*at]))
-                .any(|at| {
-                    let next = main.get(at + 1).map_or("", |next| next.tag);
-                    let follows_noun = main.get(at - 1).is_some_and(Word::is_noun);
-                    let causes = verb.is(&["let", "make", "help", "have", "see", "watch"]);
-                    is_auxiliary(&main[at])
-                        || matches!(main[at].tag, "VB" | "VBP") && follows_noun && !causes
-                        || matches!(main[at].tag, "VBZ" | "NNS") && matches!(next, "DT" | "PRP$")
-                        || main[at].tag == "VBZ" && next.starts_with("NN")
-                });
+            let causes = verb.is("let make help have see watch");
+            let words = main.iter().enumerate().skip(2);
+            let mut words = words.take_while(|(_, word)| !word.tagged("WDT WP IN , CC PRP"));
+            let has_finite = words.any(|(at, word)| {
+                let next = main.get(at + 1).map_or("", |next| next.tag);
+                is_auxiliary(word)
+                    || word.tagged("VB VBP") && main[at - 1].is_noun() && !causes
+                    || word.tagged("VBZ NNS") && matches!(next, "DT" | "PRP$")
+                    || word.tag == "VBZ" && next.starts_with("NN")
+            });
             (is_object && !has_finite).then(|| clause(main))
         }
         _ => None,
@@ -232,14 +191,12 @@ fn imperative(before: &[Word], main: &[Word]) -> Option<Clause> {
 /// end.
 fn subject_start(words: &[Word]) -> Option<usize> {
     let first = words.first()?;
-    let comma = words.iter().position(|word| word.text == ",");
-    if first.is(&OPENINGS) {
+    let comma = position(words, ",");
+    if first.is(OPENINGS) {
         return comma.map(|at| at + 1).filter(|at| *at < words.len());
     }
     let begins_with_phrase = first.tag == "IN" || first.tag == "RB";
-    let heading = words
-        .iter()
-        .position(|word| matches!(word.text.as_str(), ":" | "–" | "—"));
+    let heading = position(words, ": – —");
     let end = comma.filter(|_| begins_with_phrase).or(heading);
     let is_verbless = |end: &usize| words.iter().take(*end).all(|word| !word.is_finite());
     let start = end.filter(is_verbless).map_or(0, |at| at + 1);
@@ -249,12 +206,7 @@ fn subject_start(words: &[Word]) -> Option<usize> {
 /// The position of the finite verb of the main clause: the first word that certainly is one or, if none is certain, the most likely one.
 pub(super) fn finite(words: &[Word]) -> Option<usize> {
     let mut likely: Option<(i32, usize)> = None;
-    let mut at = 1;
-    while at < words.len() {
-        if let Some(end) = relative_clause(words, at) {
-            at = end;
-            continue;
-        }
+    for at in outside_relative_clauses(words) {
         match likelihood(words, at) {
             Some(CERTAIN..) => return Some(at),
             Some(score) if likely.is_none_or(|(best, _)| score > best) => {
@@ -262,9 +214,20 @@ pub(super) fn finite(words: &[Word]) -> Option<usize> {
             }
             _ => {}
         }
-        at += 1;
     }
     likely.map(|(_, at)| at)
+}
+
+/// The positions of the words after the first, except for those from a relative pronoun to the end of its verbs.
+pub(super) fn outside_relative_clauses(words: &[Word]) -> impl Iterator<Item = usize> {
+    let mut next = 1;
+    std::iter::from_fn(move || {
+        while let Some(end) = relative_clause(words, next) {
+            next = end;
+        }
+        next += 1;
+        (next <= words.len()).then_some(next - 1)
+    })
 }
 
 /// A word with at least this likelihood is certainly a finite verb.
@@ -275,7 +238,7 @@ const CERTAIN: i32 = 8;
 fn likelihood(words: &[Word], at: usize) -> Option<i32> {
     let (last, word) = (words.get(at - 1)?, words.get(at)?);
     let subject = words.get(..at)?;
-    if matches!(last.tag, "TO" | "MD") || last.is(&["to"]) || cannot_end_subject(subject) {
+    if last.tagged("TO MD") || last.is("to") || cannot_end_subject(subject) {
         return None;
     }
     if is_auxiliary(word) {
@@ -284,20 +247,13 @@ fn likelihood(words: &[Word], at: usize) -> Option<i32> {
     if cannot_be_verb(words, at) {
         return None;
     }
-    let base = if word.is_third_person() {
-        base_of_third_person(&word.lower)
-    } else if word.tag == "VBD" {
+    if word.tag == "VBD" {
         let is_regular = word.lower.ends_with("ed");
-        return Some(if is_regular { CERTAIN - 1 } else { CERTAIN });
-    } else {
-        word.lower.clone()
-    };
+        return Some(CERTAIN - i32::from(is_regular));
+    }
     // "Automation will increase efficiency"
-    let mut future = subject.to_vec();
-    future.extend([Word::new("will", "MD"), Word::new(&base, "VB")]);
-    future.extend(words.get(at + 1..)?.iter().cloned());
-    let future = tagged_again(future);
-    if !matches!(future.get(at + 1)?.tag, "VB" | "VBP") {
+    let future = with_will(words, at, word.is_third_person());
+    if !future.get(at + 1)?.tagged("VB VBP") {
         return None;
     }
     // "represents mankind": the next word was taken for a verb, but is the object of this one
@@ -306,34 +262,26 @@ fn likelihood(words: &[Word], at: usize) -> Option<i32> {
         && future.get(at + 2).is_some_and(Word::is_noun)
         && word.is_third_person();
     let score = likelihood_by_neighbours(words, at, &future) + if has_object { 6 } else { 0 };
-    let most = if word.is_finite() || has_object {
-        CERTAIN
-    } else {
-        CERTAIN - 1
-    };
-    (score >= -4).then(|| score.min(most))
+    let is_certain = word.is_finite() || has_object;
+    (score >= -4).then(|| score.min(CERTAIN - i32::from(!is_certain)))
 }
 
 /// Whether the word at position `at`, which is no auxiliary, cannot be a verb: it begins a new phrase, is clearly a noun or a name, or has a tag that
 /// the tagger never gives to verbs.
 fn cannot_be_verb(words: &[Word], at: usize) -> bool {
     let (last, word, next) = (&words[at - 1], &words[at], words.get(at + 1));
-    let is_open = matches!(
-        word.tag,
-        "NN" | "NNS" | "VB" | "VBP" | "VBZ" | "VBD" | "JJ" | "IN" | "RB" | "NNP"
-    );
+    let is_open = word.tagged("NN NNS VB VBP VBZ VBD JJ IN RB NNP");
     let closes = [",", "\"", "”", "’", "'", ")", "''"];
     let is_cut = last.is_mark() && !closes.contains(&last.text.as_str());
-    let is_head = |next: &Word| next.is(&["of"]) || [":", "–", "-"].contains(&next.text.as_str());
+    let is_head = |next: &Word| next.is("of") || [":", "–", "-"].contains(&next.text.as_str());
     // "pros and cons", "school uniforms": a noun at the end or before a conjunction stays a noun
-    let ends = next.is_none_or(|next| matches!(next.tag, "CC" | "MD"));
-    let has_infinitive = next.is_some_and(|next| next.is(&["to"]))
-        && words.get(at + 2).is_some_and(|word| word.tag == "VB");
+    let ends = next.is_none_or(|next| next.tagged("CC MD"));
+    let has_infinitive = is_at(words, at + 1, "to") && tag_at(words, at + 2) == "VB";
     let is_noun = word.is_noun() && next.is_some_and(is_head)
         || word.tag == "NNS" && (ends || has_infinitive);
     let is_name = word.tag == "NNP" && !word.is_third_person();
     let is_preposition =
-        word.tag == "IN" && word.lower.chars().count() < 5 || word.is(&PREPOSITIONS);
+        word.tag == "IN" && word.lower.chars().count() < 5 || word.is(PREPOSITIONS);
     is_cut || is_noun || is_name || !is_open || is_preposition
 }
 
@@ -342,23 +290,20 @@ fn cannot_be_verb(words: &[Word], at: usize) -> bool {
 fn likelihood_by_neighbours(words: &[Word], at: usize, future: &[Word]) -> i32 {
     let (word, next, follows) = (&words[at], words.get(at + 1), words.get(at + 2));
     let mut score = match word.tag {
-        "VBZ" | "VBP" => 6,
-        "VB" => 4,
+        "VBZ" | "VBP" => 8,
+        "VB" | "MD" | "VBD" => 4,
         "NNP" => 0,
         _ => 2,
     };
-    if word.is_finite() {
-        score += 2;
-    }
     if !agrees(&words[..at], word) {
         score -= 8;
     }
     // "sports foster unity": the verb comes next
-    let comes_next = next.is_some_and(|next| match next.tag {
+    let comes_next = match tag_at(words, at + 1) {
         "NN" => true,
-        "IN" | "JJ" => follows.is_some_and(|word| matches!(word.tag, "JJ" | "DT" | "PRP$")),
+        "IN" | "JJ" => follows.is_some_and(|word| word.tagged("JJ DT PRP$")),
         _ => false,
-    });
+    };
     if word.tag == "NNS" && comes_next && follows.is_some() && follows_will(words, at + 1) {
         score -= 4;
     }
@@ -367,21 +312,19 @@ fn likelihood_by_neighbours(words: &[Word], at: usize, future: &[Word]) -> i32 {
         score -= 5;
     }
     // "food chains contribute": this word is the noun before the verb
-    let is_verb = |next: &Word| matches!(next.tag, "VB" | "VBP" | "VBZ" | "MD");
+    let is_verb = |next: &Word| next.tagged("VB VBP VBZ MD");
     let before_verb = future.get(at + 2).is_some_and(is_verb)
         || next.is_some_and(|next| !next.is_third_person() && is_verb(next)) && follows.is_some();
-    if before_verb && !word.is(&["help", "helps", "make", "makes", "let", "lets"]) {
+    if before_verb && !word.is("help helps make makes let lets") {
         score -= 8;
     }
     score
 }
 
 /// Prepositions of five letters or more, which the tagger can take for verbs.
-pub(super) const PREPOSITIONS: [&str; 22] = [
-    "about", "above", "across", "after", "against", "along", "among", "around", "before", "behind",
-    "below", "between", "beyond", "during", "inside", "outside", "through", "towards", "toward",
-    "under", "until", "without",
-];
+pub(super) const PREPOSITIONS: &str = "about above across after against along among around \
+    before behind below between beyond during inside outside through towards toward under until \
+    without";
 
 /// Whether the last word cannot end a subject because it is a preposition, an article or an adjective.
 fn cannot_end_subject(subject: &[Word]) -> bool {
@@ -389,33 +332,14 @@ fn cannot_end_subject(subject: &[Word]) -> bool {
         return true;
     };
     let of_the = before.last().is_some_and(|word| word.lower == "the");
-    let is_nominal = |word: &Word| {
-        !matches!(
-            word.tag,
-            "JJ" | "JJR"
-                | "JJS"
-                | "RB"
-                | "IN"
-                | "MD"
-                | "TO"
-                | "CC"
-                | "PRP$"
-                | "VB"
-                | "VBP"
-                | "VBZ"
-                | "VBD"
-                | "VBN"
-        )
-    };
-    if !of_the && !subject.iter().any(is_nominal) {
+    let not_nominal = "JJ JJR JJS RB IN MD TO CC PRP$ VB VBP VBZ VBD VBN";
+    if !of_the && subject.iter().all(|word| word.tagged(not_nominal)) {
         return true;
     }
     match last.tag {
-        "IN" | "CC" | "PRP$" | "POS" => !last.is(&["in", "up", "out", "off"]),
-        "DT" => !last.is(&[
-            "this", "that", "these", "those", "all", "both", "each", "some", "any",
-        ]),
-        "JJ" | "CD" => !of_the && !before.is_empty() && last.tag == "JJ",
+        "IN" | "CC" | "PRP$" | "POS" => !last.is("in up out off"),
+        "DT" => !last.is("this that these those all both each some any"),
+        "JJ" => !of_the && !before.is_empty(),
         _ => false,
     }
 }
@@ -423,37 +347,27 @@ fn cannot_end_subject(subject: &[Word]) -> bool {
 /// Whether the verb agrees with the subject in number, as far as their forms show.
 fn agrees(subject: &[Word], verb: &Word) -> bool {
     let third = verb.is_third_person();
-    let base = matches!(verb.tag, "VBP" | "VB" | "NN" | "IN" | "JJ") && !third;
-    let is_relative = subject
-        .iter()
-        .any(|word| matches!(word.tag, "WDT" | "WP" | "WRB"));
+    let base = verb.tagged("VBP VB NN IN JJ") && !third;
+    let is_relative = subject.iter().any(|word| word.tagged("WDT WP WRB"));
+    let in_number = |plural: bool| if plural { !third } else { !base };
     match subject {
         // a noun that was taken for a verb: "food chains"
-        [.., last] if matches!(last.tag, "VBZ" | "VBP" | "VB") && !is_relative => {
-            if last.lower.ends_with('s') {
-                !third
-            } else {
-                !base
-            }
+        [.., last] if last.tagged("VBZ VBP VB") && !is_relative => {
+            in_number(last.lower.ends_with('s'))
         }
-        [one] if one.is(&["i", "we", "you", "they"]) => !third,
-        [one] if one.is(&["he", "she", "it"]) => !base,
+        [one] if one.is("i we you they") => in_number(true),
+        [one] if one.is("he she it") => in_number(false),
         _ => {
             let Some(noun) = head(subject).and_then(|at| subject.get(at)) else {
                 return true;
             };
-            let either = noun.lower.ends_with("ics")
-                || noun.is(&["media", "news", "data", "police", "people"])
-                || subject
-                    .first()
-                    .is_some_and(|word| word.lower.ends_with("ing"))
-                    && subject.get(1).is_some_and(|word| word.tag == "NNS")
-                || noun.tag.starts_with("NNP") && (third || noun.lower.ends_with('s'));
-            if is_plural(subject) {
-                !third || either
-            } else {
-                !base || either || verb.is(&["be"])
-            }
+            let is_gerund = subject[0].lower.ends_with("ing");
+            noun.lower.ends_with("ics")
+                || noun.is("media news data police people")
+                || is_gerund && tag_at(subject, 1) == "NNS"
+                || noun.tag.starts_with("NNP") && (third || noun.lower.ends_with('s'))
+                || verb.is("be")
+                || in_number(is_plural(subject))
         }
     }
 }
@@ -461,10 +375,7 @@ fn agrees(subject: &[Word], verb: &Word) -> bool {
 fn is_auxiliary(word: &Word) -> bool {
     word.tag == "MD"
         || word.tag.starts_with("VB")
-            && word.is(&[
-                "is", "are", "was", "were", "am", "do", "does", "did", "has", "have", "had", "'s",
-                "'re", "'m", "'ve",
-            ])
+            && word.is("is are was were am do does did has have had 's 're 'm 've")
 }
 
 /// Tags the words again, in this order.
@@ -486,99 +397,80 @@ pub(super) fn relative_clause(words: &[Word], at: usize) -> Option<usize> {
         "WDT" | "WP" | "WP$" | "WRB" => true,
         "IN" => word.lower == "that" && last.is_noun(),
         // "the money we spend on war"
-        "PRP" => last.is_noun() && word.is(&["i", "we", "you", "they", "he", "she"]),
+        "PRP" => last.is_noun() && word.is("i we you they he she"),
         _ => false,
     };
     if !opens {
         return None;
     }
-    let is_verb = |word: &Word| word.tag.starts_with("VB") || word.tag == "MD";
     let next = words.get(at + 1)?;
     let start = if word.tag != "PRP"
-        && matches!(next.tag, "NN" | "NNS" | "IN")
+        && next.tagged("NN NNS IN")
         && !words.get(at + 2).is_some_and(Word::is_finite)
         && follows_will(words, at + 1)
     {
         at + 1
     } else {
-        let mut verbs = words.iter().enumerate().skip(at + 1);
-        verbs
-            .find(|(_, word)| word.is_finite() || word.tag == "VB")?
-            .0
+        let is_verb = |word: &Word| word.is_finite() || word.tag == "VB";
+        at + 1 + words[at + 1..].iter().position(is_verb)?
     };
     let mut end = start + 1;
     while let Some(next) = words.get(end) {
-        let joined = next.tag == "CC"
-            && words
-                .get(end + 1)
-                .is_some_and(|word| is_verb(word) && !word.is(&["be"]));
-        let is_inside = next.is_adverb()
-            || matches!(next.tag, "VBN" | "VBG")
-            || next.tag == "VB"
-                && words.get(end - 1).is_some_and(|last| {
-                    last.tag == "MD" || last.is_adverb() || last.is(&["do", "does", "did"])
-                })
-            || joined;
+        let is_verb = |word: &Word| word.tag.starts_with("VB") || word.tag == "MD";
+        let second = words.get(end + 1).filter(|_| next.tag == "CC");
+        let joined = second.is_some_and(|word| is_verb(word) && !word.is("be"));
+        let last = &words[end - 1];
+        let takes_base = last.tag == "MD" || last.is_adverb() || last.is("do does did");
+        let is_inside =
+            next.is_adverb() || next.tagged("VBN VBG") || next.tag == "VB" && takes_base || joined;
         if !is_inside {
             break;
         }
-        end += if joined { 2 } else { 1 };
+        end += 1 + usize::from(joined);
     }
     Some(end)
 }
 
-/// Whether a word is tagged as a verb when "will" precedes it.
-fn follows_will(words: &[Word], at: usize) -> bool {
-    let (before, after) = words.split_at(at.min(words.len()));
-    let [verb, rest @ ..] = after else {
-        return false;
+/// The words with "will" before the word at position `at`, tagged again. If that word is inflected, its base form takes its place.
+fn with_will(words: &[Word], at: usize, is_inflected: bool) -> Vec<Word> {
+    let (before, behind) = words.split_at(at.min(words.len()));
+    let [verb, rest @ ..] = behind else {
+        return Vec::new();
     };
-    let base = if verb.tag == "NNS" {
+    let base = if is_inflected {
         base_of_third_person(&verb.lower)
     } else {
         verb.lower.clone()
     };
     let will = [Word::new("will", "MD"), Word::new(&base, "VB")];
-    let tagged = tagged_again([before, &will, rest].concat());
-    tagged.get(at + 1).is_some_and(|word| word.tag == "VB")
+    tagged_again([before, &will, rest].concat())
+}
+
+/// Whether a word is tagged as a verb when "will" precedes it.
+fn follows_will(words: &[Word], at: usize) -> bool {
+    let tagged = with_will(words, at, tag_at(words, at) == "NNS");
+    tag_at(&tagged, at + 1) == "VB"
 }
 
 /// Whether a main clause with its own subject follows. Then negating the first verb does not negate the whole sentence.
 fn is_followed_by_another_clause(rest: &[Word]) -> bool {
-    let mut at = 0;
-    while let Some(word) = rest.get(at) {
+    rest.iter().enumerate().any(|(at, word)| {
         // "is not bad because it kills" would deny the reason
-        if matches!(word.text.as_str(), ";" | "." | "!" | "?")
-            || word.lower == "because" && rest.get(at + 1).is_none_or(|next| next.lower != "of")
-        {
+        let gives_reason = word.lower == "because" && !is_at(rest, at + 1, "of");
+        if word.is("; . ! ?") || gives_reason {
             return true;
         }
-        let joins = word.tag == "CC" && word.is(&["and", "but", "or", "so", "yet"]);
-        if joins {
-            let next = rest.get(at + 1..).unwrap_or_default();
-            let is_subject = next.first().is_some_and(|word| {
-                word.tag == "PRP"
-                    || word.is_noun()
-                    || word.tag == "DT"
-                    || word.is_adjective()
-                    || word.tag == "EX"
-            });
-            let verb = next.iter().position(Word::is_finite);
-            let is_apart = at > 0 && rest.get(at - 1).is_some_and(|word| word.text == ",");
-            let begins_with_pronoun = next
-                .first()
-                .is_some_and(|word| matches!(word.tag, "PRP" | "EX"));
-            if is_subject
-                && verb.is_some_and(|verb| verb > 0 && verb < 8)
-                && (is_apart || begins_with_pronoun || word.is(&["but"]))
-            {
-                return true;
-            }
-            if is_apart && word.is(&["but"]) {
-                return true;
-            }
+        if word.tag != "CC" || !word.is("and but or so yet") {
+            return false;
         }
-        at += 1;
-    }
-    false
+        let next = &rest[at + 1..];
+        let is_pronoun = next.first().is_some_and(|word| word.tagged("PRP EX"));
+        let is_noun = |word: &Word| word.is_noun() || word.is_adjective() || word.tag == "DT";
+        let is_subject = is_pronoun || next.first().is_some_and(is_noun);
+        let verb = next.iter().position(Word::is_finite);
+        let has_verb = verb.is_some_and(|verb| (1..8).contains(&verb));
+        let is_apart = at > 0 && rest[at - 1].text == ",";
+        is_subject && has_verb && (is_apart || is_pronoun || word.is("but"))
+            || is_apart && word.is("but")
+    })
 }

@@ -1,119 +1,19 @@
 //! The forms of English verbs and nouns: "cause", "causes", "caused"; "child", "children".
 
 /// The base form and the past form of verbs whose past form does not end in "-ed".
-const IRREGULAR: &[(&str, &str)] = &[
-    ("arise", "arose"),
-    ("be", "was"),
-    ("bear", "bore"),
-    ("beat", "beat"),
-    ("become", "became"),
-    ("begin", "began"),
-    ("bend", "bent"),
-    ("bet", "bet"),
-    ("bind", "bound"),
-    ("bite", "bit"),
-    ("bleed", "bled"),
-    ("blow", "blew"),
-    ("break", "broke"),
-    ("breed", "bred"),
-    ("bring", "brought"),
-    ("build", "built"),
-    ("buy", "bought"),
-    ("catch", "caught"),
-    ("choose", "chose"),
-    ("cling", "clung"),
-    ("come", "came"),
-    ("cost", "cost"),
-    ("cut", "cut"),
-    ("deal", "dealt"),
-    ("dig", "dug"),
-    ("do", "did"),
-    ("draw", "drew"),
-    ("drink", "drank"),
-    ("drive", "drove"),
-    ("eat", "ate"),
-    ("fall", "fell"),
-    ("feed", "fed"),
-    ("feel", "felt"),
-    ("fight", "fought"),
-    ("find", "found"),
-    ("flee", "fled"),
-    ("fly", "flew"),
-    ("forbid", "forbade"),
-    ("forget", "forgot"),
-    ("forgive", "forgave"),
-    ("freeze", "froze"),
-    ("get", "got"),
-    ("give", "gave"),
-    ("go", "went"),
-    ("grow", "grew"),
-    ("hang", "hung"),
-    ("have", "had"),
-    ("hear", "heard"),
-    ("hide", "hid"),
-    ("hit", "hit"),
-    ("hold", "held"),
-    ("hurt", "hurt"),
-    ("keep", "kept"),
-    ("know", "knew"),
-    ("lay", "laid"),
-    ("lead", "led"),
-    ("leave", "left"),
-    ("lend", "lent"),
-    ("let", "let"),
-    ("lose", "lost"),
-    ("make", "made"),
-    ("mean", "meant"),
-    ("meet", "met"),
-    ("outgrow", "outgrew"),
-    ("overcome", "overcame"),
-    ("pay", "paid"),
-    ("prove", "proved"),
-    ("put", "put"),
-    ("quit", "quit"),
-    ("read", "read"),
-    ("ride", "rode"),
-    ("ring", "rang"),
-    ("rise", "rose"),
-    ("run", "ran"),
-    ("say", "said"),
-    ("see", "saw"),
-    ("seek", "sought"),
-    ("sell", "sold"),
-    ("send", "sent"),
-    ("set", "set"),
-    ("shake", "shook"),
-    ("shoot", "shot"),
-    ("shrink", "shrank"),
-    ("shut", "shut"),
-    ("sing", "sang"),
-    ("sink", "sank"),
-    ("sit", "sat"),
-    ("sleep", "slept"),
-    ("speak", "spoke"),
-    ("spend", "spent"),
-    ("split", "split"),
-    ("spread", "spread"),
-    ("stand", "stood"),
-    ("steal", "stole"),
-    ("stick", "stuck"),
-    ("strike", "struck"),
-    ("swear", "swore"),
-    ("swim", "swam"),
-    ("take", "took"),
-    ("teach", "taught"),
-    ("tell", "told"),
-    ("think", "thought"),
-    ("throw", "threw"),
-    ("undergo", "underwent"),
-    ("understand", "understood"),
-    ("undo", "undid"),
-    ("wake", "woke"),
-    ("wear", "wore"),
-    ("win", "won"),
-    ("withdraw", "withdrew"),
-    ("write", "wrote"),
-];
+const IRREGULAR: &str = include_str!("irregular.tsv");
+
+fn irregular() -> impl Iterator<Item = (&'static str, &'static str)> {
+    IRREGULAR.lines().filter_map(|line| line.split_once('\t'))
+}
+
+/// The form of a finite verb in the plural or in the singular; `None` if the verb is not one of the few whose forms are listed.
+pub(super) fn in_number(verb: &str, plural: bool) -> Option<&'static str> {
+    let (ones, many) = ("is was has does", "are were have do");
+    let mut forms = ones.split(' ').zip(many.split(' '));
+    let (one, many) = forms.find(|(one, many)| verb == *one || verb == *many)?;
+    Some(if plural { many } else { one })
+}
 
 fn is_vowel(c: char) -> bool {
     matches!(c, 'a' | 'e' | 'i' | 'o' | 'u')
@@ -159,8 +59,8 @@ pub(super) fn third_person(base: &str) -> String {
 
 /// The past form of a verb: "cause", "caused"; "take", "took".
 pub(super) fn past(base: &str) -> String {
-    if let Some((_, past)) = IRREGULAR.iter().find(|(of, _)| *of == base) {
-        return (*past).to_owned();
+    if let Some((_, past)) = irregular().find(|(of, _)| *of == base) {
+        return past.to_owned();
     }
     if base.ends_with('e') {
         return format!("{base}d");
@@ -238,8 +138,8 @@ pub(super) fn base_of_past(form: &str) -> Option<String> {
     if form == "were" {
         return Some("be".to_owned());
     }
-    if let Some((base, _)) = IRREGULAR.iter().find(|(_, past)| *past == form) {
-        return Some((*base).to_owned());
+    if let Some((base, _)) = irregular().find(|(_, past)| *past == form) {
+        return Some(base.to_owned());
     }
     let stem = form.strip_suffix("ed")?;
     if let Some(stem) = stem.strip_suffix('i') {

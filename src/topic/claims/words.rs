@@ -27,14 +27,19 @@ impl Word {
     /// The word with another text in the same place.
     pub fn replaced(&self, text: &str) -> Self {
         Word {
-            text: text.to_owned(),
-            lower: lower(text),
-            ..self.clone()
+            spaced: self.spaced,
+            ..Word::new(text, self.tag)
         }
     }
 
-    pub fn is(&self, words: &[&str]) -> bool {
-        words.contains(&self.lower.as_str())
+    /// Whether it is one of these words, which have blanks between them.
+    pub fn is(&self, words: &str) -> bool {
+        is_among(words, &self.lower)
+    }
+
+    /// Whether its part of speech is one of these, which have blanks between them.
+    pub fn tagged(&self, tags: &str) -> bool {
+        is_among(tags, self.tag)
     }
 
     pub fn is_noun(&self) -> bool {
@@ -51,7 +56,7 @@ impl Word {
     }
 
     pub fn is_finite(&self) -> bool {
-        matches!(self.tag, "MD" | "VBZ" | "VBP" | "VBD")
+        self.tagged("MD VBZ VBP VBD")
     }
 
     /// Whether the word has the form of a verb in the third person ("causes").
@@ -61,11 +66,11 @@ impl Word {
             && !["ss", "us", "is"]
                 .iter()
                 .any(|end| self.lower.ends_with(end))
-            || self.is(&["is", "has", "does", "'s"])
+            || self.is("is has does 's")
     }
 
     pub fn negates(&self) -> bool {
-        matches!(self.lower.as_str(), "not" | "n't")
+        self.is("not n't")
     }
 
     pub fn is_mark(&self) -> bool {
@@ -78,29 +83,40 @@ fn lower(text: &str) -> String {
 }
 
 /// Endings of compounds that are adjectives.
-const ENDINGS: [&str; 8] = [
-    "ed", "made", "free", "friendly", "born", "grown", "neutral", "wide",
-];
+const ENDINGS: &str = "ed made free friendly born grown neutral wide";
 
 /// Verbs that the tagger takes for adverbs.
-const VERBS_WITH_LY: [&str; 7] = ["rely", "apply", "supply", "comply", "imply", "reply", "fly"];
+const VERBS_WITH_LY: &str = "rely apply supply comply imply reply fly";
+
+/// Words that have a small letter in a headline.
+const SMALL: &str = "a an the of in to for and or on at by with from vs";
+
+/// The words that making a claim can add.
+const ADDED: &str = "should must can could will would may is are was were has have do does did not cannot no \
+    longer never still sometimes some all every we than better";
+
+/// Whether a list has this word. The words of the list have blanks between them.
+pub(super) fn is_among(list: &str, word: &str) -> bool {
+    list.split(' ').any(|one| one == word)
+}
 
 /// Whether nearly all words have capitals, except articles, prepositions and conjunctions.
 pub(super) fn is_headline(text: &str) -> bool {
-    let small = [
-        "a", "an", "the", "of", "in", "to", "for", "and", "or", "on", "at", "by", "with", "from",
-        "vs",
-    ];
     let words = text.split_whitespace().skip(1);
-    let words = words.filter(|word| {
-        word.starts_with(char::is_alphabetic) && !small.contains(&word.to_lowercase().as_str())
-    });
-    let (mut all, mut capitals) = (0, 0);
-    for word in words {
-        all += 1;
-        capitals += usize::from(word.starts_with(char::is_uppercase));
-    }
-    all > 2 && 8 * capitals > 7 * all
+    let is_large = |word: &&str| {
+        word.starts_with(char::is_alphabetic) && !is_among(SMALL, &word.to_lowercase())
+    };
+    let words: Vec<&str> = words.filter(is_large).collect();
+    let with_capital = |word: &&&str| word.starts_with(char::is_uppercase);
+    let capitals = words.iter().filter(with_capital).count();
+    words.len() > 2 && 8 * capitals > 7 * words.len()
+}
+
+/// A word with a capital at the beginning.
+pub(super) fn with_capital(word: &str) -> String {
+    let mut letters = word.chars();
+    let first = letters.next().into_iter().flat_map(char::to_uppercase);
+    first.chain(letters).collect()
 }
 
 /// Gives capitals to the words that were added to make a claim from a headline.
@@ -108,42 +124,11 @@ pub(super) fn in_headline_case(text: &str) -> String {
     if text.starts_with("it is not true") {
         return text.to_owned();
     }
-    let made = [
-        "should",
-        "must",
-        "can",
-        "could",
-        "will",
-        "would",
-        "may",
-        "is",
-        "are",
-        "was",
-        "were",
-        "has",
-        "have",
-        "do",
-        "does",
-        "did",
-        "not",
-        "cannot",
-        "no",
-        "longer",
-        "never",
-        "still",
-        "sometimes",
-        "some",
-        "all",
-        "every",
-        "we",
-        "than",
-        "better",
-    ];
     let words = text.split(' ').map(|word| {
-        let mut letters = word.chars();
-        match letters.next() {
-            Some(first) if made.contains(&word) => first.to_uppercase().chain(letters).collect(),
-            _ => word.to_owned(),
+        if is_among(ADDED, word) {
+            with_capital(word)
+        } else {
+            word.to_owned()
         }
     });
     words.collect::<Vec<String>>().join(" ")
@@ -162,47 +147,64 @@ pub(super) fn read(text: &str) -> Vec<Word> {
         let spaced = tagged.start > end || end == 0;
         end = tagged.start + tagged.text.len();
         let is_hyphen = matches!(part, "-" | "‑" | "/");
+        let tag = tagged.tag.name();
         match words.last_mut() {
             Some(last) if !spaced && !last.is_mark() && (is_hyphen || joins) => {
                 last.text.push_str(part);
                 last.lower = lower(&last.text);
+                // "man-made", "drug-free"
+                let is_adjective = matches!(tag, "VBG" | "VBN" | "VBD" | "VB")
+                    || ENDINGS.split(' ').any(|end| last.lower.ends_with(end));
                 if !is_hyphen {
-                    last.tag = match tagged.tag.name() {
-                        "VBG" | "VBN" | "VBD" | "VB" => "JJ",
-                        // "man-made", "drug-free"
-                        _ if ENDINGS.iter().any(|end| last.lower.ends_with(end)) => "JJ",
-                        name => name,
-                    };
+                    last.tag = if is_adjective { "JJ" } else { tag };
                 }
                 joins = is_hyphen;
             }
-            _ => {
+            last => {
+                let mut word = Word::new(part, tag);
+                word.spaced = spaced;
                 // "free will", "a must": nouns after adjectives and articles
-                let is_noun = tagged.tag.name() == "MD"
-                    && words
-                        .last()
-                        .is_some_and(|last| matches!(last.tag, "JJ" | "DT" | "PRP$"));
-                let lower = lower(part);
-                let is_modal = matches!(
-                    lower.as_str(),
-                    "should" | "ought" | "must" | "could" | "would"
-                );
-                words.push(Word {
-                    text: part.to_owned(),
-                    tag: match tagged.tag.name() {
-                        _ if is_noun => "NN",
-                        "RB" if VERBS_WITH_LY.contains(&lower.as_str()) => "VBP",
-                        _ if is_modal => "MD",
-                        name => name,
-                    },
-                    lower,
-                    spaced,
-                });
+                if tag == "MD" && last.is_some_and(|last| last.tagged("JJ DT PRP$")) {
+                    word.tag = "NN";
+                } else if tag == "RB" && word.is(VERBS_WITH_LY) {
+                    word.tag = "VBP";
+                } else if word.is("should ought must could would") {
+                    word.tag = "MD";
+                }
+                words.push(word);
                 joins = false;
             }
         }
     }
     words
+}
+
+/// The words after these, which have blanks between them; `None` if the words do not begin so.
+pub(super) fn after<'a>(words: &'a [Word], beginning: &str) -> Option<&'a [Word]> {
+    beginning.split(' ').try_fold(words, |words, word| {
+        let (first, rest) = words.split_first()?;
+        (first.lower == word).then_some(rest)
+    })
+}
+
+/// Whether the word at this position is on a list.
+pub(super) fn is_at(words: &[Word], at: usize, list: &str) -> bool {
+    words.get(at).is_some_and(|word| word.is(list))
+}
+
+/// The part of speech of the word at this position; empty if there is none.
+pub(super) fn tag_at(words: &[Word], at: usize) -> &'static str {
+    words.get(at).map_or("", |word| word.tag)
+}
+
+/// The position of the first of the words that is on a list.
+pub(super) fn position(words: &[Word], list: &str) -> Option<usize> {
+    words.iter().position(|word| word.is(list))
+}
+
+/// The words before the first that is on a list; all words if none is.
+pub(super) fn before<'a>(words: &'a [Word], list: &str) -> &'a [Word] {
+    &words[..position(words, list).unwrap_or(words.len())]
 }
 
 /// The text of words in their order.
@@ -236,10 +238,7 @@ pub(super) fn uncapitalised(words: &[Word]) -> Vec<Word> {
 pub(super) fn capitalised(words: &[Word]) -> Vec<Word> {
     let mut words = words.to_vec();
     if let Some(first) = words.first_mut() {
-        let mut letters = first.text.chars();
-        if let Some(letter) = letters.next() {
-            first.text = letter.to_uppercase().chain(letters).collect();
-        }
+        first.text = with_capital(&first.text);
     }
     words
 }
