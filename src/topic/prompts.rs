@@ -28,157 +28,24 @@ pub(crate) struct Group {
     pub prompts: Vec<String>,
 }
 
-/// Templates of [`Role::Topic`]; `{}` is replaced by the title.
-const TOPIC: &[&str] = &[
-    "{}",
-    "a photo about {}",
-    "a poster about {}",
-    "a cartoon about {}",
-    "an infographic about {}",
-    "a meme about {}",
-    "a news picture about {}",
-];
+/// The prompts, one a line: the role, the name of the group, and the prompt. In the templates of a topic, `{}` is replaced by the title. The templates
+/// with the role "claim" belong to a side for which the topic states a claim; there, `{}` is replaced by the claim.
+const PROMPTS: &str = include_str!("prompts.tsv");
 
-/// Templates of [`Role::Pro`]; `{}` is replaced by the title.
-const PRO: &[&str] = &[
-    "{} good",
-    "{} pro",
-    "yes to {}",
-    "a sign supporting {}",
-    "a poster in favor of {}",
-    "people demonstrating for {}",
-    "a cartoon praising {}",
-    "the benefits of {}",
-];
+fn rows() -> impl Iterator<Item = (&'static str, &'static str, &'static str)> {
+    PROMPTS.lines().filter_map(|line| {
+        let (role, rest) = line.split_once('\t')?;
+        let (name, prompt) = rest.split_once('\t')?;
+        Some((role, name, prompt))
+    })
+}
 
-/// Templates of [`Role::Con`]; `{}` is replaced by the title.
-const CON: &[&str] = &[
-    "{} anti",
-    "{} bad",
-    "no to {}",
-    "a sign against {}",
-    "a poster opposing {}",
-    "people demonstrating against {}",
-    "a cartoon criticizing {}",
-    "the dangers of {}",
-];
-
-/// More templates of a side for which the topic states a claim; `{}` is replaced by the claim.
-const CLAIM: &[&str] = &[
-    "{}",
-    "a sign that says: {}",
-    "a poster with the message: {}",
-    "a chart showing that {}",
-    "an image arguing that {}",
-];
-
-/// Kinds of pictures, for any topic: role, name and prompts of each group.
-const KINDS: &[(Role, &str, &[&str])] = &[
-    (
-        Role::Argumentative,
-        "protest sign",
-        &[
-            "a protest sign",
-            "people holding signs at a demonstration",
-            "a banner at a rally",
-        ],
-    ),
-    (
-        Role::Argumentative,
-        "chart",
-        &[
-            "a bar chart with numbers",
-            "a line graph of statistics",
-            "a pie chart with percentages",
-        ],
-    ),
-    (
-        Role::Argumentative,
-        "infographic",
-        &[
-            "an infographic with facts and figures",
-            "a list of pros and cons",
-            "a diagram with explanations",
-        ],
-    ),
-    (
-        Role::Argumentative,
-        "political cartoon",
-        &[
-            "a political cartoon",
-            "an editorial cartoon with speech bubbles",
-            "a satirical drawing",
-        ],
-    ),
-    (
-        Role::Argumentative,
-        "meme",
-        &[
-            "a meme with text",
-            "an internet meme with a caption in capital letters",
-            "a picture with a quote written on it",
-        ],
-    ),
-    (
-        Role::Argumentative,
-        "slogan poster",
-        &[
-            "a poster with a slogan",
-            "a campaign poster",
-            "a flyer calling for action",
-        ],
-    ),
-    (
-        Role::Illustrative,
-        "stock photo",
-        &[
-            "a stock photo",
-            "a generic photo without text",
-            "a staged photo of smiling people",
-        ],
-    ),
-    (
-        Role::Illustrative,
-        "portrait",
-        &[
-            "a portrait of a person",
-            "a photo of a face",
-            "a headshot of a politician",
-        ],
-    ),
-    (
-        Role::Illustrative,
-        "logo",
-        &[
-            "a logo",
-            "an icon on a white background",
-            "the emblem of an organization",
-        ],
-    ),
-    (
-        Role::Illustrative,
-        "landscape",
-        &["a landscape", "a photo of a building", "an empty street"],
-    ),
-    (
-        Role::Illustrative,
-        "object",
-        &[
-            "a photo of an object",
-            "a product on a white background",
-            "a close-up",
-        ],
-    ),
-    (
-        Role::Illustrative,
-        "cover",
-        &[
-            "a book cover",
-            "a screenshot of a web page",
-            "a scanned page of a document",
-        ],
-    ),
-];
+/// The prompts of a group, with `{}` replaced.
+fn fill(group: &str, words: &str) -> Vec<String> {
+    let of_group = rows().filter(|(_, name, _)| *name == group);
+    let filled = of_group.map(|(_, _, template)| template.replace("{}", words));
+    filled.collect()
+}
 
 /// The groups of one topic: [`Role::Topic`], [`Role::Pro`] and [`Role::Con`], in this order.
 ///
@@ -186,53 +53,58 @@ const KINDS: &[(Role, &str, &[&str])] = &[
 /// side (`pro`, `con`), that side's group has prompts for it too.
 pub(crate) fn topic_groups(title: &str, pro: Option<&str>, con: Option<&str>) -> Vec<Group> {
     let title = title.trim().trim_end_matches(['?', ' ']);
-    let side = |role, name, templates, claim: Option<&str>| {
+    let side = |role, name, claim: Option<&str>| {
+        let mut prompts = fill(name, title);
         let claim = claim.map(|claim| claim.trim().trim_end_matches('.'));
-        let claims = claim
-            .filter(|claim| !claim.is_empty())
-            .map(|claim| fill(CLAIM, claim));
+        if let Some(claim) = claim.filter(|claim| !claim.is_empty()) {
+            prompts.extend(fill("claim", claim));
+        }
         Group {
             role,
             name,
-            prompts: [fill(templates, title), claims.unwrap_or_default()].concat(),
+            prompts,
         }
     };
     vec![
-        side(Role::Topic, "topic", TOPIC, None),
-        side(Role::Pro, "pro", PRO, pro),
-        side(Role::Con, "con", CON, con),
+        side(Role::Topic, "topic", None),
+        side(Role::Pro, "pro", pro),
+        side(Role::Con, "con", con),
     ]
 }
 
 /// The prompts about what an image should convey. The first prompt is `conveyed` itself; without `all`, it is the only one.
 pub(crate) fn about(conveyed: &str, all: bool) -> Group {
-    let templates = if all { TOPIC } else { &TOPIC[..1] };
+    let mut prompts = fill("topic", conveyed.trim());
+    if !all {
+        prompts.truncate(1);
+    }
     Group {
         role: Role::Topic,
         name: "topic",
-        prompts: fill(templates, conveyed.trim()),
+        prompts,
     }
 }
 
 /// The groups for kinds of pictures, first those of [`Role::Argumentative`], then those of [`Role::Illustrative`]. They are the same for
 /// all topics.
 pub(crate) fn kind_groups() -> Vec<Group> {
-    KINDS
-        .iter()
-        .map(|&(role, name, prompts)| Group {
-            role,
-            name,
-            prompts: prompts.iter().map(|&prompt| prompt.to_owned()).collect(),
-        })
-        .collect()
-}
-
-/// The templates with `{}` replaced.
-fn fill(templates: &[&str], words: &str) -> Vec<String> {
-    templates
-        .iter()
-        .map(|template| template.replace("{}", words))
-        .collect()
+    let mut groups: Vec<Group> = Vec::new();
+    for (role, name, _) in rows() {
+        let role = match role {
+            "argumentative" => Role::Argumentative,
+            "illustrative" => Role::Illustrative,
+            _ => continue,
+        };
+        if groups.last().is_none_or(|last| last.name != name) {
+            let prompts = fill(name, "");
+            groups.push(Group {
+                role,
+                name,
+                prompts,
+            });
+        }
+    }
+    groups
 }
 
 #[cfg(test)]
@@ -258,7 +130,7 @@ mod tests {
         );
         assert_eq!(
             groups[1].prompts.len(),
-            groups[2].prompts.len() + CLAIM.len()
+            groups[2].prompts.len() + fill("claim", "").len()
         );
     }
 

@@ -10,6 +10,24 @@
 pub mod comparison;
 pub mod opinion;
 
+/// The words of a list, which have single blanks between them. The compiler checks that there are `N`.
+const fn list<const N: usize>(words: &str) -> [&str; N] {
+    let mut list = [""; N];
+    let (mut rest, mut at, mut end) = (words, 0, 0);
+    while end < rest.len() {
+        if rest.as_bytes()[end] == b' ' {
+            (list[at], rest) = rest.split_at(end);
+            (_, rest) = rest.split_at(1);
+            (at, end) = (at + 1, 0);
+        } else {
+            end += 1;
+        }
+    }
+    list[at] = rest;
+    assert!(at + 1 == N, "the list has another number of words");
+    list
+}
+
 #[cfg(test)]
 mod tests {
     use super::comparison::*;
