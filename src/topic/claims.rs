@@ -20,7 +20,7 @@ mod words;
 use self::clause::Clause;
 use self::nouns::is_plural;
 use self::openings::TitleForm;
-use self::words::{Word, capitalised, in_headline_case, is_headline, read, text, uncapitalised};
+use self::words::{Word, in_headline_case, is_headline, read, text, uncapitalised, with_capital};
 use crate::trec::objects;
 
 /// Maximum number of words of a title that is read as a sentence. A longer one is its own claim.
@@ -48,19 +48,13 @@ pub fn claims(title: &str) -> (String, String) {
         return (bare.to_owned(), String::new());
     }
     let words = read(bare);
-    let [claim, counter] = of_words(bare, title.trim().ends_with('?'), &words);
-    if is_headline(bare) {
-        return (in_headline_case(&claim), in_headline_case(&counter));
-    }
-    (claim, counter)
+    let claims = of_words(bare, title.trim().ends_with('?'), &words);
+    claims.map(|claim| in_case_of(bare, claim)).into()
 }
 
 fn of_words(title: &str, is_question: bool, words: &[Word]) -> [String; 2] {
-    if let Some(sentence) = last_question(words) {
-        let asked = openings::read(sentence);
-        if let TitleForm::Question(clause) = asked {
-            return sides(title, words, &clause);
-        }
+    if let Some(TitleForm::Question(clause)) = last_question(words).map(openings::read) {
+        return sides(title, words, &clause);
     }
     let objects = || objects::from_title(title);
     match openings::read(words) {
@@ -76,26 +70,19 @@ fn of_words(title: &str, is_question: bool, words: &[Word]) -> [String; 2] {
         }
         TitleForm::Statement(statement) => {
             let claim = text(&statement);
-            let asks = statement
-                .iter()
-                .any(|word| word.tagged("WP WDT") && word.is("which what who"));
-            if is_question && asks {
+            let asks = |word: &Word| word.tagged("WP WDT") && word.is("which what who");
+            if is_question && statement.iter().any(asks) {
                 let objects = objects().map(|objects| choice::comparison(words, &objects, None));
                 return objects.unwrap_or_else(|| [claim, String::new()]);
             }
             if let Some(clause) = statement::clause(&statement) {
-                let counter = clause.negated().map(|words| text(&words));
-                return [claim, counter.unwrap_or_else(|| not_true(&statement))];
+                return [claim, counter(&clause, &statement)];
             }
             if let Some(objects) = objects() {
                 return choice::comparison(words, &objects, None);
             }
-            choice::weighed(&statement)
-                .or_else(|| valued(&statement))
-                .unwrap_or_else(|| {
-                    let counter = not_true(&statement);
-                    [claim, counter]
-                })
+            let both = choice::weighed(&statement).or_else(|| valued(&statement));
+            both.unwrap_or_else(|| [claim, not_true(&statement)])
         }
     }
 }
@@ -119,11 +106,13 @@ fn sides(title: &str, words: &[Word], clause: &Clause) -> [String; 2] {
     let mut positive = clause.clone();
     positive.assert_indefinites();
     let positive = positive.stated();
+    [text(&positive), counter(clause, &positive)]
+}
+
+/// The negation of a clause that is stated with these words.
+fn counter(clause: &Clause, stated: &[Word]) -> String {
     let counter = clause.negated().map(|words| text(&words));
-    [
-        text(&positive),
-        counter.unwrap_or_else(|| not_true(&positive)),
-    ]
+    counter.unwrap_or_else(|| not_true(stated))
 }
 
 /// The claims about a subject without a verb: that the subject is good, and that it is bad.
@@ -169,15 +158,21 @@ pub fn negated(claim: &str) -> Option<String> {
         return None;
     }
     let words = statement::clause(&words)?.negated()?;
-    let words = if bare.starts_with(char::is_uppercase) {
-        capitalised(&words)
-    } else {
-        words
-    };
     let text = text(&words);
-    Some(if is_headline(bare) {
-        in_headline_case(&text)
+    let has_capital = bare.starts_with(char::is_uppercase);
+    let text = if has_capital {
+        with_capital(&text)
     } else {
         text
-    })
+    };
+    Some(in_case_of(bare, text))
+}
+
+/// The claim with capitals as in a headline, if the title has them.
+fn in_case_of(title: &str, claim: String) -> String {
+    if is_headline(title) {
+        in_headline_case(&claim)
+    } else {
+        claim
+    }
 }

@@ -1,5 +1,7 @@
 //! The forms of English verbs and nouns: "cause", "causes", "caused"; "child", "children".
 
+use super::words::is_among;
+
 /// The base form and the past form of verbs whose past form does not end in "-ed".
 const IRREGULAR: &str = include_str!("irregular.tsv");
 
@@ -17,6 +19,15 @@ pub(super) fn in_number(verb: &str, plural: bool) -> Option<&'static str> {
 
 fn is_vowel(c: char) -> bool {
     matches!(c, 'a' | 'e' | 'i' | 'o' | 'u')
+}
+
+fn vowels(word: &str) -> usize {
+    word.chars().filter(|c| is_vowel(*c)).count()
+}
+
+/// Whether a word has one of these endings, which have blanks between them.
+pub(super) fn ends_in(word: &str, endings: &str) -> bool {
+    endings.split(' ').any(|ending| word.ends_with(ending))
 }
 
 /// The last three characters of a word, the last one first.
@@ -37,10 +48,7 @@ fn with_s(word: &str) -> String {
         && ends_in_consonant_y(word)
     {
         format!("{stem}ies")
-    } else if ["s", "x", "z", "ch", "sh"]
-        .iter()
-        .any(|end| word.ends_with(end))
-    {
+    } else if ends_in(word, "s x z ch sh") {
         format!("{word}es")
     } else {
         format!("{word}s")
@@ -82,9 +90,8 @@ pub(super) fn gerund(base: &str) -> String {
     if let Some(stem) = base.strip_suffix("ie") {
         return format!("{stem}ying");
     }
-    let keeps = ["ee", "oe", "ye"].iter().any(|end| base.ends_with(end));
     match base.strip_suffix('e') {
-        Some(stem) if !keeps && base != "be" => format!("{stem}ing"),
+        Some(stem) if !ends_in(base, "ee oe ye") && base != "be" => format!("{stem}ing"),
         _ if doubles(base) => {
             let [last, ..] = ending(base);
             format!("{base}{last}ing")
@@ -101,13 +108,15 @@ fn doubles(base: &str) -> bool {
         && !matches!(last, 'w' | 'x' | 'y')
         && is_vowel(before)
         && !is_vowel(second);
-    let syllables = base.chars().filter(|c| is_vowel(*c)).count();
-    let stressed = [
-        "commit", "permit", "admit", "submit", "omit", "transmit", "occur", "prefer", "refer",
-        "defer", "deter", "control", "compel", "expel", "rebel", "regret", "forget", "begin",
-        "equip", "patrol", "infer", "incur", "cancel", "travel",
-    ];
-    short && (syllables == 1 || stressed.contains(&base))
+    let stressed = "commit permit admit submit omit transmit occur prefer refer defer deter control \
+        compel expel rebel regret forget begin equip patrol infer incur cancel travel";
+    short && (vowels(base) == 1 || is_among(stressed, base))
+}
+
+/// The base form of a verb whose other forms have "i" after this stem: "try", but "lie", "die" and "tie".
+fn with_y(stem: &str) -> String {
+    let end = if stem.chars().count() < 2 { "ie" } else { "y" };
+    format!("{stem}{end}")
 }
 
 /// The base form of a verb in the third person: "causes", "cause".
@@ -118,15 +127,10 @@ pub(super) fn base_of_third_person(form: &str) -> String {
         _ => {}
     }
     if let Some(stem) = form.strip_suffix("ies") {
-        // "lies", "dies", "ties"
-        let end = if stem.chars().count() < 2 { "ie" } else { "y" };
-        return format!("{stem}{end}");
+        return with_y(stem);
     }
     if let Some(stem) = form.strip_suffix("es") {
-        let takes_es = ["ss", "x", "zz", "sh", "ch", "o", "cus"]
-            .iter()
-            .any(|end| stem.ends_with(end));
-        if takes_es && stem != "ach" {
+        if ends_in(stem, "ss x zz sh ch o cus") && stem != "ach" {
             return stem.to_owned();
         }
     }
@@ -143,70 +147,51 @@ pub(super) fn base_of_past(form: &str) -> Option<String> {
     }
     let stem = form.strip_suffix("ed")?;
     if let Some(stem) = stem.strip_suffix('i') {
-        let end = if stem.chars().count() < 2 { "ie" } else { "y" };
-        return Some(format!("{stem}{end}"));
+        return Some(with_y(stem));
     }
     let [last, before, second] = ending(stem);
     if last == before && !is_vowel(last) {
         let single = stem.strip_suffix(last).unwrap_or(stem);
-        let syllables = stem.chars().filter(|c| is_vowel(*c)).count();
         let stays =
-            matches!(last, 's' | 'f' | 'z') || last == 'l' && syllables == 1 || stem == "add";
+            matches!(last, 's' | 'f' | 'z') || last == 'l' && vowels(stem) == 1 || stem == "add";
         return Some(if stays { stem } else { single }.to_owned());
     }
-    Some(if lacks_e(stem, [last, before, second]) {
-        format!("{stem}e")
-    } else {
-        stem.to_owned()
-    })
+    let e = if lacks_e(stem) { "e" } else { "" };
+    Some(format!("{stem}{e}"))
 }
 
 /// Whether the base form of a verb is its stem before "-ed" with an "e" added: "caus", "cause".
-fn lacks_e(stem: &str, [last, before, second]: [char; 3]) -> bool {
-    let syllables = stem.chars().filter(|c| is_vowel(*c)).count();
-    if matches!(last, 'v' | 'c' | 'u' | 'e' | 'i') {
-        return true;
+fn lacks_e(stem: &str) -> bool {
+    let [last, before, second] = ending(stem);
+    match last {
+        'v' | 'c' | 'u' | 'e' | 'i' => true,
+        's' | 'z' => before != last && stem != "focus",
+        'g' => before != 'n' || second == 'a' && !stem.ends_with("bang") && stem != "hang",
+        'l' if !is_vowel(before) => !matches!(before, 'l' | 'r' | 'w'),
+        'h' => ends_in(stem, "breath bath cloth"),
+        'w' | 'x' | 'y' => false,
+        _ if !is_vowel(before) || is_vowel(second) => ends_in(stem, "creat quir quot"),
+        // a short stem without "e" would have doubled its consonant
+        _ => {
+            let stressed = "ignor explor ador invit unit excit cit writ delet complet compet hop \
+                interfer restor stor compil inter welcom becom inflam";
+            let unstressed = "it en on er or el op et al il an om am ip ow";
+            vowels(stem) == 1 || is_among(stressed, stem) || !ends_in(stem, unstressed)
+        }
     }
-    if matches!(last, 's' | 'z') {
-        return before != last && stem != "focus";
-    }
-    if last == 'g' {
-        return before != 'n' || matches!(second, 'a') && !stem.ends_with("bang") && stem != "hang";
-    }
-    if last == 'l' && !is_vowel(before) {
-        return !matches!(before, 'l' | 'r' | 'w');
-    }
-    if last == 'h' {
-        return stem.ends_with("breath") || stem.ends_with("bath") || stem.ends_with("cloth");
-    }
-    let single_vowel = is_vowel(before) && !is_vowel(second) && !matches!(last, 'w' | 'x' | 'y');
-    if !single_vowel {
-        return stem.ends_with("creat") || stem.ends_with("quir") || stem.ends_with("quot");
-    }
-    // a short stem without "e" would have doubled its consonant
-    let unstressed = [
-        "it", "en", "on", "er", "or", "el", "op", "et", "al", "il", "an", "om", "am", "ip", "ow",
-    ];
-    let stressed = [
-        "ignor", "explor", "ador", "invit", "unit", "excit", "cit", "writ", "delet", "complet",
-        "compet", "hop", "interfer", "restor", "stor", "compil", "inter", "welcom", "becom",
-        "inflam",
-    ];
-    syllables == 1 || stressed.contains(&stem) || !unstressed.iter().any(|end| stem.ends_with(end))
 }
 
 /// The plural of a noun: "child", "children".
 pub(super) fn plural(noun: &str) -> String {
-    let irregular = [
-        ("child", "children"),
-        ("man", "men"),
-        ("woman", "women"),
-        ("person", "people"),
-        ("life", "lives"),
-        ("wife", "wives"),
-    ];
-    let found = irregular.iter().find(|(of, _)| *of == noun);
-    found.map_or_else(|| with_s(noun), |(_, plural)| (*plural).to_owned())
+    match noun {
+        "child" => "children".to_owned(),
+        "man" => "men".to_owned(),
+        "woman" => "women".to_owned(),
+        "person" => "people".to_owned(),
+        "life" => "lives".to_owned(),
+        "wife" => "wives".to_owned(),
+        _ => with_s(noun),
+    }
 }
 
 #[cfg(test)]
