@@ -4,7 +4,7 @@
 use anyhow::{Context, Result};
 use serde::{Deserialize, Serialize};
 
-use super::{DocId, LineError, Stance, TopicId, numbered_lines};
+use super::{DocId, LineError, Stance, TopicId, read_json_lines, write_json_lines};
 
 /// The minimum similarity of an image and an argument that it illustrates. Sentences of the sample that are less similar share a town or a job, but
 /// no thought.
@@ -110,24 +110,12 @@ impl DebateSheet {
 
 /// Writes one line for each topic, a JSON object. Errors: a value is not finite, which JSON cannot express.
 pub fn write(sheets: &[DebateSheet]) -> Result<Vec<u8>> {
-    let mut bytes = Vec::new();
-    for sheet in sheets {
-        serde_json::to_writer(&mut bytes, sheet).context("cannot write a debate sheet")?;
-        bytes.push(b'\n');
-    }
-    Ok(bytes)
+    write_json_lines(sheets).context("cannot write a debate sheet")
 }
 
 /// Reads the lines that [`write()`] writes. Errors: the first line that is not in this format.
 pub fn read(text: &str) -> Result<Vec<DebateSheet>, LineError> {
-    numbered_lines(text)
-        .map(|(line, json)| {
-            serde_json::from_str(json).map_err(|error| LineError {
-                line,
-                what: format!("not a debate sheet: {error}"),
-            })
-        })
-        .collect()
+    read_json_lines(text, "a debate sheet")
 }
 
 #[cfg(test)]

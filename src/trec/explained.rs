@@ -4,7 +4,8 @@ use anyhow::{Context, Result};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-use super::{DocId, Explanation, LineError, NumberId, Stance, TopicId, numbered_lines};
+use super::{DocId, Explanation, LineError, NumberId, Stance, TopicId};
+use super::{read_json_lines, write_json_lines};
 
 /// A candidate of an image ranking, with the explanation of its scores, whether it was selected or not.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -81,22 +82,10 @@ impl ExplainedText {
 
 /// Writes one JSON object per line. Errors: a value is not finite, which JSON cannot express.
 pub fn write<T: Serialize>(explained: &[T]) -> Result<Vec<u8>> {
-    let mut bytes = Vec::new();
-    for one in explained {
-        serde_json::to_writer(&mut bytes, one).context("cannot write an explanation")?;
-        bytes.push(b'\n');
-    }
-    Ok(bytes)
+    write_json_lines(explained).context("cannot write an explanation")
 }
 
 /// Reads the lines that [`write()`] writes. Errors: the first line that is not in this format.
 pub fn read<T: DeserializeOwned>(text: &str) -> Result<Vec<T>, LineError> {
-    numbered_lines(text)
-        .map(|(line, json)| {
-            serde_json::from_str(json).map_err(|error| LineError {
-                line,
-                what: format!("not an explanation of this task: {error}"),
-            })
-        })
-        .collect()
+    read_json_lines(text, "an explanation of this task")
 }

@@ -12,8 +12,9 @@ pub type Name = Cow<'static, str>;
 /// What a number of an explanation is. Programs find numbers by it; the name of a number is for people.
 ///
 /// In a file it is a word (`"relevance"`), or an object of a word and a parameter (`{"channel":"bm25 ocr"}`).
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, strum::IntoStaticStr)]
 #[serde(rename_all = "kebab-case")]
+#[strum(serialize_all = "kebab-case")]
 pub enum NumberId {
     /// The score by which a document is ranked, or the score of a search.
     Score,
@@ -138,26 +139,12 @@ impl NumberId {
             NumberId::Length(fields) => format!("{}: length", fields.join("+")).into(),
             NumberId::Search { number, .. } => format!("search {number}").into(),
             NumberId::Neighbour(doc) => format!("neighbour of {doc}").into(),
-            NumberId::PointWise => "point-wise".into(),
             NumberId::ObjectStance(stance) => format!("stance {stance}").into(),
             NumberId::Piece(0) => "from the beginning".into(),
             NumberId::Piece(_) => "sentence".into(),
-            NumberId::Score => "score".into(),
-            NumberId::Relevance => "relevance".into(),
-            NumberId::Argues => "argues".into(),
-            NumberId::Side => "side".into(),
-            NumberId::Terms => "terms".into(),
-            NumberId::Dense => "dense".into(),
-            NumberId::Fusion => "fusion".into(),
-            NumberId::Manifold => "manifold".into(),
-            NumberId::Quality => "quality".into(),
-            NumberId::Trees => "trees".into(),
             NumberId::Balance => "stance".into(),
-            NumberId::Words => "words".into(),
-            NumberId::Neither => "neither".into(),
-            NumberId::Prior => "prior".into(),
-            NumberId::Bias => "bias".into(),
             NumberId::Bound => "bounded by 0 and 1".into(),
+            _ => <&str>::from(self).into(),
         }
     }
 }

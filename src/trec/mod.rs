@@ -17,6 +17,8 @@ use std::cmp::Ordering;
 use std::fmt;
 use std::path::PathBuf;
 
+use anyhow::Result;
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use strum::{EnumString, IntoStaticStr, VariantNames};
 
@@ -65,21 +67,9 @@ impl fmt::Display for DocId {
 }
 
 /// The stance of a document towards a topic: for or against what the topic asks.
-#[derive(
-    Clone,
-    Copy,
-    Debug,
-    PartialEq,
-    Eq,
-    PartialOrd,
-    Ord,
-    Hash,
-    strum::Display,
-    EnumString,
-    IntoStaticStr,
-    VariantNames,
-)]
+#[derive(strum::Display, EnumString, IntoStaticStr, VariantNames)]
 #[strum(serialize_all = "UPPERCASE")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Stance {
     Pro,
     Con,
@@ -96,7 +86,8 @@ impl Stance {
 }
 
 /// A task that ranks texts.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, EnumString, IntoStaticStr)]
+#[strum(serialize_all = "lowercase")]
 pub enum TextTask {
     /// Task 1: rank arguments for controversial questions.
     Controversial,
@@ -108,43 +99,23 @@ pub enum TextTask {
 
 impl TextTask {
     /// All tasks, in the order in which lists name them.
-    pub const ALL: [TextTask; 3] = [
-        TextTask::Controversial,
-        TextTask::Comparative,
-        TextTask::Rank,
-    ];
+    pub const ALL: [TextTask; 3] = [Self::Controversial, Self::Comparative, Self::Rank];
 
     /// The name of the task's command and of the directory of its approaches.
     pub fn word(self) -> &'static str {
-        match self {
-            TextTask::Controversial => "controversial",
-            TextTask::Comparative => "comparative",
-            TextTask::Rank => "rank",
-        }
+        self.into()
     }
 
     /// The task with this name.
     pub fn parse(word: &str) -> Option<TextTask> {
-        TextTask::ALL.into_iter().find(|task| task.word() == word)
+        word.parse().ok()
     }
 }
 
 /// The stance of a passage towards the two objects of a comparative question (Touché 2022, Task 2).
-#[derive(
-    Clone,
-    Copy,
-    Debug,
-    PartialEq,
-    Eq,
-    PartialOrd,
-    Ord,
-    Hash,
-    strum::Display,
-    EnumString,
-    IntoStaticStr,
-    VariantNames,
-)]
+#[derive(strum::Display, EnumString, IntoStaticStr, VariantNames)]
 #[strum(serialize_all = "UPPERCASE", ascii_case_insensitive)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum ObjectStance {
     /// It prefers the first object.
     First,
@@ -158,12 +129,7 @@ pub enum ObjectStance {
 
 impl ObjectStance {
     /// All four stances, in the order in which tables list them.
-    pub const ALL: [ObjectStance; 4] = [
-        ObjectStance::First,
-        ObjectStance::Second,
-        ObjectStance::Neutral,
-        ObjectStance::No,
-    ];
+    pub const ALL: [ObjectStance; 4] = [Self::First, Self::Second, Self::Neutral, Self::No];
 
     /// The stance as it is written in run files and judgements: `FIRST`, `SECOND`, `NEUTRAL` or `NO`.
     pub fn word(self) -> &'static str {
@@ -184,20 +150,9 @@ pub struct ScoredDoc {
 }
 
 /// What a [`Fault`] is about. The table at the end of a run counts faults by kind.
-#[derive(
-    Clone,
-    Copy,
-    Debug,
-    PartialEq,
-    Eq,
-    PartialOrd,
-    Ord,
-    Hash,
-    EnumString,
-    IntoStaticStr,
-    VariantNames,
-)]
+#[derive(EnumString, IntoStaticStr, VariantNames)]
 #[strum(serialize_all = "lowercase")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum FaultKind {
     /// A file or directory that is missing, or that does not belong to the collection's layout.
     Layout,
@@ -224,11 +179,6 @@ pub enum FaultKind {
 }
 
 impl FaultKind {
-    /// The reverse of [`Self::word`].
-    pub fn parse(word: &str) -> Option<FaultKind> {
-        word.parse().ok()
-    }
-
     /// The kind's name in tables and in the evidence store: one lower-case word.
     pub fn word(self) -> &'static str {
         self.into()
@@ -269,6 +219,36 @@ impl fmt::Display for LineError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "line {}: {}", self.line, escaped(&self.what))
     }
+}
+
+/// Passes the lines that are not blank to a function; returns an error for each line that it cannot read.
+fn each_line(text: &str, mut read: impl FnMut(&str) -> Result<()>) -> Vec<LineError> {
+    let errors = numbered_lines(text).filter_map(|(line, fields)| {
+        let what = format!("{:#}", read(fields).err()?);
+        Some(LineError { line, what })
+    });
+    errors.collect()
+}
+
+/// Writes one JSON object per line. Errors: a value is not finite, which JSON cannot express.
+fn write_json_lines<T: Serialize>(lines: &[T]) -> Result<Vec<u8>, serde_json::Error> {
+    let mut bytes = Vec::new();
+    for line in lines {
+        serde_json::to_writer(&mut bytes, line)?;
+        bytes.push(b'\n');
+    }
+    Ok(bytes)
+}
+
+/// Reads one JSON object per line. Errors: the first line that is not `what`.
+fn read_json_lines<T: DeserializeOwned>(text: &str, what: &str) -> Result<Vec<T>, LineError> {
+    let read = |(line, json)| {
+        serde_json::from_str(json).map_err(|error| LineError {
+            line,
+            what: format!("not {what}: {error}"),
+        })
+    };
+    numbered_lines(text).map(read).collect()
 }
 
 /// The lines that are not blank, with their numbers from 1. A byte order mark is skipped.

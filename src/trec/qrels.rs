@@ -6,7 +6,7 @@ use anyhow::{Context, Result, bail, ensure};
 use serde::Deserialize;
 
 use super::escape::unfit_field;
-use super::{DocId, LineError, ObjectStance, Stance, TopicId, numbered_lines};
+use super::{DocId, LineError, ObjectStance, Stance, TopicId, each_line, numbered_lines};
 
 /// The grades of an image for a topic; `None` for a question that was not judged.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -64,7 +64,7 @@ pub fn read(text: &str) -> (Qrels, Vec<LineError>) {
             let (grades, errors) = read_beir(text);
             (Qrels::Graded(grades), errors)
         }
-        [_, question, _, _] if JudgedQuestion::parse(question).is_some() => {
+        [_, question, _, _] if is_image_question(question) => {
             let (images, errors) = read_images(text);
             (Qrels::Images(images), errors)
         }
@@ -107,10 +107,8 @@ fn read_beir(text: &str) -> (GradedQrels, Vec<LineError>) {
 }
 
 fn grade_of(word: &str) -> Result<f64> {
-    match word.parse() {
-        Ok(grade) if f64::is_finite(grade) => Ok(grade),
-        _ => bail!("{word:?} is not a grade"),
-    }
+    let read = word.parse().ok().filter(|grade| f64::is_finite(*grade));
+    read.with_context(|| format!("{word:?} is not a grade"))
 }
 
 /// Reads judgements of images. Returns what can be read, and an error for each line that cannot.
@@ -120,41 +118,14 @@ pub fn read_images(text: &str) -> (ImageQrels, Vec<LineError>) {
     (qrels, errors)
 }
 
-fn each_line(text: &str, mut enter: impl FnMut(&str) -> Result<()>) -> Vec<LineError> {
-    numbered_lines(text)
-        .filter_map(|(line, fields)| {
-            let what = format!("{:#}", enter(fields).err()?);
-            Some(LineError { line, what })
-        })
-        .collect()
-}
-
 fn four_fields(line: &str) -> Result<[&str; 4]> {
-    let mut fields = line.split_whitespace();
-    let mut four = [""; 4];
-    for slot in &mut four {
-        *slot = fields.next().unwrap_or_default();
-    }
-    let more = fields.count();
-    let number = four.iter().filter(|f| !f.is_empty()).count() + more;
-    ensure!(number == 4, "{number} fields, must be four");
-    Ok(four)
+    let fields: Vec<&str> = line.split_whitespace().collect();
+    let four = fields.as_slice().try_into().ok();
+    four.with_context(|| format!("{} fields, must be four", fields.len()))
 }
 
-enum JudgedQuestion {
-    OnTopic,
-    Stance(Stance),
-}
-
-impl JudgedQuestion {
-    fn parse(word: &str) -> Option<JudgedQuestion> {
-        match word {
-            "ONTOPIC" => Some(JudgedQuestion::OnTopic),
-            "PRO" => Some(JudgedQuestion::Stance(Stance::Pro)),
-            "CON" => Some(JudgedQuestion::Stance(Stance::Con)),
-            _ => None,
-        }
-    }
+fn is_image_question(word: &str) -> bool {
+    matches!(word, "ONTOPIC" | "PRO" | "CON")
 }
 
 fn image_line(line: &str, qrels: &mut ImageQrels) -> Result<()> {
@@ -163,15 +134,16 @@ fn image_line(line: &str, qrels: &mut ImageQrels) -> Result<()> {
         bail!("{grade:?} is not a grade");
     };
     // checked before anything is added, because a topic with an entry counts as judged
-    let Some(question) = JudgedQuestion::parse(question) else {
-        bail!("{question:?} is not one of ONTOPIC, PRO, CON");
-    };
+    ensure!(
+        is_image_question(question),
+        "{question:?} is not one of ONTOPIC, PRO, CON"
+    );
     let topic = qrels.entry(TopicId(topic.to_owned())).or_default();
     let grades = topic.entry(DocId(image.to_owned())).or_default();
     let slot = match question {
-        JudgedQuestion::OnTopic => &mut grades.on_topic,
-        JudgedQuestion::Stance(Stance::Pro) => &mut grades.pro,
-        JudgedQuestion::Stance(Stance::Con) => &mut grades.con,
+        "PRO" => &mut grades.pro,
+        "CON" => &mut grades.con,
+        _ => &mut grades.on_topic,
     };
     let first = *slot.get_or_insert(grade);
     ensure!(

@@ -6,7 +6,7 @@ use anyhow::{Context, Result, bail, ensure};
 use serde::{Deserialize, Serialize};
 
 use super::escape::unfit_field;
-use super::{DocId, LineError, ObjectStance, Stance, TopicId, numbered_lines};
+use super::{DocId, LineError, ObjectStance, Stance, TopicId, each_line};
 
 /// A line of an image run: `topic PRO|CON imageId rank score tag` (Touché 2022 and 2023, Task 3).
 #[derive(Clone, Debug, PartialEq)]
@@ -46,32 +46,6 @@ pub struct AnswerLine {
     pub tag: String,
     /// Why the image conveys the argument, for a human reader.
     pub rationale: Option<String>,
-}
-
-impl AnswerLine {
-    /// Converts the line to one of an image run. The one list of each claim becomes the PRO list.
-    fn into_image_line(self) -> ImageRunLine {
-        ImageRunLine {
-            topic: self.argument,
-            stance: Stance::Pro,
-            image: self.image,
-            rank: self.rank,
-            score: None,
-            tag: self.tag,
-        }
-    }
-
-    /// Converts the line to one of a text run, without a stance.
-    fn into_text_line(self) -> TextRunLine {
-        TextRunLine {
-            topic: self.argument,
-            stance: None,
-            doc: self.image,
-            rank: self.rank,
-            score: None,
-            tag: self.tag,
-        }
-    }
 }
 
 /// Formats a run of 2024 or 2025: one JSON object per line, in the given order. Errors: a field is empty or contains white space or a control
@@ -188,13 +162,7 @@ pub fn read_images(text: &str) -> (Vec<ImageRunLine>, Vec<LineError>) {
         let [topic, stance, image, rank, score, tag] = fields(line)?;
         Ok(ImageRunLine {
             topic: TopicId(topic.to_owned()),
-            stance: match Stance::BOTH
-                .into_iter()
-                .find(|s| s.word().eq_ignore_ascii_case(stance))
-            {
-                Some(stance) => stance,
-                None => bail!("{stance:?} is neither PRO nor CON"),
-            },
+            stance: read_stance(stance)?,
             image: DocId(image.to_owned()),
             rank: read_rank(rank)?,
             score: Some(read_score(score)?),
@@ -209,7 +177,17 @@ pub fn read_images(text: &str) -> (Vec<ImageRunLine>, Vec<LineError>) {
 /// A second column that is not one of the four stances (`Q0`, `0`) is not an error.
 pub fn read_texts(text: &str) -> (Vec<TextRunLine>, Vec<LineError>) {
     if is_json(text) {
-        return read(text, |line| Ok(read_answer(line)?.into_text_line()));
+        return read(text, |line| {
+            let line = read_answer(line)?;
+            Ok(TextRunLine {
+                topic: line.argument,
+                stance: None,
+                doc: line.image,
+                rank: line.rank,
+                score: None,
+                tag: line.tag,
+            })
+        });
     }
     read(text, |line| {
         let [topic, stance, doc, rank, score, tag] = fields(line)?;
@@ -226,7 +204,17 @@ pub fn read_texts(text: &str) -> (Vec<TextRunLine>, Vec<LineError>) {
 
 /// Reads a run of 2024 or 2025 as an image run without scores. The one list of each claim becomes the PRO list.
 pub fn read_claims(text: &str) -> (Vec<ImageRunLine>, Vec<LineError>) {
-    read(text, |line| Ok(read_answer(line)?.into_image_line()))
+    read(text, |line| {
+        let line = read_answer(line)?;
+        Ok(ImageRunLine {
+            topic: line.argument,
+            stance: Stance::Pro,
+            image: line.image,
+            rank: line.rank,
+            score: None,
+            tag: line.tag,
+        })
+    })
 }
 
 /// Whether a run consists of JSON lines.
@@ -236,16 +224,11 @@ pub(crate) fn is_json(text: &str) -> bool {
 }
 
 fn read<T>(text: &str, of: impl Fn(&str) -> Result<T>) -> (Vec<T>, Vec<LineError>) {
-    let (mut lines, mut errors) = (Vec::new(), Vec::new());
-    for (line, fields) in numbered_lines(text) {
-        match of(fields) {
-            Ok(read) => lines.push(read),
-            Err(error) => errors.push(LineError {
-                line,
-                what: format!("{error:#}"),
-            }),
-        }
-    }
+    let mut lines = Vec::new();
+    let errors = each_line(text, |line| {
+        lines.push(of(line)?);
+        Ok(())
+    });
     (lines, errors)
 }
 
@@ -271,18 +254,19 @@ fn fields(line: &str) -> Result<[&str; 6]> {
     Ok(fields)
 }
 
+fn read_stance(stance: &str) -> Result<Stance> {
+    let read = stance.to_ascii_uppercase().parse().ok();
+    read.with_context(|| format!("{stance:?} is neither PRO nor CON"))
+}
+
 fn read_rank(rank: &str) -> Result<u32> {
-    match rank.parse() {
-        Ok(rank) => Ok(rank),
-        Err(_) => bail!("{rank:?} is not a rank"),
-    }
+    let read = rank.parse().ok();
+    read.with_context(|| format!("{rank:?} is not a rank"))
 }
 
 fn read_score(score: &str) -> Result<f64> {
-    match score.parse() {
-        Ok(score) if f64::is_finite(score) => Ok(score),
-        _ => bail!("{score:?} is not a score"),
-    }
+    let read = score.parse().ok().filter(|score| f64::is_finite(*score));
+    read.with_context(|| format!("{score:?} is not a score"))
 }
 
 #[derive(Deserialize)]

@@ -170,7 +170,7 @@ pub(super) fn read_channel(
 pub(super) fn fault_of(row: &rusqlite::Row) -> rusqlite::Result<Fault> {
     let kind: String = row.get(3)?;
     Ok(Fault {
-        kind: FaultKind::parse(&kind).unwrap_or(FaultKind::Layout),
+        kind: kind.parse().unwrap_or(FaultKind::Layout),
         path: PathBuf::from(row.get::<_, String>(4)?),
         line: row.get::<_, Option<i64>>(5)?.map(|line| line as u64),
         what: row.get(6)?,
