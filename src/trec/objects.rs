@@ -11,20 +11,16 @@ const ENDS: &str = " is are was were do does did should could would can will sha
     join win won buying choosing ";
 
 /// Verbs of a choice between two things. In "Should I buy or rent?" they are themselves compared.
-const CHOICES: [&str; 10] = [
-    "buy", "take", "learn", "study", "use", "get", "eat", "drink", "read", "own",
-];
+const CHOICES: &str = "buy take learn study use get eat drink read own";
 
 /// Verbs between an object and a comparative: "cheese taste better than …".
-const SENSES: [&str; 6] = ["taste", "tastes", "work", "works", "perform", "performs"];
+const SENSES: &str = "taste tastes work works perform performs";
 
 /// Words that stand for an object without naming it.
-const STAND_INS: [&str; 9] = [
-    "its", "his", "her", "their", "these", "those", "ones", "others", "another",
-];
+const STAND_INS: &str = "its his her their these those ones others another";
 
 /// Words between two objects that are named side by side.
-const SIDE_BY_SIDE: [&str; 5] = ["or", "vs", "vs.", "versus", "v."];
+const SIDE_BY_SIDE: &str = "or vs vs. versus v.";
 
 /// A word of the title, without the punctuation around it.
 struct Word<'a> {
@@ -32,6 +28,13 @@ struct Word<'a> {
     lower: String,
     /// Whether punctuation separates it from the next word.
     closes: bool,
+}
+
+impl Word<'_> {
+    /// Whether it is one of these words, which have blanks between them.
+    fn is(&self, words: &str) -> bool {
+        words.split(' ').any(|word| word == self.lower)
+    }
 }
 
 /// Splits a list of exactly two objects, as in a topic's `<objects>`: "laptop, desktop", "laptop vs. desktop", "laptop or desktop".
@@ -56,7 +59,8 @@ pub fn from_title(title: &str) -> Option<[String; 2]> {
         .filter_map(|text| {
             let bare = text.trim_matches(|c: char| !c.is_alphanumeric() && c != '+' && c != '#');
             let ends = text.ends_with([',', ':', ';', '?', '!', '.']);
-            let connects = SIDE_BY_SIDE.contains(&text.to_lowercase().as_str());
+            let lower = text.to_lowercase();
+            let connects = SIDE_BY_SIDE.split(' ').any(|word| word == lower);
             (!bare.is_empty()).then(|| Word {
                 text: bare,
                 lower: bare.to_lowercase(),
@@ -74,70 +78,51 @@ pub fn from_title(title: &str) -> Option<[String; 2]> {
 fn between(words: &[Word]) -> Option<[String; 2]> {
     let at = words.iter().position(|w| w.lower == "between")?;
     let before = words.get(..at)?;
-    let compares = |w: &Word| {
-        [
-            "differ", "similar", "choose", "choice", "better", "compar", "decid",
-        ]
-        .iter()
-        .any(|stem| w.lower.starts_with(stem))
-    };
-    if !before.iter().any(compares) {
+    let mut stems = "differ similar choose choice better compar decid".split(' ');
+    if !stems.any(|stem| before.iter().any(|w| w.lower.starts_with(stem))) {
         return None;
     }
     let rest = words.get(at + 1..)?;
-    let at = rest
-        .iter()
-        .position(|w| w.lower == "and" || SIDE_BY_SIDE.contains(&w.lower.as_str()) || w.closes)?;
-    if rest.get(at).is_some_and(|w| w.closes) {
+    let joins = |w: &Word| w.lower == "and" || w.is(SIDE_BY_SIDE);
+    let at = rest.iter().position(|w| joins(w) || w.closes)?;
+    if rest[at].closes {
         return None;
     }
-    both(rest.get(..at)?, reading(rest.get(at + 1..)?))
+    both(&rest[..at], reading(&rest[at + 1..]))
 }
 
 /// "Are X and Y the same?".
 fn alike(words: &[Word]) -> Option<[String; 2]> {
     let (verb, rest) = words.split_first()?;
-    if !matches!(verb.lower.as_str(), "is" | "are") {
+    if !verb.is("is are") {
         return None;
     }
     let and = rest.iter().position(|w| w.lower == "and")?;
     let after = rest.get(and + 1..)?;
-    let end = after.iter().position(|w| {
-        matches!(
-            w.lower.as_str(),
-            "same" | "different" | "similar" | "alike" | "equal"
-        )
-    })?;
-    let after = match after.get(..end)? {
-        [second @ .., the] if the.lower == "the" => second,
-        second => second,
-    };
+    let compares = |w: &Word| w.is("same different similar alike equal");
+    let after = without_the(&after[..after.iter().position(compares)?]);
     let (first, second) = (rest.get(..and)?, reading(after));
+    let article = after.first().is_some_and(|w| w.is("a an the") && !name(w));
     let whole = first.iter().skip(1).chain(second).all(|w| !ends(w))
-        && second.len() == reading_length(after);
+        && second.len() + usize::from(article) == after.len();
     if whole { pair(first, second) } else { None }
 }
 
-/// The number of words without an article before them.
-fn reading_length(words: &[Word]) -> usize {
-    let article = words
-        .first()
-        .is_some_and(|w| ["a", "an", "the"].contains(&w.lower.as_str()) && !name(w));
-    words.len() - usize::from(article)
+/// The words without a "the" at their end.
+fn without_the<'a, 'b>(words: &'b [Word<'a>]) -> &'b [Word<'a>] {
+    match words {
+        [words @ .., the] if the.lower == "the" => words,
+        words => words,
+    }
 }
 
 /// "X or Y", "X vs. Y".
 fn side_by_side(words: &[Word]) -> Option<[String; 2]> {
-    let at = words
-        .iter()
-        .position(|w| SIDE_BY_SIDE.contains(&w.lower.as_str()))?;
+    let at = words.iter().position(|w| w.is(SIDE_BY_SIDE))?;
     let left = words.get(..at)?;
     // three objects: "coffee, green tea or black tea"
     let closed = left.iter().rposition(|w| w.closes);
-    if closed.is_some_and(|c| {
-        left.get(..c)
-            .is_some_and(|before| before.last().is_some_and(|w| w.closes))
-    }) {
+    if closed.is_some_and(|at| at > 0 && left[at - 1].closes) {
         return None;
     }
     let right = match words.get(at + 1..)? {
@@ -155,10 +140,8 @@ fn verbs(left: &[Word], right: &[Word]) -> Option<[String; 2]> {
     let [second] = right else {
         return None;
     };
-    let is_choice = |w: &Word| CHOICES.contains(&w.lower.as_str());
-    let chooses = matches!(subject.lower.as_str(), "i" | "you" | "we" | "one" | "to");
-    (chooses && (is_choice(first) || is_choice(second)))
-        .then(|| [first.text.to_owned(), second.text.to_owned()])
+    let chooses = subject.is("i you we one to") && (first.is(CHOICES) || second.is(CHOICES));
+    chooses.then(|| [first, second].map(|verb| verb.text.to_owned()))
 }
 
 /// "X is better than Y", "X over Y", "X different from Y", "X equal to Y", "X the same as Y", "X compared to Y", "X instead of Y".
@@ -170,30 +153,18 @@ fn compared(words: &[Word]) -> Option<[String; 2]> {
             "than" => (before_comparative(before)?, after),
             "over" => (back(before), after),
             "different" | "equal" | "compare" | "compared" | "differ" | "differs" | "instead"
-            | "same" => {
-                let Some((next, rest)) = after.split_first() else {
-                    continue;
-                };
-                if !["from", "to", "than", "with", "of", "as"].contains(&next.lower.as_str()) {
-                    continue;
+            | "same" => match after.split_first() {
+                Some((next, rest)) if next.is("from to than with of as") => {
+                    (back(without_the(before)), rest)
                 }
-                let before = match before {
-                    [before @ .., the] if the.lower == "the" => before,
-                    before => before,
-                };
-                (back(before), rest)
-            }
+                _ => continue,
+            },
             _ => continue,
         };
         let right = match right {
             [to, rest @ ..] if to.lower == "to" => rest,
             // "higher than that of MIT"
-            [that, of, rest @ ..]
-                if matches!(that.lower.as_str(), "that" | "those")
-                    && matches!(of.lower.as_str(), "of" | "in") =>
-            {
-                rest
-            }
+            [that, of, rest @ ..] if that.is("that those") && of.is("of in") => rest,
             other => other,
         };
         if let Some(found) = pair(left, reading(right)) {
@@ -206,21 +177,13 @@ fn compared(words: &[Word]) -> Option<[String; 2]> {
 /// The object in front of "better than": the words before the comparative. If these are only "it", the object is between the comparative and "than"
 /// ("Is it healthier to bake than to fry?").
 fn before_comparative<'a, 'b>(before: &'b [Word<'a>]) -> Option<&'b [Word<'a>]> {
-    let at = before.iter().rposition(|w| {
-        matches!(w.lower.as_str(), "more" | "less" | "worse")
-            || w.lower.ends_with("er") && w.lower.len() > 4
-    })?;
+    let at = before
+        .iter()
+        .rposition(|w| w.is("more less worse") || w.lower.ends_with("er") && w.lower.len() > 4)?;
     let mut left = before.get(..at)?;
     while let Some((last, rest)) = left.split_last() {
-        let adverb =
-            last.lower.ends_with("ly") || ["any", "much", "even"].contains(&last.lower.as_str());
-        if !adverb
-            && !SENSES.contains(&last.lower.as_str())
-            && !matches!(
-                last.lower.as_str(),
-                "is" | "are" | "be" | "a" | "an" | "have" | "has" | "get" | "gets"
-            )
-        {
+        let adverb = last.lower.ends_with("ly") || last.is("any much even");
+        if !adverb && !last.is(SENSES) && !last.is("is are be a an have has get gets") {
             break;
         }
         left = rest;
@@ -242,41 +205,29 @@ fn name(word: &Word) -> bool {
 
 /// The object at the end of `words`.
 fn back<'a, 'b>(words: &'b [Word<'a>]) -> &'b [Word<'a>] {
-    let start = words
-        .iter()
-        .rposition(|w| w.closes || ends(w))
-        .map_or(0, |at| at + 1);
-    words.get(start..).unwrap_or_default()
+    let end = words.iter().rposition(|w| w.closes || ends(w));
+    &words[end.map_or(0, |at| at + 1)..]
 }
 
 /// The object at the beginning of `words`, without an article.
 fn reading<'a, 'b>(words: &'b [Word<'a>]) -> &'b [Word<'a>] {
-    let start = words
-        .iter()
-        .position(|w| !(ends(w) && ["a", "an", "the"].contains(&w.lower.as_str())))
-        .unwrap_or(words.len());
-    let words = words.get(start..).unwrap_or_default();
+    let is_article = |w: &Word| ends(w) && w.is("a an the");
+    let start = words.iter().position(|w| !is_article(w));
+    let words = &words[start.unwrap_or(words.len())..];
     // "code written in Scala"
     let goes_on = |at: usize, w: &Word| {
-        let last = at.checked_sub(1).and_then(|at| words.get(at));
-        let participle = last.is_some_and(|w| {
-            w.lower.len() > 4
-                && ["ten", "ed", "made"]
-                    .iter()
-                    .any(|end| w.lower.ends_with(end))
-        });
-        participle && matches!(w.lower.as_str(), "in" | "by" | "from")
+        let last = at.checked_sub(1).map_or("", |at| &words[at].lower);
+        let mut endings = ["ten", "ed", "made"].iter();
+        let participle = last.len() > 4 && endings.any(|end| last.ends_with(end));
+        participle && w.is("in by from")
     };
-    let end =
-        words
-            .iter()
-            .enumerate()
-            .find_map(|(at, w)| match (ends(w) && !goes_on(at, w), w.closes) {
-                (true, _) => Some(at),
-                (false, true) => Some(at + 1),
-                _ => None,
-            });
-    words.get(..end.unwrap_or(words.len())).unwrap_or_default()
+    let mut places = words.iter().enumerate();
+    let end = places.find_map(|(at, w)| match (ends(w) && !goes_on(at, w), w.closes) {
+        (true, _) => Some(at),
+        (false, true) => Some(at + 1),
+        _ => None,
+    });
+    &words[..end.unwrap_or(words.len())]
 }
 
 /// The texts of both objects; `None` if one of them is empty.
@@ -287,8 +238,7 @@ fn pair(left: &[Word], right: &[Word]) -> Option<[String; 2]> {
         words.join(" ")
     };
     // in "how does its history compare to those", these words stand for objects that are named elsewhere
-    let stands_for_another =
-        |word: Option<&Word>| word.is_some_and(|w| STAND_INS.contains(&w.lower.as_str()));
+    let stands_for_another = |word: Option<&Word>| word.is_some_and(|w| w.is(STAND_INS));
     if stands_for_another(left.get(start)) || stands_for_another(right.first()) {
         return None;
     }
@@ -313,14 +263,8 @@ fn shared<'a, 'b>(left: &[Word], right: &'b [Word<'a>]) -> &'b [Word<'a>] {
     // in "LED or LCD displays", both acronyms are kinds of the noun after them
     let acronym = |w: &Word| w.text.len() > 1 && w.text.chars().all(char::is_uppercase);
     match (left, right) {
-        ([.., one], [other, rest @ ..])
-            if acronym(one)
-                && acronym(other)
-                && left
-                    .len()
-                    .checked_sub(2)
-                    .and_then(|at| left.get(at))
-                    .is_none_or(ends) =>
+        ([before @ .., one], [other, rest @ ..])
+            if acronym(one) && acronym(other) && before.last().is_none_or(ends) =>
         {
             rest
         }
