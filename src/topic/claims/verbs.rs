@@ -129,10 +129,11 @@ pub(super) fn base_of_third_person(form: &str) -> String {
     if let Some(stem) = form.strip_suffix("ies") {
         return with_y(stem);
     }
-    if let Some(stem) = form.strip_suffix("es") {
-        if ends_in(stem, "ss x zz sh ch o cus") && stem != "ach" {
-            return stem.to_owned();
-        }
+    if let Some(stem) = form.strip_suffix("es")
+        && ends_in(stem, "ss x zz sh ch o cus")
+        && stem != "ach"
+    {
+        return stem.to_owned();
     }
     form.strip_suffix('s').unwrap_or(form).to_owned()
 }
@@ -149,7 +150,7 @@ pub(super) fn base_of_past(form: &str) -> Option<String> {
     if let Some(stem) = stem.strip_suffix('i') {
         return Some(with_y(stem));
     }
-    let [last, before, second] = ending(stem);
+    let [last, before, _] = ending(stem);
     if last == before && !is_vowel(last) {
         let single = stem.strip_suffix(last).unwrap_or(stem);
         let stays =
