@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 #[cfg(unix)]
-use anyhow::bail;
+use anyhow::ensure;
 use anyhow::{Context, Error, Result};
 use tempfile::{Builder, TempDir};
 
@@ -90,10 +90,10 @@ struct Link(PathBuf);
 
 impl std::fmt::Display for Link {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let path = self.0.display();
         write!(
             f,
-            "{} is a symbolic link, which riposte does not follow: remove it",
-            self.0.display()
+            "{path} is a symbolic link, which riposte does not follow: remove it"
         )
     }
 }
@@ -303,18 +303,13 @@ pub fn private_directory(parent: &Path, name: &str) -> Result<PathBuf> {
     }
     let found = fs::symlink_metadata(&dir);
     let found = found.with_context(|| format!("cannot inspect {}", dir.display()))?;
-    if !found.is_dir() {
-        bail!("{} is not a directory", dir.display());
-    }
-    if found.uid() != user {
-        bail!("{} belongs to another user", dir.display());
-    }
-    if found.mode() & 0o077 != 0 {
-        bail!(
-            "others can enter {}: look at what is in it, then close it with chmod 700",
-            dir.display()
-        );
-    }
+    let path = dir.display();
+    ensure!(found.is_dir(), "{path} is not a directory");
+    ensure!(found.uid() == user, "{path} belongs to another user");
+    ensure!(
+        found.mode() & 0o077 == 0,
+        "others can enter {path}: look at what is in it, then close it with chmod 700"
+    );
     Ok(dir)
 }
 

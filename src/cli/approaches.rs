@@ -117,17 +117,15 @@ fn file(name: &str, task: Option<Task>) -> Result<&'static str> {
         [(_, text)] => Ok(text),
         [] => {
             let mut seen = BTreeSet::new();
-            known.retain(|name| seen.insert(name.clone()));
-            let known: Vec<&str> = known.iter().map(String::as_str).collect();
+            let known = known.iter().map(String::as_str);
+            let known: Vec<&str> = known.filter(|name| seen.insert(*name)).collect();
             let kind = task.map_or("", |task| approaches::adjective(task.text()));
             Err(approaches::unknown_name(kind, name, &known))
         }
         _ => {
             let tasks: Vec<&str> = found.iter().map(|(task, _)| task.word()).collect();
-            bail!(
-                "several tasks have an approach named {name}: add --task {}",
-                tasks.join(" or --task ")
-            )
+            let tasks = tasks.join(" or --task ");
+            bail!("several tasks have an approach named {name}: add --task {tasks}")
         }
     }
 }
@@ -156,10 +154,8 @@ fn only_known(leaderboard: &mut Leaderboard, approaches: &[About]) {
 fn own<'a>(approaches: &'a [About], leaderboards: &[Leaderboard]) -> Vec<&'a About> {
     let systems = leaderboards.iter().flat_map(|of| &of.rows);
     let rebuilding: BTreeSet<&str> = systems.filter_map(|row| row.recipe.as_deref()).collect();
-    let own = approaches
-        .iter()
-        .filter(|about| !rebuilding.contains(about.name.as_str()));
-    own.collect()
+    let is_own = |about: &&About| !rebuilding.contains(about.name.as_str());
+    approaches.iter().filter(is_own).collect()
 }
 
 /// The approach that rebuilds a system.
@@ -254,10 +250,8 @@ fn write_table(
                 }
             }
             writeln!(listed, "  {}", system.recipe.as_deref().unwrap_or("–"))?;
-            let run = match &system.why {
-                Some(why) => format!("{}: {why}", system.run),
-                None => system.run.clone(),
-            };
+            let why = system.why.as_ref().map(|why| format!(": {why}"));
+            let run = format!("{}{}", system.run, why.unwrap_or_default());
             listed.push_str(&terminal::wrapped(&run, INDENT));
             if let Some(about) = rebuilds(approaches, system)
                 && told.insert(&about.name)

@@ -139,9 +139,8 @@ impl Configuration {
         let sha256 = hex(&Sha256::digest(&bytes));
         let text = String::from_utf8(bytes).with_context(reading)?;
         let mut contents: Contents = recipe::read(&text).with_context(reading)?;
-        if let Some(cache) = &contents.cache {
-            contents.cache = Some(absolute(cache, path).with_context(reading)?);
-        }
+        let cache = contents.cache.map(|cache| absolute(&cache, path));
+        contents.cache = cache.transpose().with_context(reading)?;
         Ok(Configuration {
             path: path.to_owned(),
             sha256,
@@ -212,9 +211,8 @@ impl Configuration {
     pub fn announce(&self, command: &ArgMatches) {
         // Ok: the command has --quiet
         let quiet = command.try_get_one::<bool>("quiet");
-        let mut uses: Vec<String> = self
-            .used(command)
-            .iter()
+        let used = self.used(command).into_iter();
+        let mut uses: Vec<String> = used
             .map(|(name, value)| format!("{name} {value}"))
             .collect();
         if matches!(command.try_contains_id("no_metadata"), Ok(true)) {

@@ -39,8 +39,8 @@ pub fn evaluate(args: &EvaluateArgs) -> Result<u8> {
     let evaluation = evaluate::evaluate(&settings, &mut print_notes)?;
     if let Some(file) = &args.prototext {
         let prototext = evaluation.official_prototext(settings.edition)?;
-        std::fs::write(file, prototext)
-            .with_context(|| format!("cannot write {}", file.display()))?;
+        let writing = || format!("cannot write {}", file.display());
+        std::fs::write(file, prototext).with_context(writing)?;
     }
     print_evaluation(args, &evaluation, settings.measures.is_empty())?;
     Ok(u8::from(evaluation.has_faults))
@@ -64,18 +64,17 @@ fn print_evaluation(
     {
         return print_image_run(args, run, evaluation);
     }
+    let columns = columns.into_iter();
+    let columns = columns.map(|(qrels, measure)| match judgements.len() {
+        1 => measure,
+        _ => format!("{qrels}:{measure}"),
+    });
+    let rows = runs
+        .iter()
+        .map(|run| (run.name.clone(), run.values.clone()));
     let mut table = Table {
-        columns: columns
-            .into_iter()
-            .map(|(qrels, measure)| match judgements.len() {
-                1 => measure,
-                _ => format!("{qrels}:{measure}"),
-            })
-            .collect(),
-        rows: runs
-            .iter()
-            .map(|run| (run.name.clone(), run.values.clone()))
-            .collect(),
+        columns: columns.collect(),
+        rows: rows.collect(),
         attainable: runs.iter().map(|run| run.attainable.clone()).collect(),
     };
     if default_measures {

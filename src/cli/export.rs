@@ -107,9 +107,8 @@ fn export_evidence(args: &ExportEvidenceArgs) -> Result<u8> {
         "there is no evidence store {}: run `riposte extract` to compute the evidence",
         evidence.display()
     );
-    let names: Vec<PathBuf> = ExportedTable::all_names(CHANNELS)
-        .map(|name| args.output.join(name))
-        .collect();
+    let names = ExportedTable::all_names(CHANNELS);
+    let names: Vec<PathBuf> = names.map(|name| args.output.join(name)).collect();
     let outputs: Vec<(&str, &Path)> = names.iter().map(|path| ("-o", path.as_path())).collect();
     check_distinct(&outputs, &[&evidence])?;
     // waits for a process that writes the store, and keeps others from writing it

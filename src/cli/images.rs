@@ -37,13 +37,10 @@ const STREAM_BUFFER: usize = 1 << 16;
 
 /// `riposte images`: retrieves images and writes a run for each approach. Returns the exit code.
 pub fn images(args: &ImagesArgs) -> Result<u8> {
-    let options = &args.extraction;
+    let (options, topics) = (&args.extraction, args.topics.clone());
     let settings = ImageSettings {
         extraction: options.settings()?,
-        topics: args
-            .topics
-            .clone()
-            .map_or(TopicSource::Collection, TopicSource::File),
+        topics: topics.map_or(TopicSource::Collection, TopicSource::File),
         candidates: args.candidates.clone(),
         edition: args.edition,
         parts: topic_parts(&args.parts),
@@ -78,10 +75,10 @@ pub fn images(args: &ImagesArgs) -> Result<u8> {
 fn print_runs(options: &ExtractionArgs, done: &ImageRuns, files: &[RunFiles]) -> Result<u8> {
     let mut code = u8::from(done.has_faults);
     if let Some(arguments) = &done.arguments {
-        if options.verbose {
-            print_all_verified(&arguments.indexes);
-        }
         let indexes = &arguments.indexes;
+        if options.verbose {
+            print_all_verified(indexes);
+        }
         code = code.max(print_collection(indexes, options.quiet, options.verbose));
     }
     if options.verbose {
@@ -136,9 +133,8 @@ fn stream(args: &ExtractArgs) -> Result<u8> {
     // not locked: after an error, this thread ends while the reading thread can still wait for a frame
     let input = BufReader::with_capacity(STREAM_BUFFER, std::io::stdin());
     let output = BufWriter::with_capacity(STREAM_BUFFER, std::io::stdout().lock());
-    let faults = stream::stream(&settings.models, request, input, output, &mut |event| {
-        printer.print(event)
-    })?;
+    let on_event = &mut |event| printer.print(event);
+    let faults = stream::stream(&settings.models, request, input, output, on_event)?;
     Ok(u8::from(faults > 0))
 }
 
@@ -163,9 +159,8 @@ pub fn read(args: &ReadArgs) -> Result<u8> {
             }
         };
         let start = Instant::now();
-        let lines = reader
-            .read(&image)
-            .with_context(|| format!("cannot read the text in {}", path.display()))?;
+        let reading = || format!("cannot read the text in {}", path.display());
+        let lines = reader.read(&image).with_context(reading)?;
         let ms = start.elapsed().as_secs_f64() * 1e3;
         let blocks: Vec<String> = ocr::blocks(&lines).map(|block| block.text()).collect();
         let text = blocks.join("\n\n");
@@ -274,22 +269,18 @@ fn print_table(
         say!("{}", line.trim_end());
     }
     let elements = extraction.store.elements()?;
-    let elements: Vec<String> = elements
-        .iter()
-        .map(|(found, count, naming)| {
-            let how = match found.as_str() {
-                "xpath" => "found by XPath",
-                "url" => "found by URL",
-                _ => "not found",
-            };
-            format!("{count} {how} ({naming} have its URL)")
-        })
-        .collect();
+    let elements = elements.iter().map(|(found, count, naming)| {
+        let how = match found.as_str() {
+            "xpath" => "found by XPath",
+            "url" => "found by URL",
+            _ => "not found",
+        };
+        format!("{count} {how} ({naming} have its URL)")
+    });
+    let elements: Vec<String> = elements.collect();
     say!("  elements of images in pages: {}", elements.join(", "));
-    let stages: Vec<String> = summary
-        .seconds
-        .iter()
-        .chain(ranking_stages)
+    let stages = summary.seconds.iter().chain(ranking_stages);
+    let stages: Vec<String> = stages
         .filter(|(_, seconds)| *seconds >= 0.05)
         .map(|(stage, seconds)| format!("{stage} {seconds:.1}"))
         .collect();
@@ -312,10 +303,8 @@ pub(super) fn print_faults(verbose: bool, summary: &Summary) -> u8 {
     for fault in &summary.faults {
         *kinds.entry(fault.kind).or_default() += 1;
     }
-    let kinds: Vec<String> = kinds
-        .iter()
-        .map(|(kind, n)| format!("{} {n}", kind.word()))
-        .collect();
+    let kinds = kinds.iter().map(|(kind, n)| format!("{} {n}", kind.word()));
+    let kinds: Vec<String> = kinds.collect();
     let count = terminal::counted(summary.faults.len(), "fault", "faults");
     say!("{count}: {}", kinds.join(", "));
     let faults = &summary.faults;

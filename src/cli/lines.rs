@@ -101,11 +101,8 @@ pub(super) fn answer_file<Q>(
             print_json(&answer)?;
         }
     }
-    ensure!(
-        answered > 0,
-        "there is no line to answer in {}",
-        path.display()
-    );
+    let path = path.display();
+    ensure!(answered > 0, "there is no line to answer in {path}");
     Ok(u8::from(broken > 0))
 }
 

@@ -12,8 +12,6 @@ use anyhow::{Context, Result};
 use super::args::ExtractArgs;
 use super::progress::print_notes;
 use crate::collection::images::ImageCollection;
-use crate::evidence::ocr::Script;
-use crate::nn::conv::{Numeric, NumericMode};
 use crate::task::extraction::{self, ExtractionSettings, Trial};
 use crate::trec::DocId;
 
@@ -83,15 +81,10 @@ fn command(settings: &ExtractionSettings, evidence: &Path, documents: &[DocId]) 
             command.args([option, model]);
         }
     }
-    if options.precision.numeric == NumericMode::Float {
-        command.args(["--numeric", "float"]);
-    }
-    if options.precision.clip == Numeric::Int8 {
-        command.args(["--clip-precision", "int8"]);
-    }
-    if options.precision.script == Script::All {
-        command.args(["--script", "all"]);
-    }
+    let precision = &options.precision;
+    command.args(["--numeric", &precision.numeric.to_string()]);
+    command.args(["--clip-precision", precision.clip.word()]);
+    command.args(["--script", &precision.script.to_string()]);
     command.args(["--probe", &ids.join(",")]);
     command.stdin(Stdio::null()).stdout(Stdio::piped());
     Ok(command)

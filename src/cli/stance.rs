@@ -100,15 +100,13 @@ fn answers(
     explain: bool,
 ) -> Result<Vec<Value>> {
     let answers = answer(questions, encoder, explain)?.into_iter();
-    Ok(answers
-        .map(|(answer, explanation)| to_json(&answer, explanation))
-        .collect())
+    Ok(answers.map(to_json).collect())
 }
 
-fn to_json(answer: &StanceAnswer, explanation: Option<Explanation>) -> Value {
+fn to_json((answer, explanation): (StanceAnswer, Option<Explanation>)) -> Value {
     let mut object = match answer {
         StanceAnswer::Claim(stances) => json!({
-            "stance": ClaimStance::most_probable(stances),
+            "stance": ClaimStance::most_probable(&stances),
             "pro": stances.pro, "con": stances.con, "neither": stances.neither,
         }),
         StanceAnswer::Objects {

@@ -30,14 +30,10 @@ impl Stamp {
             metadata.ctime_nsec(),
             metadata.ino()
         );
-        let since_1970 = match (
-            u64::try_from(metadata.ctime()),
-            u32::try_from(metadata.ctime_nsec()),
-        ) {
-            (Ok(seconds), Ok(nanoseconds)) => Some(Duration::new(seconds, nanoseconds)),
-            _ => None,
-        };
-        let changed = since_1970.and_then(|age| SystemTime::UNIX_EPOCH.checked_add(age));
+        let seconds = u64::try_from(metadata.ctime()).ok();
+        let since_1970 = seconds.zip(u32::try_from(metadata.ctime_nsec()).ok());
+        let changed =
+            since_1970.and_then(|(s, ns)| SystemTime::UNIX_EPOCH.checked_add(Duration::new(s, ns)));
         Stamp { text, changed }
     }
 

@@ -100,19 +100,15 @@ impl FetchReport {
 
 impl fmt::Display for FetchReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for FetchedFile {
-            model,
-            file,
-            outcome,
-        } in &self.files
-        {
-            match outcome {
-                Outcome::Installed => writeln!(f, "{model}/{file}: already installed")?,
+        for fetched in &self.files {
+            let name = format!("{}/{}", fetched.model, fetched.file);
+            match &fetched.outcome {
+                Outcome::Installed => writeln!(f, "{name}: already installed")?,
                 Outcome::Fetched { bytes, from } => {
-                    writeln!(f, "{model}/{file}: {}, from {from}", DecimalBytes(*bytes))?;
+                    writeln!(f, "{name}: {}, from {from}", DecimalBytes(*bytes))?;
                 }
                 Outcome::Failed { tried } => {
-                    writeln!(f, "{model}/{file}: could not be downloaded")?;
+                    writeln!(f, "{name}: could not be downloaded")?;
                     for Attempt { source, why } in tried {
                         writeln!(f, "    {source}: {why}")?;
                     }
@@ -165,21 +161,16 @@ fn is_installed(dir: &Path, file: &ModelFile, name: &str, progress: &Progress) -
     if file.sha256.is_none() {
         // without a readable record, the file's origin is unknown
         let fetched: FetchRecord = read_record(&dir.join(FETCHED)).unwrap_or_default();
-        match fetched.file.get(&file.file) {
-            Some(record) if record.from != IN_PLACE => {}
-            _ => {
-                progress.log(&format!("{name}: exists, but its origin is unknown"));
-                return false;
-            }
+        let record = fetched.file.get(&file.file);
+        if record.is_none_or(|record| record.from == IN_PLACE) {
+            progress.log(&format!("{name}: exists, but its origin is unknown"));
+            return false;
         }
     }
-    match check_file(dir, file) {
-        Ok(_) => true,
-        Err(error) => {
-            progress.log(&format!("{name}: {error:#}"));
-            false
-        }
-    }
+    let checked = check_file(dir, file);
+    checked
+        .inspect_err(|error| progress.log(&format!("{name}: {error:#}")))
+        .is_ok()
 }
 
 struct Sources {
@@ -263,17 +254,14 @@ fn accept(
     info: PublisherInfo,
     source: &Source,
 ) -> Result<FileRecord> {
-    let bytes = fs::metadata(part)
-        .with_context(|| format!("cannot read {part:?}"))?
-        .len();
-    if let Some(must) = file.bytes {
-        ensure!(
-            bytes == must,
-            "the download has {bytes} bytes, must be {must}"
-        );
-    }
-    let sha256 = File::open(part).and_then(sha256_of);
-    let sha256 = sha256.with_context(|| format!("cannot read {part:?}"))?;
+    let reading = || format!("cannot read {part:?}");
+    let bytes = fs::metadata(part).with_context(reading)?.len();
+    let must = file.bytes.unwrap_or(bytes);
+    ensure!(
+        bytes == must,
+        "the download has {bytes} bytes, must be {must}"
+    );
+    let sha256 = File::open(part).and_then(sha256_of).with_context(reading)?;
     let mut publisher = None;
     match (&file.sha256, info.checksum) {
         (Some(must), _) => ensure!(
@@ -289,7 +277,7 @@ fn accept(
             publisher = Some(format!("sha256 {must}"));
         }
         (None, Some(Checksum::GitBlob(must))) => {
-            let id = git_blob(part).with_context(|| format!("cannot read {part:?}"))?;
+            let id = git_blob(part).with_context(reading)?;
             ensure!(
                 id == must,
                 "the download's git id is {id}, but the publisher gives {must}"

@@ -270,9 +270,8 @@ fn copy(
 
 fn length(file: &File, path: &Path) -> Result<u64> {
     let metadata = file.metadata();
-    Ok(metadata
-        .with_context(|| format!("cannot read {path:?}"))?
-        .len())
+    let metadata = metadata.with_context(|| format!("cannot read {path:?}"))?;
+    Ok(metadata.len())
 }
 
 fn cannot_write(path: &Path) -> String {

@@ -124,14 +124,10 @@ impl Models {
 
     fn check(&self, entry: &Entry) -> ModelStatus {
         let dir = self.dir.join(&entry.name);
-        let missing: Vec<String> = entry
-            .files
-            .iter()
-            .filter(|f| is_missing(&dir.join(&f.file)))
-            .map(|f| f.file.clone())
-            .collect();
-        if !missing.is_empty() {
-            return ModelStatus::Missing { files: missing };
+        let names = entry.files.iter().map(|file| file.file.clone());
+        let files: Vec<String> = names.filter(|name| is_missing(&dir.join(name))).collect();
+        if !files.is_empty() {
+            return ModelStatus::Missing { files };
         }
         let mut whole = Sha256::new();
         let (mut bytes, mut trust) = (0, Trust::Pinned);
@@ -143,10 +139,8 @@ impl Models {
                     trust = trust.max(checked.trust);
                 }
                 Err(error) => {
-                    return ModelStatus::Wrong {
-                        file: file.file.clone(),
-                        why: format!("{error:#}"),
-                    };
+                    let (file, why) = (file.file.clone(), format!("{error:#}"));
+                    return ModelStatus::Wrong { file, why };
                 }
             }
         }

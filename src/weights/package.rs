@@ -67,11 +67,8 @@ fn download(package: &str, version: &str, archive_sha256: Option<&str>) -> Resul
         // with a hash, pip refuses other bytes before it runs any code of the package
         Some(sha256) => {
             let list = dir.path().join("requirements.txt");
-            fs::write(
-                &list,
-                format!("{package}=={version} --hash=sha256:{sha256}\n"),
-            )
-            .with_context(|| format!("cannot write {list:?}"))?;
+            let line = format!("{package}=={version} --hash=sha256:{sha256}\n");
+            fs::write(&list, line).with_context(|| format!("cannot write {list:?}"))?;
             pip.arg("--requirement").arg(list);
         }
         // pip runs no code of a wheel
@@ -81,12 +78,10 @@ fn download(package: &str, version: &str, archive_sha256: Option<&str>) -> Resul
         }
     }
     run(pip, dir.path()).with_context(|| format!("pip could not download {package} {version}"))?;
-    let archive = fs::read_dir(&wanted)
-        .with_context(|| format!("cannot read {wanted:?}"))?
-        .next()
-        .context("pip succeeded, but left no file")?
-        .with_context(|| format!("cannot read {wanted:?}"))?
-        .path();
+    let reading = || format!("cannot read {wanted:?}");
+    let archive = fs::read_dir(&wanted).with_context(reading)?.next();
+    let archive = archive.context("pip succeeded, but left no file")?;
+    let archive = archive.with_context(reading)?.path();
     Ok(Download { archive, _dir: dir })
 }
 

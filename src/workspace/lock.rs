@@ -15,21 +15,18 @@ use crate::disk::{Busy, is_at, is_link, open_lock, parent};
 #[derive(Debug)]
 pub struct Lock(Option<File>);
 
-/// What to do if another process holds the lock.
-enum IfHeld<'w> {
-    /// Call this, and wait.
-    Wait(&'w mut dyn FnMut()),
-    Fail,
-}
-
 impl Lock {
     /// Locks for reading. If another process holds the lock, calls `waiting`, and waits.
     ///
     /// # Errors
     /// A symbolic link is in the place of the lock, or `path` has no name ("/", "..").
     pub fn to_read(path: &Path, waiting: &mut dyn FnMut()) -> Result<Self> {
-        let if_held = IfHeld::Wait(waiting);
-        Self::take(path, File::try_lock_shared, File::lock_shared, if_held)
+        Self::take(
+            path,
+            File::try_lock_shared,
+            File::lock_shared,
+            Some(waiting),
+        )
     }
 
     /// Locks for writing, otherwise like [`Lock::to_read`].
@@ -37,8 +34,7 @@ impl Lock {
     /// # Errors
     /// Those of [`Lock::to_read`].
     pub fn to_write(path: &Path, waiting: &mut dyn FnMut()) -> Result<Self> {
-        let if_held = IfHeld::Wait(waiting);
-        Self::take(path, File::try_lock, File::lock, if_held)
+        Self::take(path, File::try_lock, File::lock, Some(waiting))
     }
 
     /// Locks for writing, without waiting.
@@ -46,14 +42,15 @@ impl Lock {
     /// # Errors
     /// Another process holds the lock ([`Busy`]), or those of [`Lock::to_read`].
     pub fn try_to_write(path: &Path) -> Result<Self> {
-        Self::take(path, File::try_lock, File::lock, IfHeld::Fail)
+        Self::take(path, File::try_lock, File::lock, None)
     }
 
+    /// If another process holds the lock, calls `waiting` and waits, or fails if there is no `waiting`.
     fn take(
         path: &Path,
         try_lock: fn(&File) -> Result<(), TryLockError>,
         lock: fn(&File) -> io::Result<()>,
-        mut if_held: IfHeld,
+        mut waiting: Option<&mut dyn FnMut()>,
     ) -> Result<Self> {
         ensure!(path.file_name().is_some(), "{} has no name", path.display());
         let lock_path = lock_file(path);
@@ -64,16 +61,16 @@ impl Lock {
                 Err(error) if is_link(&error) => return Err(error.into()),
                 Err(_) => return Ok(Lock(None)),
             };
-            let locked = match (try_lock(&file), &mut if_held) {
+            let locked = match (try_lock(&file), &mut waiting) {
                 (Ok(()), _) => true,
                 (Err(TryLockError::Error(_)), _) => false,
-                (Err(TryLockError::WouldBlock), IfHeld::Fail) => {
+                (Err(TryLockError::WouldBlock), None) => {
                     bail!(Busy(format!(
                         "another riposte is writing {}: wait for it, or name another place with --evidence or --index",
                         path.display()
                     )));
                 }
-                (Err(TryLockError::WouldBlock), IfHeld::Wait(waiting)) => {
+                (Err(TryLockError::WouldBlock), Some(waiting)) => {
                     waiting();
                     wait(&file, lock).is_ok()
                 }

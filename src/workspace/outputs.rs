@@ -92,13 +92,12 @@ impl Outputs {
         path: &Path,
         schemas: &'static [&'static str],
     ) -> Result<Self> {
-        let prepare = || -> Result<Connection> {
-            let connection = opened?;
+        let prepared = opened.and_then(|connection| {
             file::check(&connection, path)?;
             Ok(connection)
-        };
+        });
         Ok(Outputs {
-            connection: prepare().map_err(|error| file::explain(error, path, "cannot open"))?,
+            connection: prepared.map_err(|error| file::explain(error, path, "cannot open"))?,
             path: path.to_owned(),
             schemas,
             damaged: 0,
@@ -118,13 +117,11 @@ impl Outputs {
 
     /// A note if rows were damaged.
     pub(crate) fn note_of_damage(&self) -> Option<String> {
-        (self.damaged > 0).then(|| {
-            format!(
-                "{} stored outputs in {} were damaged and have been computed again",
-                self.damaged,
-                self.path.display()
-            )
-        })
+        let (damaged, path) = (self.damaged, self.path.display());
+        let note = || {
+            format!("{damaged} stored outputs in {path} were damaged and have been computed again")
+        };
+        (damaged > 0).then(note)
     }
 
     /// The producer with the most rows among those whose name begins with `prefix`.
@@ -132,9 +129,7 @@ impl Outputs {
     /// # Errors
     /// The file cannot be read.
     pub(crate) fn main_producer(&self, prefix: &str) -> Result<Option<String>> {
-        let Some(schema) = self.schemas.last() else {
-            return Ok(None);
-        };
+        let schema = self.schemas.last().unwrap_or(&"main");
         let sql = format!(
             "SELECT producer FROM {schema}.output WHERE producer >= ?1 AND producer < ?1 || char(0x10FFFF)
              GROUP BY producer ORDER BY count(*) DESC, producer LIMIT 1"
@@ -275,17 +270,19 @@ impl Outputs {
     /// The file cannot be read or written.
     pub fn keep_only(&mut self, producer: &str, is_needed: impl Fn(&str) -> bool) -> Result<()> {
         self.write(|c, schema| {
-            let mut unneeded: Vec<String> = Vec::new();
             let sql = format!("SELECT key FROM {schema}.output WHERE producer = ?");
             let mut query = c.prepare_cached(&sql)?;
-            let mut rows = query.query([producer])?;
-            while let Some(row) = rows.next()? {
-                unneeded.extend(Some(row.get(0)?).filter(|key: &String| !is_needed(key)));
-            }
+            let keys = query.query_map([producer], |row| row.get(0))?;
+            let is_unneeded = |key: &rusqlite::Result<String>| match key {
+                Ok(key) => !is_needed(key),
+                Err(_) => true,
+            };
+            let unneeded: rusqlite::Result<Vec<String>> = keys.filter(is_unneeded).collect();
             let sql = format!("DELETE FROM {schema}.output WHERE producer = ? AND key = ?");
             let mut delete = c.prepare_cached(&sql)?;
-            let mut unneeded = unneeded.iter();
-            unneeded.try_for_each(|key| delete.execute([producer, key]).map(|_| ()))
+            unneeded?
+                .iter()
+                .try_for_each(|key| delete.execute([producer, key]).map(|_| ()))
         })
     }
 
@@ -333,13 +330,9 @@ impl Outputs {
             }
             Ok(())
         };
-        self.write(copy).with_context(|| {
-            format!(
-                "cannot copy the outputs in {} to {}",
-                other.display(),
-                self.path.display()
-            )
-        })
+        let (from, to) = (other.display(), self.path.display().to_string());
+        let copying = || format!("cannot copy the outputs in {from} to {to}");
+        self.write(copy).with_context(copying)
     }
 
     /// Counts a damaged row of a producer.
@@ -357,22 +350,14 @@ impl Outputs {
     /// # Errors
     /// Rows may have vanished, and some of them may be those of `producer`.
     pub fn ensure_complete(&mut self, producer: &str) -> Result<()> {
-        if self.is_complete {
+        if self.is_complete || !self.schemas.contains(&"main") {
             return Ok(());
         }
-        let check = || -> rusqlite::Result<String> {
-            let sql = "PRAGMA main.integrity_check(output)";
-            self.connection.query_row(sql, [], |row| row.get(0))
-        };
-        let found = if self.schemas.contains(&"main") {
-            check().map_err(|error| self.explain(error.into(), "cannot read"))?
-        } else {
-            "ok".to_owned()
-        };
-        ensure!(
-            found == "ok",
-            self.lost(producer, &format!("may have vanished ({found})"))
-        );
+        let sql = "PRAGMA main.integrity_check(output)";
+        let found = self.connection.query_row(sql, [], |row| row.get(0));
+        let found: String = found.map_err(|error| self.explain(error.into(), "cannot read"))?;
+        let vanished = || self.lost(producer, &format!("may have vanished ({found})"));
+        ensure!(found == "ok", vanished());
         self.is_complete = true;
         Ok(())
     }
