@@ -4,7 +4,6 @@
 //! index: every vector is compared with every query.
 
 mod blob;
-mod clusters;
 mod half_floats;
 mod search;
 #[cfg(test)]
@@ -25,7 +24,6 @@ use crate::workspace::{Lock, Outputs};
 use blob::Blob;
 use half_floats::convert;
 
-pub use clusters::Clusters;
 pub use search::{Near, Unit};
 
 /// Number of documents, or of passages, that ends a batch. If the process is killed, at most one batch is lost.
@@ -93,7 +91,7 @@ impl Wanted {
     }
 
     /// Locks the computation of these vectors. `file` is the workspace.
-    fn lock(&self, file: &Path, waiting: &mut dyn FnMut()) -> Result<Lock> {
+    pub(crate) fn lock(&self, file: &Path, waiting: &mut dyn FnMut()) -> Result<Lock> {
         let mut name = file.file_stem().unwrap_or_default().to_owned();
         name.push(format!("-{}.passages", self.hash()));
         Lock::to_write(&file.with_file_name(name), waiting)

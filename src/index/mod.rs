@@ -1,8 +1,6 @@
 //! Retrieval: for a query, which documents, and how well do they match? The text index that all three tasks share, and vectors.
 
 pub mod analyzer;
-pub mod clusters;
-pub(crate) mod components;
 pub mod dense;
 pub mod feedback;
 pub mod fusion;

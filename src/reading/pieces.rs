@@ -25,6 +25,13 @@ pub(crate) fn used_part(text: &str) -> (&str, Option<String>) {
     (part.unwrap_or_default(), Some(cut))
 }
 
+/// Leaves only the [`used_part`] of a text. Returns the sentence about the rest, if there is one.
+pub(crate) fn truncate(text: &mut String) -> Vec<String> {
+    let (used, cut) = used_part(text);
+    text.truncate(used.len());
+    Vec::from_iter(cut)
+}
+
 /// The beginning of a text, which is the part that the encoder reads.
 pub fn beginning(text: &str) -> &str {
     match text.char_indices().nth(READ_CHARACTERS) {

@@ -52,40 +52,33 @@ impl Reranker for Arguing {
         let Some(arguing) = arguing_sentences(topic, &of_texts, reading)? else {
             return Ok(Vec::new());
         };
-        let compared: Vec<(&Vec<&str>, &Vec<&str>)> = of_texts
-            .iter()
-            .zip(&arguing)
-            .filter(|(all, _)| !all.is_empty())
-            .collect();
+        let compared = of_texts.iter().zip(&arguing);
+        let compared = compared.filter(|(all, _)| !all.is_empty());
+        let found: Vec<&Vec<&str>> = compared.clone().map(|(_, found)| found).collect();
         let values = match self {
-            Arguing::Bm25 => bm25(topic, &compared)?,
+            Arguing::Bm25 => Some(bm25(topic, &found)?),
             Arguing::Share => {
-                let share =
-                    |(all, found): &(&Vec<&str>, &Vec<&str>)| found.len() as f64 / all.len() as f64;
-                compared.iter().map(share).collect()
+                let shares = compared.map(|(all, found)| found.len() as f64 / all.len() as f64);
+                Some(shares.collect())
             }
-            Arguing::Cosine => match cosines(topic, &compared, reading)? {
-                Some(cosines) => cosines,
-                None => return Ok(Vec::new()),
-            },
+            Arguing::Cosine => cosines(topic, &found, reading)?,
+        };
+        let Some(values) = values else {
+            return Ok(Vec::new());
         };
         // `values` has only the texts that are compared; the others get no value
         let mut values = values.into_iter();
-        let of_texts = of_texts.iter();
-        let of_texts: Vec<Option<f64>> = of_texts
-            .map(|sentences| (!sentences.is_empty()).then(|| values.next()).flatten())
-            .collect();
-        Ok(Assessment::all(of_texts))
+        let value = |all: &Vec<&str>| (!all.is_empty()).then(|| values.next())?;
+        Ok(Assessment::all(of_texts.iter().map(value)))
     }
 }
 
 /// BM25 of the arguing sentences of each text, divided by the largest value.
-fn bm25(topic: &Topic, compared: &[(&Vec<&str>, &Vec<&str>)]) -> Result<Vec<f64>> {
+fn bm25(topic: &Topic, compared: &[&Vec<&str>]) -> Result<Vec<f64>> {
     let mut analyzer = TEXT_ANALYZER.parse::<Analyzer>()?.build();
-    let terms: Vec<Vec<String>> = compared
-        .iter()
-        .map(|(_, found)| analyzer::terms(&mut analyzer, &found.join(" ")))
-        .collect();
+    let terms = compared.iter();
+    let terms = terms.map(|found| analyzer::terms(&mut analyzer, &found.join(" ")));
+    let terms: Vec<Vec<String>> = terms.collect();
     let mut analyzer = TOPIC_ANALYZER.parse::<Analyzer>()?.build();
     let scores = okapi(&analyzer::terms(&mut analyzer, &topic.title), &terms);
     Ok(scaled_by_maximum(&scores))
@@ -94,18 +87,18 @@ fn bm25(topic: &Topic, compared: &[(&Vec<&str>, &Vec<&str>)]) -> Result<Vec<f64>
 /// The mean cosine between the topic and the arguing sentences of each text. `None` without a sentence model.
 fn cosines(
     topic: &Topic,
-    compared: &[(&Vec<&str>, &Vec<&str>)],
+    compared: &[&Vec<&str>],
     reading: &mut Reading,
 ) -> Result<Option<Vec<f64>>> {
     let mut read = vec![topic.title.as_str()];
-    read.extend(compared.iter().flat_map(|(_, found)| found.iter()));
+    read.extend(compared.iter().copied().flatten());
     let Some(vectors) = (reading.reader).sentence_vectors(&read, reading.on_progress)? else {
         return Ok(None);
     };
     let mut vectors = vectors.into_iter();
     let topic = vectors.next().unwrap_or_default();
     let mut cosines = vectors.map(|vector| f64::from(vector::dot(&topic, &vector)));
-    let mean = |(_, found): &(&Vec<&str>, &Vec<&str>)| {
+    let mean = |found: &&Vec<&str>| {
         let sum: f64 = cosines.by_ref().take(found.len()).sum();
         sum / found.len().max(1) as f64
     };

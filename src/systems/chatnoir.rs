@@ -207,12 +207,8 @@ impl ChatNoir {
             };
             let what = key.hidden_in(&format!("{error:#}"));
             if !may_pass || tried >= self.limits.tries {
-                let times = if tried > 1 {
-                    format!(" (tried {tried} times)")
-                } else {
-                    String::new()
-                };
-                return Err(anyhow!("{what}{times}"));
+                ensure!(tried > 1, what);
+                bail!("{what} (tried {tried} times)");
             }
             let wait = wait.unwrap_or(pause).min(MAX_PAUSE);
             on_retry(format!(
@@ -247,11 +243,8 @@ impl ChatNoir {
         let response = sent.map_err(|error| self.of_transfer(error))?;
         let (head, body) = response.into_parts();
         let is_answer = head.status == StatusCode::OK;
-        let limit = if is_answer {
-            self.limits.answer_bytes
-        } else {
-            MAX_ERROR_BYTES
-        };
+        let most = self.limits.answer_bytes;
+        let limit = if is_answer { most } else { MAX_ERROR_BYTES };
         let mut bytes = Vec::new();
         let read = body.into_reader().take(limit + 1).read_to_end(&mut bytes);
         if !is_answer {
@@ -266,13 +259,10 @@ impl ChatNoir {
         read.map_err(|error| self.of_transfer(error.into()))?;
         Answer::parse(&bytes).map_err(|error| {
             // a connection that is closed too early looks like the end of an answer without an announced length
-            let is_cut = error
-                .downcast_ref::<serde_json::Error>()
-                .is_some_and(serde_json::Error::is_eof);
+            let json = error.downcast_ref::<serde_json::Error>();
             Failure {
-                error: error.context("ChatNoir's answer cannot be read"),
-                may_pass: is_cut,
-                wait: None,
+                may_pass: json.is_some_and(serde_json::Error::is_eof),
+                ..Failure::lasting(error.context("ChatNoir's answer cannot be read"))
             }
         })
     }
@@ -291,9 +281,8 @@ impl ChatNoir {
             error => Error::new(error).context("the connection to ChatNoir broke off"),
         };
         Failure {
-            error,
             may_pass: true,
-            wait: None,
+            ..Failure::lasting(error)
         }
     }
 

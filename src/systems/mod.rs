@@ -4,6 +4,8 @@
 pub mod aramis;
 pub mod arguing;
 pub mod chatnoir;
+pub(crate) mod k_means;
+pub mod manifold;
 pub(crate) mod picture_clusters;
 pub mod proximity;
 pub mod svr;

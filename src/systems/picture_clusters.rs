@@ -1,13 +1,15 @@
 //! Clusters of pictures that look alike, and their weights.
 
+mod components;
+
 use anyhow::Result;
 
 use crate::evidence::picture::Picture;
 use crate::evidence::store::Store;
-use crate::index::clusters::k_means;
-use crate::index::components::principal_components;
 use crate::index::images::{Field, ImageIndex, position};
+use crate::systems::k_means::k_means;
 use crate::trec::{DocId, Explanation};
+use components::principal_components;
 
 /// The seed of the first centroids.
 const SEED: u64 = 1;
@@ -134,19 +136,12 @@ fn statistics(store: &Store, ids: &[DocId]) -> Result<Vectors> {
     })?;
     let count = vectors.images.len() as f64;
     for column in 0..vectors.dimension {
-        let values = || {
-            vectors
-                .numbers
-                .iter()
-                .skip(column)
-                .step_by(vectors.dimension)
-        };
+        let dimension = vectors.dimension;
+        let values = || vectors.numbers.iter().skip(column).step_by(dimension);
         let mean = values().map(|x| f64::from(*x)).sum::<f64>() / count;
         let squares: f64 = values().map(|x| (f64::from(*x) - mean).powi(2)).sum();
         let deviation = (squares / count).sqrt();
-        let dimension = vectors.dimension;
-        let values = vectors.numbers.iter_mut().skip(column).step_by(dimension);
-        for value in values {
+        for value in vectors.numbers.iter_mut().skip(column).step_by(dimension) {
             *value = if deviation > 0.0 {
                 ((f64::from(*value) - mean) / deviation) as f32
             } else {

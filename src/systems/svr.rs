@@ -41,12 +41,8 @@ impl Vocabulary {
     /// Creates the vocabulary of `texts` texts. `counts` has the number of texts that contain each word.
     pub fn new(texts: u64, counts: impl IntoIterator<Item = (String, u64)>) -> Self {
         let idf = |df: u64| ((1.0 + texts as f64) / (1.0 + df as f64)).ln() + 1.0;
-        Vocabulary {
-            idf: counts
-                .into_iter()
-                .map(|(word, df)| (word, idf(df)))
-                .collect(),
-        }
+        let idf = counts.into_iter().map(|(word, df)| (word, idf(df)));
+        Vocabulary { idf: idf.collect() }
     }
 
     /// The vector of a text.
@@ -57,12 +53,11 @@ impl Vocabulary {
                 *values.entry(word).or_default() += idf;
             }
         }
-        let length = values.values().map(|value| value * value).sum::<f64>();
-        let length = length.sqrt();
+        let squares: f64 = values.values().map(|value| value * value).sum();
         values
-            .into_iter()
-            .map(|(word, value)| (word, value / length))
-            .collect()
+            .values_mut()
+            .for_each(|value| *value /= squares.sqrt());
+        values.into_iter().collect()
     }
 
     /// The words in alphabetical order.
@@ -74,11 +69,9 @@ impl Vocabulary {
 /// The words of a text that can be in a vocabulary: runs of two and more letters, digits and underscores, in lower case, without stop words.
 pub fn words(text: &str) -> impl Iterator<Item = String> {
     let text = text.to_lowercase();
-    let words: Vec<String> = text
-        .split(|c: char| !(c.is_alphanumeric() || c == '_'))
-        .filter(|word| word.chars().nth(1).is_some() && !STOP_WORDS.contains(*word))
-        .map(str::to_owned)
-        .collect();
+    let words = text.split(|c: char| !(c.is_alphanumeric() || c == '_'));
+    let is_kept = |word: &&str| word.chars().nth(1).is_some() && !STOP_WORDS.contains(*word);
+    let words: Vec<String> = words.filter(is_kept).map(str::to_owned).collect();
     words.into_iter()
 }
 
@@ -137,10 +130,9 @@ impl Model {
 
     /// The contribution of each known word of a text, in alphabetical order.
     fn contributions(&self, text: &str) -> TfIdf<'_> {
-        let weight = |word: &str| self.weights.get(word).copied().unwrap_or(0.0);
         let mut vector = self.vocabulary.vector(text);
         for (word, value) in &mut vector {
-            *value *= weight(word);
+            *value *= self.weights.get(*word).copied().unwrap_or(0.0);
         }
         vector
     }

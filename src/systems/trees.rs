@@ -119,22 +119,16 @@ impl FeatureSet {
 
     /// The ensemble that comes with riposte.
     pub fn committed(self) -> &'static Ensemble {
-        match self {
-            FeatureSet::Small => &COMMITTED_SMALL,
-            FeatureSet::Medium => &COMMITTED_MEDIUM,
-        }
+        &COMMITTED[self as usize]
     }
 }
 
-static COMMITTED_SMALL: LazyLock<Ensemble> = LazyLock::new(|| {
-    let text = include_str!("../../models/own/trees-small.txt");
-    Ensemble::parse(text, FeatureSet::Small.names()).expect("models/own/trees-small.txt has trees")
-});
-
-static COMMITTED_MEDIUM: LazyLock<Ensemble> = LazyLock::new(|| {
-    let text = include_str!("../../models/own/trees-medium.txt");
-    Ensemble::parse(text, FeatureSet::Medium.names())
-        .expect("models/own/trees-medium.txt has trees")
+/// The ensembles that come with riposte, in the order of the sets.
+static COMMITTED: LazyLock<[Ensemble; 2]> = LazyLock::new(|| {
+    let small = include_str!("../../models/own/trees-small.txt");
+    let medium = include_str!("../../models/own/trees-medium.txt");
+    [(FeatureSet::Small, small), (FeatureSet::Medium, medium)]
+        .map(|(set, text)| Ensemble::parse(text, set.names()).expect("models/own/ has trees"))
 });
 
 /// The values of the features of one document, in the order of their names. A value is `None` if a model is missing or the text has no words.
@@ -181,10 +175,8 @@ impl Node {
                     right,
                 } => {
                     let value = features.get(*feature).copied().flatten();
-                    node = match value {
-                        Some(value) if value > *threshold => right,
-                        _ => left,
-                    };
+                    let is_above = value.is_some_and(|value| value > *threshold);
+                    node = if is_above { right } else { left };
                     on_step(*feature, node.mean() - mean);
                 }
             }
@@ -286,10 +278,8 @@ impl Ensemble {
 
     /// The score of a document.
     pub fn score(&self, features: &[Option<f64>]) -> f64 {
-        let values = self.trees.iter();
-        values
-            .map(|tree| tree.value(features, &mut |_, _| ()))
-            .sum()
+        let value = |tree: &Node| tree.value(features, &mut |_, _| ());
+        self.trees.iter().map(value).sum()
     }
 
     /// Explains [`Ensemble::score`]: for each feature its value and its contribution, which is the sum of the changes of the mean at the splits

@@ -2,35 +2,18 @@
 
 use anyhow::Result;
 
-use super::rank;
-use super::texts::{Settings, Sources, TextRanking};
-use crate::reading::steps::{OnOutputs, Outputs, Step};
+use super::texts::Sources;
+use crate::reading::steps::{OnOutputs, Step};
 use crate::score::text_stance::Model;
 use crate::topic::question;
 use crate::trec::explained::ExplainedText;
-use crate::trec::run::TextRunLine;
 use crate::trec::topic::Topic;
 
-/// Returns the lines of the run and the explanations of the scores, as [`rank::run`] does, with the stance of each explained argument.
+/// Adds to each explained argument the explanation of its stance towards the topic's claim. The argument's own conclusion may be a different claim.
 ///
 /// # Errors
-/// As for [`rank::run`].
-pub fn run(
-    topics: &[Topic],
-    sources: &mut Sources,
-    settings: &Settings,
-    tag: &str,
-    on_progress: &mut dyn FnMut(usize, Option<Outputs>),
-) -> Result<(Vec<TextRunLine>, Vec<ExplainedText>)> {
-    let explain =
-        |topic: &Topic, sources: &mut _, ranking: &mut TextRanking, on_progress: &mut OnOutputs| {
-            explain_stances(topic, sources, &mut ranking.explained, on_progress)
-        };
-    rank::run_with(topics, sources, settings, tag, on_progress, explain)
-}
-
-/// Adds to each explained argument the explanation of its stance towards the topic's claim. The argument's own conclusion may be a different claim.
-fn explain_stances(
+/// The index, the store of model outputs or the stance encoder fails.
+pub(super) fn explain_stances(
     topic: &Topic,
     sources: &mut Sources,
     explained: &mut [ExplainedText],

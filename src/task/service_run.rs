@@ -1,7 +1,7 @@
 //! The pipeline of an approach that asks a search engine on the web: from topics to the lines of a run. There is no collection on this machine, so
 //! nothing is re-ranked, and no stance is detected.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 use std::path::Path;
 
 use anyhow::{Context, Result};
@@ -9,6 +9,7 @@ use anyhow::{Context, Result};
 use super::metadata::Description;
 use super::services::{Answer, ChatNoir, Engine, Found, Hit, PageRequest, Query};
 use super::text_approach::{DEPTH, TextApproach};
+use super::text_run::described;
 use super::texts::EXPLAINED;
 use super::{Event, OnEvent, Stage, run_stage};
 use crate::score::select;
@@ -17,7 +18,7 @@ use crate::trec::escape::unfit_field;
 use crate::trec::explained::ExplainedText;
 use crate::trec::run::TextRunLine;
 use crate::trec::topic::Topic;
-use crate::trec::{DocId, Explanation, NumberId, ScoredDoc};
+use crate::trec::{DocId, Explanation, NumberId, ScoredDoc, TextTask};
 use crate::workspace::{self, Outputs};
 
 /// The user's request.
@@ -40,21 +41,15 @@ pub(crate) struct ServiceRequest<'a> {
 impl ServiceRequest<'_> {
     /// The metadata of a run for the topics of the collection `input`.
     pub fn describe(&self, input: &Path) -> Description<'_> {
-        Description {
-            tag: self.tag,
-            task: "argument retrieval for comparative questions".to_owned(),
-            year: None,
-            test_collection: "Touché 2022, passages for comparative questions".to_owned(),
-            parts: self.parts,
-            approach: &self.approach.name,
-            source: &self.approach.source,
-            unknown: &self.approach.unknown,
-            recipe: &self.approach.text,
-            documents: 0,
-            topics: self.topics.len(),
-            models: BTreeMap::new(),
-            collection: input.to_owned(),
-        }
+        let (approach, parts, topics) = (self.approach, self.parts, self.topics);
+        described(
+            TextTask::Comparative,
+            input,
+            approach,
+            parts,
+            topics,
+            self.tag,
+        )
     }
 }
 

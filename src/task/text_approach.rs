@@ -15,7 +15,7 @@ use crate::index::analyzer::Analyzer;
 use crate::index::dense::Unit;
 use crate::index::feedback::Rm3;
 use crate::index::fusion::Fusion;
-use crate::index::options::PortalSet;
+use crate::index::options::{PortalSet, SearchOptions};
 use crate::index::similarity::Similarity;
 use crate::index::wordnet::Synonyms;
 use crate::score::rerank::{Combine, Scale};
@@ -25,7 +25,7 @@ use crate::task::approaches::{self, Approach};
 use crate::task::recipe::{At, check_weight, ensure_at};
 use crate::task::rerankers::Weights;
 use crate::task::services::Engine;
-use crate::task::stages::Pairs;
+use crate::task::stages::{ClusterRecipe, Manifold, Pairs};
 use crate::topic::passages::{Passages, Windows};
 use crate::trec::{ObjectStance, TextTask};
 
@@ -50,29 +50,20 @@ pub struct TextApproach {
     #[serde(default)]
     pub retrieval: Vec<Retrieval>,
     /// A search for passages that are similar to the topic.
-    #[serde(default)]
     pub dense: Option<Dense>,
     /// The search engine that is queried instead of an index.
-    #[serde(default)]
     pub service: Option<Engine>,
     /// How several rankings are fused.
-    #[serde(default)]
     pub fusion: Option<Fusion>,
     /// A second search, whose scores replace those of the first one. It ranks the documents that the first one has found.
-    #[serde(default)]
     pub rescore: Option<Rescore>,
     /// A ranking by similarity to the first documents of the ranking so far, which it replaces.
-    #[serde(default)]
     pub manifold: Option<Manifold>,
     /// The clusters that re-ranking compares with the topic.
-    #[serde(default)]
     pub clusters: Option<ClusterRecipe>,
-    #[serde(default)]
     pub rerank: Option<Rerank>,
-    #[serde(default)]
     pub pairwise: Option<Pairwise>,
     /// Read with [`TextApproach::keeps`].
-    #[serde(default)]
     keep: Option<Keep>,
     /// The debate portals whose arguments are ranked; all portals if the list is empty.
     #[serde(default)]
@@ -81,7 +72,6 @@ pub struct TextApproach {
     #[serde(default = "all_documents")]
     pub depth: usize,
     /// A fixed stance for all passages. Without it, stances are detected.
-    #[serde(default)]
     pub stance: Option<ObjectStance>,
     /// Number of passages at the top of a topic's ranking that the stance encoder reads to detect their stance. The stance of the others depends only
     /// on words.
@@ -112,11 +102,8 @@ pub struct Retrieval {
     /// Fields that must contain a term of the query.
     #[serde(default)]
     pub must: Vec<String>,
-    #[serde(default)]
     pub feedback: Option<Rm3>,
-    #[serde(default)]
     pub synonyms: Option<Synonyms>,
-    #[serde(default)]
     pub pairs: Option<Pairs>,
     /// Maximum number of documents that are found.
     #[serde(default = "all_documents")]
@@ -149,27 +136,6 @@ pub struct Dense {
     pub weight: f64,
 }
 
-/// The manifold ranking of Skeletor at Touché 2021: for each passage of the first documents, the nearest passages are found and weighted as UMAP
-/// weights the neighbours of a point (McInnes and others 2018).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Manifold {
-    /// Number of documents whose neighbours are ranked.
-    pub documents: usize,
-    /// Number of nearest passages of each passage. The first of them counts as the passage itself.
-    pub neighbours: usize,
-}
-
-/// Clusters of documents with similar texts, by k-means over sentence vectors.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct ClusterRecipe {
-    /// The field whose texts are compared.
-    pub field: String,
-    /// Number of clusters.
-    pub count: usize,
-}
-
 /// A second search of the index of the first retrieval.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -179,9 +145,7 @@ pub struct Rescore {
     pub fields: BTreeMap<String, f64>,
     #[serde(default)]
     pub must: Vec<String>,
-    #[serde(default)]
     pub synonyms: Option<Synonyms>,
-    #[serde(default)]
     pub pairs: Option<Pairs>,
 }
 
@@ -207,11 +171,10 @@ pub struct Rerank {
     pub windows: Windows,
     /// If this is given, the re-ranker `sentence` compares all windows with the topic only in this number of documents, those with the best new
     /// scores. In the other documents, it compares only the window that matches the topic's words best.
-    #[serde(default)]
     pub read_whole: Option<usize>,
     /// A text is a near-duplicate of one that is ranked before it if the resemblance of their three-word shingles is at least this.
     /// Near-duplicates are ranked after all other re-ranked documents.
-    #[serde(default, rename = "alike")]
+    #[serde(rename = "alike")]
     pub near_duplicate: Option<f64>,
 }
 
@@ -257,16 +220,15 @@ impl Approach for TextApproach {
         }
         self.check_searches()?;
         self.portals().at("portals")?;
-        if let Some(clusters) = &self.clusters {
-            ensure_at!(
-                "clusters.count",
-                clusters.count > 0,
-                "clusters: count must be above 0"
-            );
-        }
+        let clusters = self.clusters.as_ref();
+        ensure_at!(
+            "clusters.count",
+            clusters.is_none_or(|clusters| clusters.count > 0),
+            "clusters: count must be above 0"
+        );
         ensure_at!(
             "rerank.weights.cluster",
-            self.clusters.is_some() || !self.needs(Need::Clusters),
+            clusters.is_some() || !self.needs(Need::Clusters),
             "the weight of cluster needs [clusters]"
         );
         if let Some(rerank) = &self.rerank {
@@ -323,9 +285,7 @@ impl TextApproach {
         }
         Ok(())
     }
-}
 
-impl TextApproach {
     /// Which documents are ranked although they are of little use. If the approach does not say which, these are all of them for [`TextTask::Rank`],
     /// and none for the tasks of the lab.
     pub fn keeps(&self) -> Keep {
@@ -338,10 +298,8 @@ impl TextApproach {
         if self.retrieval.is_empty() {
             return vec![Analyzer::default()];
         }
-        let retrievals = self.retrieval.iter();
-        retrievals
-            .map(|retrieval| retrieval.analyzer.clone())
-            .collect()
+        let of = |retrieval: &Retrieval| retrieval.analyzer.clone();
+        self.retrieval.iter().map(of).collect()
     }
 
     /// Whether this is needed by a re-ranker that has a weight above 0 in `rerank` or `pairwise`.
@@ -373,6 +331,20 @@ impl TextApproach {
             );
         }
         Ok(())
+    }
+
+    /// Which documents a search finds, at most `k`.
+    ///
+    /// # Errors
+    /// As [`TextApproach::portals`].
+    pub(crate) fn search_options(&self, k: usize) -> Result<SearchOptions> {
+        let Keep { short, duplicates } = self.keeps();
+        Ok(SearchOptions {
+            k,
+            short,
+            duplicates,
+            portals: self.portals()?,
+        })
     }
 
     /// The portals whose arguments are ranked; `None` for all.

@@ -4,6 +4,7 @@ use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Error, Result, anyhow, bail, ensure};
+use strum::VariantArray;
 
 use super::text_approach::TextApproach;
 use super::{Event, OnEvent, Stage, run_stage};
@@ -21,9 +22,8 @@ pub(super) fn task_of(input: &Path) -> Option<TextTask> {
     if !input.is_dir() {
         None
     } else if let Ok(Some(stored)) = stored(input) {
-        TextTask::ALL
-            .into_iter()
-            .find(|task| stored.kind() == IndexKind::of(*task))
+        let mut tasks = TextTask::VARIANTS.iter().copied();
+        tasks.find(|task| stored.kind() == IndexKind::of(*task))
     } else if ArgumentCollection::open(input).is_ok() {
         Some(TextTask::Controversial)
     } else if PassageCollection::open(input).is_ok() {
@@ -101,26 +101,18 @@ fn shard_ids(shards: &ShardCollection) -> Result<HashSet<DocId>> {
     let of_shard = |base: PathBuf| {
         let dir = base.parent().unwrap_or(&base);
         let listing = || format!("cannot list {}", dir.display());
-        let mut indexes = Vec::new();
-        for entry in std::fs::read_dir(dir).with_context(listing)? {
-            let path = entry.with_context(listing)?.path();
-            if path.extension().is_some_and(|end| end == "index") {
-                indexes.push(path);
-            }
-        }
+        let entries = std::fs::read_dir(dir).with_context(listing)?;
+        let paths = entries.map(|entry| entry.map(|entry| entry.path()));
+        let mut paths: Vec<PathBuf> = paths.collect::<Result<_, _>>().with_context(listing)?;
+        paths.retain(|path| path.extension().is_some_and(|end| end == "index"));
         // each index of a shard has all of its documents
-        let first = indexes.into_iter().min();
-        let index = InvertedIndex::open(
-            &first.with_context(|| format!("{} has no index", dir.display()))?,
-        )?;
-        Ok(index.ids().collect::<Vec<DocId>>())
+        let first = paths.iter().min();
+        let first = first.with_context(|| format!("{} has no index", dir.display()))?;
+        Ok(InvertedIndex::open(first)?.ids().collect())
     };
     let ids = shards.bases().into_iter().map(of_shard);
-    Ok(ids
-        .collect::<Result<Vec<_>>>()?
-        .into_iter()
-        .flatten()
-        .collect())
+    let ids: Vec<Vec<DocId>> = ids.collect::<Result<_>>()?;
+    Ok(ids.into_iter().flatten().collect())
 }
 
 /// The directories of the indexes that an approach searches. They are beside `base`, or in the shards. Each is listed once.
@@ -130,10 +122,10 @@ pub fn directories(
     approach: &TextApproach,
 ) -> Vec<PathBuf> {
     let mut directories: Vec<PathBuf> = Vec::new();
-    let bases = match collection {
-        TextCollection::Shards(shards) => shards.bases(),
-        _ => vec![base.to_owned()],
-    };
+    let mut bases = shards_of(collection);
+    if !matches!(collection, TextCollection::Shards(_)) {
+        bases.push(base.to_owned());
+    }
     for base in bases {
         for analyzer in approach.analyzers() {
             let directory = inverted::directory(&base, collection.kind(), &analyzer);
@@ -152,11 +144,8 @@ fn open_shards(
     approach: &TextApproach,
 ) -> Result<InvertedIndex> {
     let kind = IndexKind::of(shards.task());
-    let bases = shards.bases();
-    let dirs: Vec<PathBuf> = bases
-        .iter()
-        .map(|base| inverted::directory(base, kind, analyzer))
-        .collect();
+    let directory = |base: &PathBuf| inverted::directory(base, kind, analyzer);
+    let dirs: Vec<PathBuf> = shards.bases().iter().map(directory).collect();
     if let Some(missing) = dirs.iter().find(|dir| !dir.is_dir()) {
         bail!(
             "there is no index {}: the shards were not indexed for the approach {}, which needs the analyzer {analyzer}",

@@ -9,7 +9,7 @@ use anyhow::{Context, Result, bail, ensure};
 use super::metadata::Description;
 use super::text_approach::TextApproach;
 use super::text_indexes::{TextIndexes, damaged_shard, open_collection, shards_of};
-use super::texts::dense::{ClusterLikeness, DenseSearch, DenseSources};
+use super::texts::dense::{self, DenseSearch, DenseSources};
 use super::texts::{Settings, Sources};
 use super::{Event, OnEvent, Stage, comparative, controversial, debate, models, rank, run_stage};
 use crate::evidence::sentence;
@@ -99,36 +99,53 @@ pub(crate) fn find_approaches(task: TextTask, names: &[String]) -> Result<Vec<Te
     Ok(found)
 }
 
+/// The metadata of a run, without documents and models.
+pub(super) fn described<'a>(
+    task: TextTask,
+    input: &Path,
+    approach: &'a TextApproach,
+    parts: TopicParts,
+    topics: &[Topic],
+    tag: &'a str,
+) -> Description<'a> {
+    let named = input.file_name().unwrap_or_default();
+    let (task, test_collection) = match task {
+        TextTask::Controversial => (
+            "argument retrieval for controversial questions",
+            "args.me".to_owned(),
+        ),
+        TextTask::Comparative => (
+            "argument retrieval for comparative questions",
+            "Touché 2022, passages for comparative questions".to_owned(),
+        ),
+        TextTask::Rank => ("text retrieval", named.to_string_lossy().into_owned()),
+    };
+    Description {
+        tag,
+        task: task.to_owned(),
+        year: None,
+        test_collection,
+        parts,
+        approach: &approach.name,
+        source: &approach.source,
+        unknown: &approach.unknown,
+        recipe: &approach.text,
+        documents: 0,
+        topics: topics.len(),
+        models: BTreeMap::new(),
+        collection: input.to_owned(),
+    }
+}
+
 impl TextRequest<'_> {
     /// The metadata of the run.
     pub fn describe(&self, done: &TextRun) -> Description<'_> {
-        let named = self.input.file_name().unwrap_or_default();
-        let (task, test_collection) = match self.task {
-            TextTask::Controversial => (
-                "argument retrieval for controversial questions",
-                "args.me".to_owned(),
-            ),
-            TextTask::Comparative => (
-                "argument retrieval for comparative questions",
-                "Touché 2022, passages for comparative questions".to_owned(),
-            ),
-            TextTask::Rank => ("text retrieval", named.to_string_lossy().into_owned()),
-        };
         let documents = done.indexes.first().map_or(0, InvertedIndex::documents);
+        let (approach, parts, topics) = (self.approach, self.parts, self.topics);
         Description {
-            tag: self.tag,
-            task: task.to_owned(),
-            year: None,
-            test_collection,
-            parts: self.parts,
-            approach: &self.approach.name,
-            source: &self.approach.source,
-            unknown: &self.approach.unknown,
-            recipe: &self.approach.text,
             documents: documents as usize,
-            topics: self.topics.len(),
             models: done.models.clone(),
-            collection: self.input.to_owned(),
+            ..described(self.task, self.input, approach, parts, topics, self.tag)
         }
     }
 }
@@ -269,10 +286,8 @@ fn rank_topics(
         base,
         ..
     } = *request;
-    let queries = topics
-        .iter()
-        .map(|topic| question::read(topic, parts).words);
-    let queries: Vec<String> = queries.collect();
+    let words = |topic| question::read(topic, parts).words;
+    let queries: Vec<String> = topics.iter().map(words).collect();
     let titles: Vec<&str> = topics.iter().map(|topic| topic.title.as_str()).collect();
     // dense search and clusters need the vectors of all documents
     reader.enter(Step::SentenceVectors);
@@ -287,7 +302,7 @@ fn rank_topics(
             };
             (
                 DenseSearch::prepare(approach, &queries, sources, on_event)?,
-                ClusterLikeness::prepare(approach, &titles, sources, on_event)?,
+                dense::clusters(approach, &titles, sources, on_event)?,
             )
         }
         None => (None, None),
@@ -313,15 +328,26 @@ fn rank_topics(
                 outputs,
             });
         };
-        match task {
-            TextTask::Controversial => {
-                controversial::run(topics, sources, &settings, tag, on_progress)
-            }
-            TextTask::Comparative => {
-                comparative::run(topics, sources, &settings, stances, tag, on_progress)
-            }
-            TextTask::Rank => rank::run(topics, sources, &settings, tag, on_progress),
-        }
+        rank::run(
+            topics,
+            sources,
+            &settings,
+            tag,
+            on_progress,
+            |topic, sources, ranking, on_outputs| {
+                match task {
+                    TextTask::Controversial => {
+                        let explained = &mut ranking.explained;
+                        controversial::explain_stances(topic, sources, explained, on_outputs)?;
+                    }
+                    TextTask::Comparative if stances => {
+                        return comparative::stances(topic, sources, approach, ranking, on_outputs);
+                    }
+                    TextTask::Comparative | TextTask::Rank => {}
+                }
+                Ok(Vec::new())
+            },
+        )
     })
 }
 
@@ -428,30 +454,29 @@ impl Resources {
         if approach.retrieval.iter().any(|r| r.synonyms.is_some()) {
             found.wordnet = installed_wordnet(on_event)?;
         }
-        match models::find(models, Role::Sentence, None)? {
-            Ok(model) => {
-                found.names.insert(model.name.clone(), model.sha256.clone());
-                found.sentences = Some(sentence::lazy(&model, *numeric));
-                match models::stance_encoder(&model, *numeric)? {
-                    Ok(encoder) => found.pairs = Some(encoder),
-                    Err(note) => on_event(Event::Note(note)),
-                }
+        let mut names = BTreeMap::new();
+        let mut install = |role, off: &str, on_event: &mut OnEvent| {
+            let model = models::find(models, role, None)?;
+            if let Ok(model) = &model {
+                names.insert(model.name.clone(), model.sha256.clone());
             }
-            Err(why) => on_event(Event::Note(format!(
-                "sentence vectors are off, except for stored ones: {why}"
-            ))),
+            let note = |why| on_event(Event::Note(format!("{off}: {why}")));
+            anyhow::Ok(model.map_err(note).ok())
+        };
+        let off = "sentence vectors are off, except for stored ones";
+        if let Some(model) = install(Role::Sentence, off, on_event)? {
+            found.sentences = Some(sentence::lazy(&model, *numeric));
+            match models::stance_encoder(&model, *numeric)? {
+                Ok(encoder) => found.pairs = Some(encoder),
+                Err(note) => on_event(Event::Note(note)),
+            }
         }
         if approach.needs(Need::CrossEncoder) {
-            match models::find(models, Role::Cross, None)? {
-                Ok(model) => {
-                    found.names.insert(model.name.clone(), model.sha256.clone());
-                    found.cross = Some(models::cross(&model, *numeric));
-                }
-                Err(why) => on_event(Event::Note(format!(
-                    "the cross-encoder is off, except for stored scores: {why}"
-                ))),
-            }
+            let off = "the cross-encoder is off, except for stored scores";
+            let model = install(Role::Cross, off, on_event)?;
+            found.cross = model.map(|model| models::cross(&model, *numeric));
         }
+        found.names = names;
         Ok(found)
     }
 

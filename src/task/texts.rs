@@ -1,7 +1,6 @@
 //! Retrieval of texts, which all text tasks use: the searches of an approach, their fusion, re-ranking, and explanations.
 
 pub(crate) mod dense;
-mod manifold;
 mod pairwise;
 mod rerank;
 mod sources;
@@ -10,7 +9,7 @@ use std::collections::HashMap;
 
 use anyhow::{Context, Result, bail};
 
-use super::stages::Pairs;
+use super::stages::{Pairs, manifold};
 use super::text_approach::{DEPTH, Retrieval, SearchParameters, TextApproach};
 use crate::index::analyzer::{self, Analyzer};
 use crate::index::fusion::{Fusion, fuse};
@@ -61,19 +60,13 @@ pub fn rank(
     on_progress: &mut OnOutputs,
 ) -> Result<TextRanking> {
     sources.reader.enter(Step::Search);
+    let approach = &settings.approach;
     let words = question::read(topic, settings.parts).words;
-    let lexical = search(topic, &words, sources, settings)?;
-    let dense = sources.dense;
-    let mut ranking = fused(
-        &lexical,
-        dense.map(|dense| (dense, words.as_str())),
-        settings,
-    )?;
-    let second = match (&settings.approach.rescore, lexical.first()) {
-        (Some(rescore), Some(first)) => {
-            let Scoring {
-                index, analyzer, ..
-            } = first.scoring;
+    let searches = search(topic, &words, sources, approach, sources.dense)?;
+    let mut ranking = fused(&searches, approach.fusion)?;
+    let second = match (&approach.rescore, searches.first().map(|first| &first.by)) {
+        (Some(rescore), Some(By::Words(first))) => {
+            let (index, analyzer) = (first.index, first.analyzer);
             let asked = rescore.asked();
             let second = Scoring::new(index, analyzer, asked, &words, sources.wordnet)?;
             ranking = second.score(ranking)?;
@@ -82,8 +75,9 @@ pub fn rank(
         _ => None,
     };
     let mut neighbours = HashMap::new();
-    if let (Some(recipe), Some(dense)) = (settings.approach.manifold, dense) {
-        let ranked = manifold::rank(&ranking, recipe, dense)?;
+    if let (Some(recipe), Some(dense)) = (approach.manifold, sources.dense) {
+        let (vectors, options) = (&dense.vectors, dense.options);
+        let ranked = manifold::rank(&ranking, recipe, dense.index, vectors, options)?;
         ranking = ranked.iter().map(|(found, _)| found.clone()).collect();
         let explained = ranked.into_iter();
         neighbours.extend(explained.map(|(found, explanation)| (found.doc, explanation)));
@@ -95,7 +89,7 @@ pub fn rank(
     }
     sources.reader.enter(Step::Rerank);
     let mut reranked = HashMap::new();
-    if let Some(recipe) = &settings.approach.rerank {
+    if let Some(recipe) = &approach.rerank {
         if recipe.only {
             ranking.truncate(recipe.depth);
         }
@@ -105,19 +99,18 @@ pub fn rank(
             ranking.retain(|found| found.score > 0.0);
         }
     }
-    if let Some(recipe) = &settings.approach.pairwise {
+    if let Some(recipe) = &approach.pairwise {
         let explained = &mut reranked;
         pairwise::compare(&mut ranking, recipe, topic, sources, explained, on_progress)?;
     }
     sources.reader.enter(Step::Search);
-    let documents = select::select_texts(ranking, settings.approach.depth.min(DEPTH));
+    let documents = select::select_texts(ranking, approach.depth.min(DEPTH));
     let explained = if settings.explain {
         let searches = Searches {
-            lexical: &lexical,
-            dense: dense.map(|dense| (dense, words.as_str())),
+            first: &searches,
             second: second.as_ref(),
             neighbours,
-            fusion: settings.approach.fusion,
+            fusion: approach.fusion,
         };
         explain(topic, &documents, &searches, &retrieval_scores, reranked)?
     } else {
@@ -140,10 +133,13 @@ pub fn candidates<T>(
     settings: &Settings,
     read: impl FnOnce(&Candidates) -> Result<T>,
 ) -> Result<Option<T>> {
+    let approach = &settings.approach;
     let words = question::read(topic, settings.parts).words;
-    let searches = search(topic, &words, sources, settings)?;
-    let mut ranking = fused(&searches, None, settings)?;
-    let Some(recipe) = &settings.approach.rerank else {
+    let mut ranking = fused(
+        &search(topic, &words, sources, approach, None)?,
+        approach.fusion,
+    )?;
+    let Some(recipe) = &approach.rerank else {
         return Ok(None);
     };
     ranking.truncate(recipe.depth);
@@ -158,50 +154,39 @@ pub fn candidates<T>(
     read(&documents.candidates).map(Some)
 }
 
-/// The results of each of the approach's retrievals. `words` are those of the topic.
+/// The results of each of the approach's retrievals, then those of the dense search. `words` are those of the topic.
 fn search<'a>(
     topic: &Topic,
     words: &str,
     sources: &Sources<'a, '_>,
-    settings: &'a Settings,
+    approach: &'a TextApproach,
+    dense: Option<&'a DenseSearch<'a>>,
 ) -> Result<Vec<Search<'a>>> {
-    let approach = &settings.approach;
-    let portals = approach.portals()?;
     let retrievals = approach.retrieval.iter().zip(sources.corpora);
-    retrievals
-        .map(|(retrieval, index)| {
-            let options = SearchOptions {
-                k: retrieval.depth,
-                short: approach.keeps().short,
-                duplicates: approach.keeps().duplicates,
-                portals,
-            };
-            Search::new(retrieval, index, words, sources.wordnet, options)
-                .with_context(|| format!("cannot search for topic {}", topic.id))
+    let searches = retrievals.map(|(retrieval, index)| {
+        let options = approach.search_options(retrieval.depth)?;
+        Search::new(retrieval, index, words, sources.wordnet, options)
+            .with_context(|| format!("cannot search for topic {}", topic.id))
+    });
+    let dense = dense.map(|dense| {
+        Ok(Search {
+            weight: dense.weight(),
+            found: dense.ranking(words),
+            by: By::Vectors(dense, words.to_owned()),
         })
-        .collect()
+    });
+    searches.chain(dense).collect()
 }
 
-/// The results of the only search, or the fusion of several. `dense` has the dense search and its query.
-fn fused(
-    lexical: &[Search],
-    dense: Option<(&DenseSearch, &str)>,
-    settings: &Settings,
-) -> Result<Vec<ScoredDoc>> {
-    let nearest = dense.map(|(dense, words)| (dense.ranking(words), dense.weight()));
-    let mut weighted: Vec<(&[ScoredDoc], f64)> = lexical
-        .iter()
-        .map(|search| (search.found.as_slice(), search.retrieval.weight))
-        .collect();
-    weighted.extend(
-        nearest
-            .iter()
-            .map(|(nearest, weight)| (nearest.as_slice(), *weight)),
-    );
-    match (weighted.as_slice(), settings.approach.fusion) {
+/// The results of the only search, or the fusion of several.
+fn fused(searches: &[Search], fusion: Option<Fusion>) -> Result<Vec<ScoredDoc>> {
+    match (searches, fusion) {
         // only one ranking is left, perhaps because the dense search is off
-        ([(only, _)], _) => Ok(only.to_vec()),
-        (several, Some(fusion)) => Ok(fuse(several, fusion)),
+        ([only], _) => Ok(only.found.clone()),
+        (several, Some(fusion)) => {
+            let weighted = several.iter().map(|of| (of.found.as_slice(), of.weight));
+            Ok(fuse(&weighted.collect::<Vec<_>>(), fusion))
+        }
         (_, None) => bail!("several retrievals need a fusion"),
     }
 }
@@ -247,9 +232,7 @@ fn explain(
 
 /// The searches of an approach, and the stages that replace their scores.
 struct Searches<'s, 'a> {
-    lexical: &'s [Search<'a>],
-    /// The dense search and its query.
-    dense: Option<(&'s DenseSearch<'a>, &'s str)>,
+    first: &'s [Search<'a>],
     second: Option<&'s Scoring<'a>>,
     /// The explanations of the manifold ranking.
     neighbours: HashMap<DocId, Explanation>,
@@ -265,51 +248,25 @@ fn explain_retrieval(searches: &Searches, doc: &DocId, score: f64) -> Result<Exp
     if let Some(second) = searches.second {
         return second.explain(doc, Some(score));
     }
-    match (searches.lexical, searches.dense) {
-        ([only], None) => return only.explain(doc),
-        ([], Some((dense, words))) => return Ok(dense.explain(words, doc)),
-        _ => {}
+    if let [only] = searches.first {
+        return only.explain(doc);
     }
-    let mut parts = Vec::new();
-    for search in searches.lexical {
-        let (found, weight) = (&search.found, search.retrieval.weight);
-        let explain = || search.explain(doc);
-        parts.push(explain_fused(
-            searches,
-            parts.len(),
-            found,
-            weight,
-            doc,
-            explain,
-        )?);
-    }
-    if let Some((dense, words)) = searches.dense {
-        let (found, weight) = (dense.ranking(words), dense.weight());
-        let explain = || Ok(dense.explain(words, doc));
-        parts.push(explain_fused(
-            searches,
-            parts.len(),
-            &found,
-            weight,
-            doc,
-            explain,
-        )?);
-    }
+    let parts = searches.first.iter().enumerate();
+    let parts = parts.map(|(place, search)| explain_fused(searches, place, search, doc));
     let fusion = Explanation::new(NumberId::Fusion, score);
     Ok(fusion
         .with_how("sum of what each search adds")
-        .with_parts(parts))
+        .with_parts(parts.collect::<Result<_>>()?))
 }
 
 /// What a search adds to the fused score of a document. `place` is the position of the search among all searches, from 0.
 fn explain_fused(
     searches: &Searches,
     place: usize,
-    found: &[ScoredDoc],
-    weight: f64,
+    search: &Search,
     doc: &DocId,
-    explain: impl Fn() -> Result<Explanation>,
 ) -> Result<Explanation> {
+    let (found, weight) = (&search.found, search.weight);
     let at = found.iter().position(|found| found.doc == *doc);
     let id = NumberId::Search {
         number: place + 1,
@@ -321,7 +278,7 @@ fn explain_fused(
             let mut contributions = fusion.contributions(place, found, weight);
             Explanation::new(id, contributions.nth(at).unwrap_or_default())
                 .with_how(format!("weight {weight}, rank {} and this score", at + 1))
-                .with_parts(vec![explain()?])
+                .with_parts(vec![search.explain(doc)?])
         }
         _ => Explanation::new(id, 0.0).with_how(format!("not among its {} documents", found.len())),
     })
@@ -329,9 +286,17 @@ fn explain_fused(
 
 /// A search for a topic, and its results.
 struct Search<'a> {
-    retrieval: &'a Retrieval,
-    scoring: Scoring<'a>,
+    /// The weight in a fusion.
+    weight: f64,
     found: Vec<ScoredDoc>,
+    by: By<'a>,
+}
+
+/// What a search goes by.
+enum By<'a> {
+    Words(Scoring<'a>),
+    /// The dense search, and its query.
+    Vectors(&'a DenseSearch<'a>, String),
 }
 
 impl<'a> Search<'a> {
@@ -351,15 +316,20 @@ impl<'a> Search<'a> {
         }
         let found = index.search(&scoring.query, scoring.similarity, options)?;
         Ok(Search {
-            retrieval,
+            weight: retrieval.weight,
             found: scoring.with_pairs(found)?,
-            scoring,
+            by: By::Words(scoring),
         })
     }
 
     fn explain(&self, doc: &DocId) -> Result<Explanation> {
-        let found = self.found.iter().find(|found| found.doc == *doc);
-        self.scoring.explain(doc, found.map(|found| found.score))
+        match &self.by {
+            By::Words(scoring) => {
+                let found = self.found.iter().find(|found| found.doc == *doc);
+                scoring.explain(doc, found.map(|found| found.score))
+            }
+            By::Vectors(dense, words) => Ok(dense.explain(words, doc)),
+        }
     }
 }
 

@@ -20,7 +20,7 @@ use std::path::PathBuf;
 use anyhow::Result;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
-use strum::{EnumString, IntoStaticStr, VariantNames};
+use strum::{EnumString, IntoStaticStr, VariantArray, VariantNames};
 
 pub use escape::{escaped, escaped_lines};
 pub use explanation::{Base, Explanation, Name, NumberId};
@@ -86,7 +86,7 @@ impl Stance {
 }
 
 /// A task that ranks texts.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, EnumString, IntoStaticStr)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, EnumString, IntoStaticStr, VariantArray)]
 #[strum(serialize_all = "lowercase")]
 pub enum TextTask {
     /// Task 1: rank arguments for controversial questions.
@@ -98,9 +98,6 @@ pub enum TextTask {
 }
 
 impl TextTask {
-    /// All tasks, in the order in which lists name them.
-    pub const ALL: [TextTask; 3] = [Self::Controversial, Self::Comparative, Self::Rank];
-
     /// The name of the task's command and of the directory of its approaches.
     pub fn word(self) -> &'static str {
         self.into()

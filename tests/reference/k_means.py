@@ -1,4 +1,4 @@
-"""Prints the sums of squares that the test of src/index/clusters.rs compares: those of scikit-learn's k-means (Lloyd's algorithm, version
+"""Prints the sums of squares that the test of src/systems/k_means.rs compares: those of scikit-learn's k-means (Lloyd's algorithm, version
 1.9.1), which starts from the same centroids.
 
     pip install scikit-learn

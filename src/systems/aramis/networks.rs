@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 use anyhow::{Context, Result};
 use serde::Deserialize;
 
-use super::layers::{Dense, activations, check, outputs, relu, softmax};
+use super::layers::{Dense, check, outputs, relu, softmax};
 use super::{AramisFeatures, diagram};
 use crate::evidence::sentiment::Vader;
 use crate::index::analyzer::{Analyzer, terms};
@@ -75,18 +75,18 @@ impl ArgumentInputs {
 
 /// The inputs of the network of stances for an image whose sentiments have been read: the shares of green, red, blue, bright and dark; the
 /// positive and the negative sentiment of the page; the length and the sentiment of the text in the picture; the mean colours; and how the words
-/// of the query occur in the page and in the picture ([`QueryInputs`]). `analyzer` turns the image's words into terms, and must be the analyzer
+/// of the query occur in the page and in the picture. `analyzer` turns the image's words into terms, and must be the analyzer
 /// of the query.
 pub fn stance_inputs(image: &Image, query: &[Token], analyzer: &Analyzer) -> [f64; STANCE_INPUTS] {
     let f = AramisFeatures::of(image);
-    let page = tokens(analyzer, &image.near_text);
-    let words = QueryInputs::new(query, &page, &tokens(analyzer, &image.ocr_text));
+    let of_page = tokens(analyzer, &image.near_text);
+    let of_ocr = tokens(analyzer, &image.ocr_text);
     let blue_share = image.picture.as_ref().map_or(0.0, |p| f64::from(p.blue));
     let [page, anti_page] = both_signs(f.page_sentiment);
     let [ocr, anti_ocr] = both_signs(f.ocr_sentiment);
     let [red, green, blue] = scaled_colours(image);
-    let [near_page, anti_near_page] = both_signs(words.page_context);
-    let [near_ocr, anti_near_ocr] = both_signs(words.ocr_context);
+    let [near_page, anti_near_page] = both_signs(context(query, &of_page));
+    let [near_ocr, anti_near_ocr] = both_signs(context(query, &of_ocr));
     [
         f.green,
         f.red,
@@ -101,13 +101,14 @@ pub fn stance_inputs(image: &Image, query: &[Token], analyzer: &Analyzer) -> [f6
         red,
         green,
         blue,
-        words.page_share,
-        words.ocr_share,
+        share(query, &of_page),
+        share(query, &of_ocr),
         near_page,
         anti_near_page,
         near_ocr,
         anti_near_ocr,
-        words.ocr_order,
+        // the share of the query's words that the text in the picture contains in the same order
+        common_subsequence(query, &of_ocr) as f64 / query.len().max(1) as f64,
     ]
 }
 
@@ -130,35 +131,11 @@ pub fn tokens(analyzer: &Analyzer, text: &str) -> Vec<Token> {
         .collect()
 }
 
-/// How the words of the query occur in the texts of an image.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-struct QueryInputs {
-    /// The share of the page's words that equal a word of the query, averaged over the words of the query that occur.
-    page_share: f64,
-    ocr_share: f64,
-    /// The mean of VADER's compound scores of the ten words around each occurrence.
-    page_context: f64,
-    ocr_context: f64,
-    /// The share of the query's words that the text in the picture contains in the same order.
-    ocr_order: f64,
-}
-
-impl QueryInputs {
-    fn new(query: &[Token], page: &[Token], ocr: &[Token]) -> Self {
-        QueryInputs {
-            page_share: share(query, page),
-            ocr_share: share(query, ocr),
-            page_context: context(query, page),
-            ocr_context: context(query, ocr),
-            ocr_order: common_subsequence(query, ocr) as f64 / query.len().max(1) as f64,
-        }
-    }
-}
-
 fn mean(values: &[f64]) -> f64 {
     values.iter().sum::<f64>() / values.len().max(1) as f64
 }
 
+/// The share of a text's words that equal a word of the query, averaged over the words of the query that occur.
 fn share(query: &[Token], text: &[Token]) -> f64 {
     let count = |wanted: &Token| text.iter().filter(|t| t.term == wanted.term).count();
     let counts = query.iter().map(count).filter(|count| *count > 0);
@@ -176,9 +153,8 @@ fn context(query: &[Token], text: &[Token]) -> f64 {
         let mut from = AROUND;
         while let Some(at) = (from..text.len()).find(|at| text[*at].term == wanted.term) {
             let end = (at + AROUND).min(text.len());
-            let words: Vec<&str> = (text[at - AROUND..end].iter())
-                .map(|token| token.word.as_str())
-                .collect();
+            let words = text[at - AROUND..end].iter();
+            let words: Vec<&str> = words.map(|token| token.word.as_str()).collect();
             scores.push(vader.compound(&words.join(" ")));
             from = at + AROUND;
         }
@@ -316,8 +292,7 @@ impl StanceNetwork {
 
     /// The probabilities of CON, neutral and PRO.
     pub fn probabilities(&self, inputs: &[f64]) -> [f64; 3] {
-        let last = activations(&self.layers, inputs).pop();
-        let found = softmax(&last.unwrap_or_default());
+        let found = softmax(&outputs(&self.layers, inputs));
         std::array::from_fn(|at| found.get(at).copied().unwrap_or(0.0))
     }
 }
@@ -444,19 +419,18 @@ mod tests {
         let query = read("zoos help animals");
         let text = read("Animals, animals in zoos: one two three zoos love four five");
         assert_eq!(text.len(), 11);
-        let words = QueryInputs::new(&query, &text, &read("help the zoos help poor animals"));
+        let ocr = read("help the zoos help poor animals");
         // "zoos" and "animals" occur twice each among eleven words
-        assert!((words.page_share - 2.0 / 11.0).abs() < 1e-12);
+        assert!((share(&query, &text) - 2.0 / 11.0).abs() < 1e-12);
         // only the second "zoos" comes after the fifth word, and "love" is near it
         let near = Vader::new().compound("zoos one two three zoos love four five");
         let from_fifth = Vader::new().compound("in zoos one two three zoos love four five");
         assert!(near > 0.5 && near == from_fifth);
-        assert_eq!(words.page_context, near);
+        assert_eq!(context(&query, &text), near);
         // "zoos help animals" in this order
-        assert_eq!(words.ocr_order, 1.0);
-        assert!((words.ocr_share - (1.0 + 2.0 + 1.0) / 3.0 / 6.0).abs() < 1e-12);
-        let other = QueryInputs::new(&query, &[], &read("animals help"));
-        assert_eq!((other.page_share, other.page_context), (0.0, 0.0));
-        assert!((other.ocr_order - 1.0 / 3.0).abs() < 1e-12);
+        assert_eq!(common_subsequence(&query, &ocr), 3);
+        assert!((share(&query, &ocr) - (1.0 + 2.0 + 1.0) / 3.0 / 6.0).abs() < 1e-12);
+        assert_eq!((share(&query, &[]), context(&query, &[])), (0.0, 0.0));
+        assert_eq!(common_subsequence(&query, &read("animals help")), 1);
     }
 }

@@ -26,7 +26,6 @@ pub struct Answer {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Meta {
     /// Number of documents that match, on all pages.
-    #[serde(default)]
     pub total_results: Option<u64>,
     /// The indexes that were searched. They can differ from the requested ones: the server leaves out an index to which the key gives no access, and
     /// searches its default index if none is left.
@@ -41,21 +40,15 @@ pub struct Hit {
     pub score: f64,
     #[serde(default, deserialize_with = "uuid")]
     pub uuid: Option<Uuid>,
-    #[serde(default)]
     pub index: Option<String>,
     /// The id in the TREC collection. Pages of Common Crawl have none.
-    #[serde(default)]
     pub trec_id: Option<String>,
-    #[serde(default)]
     pub target_hostname: Option<String>,
     /// The page's address.
-    #[serde(default)]
     pub target_uri: Option<String>,
     /// HTML with the words of the query in `<em>`.
-    #[serde(default)]
     pub title: Option<String>,
     /// HTML with the words of the query in `<em>`.
-    #[serde(default)]
     pub snippet: Option<String>,
     #[serde(default, deserialize_with = "optional_number")]
     pub page_rank: Option<f64>,
@@ -66,40 +59,30 @@ pub struct Hit {
 
 /// ChatNoir's id of a document.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Uuid([u8; 16]);
+pub struct Uuid(u128);
 
 impl Uuid {
     /// Reads 36 characters in hexadecimal groups, or 22 characters of URL-safe base64. `None` for another text.
     pub fn parse(text: &str) -> Option<Uuid> {
         if text.len() == 22 {
             let bytes = URL_SAFE_NO_PAD.decode(text).ok()?;
-            return Some(Uuid(bytes.try_into().ok()?));
+            return Some(Uuid(u128::from_be_bytes(bytes.try_into().ok()?)));
         }
         let groups: Vec<&str> = text.split('-').collect();
-        if groups.iter().map(|g| g.len()).ne([8, 4, 4, 4, 12]) {
-            return None;
-        }
-        let digits: Vec<u8> = groups
-            .concat()
-            .chars()
-            .map(|c| c.to_digit(16).map(|digit| digit as u8))
-            .collect::<Option<_>>()?;
-        let pairs = digits.as_chunks::<2>().0.iter();
-        let bytes: Vec<u8> = pairs.map(|[high, low]| high << 4 | low).collect();
-        Some(Uuid(bytes.try_into().ok()?))
+        let is_group = |group: &&str| group.bytes().all(|byte| byte.is_ascii_hexdigit());
+        let are_groups = groups.iter().map(|g| g.len()).eq([8, 4, 4, 4, 12]);
+        let is_hex = are_groups && groups.iter().all(is_group);
+        let number = is_hex.then(|| u128::from_str_radix(&groups.concat(), 16));
+        number?.ok().map(Uuid)
     }
 }
 
 impl std::fmt::Display for Uuid {
     /// In 36 characters.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        for (n, byte) in self.0.iter().enumerate() {
-            if [4, 6, 8, 10].contains(&n) {
-                f.write_str("-")?;
-            }
-            write!(f, "{byte:02x}")?;
-        }
-        Ok(())
+        let hex = format!("{:032x}", self.0);
+        let [a, b, c, d, e] = [0..8, 8..12, 12..16, 16..20, 20..32].map(|group| &hex[group]);
+        write!(f, "{a}-{b}-{c}-{d}-{e}")
     }
 }
 
@@ -126,10 +109,8 @@ fn optional_number<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<
     let number = match Option::deserialize(deserializer)? {
         None => return Ok(None),
         Some(Written::Number(number)) => number,
-        Some(Written::Text(text)) => match text.trim().parse() {
-            Ok(number) => number,
-            Err(_) => return Err(D::Error::custom(format!("{text:?} is not a number"))),
-        },
+        Some(Written::Text(text)) => (text.trim().parse())
+            .map_err(|_| D::Error::custom(format!("{text:?} is not a number")))?,
     };
     if !number.is_finite() {
         return Err(D::Error::custom(format!("{number} is not a number")));
@@ -175,12 +156,8 @@ impl Answer {
     /// Another index was searched, or one was left out.
     pub fn check_indexes(&self, asked: &[String]) -> Result<()> {
         let searched = &self.meta.indices;
-        let is_missing = |name: &&String| !searched.contains(name);
-        let missing: Vec<&str> = asked
-            .iter()
-            .filter(is_missing)
-            .map(String::as_str)
-            .collect();
+        let missing = asked.iter().filter(|name| !searched.contains(name));
+        let missing: Vec<&str> = missing.map(String::as_str).collect();
         ensure!(
             searched.is_empty() || missing.is_empty(),
             "ChatNoir has searched {} instead of {}: it does not have {}, or the key gives no access to it",
@@ -200,16 +177,8 @@ impl Answer {
 impl Hit {
     /// The title without markup, with single blanks. Empty if there is none.
     pub fn plain_title(&self) -> String {
-        plain(self.title.as_deref().unwrap_or_default())
+        let html = self.title.as_deref().unwrap_or_default();
+        let text: String = Html::parse_fragment(html).root_element().text().collect();
+        text.split_whitespace().collect::<Vec<_>>().join(" ")
     }
-
-    /// The snippet without markup, with single blanks. Empty if there is none.
-    pub fn plain_snippet(&self) -> String {
-        plain(self.snippet.as_deref().unwrap_or_default())
-    }
-}
-
-fn plain(html: &str) -> String {
-    let text: String = Html::parse_fragment(html).root_element().text().collect();
-    text.split_whitespace().collect::<Vec<_>>().join(" ")
 }

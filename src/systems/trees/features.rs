@@ -39,18 +39,12 @@ pub fn features(documents: &Candidates) -> Result<Vec<Features>> {
     for similarity in &SIMILARITIES {
         matches.push(shares_of_highest(ranked, &query, similarity, index)?);
     }
-    let of_topic: HashSet<&str> = query
-        .parts
-        .iter()
-        .flat_map(QueryPart::terms)
-        .map(|(term, _)| term.as_str())
-        .collect();
+    let of_topic = query.parts.iter().flat_map(QueryPart::terms);
+    let of_topic: HashSet<&str> = of_topic.map(|(term, _)| term.as_str()).collect();
     let mut rows = Vec::with_capacity(ranked.len());
     for (at, (candidate, text)) in ranked.iter().zip(texts).enumerate() {
-        let mut row: Features = matches
-            .iter()
-            .map(|scores| scores.get(&candidate.doc).copied())
-            .collect();
+        let scores = matches.iter().map(|of| of.get(&candidate.doc).copied());
+        let mut row: Features = scores.collect();
         let own: HashSet<String> = analyzer::terms(&mut analyzer, text).into_iter().collect();
         let shared = of_topic.iter().filter(|term| own.contains(**term)).count();
         row.push(Some(shared as f64 / of_topic.len().max(1) as f64));
@@ -70,13 +64,12 @@ fn shares_of_highest(
     similarity: &Similarity,
     index: &InvertedIndex,
 ) -> Result<HashMap<DocId, f64>> {
-    let scored = index
-        .rescore(candidates.to_vec(), query, similarity)
-        .context("cannot score the candidates")?;
+    let scored = index.rescore(candidates.to_vec(), query, similarity);
+    let scored = scored.context("cannot score the candidates")?;
     let highest = scored.iter().map(|found| found.score).fold(0.0, f64::max);
     let share = |score: f64| if highest > 0.0 { score / highest } else { 0.0 };
-    Ok(scored
-        .into_iter()
+    let shares = scored.into_iter();
+    Ok(shares
         .map(|found| (found.doc, share(found.score)))
         .collect())
 }

@@ -1,8 +1,10 @@
+use strum::VariantArray;
+
 use super::*;
 
 #[test]
 fn the_included_approaches_are_parsed() {
-    for task in TextTask::ALL {
+    for &task in TextTask::VARIANTS {
         let all = approaches::all(Some(task)).unwrap();
         assert_eq!(all[0].name, "riposte");
         for about in &all {

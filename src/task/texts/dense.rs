@@ -5,20 +5,17 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, ensure};
 
-use super::super::text_approach::{ClusterRecipe, Dense, TextApproach};
+use super::super::stages::ClusterLikeness;
+use super::super::text_approach::{Dense, TextApproach};
 use super::super::{Event, OnEvent, Stage, run_stage};
 use crate::evidence::sentence::Sentences;
-use crate::index::dense::{self, Clusters, Encode, Near, Unit, Vectors, Wanted};
+use crate::index::dense::{self, Encode, Near, Vectors, Wanted};
 use crate::index::inverted::InvertedIndex;
 use crate::index::options::SearchOptions;
 use crate::nn::conv::Numeric;
 use crate::nn::lazy::Lazy;
 use crate::reading::Reader;
-use crate::topic::passages::{Passages, Windows};
 use crate::trec::{DocId, Explanation, NumberId, ScoredDoc};
-
-/// Number of words at the beginning of a text that decide its cluster. The encoder reads no more.
-const CLUSTERED_WORDS: usize = 200;
 
 /// The vectors of a collection, and the documents or passages that are nearest to each topic.
 pub struct DenseSearch<'a> {
@@ -43,6 +40,29 @@ pub(crate) struct DenseSources<'a, 'r, 'm> {
     pub shards: &'r [PathBuf],
 }
 
+/// The vectors of texts; those of the collection that are compared with them, and what these are.
+type Opened = (Vec<Vec<f32>>, Vectors, Wanted);
+
+impl DenseSources<'_, '_, '_> {
+    /// The vectors of these texts, and those of the collection that are compared with them. `wanted` gets their producer. Missing vectors are computed.
+    /// `None` if that needs a model that is not installed.
+    fn open(
+        &mut self,
+        texts: &[&str],
+        wanted: impl Fn(&str) -> Wanted,
+        on_event: &mut OnEvent,
+    ) -> Result<Option<Opened>> {
+        let topics = self.reader.sentence_vectors(texts, &mut |_| ())?;
+        let (Some(topics), Some(producer)) = (topics, self.reader.sentence_producer()) else {
+            return Ok(None);
+        };
+        let wanted = wanted(producer);
+        let (index, base, shards, model) = (self.index, self.base, self.shards, self.sentences);
+        let vectors = open_files(index, &wanted, base, shards, model, on_event)?;
+        Ok(vectors.map(|vectors| (topics, vectors, wanted)))
+    }
+}
+
 impl<'a> DenseSearch<'a> {
     /// Searches for all queries, if the approach has a dense search. Missing vectors are computed first. If they cannot be computed, a note says so.
     ///
@@ -54,64 +74,33 @@ impl<'a> DenseSearch<'a> {
         sources: &mut DenseSources<'a, '_, '_>,
         on_event: &mut OnEvent,
     ) -> Result<Option<Self>> {
+        const SEARCHING: &str = "cannot search densely";
+        const OFF: &str = "the dense search is off: the sentence encoder is not installed, and not all of its vectors are stored";
         let Some(recipe) = &approach.dense else {
             return Ok(None);
         };
-        let off = "the dense search is off: the sentence encoder is not installed, and not all of its vectors are stored";
-        let searched = DenseSearch::search(approach, recipe, queries, sources, on_event);
-        if let Some(search) = searched.context("cannot search densely")? {
-            return Ok(Some(search));
-        }
-        let needed = approach.retrieval.is_empty() || approach.manifold.is_some();
-        ensure!(!needed, "{} cannot rank: {off}", approach.name);
-        on_event(Event::Note(off.to_owned()));
-        Ok(None)
-    }
-
-    fn search(
-        approach: &TextApproach,
-        recipe: &'a Dense,
-        queries: &[String],
-        sources: &mut DenseSources<'a, '_, '_>,
-        on_event: &mut OnEvent,
-    ) -> Result<Option<Self>> {
         let texts: Vec<&str> = queries.iter().map(String::as_str).collect();
-        let topics = sources.reader.sentence_vectors(&texts, &mut |_| ())?;
-        let (Some(topics), Some(producer)) = (topics, sources.reader.sentence_producer()) else {
+        let opened = sources.open(&texts, |producer| wanted(recipe, producer), on_event);
+        let Some((topics, vectors, _)) = opened.context(SEARCHING)? else {
+            let needed = approach.retrieval.is_empty() || approach.manifold.is_some();
+            ensure!(!needed, "{} cannot rank: {OFF}", approach.name);
+            on_event(Event::Note(OFF.to_owned()));
             return Ok(None);
         };
-        let wanted = wanted(recipe, producer);
-        let options = SearchOptions {
-            k: recipe.depth,
-            short: approach.keeps().short,
-            duplicates: approach.keeps().duplicates,
-            portals: approach.portals()?,
-        };
+        let options = approach.search_options(recipe.depth)?;
         let index = sources.index;
-        let Some(vectors) = open(index, &wanted, sources, on_event)? else {
-            return Ok(None);
-        };
-        let found = vectors.search(index, &topics, recipe.count, options)?;
+        let found = vectors.search(index, &topics, recipe.count, options);
         Ok(Some(DenseSearch {
             recipe,
             index,
             vectors,
             options,
-            found: queries.iter().cloned().zip(found).collect(),
+            found: queries
+                .iter()
+                .cloned()
+                .zip(found.context(SEARCHING)?)
+                .collect(),
         }))
-    }
-
-    /// For each of the given passages the `options.k` nearest ones, for a manifold ranking.
-    ///
-    /// # Errors
-    /// A vector has another length than the stored ones, or a number in it is not finite.
-    pub(super) fn nearest_passages(
-        &self,
-        passages: &[Vec<f32>],
-        options: SearchOptions,
-    ) -> Result<Vec<Vec<Near>>> {
-        self.vectors
-            .search(self.index, passages, Unit::Passages, options)
     }
 
     /// The documents that were found for a query, the nearest first, each with the cosine of its nearest passage.
@@ -153,80 +142,36 @@ impl<'a> DenseSearch<'a> {
     }
 }
 
-/// The clusters of a collection, and the vectors of the topics that are compared with them.
-pub struct ClusterLikeness<'a> {
-    index: &'a InvertedIndex,
-    clusters: Clusters,
-    /// The vectors of the topics by their titles.
-    topics: HashMap<String, Vec<f32>>,
-}
-
-impl<'a> ClusterLikeness<'a> {
-    /// Finds the clusters that an approach uses. Missing vectors are computed first. If they cannot be computed, a note says so.
-    ///
-    /// # Errors
-    /// The vectors cannot be read or written, or the model fails.
-    pub(crate) fn prepare(
-        approach: &TextApproach,
-        titles: &[&str],
-        sources: &mut DenseSources<'a, '_, '_>,
-        on_event: &mut OnEvent,
-    ) -> Result<Option<Self>> {
-        let Some(recipe) = &approach.clusters else {
-            return Ok(None);
-        };
-        let found = ClusterLikeness::find(recipe, titles, sources, on_event);
-        let found = found.context("cannot find the clusters of the documents")?;
-        if found.is_none() {
-            on_event(Event::Note(
-                "clusters are off: the sentence encoder is not installed, and not all of its vectors are stored".into(),
-            ));
-        }
-        Ok(found)
-    }
-
-    fn find(
-        recipe: &ClusterRecipe,
-        titles: &[&str],
-        sources: &mut DenseSources<'a, '_, '_>,
-        on_event: &mut OnEvent,
-    ) -> Result<Option<Self>> {
-        let topics = sources.reader.sentence_vectors(titles, &mut |_| ())?;
-        let (Some(topics), Some(producer)) = (topics, sources.reader.sentence_producer()) else {
-            return Ok(None);
-        };
-        let wanted = Wanted {
-            field: recipe.field.clone(),
-            passages: Passages::Windows(Windows {
-                words: CLUSTERED_WORDS,
-                step: CLUSTERED_WORDS,
-                most: 1,
-            }),
-            producer: producer.to_owned(),
-        };
-        let index = sources.index;
-        let Some(vectors) = open(index, &wanted, sources, on_event)? else {
-            return Ok(None);
-        };
-        let clusters = run_stage(Stage::Clustering, 0, on_event, |on_event| {
-            let waiting = &mut || on_event(Event::Dense(dense::Event::Waiting));
-            vectors.clusters(index, &wanted, sources.base, recipe.count, waiting)
-        })?;
-        let titles = titles.iter().map(|title| (*title).to_owned());
-        Ok(Some(ClusterLikeness {
-            index,
-            clusters,
-            topics: titles.zip(topics).collect(),
-        }))
-    }
-
-    /// 1 plus the cosine between a topic and the mean vector of a document's cluster; `None` if the document has no text in the field.
-    pub fn value(&self, title: &str, doc: &DocId) -> Option<f64> {
-        let cosine = self
-            .clusters
-            .cosine(self.topics.get(title)?, self.index.number(doc)?)?;
-        Some(1.0 + cosine)
-    }
+/// Finds the clusters that an approach uses, and the vectors of the topics with these titles. Missing vectors are computed first. If they cannot be
+/// computed, a note says so.
+///
+/// # Errors
+/// The vectors cannot be read or written, or the model fails.
+pub(crate) fn clusters(
+    approach: &TextApproach,
+    titles: &[&str],
+    sources: &mut DenseSources,
+    on_event: &mut OnEvent,
+) -> Result<Option<ClusterLikeness>> {
+    const FINDING: &str = "cannot find the clusters of the documents";
+    let Some(recipe) = &approach.clusters else {
+        return Ok(None);
+    };
+    let opened = sources.open(titles, |producer| recipe.wanted(producer), on_event);
+    let Some((topics, vectors, wanted)) = opened.context(FINDING)? else {
+        on_event(Event::Note(
+            "clusters are off: the sentence encoder is not installed, and not all of its vectors are stored".into(),
+        ));
+        return Ok(None);
+    };
+    let topics = titles.iter().map(|title| (*title).to_owned()).zip(topics);
+    let topics = topics.collect();
+    let found = run_stage(Stage::Clustering, 0, on_event, |on_event| {
+        let waiting = &mut || on_event(Event::Dense(dense::Event::Waiting));
+        let (index, vectors) = (sources.index, (&vectors, &wanted));
+        ClusterLikeness::read(topics, vectors, index, sources.base, recipe.count, waiting)
+    });
+    found.context(FINDING).map(Some)
 }
 
 /// The vectors that a dense search needs.
@@ -238,27 +183,8 @@ pub(crate) fn wanted(recipe: &Dense, producer: &str) -> Wanted {
     }
 }
 
-/// Opens the vectors of a collection, and computes those that are missing. `None` if that needs a model that is not installed.
-///
-/// # Errors
-/// As [`Vectors::open`].
-fn open(
-    index: &InvertedIndex,
-    wanted: &Wanted,
-    sources: &DenseSources,
-    on_event: &mut OnEvent,
-) -> Result<Option<Vectors>> {
-    open_files(
-        index,
-        wanted,
-        sources.base,
-        sources.shards,
-        sources.sentences,
-        on_event,
-    )
-}
-
-/// As [`Vectors::open`]; `shards` has the workspace of each shard.
+/// Opens the vectors of a collection, and computes those that are missing. `shards` has the workspace of each shard. `None` if that needs a model
+/// that is not installed.
 ///
 /// # Errors
 /// As [`Vectors::open`].

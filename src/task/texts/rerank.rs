@@ -6,7 +6,7 @@ use anyhow::{Context, Result};
 
 use super::super::text_approach::Rerank;
 use super::sources::Sources;
-use crate::reading::pieces::used_part;
+use crate::reading::pieces::truncate;
 use crate::reading::steps::OnOutputs;
 use crate::score::quality::GradedText;
 use crate::score::rerank::{self, Column, Combine};
@@ -106,9 +106,7 @@ impl<'a> Documents<'a> {
         for found in ranked {
             let document = index.document(&found.doc)?;
             let mut text = document.main_text(index.meta().kind).into_owned();
-            let (used, cut) = used_part(&text);
-            let (length, cut) = (used.len(), Vec::from_iter(cut));
-            text.truncate(length);
+            let cut = truncate(&mut text);
             sources.reader.note_cuts(&found.doc, &cut);
             texts.push(text);
             cuts.push(cut);

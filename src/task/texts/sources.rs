@@ -1,6 +1,7 @@
 //! What the stages of a text task share.
 
-use super::dense::{ClusterLikeness, DenseSearch};
+use super::super::stages::ClusterLikeness;
+use super::dense::DenseSearch;
 use crate::index::inverted::InvertedIndex;
 use crate::index::wordnet::WordNet;
 use crate::reading::Reader;
@@ -14,5 +15,5 @@ pub struct Sources<'a, 'm> {
     /// The dense search for all topics.
     pub dense: Option<&'a DenseSearch<'a>>,
     /// The clusters of the documents, compared with all topics.
-    pub clusters: Option<&'a ClusterLikeness<'a>>,
+    pub clusters: Option<&'a ClusterLikeness>,
 }

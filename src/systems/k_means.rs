@@ -41,7 +41,7 @@ pub fn k_means(vectors: &[f32], dimension: usize, k: usize, seed: u64) -> Cluste
     rows.improved(first)
 }
 
-/// The squared Euclidean distance. It is summed in eight fixed lanes, as in [`super::vector::dot`].
+/// The squared Euclidean distance. It is summed in eight fixed lanes, as in [`crate::index::vector::dot`].
 fn squared_distance(a: &[f32], b: &[f32]) -> f32 {
     let (a8, a_rest) = a.as_chunks::<8>();
     let (b8, b_rest) = b.as_chunks::<8>();
@@ -169,7 +169,7 @@ impl<'a> Rows<'a> {
     /// For each vector the number of the nearest centroid, or of the first one among equally near ones.
     fn nearest(&self, centroids: &[f32]) -> Vec<usize> {
         let k = centroids.len() / self.dimension;
-        let squares = |row: &[f32]| super::vector::dot(row, row);
+        let squares = |row: &[f32]| crate::index::vector::dot(row, row);
         let halves: Vec<f32> = (centroids.chunks(self.dimension))
             .map(|centroid| squares(centroid) / -2.0)
             .collect();

@@ -1,14 +1,25 @@
-//! Skeletor's manifold ranking.
+//! Skeletor (Touché 2021): a ranking by similarity to the first documents of another ranking.
 
 use std::collections::BTreeMap;
 
 use anyhow::Result;
+use serde::Deserialize;
 
-use super::super::text_approach::Manifold;
-use super::dense::DenseSearch;
-use crate::index::dense::Near;
+use crate::index::dense::{Near, Unit, Vectors};
+use crate::index::inverted::InvertedIndex;
 use crate::index::options::SearchOptions;
 use crate::trec::{DocId, Explanation, NumberId, ScoredDoc};
+
+/// For each passage of the first documents, the nearest passages are found and weighted as UMAP weights the neighbours of a point (McInnes and others
+/// 2018).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Manifold {
+    /// Number of documents whose neighbours are ranked.
+    pub documents: usize,
+    /// Number of nearest passages of each passage. The first of them counts as the passage itself.
+    pub neighbours: usize,
+}
 
 /// A scale is accepted if the sum of the weights differs from the wanted sum by less than this.
 const TOLERANCE: f64 = 0.0005;
@@ -23,23 +34,25 @@ const MOST_STEPS: usize = 100;
 ///
 /// # Errors
 /// A stored vector has another length than the others, or a number in it is not finite.
-pub(super) fn rank(
+pub(crate) fn rank(
     ranking: &[ScoredDoc],
     recipe: Manifold,
-    dense: &DenseSearch,
+    index: &InvertedIndex,
+    vectors: &Vectors,
+    options: SearchOptions,
 ) -> Result<Vec<(ScoredDoc, Explanation)>> {
+    let options = SearchOptions {
+        k: recipe.neighbours,
+        ..options
+    };
     // by document, what each of the first documents adds
     let mut sums: BTreeMap<DocId, Vec<Explanation>> = BTreeMap::new();
     for source in ranking.iter().take(recipe.documents) {
-        let Some(number) = dense.index.number(&source.doc) else {
+        let Some(number) = index.number(&source.doc) else {
             continue;
         };
-        let passages = dense.vectors.of_document(number);
-        let options = SearchOptions {
-            k: recipe.neighbours,
-            ..dense.options
-        };
-        let found = dense.nearest_passages(&passages, options)?;
+        let passages = vectors.of_document(number);
+        let found = vectors.search(index, &passages, Unit::Passages, options)?;
         let mut added: BTreeMap<u32, f64> = BTreeMap::new();
         for neighbours in &found {
             for (near, weight) in neighbours.iter().zip(weights(neighbours)) {
@@ -47,7 +60,7 @@ pub(super) fn rank(
             }
         }
         for (number, weight) in added {
-            if let Some(doc) = dense.index.id(number) {
+            if let Some(doc) = index.id(number) {
                 let part = Explanation::new(NumberId::Neighbour(source.doc.clone()), weight);
                 sums.entry(doc).or_default().push(part);
             }
