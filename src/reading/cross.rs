@@ -36,20 +36,12 @@ pub struct Cross {
 }
 
 impl Cross {
-    /// Loads the checkpoint in `dir`, in 32-bit floats. `sha` identifies its weights in [`Cross::producer`].
+    /// Loads the checkpoint in `dir`. `sha` identifies its weights in [`Cross::producer`].
     ///
     /// # Errors
     /// A file is missing or damaged, the configuration is invalid, there is more than one label, or a tensor is missing or has another shape or
     /// number type than the configuration says. These errors are found before weights are read, and the message names them.
-    pub fn load(dir: &Path, sha: &str) -> Result<Self> {
-        Self::load_with(dir, sha, Backend::default())
-    }
-
-    /// Like [`Cross::load`], with a given backend.
-    ///
-    /// # Errors
-    /// As [`Cross::load`].
-    pub fn load_with(dir: &Path, sha: &str, backend: Backend) -> Result<Self> {
+    pub fn load(dir: &Path, sha: &str, backend: Backend) -> Result<Self> {
         Self::load_from(dir, sha, backend)
             .with_context(|| format!("loading the cross-encoder from {}", dir.display()))
     }
@@ -111,23 +103,19 @@ impl Cross {
     /// # Errors
     /// The tokenizer or the device fails, or a score is not finite.
     pub fn score(&self, topic: &str, texts: &[&str]) -> Result<Vec<f32>> {
-        self.score_all(topic, texts)
-            .with_context(|| format!("scoring {} texts with the cross-encoder", texts.len()))
-    }
-
-    fn score_all(&self, topic: &str, texts: &[&str]) -> Result<Vec<f32>> {
-        let tokens = self
-            .tokenizer
-            .encode(texts.iter().map(|&text| (topic, text)))?;
-        self.bert.classify(&tokens, |firsts| {
-            let mut pooled = self.pooler.forward(firsts)?;
-            nn::tanh(&mut pooled);
-            let logits = self.classifier.forward(&pooled)?;
-            ensure!(
-                logits.iter().all(|logit| logit.is_finite()),
-                "a score is not a finite number: the weights are damaged"
-            );
-            Ok(logits)
-        })
+        let pairs = texts.iter().map(|&text| (topic, text));
+        let scores = self.tokenizer.encode(pairs).and_then(|tokens| {
+            self.bert.classify(&tokens, |firsts| {
+                let mut pooled = self.pooler.forward(firsts)?;
+                nn::tanh(&mut pooled);
+                let logits = self.classifier.forward(&pooled)?;
+                ensure!(
+                    logits.iter().all(|logit| logit.is_finite()),
+                    "a score is not a finite number: the weights are damaged"
+                );
+                Ok(logits)
+            })
+        });
+        scores.with_context(|| format!("scoring {} texts with the cross-encoder", texts.len()))
     }
 }

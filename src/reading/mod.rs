@@ -16,7 +16,6 @@ use anyhow::Result;
 
 use crate::evidence::clip::Clip;
 use crate::evidence::sentence::Sentences;
-use crate::nn::conv::Numeric;
 use crate::nn::lazy::Lazy;
 use crate::trec::DocId;
 use crate::workspace::{self, Outputs as Workspace};
@@ -46,12 +45,11 @@ pub enum QueryEncoder {
 /// most outputs in the workspace.
 pub struct Reader<'a> {
     models: Models<'a>,
-    outputs: Workspace,
+    store: Store,
     sentence_producer: Option<String>,
     cross_producer: Option<String>,
     pair_producer: Option<String>,
     cut_texts: BTreeMap<DocId, String>,
-    clock: Clock,
 }
 
 fn producer<T>(
@@ -65,29 +63,45 @@ fn producer<T>(
     }
 }
 
-/// Computes the vectors of texts with an encoder.
-type Embed<M> = fn(&M, &[&str]) -> Result<Vec<Vec<f32>>>;
+/// Texts, with the keys of what is computed from each of them alone.
+fn keyed<'t>(texts: &[&'t str]) -> Vec<(String, &'t str)> {
+    let keyed = |text: &&'t str| (workspace::key(&[text]), *text);
+    texts.iter().map(keyed).collect()
+}
 
-/// The vectors that an encoder computes for texts, in their order. `None` if one is missing and the encoder is not installed.
-fn vectors<M>(
-    outputs: &mut Workspace,
-    producer: &str,
-    texts: &[&str],
-    model: Option<&Lazy<M>>,
-    numeric: fn(&M) -> Numeric,
-    run: Embed<M>,
-    on_progress: &mut dyn FnMut(usize, usize),
-) -> Result<Option<Vec<Vec<f32>>>> {
-    let inputs: Vec<(String, &str)> = texts
-        .iter()
-        .map(|text| (workspace::key(&[text]), *text))
-        .collect();
-    let compute = model.map(|model| Compute {
-        model,
-        numeric,
-        run,
-    });
-    complete(outputs, producer, &inputs, None, compute, on_progress)
+/// The workspace, and how long reading it takes.
+struct Store {
+    outputs: Workspace,
+    clock: Clock,
+}
+
+impl Store {
+    /// Completes outputs ([`complete`]) as a step of its own.
+    fn read<I: Copy, M, F>(
+        &mut self,
+        step: Step,
+        producer: &str,
+        inputs: &[(String, I)],
+        width: Option<usize>,
+        compute: Option<Compute<M, F>>,
+        on_progress: &mut OnOutputs,
+    ) -> Result<Option<Vec<Vec<f32>>>>
+    where
+        F: FnMut(&M, &[I]) -> Result<Vec<Vec<f32>>>,
+    {
+        let before = self.clock.enter(step);
+        let on_progress = &mut |done, total| on_progress(Outputs { step, done, total });
+        let outputs = complete(
+            &mut self.outputs,
+            producer,
+            inputs,
+            width,
+            compute,
+            on_progress,
+        )?;
+        self.clock.enter(before);
+        Ok(outputs)
+    }
 }
 
 impl<'a> Reader<'a> {
@@ -99,21 +113,23 @@ impl<'a> Reader<'a> {
             cross_producer: producer(models.cross, &outputs, "cross/")?,
             pair_producer: producer(models.pairs, &outputs, "pair/")?,
             models,
-            outputs,
+            store: Store {
+                outputs,
+                clock: Clock::default(),
+            },
             cut_texts: BTreeMap::new(),
-            clock: Clock::default(),
         })
     }
 
     /// Ends the current step and begins another one, for [`Reader::seconds`]. Returns the step that has ended. Methods of `Reader` that compute
     /// something begin separate steps themselves.
     pub(crate) fn enter(&mut self, step: Step) -> Step {
-        self.clock.enter(step)
+        self.store.clock.enter(step)
     }
 
     /// The seconds that each step has taken so far.
     pub(crate) fn seconds(&mut self) -> Vec<(Step, f64)> {
-        self.clock.seconds()
+        self.store.clock.seconds()
     }
 
     /// Records that a text was not read to its end. `cuts` says what was left out.
@@ -130,7 +146,7 @@ impl<'a> Reader<'a> {
 
     /// A note if stored outputs were damaged.
     pub(crate) fn note_of_damage(&self) -> Option<String> {
-        self.outputs.note_of_damage()
+        self.store.outputs.note_of_damage()
     }
 
     /// The producer of sentence vectors: the installed encoder, or the one of most stored vectors.
@@ -158,36 +174,17 @@ impl<'a> Reader<'a> {
         queries: &[String],
     ) -> Result<Option<Vec<Vec<f32>>>> {
         let texts: Vec<&str> = queries.iter().map(String::as_str).collect();
-        let Models {
-            clip, sentences, ..
-        } = self.models;
-        let outputs = &mut self.outputs;
+        let (inputs, outputs, quiet) = (keyed(&texts), &mut self.store.outputs, &mut |_, _| ());
         match encoder {
             QueryEncoder::Sentence => {
-                let model = sentences.filter(|model| model.producer() == producer);
-                let (numeric, run) = (Sentences::numeric, Sentences::embed);
-                vectors(
-                    outputs,
-                    producer,
-                    &texts,
-                    model,
-                    numeric,
-                    run,
-                    &mut |_, _| (),
-                )
+                let model = self.models.sentences;
+                let model = Compute::by(model, producer, Sentences::numeric, Sentences::embed);
+                complete(outputs, producer, &inputs, None, model, quiet)
             }
             QueryEncoder::Clip => {
-                let model = clip.filter(|model| model.producer() == producer);
-                let (numeric, run) = (Clip::numeric, Clip::embed_texts);
-                vectors(
-                    outputs,
-                    producer,
-                    &texts,
-                    model,
-                    numeric,
-                    run,
-                    &mut |_, _| (),
-                )
+                let model = self.models.clip;
+                let model = Compute::by(model, producer, Clip::numeric, Clip::embed_texts);
+                complete(outputs, producer, &inputs, None, model, quiet)
             }
         }
     }
@@ -202,14 +199,10 @@ impl<'a> Reader<'a> {
         let Some(producer) = &self.sentence_producer else {
             return Ok(None);
         };
-        let step = Step::SentenceVectors;
-        let before = self.clock.enter(step);
-        let on_progress = &mut |done, total| on_progress(Outputs { step, done, total });
-        let (model, outputs) = (self.models.sentences, &mut self.outputs);
-        let (numeric, run) = (Sentences::numeric, Sentences::embed);
-        let vectors = vectors(outputs, producer, texts, model, numeric, run, on_progress)?;
-        self.clock.enter(before);
-        Ok(vectors)
+        let model = self.models.sentences;
+        let model = Compute::by(model, producer, Sentences::numeric, Sentences::embed);
+        let (step, inputs) = (Step::SentenceVectors, keyed(texts));
+        (self.store).read(step, producer, &inputs, None, model, on_progress)
     }
 
     /// The cross-encoder's scores of texts for a topic ([`Cross::score`]), in the given order. `on_progress` and `None` are as in
@@ -227,20 +220,13 @@ impl<'a> Reader<'a> {
             .iter()
             .map(|text| (workspace::key(&[topic, text]), *text))
             .collect();
-        let compute = self.models.cross.map(|model| Compute {
-            model,
-            numeric: Cross::numeric,
-            run: |model: &Cross, batch: &[&str]| {
-                let scores = model.score(topic, batch)?;
-                Ok(scores.into_iter().map(|score| vec![score]).collect())
-            },
-        });
+        let run = |model: &Cross, batch: &[&str]| {
+            let scores = model.score(topic, batch)?;
+            Ok(scores.into_iter().map(|score| vec![score]).collect())
+        };
+        let model = Compute::by(self.models.cross, producer, Cross::numeric, run);
         let step = Step::CrossEncoder;
-        let before = self.clock.enter(step);
-        let on_progress = &mut |done, total| on_progress(Outputs { step, done, total });
-        let outputs = &mut self.outputs;
-        let outputs = complete(outputs, producer, &inputs, Some(1), compute, on_progress)?;
-        self.clock.enter(before);
+        let outputs = (self.store).read(step, producer, &inputs, Some(1), model, on_progress)?;
         Ok(outputs.map(|outputs| outputs.into_iter().flatten().collect()))
     }
 
@@ -278,19 +264,13 @@ impl<'a> Reader<'a> {
             .iter()
             .map(|pair| (workspace::key(&[pair.0, pair.1]), *pair))
             .collect();
-        let compute = self.models.pairs.map(|model| Compute {
-            model,
-            numeric: StanceEncoder::numeric,
-            run: |model: &StanceEncoder, batch: &[(&str, &str)]| {
-                let readings = model.read(batch)?;
-                Ok(readings.iter().map(|r| r.outputs().to_vec()).collect())
-            },
-        });
-        let before = self.clock.enter(step);
-        let on_progress = &mut |done, total| on_progress(Outputs { step, done, total });
-        let (outputs, width) = (&mut self.outputs, Some(OUTPUTS));
-        let outputs = complete(outputs, producer, &inputs, width, compute, on_progress)?;
-        self.clock.enter(before);
+        let run = |model: &StanceEncoder, batch: &[(&str, &str)]| {
+            let readings = model.read(batch)?;
+            Ok(readings.iter().map(|r| r.outputs().to_vec()).collect())
+        };
+        let model = Compute::by(self.models.pairs, producer, StanceEncoder::numeric, run);
+        let width = Some(OUTPUTS);
+        let outputs = (self.store).read(step, producer, &inputs, width, model, on_progress)?;
         Ok(outputs.map(|outputs| {
             let outputs = outputs.iter().flat_map(|o| o.as_chunks::<OUTPUTS>().0);
             outputs.map(StanceReading::of).collect()

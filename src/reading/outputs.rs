@@ -20,6 +20,23 @@ pub(super) struct Compute<'m, M, F> {
     pub run: F,
 }
 
+impl<'m, M, F> Compute<'m, M, F> {
+    /// `None` if the model is not installed, or has another producer.
+    pub fn by(
+        model: Option<&'m Lazy<M>>,
+        producer: &str,
+        numeric: fn(&M) -> Numeric,
+        run: F,
+    ) -> Option<Self> {
+        let model = model.filter(|model| model.producer() == producer)?;
+        Some(Compute {
+            model,
+            numeric,
+            run,
+        })
+    }
+}
+
 /// The outputs for these inputs, in their order. Each input has a key under which its output is stored. Missing outputs are computed and stored;
 /// `on_progress` receives the number of computed outputs, beginning with 0, and the number of all missing ones. `None` if an output is missing and
 /// the model is not installed.

@@ -3,6 +3,8 @@
 //! A picture can contain opposite texts side by side. Read as one text, they contradict each other; read section by section, one supports the
 //! claim and another one attacks it. The evidence has blocks of text; this module combines those below a heading such as "PROS".
 
+use std::sync::LazyLock;
+
 use crate::evidence::ocr::{OcrLine, TextBlock, blocks};
 use crate::topic::words::alphanumeric_words;
 
@@ -16,31 +18,12 @@ const SECTION_WORDS: usize = 4;
 const HEADING_WORDS: usize = 6;
 
 /// Words in the headings of arguments for a subject, at the beginning of a line or as the complete line.
-const SUPPORTING: [&str; 9] = [
-    "pros",
-    "advantages",
-    "advantage",
-    "benefits",
-    "upsides",
-    "strengths",
-    "positives",
-    "supporters",
-    "proponents",
-];
+static SUPPORTING: LazyLock<Vec<&str>> =
+    LazyLock::new(|| include_str!("sections/supporting.txt").lines().collect());
 
 /// Words in the headings of arguments against a subject.
-const ATTACKING: [&str; 10] = [
-    "cons",
-    "disadvantages",
-    "disadvantage",
-    "drawbacks",
-    "downsides",
-    "weaknesses",
-    "negatives",
-    "opponents",
-    "critics",
-    "dangers",
-];
+static ATTACKING: LazyLock<Vec<&str>> =
+    LazyLock::new(|| include_str!("sections/attacking.txt").lines().collect());
 
 /// Words that are headings only if they are the complete line, or follow one of [`BEFORE_SIDE`].
 const SUPPORTING_ALONE: [&str; 6] = ["pro", "for", "yes", "agree", "favour", "favor"];

@@ -111,15 +111,7 @@ impl StanceEncoder {
     ///
     /// # Errors
     /// A file is missing or damaged, or the changes belong to another checkpoint.
-    pub fn load(dir: &Path, sha: &str) -> Result<Self> {
-        Self::load_with(dir, sha, Backend::default())
-    }
-
-    /// Like [`StanceEncoder::load`], with a given backend.
-    ///
-    /// # Errors
-    /// As [`StanceEncoder::load`].
-    pub fn load_with(dir: &Path, sha: &str, backend: Backend) -> Result<Self> {
+    pub fn load(dir: &Path, sha: &str, backend: Backend) -> Result<Self> {
         Self::load_trained(dir, sha, COMMITTED, backend)
     }
 
@@ -131,7 +123,7 @@ impl StanceEncoder {
         Ok(WeightChanges::read(COMMITTED)?.base == sha)
     }
 
-    /// Like [`StanceEncoder::load`], with the content of another file made by [`pack`] and a given backend.
+    /// Like [`StanceEncoder::load`], with the content of another file made by [`pack`].
     ///
     /// # Errors
     /// As [`StanceEncoder::load`].
@@ -211,11 +203,6 @@ impl StanceEncoder {
     /// # Errors
     /// The tokenizer or the device fails, or an output is not finite.
     pub fn read(&self, pairs: &[(&str, &str)]) -> Result<Vec<StanceReading>> {
-        self.read_all(pairs)
-            .with_context(|| format!("reading {} claims and texts", pairs.len()))
-    }
-
-    fn read_all(&self, pairs: &[(&str, &str)]) -> Result<Vec<StanceReading>> {
         self.classify(pairs, |_, outputs| StanceReading::of(outputs))
     }
 
@@ -230,7 +217,6 @@ impl StanceEncoder {
         self.classify(pairs, |hidden, outputs| {
             (StanceReading::of(outputs), hidden.to_vec())
         })
-        .with_context(|| format!("reading {} claims and texts", pairs.len()))
     }
 
     /// Calls `each` with the hidden units and the outputs of each pair.
@@ -239,8 +225,7 @@ impl StanceEncoder {
         pairs: &[(&str, &str)],
         each: impl Fn(&[f32], &[f32; OUTPUTS]) -> T + Sync,
     ) -> Result<Vec<T>> {
-        let tokens = self.tokenizer.encode(pairs.iter().copied())?;
-        self.bert.classify(&tokens, |firsts| {
+        let read = |firsts: &[f32]| {
             let mut hidden = self.dense.forward(firsts)?;
             nn::tanh(&mut hidden);
             let outputs = self.out.forward(&hidden)?;
@@ -253,7 +238,11 @@ impl StanceEncoder {
             Ok(pairs
                 .map(|(hidden, outputs)| each(hidden, outputs))
                 .collect())
-        })
+        };
+        let tokens = self.tokenizer.encode(pairs.iter().copied());
+        tokens
+            .and_then(|tokens| self.bert.classify(&tokens, read))
+            .with_context(|| format!("reading {} claims and texts", pairs.len()))
     }
 }
 
@@ -290,59 +279,48 @@ pub fn pack(base: &str, card: &str, tensors: &[TrainedTensor]) -> Result<Vec<u8>
     let mut stored: Vec<(String, Dtype, Vec<usize>, Vec<u8>)> = Vec::new();
     for tensor in tensors {
         let (name, shape, trained) = (&tensor.name, &tensor.shape, &tensor.numbers);
+        let mut store = |end: &str, dtype, shape: &[usize], bytes| {
+            stored.push((format!("{name}{end}"), dtype, shape.to_vec(), bytes));
+        };
         match (&tensor.published, shape.as_slice()) {
             (Some(published), &[out, width]) => {
                 ensure!(width.is_multiple_of(2), "{name} has rows of {width}");
-                let group = if width.is_multiple_of(GROUP) {
-                    GROUP
-                } else {
-                    width
-                };
+                let is_grouped = width.is_multiple_of(GROUP);
+                let group = if is_grouped { GROUP } else { width };
                 let (mut steps, mut scales) = (Vec::new(), Vec::new());
                 for (trained, published) in trained.chunks(group).zip(published.chunks(group)) {
-                    let change: Vec<f32> =
-                        trained.iter().zip(published).map(|(t, p)| t - p).collect();
-                    let largest = change.iter().fold(0f32, |largest, x| largest.max(x.abs()));
+                    let changes = trained.iter().zip(published).map(|(t, p)| t - p);
+                    let changes: Vec<f32> = changes.collect();
+                    let largest = changes.iter().fold(0f32, |largest, x| largest.max(x.abs()));
                     let scale = f16::from_f32(largest / MAX_STEP);
                     scales.extend(scale.to_le_bytes());
-                    let step = |x: f32| {
+                    let step = |x: &f32| {
                         let scale = f32::from(scale);
                         let steps = if scale > 0.0 { x / scale } else { 0.0 };
                         (steps.round().clamp(-MAX_STEP, MAX_STEP) as i8 + 8) as u8
                     };
-                    steps.extend(change.chunks(2).map(|pair| {
-                        step(pair[0]) | step(pair.get(1).copied().unwrap_or(0.0)) << 4
-                    }));
+                    let pairs = changes.chunks(2);
+                    steps.extend(
+                        pairs.map(|pair| step(&pair[0]) | pair.get(1).map_or(8, step) << 4),
+                    );
                 }
-                stored.push((
-                    format!("{name}.steps"),
-                    Dtype::U8,
-                    vec![out, width / 2],
-                    steps,
-                ));
-                stored.push((
-                    format!("{name}.scales"),
-                    Dtype::F16,
-                    vec![out, width / group],
-                    scales,
-                ));
+                store(".steps", Dtype::U8, &[out, width / 2], steps);
+                store(".scales", Dtype::F16, &[out, width / group], scales);
             }
             (_, &[_, _]) => {
                 let bytes = trained.iter().flat_map(|x| f16::from_f32(*x).to_le_bytes());
-                stored.push((name.clone(), Dtype::F16, shape.clone(), bytes.collect()));
+                store("", Dtype::F16, shape, bytes.collect());
             }
             _ => {
                 let bytes = trained.iter().flat_map(|x| x.to_le_bytes());
-                stored.push((name.clone(), Dtype::F32, shape.clone(), bytes.collect()));
+                store("", Dtype::F32, shape, bytes.collect());
             }
         }
     }
-    let views = stored
-        .iter()
-        .map(|(name, dtype, shape, bytes)| {
-            Ok((name.clone(), TensorView::new(*dtype, shape.clone(), bytes)?))
-        })
-        .collect::<Result<Vec<_>>>()?;
+    let views = stored.iter().map(|(name, dtype, shape, bytes)| {
+        Ok((name, TensorView::new(*dtype, shape.clone(), bytes)?))
+    });
+    let views = views.collect::<Result<Vec<_>>>()?;
     let metadata = [("base", base), ("card", card), ("format", "pt")]
         .map(|(key, value)| (key.to_owned(), value.to_owned()));
     Ok(serialize(views, Some(metadata.into()))?)

@@ -60,36 +60,40 @@ pub fn argues(f: &PictureFeatures) -> Explanation {
     let weights = &ImageWeights::committed().argument;
     let [words, claim_words, numbers, graphic, side] = argument_features(f);
     let mut evidence = vec![
-        part("words in the picture", weights.words * words, || {
-            format!("{} words", f.words)
-        }),
-        part("claim words", weights.claim_words * claim_words, || {
-            format!("{} of them", f.claim_words)
-        }),
-        part("numbers", weights.numbers * numbers, || {
-            format!("{} of them", f.numbers)
-        }),
-        part("graphic", weights.graphic * graphic, || {
-            format!("photograph with probability {:.2}", f.photograph)
-        }),
+        (
+            "words in the picture",
+            weights.words * words,
+            format!("{} words", f.words),
+        ),
+        (
+            "claim words",
+            weights.claim_words * claim_words,
+            format!("{} of them", f.claim_words),
+        ),
+        (
+            "numbers",
+            weights.numbers * numbers,
+            format!("{} of them", f.numbers),
+        ),
+        (
+            "graphic",
+            weights.graphic * graphic,
+            format!("photograph with probability {:.2}", f.photograph),
+        ),
     ];
     if f.side.is_some() {
-        evidence.push(part("takes a side", weights.side * side, || {
-            format!("the text in the picture, with probability {side:.2}")
-        }));
+        let how = format!("the text in the picture, with probability {side:.2}");
+        evidence.push(("takes a side", weights.side * side, how));
     }
     if let Some(kinds) = f.clip_kinds {
-        evidence.push(part(
-            "kind of picture by CLIP",
-            (weights.clip * kinds).clamp(-1.5, 1.5),
-            || format!("argumentative minus illustrative likeness {kinds:.4}"),
-        ));
+        let how = format!("argumentative minus illustrative likeness {kinds:.4}");
+        let value = (weights.clip * kinds).clamp(-1.5, 1.5);
+        evidence.push(("kind of picture by CLIP", value, how));
     }
-    belief(NumberId::Argues, weights.prior, evidence)
-}
-
-fn part(name: &'static str, value: f64, how: impl FnOnce() -> String) -> Explanation {
-    Explanation::new(NumberId::feature(name), value).with_how(how())
+    let evidence = evidence
+        .into_iter()
+        .map(|(name, value, how)| Explanation::new(NumberId::feature(name), value).with_how(how));
+    belief(NumberId::Argues, weights.prior, evidence.collect())
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use anyhow::{Result, ensure};
+use anyhow::{Context, Result, ensure};
 use serde::Deserialize;
 
 use super::{explain_logistic, logistic};
@@ -61,17 +61,16 @@ impl Linear {
                 "the deviation of {name:?} must be above 0"
             );
         }
-        let mut weights = Vec::new();
-        for &name in names {
-            let weight = text.features.get(name).copied();
-            weights.push((
-                name,
-                weight.ok_or_else(|| anyhow::anyhow!("{name:?} is missing"))?,
-            ));
-        }
+        let weight = |name: &&'static str| {
+            let weight = text.features.get(*name).copied();
+            Ok((
+                *name,
+                weight.with_context(|| format!("{name:?} is missing"))?,
+            ))
+        };
         Ok(Linear {
             bias: text.bias,
-            weights,
+            weights: names.iter().map(weight).collect::<Result<_>>()?,
         })
     }
 
@@ -84,10 +83,8 @@ impl Linear {
     pub(crate) fn log_odds(&self, features: &[f64]) -> f64 {
         debug_assert_eq!(features.len(), self.weights.len());
         let parts = self.weights.iter().zip(features);
-        self.bias
-            + parts
-                .map(|((_, w), x)| w.weight * w.standardise(*x))
-                .sum::<f64>()
+        let parts = parts.map(|((_, w), x)| w.weight * w.standardise(*x));
+        self.bias + parts.sum::<f64>()
     }
 
     /// The probability; `features` are in the order of the names.

@@ -105,9 +105,7 @@ pub struct Belief {
 impl Belief {
     /// The decision and its probability.
     fn explain(&self) -> Explanation {
-        let named = ObjectStance::ALL.into_iter().zip(self.probabilities);
-        let decided = named.filter(|(stance, _)| *stance == self.decision);
-        let probability = decided.map(|(_, p)| p).sum();
+        let probability = self.probabilities[self.decision as usize];
         Explanation::new(NumberId::ObjectStance(self.decision), probability)
     }
 }
@@ -234,28 +232,22 @@ impl Model {
         }
         let (cascade, features) = self.read(objects, passage, logits);
         let belief = cascade.belief(&features);
+        let ([first, second, neutral, no], [f, g]) = (belief.probabilities, cascade.factors);
         let how = format!(
-            "largest of FIRST {:.3} × {f}, SECOND {:.3} × {f}, NEUTRAL {:.3} × {}, NO {:.3}",
-            belief.probabilities[0],
-            belief.probabilities[1],
-            belief.probabilities[2],
-            cascade.factors[1],
-            belief.probabilities[3],
-            f = cascade.factors[0],
+            "largest of FIRST {first:.3} × {f}, SECOND {second:.3} × {f}, NEUTRAL {neutral:.3} × {g}, NO {no:.3}"
         );
-        let parts = [
-            (&cascade.takes, "takes a stance", &features.takes),
-            (
-                &cascade.neutral,
+        let part = |name: &'static str, model: &Linear, features: &[f64]| {
+            model.explain(NumberId::Decision(name.into()), features)
+        };
+        belief.explain().with_how(how).with_parts(vec![
+            part("takes a stance", &cascade.takes, &features.takes),
+            part(
                 "neutral, if it takes one",
+                &cascade.neutral,
                 &features.neutral,
             ),
-            (&cascade.which, "for the first, if for one", &features.which),
-        ];
-        let parts = parts.map(|(model, name, features)| {
-            model.explain(NumberId::Decision(name.into()), features)
-        });
-        belief.explain().with_how(how).with_parts(parts.into())
+            part("for the first, if for one", &cascade.which, &features.which),
+        ])
     }
 
     /// The cascade for the passage, and its features.
@@ -267,11 +259,7 @@ impl Model {
     ) -> (&Cascade, Features) {
         let readings: Option<Vec<Reading>> =
             logits.map(|logits| logits.iter().map(reading).collect());
-        let cascade = if readings.is_some() {
-            &self.encoder
-        } else {
-            &self.lexical
-        };
+        let cascade = readings.as_ref().map_or(&self.lexical, |_| &self.encoder);
         (cascade, features(objects, passage, readings.as_deref()))
     }
 }
@@ -337,28 +325,19 @@ fn short_text_reading(text: &str, logits: Option<&[MaskedLogits]>) -> Option<Sho
 /// Whether a text contrasts two things or calls them similar.
 fn weighs(text: &str) -> bool {
     let tokens = tokens(text);
-    let equals = tokens.windows(3).any(|three| {
-        let [first, middle, last] = three else {
-            return false;
-        };
-        first.lower == "as" && last.lower == "as" && middle.word
-    });
-    equals
-        || [CONTRASTS, ALIKE, PROS_AND_CONS]
-            .iter()
-            .any(|list| count(&tokens, list) > 0.0)
+    let mut threes = tokens.array_windows();
+    let equals = threes
+        .any(|[first, middle, last]| first.lower == "as" && last.lower == "as" && middle.word);
+    let mut lists = [CONTRASTS, ALIKE, PROS_AND_CONS].iter();
+    equals || lists.any(|list| count(&tokens, list) > 0.0)
 }
 
 impl ShortText {
     /// A text is neutral if another sentence contradicts the preference, or if it weighs the objects without a preference.
     fn belief(&self) -> Belief {
-        let ShortText {
-            surest,
-            opposed,
-            weighs,
-        } = self;
+        let (surest, opposed, weighs) = (self.surest, self.opposed, self.weighs);
         let one = surest.prefers * (1.0 - opposed);
-        let neutral = if *weighs {
+        let neutral = if weighs {
             NEUTRAL_IF_WEIGHED
         } else {
             NEUTRAL_ELSE
@@ -377,12 +356,10 @@ impl ShortText {
     }
 
     fn explain(&self) -> Explanation {
+        let Reading { leaning, prefers } = self.surest;
         let parts = [
-            ("prefers an object", self.surest.prefers),
-            (
-                "log-odds of the first, if it prefers one",
-                self.surest.leaning,
-            ),
+            ("prefers an object", prefers),
+            ("log-odds of the first, if it prefers one", leaning),
             ("another sentence prefers the other", self.opposed),
             ("weighs one against the other", f64::from(self.weighs)),
         ];

@@ -18,23 +18,19 @@ pub(crate) struct Evidence {
 /// Mann-Whitney's U of two documents' values, divided by the number of pairs: the probability that a value of `a` exceeds one of `b`, where equal
 /// values count one half. A document without values loses to every document that has values.
 fn preference(a: &[f64], b: &[f64]) -> f64 {
-    if a.is_empty() && b.is_empty() {
-        return 0.5;
-    } else if a.is_empty() {
-        return 0.0;
-    } else if b.is_empty() {
-        return 1.0;
+    match (a.is_empty(), b.is_empty()) {
+        (true, true) => return 0.5,
+        (true, false) => return 0.0,
+        (false, true) => return 1.0,
+        (false, false) => {}
     }
     let win = |x: &f64, y: &f64| match x.total_cmp(y) {
         std::cmp::Ordering::Less => 0.0,
         std::cmp::Ordering::Equal => 0.5,
         std::cmp::Ordering::Greater => 1.0,
     };
-    let wins: f64 = a
-        .iter()
-        .flat_map(|x| b.iter().map(move |y| win(x, y)))
-        .sum();
-    wins / (a.len() * b.len()) as f64
+    let wins = a.iter().flat_map(|x| b.iter().map(move |y| win(x, y)));
+    wins.sum::<f64>() / (a.len() * b.len()) as f64
 }
 
 /// For each of `documents` documents, the contribution of each opinion to its score: the opinion's share of the weights times the sum of
@@ -45,9 +41,10 @@ pub(crate) fn sums(evidence: &[Evidence], documents: usize) -> Vec<Vec<Explanati
     let total: f64 = on.iter().map(|of| of.weight).sum();
     let sum = |values: &[Vec<f64>], a: usize| -> f64 {
         let others = (0..values.len()).filter(|b| *b != a);
-        let both = others
-            .map(|b| preference(&values[a], &values[b]) + 1.0 - preference(&values[b], &values[a]));
-        both.sum()
+        let preference = |a: usize, b: usize| preference(&values[a], &values[b]);
+        others
+            .map(|b| preference(a, b) + 1.0 - preference(b, a))
+            .sum()
     };
     let of_document = |a: usize| {
         let part = |of: &&Evidence| {

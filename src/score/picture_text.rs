@@ -142,10 +142,8 @@ impl PictureText {
     fn legible(&self, smaller_width: u32) -> Vec<bool> {
         let scale = f64::from(smaller_width) / f64::from(self.width.max(1));
         let is_large = |word: &Word| word.height * scale >= LEGIBLE_HEIGHT;
-        let any_large = self
-            .words
-            .iter()
-            .any(|word| word.is_certain && is_large(word));
+        let mut words = self.words.iter();
+        let any_large = words.any(|word| word.is_certain && is_large(word));
         let legible = |word: &Word| word.is_certain && (!any_large || is_large(word));
         self.words.iter().map(legible).collect()
     }
@@ -192,11 +190,7 @@ fn match_joined(words: &[Word], matched: &mut [bool], parts: &[Word], taken: &mu
                 end += 1;
             }
             if rest.is_empty() && end > start {
-                taken
-                    .iter_mut()
-                    .take(end)
-                    .skip(start)
-                    .for_each(|t| *t = true);
+                taken[start..end].fill(true);
                 *matched = true;
                 break;
             }

@@ -4,11 +4,12 @@
 //! The quality is a logistic model of a few features that a reader can check and that do not depend on the topic. `train quality` learns its
 //! weights from quality judgements.
 //!
-//! [`rating`] answers another question: how good is a short text as an argument on a topic? Its models are learned from IBM-ArgQ-Rank-30k, whose
+//! [`explain_rating`] answers another question: how good is a short text as an argument on a topic? Its models are learned from IBM-ArgQ-Rank-30k, whose
 //! annotators said whether they would recommend an argument to a friend who prepares a speech on the topic.
 
 mod lists;
 
+use std::collections::HashSet;
 use std::sync::LazyLock;
 
 use anyhow::{Context, Result};
@@ -70,38 +71,25 @@ const SHORT: f64 = 30.0;
 /// texts repeat more words.
 const VARIETY_WORDS: usize = 60;
 
-/// Counts that need the characters of a text instead of its tokens.
-struct CharacterCounts {
-    /// Exclamation marks, and question marks that follow another question mark.
-    shouting: f64,
-    /// Marks between two letters without a space, if the first letter is in lower case; and commas and full stops after a space.
-    missing_blanks: f64,
-}
-
-fn character_counts(text: &str) -> CharacterCounts {
-    let mut found = CharacterCounts {
-        shouting: 0.0,
-        missing_blanks: 0.0,
-    };
+/// Counts that need the characters of a text instead of its tokens: exclamation marks, and question marks that follow another question mark; then marks
+/// between two letters without a space, if the first letter is in lower case, and commas and full stops after a space.
+fn character_counts(text: &str) -> [f64; 2] {
+    let (mut shouting, mut missing_blanks) = (0.0, 0.0);
     // the last two characters: `mark` is the previous one, `before` the one before it
     let (mut before, mut mark) = (' ', ' ');
     for c in text.chars() {
-        found.shouting += match c {
-            '!' => 1.0,
-            '?' if mark == '?' => 1.0,
-            _ => 0.0,
-        };
+        shouting += f64::from(c == '!' || c == '?' && mark == '?');
         let glued = before.is_lowercase() && matches!(mark, '.' | ',' | ';' | '!' | '?');
-        found.missing_blanks += f64::from(glued && c.is_alphabetic());
-        found.missing_blanks += f64::from(mark == ' ' && matches!(c, ',' | '.') && before != ' ');
+        missing_blanks += f64::from(glued && c.is_alphabetic());
+        missing_blanks += f64::from(mark == ' ' && matches!(c, ',' | '.') && before != ' ');
         (before, mark) = (mark, c);
     }
-    found
+    [shouting, missing_blanks]
 }
 
-/// The count for each `per` words of a text, at most 3. A shorter text counts as a text of `per` words.
-fn rate(count: f64, words: f64, per: f64) -> f64 {
-    (count * per / words.max(per)).min(3.0)
+/// The count for each 50 words of a text, at most 3. A shorter text counts as a text of 50 words.
+fn rate(count: f64, words: f64) -> f64 {
+    (count * 50.0 / words.max(50.0)).min(3.0)
 }
 
 /// The number of words that begin with an entry of the list.
@@ -122,69 +110,50 @@ pub fn features(text: &str) -> Vec<f64> {
     let mean = n / number;
     let spread = lengths.iter().map(|l| (l - mean).powi(2)).sum::<f64>() / number;
     let letters: usize = words.iter().map(|w| w.text.chars().count()).sum();
-    let capitals = words.iter().filter(|w| {
+    let number_of = |is_meant: &dyn Fn(&Token) -> bool| {
+        words.iter().filter(|word| is_meant(word)).count() as f64
+    };
+    let capitals = number_of(&|w| {
         w.text.chars().count() > 3
-            && w.text
+            && !w
+                .text
                 .chars()
-                .all(|c| c.is_uppercase() || !c.is_alphabetic())
+                .any(|c| c.is_alphabetic() && !c.is_uppercase())
             && w.text.chars().any(char::is_uppercase)
     });
-    let capitalised = words
-        .iter()
-        .filter(|w| w.text.starts_with(char::is_uppercase))
-        .count() as f64;
-    let lower_case_starts = sentences.iter().filter(|s| {
-        s.words()
-            .next()
-            .is_some_and(|w| w.text.starts_with(char::is_lowercase))
-    });
-    let profane = count_beginnings(&words, PROFANITY) + count_of(PROFANE_WORDS);
+    let capitalised = number_of(&|w| w.text.starts_with(char::is_uppercase));
+    let starts = sentences.iter().filter_map(|s| s.words().next());
+    let lower_case_starts = starts.filter(|w| w.text.starts_with(char::is_lowercase));
+    let profane = count_beginnings(&words, &PROFANITY) + count_of(&PROFANE_WORDS);
     // "I" is not a misspelling, although "i" is on the list
-    let typos = words
-        .iter()
-        .filter(|w| MISSPELLINGS.contains(&w.lower.as_str()) && w.text != "I")
-        .count() as f64;
-    let mut first_words: Vec<&str> = words
-        .iter()
-        .take(VARIETY_WORDS)
-        .map(|w| w.lower.as_str())
-        .collect();
+    let typos = number_of(&|w| MISSPELLINGS.contains(&w.lower.as_str()) && w.text != "I");
+    let first_words = words.iter().take(VARIETY_WORDS).map(|w| &w.lower);
     let first_word_count = first_words.len().max(1) as f64;
-    first_words.sort_unstable();
-    first_words.dedup();
-    let numbers = words
-        .iter()
-        .filter(|w| w.text.starts_with(|c: char| c.is_ascii_digit()));
+    let first_words: HashSet<&String> = first_words.collect();
+    let numbers = number_of(&|w| w.text.starts_with(|c: char| c.is_ascii_digit()));
     let quotes = text.chars().filter(|c| matches!(c, '"' | '“')).count() as f64 / 2.0;
-    let CharacterCounts {
-        shouting,
-        missing_blanks,
-    } = character_counts(text);
+    let [shouting, missing_blanks] = character_counts(text);
     vec![
         n.min(LONG).ln_1p(),
         (1.0 - n / SHORT).max(0.0),
         mean.clamp(1.0, 60.0).ln(),
         spread.sqrt().min(30.0).ln_1p(),
         (letters as f64 / n.max(1.0)).min(8.0),
-        share(capitals.count() as f64).min(0.3),
+        share(capitals).min(0.3),
         share(capitalised).min(0.6),
-        rate(shouting, n, 50.0),
-        rate(count_of(SLANG), n, 50.0),
-        rate(profane, n, 50.0),
-        rate(typos, n, 50.0),
+        rate(shouting, n),
+        rate(count_of(&SLANG), n),
+        rate(profane, n),
+        rate(typos, n),
         lower_case_starts.count() as f64 / number,
-        rate(missing_blanks, n, 50.0),
-        rate(count_of(CONNECTIVES), n, 50.0),
-        share(count_of(STOP_WORDS)),
+        rate(missing_blanks, n),
+        rate(count_of(&CONNECTIVES), n),
+        share(count_of(&STOP_WORDS)),
         first_words.len() as f64 / first_word_count,
-        rate(
-            count_of(EVIDENCE) + numbers.count() as f64 + quotes,
-            n,
-            50.0,
-        ),
-        rate(count_of(MARKUP), n, 50.0),
-        rate(count_beginnings(&words, DEBATE), n, 50.0),
-        share(count_of(SECOND_PERSON)).min(0.1),
+        rate(count_of(&EVIDENCE) + numbers + quotes, n),
+        rate(count_of(&MARKUP), n),
+        rate(count_beginnings(&words, &DEBATE), n),
+        share(count_of(&SECOND_PERSON)).min(0.1),
     ]
 }
 
@@ -255,26 +224,10 @@ pub fn explain(kind: GradedText, text: &str) -> Explanation {
 }
 
 /// How good an argument the text is, in (0, 1): an estimate of the weighted share of people who would recommend it (the WA score of
-/// IBM-ArgQ-Rank-30k). `readings` are the stance encoder's outputs for the topic's claim with each of the text's [`pieces`]; without an encoder,
-/// only the words decide. A text that is not a sentence has 0.
+/// IBM-ArgQ-Rank-30k), explained by the contribution of each feature. `readings` are the stance encoder's outputs for the topic's claim with each of the
+/// text's [`pieces`]; without an encoder, only the words decide. A text that is not a sentence has 0.
 ///
 /// [`pieces`]: crate::reading::pieces::pieces
-pub fn rating(text: &str, readings: Option<&[StanceReading]>) -> f64 {
-    if !is_sentence(text) {
-        return 0.0;
-    }
-    let by_words = &COMMITTED.ratings_by_words;
-    let features = features(text);
-    match readings {
-        Some(readings) => {
-            let rated = [read_quality(readings), by_words.log_odds(&features)];
-            COMMITTED.ratings.probability(&rated)
-        }
-        None => by_words.probability(&features),
-    }
-}
-
-/// Explains [`rating`] by the contribution of each feature.
 pub fn explain_rating(text: &str, readings: Option<&[StanceReading]>) -> Explanation {
     if !is_sentence(text) {
         return Explanation::new(NumberId::Quality, 0.0).with_how("0, by rule: not a sentence");
@@ -287,10 +240,10 @@ pub fn explain_rating(text: &str, readings: Option<&[StanceReading]>) -> Explana
     let rated = [read_quality(readings), by_words.log_odds(&features)];
     let mut explanation = COMMITTED.ratings.explain(NumberId::Quality, &rated);
     if let Some(by_words_alone) = explanation.find_mut(&NumberId::feature(WORDS)) {
-        let opened = by_words.explain(NumberId::Words, &features);
-        for part in opened.into_parts() {
-            by_words_alone.add_part(part);
-        }
+        let opened = by_words.explain(NumberId::Words, &features).into_parts();
+        opened
+            .into_iter()
+            .for_each(|part| by_words_alone.add_part(part));
     }
     explanation
 }

@@ -102,11 +102,8 @@ pub enum Combine {
 /// An opinion without a weight, or without a value for any document, is left out. If none remains, retrieval is the only opinion.
 pub(crate) fn opinions(columns: &[Column], scale: Scale) -> Vec<Vec<Opinion>> {
     let is_on = |of: &&Column| of.weight > 0.0 && of.values.iter().any(Option::is_some);
-    let mut on: Vec<(&Column, f64)> = columns
-        .iter()
-        .filter(is_on)
-        .map(|of| (of, of.weight))
-        .collect();
+    let on = columns.iter().filter(is_on).map(|of| (of, of.weight));
+    let mut on: Vec<(&Column, f64)> = on.collect();
     if on.is_empty() {
         on.extend(columns.first().map(|retrieval| (retrieval, 1.0)));
     }
@@ -178,9 +175,10 @@ fn min_max_scaled(values: impl Iterator<Item = Option<f64>> + Clone) -> Vec<Opti
     let present = || values.clone().flatten();
     let low = present().fold(f64::INFINITY, f64::min);
     let high = present().fold(f64::NEG_INFINITY, f64::max);
+    let range = high - low;
     let scaled = |value: f64| {
         if high > low {
-            (value - low) / (high - low)
+            (value - low) / range
         } else {
             1.0
         }
@@ -192,11 +190,8 @@ fn min_max_scaled(values: impl Iterator<Item = Option<f64>> + Clone) -> Vec<Opti
 /// six.
 pub fn comparison(text: &str) -> f64 {
     let weighs = |word: &&str| WEIGHING.contains(&word.to_lowercase().as_str());
-    alphanumeric_words(text)
-        .filter(weighs)
-        .take(FULL_COMPARISON)
-        .count() as f64
-        / FULL_COMPARISON as f64
+    let weighing = alphanumeric_words(text).filter(weighs);
+    weighing.take(FULL_COMPARISON).count() as f64 / FULL_COMPARISON as f64
 }
 
 /// For each text, whether it is a near-duplicate of an earlier text ([`repeated`]).
@@ -212,9 +207,8 @@ pub(crate) fn repeated(texts: &[&str], threshold: f64) -> Vec<Option<usize>> {
     let mut earlier: Vec<HashSet<Vec<String>>> = Vec::new();
     let mut find = |text: &&str| {
         let shingles = shingles(text);
-        let found = earlier
-            .iter()
-            .position(|other| resemblance(other, &shingles) >= threshold);
+        let is_near = |other: &HashSet<_>| resemblance(other, &shingles) >= threshold;
+        let found = earlier.iter().position(is_near);
         earlier.push(shingles);
         found
     };
@@ -224,10 +218,8 @@ pub(crate) fn repeated(texts: &[&str], threshold: f64) -> Vec<Option<usize>> {
 /// The sequences of three words of a text, in lower case. A shorter text is a single shingle; a text without words has none.
 fn shingles(text: &str) -> HashSet<Vec<String>> {
     let words: Vec<String> = alphanumeric_words(text).map(str::to_lowercase).collect();
-    words
-        .windows(SHINGLE_WORDS.min(words.len()).max(1))
-        .map(<[String]>::to_vec)
-        .collect()
+    let shingles = words.windows(SHINGLE_WORDS.min(words.len()).max(1));
+    shingles.map(<[String]>::to_vec).collect()
 }
 
 fn resemblance(a: &HashSet<Vec<String>>, b: &HashSet<Vec<String>>) -> f64 {

@@ -67,22 +67,16 @@ pub fn select(candidates: &[Candidate], overlap: bool) -> Selection {
     let (candidates, copies) = distinct(candidates);
     let lists: [Vec<(f64, &DocId)>; 2] = if overlap {
         Stance::BOTH.map(|stance| {
-            let mut list: Vec<_> = candidates
-                .iter()
-                .filter_map(|c| score_in(c, stance).map(|w| (w, &c.doc)))
-                .collect();
-            sort(&mut list);
+            let mut list = sorted(candidates.iter().copied(), stance);
             list.truncate(LIST_LENGTH);
             list
         })
     } else {
         assign_to_lists(&candidates)
     };
-    let listed = Stance::BOTH
-        .into_iter()
-        .zip(lists)
-        .flat_map(|(stance, list)| with_scores(stance, &list))
-        .collect();
+    let [pro, con] = lists;
+    let mut listed = with_scores(Stance::Pro, &pro);
+    listed.extend(with_scores(Stance::Con, &con));
     Selection { listed, copies }
 }
 
@@ -91,14 +85,9 @@ pub fn select(candidates: &[Candidate], overlap: bool) -> Selection {
 pub fn select_claim(candidates: &[Candidate], length: usize) -> Selection {
     let (_, copies) = distinct(candidates);
     let members = |are_copies: bool| {
-        let of_kind = candidates
-            .iter()
-            .filter(|c| copies.contains_key(&c.doc) == are_copies);
-        let mut list: Vec<(f64, &DocId)> = of_kind
-            .filter_map(|c| score_in(c, Stance::Pro).map(|w| (w, &c.doc)))
-            .collect();
-        sort(&mut list);
-        list
+        let of_kind = candidates.iter();
+        let of_kind = of_kind.filter(|c| copies.contains_key(&c.doc) == are_copies);
+        sorted(of_kind, Stance::Pro)
     };
     let mut list = members(false);
     list.extend(members(true));
@@ -118,10 +107,19 @@ fn score_in(candidate: &Candidate, stance: Stance) -> Option<f64> {
 }
 
 fn best_score(candidate: &Candidate) -> f64 {
-    Stance::BOTH
-        .into_iter()
-        .filter_map(|stance| score_in(candidate, stance))
-        .fold(0.0, f64::max)
+    let scores = Stance::BOTH.map(|stance| score_in(candidate, stance));
+    scores.into_iter().flatten().fold(0.0, f64::max)
+}
+
+/// The candidates that can be in a list, with their scores, sorted.
+fn sorted<'a>(
+    candidates: impl Iterator<Item = &'a Candidate>,
+    stance: Stance,
+) -> Vec<(f64, &'a DocId)> {
+    let scored = candidates.filter_map(|c| Some((score_in(c, stance)?, &c.doc)));
+    let mut list: Vec<_> = scored.collect();
+    sort(&mut list);
+    list
 }
 
 /// Sorts by decreasing score; ties by id.
@@ -200,17 +198,9 @@ fn assign_to_lists<'a>(candidates: &[&'a Candidate]) -> [Vec<(f64, &'a DocId)>; 
     let mut lists = [Vec::new(), Vec::new()];
     for (candidate, choice) in candidates.iter().zip(&choices).rev() {
         let Some(stance) = choice[p][c] else { continue };
-        let slot = match stance {
-            Stance::Pro => {
-                p -= 1;
-                0
-            }
-            Stance::Con => {
-                c -= 1;
-                1
-            }
-        };
-        lists[slot].push((score_in(candidate, stance).unwrap_or(0.0), &candidate.doc));
+        *[&mut p, &mut c][stance as usize] -= 1;
+        let score = score_in(candidate, stance).unwrap_or(0.0);
+        lists[stance as usize].push((score, &candidate.doc));
     }
     lists.iter_mut().for_each(|list| sort(list));
     lists
@@ -218,16 +208,13 @@ fn assign_to_lists<'a>(candidates: &[&'a Candidate]) -> [Vec<(f64, &'a DocId)>; 
 
 fn with_scores(stance: Stance, list: &[(f64, &DocId)]) -> Vec<Selected> {
     let scores = strictly_decreasing(list.iter().map(|(score, _)| *score));
-    list.iter()
-        .zip(scores)
-        .zip(1..)
-        .map(|(((_, doc), score), rank)| Selected {
-            doc: (*doc).clone(),
-            stance,
-            rank,
-            score,
-        })
-        .collect()
+    let selected = |(rank, ((_, doc), score)): (u32, (&(f64, &DocId), f64))| Selected {
+        doc: (*doc).clone(),
+        stance,
+        rank,
+        score,
+    };
+    (1..).zip(list.iter().zip(scores)).map(selected).collect()
 }
 
 /// The scores of a list, rounded to six decimals. A score that is not below the previous one, even as a 32-bit float, is lowered as far as

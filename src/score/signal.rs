@@ -41,12 +41,10 @@ pub trait Signal: Sync {
         value.clamp(0.0, 1.0)
     }
 
-    /// What the signal compares with the topic, as a sentence about the image names it: "the text in it".
-    fn source(&self) -> &'static str;
-
-    /// What a reader is shown of that.
-    fn quoted(&self) -> Quoted {
-        Quoted::Page
+    /// What the signal compares with the topic, as a sentence about the image names it ("the text in it"), and what a reader is shown of that. By
+    /// default, both follow from what the signal is computed from.
+    fn source(&self) -> (&'static str, Quoted) {
+        self.need().source()
     }
 }
 
@@ -86,6 +84,34 @@ impl Need {
     /// Whether the signal is computed from CLIP's vectors of images.
     pub fn is_of_clip(self) -> bool {
         matches!(self, Need::ClipAbout | Need::ClipTitle)
+    }
+
+    /// See [`Signal::source`].
+    fn source(self) -> (&'static str, Quoted) {
+        match self {
+            Need::Words(field) | Need::QueryLikelihood(field) => match field {
+                Field::Ocr => ("the text in it", Quoted::PictureText),
+                Field::Title => ("its page's title", Quoted::Page),
+                Field::Near => ("the words around it", Quoted::Page),
+                Field::Main => ("the text of its page", Quoted::Page),
+                Field::Caption => ("its caption", Quoted::Page),
+                Field::GivenCaption => ("its caption", Quoted::GivenCaption),
+                Field::GivenText => ("the text in it", Quoted::GivenText),
+            },
+            Need::Sentence(part) => Need::Words(match part {
+                TextPart::Ocr => Field::Ocr,
+                TextPart::Title => Field::Title,
+                TextPart::Near => Field::Near,
+                TextPart::Main => Field::Main,
+                TextPart::GivenCaption => Field::GivenCaption,
+                TextPart::GivenText => Field::GivenText,
+            })
+            .source(),
+            Need::ClipAbout | Need::ClipTitle => ("what it shows", Quoted::Pixels),
+            Need::Arguments => ("its likeness to arguments", Quoted::Page),
+            Need::Crawl => ("its ranks in the crawl", Quoted::Page),
+            Need::Number { column, .. } => (column, Quoted::Page),
+        }
     }
 }
 
@@ -129,17 +155,4 @@ pub enum Quoted {
     PictureText,
     /// Nothing: it is the picture itself.
     Pixels,
-}
-
-/// How a sentence about an image names the texts of a field, and what a reader is shown of them.
-fn shown(field: Field) -> (&'static str, Quoted) {
-    match field {
-        Field::Ocr => ("the text in it", Quoted::PictureText),
-        Field::Title => ("its page's title", Quoted::Page),
-        Field::Near => ("the words around it", Quoted::Page),
-        Field::Main => ("the text of its page", Quoted::Page),
-        Field::Caption => ("its caption", Quoted::Page),
-        Field::GivenCaption => ("its caption", Quoted::GivenCaption),
-        Field::GivenText => ("the text in it", Quoted::GivenText),
-    }
 }

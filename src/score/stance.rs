@@ -50,14 +50,9 @@ pub(crate) struct Beliefs {
 /// Maximum absolute contribution of one signal, in log-odds, so that no single signal decides.
 const MAX_CONTRIBUTION: f64 = 2.5;
 
-/// How explanations describe a signal.
-struct Described {
-    name: &'static str,
-    /// What the value measures.
-    value: &'static str,
-    /// What the signal is read from, as a sentence about the image names it: "the text in it".
-    source: &'static str,
-}
+/// How explanations describe a signal: its name, what its value measures, and what it is read from, as a sentence about the image names it ("the text in
+/// it").
+type Described = (&'static str, &'static str, &'static str);
 
 const IN_PICTURE: &str = "the text in it";
 const AROUND: &str = "the words around it";
@@ -66,42 +61,38 @@ const TO_ARGUMENTS: &str = "likeness to arguments for it minus against it";
 
 /// All signals, in the order of explanations.
 const SIGNALS: [Described; 6] = [
-    Described {
-        name: "text in the picture",
-        value: "stance of the text in the picture",
-        source: IN_PICTURE,
-    },
-    Described {
-        name: "words around the picture",
-        value: "stance of the words around",
-        source: AROUND,
-    },
-    Described {
-        name: "likeness of the text in the picture to arguments",
-        value: TO_ARGUMENTS,
-        source: IN_PICTURE,
-    },
-    Described {
-        name: "likeness of the words around to arguments",
-        value: TO_ARGUMENTS,
-        source: AROUND,
-    },
-    Described {
-        name: "likeness of the picture to arguments",
-        value: TO_ARGUMENTS,
-        source: SHOWN,
-    },
-    Described {
-        name: "CLIP's prompts",
-        value: "likeness to prompts for it minus against it",
-        source: SHOWN,
-    },
+    (
+        "text in the picture",
+        "stance of the text in the picture",
+        IN_PICTURE,
+    ),
+    (
+        "words around the picture",
+        "stance of the words around",
+        AROUND,
+    ),
+    (
+        "likeness of the text in the picture to arguments",
+        TO_ARGUMENTS,
+        IN_PICTURE,
+    ),
+    (
+        "likeness of the words around to arguments",
+        TO_ARGUMENTS,
+        AROUND,
+    ),
+    ("likeness of the picture to arguments", TO_ARGUMENTS, SHOWN),
+    (
+        "CLIP's prompts",
+        "likeness to prompts for it minus against it",
+        SHOWN,
+    ),
 ];
 
-/// What the signal with this name is read from ([`Described::source`]); `None` if there is no such signal.
+/// What the signal with this name is read from ([`Described`]); `None` if there is no such signal.
 pub(crate) fn source(name: &str) -> Option<&'static str> {
-    let signal = SIGNALS.iter().find(|signal| signal.name == name)?;
-    Some(signal.source)
+    let signal = SIGNALS.iter().find(|(known, ..)| *known == name);
+    signal.map(|(.., source)| *source)
 }
 
 /// P(pro) and P(con) from the priors and the weighted signals.
@@ -120,7 +111,7 @@ pub(crate) fn beliefs(signals: &StanceSignals) -> Beliefs {
             (signals.clip_likeness.as_ref(), w.clip_likeness),
             (signals.clip.as_ref(), w.clip),
         ];
-        let described = SIGNALS.iter().zip(weighted);
+        let described = SIGNALS.into_iter().zip(weighted);
         described
             .filter_map(|(of, (signal, weight))| Some(contribution(of, signal?, sign * weight)))
             .collect()
@@ -133,13 +124,11 @@ pub(crate) fn beliefs(signals: &StanceSignals) -> Beliefs {
 }
 
 /// The log-odds that a signal adds.
-fn contribution(described: &Described, signal: &Signal, weight: f64) -> Explanation {
-    let value = (weight * signal.value).clamp(-MAX_CONTRIBUTION, MAX_CONTRIBUTION);
-    let how = format!(
-        "weight {weight:.3} × {} {:.4}: {}",
-        described.value, signal.value, signal.how
-    );
-    Explanation::new(NumberId::Signal(described.name.into()), value)
+fn contribution((name, what, _): Described, signal: &Signal, weight: f64) -> Explanation {
+    let Signal { value, how, .. } = signal;
+    let how = format!("weight {weight:.3} × {what} {value:.4}: {how}");
+    let value = (weight * value).clamp(-MAX_CONTRIBUTION, MAX_CONTRIBUTION);
+    Explanation::new(NumberId::Signal(name.into()), value)
         .with_how(how)
         .with_parts(signal.parts.clone())
 }

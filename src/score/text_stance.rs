@@ -100,10 +100,8 @@ fn leaning(text: &str) -> Option<f64> {
     let (mut approving, mut rejecting) = (0u32, 0u32);
     let mut rest = words.as_slice();
     while let [first, following @ ..] = rest {
-        let negated = following
-            .iter()
-            .take(2)
-            .position(|word| negates(first) && is_cue(word));
+        let mut near = following.iter().take(2);
+        let negated = near.position(|word| negates(first) && is_cue(word));
         let word = negated.map_or(first, |position| &following[position]);
         if is_cue(word) {
             if SUPPORT.contains(word) != negated.is_some() {
@@ -263,14 +261,11 @@ impl EncoderLogOdds {
     pub fn of(logits: &[Logits]) -> Option<EncoderLogOdds> {
         let (whole, rest) = logits.split_first()?;
         let [con, pro, neither] = whole.map(f64::from);
-        let mean = rest.iter().map(pro_against_con).sum::<f64>() / rest.len().max(1) as f64;
+        let sentences = if rest.is_empty() { logits } else { rest };
+        let sum: f64 = sentences.iter().map(pro_against_con).sum();
         Some(EncoderLogOdds {
             whole: pro_against_con(whole),
-            sentences: if rest.is_empty() {
-                pro_against_con(whole)
-            } else {
-                mean
-            },
+            sentences: sum / sentences.len() as f64,
             neither: neither - con.max(pro) - (-(con - pro).abs()).exp().ln_1p(),
         })
     }
@@ -397,11 +392,9 @@ impl Model {
 
     /// The contribution of each piece of a text that the encoder has read: first the beginning of the text, then its first sentences.
     fn explain_pieces(&self, kind: TextKind, text: &str, all: &[Logits]) -> Vec<Explanation> {
-        let Weights {
-            whole, sentences, ..
-        } = *self.weights.of(kind);
-        let mut parts = Vec::with_capacity(all.len());
-        for (n, (piece, logits)) in pieces(text).iter().zip(all).enumerate() {
+        let w = self.weights.of(kind);
+        let (whole, sentences) = (w.whole, w.sentences);
+        let part = |(n, (piece, logits)): (usize, (&str, &Logits))| {
             let (what, weight) = match (n, all.len()) {
                 // a text of a single piece is its only sentence, too
                 (0, 1) => ("from the beginning", whole + sentences),
@@ -409,12 +402,16 @@ impl Model {
                 (_, count) => ("sentence", sentences / (count - 1) as f64),
             };
             let log_odds = pro_against_con(logits);
-            let part = Explanation::new(NumberId::Piece(n), weight * log_odds)
+            Explanation::new(NumberId::Piece(n), weight * log_odds)
                 .named(format!("{what} \"{}\"", shown(piece)))
-                .with_how(format!("weight {weight:.3} × log-odds {log_odds:.3}"));
-            parts.push(part);
-        }
-        parts
+                .with_how(format!("weight {weight:.3} × log-odds {log_odds:.3}"))
+        };
+        pieces(text)
+            .into_iter()
+            .zip(all)
+            .enumerate()
+            .map(part)
+            .collect()
     }
 
     /// The other contributions to a text that the encoder has read: that of the words, whose log-odds are `words`, and the probability of neither.

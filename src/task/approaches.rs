@@ -85,17 +85,13 @@ pub fn adjective(task: Option<TextTask>) -> &'static str {
 
 /// The error for a name that no approach has. `kind` is a word for the approaches in question ("image"), or empty.
 pub fn unknown_name(kind: &str, name: &str, known: &[&str]) -> anyhow::Error {
-    let kind = if kind.is_empty() {
-        String::new()
-    } else {
-        format!("{kind} ")
-    };
+    let space = if kind.is_empty() { "" } else { " " };
     match nearest(name, known) {
         Some(near) => anyhow!(
-            "there is no {kind}approach named {name}: did you mean {near}? (riposte approaches lists all)"
+            "there is no {kind}{space}approach named {name}: did you mean {near}? (riposte approaches lists all)"
         ),
         None => anyhow!(
-            "there is no {kind}approach named {name}: choose one of {}, or a file that ends in .toml",
+            "there is no {kind}{space}approach named {name}: choose one of {}, or a file that ends in .toml",
             known.join(", ")
         ),
     }

@@ -78,21 +78,6 @@ pub fn sheet(
     per_side: usize,
     reader: &mut Reader,
 ) -> Result<DebateSheet> {
-    let (mut sheet, texts) = choose_arguments(topic, index, ranking, per_side, reader)?;
-    if let Some(images) = images {
-        sheet.images = illustrate(images, &texts, reader)?;
-    }
-    Ok(sheet)
-}
-
-/// A sheet without images, and the texts of its arguments in the same order.
-fn choose_arguments(
-    topic: &Topic,
-    index: &InvertedIndex,
-    ranking: &[ScoredDoc],
-    per_side: usize,
-    reader: &mut Reader,
-) -> Result<(DebateSheet, Vec<ArgumentText>)> {
     let (claim, _) = question::claims(&topic.title);
     let ranking = ranking.get(..CONSIDERED).unwrap_or(ranking);
     let mut found = Vec::with_capacity(ranking.len());
@@ -100,11 +85,9 @@ fn choose_arguments(
         found.push((rank, scored.score, FoundArgument::read(index, &scored.doc)?));
     }
     let found = about(topic, found, reader)?;
-    let (mut places, mut arguments) = (Vec::new(), Vec::new());
-    for (rank, score, argument) in found {
-        places.push((rank, score));
-        arguments.push(argument);
-    }
+    let found = found.into_iter();
+    let found = found.map(|(rank, score, argument)| ((rank, score), argument));
+    let (places, arguments): (Vec<(usize, f64)>, Vec<FoundArgument>) = found.unzip();
     let texts: Vec<&str> = arguments.iter().map(|a| a.premise.as_str()).collect();
     let repeated = repeated(&texts, ALIKE);
     let balances = balances(&claim, &arguments, reader)?;
@@ -144,7 +127,10 @@ fn choose_arguments(
         });
         compared.push(text);
     }
-    Ok((sheet, compared))
+    if let Some(images) = images {
+        sheet.images = illustrate(images, &compared, reader)?;
+    }
+    Ok(sheet)
 }
 
 /// An argument with its rank and its score.
@@ -198,39 +184,31 @@ impl ArgumentText {
         let mut texts = vec![claim];
         texts.extend(sentences.iter().map(String::as_str));
         let vectors = reader.sentence_vectors(&texts, &mut |_| ())?;
-        let likeness = |n: usize| match vectors.as_deref() {
-            Some([claim, of_sentences @ ..]) => of_sentences
-                .get(n)
-                .map_or(0.0, |v| f64::from(vector::dot(claim, v))),
-            _ => 0.0,
+        let likeness = |n: usize| {
+            let (claim, of_sentences) = vectors.as_deref()?.split_first()?;
+            Some(f64::from(vector::dot(claim, of_sentences.get(n)?)))
         };
         let model = Model::committed();
         let support = |(n, sentence): (usize, &String)| {
             let logits = logits.as_ref().and_then(|all| all.get(n));
-            let balance = model
-                .stances(claim, sentence, logits.map(Vec::as_slice))
-                .balance();
+            let stances = model.stances(claim, sentence, logits.map(Vec::as_slice));
             match side {
-                Stance::Pro => balance,
-                Stance::Con => -balance,
+                Stance::Pro => stances.balance(),
+                Stance::Con => -stances.balance(),
             }
         };
         let support: Vec<f64> = sentences.iter().enumerate().map(support).collect();
         let clearest = (0..sentences.len())
-            .map(|n| (n, support[n] + likeness(n)))
+            .map(|n| (n, support[n] + likeness(n).unwrap_or(0.0)))
             .reduce(|a, b| if b.1 > a.1 { b } else { a });
         let quote = match clearest {
             Some((from, _)) => quoted(&sentences[from..]),
             // the text has no sentence of enough words
             None => quotation(&argument.premise),
         };
-        if support.iter().any(|support| *support >= MIN_BALANCE) {
-            let mut support = support.iter();
-            sentences.retain(|_| {
-                support
-                    .next()
-                    .is_some_and(|support| *support >= MIN_BALANCE)
-            });
+        let mut takes_side = support.iter().map(|support| *support >= MIN_BALANCE);
+        if takes_side.clone().any(|takes_side| takes_side) {
+            sentences.retain(|_| takes_side.next() == Some(true));
         }
         Ok(ArgumentText {
             id: argument.id.clone(),
@@ -243,17 +221,14 @@ impl ArgumentText {
 
 /// Quotes the first sentences, as many as are needed for a quotation.
 fn quoted(sentences: &[String]) -> String {
-    let mut quote = String::new();
-    for sentence in sentences {
-        if !quote.is_empty() {
-            quote.push(' ');
-        }
-        quote.push_str(sentence);
-        if quote.split_whitespace().count() >= QUOTED_WORDS {
-            break;
-        }
-    }
-    quotation(&quote)
+    let mut words = 0;
+    let count = |sentence: &String| {
+        words += sentence.split_whitespace().count();
+        words < QUOTED_WORDS
+    };
+    let before = sentences.iter().map(count).take_while(|is_short| *is_short);
+    let end = sentences.len().min(before.count() + 1);
+    quotation(&sentences[..end].join(" "))
 }
 
 /// A text on one line, shortened to the length of a quotation.
@@ -305,11 +280,8 @@ fn illustrate(
         of_images.push(evidence.as_ref().map(image_sentences).unwrap_or_default());
     }
     let of_arguments = arguments.iter().flat_map(|a| &a.sentences);
-    let of_images_text = of_images.iter().flatten().map(|sentence| &sentence.text);
-    let texts: Vec<&str> = of_arguments
-        .chain(of_images_text)
-        .map(String::as_str)
-        .collect();
+    let texts = of_images.iter().flatten().map(|sentence| &sentence.text);
+    let texts: Vec<&str> = of_arguments.chain(texts).map(String::as_str).collect();
     let vectors = reader.sentence_vectors(&texts, &mut |_| ())?;
     let mut vectors = vectors.unwrap_or_default().into_iter();
     let mut take = |count: usize| -> Vec<Vec<f32>> { vectors.by_ref().take(count).collect() };
@@ -317,34 +289,30 @@ fn illustrate(
     let mut images = Vec::with_capacity(lines.len());
     for (line, sentences) in lines.iter().zip(&of_images) {
         let own = take(sentences.len());
-        let nearest = |is_wanted: &dyn Fn(Stance) -> bool| {
+        // the most similar sentences of an argument on the image's side, or on the other side, and of the image
+        let nearest = |is_own_side: bool| {
             let wanted = arguments.iter().zip(&embedded);
-            let wanted = wanted.filter(|(argument, _)| is_wanted(argument.side));
-            let mut best: Option<Nearest> = None;
+            let wanted = wanted.filter(|(of, _)| (of.side == line.stance) == is_own_side);
+            let mut best: Option<(f64, &ArgumentText, &str, &ImageSentence)> = None;
             for (argument, vectors) in wanted {
                 for (sentence, vector) in argument.sentences.iter().zip(vectors) {
                     for (image, other) in sentences.iter().zip(&own) {
                         let likeness = f64::from(vector::dot(vector, other));
-                        if best.as_ref().is_none_or(|best| likeness > best.likeness) {
-                            best = Some(Nearest {
-                                argument,
-                                sentence,
-                                image,
-                                likeness,
-                            });
+                        if best.is_none_or(|(largest, ..)| likeness > largest) {
+                            best = Some((likeness, argument, sentence, image));
                         }
                     }
                 }
             }
             best
         };
-        let other_side = nearest(&|side| side != line.stance).map(|nearest| nearest.likeness);
-        let like = nearest(&|side| side == line.stance).map(|nearest| Illustration {
-            argument: nearest.argument.id.clone(),
-            likeness: nearest.likeness,
-            words: quotation(&nearest.image.text),
-            place: nearest.image.place.to_owned(),
-            sentence: quotation(nearest.sentence),
+        let other_side = nearest(false).map(|(likeness, ..)| likeness);
+        let like = nearest(true).map(|(likeness, argument, sentence, image)| Illustration {
+            argument: argument.id.clone(),
+            likeness,
+            words: quotation(&image.text),
+            place: image.place.to_owned(),
+            sentence: quotation(sentence),
             other_side,
         });
         images.push(DebateImage {
@@ -358,31 +326,19 @@ fn illustrate(
     Ok(images)
 }
 
-/// The two most similar sentences of an image and of an argument.
-struct Nearest<'a> {
-    argument: &'a ArgumentText,
-    sentence: &'a str,
-    image: &'a ImageSentence,
-    likeness: f64,
-}
-
 /// The sentences of an image that are compared, each once: first those in the image, then those that describe it, then those around it.
 pub(crate) fn image_sentences(evidence: &Evidence) -> Vec<ImageSentence> {
     let blocks = evidence.text_blocks();
-    let mut texts: Vec<(&'static str, &str)> = Vec::new();
-    texts.extend(
-        blocks
-            .iter()
-            .map(|text| ("text in the image", text.as_str())),
-    );
+    let in_image = |text| ("text in the image", text);
+    let mut texts: Vec<(&'static str, &str)> =
+        blocks.iter().map(|text| in_image(text.as_str())).collect();
     if evidence.ocr.is_empty() {
-        texts.push(("text in the image", &evidence.given.text));
+        texts.push(in_image(&evidence.given.text));
     }
     texts.push(("caption", &evidence.given.caption));
-    let pages = evidence.pages.get(..PAGES).unwrap_or(&evidence.pages);
-    for of_page in [described, around] {
-        texts.extend(pages.iter().flat_map(of_page));
-    }
+    let pages = evidence.pages.iter().take(PAGES);
+    texts.extend(pages.clone().flat_map(described));
+    texts.extend(pages.flat_map(around));
     let mut seen = HashSet::new();
     let mut found = Vec::new();
     for (place, text) in texts {
@@ -399,9 +355,9 @@ pub(crate) fn image_sentences(evidence: &Evidence) -> Vec<ImageSentence> {
 }
 
 /// The texts of a page that describe the image.
-fn described(page: &PageEvidence) -> Vec<(&'static str, &str)> {
+fn described(page: &PageEvidence) -> [(&'static str, &str); 3] {
     let words = &page.words;
-    vec![
+    [
         ("caption", words.caption.as_str()),
         ("alternative text", &words.alt),
         ("title of the image", &words.title_attribute),
@@ -409,9 +365,9 @@ fn described(page: &PageEvidence) -> Vec<(&'static str, &str)> {
 }
 
 /// The texts of a page around the image.
-fn around(page: &PageEvidence) -> Vec<(&'static str, &str)> {
+fn around(page: &PageEvidence) -> [(&'static str, &str); 3] {
     let words = &page.words;
-    vec![
+    [
         ("title of the page", words.title.as_str()),
         ("words before the image", &words.before),
         ("words after the image", &words.after),

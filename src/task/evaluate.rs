@@ -48,6 +48,7 @@ pub(crate) struct Judgements {
 }
 
 /// A run and its evaluation.
+#[derive(Default)]
 pub(crate) struct EvaluatedRun {
     pub name: String,
     pub path: PathBuf,
@@ -106,10 +107,8 @@ pub(crate) fn evaluate(
         });
     }
     choose_measures(&mut judgements, &settings.measures)?;
-    let runs = settings
-        .runs
-        .par_iter()
-        .zip(names_of_runs(&settings.runs))
+    let runs = settings.runs.par_iter().zip(names_of_runs(&settings.runs));
+    let runs = runs
         .map(|(run, name)| EvaluatedRun::read(&run.path, name, &judgements, settings.edition))
         .collect::<Result<Vec<EvaluatedRun>>>()?;
     for run in &runs {
@@ -149,11 +148,10 @@ fn choose_measures(judgements: &mut [Judgements], chosen: &[ChosenMeasure]) -> R
         measure.check(judgements.iter().map(|j| &j.qrels))?;
     }
     for judgement in judgements {
-        judgement.measures = if chosen.is_empty() {
-            Measure::defaults(&judgement.qrels)?
-        } else {
-            let fitting = chosen.iter().flat_map(|m| m.with(&judgement.qrels));
-            fitting.collect()
+        let fitting = chosen.iter().flat_map(|m| m.with(&judgement.qrels));
+        judgement.measures = match chosen {
+            [] => Measure::defaults(&judgement.qrels)?,
+            _ => fitting.collect(),
         };
     }
     Ok(())
@@ -171,22 +169,15 @@ impl EvaluatedRun {
         let mut evaluated = EvaluatedRun {
             name,
             path,
-            bytes: Vec::new(),
-            values: Vec::new(),
-            attainable: Vec::new(),
-            details: Vec::new(),
-            errors: Vec::new(),
-            remarks: Vec::new(),
-            is_empty: false,
+            ..EvaluatedRun::default()
         };
         let text = String::from_utf8_lossy(&bytes);
         let is_of_images = |j: &Judgements| matches!(j.qrels, Qrels::Images(_));
         let (mut images, mut texts) = (Vec::new(), Vec::new());
         if judgements.iter().any(is_of_images) {
             (images, evaluated.errors) = run::read_images(&text);
-            evaluated
-                .remarks
-                .extend(left_out_by_organisers(&bytes, &images));
+            let left_out = left_out_by_organisers(&bytes, &images);
+            evaluated.remarks.extend(left_out);
         }
         if !judgements.iter().all(is_of_images) {
             (texts, evaluated.errors) = run::read_texts(&text);
@@ -265,8 +256,7 @@ impl EvaluatedRun {
         }
         let sum = |cutoff| {
             let topics = run.confusions(qrels, cutoff);
-            let confusions = topics.values();
-            confusions.fold(Confusion::default(), |sum, c| sum.and(c))
+            (topics.values()).fold(Confusion::default(), |sum, c| sum.and(c))
         };
         self.details.push(Detail::Stances {
             qrels: judgements.name.clone(),
@@ -336,7 +326,7 @@ impl ChosenMeasure {
     fn with(&self, qrels: &Qrels) -> Vec<Measure> {
         let of_texts = self.of_texts.iter().filter(|measure| measure.fits(qrels));
         match qrels {
-            Qrels::Images(_) => self.of_images.iter().flatten().cloned().collect(),
+            Qrels::Images(_) => self.of_images.clone().unwrap_or_default(),
             _ => of_texts.cloned().collect(),
         }
     }

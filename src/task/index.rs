@@ -1,6 +1,6 @@
 //! Builds or checks the index of a collection, without making a run.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use anyhow::{Context, Result, ensure};
 
@@ -67,9 +67,9 @@ pub(crate) struct IndexedVectors {
 /// # Errors
 /// There is no document, or an index or a model fails.
 pub(crate) fn index(settings: &IndexSettings, on_event: &mut OnEvent) -> Result<Indexed> {
-    match settings.opened(on_event)? {
-        Opened::Images(evidence) => settings.index_images(&evidence, on_event),
-        Opened::Texts(texts) => settings.index_texts(&texts, on_event),
+    match settings.task()? {
+        Task::Images => settings.index_images(on_event),
+        Task::Texts(task) => settings.index_texts(task, on_event),
     }
 }
 
@@ -81,15 +81,17 @@ pub(crate) fn check(
     settings: &IndexSettings,
     on_event: &mut OnEvent,
 ) -> Result<Vec<(PathBuf, String)>> {
-    let (dirs, vectors) = match settings.opened(on_event)? {
-        Opened::Images(evidence) => {
+    let (dirs, vectors) = match settings.task()? {
+        Task::Images => {
+            let evidence = settings.open_images(on_event)?;
             let dir = image_index::directory(&evidence, &images::analyzer());
             (vec![dir], None)
         }
-        Opened::Texts(texts) => {
+        Task::Texts(task) => {
+            let texts = settings.open_texts(task, on_event)?;
             let dirs = directories(&texts.collection, &texts.base, &texts.approach);
-            let OpenedTexts { base, encoder, .. } = *texts;
-            (dirs, encoder.ok().map(|(_, wanted)| (base, wanted)))
+            let encoder = texts.encoder.ok();
+            (dirs, encoder.map(|(_, wanted)| (texts.base, wanted)))
         }
     };
     let mut checked = Vec::new();
@@ -104,13 +106,7 @@ pub(crate) fn check(
     Ok(checked)
 }
 
-/// What is indexed.
-enum Opened {
-    /// The evidence of images.
-    Images(PathBuf),
-    Texts(Box<OpenedTexts>),
-}
-
+/// A text collection, and how it is indexed.
 struct OpenedTexts {
     approach: TextApproach,
     collection: TextCollection,
@@ -120,17 +116,11 @@ struct OpenedTexts {
 }
 
 impl IndexSettings {
-    fn opened(&self, on_event: &mut OnEvent) -> Result<Opened> {
-        let task = self.task;
-        match task.map_or_else(|| Task::of_collection(&self.input), Ok)? {
-            Task::Images => self.open_images(on_event).map(Opened::Images),
-            Task::Texts(task) => {
-                let texts = self.open_texts(task, on_event)?;
-                Ok(Opened::Texts(Box::new(texts)))
-            }
-        }
+    fn task(&self) -> Result<Task> {
+        (self.task).map_or_else(|| Task::of_collection(&self.input), Ok)
     }
 
+    /// The evidence of images.
     fn open_images(&self, on_event: &mut OnEvent) -> Result<PathBuf> {
         ensure!(
             self.places.index.is_none(),
@@ -174,7 +164,8 @@ impl IndexSettings {
         })
     }
 
-    fn index_images(&self, evidence: &Path, on_event: &mut OnEvent) -> Result<Indexed> {
+    fn index_images(&self, on_event: &mut OnEvent) -> Result<Indexed> {
+        let evidence = &self.open_images(on_event)?;
         let analyzer = images::analyzer();
         let mut store = open_store(evidence, on_event)?;
         if self.rebuild {
@@ -194,13 +185,13 @@ impl IndexSettings {
         })
     }
 
-    fn index_texts(&self, texts: &OpenedTexts, on_event: &mut OnEvent) -> Result<Indexed> {
+    fn index_texts(&self, task: TextTask, on_event: &mut OnEvent) -> Result<Indexed> {
         let OpenedTexts {
             approach,
             collection,
             base,
             encoder,
-        } = texts;
+        } = &self.open_texts(task, on_event)?;
         if self.rehash {
             inverted::forget_hashes(base)?;
         }

@@ -12,7 +12,7 @@ use crate::reading::Reader;
 use crate::reading::pieces::pieces;
 use crate::score::text_stance::Model;
 use crate::topic::question::{self, Question};
-use crate::trec::{DocId, Stance};
+use crate::trec::{DocId, ScoredDoc, Stance};
 
 /// Number of arguments that are retrieved for a topic. Further down the ranking, more and more are about something else.
 const ARGUMENTS: usize = 40;
@@ -90,11 +90,10 @@ pub(super) fn balances(
     reader: &mut Reader,
 ) -> Result<Vec<Option<f64>>> {
     // each argument has two pairs: the claim with its conclusion, then the claim with its premise
-    let mut pairs: Vec<(&str, &str)> = Vec::with_capacity(2 * arguments.len());
-    for argument in arguments {
-        pairs.push((claim, &argument.conclusion));
-        pairs.push((claim, &argument.premise));
-    }
+    let texts = arguments
+        .iter()
+        .flat_map(|of| [&of.conclusion, &of.premise]);
+    let pairs: Vec<(&str, &str)> = texts.map(|text| (claim, text.as_str())).collect();
     let logits = reader.piece_logits(&pairs, &mut |_| ())?;
     let model = Model::committed();
     let balance = |at: usize| {
@@ -151,15 +150,10 @@ impl FoundArgument {
 /// The arguments that are most relevant to the topic, the best first.
 fn retrieve(arguments: &Arguments, question: &Question) -> Result<Vec<FoundArgument>> {
     let Arguments { index, retrieval } = arguments;
-    let mut analyzer = retrieval.analyzer.build();
+    let (mut analyzer, words) = (retrieval.analyzer.build(), &question.words);
     let parts = retrieval.fields.iter().filter_map(|(name, weight)| {
         let field = index.field(name)?;
-        Some(QueryPart::of_text(
-            field,
-            *weight,
-            &mut analyzer,
-            &question.words,
-        ))
+        Some(QueryPart::of_text(field, *weight, &mut analyzer, words))
     });
     let query = Query {
         parts: parts.collect(),
@@ -169,10 +163,8 @@ fn retrieve(arguments: &Arguments, question: &Question) -> Result<Vec<FoundArgum
         ..SearchOptions::default()
     };
     let found = index.search(&query, &retrieval.similarity, options)?;
-    let arguments = found.iter();
-    arguments
-        .map(|scored| FoundArgument::read(index, &scored.doc))
-        .collect()
+    let read = |scored: &ScoredDoc| FoundArgument::read(index, &scored.doc);
+    found.iter().map(read).collect()
 }
 
 /// The sentences of arguments for and against a claim, with their vectors.
@@ -226,10 +218,8 @@ impl ArgumentVectors {
             let nearest = cosines.get(..NEAREST)?;
             Some(nearest.iter().sum::<f64>() / NEAREST as f64)
         };
-        let nearest = self
-            .sentences
-            .iter()
-            .zip(&best)
+        let compared = self.sentences.iter().zip(&best);
+        let nearest = compared
             .filter_map(|((sentence, _), best)| Some((sentence, (*best)?)))
             .reduce(|a, b| if b.1 > a.1 { b } else { a })?;
         Some(Likeness {

@@ -19,19 +19,12 @@ pub fn find(
     role: Role,
     name: Option<&str>,
 ) -> Result<Result<CheckedModel, String>> {
-    let names: Vec<String> = models
-        .catalogue()
-        .entries()
-        .iter()
-        .filter(|entry| entry.role == role && name.is_none_or(|name| entry.name == name))
-        .map(|entry| entry.name.clone())
-        .collect();
+    let entries = models.catalogue().entries().iter();
+    let of_role = entries.filter(|entry| entry.role == role);
+    let of_role: Vec<&str> = of_role.map(|entry| entry.name.as_str()).collect();
+    let is_meant = |of: &&str| name.is_none_or(|name| *of == name);
+    let names: Vec<&str> = of_role.iter().copied().filter(is_meant).collect();
     if let (Some(name), true) = (name, names.is_empty()) {
-        let entries = models.catalogue().entries().iter();
-        let of_role: Vec<&str> = entries
-            .filter(|entry| entry.role == role)
-            .map(|entry| entry.name.as_str())
-            .collect();
         let meant = recipe::nearest(name, &of_role);
         let meant = meant.map_or(String::new(), |near| format!("did you mean {near}? "));
         bail!(
@@ -81,7 +74,7 @@ pub(crate) fn stance_encoder(
     let producer = StanceEncoder::producer_of(&sentences.sha256);
     let (dir, sha) = (sentences.dir.clone(), sentences.sha256.clone());
     Ok(Ok(Lazy::new(producer, move || {
-        StanceEncoder::load_with(&dir, &sha, Backend::of(mode))
+        StanceEncoder::load(&dir, &sha, Backend::of(mode))
     })))
 }
 
@@ -106,6 +99,6 @@ pub(crate) fn installed_stance_encoder(
 pub fn cross(model: &CheckedModel, mode: NumericMode) -> Lazy<Cross> {
     let (dir, sha) = (model.dir.clone(), model.sha256.clone());
     Lazy::new(Cross::producer_of(&sha), move || {
-        Cross::load_with(&dir, &sha, Backend::of(mode))
+        Cross::load(&dir, &sha, Backend::of(mode))
     })
 }

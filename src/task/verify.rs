@@ -98,11 +98,17 @@ impl<'a> Verifier<'a> {
         })
     }
 
-    /// The rules of an edition of a task.
+    /// The rules of an edition of a task; if there is none, those for runs of any collection.
     fn rules(&mut self, task: Task, edition: Option<&'static Edition>) -> Result<&Rules> {
         if !matches!(self.rules, Some((of, year, _)) if (of, year) == (task, edition)) {
             let ids = expected_ids(self.settings, task)?;
-            let rules = rules_of(edition, self.topics.ids.clone(), ids);
+            let mut rules = edition.map_or_else(Rules::of_any_collection, Rules::of);
+            if let Some(topics) = self.topics.ids.clone() {
+                rules = rules.with_topics(topics);
+            }
+            if let Some(ids) = ids {
+                rules = rules.with_documents(ids);
+            }
             self.rules = Some((task, edition, rules));
         }
         let (_, _, rules) = self.rules.as_ref().context("there are no rules")?;
@@ -117,10 +123,10 @@ fn findings_of_metadata(run: &Path, bytes: &[u8], all: bool) -> Vec<Finding> {
     if !file.is_file() {
         return Vec::new();
     }
-    let found = |severity, rule, what: String, hint: &str| Finding {
+    let found = |severity, what: String, hint: &str| Finding {
         line: None,
         severity,
-        rule,
+        rule: Rule::Metadata,
         what,
         hint: hint.to_owned(),
     };
@@ -130,7 +136,7 @@ fn findings_of_metadata(run: &Path, bytes: &[u8], all: bool) -> Vec<Finding> {
         Ok(described) => described,
         Err(error) => {
             let what = format!("{name} cannot be read: {error:#}");
-            return vec![found(Severity::Tira, Rule::Metadata, what, "")];
+            return vec![found(Severity::Tira, what, "")];
         }
     };
     let Described {
@@ -142,19 +148,19 @@ fn findings_of_metadata(run: &Path, bytes: &[u8], all: bool) -> Vec<Finding> {
     if is_manual {
         let what = "a manual run".to_owned();
         let hint = format!("{name} says so: description or narrative was searched for");
-        findings.push(found(Severity::Note, Rule::Metadata, what, &hint));
+        findings.push(found(Severity::Note, what, &hint));
     }
     let (lines, _) = run::read_texts(&String::from_utf8_lossy(bytes));
     if lines.iter().all(|line| line.tag != tag) && !tag.is_empty() {
         let what = format!("{name} describes another run, with the tag {tag}");
         let hint = "write the run and the file again, or delete the file";
-        findings.push(found(Severity::Warning, Rule::Metadata, what, hint));
+        findings.push(found(Severity::Warning, what, hint));
     }
     if all && !missing.is_empty() {
         let what = format!("{name} lacks {}", missing.join(", "));
         let hint =
             "TIRA requires them in tasks with metadata; a configuration can give them (--config)";
-        findings.push(found(Severity::Note, Rule::Metadata, what, hint));
+        findings.push(found(Severity::Note, what, hint));
     }
     findings
 }
@@ -187,23 +193,8 @@ fn edition_of(named: Option<u32>, task: Task, kind: RunKind) -> Result<Option<&'
     Ok(found)
 }
 
-/// The rules of an edition; if there is none, those for runs of any collection.
-fn rules_of(
-    edition: Option<&'static Edition>,
-    topics: Option<Vec<TopicId>>,
-    ids: Option<HashSet<DocId>>,
-) -> Rules {
-    let mut rules = edition.map_or_else(Rules::of_any_collection, Rules::of);
-    if let Some(topics) = topics {
-        rules = rules.with_topics(topics);
-    }
-    if let Some(ids) = ids {
-        rules = rules.with_documents(ids);
-    }
-    rules
-}
-
 /// The topics of a file or a collection.
+#[derive(Default)]
 struct ExpectedTopics {
     /// `None` if the topics of the edition are expected.
     ids: Option<Vec<TopicId>>,
@@ -214,17 +205,11 @@ struct ExpectedTopics {
 impl ExpectedTopics {
     fn read(settings: &VerificationSettings, on_event: &mut OnEvent) -> Result<Self> {
         let dir = settings.input.as_deref();
-        if settings.topics.is_none() && dir.and_then(own_topics).is_none() {
-            return Ok(ExpectedTopics {
-                ids: None,
-                has_faults: false,
-            });
+        let named = settings.topics.as_deref();
+        if named.is_none() && dir.and_then(own_topics).is_none() {
+            return Ok(ExpectedTopics::default());
         }
-        let read = read_topics(
-            settings.topics.as_deref(),
-            dir.unwrap_or(Path::new("")),
-            on_event,
-        )?;
+        let read = read_topics(named, dir.unwrap_or(Path::new("")), on_event)?;
         Ok(ExpectedTopics {
             ids: Some(read.topics.into_iter().map(|topic| topic.id).collect()),
             has_faults: !read.faults.is_empty(),

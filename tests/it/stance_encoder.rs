@@ -43,7 +43,7 @@ fn tiny_with(backend: Backend) -> StanceEncoder {
 /// The stance encoder of the program, on the published checkpoint.
 pub fn real() -> Option<StanceEncoder> {
     let model = need(Model(MINILM))?;
-    Some(StanceEncoder::load(&model.dir, &model.sha256).unwrap())
+    Some(StanceEncoder::load(&model.dir, &model.sha256, Backend::default()).unwrap())
 }
 
 fn agree(model: &StanceEncoder, expected: &[Pair], tolerance: f32) {
@@ -81,7 +81,7 @@ fn logits_of_the_real_encoder_are_those_of_transformers() {
     let Some(base) = need(Model(MINILM)) else {
         return;
     };
-    let load = |backend| StanceEncoder::load_with(&base.dir, &base.sha256, backend).unwrap();
+    let load = |backend| StanceEncoder::load(&base.dir, &base.sha256, backend).unwrap();
     agree(&load(Backend::Float), &pairs("pair.json"), 1e-3);
     // in int8, if the machine supports it
     agree(&load(Backend::Auto), &pairs("pair.json"), 0.2);

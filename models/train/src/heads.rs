@@ -95,10 +95,7 @@ pub fn run(options: &Options) -> Result<()> {
         column(Some(together.collect()));
         println!("{row} {:.3} |", calibration_error(&answers));
         for (reading, answer) in readings.iter().zip(&answers) {
-            let at = TextKind::ALL
-                .iter()
-                .position(|kind| *kind == TextKind::of(&reading.example.text));
-            kinds[at.unwrap_or_default()].push(*answer);
+            kinds[TextKind::of(&reading.example.text) as usize].push(*answer);
         }
         all.extend(answers);
     }

@@ -96,7 +96,7 @@ pub fn train(inputs: &Inputs) -> Result<String> {
     let base = BaseModel::find(inputs.models)?;
     let sentences = Sentences::load_with(&base.dir, &base.sha256, base.backend)?;
     let encoder = Lazy::new(StanceEncoder::producer_of(&base.sha256), move || {
-        StanceEncoder::load_with(&base.dir, &base.sha256, base.backend)
+        StanceEncoder::load(&base.dir, &base.sha256, base.backend)
     });
     let temporary = tempfile::tempdir()?;
     let outputs = Outputs::open(&temporary.path().join("outputs.sqlite"))?;

@@ -167,7 +167,7 @@ fn candidates(inputs: &Inputs, relevance: &Grades) -> Result<Vec<Candidates>> {
                 Sentences::load_with(&model.0, &model.1, backend)
             });
             let pairs = Lazy::new(of_pairs, move || {
-                StanceEncoder::load_with(&dir, &sha256, backend)
+                StanceEncoder::load(&dir, &sha256, backend)
             });
             (Some(sentences), Some(pairs))
         }

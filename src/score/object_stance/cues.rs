@@ -69,37 +69,34 @@ pub(super) fn cues(sentence: &Sentence<'_>, mentions: &[Mention], vader: Vader) 
     }
     let words: Vec<&str> = sentence.tokens.iter().map(|t| t.lower.as_str()).collect();
     let before = |position: usize, reach: usize| {
-        mentions
-            .iter()
-            .rfind(|m| m.last < position && position - m.last <= reach)
+        let mut mentions = mentions.iter();
+        mentions.rfind(|m| m.last < position && position - m.last <= reach)
     };
     let after = |position: usize, reach: usize| {
-        mentions
-            .iter()
-            .find(|m| m.first > position && m.first - position <= reach)
+        let mut mentions = mentions.iter();
+        mentions.find(|m| m.first > position && m.first - position <= reach)
     };
     for (position, word) in words.iter().enumerate() {
+        let is_negated = is_negated(&words, position);
         let mut better = direction(&words, position, vader);
         if better != 0.0 {
-            if is_negated(&words, position) {
+            if is_negated {
                 better *= NEGATED;
             }
             let takes_to = TAKES_TO.contains(word);
             let than = (position + 1..words.len().min(position + 1 + MAX_TO_THAN))
                 .find(|&n| words[n] == "than" || (takes_to && words[n] == "to"));
             if let Some(than) = than {
-                cues.than += better
-                    * match (
-                        before(position, MAX_BEFORE_COMPARATIVE),
-                        after(than, MAX_AFTER_THAN),
-                    ) {
-                        (Some(a), Some(b)) if a.object != b.object => {
-                            a.sign() * (a.weight * b.weight).sqrt()
-                        }
-                        (_, Some(b)) => -HALF_NAMED * b.sign() * b.weight,
-                        (Some(a), None) => HALF_NAMED * a.sign() * a.weight,
-                        (None, None) => 0.0,
-                    };
+                let first = before(position, MAX_BEFORE_COMPARATIVE);
+                let preferred = match (first, after(than, MAX_AFTER_THAN)) {
+                    (Some(a), Some(b)) if a.object != b.object => {
+                        a.sign() * (a.weight * b.weight).sqrt()
+                    }
+                    (_, Some(b)) => -HALF_NAMED * b.sign() * b.weight,
+                    (Some(a), None) => HALF_NAMED * a.sign() * a.weight,
+                    (None, None) => 0.0,
+                };
+                cues.than += better * preferred;
             }
         }
         let certainty = if PREFER.contains(word) {
@@ -110,11 +107,7 @@ pub(super) fn cues(sentence: &Sentence<'_>, mentions: &[Mention], vader: Vader) 
             continue;
         };
         if let Some(chosen) = after(position, MAX_AFTER_CHOICE) {
-            let sign = if is_negated(&words, position) {
-                -1.0
-            } else {
-                1.0
-            };
+            let sign = if is_negated { -1.0 } else { 1.0 };
             cues.choose += sign * certainty * chosen.sign() * chosen.weight;
         }
     }

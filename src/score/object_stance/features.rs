@@ -202,9 +202,8 @@ pub fn features(objects: &Objects, passage: &str, readings: Option<&[Reading]>) 
         features.which.push(mean);
         // a sentence that prefers neither object is not one-sided
         let leaning = |r: &Reading| r.prefers * r.leaning;
-        features
-            .neutral
-            .push(readings.iter().map(leaning).sum::<f64>().abs() / number.sqrt());
+        let sum: f64 = readings.iter().map(leaning).sum();
+        features.neutral.push(sum.abs() / number.sqrt());
         let prefers = readings.iter().map(|r| r.prefers);
         features.takes.push(prefers.clone().sum::<f64>().ln_1p());
         features.takes.push(prefers.fold(0.0, f64::max));

@@ -1,5 +1,7 @@
 //! The mentions of two objects in a passage.
 
+use std::collections::HashSet;
+
 use crate::topic::lexicon::comparison::{ALIASES, OBJECT_STOP_WORDS};
 use crate::topic::words::{Sentence, Token, sentences, tokens};
 
@@ -32,9 +34,7 @@ pub(super) fn stem(word: &str) -> String {
             stem.pop();
         }
     }
-    let verb = ["ing", "ed"]
-        .into_iter()
-        .find_map(|end| stem.strip_suffix(end));
+    let verb = stem.strip_suffix("ing").or_else(|| stem.strip_suffix("ed"));
     if let Some(bare) = verb.filter(|bare| long(bare, 2)) {
         stem = bare.to_owned();
         let mut back = stem.chars().rev();
@@ -92,24 +92,18 @@ impl Objects {
             if stems.is_empty() {
                 stems = words.iter().map(|t| stem(t.text)).collect();
             }
-            let mut seen = Vec::new();
-            stems.retain(|s| {
-                !seen.contains(s) && {
-                    seen.push(s.clone());
-                    true
-                }
-            });
+            let mut seen = HashSet::new();
+            stems.retain(|stem| seen.insert(stem.clone()));
             stems
         };
         let all = [content(first), content(second)];
         let own = |n: usize| {
             let (mine, other) = (&all[n], &all[1 - n]);
-            let own: Vec<&String> = mine.iter().filter(|s| !other.contains(s)).collect();
-            if own.is_empty() {
-                mine.iter().collect()
-            } else {
-                own
-            }
+            let own = || mine.iter().filter(|s| !other.contains(s));
+            let has_own = own().next().is_some();
+            own()
+                .chain(mine.iter().filter(|_| !has_own))
+                .collect::<Vec<_>>()
         };
         let own = [own(0), own(1)];
         let with_aliases = |n: usize| {
@@ -126,11 +120,8 @@ impl Objects {
         let named = [with_aliases(0), with_aliases(1)];
         let alone = |n: usize| -> Vec<(String, usize)> {
             let other = |s: &String| named[1 - n].iter().any(|(term, _)| term == s);
-            named[n]
-                .iter()
-                .filter(|(s, _)| !other(s))
-                .cloned()
-                .collect()
+            let alone = named[n].iter().filter(|(s, _)| !other(s));
+            alone.cloned().collect()
         };
         Objects {
             terms: [alone(0), alone(1)],
@@ -238,10 +229,8 @@ impl Objects {
     pub fn unread(&self, text: &str) -> Option<String> {
         let sentences = self.read(text);
         let naming = sentences.iter().filter(|(_, m)| !m.is_empty()).count();
-        (naming > READ_SENTENCES).then(|| {
-            format!(
-                "the pair encoder read the first {READ_SENTENCES} of its {naming} sentences that name an object"
-            )
-        })
+        (naming > READ_SENTENCES).then(|| format!(
+            "the pair encoder read the first {READ_SENTENCES} of its {naming} sentences that name an object"
+        ))
     }
 }

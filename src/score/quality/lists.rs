@@ -1,228 +1,47 @@
 //! The word lists for the quality of texts. Only [`super::features`] uses them, and the learned weights (`models/own/quality.toml`) are valid
 //! only for exactly these words. No published source is known for them.
 
+use std::sync::LazyLock;
+
+/// Words, one on each line of a file.
+pub(super) type WordList = LazyLock<Vec<&'static str>>;
+
 /// Slang, filler words and abbreviations of chats.
-pub(super) const SLANG: &[&str] = &[
-    "u", "ur", "r", "lol", "lmao", "omg", "wtf", "gonna", "wanna", "gotta", "kinda", "sorta",
-    "ain't", "aint", "yeah", "yea", "yep", "nope", "ya", "ok", "okay", "dude", "guys", "btw",
-    "imo", "imho", "idk", "cuz", "cus", "coz", "bc", "b/c", "plz", "pls", "thx", "haha", "hahaha",
-    "hey", "umm", "um", "uh", "hmm", "oh", "wow", "whatever", "stuff", "crap", "dumb", "stupid",
-    "tho", "thru", "gimme", "lemme", "dont", "nah", "bro", "til",
-];
+pub(super) static SLANG: WordList =
+    LazyLock::new(|| include_str!("lists/slang.txt").lines().collect());
 
 /// Beginnings of profane words.
-pub(super) const PROFANITY: &[&str] = &[
-    "fuck", "shit", "bullshit", "bitch", "bastard", "asshole", "dumbass", "jackass", "cunt",
-    "dickhead", "slut", "whore", "faggot", "nigg", "retard", "moron", "idiot", "goddam", "damn",
-    "piss", "douche", "wank", "motherf", "prick", "pussy", "crap",
-];
+pub(super) static PROFANITY: WordList =
+    LazyLock::new(|| include_str!("lists/profanity.txt").lines().collect());
 
 /// Profane words that only count as whole words, because other words begin with them.
-pub(super) const PROFANE_WORDS: &[&str] = &[
-    "ass", "dick", "cock", "hell", "fag", "suck", "sucks", "tits",
-];
+pub(super) static PROFANE_WORDS: WordList =
+    LazyLock::new(|| include_str!("lists/profane-words.txt").lines().collect());
 
 /// Frequent misspellings, and contractions without their apostrophe. "i" counts only in lower case.
-pub(super) const MISSPELLINGS: &[&str] = &[
-    "alot",
-    "definately",
-    "definatly",
-    "defiantly",
-    "thier",
-    "recieve",
-    "becuase",
-    "becasue",
-    "becouse",
-    "beacuse",
-    "seperate",
-    "arguement",
-    "arguements",
-    "goverment",
-    "beleive",
-    "beleif",
-    "wich",
-    "teh",
-    "freind",
-    "occured",
-    "untill",
-    "wierd",
-    "truely",
-    "similiar",
-    "enviroment",
-    "existance",
-    "neccessary",
-    "necesary",
-    "neccesary",
-    "dissapear",
-    "greatful",
-    "happend",
-    "independant",
-    "knowlege",
-    "noone",
-    "publically",
-    "recomend",
-    "rediculous",
-    "refered",
-    "religous",
-    "sence",
-    "succesful",
-    "suprise",
-    "tommorow",
-    "tounge",
-    "writting",
-    "everytime",
-    "infact",
-    "incase",
-    "aswell",
-    "eachother",
-    "dont",
-    "doesnt",
-    "didnt",
-    "isnt",
-    "wasnt",
-    "arent",
-    "werent",
-    "cant",
-    "couldnt",
-    "wouldnt",
-    "shouldnt",
-    "hasnt",
-    "havent",
-    "hadnt",
-    "im",
-    "ive",
-    "youre",
-    "youve",
-    "theyre",
-    "thats",
-    "theres",
-    "lets",
-    "whats",
-    "hes",
-    "shes",
-    "i",
-    "oppurtunity",
-    "opinon",
-    "peice",
-    "posession",
-    "probaly",
-    "prolly",
-    "relevent",
-    "responsability",
-    "shouldent",
-    "wouldent",
-    "studys",
-    "tring",
-    "ther",
-    "thay",
-    "whith",
-    "wont",
-    "completly",
-    "extremly",
-    "immediatly",
-    "basicly",
-    "realy",
-    "usualy",
-    "finaly",
-    "pepole",
-    "poeple",
-    "peopel",
-    "choise",
-    "childern",
-    "commited",
-    "commiting",
-    "tho",
-];
+pub(super) static MISSPELLINGS: WordList =
+    LazyLock::new(|| include_str!("lists/misspellings.txt").lines().collect());
 
 /// Words that connect sentences and show the structure of an argument.
-pub(super) const CONNECTIVES: &[&str] = &[
-    "because",
-    "therefore",
-    "however",
-    "thus",
-    "hence",
-    "although",
-    "though",
-    "furthermore",
-    "moreover",
-    "additionally",
-    "since",
-    "while",
-    "whereas",
-    "consequently",
-    "nevertheless",
-    "nonetheless",
-    "despite",
-    "instead",
-    "rather",
-    "unless",
-    "firstly",
-    "secondly",
-    "finally",
-    "first",
-    "second",
-    "third",
-    "example",
-    "instance",
-    "similarly",
-    "likewise",
-    "conversely",
-    "otherwise",
-    "indeed",
-    "accordingly",
-    "result",
-];
+pub(super) static CONNECTIVES: WordList =
+    LazyLock::new(|| include_str!("lists/connectives.txt").lines().collect());
 
 /// Frequent function words; running text has more of them than headlines, menus and lists of keywords.
-pub(super) const STOP_WORDS: &[&str] = &[
-    "the", "of", "and", "to", "a", "in", "that", "is", "it", "for", "be", "as", "with", "on",
-    "are", "this", "by", "have", "not", "or", "from", "an", "at", "they", "which", "would",
-    "there", "their", "has", "was", "if", "can", "but", "more", "will", "been", "were", "who",
-    "than", "its", "what", "do", "one", "all", "these", "should", "when", "so",
-];
+pub(super) static STOP_WORDS: WordList =
+    LazyLock::new(|| include_str!("lists/stop-words.txt").lines().collect());
 
 /// Words with which a text refers to sources and figures.
-pub(super) const EVIDENCE: &[&str] = &[
-    "study",
-    "studies",
-    "research",
-    "researchers",
-    "evidence",
-    "according",
-    "source",
-    "sources",
-    "percent",
-    "report",
-    "reported",
-    "statistics",
-    "data",
-    "survey",
-    "university",
-    "journal",
-    "found",
-    "shows",
-    "published",
-    "professor",
-];
+pub(super) static EVIDENCE: WordList =
+    LazyLock::new(|| include_str!("lists/evidence.txt").lines().collect());
 
 /// Remains of links and HTML.
-pub(super) const MARKUP: &[&str] = &[
-    "http", "https", "www", "com", "html", "href", "nbsp", "amp", "quot",
-];
+pub(super) static MARKUP: WordList =
+    LazyLock::new(|| include_str!("lists/markup.txt").lines().collect());
 
 /// Beginnings of words with which debaters speak about the debate instead of its subject.
-pub(super) const DEBATE: &[&str] = &[
-    "opponent",
-    "forfeit",
-    "vote",
-    "voter",
-    "rebuttal",
-    "contention",
-    "round",
-    "instigator",
-];
+pub(super) static DEBATE: WordList =
+    LazyLock::new(|| include_str!("lists/debate.txt").lines().collect());
 
 /// Words that address the reader or the opponent.
-pub(super) const SECOND_PERSON: &[&str] = &[
-    "you", "your", "you're", "yours", "you've", "you'd", "u", "ur",
-];
+pub(super) static SECOND_PERSON: WordList =
+    LazyLock::new(|| include_str!("lists/second-person.txt").lines().collect());

@@ -2,25 +2,11 @@
 
 use anyhow::Result;
 
-use super::{Inputs, Need, Quoted, Signal, Values, shown};
+use super::{Inputs, Need, Signal, Values};
 use crate::evidence::TextPart;
-use crate::index::images::Field;
 
 /// The largest cosine between the topic and a text of the image.
 pub struct SentenceLikeness(pub &'static str, pub TextPart);
-
-impl SentenceLikeness {
-    fn field(&self) -> Field {
-        match self.1 {
-            TextPart::Ocr => Field::Ocr,
-            TextPart::Title => Field::Title,
-            TextPart::Near => Field::Near,
-            TextPart::Main => Field::Main,
-            TextPart::GivenCaption => Field::GivenCaption,
-            TextPart::GivenText => Field::GivenText,
-        }
-    }
-}
 
 impl Signal for SentenceLikeness {
     fn name(&self) -> &'static str {
@@ -29,14 +15,6 @@ impl Signal for SentenceLikeness {
 
     fn need(&self) -> Need {
         Need::Sentence(self.1)
-    }
-
-    fn source(&self) -> &'static str {
-        shown(self.field()).0
-    }
-
-    fn quoted(&self) -> Quoted {
-        shown(self.field()).1
     }
 }
 
@@ -56,14 +34,6 @@ impl Signal for ClipLikeness {
     fn to_unit(&self, value: f64) -> f64 {
         ((value - 0.15) / 0.2).clamp(0.0, 1.0)
     }
-
-    fn source(&self) -> &'static str {
-        "what it shows"
-    }
-
-    fn quoted(&self) -> Quoted {
-        Quoted::Pixels
-    }
 }
 
 /// Mean cosine between words of the image and the most similar arguments of one side: the largest for the words in or around the image, and for
@@ -77,10 +47,6 @@ impl Signal for ArgumentLikeness {
 
     fn need(&self) -> Need {
         Need::Arguments
-    }
-
-    fn source(&self) -> &'static str {
-        "its likeness to arguments"
     }
 }
 
@@ -101,9 +67,5 @@ impl Signal for CrawlRank {
         let best = inputs.crawl_ranks();
         let value = |at: usize| Some(1.0 / f64::from(*best.get(&at)?));
         Ok(Some((0..inputs.images()).map(value).collect()))
-    }
-
-    fn source(&self) -> &'static str {
-        "its ranks in the crawl"
     }
 }

@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 
-use super::{Inputs, Need, Quoted, Signal, Values, shown};
+use super::{Inputs, Need, Signal, Values};
 use crate::index::images::Field;
 
 /// BM25 over a field. The recipe's scale decides whether scores are divided by the topic's best score in the field.
@@ -19,25 +19,10 @@ impl Signal for Bm25 {
 
     fn values(&self, inputs: &mut dyn Inputs) -> Result<Option<Values>> {
         let (scores, best) = inputs.words(self.1)?;
-        let divisor = if inputs.is_scaled() && best > 0.0 {
-            best
-        } else {
-            1.0
-        };
-        let scores = scores.into_iter();
-        Ok(Some(
-            scores
-                .map(|score| (score > 0.0).then(|| score / divisor))
-                .collect(),
-        ))
-    }
-
-    fn source(&self) -> &'static str {
-        shown(self.1).0
-    }
-
-    fn quoted(&self) -> Quoted {
-        shown(self.1).1
+        let is_divided = inputs.is_scaled() && best > 0.0;
+        let divisor = if is_divided { best } else { 1.0 };
+        let value = |score: f64| (score > 0.0).then(|| score / divisor);
+        Ok(Some(scores.into_iter().map(value).collect()))
     }
 }
 
@@ -55,9 +40,5 @@ impl Signal for QueryLikelihood {
 
     fn values(&self, inputs: &mut dyn Inputs) -> Result<Option<Values>> {
         inputs.likelihoods(self.1).map(Some)
-    }
-
-    fn source(&self) -> &'static str {
-        shown(self.1).0
     }
 }

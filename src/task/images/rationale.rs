@@ -20,8 +20,8 @@ pub(super) fn of(image: &Image, relevance: &Explanation) -> String {
     let Some(key) = key else {
         return "no evidence about the image is close to the argument".to_owned();
     };
-    let what = key.signal().source();
-    match key.signal().quoted() {
+    let (what, quoted) = key.signal().source();
+    match quoted {
         Quoted::Pixels => format!(
             "by its pixels, the picture is close to the argument ({})",
             relevance_of(most)

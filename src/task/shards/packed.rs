@@ -116,9 +116,8 @@ impl Part {
             Some(Field::Bytes(content)) => content.data().to_vec(),
             _ => bail!("{path:?} has no content"),
         };
-        let is_inside = Path::new(&path)
-            .components()
-            .all(|part| matches!(part, Component::Normal(_)));
+        let mut components = Path::new(&path).components();
+        let is_inside = components.all(|part| matches!(part, Component::Normal(_)));
         ensure!(
             is_inside && !path.is_empty() && !path.contains('\0'),
             "{path:?} is not a path within a shard"
@@ -145,15 +144,14 @@ impl Open {
             if let Some(parent) = path.parent() {
                 fs::create_dir_all(parent).with_context(writing)?;
             }
-            let file = File::options()
-                .create(true)
-                .truncate(false)
-                .write(true)
-                .open(&path);
+            let mut options = File::options();
+            options.create(true).truncate(false).write(true);
+            let file = options.open(&path);
             self.0 = Some((path.clone(), file.with_context(writing)?));
         }
         let (_, file) = self.0.as_mut().context("no file is open")?;
-        file.seek(SeekFrom::Start(part.offset))
+        let sought = file.seek(SeekFrom::Start(part.offset));
+        sought
             .and_then(|_| file.write_all(&part.content))
             .with_context(writing)
     }
@@ -181,10 +179,8 @@ fn check(dir: &Path, rows: &Path) -> Result<(TextTask, Vec<String>)> {
     let About { task, shards, .. } = first.context("there are no shards")?;
     let is_same = |about: &About| about.task == *task && about.shards == *shards;
     let names: Vec<String> = (0..*shards).map(name).collect();
-    let missing = names
-        .iter()
-        .filter(|name| !found.contains_key(&dir.join(name)));
-    let missing = missing.count();
+    let about = |name: &String| found.get(&dir.join(name));
+    let missing = names.iter().filter(|name| about(name).is_none()).count();
     ensure!(
         missing == 0 && found.len() == names.len() && found.values().all(is_same),
         "{}: there are {} shards, and {missing} of {shards} are missing",
@@ -192,23 +188,15 @@ fn check(dir: &Path, rows: &Path) -> Result<(TextTask, Vec<String>)> {
         found.len()
     );
     let known = TextTask::parse(task).with_context(|| format!("there is no task {task:?}"))?;
-    let has_texts = |name: &String| {
-        found
-            .get(&dir.join(name))
-            .is_some_and(|about| about.texts > 0)
-    };
+    let has_texts = |name: &String| about(name).is_some_and(|about| about.texts > 0);
     Ok((known, names.into_iter().filter(has_texts).collect()))
 }
 
 /// The indexes of a shard, sorted by name.
 fn indexes(shard: &Path) -> Result<Vec<PathBuf>> {
-    let mut paths = Vec::new();
-    for entry in fs::read_dir(shard)? {
-        let path = entry?.path();
-        if path.is_dir() {
-            paths.push(path);
-        }
-    }
+    let paths = fs::read_dir(shard)?.map(|entry| Ok(entry?.path()));
+    let mut paths: Vec<PathBuf> = paths.collect::<Result<_>>()?;
+    paths.retain(|path| path.is_dir());
     paths.sort();
     Ok(paths)
 }
