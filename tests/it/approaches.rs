@@ -13,7 +13,7 @@ use serde_json::Value;
 use crate::support::collection::{argument, write_arguments};
 use crate::support::files::json_lines;
 use crate::support::program::{WorkDir, riposte, stdout, succeed};
-use crate::support::root;
+use crate::support::{assert_says, root};
 
 const TASKS: [&str; 4] = ["images", "controversial", "comparative", "rank"];
 
@@ -131,10 +131,7 @@ fn the_table_has_every_system_and_every_approach_and_fits_the_screen() {
             assert!(table.contains(&name), "{name}");
         }
     }
-    assert!(
-        table.contains("      unpublished or different here: "),
-        "{table}"
-    );
+    assert_says(&table, &["      unpublished or different here: "]);
     for line in table.lines() {
         let long = line.chars().count() > 100;
         assert!(!long || line.split_whitespace().count() == 1, "{line}");
@@ -192,9 +189,9 @@ fn show_prints_the_file_of_every_approach() {
     let dir = WorkDir::new();
     let (code, _, said) = dir.run("approaches show riposte");
     assert_eq!(code, 2);
-    assert!(
-        said.contains("--task images or --task controversial or --task comparative or --task rank"),
-        "{said}"
+    assert_says(
+        &said,
+        &["--task images or --task controversial or --task comparative or --task rank"],
     );
 }
 

@@ -7,6 +7,7 @@ use proptest::prelude::*;
 use riposte::collection::arguments::{Argument, ArgumentCollection};
 use riposte::trec::{Fault, FaultKind, Stance};
 
+use crate::support::assert_says;
 use crate::support::files::gzip;
 use crate::support::need::{Data, need};
 
@@ -197,10 +198,7 @@ fn files_of_portals_are_read_where_there_is_no_args_me_json() {
     let error = ArgumentCollection::open(dir.path())
         .unwrap_err()
         .to_string();
-    assert!(
-        error.contains("holds no arguments") && error.contains("idebate.json"),
-        "{error}"
-    );
+    assert_says(&error, &["holds no arguments", "idebate.json"]);
     let file = |text: &str| format!("{{\"arguments\": [{}]}}", argument(text, "t"));
     fs::write(dir.path().join("parliamentary.json"), file("p")).unwrap();
     fs::write(dir.path().join("debateorg.json.gz"), gzip(file("d"))).unwrap();

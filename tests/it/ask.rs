@@ -13,8 +13,8 @@ use tempfile::TempDir;
 use crate::sentence::MINILM;
 use crate::support::files::{copy, json_lines, text, write};
 use crate::support::need::{Model, need};
-use crate::support::program::{WorkDir, code, riposte, stderr, stdout, succeed};
-use crate::support::{golden_evidence, sample};
+use crate::support::program::{WorkDir, code, riposte, stderr, stdout, succeed, typed};
+use crate::support::{assert_says, golden_evidence, sample};
 
 const ZOOS: &str = "Should zoos be closed?";
 
@@ -111,14 +111,10 @@ fn the_terminal_shows_both_sides_in_narrow_lines() {
     let (home, evidence) = home();
     let args = ["ask", "Should", "zoos", "be", "closed?", "-q", "-n", "2"];
     let mut command = riposte(home.path(), &args);
-    command.args([
-        "-i",
-        text(sample()),
-        "--task",
-        "images",
-        "--evidence",
-        text(&evidence),
-    ]);
+    command.args(typed(
+        "-i {} --task images --evidence {}",
+        &[text(sample()), text(&evidence)],
+    ));
     let shown = stdout(&succeed(&mut command));
     let (pro, con) = shown
         .split_once("\nAGAINST - no, zoos should not be closed\n")
@@ -341,17 +337,15 @@ fn a_collection_with_both_answers_with_both_and_the_report_has_the_sheet() {
     // -n is the number of arguments, too
     let two = ask(
         home.path(),
-        &[
-            ZOOS,
-            "-i",
-            text(sample()),
-            "-n",
-            "2",
-            "--evidence",
-            text(&evidence),
-            "--models",
-            text(minilm.dir.parent().unwrap()),
-        ],
+        &typed(
+            "{} -i {} -n 2 --evidence {} --models {}",
+            &[
+                ZOOS,
+                text(sample()),
+                text(&evidence),
+                text(minilm.dir.parent().unwrap()),
+            ],
+        ),
     );
     for side in list(&two, "sides") {
         for key in ["arguments", "images"] {
@@ -360,14 +354,10 @@ fn a_collection_with_both_answers_with_both_and_the_report_has_the_sheet() {
     }
     // asked again in the same place, and of images alone: the report has no sheet any more
     let mut command = riposte(home.path(), &["ask", "-q", ZOOS, "-i", text(sample())]);
-    command.args([
-        "--evidence",
-        text(&evidence),
-        "-o",
-        text(&out),
-        "--task",
-        "images",
-    ]);
+    command.args(typed(
+        "--evidence {} -o {} --task images",
+        &[text(&evidence), text(&out)],
+    ));
     succeed(&mut command);
     assert!(page.is_file() && !out.join("report/debate-asked.html").exists());
     assert!(!out.join("debate.jsonl").exists());
@@ -403,10 +393,7 @@ fn passages_say_which_object_they_prefer_and_other_documents_are_quoted() {
     )]);
     let (exit, shown, error) = dir.run("ask -q Which is better, a cat or a dog? -i passages");
     assert_eq!(exit, 0, "{error}");
-    assert!(
-        shown.contains("Cats are much better pets than dogs"),
-        "{shown}"
-    );
+    assert_says(&shown, &["Cats are much better pets than dogs"]);
     assert!(shown.contains("first: cat, second: dog"), "{shown}");
     assert!(
         [", FIRST", ", SECOND"]
@@ -417,10 +404,7 @@ fn passages_say_which_object_they_prefer_and_other_documents_are_quoted() {
     let (exit, shown, error) = dir.run("ask -q --approach bm25 nuclear energy -i plain");
     assert_eq!(exit, 0, "{error}");
     // the sentence with the words of the question is printed, and no other document
-    assert!(
-        shown.contains(" 1. Nuclear power plants make cheap energy."),
-        "{shown}"
-    );
+    assert_says(&shown, &[" 1. Nuclear power plants make cheap energy."]);
     assert!(!shown.contains("Bread"), "{shown}");
 }
 
@@ -456,16 +440,10 @@ fn debate_sheets_are_refused_where_there_are_no_sides_or_no_arguments() {
     let out = home.path().join("out");
     let arguments = sample().join("args-me.json");
     let debate = out.join("debate.jsonl");
-    let images = [
-        "images",
-        "-q",
-        "-i",
-        text(sample()),
-        "-o",
-        text(&out),
-        "--debate",
-        text(&debate),
-    ];
+    let images = typed(
+        "images -q -i {} -o {} --debate {}",
+        &[text(sample()), text(&out), text(&debate)],
+    );
     let run = |more: &[&str]| {
         let output = riposte(home.path(), &images).args(more).output().unwrap();
         (code(&output), stderr(&output))

@@ -5,6 +5,7 @@ use riposte::score::object_stance::Objects;
 use serde_json::json;
 
 use crate::sentence::MINILM;
+use crate::support::assert_says;
 use crate::support::files::{gzip, json_lines, write};
 use crate::support::need::{Model, need};
 use crate::support::program::{WorkDir, code, riposte, stderr, stdout};
@@ -82,10 +83,7 @@ fn the_stance_encoder_reads_a_bounded_number_of_sentences() {
     let long = text(20_000);
     assert_eq!(objects.masked(&long), objects.masked(&text(256)));
     let unread = objects.unread(&long).unwrap();
-    assert!(
-        unread.contains("the first 256 of its 20000 sentences"),
-        "{unread}"
-    );
+    assert_says(&unread, &["the first 256 of its 20000 sentences"]);
 }
 
 #[test]
@@ -147,10 +145,7 @@ fn what_is_left_out_of_a_long_text_is_noted_and_explained() {
         }
     }
     let (answers, said) = run("stance --jsonl asked.jsonl --explain");
-    assert!(
-        said.contains(&format!("note: asked.jsonl:1: {sentences}")),
-        "{said}"
-    );
+    assert_says(&said, &[&format!("note: asked.jsonl:1: {sentences}")]);
     let how = json_lines(&answers)[0]["explanation"]["how"].to_string();
     assert!(how.contains(sentences), "{how}");
 }

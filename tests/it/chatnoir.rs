@@ -13,6 +13,7 @@ use std::time::Duration;
 use rusqlite::Connection;
 use serde_json::{Value, json};
 
+use crate::support::assert_says;
 use crate::support::files::{entries, json_lines};
 use crate::support::program::{WorkDir, code, riposte, stderr, stdout};
 use server::{Reply, Server};
@@ -111,9 +112,9 @@ fn all_pages_of_results_are_asked_for_and_come_into_the_run_in_their_order() {
     assert_eq!(documents(&run), expected);
     let first = run.lines().next().unwrap();
     assert_eq!(first, "1 Q0 clueweb12-0000 1 900.000000 riposte-chatnoir");
-    assert!(
-        said.contains("note: 4 results have no TREC id, and are left out"),
-        "{said}"
+    assert_says(
+        &said,
+        &["note: 4 results have no TREC id, and are left out"],
     );
     assert!(said.contains("pages of results: 3 requested, 0 stored"));
 }
@@ -176,10 +177,7 @@ fn a_server_that_is_busy_is_asked_again_but_not_for_ever() {
     let (code, said) = ask(&dir, &server, &[]);
     assert_eq!(code, 2);
     assert_eq!(server.requests().len(), 5);
-    assert!(
-        said.contains("429 Too Many Requests (tried 5 times)"),
-        "{said}"
-    );
+    assert_says(&said, &["429 Too Many Requests (tried 5 times)"]);
     assert!(!dir.path("out/run.txt").exists());
 }
 
@@ -212,10 +210,7 @@ fn a_refused_key_and_a_missing_one_end_the_run_and_no_message_shows_the_key() {
         let output = command.output().unwrap();
         assert_eq!(code(&output), 2);
         let said = stderr(&output);
-        assert!(
-            said.contains("set CHATNOIR_API_KEY, or name a file"),
-            "{said}"
-        );
+        assert_says(&said, &["set CHATNOIR_API_KEY, or name a file"]);
     }
     assert!(server.requests().is_empty());
     assert!(!dir.path("out/run.txt").exists());
@@ -238,18 +233,12 @@ fn the_key_can_be_in_a_file() {
         fs::write(dir.path("key"), content).unwrap();
         let (code, said) = ask(&dir, &server, &["--key-file", "key"]);
         assert_eq!(code, 2);
-        assert!(
-            said.contains("cannot read the key in key") && said.contains(why),
-            "{said}"
-        );
+        assert_says(&said, &["cannot read the key in key", why]);
         assert!(!said.contains("words"), "{said}");
     }
     let (code, said) = ask(&dir, &server, &["--key-file", "key", "--explain", "key"]);
     assert_eq!(code, 2);
-    assert!(
-        said.contains("--explain would replace key, which is read"),
-        "{said}"
-    );
+    assert_says(&said, &["--explain would replace key, which is read"]);
 }
 
 #[test]
@@ -288,10 +277,7 @@ fn a_run_that_was_killed_goes_on_and_a_second_run_asks_for_nothing() {
     let output = again.env_remove("CHATNOIR_API_KEY").output().unwrap();
     assert_eq!(code(&output), 0);
     let said = stderr(&output);
-    assert!(
-        said.contains("pages of results: 0 requested, 2 stored"),
-        "{said}"
-    );
+    assert_says(&said, &["pages of results: 0 requested, 2 stored"]);
     assert!(stuck.requests().is_empty());
     assert_eq!(dir.read("out/run.txt"), run);
 }

@@ -5,7 +5,7 @@ use std::process::Output;
 
 use crate::support::files::{text, write};
 use crate::support::program::{WorkDir, code, riposte, stderr, stdout};
-use crate::support::sample;
+use crate::support::{assert_says, sample};
 
 /// Runs riposte in the directory with environment variables.
 fn run(dir: &WorkDir, variables: &[(&str, &str)], line: &str) -> Output {
@@ -173,9 +173,9 @@ fn a_run_uses_the_values_and_says_so_and_its_metadata_do() {
         "threads = 1\ntag = \"mine\"\ncache = \"kept\"\n[actor]\nteam = \"Jeanne\"\n",
     );
     let (run_of_mine, said) = rank("");
-    assert!(
-        said.contains("configuration riposte.toml: ") && said.contains("tag mine, threads 1"),
-        "{said}"
+    assert_says(
+        &said,
+        &["configuration riposte.toml: ", "tag mine, threads 1"],
     );
     assert_eq!(run_of_mine, plain.replace("riposte-bm25", "mine"));
     assert!(run_of_mine.lines().all(|line| line.ends_with(" mine")));

@@ -12,7 +12,7 @@ use tempfile::TempDir;
 
 use crate::support::files::{entries, name, text};
 use crate::support::program::{code, stderr};
-use crate::support::sample;
+use crate::support::{assert_says, sample};
 
 /// A user id that has no name on any machine.
 const USER: u32 = 12_345;
@@ -99,10 +99,7 @@ fn where_only_the_output_directory_can_be_written_evidence_in_it_is_enough() {
     let refused = images(dir.path(), &[]);
     let said = stderr(&refused);
     assert_eq!(code(&refused), 2, "{said}");
-    assert!(
-        said.contains("choose another place with --evidence"),
-        "{said}"
-    );
+    assert_says(&said, &["choose another place with --evidence"]);
     assert!(names(&out).is_empty());
     let evidence = out.join("evidence.sqlite");
     let output = images(dir.path(), &["--evidence", text(&evidence)]);
@@ -138,9 +135,6 @@ fn models_that_the_user_may_not_read_are_an_error_and_not_taken_for_missing() {
     fs::set_permissions(&model, fs::Permissions::from_mode(0o755)).unwrap();
     let said = stderr(&output);
     assert_eq!(code(&output), 2, "{said}");
-    assert!(
-        said.contains("ppocr-v4") && said.contains("Permission denied"),
-        "{said}"
-    );
+    assert_says(&said, &["ppocr-v4", "Permission denied"]);
     assert!(names(&dir.path().join("out")).is_empty());
 }

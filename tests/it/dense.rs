@@ -12,11 +12,14 @@ use rusqlite::{Connection, OpenFlags};
 use serde_json::Value;
 
 use crate::sentence::MINILM;
+use crate::support::assert_says;
 use crate::support::chance::Chance;
 use crate::support::collection::{argument, write_arguments};
 use crate::support::files::{json_lines, text};
 use crate::support::need::{Model, need};
-use crate::support::program::{WorkDir, code, collection_tools, riposte, stderr, stdout, succeed};
+use crate::support::program::{
+    WorkDir, code, collection_tools, riposte, stderr, stdout, succeed, typed,
+};
 
 const TOPICS: &str = "<topics><topic><number>1</number><title>Should goats be banned?</title></topic>\
     <topic><number>2</number><title>Is milk good for pupils?</title></topic></topics>";
@@ -266,10 +269,7 @@ fn stored_vectors_serve_without_the_model_and_without_vectors_the_search_is_off(
         let line = format!("controversial -i in -o none --index kept --approach {approach}");
         let (code, _, said) = dir.run(&line);
         assert_eq!(code, 2, "{said}");
-        assert!(
-            said.contains(approach) && said.contains("not installed"),
-            "{said}"
-        );
+        assert_says(&said, &[approach, "not installed"]);
         assert!(!dir.path("none/run.txt").exists());
     }
 }
@@ -313,14 +313,10 @@ fn with_generated(count: &str) -> WorkDir {
     let dir = with_arguments(&[]);
     let made = dir.path("in");
     fs::remove_dir_all(&made).unwrap();
-    let args = [
-        "generate-arguments",
-        "--count",
-        count,
-        "--seed",
-        "3",
-        text(&made),
-    ];
+    let args = typed(
+        "generate-arguments --count {} --seed 3 {}",
+        &[count, text(&made)],
+    );
     succeed(&mut collection_tools(&args));
     fs::write(made.join("topics.xml"), TOPICS).unwrap();
     dir

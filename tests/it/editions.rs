@@ -8,19 +8,16 @@ use serde_json::{Value, json};
 use crate::images::images;
 use crate::support::files::{json_lines, text, write};
 use crate::support::need::{Peer, need};
-use crate::support::program::{WorkDir, collection_tools, riposte, stderr, stdout, succeed};
-use crate::support::{golden_evidence, sample};
+use crate::support::program::{WorkDir, collection_tools, riposte, stderr, stdout, succeed, typed};
+use crate::support::{assert_says, golden_evidence, sample};
 
 /// A generated collection in the format of 2025: 12 claims of 6 topics, 40 images.
 fn claims(dir: &WorkDir) {
     let path = dir.path("claims");
-    succeed(&mut collection_tools(&[
-        "generate",
-        "--claims",
-        "--images",
-        "40",
-        text(&path),
-    ]));
+    succeed(&mut collection_tools(&typed(
+        "generate --claims --images 40 {}",
+        &[text(&path)],
+    )));
 }
 
 /// The images of each argument, in the order of the file.
@@ -244,10 +241,12 @@ fn only_candidates_are_ranked_anew() {
         if approach == "riposte" {
             assert_eq!(lists["1"].len(), chosen.len(), "{said}");
         }
-        assert!(
-            said.contains("topic 2 has no candidate")
-                && said.contains("1 more candidates are not in the collection"),
-            "{said}"
+        assert_says(
+            &said,
+            &[
+                "topic 2 has no candidate",
+                "1 more candidates are not in the collection",
+            ],
         );
     }
 }
@@ -277,9 +276,9 @@ fn a_collection_may_have_its_topics_in_the_candidates_alone() {
     let (output, run) = crate::images::images(&dir.path(""), &input, &["--edition", "2023"]);
     let said = stderr(&output);
     assert_eq!(output.status.code(), Some(1), "{said}");
-    assert!(
-        said.contains("rerank.jsonl: line 31") && said.contains("30 images, 30 of them new"),
-        "{said}"
+    assert_says(
+        &said,
+        &["rerank.jsonl: line 31", "30 images, 30 of them new"],
     );
     let run = run.unwrap();
     assert_eq!(listed(&run)["51"].len(), 20);

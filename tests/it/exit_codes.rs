@@ -16,7 +16,7 @@ use crate::images::images;
 use crate::support::collection::argument;
 use crate::support::files::{text, write};
 use crate::support::program::{WorkDir, code, riposte, stderr};
-use crate::support::sample;
+use crate::support::{assert_says, sample};
 
 /// Two passages about the objects of [`TOPIC`], of more than twenty words each.
 const PASSAGES: &str = "{\"id\": \"p1\", \"contents\": \"I prefer the laptop, because it is much better than my old desktop ever was, and I can take it with me to work.\"}\n\
@@ -73,9 +73,9 @@ fn the_topics_before_a_cut_are_served_and_the_cut_is_a_fault() {
     let dir = passages(PASSAGES, cut);
     let (code, _, said) = dir.run("comparative -i in -o out --index kept");
     assert_eq!(code, 1, "{said}");
-    assert!(
-        said.contains("in/topics.xml:4: the file ends before </topics>: topics may be missing"),
-        "{said}"
+    assert_says(
+        &said,
+        &["in/topics.xml:4: the file ends before </topics>: topics may be missing"],
     );
     let run = dir.read("out/run.txt");
     let topics: Vec<&str> = run.lines().filter_map(|l| l.split(' ').next()).collect();
@@ -93,10 +93,7 @@ fn a_topic_whose_number_cannot_stand_in_a_run_is_named_and_the_others_are_served
         let dir = passages(PASSAGES, &format!("<topics>\n{bad}{}</topics>", topic("7")));
         let (code, _, said) = dir.run("comparative -i in -o out --index kept");
         assert_eq!(code, 1, "{said}");
-        assert!(
-            said.contains("in/topics.xml:2: ") && said.contains(what),
-            "{said}"
-        );
+        assert_says(&said, &["in/topics.xml:2: ", what]);
         assert!(!said.contains('\u{1b}'), "{said:?}");
         assert!(dir.read("out/run.txt").starts_with("7 "));
         let dir = passages(PASSAGES, &format!("<topics>\n{bad}</topics>"));
@@ -153,9 +150,9 @@ fn a_run_for_topics_that_nothing_is_about_is_empty_and_says_so() {
     let zebras = "<topics><topic><number>1</number><title>zebras</title></topic></topics>";
     let dir = passages(PASSAGES, zebras);
     let (_, said) = dir.succeeds("comparative -i in -o out --index kept");
-    assert!(
-        said.contains("note: no document has a word of a topic: the run is empty"),
-        "{said}"
+    assert_says(
+        &said,
+        &["note: no document has a word of a topic: the run is empty"],
     );
     assert_eq!(dir.read("out/run.txt"), "");
 }
@@ -170,10 +167,7 @@ fn a_run_without_a_line_is_said_to_be_empty() {
     dir.succeeds("evaluate qrels run.txt");
     let (code, printed, said) = dir.run("evaluate qrels empty.txt run.txt");
     assert_eq!(code, 1, "{said}");
-    assert!(
-        said.contains("empty.txt: no line of a run can be read"),
-        "{said}"
-    );
+    assert_says(&said, &["empty.txt: no line of a run can be read"]);
     assert!(printed.contains("run.txt"), "{printed}");
     assert!(!printed.contains("-0.0000"), "zero has no sign: {printed}");
     let (code, printed, _) = dir.run("verify --task controversial --edition 2021 empty.txt");

@@ -15,7 +15,7 @@ use crate::support::chance::Chance;
 use crate::support::files::{entries, gzip, name, text, write};
 use crate::support::need::{Data, Peer, need};
 use crate::support::program::{WorkDir, code, riposte, stderr, stdout, succeed};
-use crate::support::{golden_evidence, root, sample};
+use crate::support::{assert_says, golden_evidence, root, sample};
 
 /// For each directory, prints P@10 by ir_measures and by ranx for each kind of judgement, and P@10 of the PRO lists by ir_measures with the
 /// judgements of stance.
@@ -425,10 +425,7 @@ fn evidence_is_exported_whole_or_not_at_all() {
     connection.pragma_update(None, "user_version", 99).unwrap();
     let (exit, _, said) = export_evidence(&dir, &store, "out");
     assert!(exit == 2, "{said}");
-    assert!(
-        said.contains("written by another version of riposte"),
-        "{said}"
-    );
+    assert_says(&said, &["written by another version of riposte"]);
     untouched("another version");
     connection.pragma_update(None, "user_version", 1).unwrap();
     drop(connection);

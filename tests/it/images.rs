@@ -12,7 +12,7 @@ use crate::support::collection::{argument, write_arguments};
 use crate::support::files::{copy, entries, json_lines, name, text};
 use crate::support::need::{Data, Model, need};
 use crate::support::program::{code, riposte, stderr, succeed};
-use crate::support::{golden_evidence, root, sample};
+use crate::support::{assert_says, golden_evidence, root, sample};
 
 /// Runs `riposte images` on a collection. Returns its output, and the run if it has written one.
 pub fn images(home: &Path, input: &Path, more: &[&str]) -> (Output, Option<String>) {
@@ -419,9 +419,9 @@ fn images_are_compared_with_arguments_for_both_sides() {
     assert!(!opened.contains("to arguments"));
     let (with, opened, said) = run(&["--arguments", text(&file)], true);
     assert_ne!(with, without);
-    assert!(
-        said.contains("too few arguments for both sides of \"zoos should be closed\""),
-        "{said}"
+    assert_says(
+        &said,
+        &["too few arguments for both sides of \"zoos should be closed\""],
     );
     let of = |topic: &str| -> Vec<&str> {
         let begins = format!("{{\"topic\":\"{topic}\"");
@@ -474,9 +474,6 @@ fn without_vectors_no_topic_is_said_to_lack_arguments() {
     args.extend(["--evidence", text(&evidence), "--arguments", text(&file)]);
     args.extend(["--topics", text(&topics)]);
     let said = stderr(&succeed(&mut riposte(home.path(), &args)));
-    assert!(
-        said.contains("likeness to arguments is off: it needs vectors"),
-        "{said}"
-    );
+    assert_says(&said, &["likeness to arguments is off: it needs vectors"]);
     assert!(!said.contains("too few arguments"), "{said}");
 }

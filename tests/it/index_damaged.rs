@@ -14,8 +14,8 @@ use crate::index_images::{Evidence, scores};
 use crate::messages::write_topic;
 use crate::support::chance::Chance;
 use crate::support::files::{copy, entries, name, text};
-use crate::support::program::{code, rank_arguments, riposte, stderr, succeed};
-use crate::support::{golden_evidence, sample};
+use crate::support::program::{code, rank_arguments, riposte, stderr, succeed, typed};
+use crate::support::{assert_says, golden_evidence, sample};
 
 /// The number of flipped bits for each kind of index: of texts and of images.
 const FLIPS: usize = 1000;
@@ -317,15 +317,9 @@ fn a_run_builds_a_damaged_index_of_texts_anew_and_a_check_reports_it() {
         let checked = index(&["--check"]).output().unwrap();
         let said = stderr(&checked);
         assert_eq!(code(&checked), 2, "{said}");
-        assert!(
-            said.contains(&file) && said.contains("delete the directory"),
-            "{said}"
-        );
+        assert_says(&said, &[&file, "delete the directory"]);
         let said = stderr(&succeed(&mut rank()));
-        assert!(
-            said.contains("rebuilding the index") && said.contains(&file),
-            "{said}"
-        );
+        assert_says(&said, &["rebuilding the index", &file]);
         assert_eq!(fs::read(out.join("run.txt")).unwrap(), run, "{file}");
         succeed(&mut index(&["--check"]));
         let said = stderr(&succeed(&mut rank()));
@@ -333,10 +327,7 @@ fn a_run_builds_a_damaged_index_of_texts_anew_and_a_check_reports_it() {
     }
     let file = damage(&directory, ".pos", true);
     let said = stderr(&succeed(&mut index(&[])));
-    assert!(
-        said.contains("rebuilding the index") && said.contains(&file),
-        "{said}"
-    );
+    assert_says(&said, &["rebuilding the index", &file]);
 }
 
 #[test]
@@ -371,14 +362,10 @@ fn an_image_run_builds_a_damaged_index_anew() {
     let home = tempfile::tempdir().unwrap();
     let (evidence, out) = (home.path().join("e.sqlite"), home.path().join("out"));
     fs::copy(golden_evidence(), &evidence).unwrap();
-    let args = [
-        "images",
-        "-i",
-        text(sample()),
-        "-o",
-        text(&out),
-        "--evidence",
-    ];
+    let args = typed(
+        "images -i {} -o {} --evidence",
+        &[text(sample()), text(&out)],
+    );
     let rank = || riposte(home.path(), &args).arg(&evidence).output().unwrap();
     let first = rank();
     let run = fs::read(out.join("run.txt")).unwrap();
@@ -388,10 +375,7 @@ fn an_image_run_builds_a_damaged_index_anew() {
         let output = rank();
         let said = stderr(&output);
         assert_eq!(code(&output), code(&first), "{said}");
-        assert!(
-            said.contains("rebuilding the index") && said.contains(&file),
-            "{said}"
-        );
+        assert_says(&said, &["rebuilding the index", &file]);
         assert_eq!(fs::read(out.join("run.txt")).unwrap(), run, "{file}");
     }
 }

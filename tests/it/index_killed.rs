@@ -17,7 +17,7 @@ use crate::index_images::{Evidence, scores};
 use crate::search::built;
 use crate::support::chance::Chance;
 use crate::support::files::{copy, entries, text};
-use crate::support::program::{collection_tools, rank_arguments, riposte, succeed};
+use crate::support::program::{collection_tools, rank_arguments, riposte, succeed, typed};
 use crate::support::{golden_evidence, sample};
 
 /// The directories in which an index is being built, or was being built when riposte was killed.
@@ -41,16 +41,7 @@ fn a_killed_build_leaves_nothing_that_is_taken_for_an_index() {
         &analyzer.parse().unwrap(),
     );
     let (input, index) = (text(&made), text(&indexes));
-    let args = [
-        "index",
-        "-q",
-        "--approach",
-        "bm25",
-        "-i",
-        input,
-        "--index",
-        index,
-    ];
+    let args = typed("index -q --approach bm25 -i {} --index {}", &[input, index]);
     let mut command = riposte(home.path(), &args);
     command.stdout(Stdio::null());
     fs::create_dir(&indexes).unwrap();

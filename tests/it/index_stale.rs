@@ -10,7 +10,7 @@ use riposte::workspace::Outputs;
 use crate::index_files::arguments;
 use crate::messages::write_topic;
 use crate::support::files::text;
-use crate::support::program::{rank_arguments, riposte, stderr, succeed};
+use crate::support::program::{rank_arguments, riposte, stderr, succeed, typed};
 
 const REBUILDING: &str = "rebuilding the index, because the collection has changed";
 
@@ -140,15 +140,10 @@ fn a_file_is_hashed_again_only_if_it_may_have_changed_or_with_rehash() {
     assert_eq!(case.rank(&[]), (true, run));
     // the command `index` also has the option
     let home = case.dir.path();
-    let args = [
-        "index",
-        "-i",
-        text(home),
-        "--approach",
-        "bm25",
-        "--rehash",
-        "--index",
-    ];
+    let args = typed(
+        "index -i {} --approach bm25 --rehash --index",
+        &[text(home)],
+    );
     let said = stderr(&succeed(riposte(home, &args).arg(home.join("indexes"))));
     assert!(!said.contains("rebuilding"), "{said}");
 }

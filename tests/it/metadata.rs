@@ -5,8 +5,8 @@ use std::process::Command;
 use crate::images::images;
 use crate::support::files::{text, write};
 use crate::support::need::{Peer, need};
-use crate::support::program::{WorkDir, riposte, stdout, succeed};
-use crate::support::{golden_evidence, sample};
+use crate::support::program::{WorkDir, riposte, stdout, succeed, typed};
+use crate::support::{assert_says, golden_evidence, sample};
 
 const CONFIG: &str = "[actor]\nteam = \"Jeanne d'Arc\"\nfields = [\"ir\"]\n[implementation]\nrepository = \"https://example.org/riposte\"\n[data]\nir_datasets = \"touche-image\"\n";
 
@@ -47,18 +47,12 @@ fn tira_accepts_the_metadata_with_a_team_and_a_repository() {
     };
     run(&dir, &["--config", text(&dir.path("riposte.toml"))]);
     let said = ask();
-    assert!(
-        said.contains("The file ir-metadata.yml is valid") && said.contains("is valid."),
-        "{said}"
-    );
+    assert_says(&said, &["The file ir-metadata.yml is valid", "is valid."]);
     assert!(verify(&dir).ends_with("valid\n"));
     run(&dir, &[]);
     let said = ask();
     for field in ["actor.team", "implementation.source.repository"] {
-        assert!(
-            said.contains(&format!("required field {field} is missing")),
-            "{said}"
-        );
+        assert_says(&said, &[&format!("required field {field} is missing")]);
         assert!(verify(&dir).contains(field));
     }
 }
@@ -74,10 +68,7 @@ fn a_run_that_used_the_narrative_is_a_manual_one() {
     assert!(!verify(&dir).contains("manual"));
     run(&dir, &["--use", "narrative"]);
     let yaml = dir.read("out/ir-metadata.yml");
-    assert!(
-        yaml.contains("\n  automatic: false\n") && yaml.contains("- narrative\n"),
-        "{yaml}"
-    );
+    assert_says(&yaml, &["\n  automatic: false\n", "- narrative\n"]);
     assert!(verify(&dir).contains("note: a manual run"));
 }
 
@@ -100,15 +91,10 @@ fn the_configuration_is_found_and_a_wrong_one_is_refused_before_the_work() {
     let wrong = dir.path("wrong.toml");
     write(&wrong, "[actor]\nteem = \"x\"\n");
     let out = dir.path("refused");
-    let args = [
-        "images",
-        "-i",
-        text(sample()),
-        "-o",
-        text(&out),
-        "--config",
-        text(&wrong),
-    ];
+    let args = typed(
+        "images -i {} -o {} --config {}",
+        &[text(sample()), text(&out), text(&wrong)],
+    );
     let output = riposte(&dir.path(""), &args).output().unwrap();
     let said = crate::support::program::stderr(&output);
     assert!(

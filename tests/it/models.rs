@@ -13,6 +13,7 @@ use riposte::weights::{
 };
 use sha2::{Digest, Sha256};
 
+use crate::support::assert_says;
 use crate::support::files::write;
 use crate::support::need::{Model, need};
 use crate::support::program::WorkDir;
@@ -426,10 +427,7 @@ fn an_unpinned_file_is_compared_with_the_checksum_of_its_publisher() {
     assert_eq!(fetch_all(&models).exit_code(), 0);
     assert_eq!(trust(&models), Trust::Publisher);
     let record = fs::read_to_string(dir.path().join("m/fetched.toml")).unwrap();
-    assert!(
-        record.contains("c0ffee") && record.contains(&sha256(&body)),
-        "{record}"
-    );
+    assert_says(&record, &["c0ffee", &sha256(&body)]);
 }
 
 #[test]
@@ -580,10 +578,7 @@ fn the_table_of_models_says_what_is_installed_and_what_is_damaged() {
     write(&dir.path("no-models/afinn/AFINN-en-165.txt"), "x");
     let (afinn, table) = row("afinn");
     assert_eq!(afinn, "afinn lexicon yes WRONG 39 kB pinned");
-    assert!(
-        table.contains("AFINN-en-165.txt: is 1 bytes, must be "),
-        "{table}"
-    );
+    assert_says(&table, &["AFINN-en-165.txt: is 1 bytes, must be "]);
 }
 
 /// Computes all checksums: riposte itself would read the checksums that it has stored.

@@ -13,7 +13,7 @@ use crate::support::need::{Model, need};
 use crate::support::pictures::{
     animated_webp, encoded, gif, grey, hollow_bmp, hollow_png, hollow_tiff, id, write_collection,
 };
-use crate::support::program::{code, riposte, stderr, stdout};
+use crate::support::program::{code, riposte, stderr, stdout, typed};
 
 const MINUTE: Duration = Duration::from_secs(60);
 
@@ -35,14 +35,10 @@ fn extract(home: &Path, pictures: &[Vec<u8>]) -> Ended {
     let input = home.join("collection");
     write_collection(&input, pictures);
     let evidence = home.join("evidence.sqlite");
-    let args = [
-        "extract",
-        "-v",
-        "-i",
-        text(&input),
-        "--evidence",
-        text(&evidence),
-    ];
+    let args = typed(
+        "extract -v -i {} --evidence {}",
+        &[text(&input), text(&evidence)],
+    );
     run_within(MINUTE, riposte(home, &args).args(["--threads", "1"]))
 }
 

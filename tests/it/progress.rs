@@ -7,7 +7,7 @@ use std::process::Command;
 use crate::sentence::MINILM;
 use crate::support::files::text;
 use crate::support::need::{Model, Python, need};
-use crate::support::program::{WorkDir, on_terminal, riposte, stderr, succeed};
+use crate::support::program::{WorkDir, on_terminal, riposte, stderr, succeed, typed};
 use crate::support::sample;
 
 /// A collection of passages about two objects, in `in`.
@@ -134,13 +134,10 @@ fn no_time_is_promised_before_the_first_images_are_done() {
     };
     let dir = WorkDir::new();
     let evidence = dir.path("evidence.sqlite");
-    let args = [
-        "extract",
-        "-i",
-        text(sample()),
-        "--evidence",
-        text(&evidence),
-    ];
+    let args = typed(
+        "extract -i {} --evidence {}",
+        &[text(sample()), text(&evidence)],
+    );
     let mut command = riposte(&dir.path(""), &args);
     command.current_dir(dir.path(""));
     let shown = on_terminal(&python, 100, &command);

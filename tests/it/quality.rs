@@ -7,6 +7,7 @@ use riposte::score::quality::{self, GradedText};
 use serde_json::{Value, json};
 
 use crate::sentence::MINILM;
+use crate::support::assert_says;
 use crate::support::files::{json_lines, text as path_text};
 use crate::support::need::{Model, need};
 use crate::support::program::{code, riposte, stderr, stdout};
@@ -96,10 +97,7 @@ fn ratings_answer_line_by_line_in_the_same_order() {
     let said = stderr(&output);
     assert_eq!(code(&output), 1, "{said}");
     assert!(said.contains("is estimated from words only"), "{said}");
-    assert!(
-        said.contains("asked.jsonl:2: missing field `topic`"),
-        "{said}"
-    );
+    assert_says(&said, &["asked.jsonl:2: missing field `topic`"]);
     let answers = json_lines(&stdout(&output));
     assert_eq!(answers.len(), 4);
     assert_eq!(answers[1], Value::Null);

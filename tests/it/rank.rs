@@ -9,7 +9,7 @@ use serde_json::json;
 use crate::sentence::MINILM;
 use crate::support::files::{gzip, json_lines, text, write};
 use crate::support::need::{Model, need};
-use crate::support::program::{WorkDir, collection_tools, succeed};
+use crate::support::program::{WorkDir, collection_tools, succeed, typed};
 
 /// Documents as (id, title, text). Each word is its own stem, and is in no stop list.
 const DOCUMENTS: [(&str, &str, &str); 6] = [
@@ -118,14 +118,7 @@ fn constructed_ndcg(qrels: &str) -> f64 {
 fn a_generated_collection_is_ranked_verified_and_evaluated_as_it_was_made() {
     let dir = WorkDir::new();
     let made = dir.path("in");
-    let args = [
-        "generate-beir",
-        "--count",
-        "400",
-        "--seed",
-        "3",
-        text(&made),
-    ];
+    let args = typed("generate-beir --count 400 --seed 3 {}", &[text(&made)]);
     succeed(&mut collection_tools(&args));
     let (_, said) = dir.succeeds("rank -i in -o out --approach bm25");
     let judged = "10 of 20 queries are judged in in/qrels/test.tsv: the others are left out";

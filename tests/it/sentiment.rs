@@ -6,7 +6,7 @@ use serde::Deserialize;
 
 use crate::support::files::json as read_json;
 use crate::support::need::{Model, Request, need};
-use crate::support::reference;
+use crate::support::{assert_says, reference};
 
 #[derive(Deserialize)]
 struct Reference {
@@ -107,10 +107,7 @@ fn an_afinn_file_of_another_format_is_an_error_that_names_the_line() {
         "{:#}",
         Afinn::load(&dir.path().join("none.txt")).err().unwrap()
     );
-    assert!(
-        error.contains("cannot read the AFINN list") && error.contains("none.txt"),
-        "{error}"
-    );
+    assert_says(&error, &["cannot read the AFINN list", "none.txt"]);
 }
 
 proptest! {

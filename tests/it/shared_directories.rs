@@ -12,8 +12,8 @@ use crate::index_files::arguments;
 use crate::messages::write_topic;
 use crate::support::files::{entries, name, text};
 use crate::support::need::{Giving, need};
-use crate::support::program::{code, rank_arguments, riposte, stderr, succeed};
-use crate::support::{golden_evidence, sample};
+use crate::support::program::{code, rank_arguments, riposte, stderr, succeed, typed};
+use crate::support::{assert_says, golden_evidence, sample};
 
 /// The names of the files and directories in a directory.
 fn names(dir: &Path) -> Vec<String> {
@@ -109,10 +109,7 @@ fn without_a_cache_the_index_is_in_a_directory_that_only_its_user_can_enter() {
     };
     let said = stderr(&succeed(&mut rank()));
     let own = tmp.join(format!("riposte-{}", fs::metadata(&out).unwrap().uid()));
-    assert!(
-        said.contains(text(&own)) && said.contains("--index"),
-        "{said}"
-    );
+    assert_says(&said, &[text(&own), "--index"]);
     let found = fs::metadata(&own).unwrap();
     assert_eq!(found.mode() & 0o777, 0o700);
     let workspace = names(&own)
@@ -184,14 +181,10 @@ fn a_planted_link_in_the_place_of_a_lock_keeps_its_target() {
         assert_eq!(fs::read_to_string(&precious).unwrap(), "years of work");
     };
     symlink(&precious, at(".e.sqlite.lock")).unwrap();
-    let args = [
-        "images",
-        "-i",
-        text(sample()),
-        "-o",
-        text(&out),
-        "--evidence",
-    ];
+    let args = typed(
+        "images -i {} -o {} --evidence",
+        &[text(sample()), text(&out)],
+    );
     refused(riposte(home, &args).arg(at("e.sqlite")));
 
     let analyzer = "stop=lucene stem=porter".parse().unwrap();

@@ -10,12 +10,13 @@ use std::time::Duration;
 use image::ImageFormat;
 use tempfile::TempDir;
 
+use crate::support::assert_says;
 use crate::support::bounded::run_within;
 use crate::support::collection::{argument, write_arguments};
 use crate::support::files::{entries, text};
 use crate::support::need::{Model, need};
 use crate::support::pictures::{grey, id, write_collection};
-use crate::support::program::{code, riposte, stderr, stdout};
+use crate::support::program::{code, riposte, stderr, stdout, typed};
 
 /// Replaces a file by a FIFO that nobody writes to.
 fn make_fifo(path: &Path) {
@@ -74,10 +75,7 @@ fn a_fifo_instead_of_topics_or_texts_is_an_error() {
     ));
     assert_eq!(code(&output), 2, "{}", stderr(&output));
     let error = stderr(&output);
-    assert!(
-        error.contains("topics.xml: a FIFO, not a regular file"),
-        "{error}"
-    );
+    assert_says(&error, &["topics.xml: a FIFO, not a regular file"]);
 
     for (command, file) in [
         ("controversial", "args-me.json"),
@@ -113,14 +111,8 @@ fn a_fifo_is_not_read_as_an_image() {
     let output = at_once(command.env("RIPOSTE_MODELS", ocr.dir.parent().unwrap()));
     assert_eq!(code(&output), 2, "{}", stderr(&output));
     let error = stderr(&output);
-    assert!(
-        error.contains("image.png: a FIFO, not a regular file"),
-        "{error}"
-    );
-    assert!(
-        error.contains("/dev/zero: a device, not a regular file"),
-        "{error}"
-    );
+    assert_says(&error, &["image.png: a FIFO, not a regular file"]);
+    assert_says(&error, &["/dev/zero: a device, not a regular file"]);
 }
 
 /// `riposte evaluate <(zcat qrels.gz) <(zcat run.gz)`, as a shell runs it.
@@ -131,14 +123,10 @@ fn judgements_and_runs_are_read_from_pipes() {
     fs::write(path("qrels"), "1 0 a 1\n1 0 b 0\n").unwrap();
     fs::write(path("run"), "1 Q0 b 1 2.0 tag\n1 Q0 a 2 1.0 tag\n").unwrap();
     let evaluate = |qrels: &Path, run: &Path| {
-        let args = [
-            "evaluate",
-            text(qrels),
-            text(run),
-            "nDCG@5",
-            "--format",
-            "tsv",
-        ];
+        let args = typed(
+            "evaluate {} {} nDCG@5 --format tsv",
+            &[text(qrels), text(run)],
+        );
         at_once(&mut riposte(home.path(), &args))
     };
     let expected = evaluate(&path("qrels"), &path("run"));

@@ -15,7 +15,7 @@ use crate::support::checkpoint::texts_of_many_lengths;
 use crate::support::files::{json as read_json, json_lines, text};
 use crate::support::need::{Model, need};
 use crate::support::program::{code, riposte, stderr, stdout};
-use crate::support::{message, reference};
+use crate::support::{assert_says, message, reference};
 
 #[derive(Deserialize)]
 struct Pair {
@@ -166,14 +166,8 @@ fn stance_answers_line_by_line_and_names_lines_that_it_cannot_read() {
     let (answers, said, code) = answers(&mut riposte(home.path(), &args));
     assert_eq!(code, 1, "{said}");
     assert!(said.contains("is estimated from words only"), "{said}");
-    assert!(
-        said.contains("asked.jsonl:2: missing field `text`"),
-        "{said}"
-    );
-    assert!(
-        said.contains("asked.jsonl:4: a line has a topic or two objects"),
-        "{said}"
-    );
+    assert_says(&said, &["asked.jsonl:2: missing field `text`"]);
+    assert_says(&said, &["asked.jsonl:4: a line has a topic or two objects"]);
     assert!(said.contains("asked.jsonl:6: the topic is empty"), "{said}");
     assert_eq!(answers.len(), 6);
     assert_eq!(answers[0]["stance"], "PRO");

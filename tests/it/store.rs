@@ -22,8 +22,8 @@ use crate::images::images;
 use crate::index_files::words;
 use crate::support::chance::Chance;
 use crate::support::files::text;
-use crate::support::program::{code, riposte, stderr, succeed};
-use crate::support::{golden_evidence, message, root, sample};
+use crate::support::program::{code, riposte, stderr, succeed, typed};
+use crate::support::{assert_says, golden_evidence, message, root, sample};
 
 /// A store with each kind of evidence about invented documents, large enough for B-trees of several levels.
 pub(crate) fn small_store(path: &Path, documents: usize) {
@@ -297,10 +297,7 @@ fn damaged_records_are_computed_anew_and_named() {
     let output = succeed(&mut extract(home.path(), sample(), &path));
     assert_computed(&output, 2);
     let said = stderr(&output);
-    assert!(
-        said.contains("damaged records in") && said.contains("(vader)"),
-        "{said}"
-    );
+    assert_says(&said, &["damaged records in", "(vader)"]);
     assert_eq!(contents(&path), before);
     assert_computed(&succeed(&mut extract(home.path(), sample(), &path)), 0);
     // a ranking reads the table of pictures
@@ -324,10 +321,7 @@ fn a_damaged_record_that_cannot_be_computed_anew_is_an_error_and_stays() {
     let (output, run) = images(home.path(), sample(), &["--evidence", text(&path)]);
     assert_eq!((code(&output), run), (2, None));
     let said = stderr(&output);
-    assert!(
-        said.contains("e.sqlite") && said.contains("sentence cannot be computed again"),
-        "{said}"
-    );
+    assert_says(&said, &["e.sqlite", "sentence cannot be computed again"]);
     assert_eq!(contents(&path), before);
 }
 
@@ -339,16 +333,10 @@ fn a_report_from_a_damaged_store_is_an_error_that_names_the_record() {
     let out = home.path().join("out");
     let report = home.path().join("report");
     let inspect = || {
-        let args = [
-            "inspect",
-            text(&out),
-            "-i",
-            text(sample()),
-            "-o",
-            text(&report),
-            "--evidence",
-            text(&path),
-        ];
+        let args = typed(
+            "inspect {} -i {} -o {} --evidence {}",
+            &[text(&out), text(sample()), text(&report), text(&path)],
+        );
         riposte(home.path(), &args).output().unwrap()
     };
     assert_eq!(code(&inspect()), 0);
@@ -356,10 +344,12 @@ fn a_report_from_a_damaged_store_is_an_error_that_names_the_record() {
     let output = inspect();
     let said = stderr(&output);
     assert_eq!(code(&output), 2, "{said}");
-    assert!(
-        said.contains("e.sqlite")
-            && said.contains("in the table page is damaged: `riposte extract`"),
-        "{said}"
+    assert_says(
+        &said,
+        &[
+            "e.sqlite",
+            "in the table page is damaged: `riposte extract`",
+        ],
     );
 }
 
@@ -387,10 +377,7 @@ fn a_store_that_is_cut_short_is_an_error_that_says_what_to_do() {
             message(Store::open(&path, CHANNELS)),
             message(Store::open_to_read(&path, CHANNELS)),
         ] {
-            assert!(
-                message.contains("e.sqlite is not an evidence store"),
-                "{message}"
-            );
+            assert_says(&message, &["e.sqlite is not an evidence store"]);
         }
     }
 }

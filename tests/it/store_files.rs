@@ -17,8 +17,8 @@ use crate::images::images;
 use crate::index_files::effort;
 use crate::store::{assert_computed, everything, extract, golden_copy, small_store};
 use crate::support::files::{entries, text};
-use crate::support::program::{code, riposte, stderr, stdout, succeed};
-use crate::support::{golden_evidence, root, sample};
+use crate::support::program::{code, riposte, stderr, stdout, succeed, typed};
+use crate::support::{assert_says, golden_evidence, root, sample};
 
 #[test]
 fn what_can_be_read_of_a_damaged_store_is_merged_into_a_new_one() {
@@ -270,10 +270,7 @@ fn evidence_in_a_directory_that_cannot_be_written_ranks_and_is_reported() {
         let (output, run) = rank(&[]);
         let said = stderr(&output);
         assert_eq!(code(&output), 0, "{said}");
-        assert!(
-            said.contains("cannot be written: stored evidence is used"),
-            "{said}"
-        );
+        assert_says(&said, &["cannot be written: stored evidence is used"]);
         assert_eq!(
             said.contains("in a temporary directory"),
             !has_index,
@@ -281,16 +278,10 @@ fn evidence_in_a_directory_that_cannot_be_written_ranks_and_is_reported() {
         );
         assert_eq!(run.unwrap(), golden);
         let report = home.path().join("report");
-        let args = [
-            "inspect",
-            text(&out),
-            "-i",
-            text(sample()),
-            "-o",
-            text(&report),
-            "--evidence",
-            text(&path),
-        ];
+        let args = typed(
+            "inspect {} -i {} -o {} --evidence {}",
+            &[text(&out), text(sample()), text(&report), text(&path)],
+        );
         let output = as_user(&mut riposte(home.path(), &args));
         assert_eq!(code(&output), 0, "{}", stderr(&output));
         assert_eq!(snapshot(&dir), before);
@@ -308,10 +299,9 @@ fn evidence_in_a_directory_that_cannot_be_written_ranks_and_is_reported() {
     let (output, run) = rank(&[]);
     let said = stderr(&output);
     assert_eq!((code(&output), run), (2, None), "{said}");
-    assert!(
-        said.contains("missing or outdated")
-            && said.contains("e.sqlite cannot be written: copy it"),
-        "{said}"
+    assert_says(
+        &said,
+        &["missing or outdated", "e.sqlite cannot be written: copy it"],
     );
     set_mode(&dir, 0o755);
 }

@@ -15,7 +15,7 @@ use crate::images::images;
 use crate::support::bounded::run_within;
 use crate::support::files::text;
 use crate::support::pictures::{grey, hollow_png, id, write_collection};
-use crate::support::program::{code, riposte, stderr};
+use crate::support::program::{code, riposte, stderr, typed};
 
 /// The number of the document whose picture needs 400 MB.
 const LARGE: usize = 5;
@@ -45,14 +45,10 @@ fn collection(home: &Path) -> std::path::PathBuf {
 fn extract(home: &Path, limited: bool, more: &[&str]) -> Output {
     let input = home.join("collection");
     let evidence = home.join("evidence.sqlite");
-    let args = [
-        "extract",
-        "-v",
-        "-i",
-        text(&input),
-        "--evidence",
-        text(&evidence),
-    ];
+    let args = typed(
+        "extract -v -i {} --evidence {}",
+        &[text(&input), text(&evidence)],
+    );
     let mut command = riposte(home, &args);
     command.args(["--threads", "1"]).args(more);
     if limited {

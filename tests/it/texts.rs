@@ -13,7 +13,7 @@ use crate::support::collection::{argument, write_arguments};
 use crate::support::files::{copy, gzip, json_lines};
 use crate::support::need::{Model, need};
 use crate::support::program::{WorkDir, riposte, stdout, succeed};
-use crate::support::{reference, root};
+use crate::support::{assert_says, reference, root};
 
 const TOPICS: &str = "<topics>\
     <topic><number>1</number><title>Should plastic bottles be banned?</title><description>A user wonders about oceans.</description></topic>\
@@ -184,10 +184,7 @@ fn every_approach_makes_a_valid_run_without_models() {
                 let line = format!("{task} -i in -o out --index kept --approach {name}");
                 let (code, _, said) = dir.run(&line);
                 assert_eq!(code, 2, "{name}: {said}");
-                assert!(
-                    said.contains("the sentence encoder is not installed"),
-                    "{said}"
-                );
+                assert_says(&said, &["the sentence encoder is not installed"]);
                 continue;
             }
             let run = ranked(&dir, task, &format!("--approach {name}"));
@@ -387,10 +384,7 @@ fn passages_have_stances() {
     let turned = QUESTION.replace("laptop, desktop", "desktop, laptop");
     fs::write(dir.path("in/topics.xml"), turned).unwrap();
     let run = ranked(&dir, "comparative", "");
-    assert!(
-        run.contains("SECOND p1") && run.contains("FIRST p2"),
-        "{run}"
-    );
+    assert_says(&run, &["SECOND p1", "FIRST p2"]);
 }
 
 #[test]
@@ -401,10 +395,7 @@ fn broken_input_is_named_and_the_rest_is_ranked() {
     fs::write(dir.path("in/args-me.json"), broken).unwrap();
     let (code, _, said) = dir.run("controversial -i in -o out --index kept --approach bm25");
     assert_eq!(code, 1, "{said}");
-    assert!(
-        said.contains("1 fault") && said.contains("args-me.json:1: "),
-        "{said}"
-    );
+    assert_says(&said, &["1 fault", "args-me.json:1: "]);
     let run = dir.read("out/run.txt");
     assert!(run.contains(" ban ") && !run.contains(" keep "), "{run}");
     // the fault is reported again whenever the index is opened
@@ -494,9 +485,9 @@ fn the_encoder_reads_the_stance_of_as_many_passages_as_the_recipe_says() {
 fn a_cross_encoder_reranks_the_top_and_its_scores_are_stored() {
     let dir = with_collection(arguments_in);
     let (_, said) = dir.succeeds("controversial -i in -o out --index kept --approach macbeth");
-    assert!(
-        said.contains("cross-encoder is off") && said.contains("models fetch ms-marco-minilm-l6"),
-        "{said}"
+    assert_says(
+        &said,
+        &["cross-encoder is off", "models fetch ms-marco-minilm-l6"],
     );
     let without = dir.read("out/run.txt");
     let (_, _, said) = dir.run("controversial -i in -o out --index kept --approach bm25");

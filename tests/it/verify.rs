@@ -13,7 +13,7 @@ use serde::Deserialize;
 use crate::support::files::{json, text};
 use crate::support::need::{Data, need};
 use crate::support::program::{WorkDir, riposte, stdout, succeed};
-use crate::support::{reference, sample};
+use crate::support::{assert_says, reference, sample};
 
 /// The rules of a task in one year. The task `None` is the image task.
 fn of(task: Option<TextTask>, year: u32) -> Rules {
@@ -347,10 +347,7 @@ fn verify_prints_verdicts_and_refuses_what_it_cannot_check() {
     assert!(said.contains("nothing for 127 arguments: 1-2, "), "{said}");
     let (code, said, _) = dir.run("verify team --task comparative --edition 2021");
     assert_eq!(code, 1);
-    assert!(
-        said.contains("no topic \"1\"") && said.contains("warning: nothing for 50 topics"),
-        "{said}"
-    );
+    assert_says(&said, &["no topic \"1\"", "warning: nothing for 50 topics"]);
     dir.refuses(
         "
         verify nowhere | nowhere
@@ -407,8 +404,5 @@ fn a_run_is_checked_and_shown_as_what_it_ranks() {
         dir.run(&format!("inspect texts -i {sample} -o other --task images"));
     assert_eq!(exit_code, 2, "{notes}");
     assert!(notes.lines().count() < 30, "{notes}");
-    assert!(
-        notes.contains("more lines cannot be read") && notes.contains("line 1: "),
-        "{notes}"
-    );
+    assert_says(&notes, &["more lines cannot be read", "line 1: "]);
 }

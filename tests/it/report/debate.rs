@@ -7,7 +7,7 @@ use super::{CONTRASTS, Fixture, WIDE};
 use crate::sentence::MINILM;
 use crate::support::files::{json_lines, text};
 use crate::support::need::{Model, need};
-use crate::support::program::{riposte, stderr, succeed};
+use crate::support::program::{riposte, stderr, succeed, typed};
 use crate::support::sample;
 
 /// A run of the sample with debate sheets, and its report. `None` without the model.
@@ -17,14 +17,14 @@ fn report(fixture: &Fixture) -> Option<(std::path::PathBuf, std::path::PathBuf)>
     let arguments = sample().join("args-me.json");
     let run = fixture.run(
         "run",
-        &[
-            "--arguments",
-            text(&arguments),
-            "--debate",
-            text(&debate),
-            "--models",
-            text(minilm.dir.parent().unwrap()),
-        ],
+        &typed(
+            "--arguments {} --debate {} --models {}",
+            &[
+                text(&arguments),
+                text(&debate),
+                text(minilm.dir.parent().unwrap()),
+            ],
+        ),
     );
     let report = fixture.inspect(&run, &[]);
     Some((run, report))

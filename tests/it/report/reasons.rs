@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use super::Fixture;
 use crate::support::files::{json_lines, text};
-use crate::support::program::succeed;
+use crate::support::program::{succeed, typed};
 
 /// The sentences of a page, by image.
 fn sentences(page: &Path) -> HashMap<String, String> {
@@ -268,13 +268,10 @@ fn a_copy_that_was_left_out_is_shown_with_the_image_that_was_kept() {
     fs::write(&qrels, format!("{topic} ONTOPIC {} 1\n", id(copy))).unwrap();
     let report = fixture.path("with-copies");
     let mut command = fixture.inspect_into(&run, &report);
-    command.args([
-        "-q",
-        "--evidence",
-        text(&fixture.evidence),
-        "--qrels",
-        text(&qrels),
-    ]);
+    command.args(typed(
+        "-q --evidence {} --qrels {}",
+        &[text(&fixture.evidence), text(&qrels)],
+    ));
     succeed(&mut command);
     let page = report.join(format!("topic-{topic}.html"));
     let place = format!(

@@ -42,3 +42,11 @@ pub fn message<T>(result: anyhow::Result<T>) -> String {
         Err(error) => format!("{error:#}"),
     }
 }
+
+/// Asserts that a text contains all of these.
+#[track_caller]
+pub fn assert_says(text: &str, parts: &[&str]) {
+    for part in parts {
+        assert!(text.contains(part), "{part:?} is missing in: {text}");
+    }
+}

@@ -25,6 +25,21 @@ pub fn riposte(home: &Path, args: &[&str]) -> Command {
     command
 }
 
+/// The arguments of a command as a user types them, with each `{}` replaced by the next of the given texts.
+pub fn typed<'a>(line: &'a str, given: &[&'a str]) -> Vec<&'a str> {
+    let mut given = given.iter().copied();
+    let words = line.split(' ');
+    words
+        .map(|word| {
+            if word == "{}" {
+                given.next().unwrap()
+            } else {
+                word
+            }
+        })
+        .collect()
+}
+
 /// `riposte controversial` on the arguments in `input`, with the run in `out`, started like [`riposte`].
 pub fn rank_arguments(home: &Path, input: &Path, out: &Path) -> Command {
     let (input, out) = (files::text(input), files::text(out));
