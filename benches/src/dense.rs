@@ -13,6 +13,7 @@ use riposte::index::analyzer::Analyzer;
 use riposte::index::dense::{Unit, Vectors, Wanted};
 use riposte::index::inverted::{Effort, InvertedIndex, TextCollection};
 use riposte::index::search::SearchOptions;
+use riposte::nn::transformer::Backend;
 use riposte::topic::passages::{Passages, Windows};
 use serde_json::json;
 
@@ -50,7 +51,7 @@ pub fn run(options: &Options) -> Result<()> {
     let dir = options.index.join("words.index");
     let effort = Effort::default();
     let index = InvertedIndex::open_or_build(&collection, &analyzer, &dir, effort, &mut |_| {})?;
-    let model = Sentences::load(&options.encoder, "bench")?;
+    let model = Sentences::load(&options.encoder, Backend::Auto)?;
     let wanted = Wanted {
         field: "premises".to_owned(),
         passages: Passages::Windows(Windows {
@@ -58,7 +59,7 @@ pub fn run(options: &Options) -> Result<()> {
             step: options.words,
             most: 1,
         }),
-        producer: model.producer(),
+        producer: Sentences::producer_of("bench"),
     };
     let file = options.index.join(riposte::workspace::FILE);
     let encode = |texts: &[&str]| Ok((model.embed(texts)?, model.numeric()));

@@ -8,11 +8,13 @@ use std::rc::Rc;
 use anyhow::{Context, Result, bail};
 use image::RgbImage;
 use riposte::evidence::clip::{Clip, Pixels};
-use riposte::evidence::ocr::{OcrLine, PpOcr, TextReader};
+use riposte::evidence::ocr::{OcrLine, PpOcr, Script, TextReader};
 use riposte::evidence::page::{self, PageWords};
 use riposte::evidence::picture;
 use riposte::evidence::sentence::Sentences;
 use riposte::evidence::sentiment::Vader;
+use riposte::nn::conv::{Numeric, NumericMode};
+use riposte::nn::transformer::Backend;
 use riposte::weights::{CheckedModel, ModelStatus, Models};
 use serde::Deserialize;
 
@@ -115,7 +117,7 @@ pub fn prepare(stage: Stage, items: &[Item], models: &Models, batch: usize) -> R
         Stage::Ocr => {
             let model = model(models, "ppocr-v4")?;
             let (det, rec) = (model.path("det.onnx"), model.path("rec.onnx"));
-            let reader = Rc::new(PpOcr::load(&det, &rec, &model.sha256)?);
+            let reader = Rc::new(PpOcr::load(&det, &rec, NumericMode::Auto, Script::Latin)?);
             each(items, |item| {
                 let (reader, image) = (reader.clone(), decode(item)?);
                 Ok(move || Ok(Output::Lines(reader.read(&image)?)))
@@ -141,7 +143,7 @@ pub fn prepare(stage: Stage, items: &[Item], models: &Models, batch: usize) -> R
         }
         Stage::Sentences => {
             let model = model(models, "all-minilm-l6-v2")?;
-            let sentences = Rc::new(Sentences::load(&model.dir, &model.sha256)?);
+            let sentences = Rc::new(Sentences::load(&model.dir, Backend::Auto)?);
             batches(items, items.len(), |items| {
                 let (sentences, texts) = (sentences.clone(), texts(items)?);
                 Ok(move || Ok(Output::Vectors(sentences.embed(&borrowed(&texts))?)))
@@ -176,7 +178,7 @@ fn model(models: &Models, name: &str) -> Result<CheckedModel> {
 
 fn clip(models: &Models) -> Result<Clip> {
     let model = model(models, "clip-vit-base-patch32")?;
-    Clip::load(&model.dir, &model.sha256)
+    Clip::load(&model.dir, Backend::Auto, Numeric::Float)
 }
 
 fn read(path: &Path) -> Result<Vec<u8>> {

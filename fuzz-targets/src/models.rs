@@ -4,8 +4,10 @@ use std::path::Path;
 
 use image::RgbImage;
 use riposte::evidence::ocr::backend::Runtime;
-use riposte::evidence::ocr::{PpOcr, TextReader};
+use riposte::evidence::ocr::{PpOcr, Script, TextReader};
 use riposte::evidence::sentence::Sentences;
+use riposte::nn::conv::NumericMode;
+use riposte::nn::transformer::Backend;
 
 #[path = "../../src/nn/onnx_writer.rs"]
 pub mod onnx;
@@ -59,21 +61,22 @@ pub fn networks(bytes: &[u8]) {
         }
     }
     let [det, rec, fuzzed] = &paths;
-    let read = |det: &Path, rec: &Path| match PpOcr::load(det, rec, "fuzzed") {
-        Ok(reader) => {
-            for backend in reader.backends() {
-                if let Runtime::Rten { because } = &backend.convolutions {
-                    assert!(!because.contains("compiling it failed"), "{because}");
+    let read =
+        |det: &Path, rec: &Path| match PpOcr::load(det, rec, NumericMode::Auto, Script::Latin) {
+            Ok(reader) => {
+                for backend in reader.backends() {
+                    if let Runtime::Rten { because } = &backend.convolutions {
+                        assert!(!because.contains("compiling it failed"), "{because}");
+                    }
                 }
+                let picture = RgbImage::from_fn(96, 64, |x, y| image::Rgb([(x * y) as u8; 3]));
+                let _ = reader.read(&picture);
             }
-            let picture = RgbImage::from_fn(96, 64, |x, y| image::Rgb([(x * y) as u8; 3]));
-            let _ = reader.read(&picture);
-        }
-        Err(error) => {
-            let said = format!("{error:#}");
-            assert!(said.contains("fuzzed.onnx"), "{said}");
-        }
-    };
+            Err(error) => {
+                let said = format!("{error:#}");
+                assert!(said.contains("fuzzed.onnx"), "{said}");
+            }
+        };
     read(fuzzed, rec);
     read(det, fuzzed);
 }
@@ -116,7 +119,7 @@ pub fn checkpoints(bytes: &[u8]) {
             return;
         }
     }
-    match Sentences::load(dir.path(), "fuzzed") {
+    match Sentences::load(dir.path(), Backend::Auto) {
         Ok(sentences) => {
             let _ = sentences.embed(&["cats are better than dogs"]);
         }

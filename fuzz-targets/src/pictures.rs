@@ -93,7 +93,7 @@ fn reader() -> Option<&'static PpOcr> {
             let (det, rec) = (dir.path().join("det.onnx"), dir.path().join("rec.onnx"));
             std::fs::write(&det, DETECTOR).ok()?;
             std::fs::write(&rec, crate::models::recogniser()).ok()?;
-            let reader = PpOcr::load_with(&det, &rec, "random", NumericMode::Auto, Script::Latin);
+            let reader = PpOcr::load(&det, &rec, NumericMode::Auto, Script::Latin);
             Some(reader.expect("the small networks load"))
         })
         .as_ref()

@@ -8,7 +8,7 @@ use clap::{Args, Subcommand};
 use super::args::{CacheArgs, INPUT, STORAGE};
 use super::progress::{EventPrinter, StageProgress, print_notes};
 use super::{parse, print};
-use crate::evidence::store::{ExportProgress, ExportedTable};
+use crate::evidence::store::exported_files;
 use crate::task::channels::CHANNELS;
 use crate::task::export::{self, RunExportSettings};
 use crate::task::extraction::open_store_or_read;
@@ -107,7 +107,7 @@ fn export_evidence(args: &ExportEvidenceArgs) -> Result<u8> {
         "there is no evidence store {}: run `riposte extract` to compute the evidence",
         evidence.display()
     );
-    let names = ExportedTable::all_names(CHANNELS);
+    let names = exported_files(CHANNELS);
     let names: Vec<PathBuf> = names.map(|name| args.output.join(name)).collect();
     let outputs: Vec<(&str, &Path)> = names.iter().map(|path| ("-o", path.as_path())).collect();
     check_distinct(&outputs, &[&evidence])?;
@@ -115,14 +115,14 @@ fn export_evidence(args: &ExportEvidenceArgs) -> Result<u8> {
     let mut printer = EventPrinter::new(args.quiet);
     let store = open_store_or_read(&evidence, &mut |event| printer.print(event))?;
     let mut progress = StageProgress::new("rows exported", 0, args.quiet);
-    let exported = store.export(&args.output, &mut |now: ExportProgress| {
-        progress.set_total(now.total as usize);
-        progress.show(now.done as usize, now.table.to_owned());
+    let exported = store.export(&args.output, &mut |table, done, total| {
+        progress.set_total(total as usize);
+        progress.show(done as usize, table.to_owned());
     });
     progress.end();
-    for table in exported.context("no file was exported")? {
-        let path = args.output.join(table.name());
-        print(&format_args!("{}: {} rows\n", path.display(), table.rows))?;
+    for (name, rows) in exported.context("no file was exported")? {
+        let path = args.output.join(name);
+        print(&format_args!("{}: {rows} rows\n", path.display()))?;
     }
     Ok(0)
 }

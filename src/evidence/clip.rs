@@ -33,7 +33,6 @@ pub(crate) static CLIP: Table = Table::new("clip", 0, &[(Vector, "vector")]).wit
 
 /// A loaded model. Several threads can call its methods at the same time.
 pub struct Clip {
-    sha: String,
     config: ClipConfig,
     preprocessing: Preprocessing,
     tokenizer: Tokenizer,
@@ -41,32 +40,28 @@ pub struct Clip {
 }
 
 impl Clip {
-    /// Loads the checkpoint in `dir`, in 32-bit floats. `sha` identifies its weights in [`Clip::producer`]. The weights of a tower are read
-    /// when it is first used.
+    /// Loads the checkpoint in `dir`. With [`Numeric::Int8`], the towers are computed in int8 if the machine has instructions for it;
+    /// [`Clip::agreement`] measures the loss of precision. The weights of a tower are read when it is first used.
     ///
     /// # Errors
     /// A file is missing or damaged, the configuration makes no sense, or a tensor is missing or has another shape or number type
     /// than the configuration says. All of this is found before weights are read, and the message names it.
-    pub fn load(dir: &Path, sha: &str) -> Result<Self> {
-        Self::load_with(dir, sha, Backend::default())
-    }
-
-    /// Like [`Clip::load`], with a given backend.
-    ///
-    /// # Errors
-    /// Those of [`Clip::load`].
-    pub fn load_with(dir: &Path, sha: &str, backend: Backend) -> Result<Self> {
-        Self::load_from(dir, sha, backend, &[])
-            .with_context(|| format!("loading CLIP from {}", dir.display()))
-    }
-
-    /// Like [`Clip::load`], but in int8 if the machine has instructions for it. [`Clip::agreement`] measures the loss of precision.
-    ///
-    /// # Errors
-    /// Those of [`Clip::load`].
-    pub fn load_in_int8(dir: &Path, sha: &str) -> Result<Self> {
-        Self::load_from(dir, sha, Backend::Auto, EXAMPLES)
-            .with_context(|| format!("loading CLIP from {}", dir.display()))
+    pub fn load(dir: &Path, backend: Backend, numeric: Numeric) -> Result<Self> {
+        let examples = match numeric {
+            Numeric::Float => &[],
+            Numeric::Int8 => EXAMPLES,
+        };
+        let load = || -> Result<Self> {
+            let (config, preprocessing, tokenizer, checkpoint) = open(dir)?;
+            let examples = tokenizer.encode(examples.iter().copied())?;
+            Ok(Clip {
+                towers: ClipTowers::new(&config, checkpoint, backend, examples),
+                config,
+                preprocessing,
+                tokenizer,
+            })
+        };
+        load().with_context(|| format!("loading CLIP from {}", dir.display()))
     }
 
     /// Whether the towers that have been used compute any product in int8.
@@ -80,18 +75,6 @@ impl Clip {
         self.towers.agreement()
     }
 
-    fn load_from(dir: &Path, sha: &str, backend: Backend, examples: &[&str]) -> Result<Self> {
-        let (config, preprocessing, tokenizer, checkpoint) = open(dir)?;
-        let examples = tokenizer.encode(examples.iter().copied())?;
-        Ok(Clip {
-            sha: sha.to_owned(),
-            towers: ClipTowers::new(&config, checkpoint, backend, examples),
-            config,
-            preprocessing,
-            tokenizer,
-        })
-    }
-
     /// Checks all files of a checkpoint as [`Clip::load`] does, without reading the weights.
     ///
     /// # Errors
@@ -101,13 +84,8 @@ impl Clip {
         Ok(())
     }
 
-    /// The name under which the vectors are stored: extractor, version and checkpoint. Vectors of different producers must not be
-    /// compared.
-    pub fn producer(&self) -> String {
-        Self::producer_of(&self.sha)
-    }
-
-    /// The producer's name for the checkpoint with this sha256, which need not be loaded.
+    /// The name under which the vectors of the checkpoint with this sha256 are stored: extractor, version and checkpoint. Vectors of different
+    /// producers must not be compared.
     pub fn producer_of(sha: &str) -> String {
         format!("clip/{VERSION} {sha}")
     }
@@ -129,23 +107,23 @@ impl Clip {
     /// # Errors
     /// Pixels of another size than the model's, or a device that fails.
     pub fn embed_images(&self, images: &[Pixels]) -> Result<Vec<Vec<f32>>> {
-        self.embed_pixels(images)
-            .with_context(|| format!("computing CLIP vectors of {} images", images.len()))
-    }
-
-    fn embed_pixels(&self, images: &[Pixels]) -> Result<Vec<Vec<f32>>> {
         let side = self.config.vision.image_size;
-        for image in images {
-            ensure!(
-                (image.height, image.width) == (side, side)
-                    && image.values.len() == 3 * side * side,
-                "pixels of {} × {}: the model takes {side} × {side}",
-                image.height,
-                image.width
-            );
-        }
-        let values: Vec<&[f32]> = images.iter().map(|image| image.values.as_slice()).collect();
-        self.towers.embed_images(&values)
+        let values = images.iter().map(
+            |Pixels {
+                 height,
+                 width,
+                 values,
+             }| {
+                ensure!(
+                    (*height, *width) == (side, side) && values.len() == 3 * side * side,
+                    "pixels of {height} × {width}: the model takes {side} × {side}"
+                );
+                Ok(values.as_slice())
+            },
+        );
+        let values: Result<Vec<&[f32]>> = values.collect();
+        let vectors = values.and_then(|values| self.towers.embed_images(&values));
+        vectors.with_context(|| format!("computing CLIP vectors of {} images", images.len()))
     }
 
     /// A vector of unit length for each text. Texts are truncated to the model's maximum (77 tokens, including two special ones). An empty text has a
@@ -155,9 +133,8 @@ impl Clip {
     /// The tokenizer or the device fails.
     pub fn embed_texts(&self, texts: &[&str]) -> Result<Vec<Vec<f32>>> {
         let tokens = self.tokenizer.encode(texts.iter().copied())?;
-        self.towers
-            .embed_texts(&tokens)
-            .context("computing CLIP vectors of texts")
+        let vectors = self.towers.embed_texts(&tokens);
+        vectors.context("computing CLIP vectors of texts")
     }
 }
 
@@ -174,12 +151,9 @@ fn open(dir: &Path) -> Result<(ClipConfig, Preprocessing, Tokenizer, Checkpoint)
             None => "any size".to_owned(),
         }
     );
-    let tokenizer = Tokenizer::read(
-        dir,
-        Input::Single,
-        config.text.max_position_embeddings,
-        config.text.vocab_size,
-    )?;
+    let text = &config.text;
+    let (most, vocabulary) = (text.max_position_embeddings, text.vocab_size);
+    let tokenizer = Tokenizer::read(dir, Input::Single, most, vocabulary)?;
     let checkpoint = Checkpoint::open(dir, &config.expected_tensors())?;
     Ok((config, preprocessing, tokenizer, checkpoint))
 }
@@ -211,12 +185,8 @@ impl Channel for ClipVectors {
     ) -> Result<Box<dyn Extractor>> {
         let model = model.context("CLIP needs a model")?;
         let producer = Clip::producer_of(&model.sha256);
-        Ok(Box::new(Lazy::new(producer, move || {
-            match precision.clip {
-                Numeric::Float => Clip::load(&model.dir, &model.sha256),
-                Numeric::Int8 => Clip::load_in_int8(&model.dir, &model.sha256),
-            }
-        })))
+        let load = move || Clip::load(&model.dir, Backend::Auto, precision.clip);
+        Ok(Box::new(Lazy::new(producer, load)))
     }
 
     fn rows(&self, evidence: &Evidence, put: &mut Put) -> rusqlite::Result<()> {
@@ -254,9 +224,8 @@ impl Extractor for Lazy<Clip> {
             records.push(record);
         }
         let clip = self.get()?;
-        let vectors = clip
-            .embed_images(&batch)
-            .context("CLIP failed on a batch of images")?;
+        let vectors = clip.embed_images(&batch);
+        let vectors = vectors.context("CLIP failed on a batch of images")?;
         for (record, vector) in records.into_iter().zip(vectors) {
             record.evidence.clip = Some(vector);
             if let Some(made) = record.made.get_mut(ClipVectors.name()) {
@@ -268,12 +237,12 @@ impl Extractor for Lazy<Clip> {
 
     fn describe(&self) -> Option<String> {
         let model = self.loaded()?;
+        let numeric = model.numeric();
         Some(match model.agreement() {
-            Some(least) => format!(
-                "{}, with a cosine of at least {least:.4} to floats on its examples",
-                model.numeric()
-            ),
-            None => model.numeric().to_string(),
+            Some(least) => {
+                format!("{numeric}, with a cosine of at least {least:.4} to floats on its examples")
+            }
+            None => numeric.to_string(),
         })
     }
 }

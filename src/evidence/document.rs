@@ -55,17 +55,10 @@ pub struct Decoded {
 impl Document<'_> {
     /// The first of the image files that can be decoded. It is decoded once.
     pub fn image(&mut self) -> Option<Decoded> {
-        let ImageFile {
-            first,
-            decoded,
-            faults,
-        } = &mut self.image;
-        let decode = || {
-            let paths = &self.listing.images;
-            self.clock
-                .nested("decode", || decode_first(paths, first.take(), faults))
-        };
-        decoded.get_or_insert_with(decode).clone()
+        let (image, paths, clock) = (&mut self.image, &self.listing.images, self.clock);
+        let decode = || decode_first(paths, image.first.take(), &mut image.faults);
+        let decode = || clock.nested("decode", decode);
+        image.decoded.get_or_insert_with(decode).clone()
     }
 
     /// Adds the faults that decoding found in the image files to those of this channel.
@@ -98,10 +91,8 @@ fn decode_first(
         });
         match decoded {
             Ok(picture) => {
-                return Some(Decoded {
-                    path: path.clone(),
-                    picture: Arc::new(picture),
-                });
+                let (path, picture) = (path.clone(), Arc::new(picture));
+                return Some(Decoded { path, picture });
             }
             Err(what) => faults.push(fault(FaultKind::Image, path, what)),
         }

@@ -15,8 +15,8 @@ pub use suspects::{attempt, pass_over, suspects};
 
 use std::any::Any;
 use std::collections::{BTreeMap, HashMap, HashSet};
-use std::sync::PoisonError;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
 use anyhow::Result;
@@ -76,21 +76,14 @@ impl Tools {
 
     /// The extractor of this type, if it is available. Rankings use the models of channels, too, and find them here.
     pub fn model<T: Extractor>(&self) -> Option<&T> {
-        let all = self.extractors.iter().flatten();
-        let mut of_type = all.filter_map(|extractor| {
-            let any: &dyn Any = &**extractor;
-            any.downcast_ref::<T>()
-        });
-        of_type.next()
+        let mut all = self.extractors.iter().flatten();
+        all.find_map(|extractor| (&**extractor as &dyn Any).downcast_ref())
     }
 
     /// The version of riposte, and the producers of all channels that can be computed.
     pub fn signature(&self) -> String {
-        format!(
-            "riposte {}; {}",
-            env!("CARGO_PKG_VERSION"),
-            self.all_producers()
-        )
+        let version = env!("CARGO_PKG_VERSION");
+        format!("riposte {version}; {}", self.all_producers())
     }
 
     /// The producers of all channels that can be computed.
@@ -109,15 +102,11 @@ impl Tools {
     /// The producer of a channel, given the producers of the channels that it uses; `None` if its extractor is not available.
     fn producer(&self, channel: &dyn Channel, producers: &Producers) -> Option<String> {
         let own = self.extractor(channel.name())?.producer();
-        let used: Vec<&str> = channel
-            .uses()
-            .iter()
-            .map(|used| producers.get(used).map_or("no text", String::as_str))
-            .collect();
-        Some(if used.is_empty() {
-            own
-        } else {
-            format!("{own} of {}", used.join(" and "))
+        let producer_of = |used| producers.get(used).map_or("no text", String::as_str);
+        let used: Vec<&str> = channel.uses().iter().map(producer_of).collect();
+        Some(match used.as_slice() {
+            [] => own,
+            _ => format!("{own} of {}", used.join(" and ")),
         })
     }
 }
@@ -198,23 +187,25 @@ pub fn stored(
     store: &Store,
     limit: Option<usize>,
 ) -> Result<Summary> {
-    let entries = || {
-        let entries = collection.entries().iter();
-        entries.take(limit.unwrap_or(usize::MAX))
-    };
+    let entries = first_entries(collection, limit);
     let mut summary = Summary {
-        documents: entries().count(),
-        faults: faults_of(store, entries())?,
+        documents: entries.len(),
+        faults: faults_of(store, entries.iter())?,
         ..Summary::default()
     };
     let known = store.stored_documents()?;
-    let channels = entries().filter_map(|entry| known.get(&entry.id.0));
+    let channels = entries.iter().filter_map(|entry| known.get(&entry.id.0));
     for name in channels.flat_map(|document| document.producers.keys()) {
         if let Some(channel) = channel::find(store.channels(), name) {
             *summary.channels.entry(channel.name()).or_default() += 1;
         }
     }
     Ok(summary)
+}
+
+fn first_entries(collection: &ImageCollection, limit: Option<usize>) -> &[Entry] {
+    let entries = collection.entries();
+    &entries[..limit.unwrap_or(usize::MAX).min(entries.len())]
 }
 
 /// The stored faults of some documents, sorted by document.
@@ -237,8 +228,7 @@ pub fn extract(
     stop: &AtomicBool,
     on_progress: &mut dyn FnMut(Progress),
 ) -> Result<Summary> {
-    let entries = collection.entries();
-    let entries = &entries[..extent.limit.unwrap_or(entries.len()).min(entries.len())];
+    let entries = first_entries(collection, extent.limit);
     let mine: Vec<usize> = (0..entries.len())
         .filter(|index| extent.shard.has_group(index / GROUP))
         .collect();
@@ -248,7 +238,10 @@ pub fn extract(
         stored: store.stored_documents()?,
         passed_over: &passed_over,
         next: AtomicUsize::new(0),
-        groups: Groups::new(entries.len()),
+        groups: Groups {
+            documents: entries.len(),
+            open: Mutex::default(),
+        },
         mine: &mine,
         stop,
     };
@@ -279,8 +272,8 @@ pub fn extract(
     let ended = std::thread::scope(|scope| -> Result<()> {
         for number in 0..threads {
             let sender = sender.clone();
-            let worker = Worker::new(tools, &clock, entries, &place, policy, &known_images)?
-                .noting(at_work.as_ref(), number);
+            let notes = at_work.as_ref().map(|at_work| (at_work, number));
+            let worker = Worker::new(tools, &clock, entries, &place, policy, &known_images, notes)?;
             let job = &job;
             scope.spawn(move || job.work(worker, &sender));
         }
@@ -319,12 +312,15 @@ impl Job<'_> {
             let Some(&index) = self.mine.get(self.next.fetch_add(1, Ordering::Relaxed)) else {
                 break;
             };
-            let done = if self.passed_over.contains_key(&index) {
-                worker.pass_over(index, &self.groups)
+            let result = if self.passed_over.contains_key(&index) {
+                Ok(DocumentResult {
+                    index,
+                    ..DocumentResult::default()
+                })
             } else {
-                let stored = self.stored.get(&self.entries[index].id.0);
-                worker.work(index, stored, &self.groups)
+                worker.document(index, self.stored.get(&self.entries[index].id.0))
             };
+            let done = result.and_then(|result| worker.finish(result, &self.groups));
             let failed = done.is_err();
             // sending fails only if the extraction has failed
             if let Some(group) = done.transpose()
@@ -397,14 +393,13 @@ impl Writer<'_> {
             self.store.write(&records)?;
         }
         if self.states.len() >= STATES_AT_ONCE {
-            let states = std::mem::take(&mut self.states);
-            self.store.write_file_states(&states)?;
+            self.store
+                .write_file_states(&std::mem::take(&mut self.states))?;
         }
-        let mut known = self
-            .known_images
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
-        known.extend(digests);
+        let known = self.known_images.lock();
+        known
+            .unwrap_or_else(PoisonError::into_inner)
+            .extend(digests);
         Ok(count)
     }
 
@@ -412,10 +407,9 @@ impl Writer<'_> {
     fn finish(self, clock: &Clock, worker_seconds: f64) -> Result<Summary> {
         let Job { entries, mine, .. } = self.job;
         let mut summary = self.summary;
-        let stored = faults_of(self.store, mine.iter().filter_map(|&i| entries.get(i)))?;
-        summary.faults.extend(stored);
-        let passed_over = self.job.passed_over.values();
-        summary.faults.extend(passed_over.cloned());
+        let stored = faults_of(self.store, mine.iter().map(|&i| &entries[i]))?;
+        let passed_over = self.job.passed_over.values().cloned();
+        summary.faults.extend(stored.into_iter().chain(passed_over));
         summary.seconds = clock.seconds();
         let worked: f64 = summary.seconds.iter().map(|(_, seconds)| seconds).sum();
         if worker_seconds > 0.0 {

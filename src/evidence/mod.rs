@@ -26,8 +26,20 @@ use ocr::OcrLine;
 use page::PageWords;
 use picture::Picture;
 
-/// A text of a document for which an embedding and sentiment are computed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+/// A text of a document for which an embedding and sentiment are computed. The store has these names, in kebab case.
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    Hash,
+    strum::EnumString,
+    strum::IntoStaticStr,
+)]
+#[strum(serialize_all = "kebab-case")]
 pub enum TextPart {
     /// All text in the image.
     Ocr,
@@ -41,34 +53,6 @@ pub enum TextPart {
     GivenCaption,
     /// The text in the image as the collection gives it.
     GivenText,
-}
-
-impl TextPart {
-    /// The name in the store.
-    pub fn word(self) -> &'static str {
-        match self {
-            TextPart::Ocr => "ocr",
-            TextPart::Title => "title",
-            TextPart::Near => "near",
-            TextPart::Main => "main",
-            TextPart::GivenCaption => "given-caption",
-            TextPart::GivenText => "given-text",
-        }
-    }
-
-    /// The reverse of [`Self::word`].
-    pub fn parse(word: &str) -> Option<TextPart> {
-        [
-            TextPart::Ocr,
-            TextPart::Title,
-            TextPart::Near,
-            TextPart::Main,
-            TextPart::GivenCaption,
-            TextPart::GivenText,
-        ]
-        .into_iter()
-        .find(|p| p.word() == word)
-    }
 }
 
 /// A page that shows the image.
@@ -108,10 +92,20 @@ pub struct PartValue<T> {
     pub value: T,
 }
 
-/// AFINN's result: the sum of word scores, and the number of words that have a score.
+impl<T> PartValue<T> {
+    /// Another value for the same part.
+    fn with<U>(self, value: U) -> PartValue<U> {
+        let PartValue { page, part, .. } = self;
+        PartValue { page, part, value }
+    }
+}
+
+/// The valence of a text by AFINN.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct AfinnValence {
+    /// The sum of the scores of all words and phrases found, as Python's `Afinn().score(text)`.
     pub sum: f64,
+    /// The number of words and phrases found, including those with score 0.
     pub words: u64,
 }
 
@@ -157,49 +151,38 @@ impl Evidence {
     pub fn ocr_text(&self) -> String {
         ocr_text(&self.ocr)
     }
-
-    /// The text in the image, block by block in reading order ([`ocr::TextBlock::text`]).
-    pub fn text_blocks(&self) -> Vec<String> {
-        ocr::blocks(&self.ocr).map(|block| block.text()).collect()
-    }
 }
 
 /// The texts of the lines, separated by line breaks. Words that are broken at the end of a line are joined
 /// ([`ocr::TextBlock::text`]).
 pub fn ocr_text(lines: &[OcrLine]) -> String {
-    let texts: Vec<String> = ocr::blocks(lines).map(|block| block.text()).collect();
-    texts.join("\n")
+    ocr::texts(lines).join("\n")
 }
 
 /// The texts of a document for which embeddings and sentiment are computed. None is empty.
 pub fn texts(evidence: &Evidence) -> Vec<PartValue<String>> {
     let Evidence { given, pages, .. } = evidence;
     // sentence encoders and VADER expect running text, not lines
-    let of_image = |part, text: &str| PartValue {
-        page: String::new(),
-        part,
-        value: text.replace('\n', " "),
-    };
-    let mut texts = vec![
-        of_image(TextPart::Ocr, &evidence.ocr_text()),
-        of_image(TextPart::GivenCaption, &given.caption),
-        of_image(TextPart::GivenText, &given.text),
+    let of_image = [
+        (TextPart::Ocr, &evidence.ocr_text()),
+        (TextPart::GivenCaption, &given.caption),
+        (TextPart::GivenText, &given.text),
     ];
-    for page in pages {
-        for (part, value) in [
-            (TextPart::Title, page.words.title.clone()),
-            (TextPart::Near, page.near()),
-            (TextPart::Main, page.words.main.clone()),
-        ] {
-            texts.push(PartValue {
-                page: page.id.clone(),
-                part,
-                value,
-            });
-        }
-    }
-    texts.retain(|text| !text.value.trim().is_empty());
-    texts
+    let of_image = of_image.map(|(part, text)| ("", part, text.replace('\n', " ")));
+    let of_pages = pages.iter().flat_map(|page| {
+        let PageWords { title, main, .. } = &page.words;
+        let id = page.id.as_str();
+        [
+            (id, TextPart::Title, title.clone()),
+            (id, TextPart::Near, page.near()),
+            (id, TextPart::Main, main.clone()),
+        ]
+    });
+    let all = of_image.into_iter().chain(of_pages);
+    all.filter(|(.., text)| !text.trim().is_empty())
+        .map(|(page, part, value)| (page.to_owned(), part, value))
+        .map(|(page, part, value)| PartValue { page, part, value })
+        .collect()
 }
 
 /// Adds the value of a row that begins with a document, a page and a part. Rows of unknown parts are left out.
@@ -208,12 +191,9 @@ fn read_part<T>(
     value: impl FnOnce() -> rusqlite::Result<T>,
     values: &mut Vec<PartValue<T>>,
 ) -> rusqlite::Result<()> {
-    if let Some(part) = TextPart::parse(row.get_ref(2)?.as_str()?) {
-        values.push(PartValue {
-            page: row.get(1)?,
-            part,
-            value: value()?,
-        });
+    if let Ok(part) = row.get_ref(2)?.as_str()?.parse() {
+        let (page, value) = (row.get(1)?, value()?);
+        values.push(PartValue { page, part, value });
     }
     Ok(())
 }

@@ -15,7 +15,7 @@ pub use find::FoundBy;
 
 use anyhow::Result;
 use encoding_rs::{Encoding, UTF_8, WINDOWS_1252};
-use rusqlite::Row;
+use rusqlite::{Row, ToSql};
 
 use super::channel::{Channel, Extractor, Precision, Put};
 use super::document::{Document, fault, guarded};
@@ -27,6 +27,7 @@ use super::{Evidence, PageEvidence};
 use crate::collection::images::{CrawlRank, ImageDocument};
 use crate::trec::FaultKind;
 use crate::weights::CheckedModel;
+use text::first_of;
 
 /// Identifies this reader in the evidence store. A change in what [`read`] returns needs a new number.
 pub(crate) const PRODUCER: &str = "page/1";
@@ -90,7 +91,7 @@ impl Channel for Pages {
                 &[
                     &page.id,
                     &page.url,
-                    &w.found.word(),
+                    &<&str>::from(w.found),
                     &w.names_image,
                     &w.title,
                     &w.description,
@@ -104,10 +105,8 @@ impl Channel for Pages {
                 ],
             )?;
             for (number, r) in (0i64..).zip(&page.rankings) {
-                put(
-                    &CRAWL_RANK,
-                    &[&page.id, &number, &r.query, &r.topic, &r.rank],
-                )?;
+                let values: [&dyn ToSql; 5] = [&page.id, &number, &r.query, &r.topic, &r.rank];
+                put(&CRAWL_RANK, &values)?;
             }
         }
         Ok(())
@@ -134,7 +133,7 @@ fn page_of(row: &Row) -> rusqlite::Result<PageEvidence> {
         id: row.get(1)?,
         url: row.get(2)?,
         words: PageWords {
-            found: FoundBy::parse(row.get_ref(3)?.as_str()?),
+            found: row.get_ref(3)?.as_str()?.parse().unwrap_or_default(),
             names_image: row.get(4)?,
             title: row.get(5)?,
             description: row.get(6)?,
@@ -247,20 +246,12 @@ pub fn read(html: &str, xpaths: &[String], image_url: &str) -> PageWords {
     let url = url::ImageUrl::new(image_url);
     let image = find::image(&tree, xpaths, &url);
     let head = text::Head::read(&tree);
-    let caption_node = image
-        .position
-        .and_then(|image| text::caption_node(&tree, image));
-    let caption = first_of([
-        caption_node
-            .map(|node| text::of_subtree(&tree, node))
-            .unwrap_or_default(),
-        image.caption,
-    ]);
+    let position = image.position;
+    let caption_node = position.and_then(|image| text::caption_node(&tree, image));
+    let caption = caption_node.map(|node| text::of_subtree(&tree, node));
+    let caption = first_of([caption.unwrap_or_default(), image.caption]);
     let blocks = blocks::Blocks::read(&tree, image.position, caption_node);
-    let title = [head.title, head.og_title, blocks.first_heading()]
-        .into_iter()
-        .find(|title| !title.is_empty())
-        .unwrap_or_default();
+    let title = first_of([head.title, head.og_title, blocks.first_heading()]);
     let main = blocks.main();
     let (mut before, mut after) = blocks.near(&caption);
     // the body shows the file, but only as a teaser in the margin
@@ -275,28 +266,16 @@ pub fn read(html: &str, xpaths: &[String], image_url: &str) -> PageWords {
         headings: blocks.headings(&main, &title),
         title,
         description: head.description,
-        alt: first_of([
-            image.alt,
-            if image.is_meta {
-                head.image_alt
-            } else {
-                String::new()
-            },
-        ]),
+        alt: match image.alt.as_str() {
+            "" if image.is_meta => head.image_alt,
+            _ => image.alt,
+        },
         title_attribute: image.title,
         caption,
         before,
         after,
         main: blocks.join(&main),
     }
-}
-
-/// The first text that is not empty.
-fn first_of<const N: usize>(texts: [String; N]) -> String {
-    texts
-        .into_iter()
-        .find(|text| !text.is_empty())
-        .unwrap_or_default()
 }
 
 /// Decodes an HTML file. Returns its text, and whether it contained sequences that are invalid in its encoding.
@@ -329,12 +308,8 @@ pub fn decode(bytes: &[u8]) -> (String, bool) {
 fn declared(bytes: &[u8]) -> Option<&'static Encoding> {
     let start = bytes.get(..4096).unwrap_or(bytes).to_ascii_lowercase();
     let at = start.windows(8).position(|window| window == b"charset=")?;
-    let label: Vec<u8> = start
-        .get(at + 8..)?
-        .iter()
-        .copied()
-        .skip_while(|byte| matches!(byte, b'"' | b'\'' | b' '))
-        .take_while(|byte| byte.is_ascii_alphanumeric() || b"-_:.".contains(byte))
-        .collect();
-    Encoding::for_label(&label).map(Encoding::output_encoding)
+    let label = start[at + 8..].iter().copied();
+    let label = label.skip_while(|byte| matches!(byte, b'"' | b'\'' | b' '));
+    let label = label.take_while(|byte| byte.is_ascii_alphanumeric() || b"-_:.".contains(byte));
+    Encoding::for_label(&label.collect::<Vec<u8>>()).map(Encoding::output_encoding)
 }

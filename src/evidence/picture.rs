@@ -109,9 +109,8 @@ impl Extractor for Pictures {
     fn compute(&self, document: &mut Document) -> Result<()> {
         let image = document.image();
         document.add_image_faults();
-        let lines = &document.evidence.ocr;
-        let picture = image.map(|image| measure(&image.picture.image, lines));
-        document.evidence.picture = picture;
+        let evidence = &mut document.evidence;
+        evidence.picture = image.map(|image| measure(&image.picture.image, &evidence.ocr));
         Ok(())
     }
 }

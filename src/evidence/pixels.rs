@@ -46,9 +46,10 @@ enum Target {
 }
 
 /// Pillow's resampling filters, with the numbers 1 to 5 in this order.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, strum::FromRepr)]
+#[repr(u8)]
 enum Filter {
-    Lanczos,
+    Lanczos = 1,
     Bilinear,
     Bicubic,
     Box,
@@ -115,10 +116,8 @@ impl Preprocessing {
 
     fn new(file: &ConfigFile) -> Result<Self> {
         let target = match file.size {
-            Side::One(side)
-            | Side::Shortest {
-                shortest_edge: side,
-            } => Target::Shorter(side),
+            Side::One(side) => Target::Shorter(side),
+            Side::Shortest { shortest_edge } => Target::Shorter(shortest_edge),
             Side::Both { height, width } => Target::Fixed { height, width },
         };
         let crop = match file.crop_size {
@@ -136,19 +135,11 @@ impl Preprocessing {
             sides.iter().all(|side| (1..=LARGEST).contains(side)),
             "size and crop_size must be 1 to {LARGEST}, found {sides:?}"
         );
-        let filter = match file.resample {
-            1 => Filter::Lanczos,
-            2 => Filter::Bilinear,
-            3 => Filter::Bicubic,
-            4 => Filter::Box,
-            5 => Filter::Hamming,
-            other => bail!("resample is {other}: expected 1 to 5"),
-        };
-        let factor = if file.do_rescale {
-            file.rescale_factor
-        } else {
-            1.0
-        };
+        let filter = Filter::from_repr(file.resample);
+        let filter =
+            filter.with_context(|| format!("resample is {}: expected 1 to 5", file.resample))?;
+        let rescaled = file.do_rescale.then_some(file.rescale_factor);
+        let factor = rescaled.unwrap_or(1.0);
         let (mut scale, mut shift) = ([factor; 3], [0.0; 3]);
         if file.do_normalize {
             for c in 0..3 {
@@ -295,12 +286,9 @@ impl Filter {
 
     /// The weight at a distance of `x` from the centre.
     fn weight(self, x: f64) -> f64 {
-        let sinc = |x: f64| {
-            if x == 0.0 {
-                1.0
-            } else {
-                (PI * x).sin() / (PI * x)
-            }
+        let sinc = |x: f64| match PI * x {
+            0.0 => 1.0,
+            x => x.sin() / x,
         };
         let distance = x.abs();
         match self {
@@ -324,22 +312,14 @@ impl Filter {
 /// column, channel.
 fn resample(image: &RgbImage, columns: &Axis, rows: &Axis) -> Vec<u8> {
     let first = rows.taps.iter().map(|(from, _)| *from).min().unwrap_or(0);
-    let end = rows
-        .taps
-        .iter()
-        .map(|(from, weights)| from + weights.len())
-        .max()
-        .unwrap_or(0);
+    let ends = rows.taps.iter().map(|(from, weights)| from + weights.len());
+    let end = ends.max().unwrap_or(0);
     let stride = 3 * image.width() as usize;
     let line = 3 * columns.taps.len();
 
     let mut narrow = Vec::with_capacity((end - first) * line);
-    for source in image
-        .as_raw()
-        .chunks_exact(stride.max(1))
-        .take(end)
-        .skip(first)
-    {
+    let lines = image.as_raw().chunks_exact(stride.max(1));
+    for source in lines.take(end).skip(first) {
         for (from, weights) in &columns.taps {
             let mut sums = [1i32 << (PRECISION - 1); 3];
             for (pixel, weight) in source[3 * from..].chunks_exact(3).zip(weights) {
@@ -355,10 +335,8 @@ fn resample(image: &RgbImage, columns: &Axis, rows: &Axis) -> Vec<u8> {
     let mut sums = vec![0i32; line];
     for (from, weights) in &rows.taps {
         sums.fill(1 << (PRECISION - 1));
-        for (source, weight) in narrow[(from - first) * line..]
-            .chunks_exact(line.max(1))
-            .zip(weights)
-        {
+        let sources = narrow[(from - first) * line..].chunks_exact(line.max(1));
+        for (source, weight) in sources.zip(weights) {
             for (sum, &byte) in sums.iter_mut().zip(source) {
                 *sum += i32::from(byte) * weight;
             }
@@ -376,12 +354,8 @@ fn to_byte(sum: i32) -> u8 {
 /// Crops an image without resizing it. The result is in the order row, column, channel.
 fn crop(image: &RgbImage, columns: &Window, rows: &Window) -> Vec<u8> {
     let stride = 3 * image.width() as usize;
-    image
-        .as_raw()
-        .chunks_exact(stride.max(1))
-        .skip(rows.start)
-        .take(rows.length)
-        .flat_map(|line| &line[3 * columns.start..3 * (columns.start + columns.length)])
-        .copied()
-        .collect()
+    let lines = image.as_raw().chunks_exact(stride.max(1));
+    let lines = lines.skip(rows.start).take(rows.length);
+    let within = lines.flat_map(|line| &line[3 * columns.start..][..3 * columns.length]);
+    within.copied().collect()
 }

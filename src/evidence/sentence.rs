@@ -15,7 +15,7 @@ use super::table::{
     ColumnType::{Text, Vector},
     Table, blob_of, vector_of,
 };
-use super::{Evidence, PartValue, TextPart, read_part, texts};
+use super::{Evidence, TextPart, read_part, texts};
 use crate::nn::checkpoint::Checkpoint;
 use crate::nn::conv::{Numeric, NumericMode};
 use crate::nn::lazy::Lazy;
@@ -38,52 +38,35 @@ const MAX_TOKENS: usize = 256;
 
 /// A loaded model. Several threads can call its methods at the same time.
 pub struct Sentences {
-    sha: String,
     tokenizer: Tokenizer,
     bert: Bert,
     dimension: usize,
 }
 
 impl Sentences {
-    /// Loads the checkpoint in `dir`. `sha` identifies its weights in [`Sentences::producer`].
+    /// Loads the checkpoint in `dir`.
     ///
     /// # Errors
     /// A file is missing or damaged, the configuration makes no sense, or a tensor is missing or has another shape or number type than
     /// the configuration says. All of this is found before weights are read, and the message names it.
-    pub fn load(dir: &Path, sha: &str) -> Result<Self> {
-        Self::load_with(dir, sha, Backend::default())
+    pub fn load(dir: &Path, backend: Backend) -> Result<Self> {
+        let load = || -> Result<Self> {
+            let config = BertConfig::read(dir)?;
+            let max_tokens = MAX_TOKENS.min(config.max_position_embeddings);
+            let tokenizer = Tokenizer::read(dir, Input::Single, max_tokens, config.vocab_size)?;
+            let checkpoint = Checkpoint::open(dir, &config.expected_tensors(&BARE))?;
+            let examples = tokenizer.encode(EXAMPLES.iter().copied())?;
+            Ok(Sentences {
+                tokenizer,
+                bert: Bert::read(&config, &BARE, max_tokens, &checkpoint, backend, &examples)?,
+                dimension: config.hidden_size,
+            })
+        };
+        load().with_context(|| format!("loading the sentence model from {}", dir.display()))
     }
 
-    /// Like [`Sentences::load`], with a given backend.
-    ///
-    /// # Errors
-    /// Those of [`Sentences::load`].
-    pub fn load_with(dir: &Path, sha: &str, backend: Backend) -> Result<Self> {
-        Self::load_from(dir, sha, backend)
-            .with_context(|| format!("loading the sentence model from {}", dir.display()))
-    }
-
-    fn load_from(dir: &Path, sha: &str, backend: Backend) -> Result<Self> {
-        let config = BertConfig::read(dir)?;
-        let max_tokens = MAX_TOKENS.min(config.max_position_embeddings);
-        let tokenizer = Tokenizer::read(dir, Input::Single, max_tokens, config.vocab_size)?;
-        let checkpoint = Checkpoint::open(dir, &config.expected_tensors(&BARE))?;
-        let examples = tokenizer.encode(EXAMPLES.iter().copied())?;
-        Ok(Sentences {
-            sha: sha.to_owned(),
-            tokenizer,
-            bert: Bert::read(&config, &BARE, max_tokens, &checkpoint, backend, &examples)?,
-            dimension: config.hidden_size,
-        })
-    }
-
-    /// The name under which the vectors are stored: extractor, version and checkpoint. Vectors of different producers must not be
-    /// compared.
-    pub fn producer(&self) -> String {
-        Self::producer_of(&self.sha)
-    }
-
-    /// The producer's name for the checkpoint with this sha256, which need not be loaded.
+    /// The name under which the vectors of the checkpoint with this sha256 are stored: extractor, version and checkpoint. Vectors of different
+    /// producers must not be compared.
     pub fn producer_of(sha: &str) -> String {
         format!("sentence/{VERSION} {sha}")
     }
@@ -108,13 +91,10 @@ impl Sentences {
     /// # Errors
     /// The tokenizer or the device fails.
     pub fn embed(&self, texts: &[&str]) -> Result<Vec<Vec<f32>>> {
-        self.embed_all(texts)
-            .with_context(|| format!("computing sentence vectors of {} texts", texts.len()))
-    }
-
-    fn embed_all(&self, texts: &[&str]) -> Result<Vec<Vec<f32>>> {
-        let tokens = self.tokenizer.encode(texts.iter().copied())?;
-        let mut means = self.bert.means(&tokens)?;
+        let tokens = self.tokenizer.encode(texts.iter().copied());
+        let mut means = tokens
+            .and_then(|tokens| self.bert.means(&tokens))
+            .with_context(|| format!("computing sentence vectors of {} texts", texts.len()))?;
         means.iter_mut().for_each(|mean| normalise(mean));
         Ok(means)
     }
@@ -122,10 +102,8 @@ impl Sentences {
 
 /// The sentence encoder. It is loaded when it is first used.
 pub fn lazy(model: &CheckedModel, mode: NumericMode) -> Lazy<Sentences> {
-    let (dir, sha) = (model.dir.clone(), model.sha256.clone());
-    Lazy::new(Sentences::producer_of(&sha), move || {
-        Sentences::load_with(&dir, &sha, Backend::of(mode))
-    })
+    let (dir, producer) = (model.dir.clone(), Sentences::producer_of(&model.sha256));
+    Lazy::new(producer, move || Sentences::load(&dir, Backend::of(mode)))
 }
 
 /// The channel of the embeddings of a document's texts.
@@ -163,7 +141,10 @@ impl Channel for SentenceVectors {
 
     fn rows(&self, evidence: &Evidence, put: &mut Put) -> rusqlite::Result<()> {
         for s in &evidence.sentences {
-            put(&SENTENCE, &[&s.page, &s.part.word(), &blob_of(&s.value)])?;
+            put(
+                &SENTENCE,
+                &[&s.page, &<&str>::from(s.part), &blob_of(&s.value)],
+            )?;
         }
         Ok(())
     }
@@ -187,17 +168,11 @@ impl Extractor for Lazy<Sentences> {
         texts.retain(|text| text.part != TextPart::Main || with_main);
         let values: Vec<&str> = texts.iter().map(|t| t.value.as_str()).collect();
         let model = self.get()?;
-        let vectors = (document.pool)
-            .install(|| model.embed(&values))
-            .context("the sentence encoder failed")?;
-        let values = texts.iter().zip(vectors);
-        document.evidence.sentences = values
-            .map(|(text, value)| PartValue {
-                page: text.page.clone(),
-                part: text.part,
-                value,
-            })
-            .collect();
+        let vectors = document.pool.install(|| model.embed(&values));
+        let vectors = vectors.context("the sentence encoder failed")?;
+        let values = texts.into_iter().zip(vectors);
+        let values = values.map(|(text, value)| text.with(value));
+        document.evidence.sentences = values.collect();
         document.backend = Some(channel::Backend::of_transformer(model.numeric()));
         Ok(())
     }

@@ -73,7 +73,7 @@ impl Channel for VaderScores {
 
     fn rows(&self, evidence: &Evidence, put: &mut Put) -> rusqlite::Result<()> {
         let mut values = evidence.vader.iter();
-        values.try_for_each(|v| put(&VADER, &[&v.page, &v.part.word(), &v.value]))
+        values.try_for_each(|v| put(&VADER, &[&v.page, &<&str>::from(v.part), &v.value]))
     }
 
     fn read(&self, _: &Table, row: &Row, evidence: &mut Evidence) -> rusqlite::Result<()> {
@@ -109,11 +109,11 @@ impl Channel for AfinnScores {
     }
 
     fn rows(&self, evidence: &Evidence, put: &mut Put) -> rusqlite::Result<()> {
-        for AfinnScore { page, part, value } in &evidence.afinn {
-            let words = value.words as i64;
-            put(&AFINN, &[page, &part.word(), &value.sum, &words])?;
-        }
-        Ok(())
+        let mut values = evidence.afinn.iter();
+        values.try_for_each(|PartValue { page, part, value }| {
+            let (part, words) = (<&str>::from(*part), value.words as i64);
+            put(&AFINN, &[page, &part, &value.sum, &words])
+        })
     }
 
     fn read(&self, _: &Table, row: &Row, evidence: &mut Evidence) -> rusqlite::Result<()> {
@@ -126,8 +126,6 @@ impl Channel for AfinnScores {
         read_part(row, value, &mut evidence.afinn)
     }
 }
-
-type AfinnScore = PartValue<AfinnValence>;
 
 impl Extractor for Vader {
     fn producer(&self) -> String {
@@ -147,26 +145,16 @@ impl Extractor for (Afinn, String) {
     }
 
     fn compute(&self, document: &mut Document) -> Result<()> {
-        let valence = |text: &str| {
-            let valence = self.0.valence(text);
-            AfinnValence {
-                sum: valence.sum,
-                words: valence.words as u64,
-            }
-        };
-        document.evidence.afinn = of_texts(&document.evidence, valence);
+        document.evidence.afinn = of_texts(&document.evidence, |text| self.0.valence(text));
         Ok(())
     }
 }
 
 /// A value for each text of the document.
 fn of_texts<T>(evidence: &Evidence, value: impl Fn(&str) -> T) -> Vec<PartValue<T>> {
-    texts(evidence)
-        .into_iter()
-        .map(|text| PartValue {
-            page: text.page,
-            part: text.part,
-            value: value(&text.value),
-        })
-        .collect()
+    let values = texts(evidence).into_iter().map(|text| {
+        let value = value(&text.value);
+        text.with(value)
+    });
+    values.collect()
 }

@@ -23,22 +23,22 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Error, Result, bail, ensure};
 use rusqlite::config::DbConfig;
-use rusqlite::{Connection, MAIN_DB, params};
+use rusqlite::{Connection, MAIN_DB, Row, params};
 
 pub use super::channel::{Backend, Made, Record};
 use super::channel::{Channel, Channels};
 use super::picture::{self, Picture};
 use super::table::Table;
 pub(crate) use super::table::{blob_of, vector_of};
-use super::{Evidence, TextPart, clip, ocr, page, sentence, sentiment};
+use super::{Evidence, TextPart, clip, ocr, page, sentence};
 use crate::collection::images::{CrawlRank, FileState};
 use crate::nn::conv::Numeric;
 use crate::trec::{DocId, Fault};
 use crate::workspace::{Lock, file};
 pub use at_work::{AtWork, Note};
-use checksum::LAST;
+use checksum::ALL;
 pub use checksum::{DamagedRecord, is_damaged_record};
-pub use export::{ExportProgress, ExportedTable};
+pub use export::exported_files;
 pub use merge::Merged;
 pub use passed_over::PassedOver;
 pub use portable::{Scratch, describe};
@@ -93,16 +93,25 @@ impl Store {
     /// Another process is writing the store ([`crate::disk::Busy`]), the file is not an evidence store, or it has another version.
     pub fn open(path: &Path, channels: Channels) -> Result<Self> {
         let lock = Lock::try_to_write(path)?;
-        let open = || -> Result<Connection> {
+        let open = || {
             let connection = file::open(path)?;
             Self::prepare(&connection, path, channels)?;
             Ok(connection)
         };
+        Self::of(open(), path, channels, Some(lock))
+    }
+
+    fn of(
+        opened: Result<Connection>,
+        path: &Path,
+        channels: Channels,
+        lock: Option<Lock>,
+    ) -> Result<Self> {
         Ok(Store {
-            connection: open().map_err(|error| explain(error, path, "cannot open"))?,
+            connection: opened.map_err(|error| explain(error, path, "cannot open"))?,
             path: path.to_owned(),
             channels,
-            lock: Some(lock),
+            lock,
             producers: OnceCell::new(),
         })
     }
@@ -125,19 +134,18 @@ impl Store {
     /// The file does not exist, is damaged, or is not an evidence store of this version.
     pub fn open_to_read(path: &Path, channels: Channels) -> Result<Self> {
         let store = file::recovering(path, || Self::open_read_only(path, channels))?;
-        for table in tables::portable(channels).map(|table| table.name) {
+        let path = path.display();
+        for Table { name, .. } in tables::portable(channels) {
             ensure!(
-                file::has_table(&store.connection, "main", table)?,
-                "{} was written by an earlier build of riposte, without the table {table}: `riposte merge NEW {}` copies its evidence",
-                path.display(),
-                path.display()
+                file::has_table(&store.connection, "main", name)?,
+                "{path} was written by an earlier build of riposte, without the table {name}: `riposte merge NEW {path}` copies its evidence"
             );
         }
         Ok(store)
     }
 
     fn open_read_only(path: &Path, channels: Channels) -> Result<Self> {
-        let open = || -> Result<Connection> {
+        let open = || {
             let connection = file::open_read_only(path)?;
             keep_plans(&connection)?;
             if version(&connection)? != SCHEMA_VERSION {
@@ -146,13 +154,7 @@ impl Store {
             file::check(&connection, path)?;
             Ok(connection)
         };
-        Ok(Store {
-            connection: open().map_err(|error| explain(error, path, "cannot open"))?,
-            path: path.to_owned(),
-            channels,
-            lock: None,
-            producers: OnceCell::new(),
-        })
+        Self::of(open(), path, channels, None)
     }
 
     fn prepare(connection: &Connection, path: &Path, channels: Channels) -> Result<()> {
@@ -202,11 +204,9 @@ impl Store {
     /// # Errors
     /// The lock file cannot be read.
     pub(crate) fn notes(&self) -> Result<Vec<Note>> {
-        match self.lock.as_ref().and_then(Lock::file) {
-            Some(file) => at_work::notes(file)
-                .with_context(|| format!("cannot read the lock of {}", self.path.display())),
-            None => Ok(Vec::new()),
-        }
+        let file = self.lock.as_ref().and_then(Lock::file);
+        let notes = file.map_or(Ok(Vec::new()), at_work::notes);
+        notes.with_context(|| format!("cannot read the lock of {}", self.path.display()))
     }
 
     /// The notes in which an extraction records what it works on; `None` if the store is open only for reading.
@@ -223,11 +223,11 @@ impl Store {
     pub fn stored_documents(&self) -> Result<HashMap<String, StoredDocument>> {
         self.reading(|c| {
             let mut held: HashMap<String, StoredDocument> = HashMap::new();
-            checksum::read(c, &tables::DOCUMENT, ("", LAST), |row| {
+            checksum::read(c, &tables::DOCUMENT, ALL, |row| {
                 held.entry(row.get(0)?).or_default().fingerprint = row.get(1)?;
                 Ok(())
             })?;
-            checksum::read(c, &tables::WORK, ("", LAST), |row| {
+            checksum::read(c, &tables::WORK, ALL, |row| {
                 if let Some(held) = held.get_mut(row.get_ref(0)?.as_str()?) {
                     held.producers.insert(row.get(1)?, row.get(2)?);
                 }
@@ -253,12 +253,10 @@ impl Store {
             return Ok(producers.get(channel).cloned());
         }
         let mut counts: BTreeMap<String, BTreeMap<String, usize>> = BTreeMap::new();
-        self.reading(|c| {
-            checksum::read(c, &tables::WORK, ("", LAST), |row| {
-                let of_channel = counts.entry(row.get(1)?).or_default();
-                *of_channel.entry(row.get(2)?).or_default() += 1;
-                Ok(())
-            })
+        self.each_row(&tables::WORK, ALL, |row| {
+            let of_channel = counts.entry(row.get(1)?).or_default();
+            *of_channel.entry(row.get(2)?).or_default() += 1;
+            Ok(())
         })?;
         // of equally frequent ones, the first in alphabetical order
         let most_frequent = |counts: BTreeMap<String, usize>| {
@@ -276,11 +274,9 @@ impl Store {
     pub fn has_channel(&self, id: &DocId, channel: &str) -> Result<bool> {
         let id = id.0.as_str();
         let mut has = false;
-        self.reading(|c| {
-            checksum::read(c, &tables::WORK, (id, id), |row| {
-                has |= row.get_ref(1)?.as_str()? == channel;
-                Ok(())
-            })
+        self.each_row(&tables::WORK, (id, id), |row| {
+            has |= row.get_ref(1)?.as_str()? == channel;
+            Ok(())
         })?;
         Ok(has)
     }
@@ -289,15 +285,13 @@ impl Store {
     pub fn backend(&self, id: &DocId, channel: &str) -> Result<Option<Backend>> {
         let id = id.0.as_str();
         let mut backend = None;
-        self.reading(|c| {
-            checksum::read(c, &tables::BACKEND, (id, id), |row| {
-                if row.get_ref(1)?.as_str()? == channel {
-                    let numeric = Numeric::parse(row.get_ref(3)?.as_str()?);
-                    let name = row.get(2)?;
-                    backend = numeric.map(|numeric| Backend { name, numeric });
-                }
-                Ok(())
-            })
+        self.each_row(&tables::BACKEND, (id, id), |row| {
+            if row.get_ref(1)?.as_str()? == channel {
+                let numeric = Numeric::parse(row.get_ref(3)?.as_str()?);
+                let name = row.get(2)?;
+                backend = numeric.map(|numeric| Backend { name, numeric });
+            }
+            Ok(())
         })?;
         Ok(backend)
     }
@@ -313,8 +307,8 @@ impl Store {
             let mut rows = statement.query([channel])?;
             let mut counts = BTreeMap::new();
             while let Some(row) = rows.next()? {
-                let numeric: Option<String> = row.get(0)?;
-                let numeric = numeric.as_deref().and_then(Numeric::parse);
+                let numeric = row.get_ref(0)?.as_str_or_null()?;
+                let numeric = numeric.and_then(Numeric::parse);
                 *counts.entry(numeric).or_default() += row.get::<_, i64>(1)? as usize;
             }
             Ok(counts)
@@ -323,22 +317,15 @@ impl Store {
 
     /// Records the files of documents whose evidence does not change.
     pub(crate) fn write_file_states(&mut self, states: &[(String, FileState)]) -> Result<()> {
-        self.writing(|c| {
-            states
-                .iter()
-                .try_for_each(|(document, files)| write_file_state(c, document, files))
-        })
+        let mut states = states.iter();
+        self.writing(|c| states.try_for_each(|(id, files)| write_file_state(c, id, files)))
     }
 
     /// Writes the records in one transaction.
     pub fn write(&mut self, records: &[Record]) -> Result<()> {
         self.producers.take();
-        let channels = self.channels;
-        self.writing(|c| {
-            records
-                .iter()
-                .try_for_each(|record| write_record(c, channels, record))
-        })
+        let (channels, mut records) = (self.channels, records.iter());
+        self.writing(|c| records.try_for_each(|record| write_record(c, channels, record)))
     }
 
     /// All evidence about a document; `None` if the store does not have it.
@@ -371,13 +358,6 @@ impl Store {
         Ok(evidence)
     }
 
-    /// The text in a document's image, block by block in reading order ([`ocr::TextBlock::text`]); empty if there is none.
-    pub fn text_blocks(&self, id: &DocId) -> Result<Vec<String>> {
-        let mut evidence = Evidence::default();
-        self.read_channel(id, &ocr::Ocr, &mut evidence)?;
-        Ok(evidence.text_blocks())
-    }
-
     /// All documents by id, each with the hash that [`Store::store_text_hashes`] has stored for its words, or `None` if they have changed since.
     pub fn text_hashes(&self) -> Result<Vec<(DocId, Option<u64>)>> {
         self.reading(|c| {
@@ -388,7 +368,7 @@ impl Store {
                 hashes.insert(row.get(0)?, row.get(1)?);
             }
             let mut documents = Vec::new();
-            checksum::read(c, &tables::DOCUMENT, ("", LAST), |row| {
+            checksum::read(c, &tables::DOCUMENT, ALL, |row| {
                 let id: String = row.get(0)?;
                 let hash = hashes.get(&id).copied().map(i64::cast_unsigned);
                 documents.push((DocId(id), hash));
@@ -419,14 +399,12 @@ impl Store {
         last: &DocId,
         mut each: impl FnMut(&str, TextPart, &[f32]),
     ) -> Result<()> {
-        self.reading(|c| {
-            checksum::read(c, &sentence::SENTENCE, (&first.0, &last.0), |row| {
-                if let Some(part) = TextPart::parse(row.get_ref(2)?.as_str()?) {
-                    let vector = vector_of(row.get_ref(3)?.as_blob()?)?;
-                    each(row.get_ref(0)?.as_str()?, part, &vector);
-                }
-                Ok(())
-            })
+        self.each_row(&sentence::SENTENCE, (&first.0, &last.0), |row| {
+            if let Ok(part) = row.get_ref(2)?.as_str()?.parse() {
+                let vector = vector_of(row.get_ref(3)?.as_blob()?)?;
+                each(row.get_ref(0)?.as_str()?, part, &vector);
+            }
+            Ok(())
         })
     }
 
@@ -437,22 +415,18 @@ impl Store {
         last: &DocId,
         mut each: impl FnMut(&str, &[f32]),
     ) -> Result<()> {
-        self.reading(|c| {
-            checksum::read(c, &clip::CLIP, (&first.0, &last.0), |row| {
-                let vector = vector_of(row.get_ref(1)?.as_blob()?)?;
-                each(row.get_ref(0)?.as_str()?, &vector);
-                Ok(())
-            })
+        self.each_row(&clip::CLIP, (&first.0, &last.0), |row| {
+            let vector = vector_of(row.get_ref(1)?.as_blob()?)?;
+            each(row.get_ref(0)?.as_str()?, &vector);
+            Ok(())
         })
     }
 
     /// Calls `each` with every rank at which the crawl found a document, ordered by document.
     pub fn each_crawl_rank(&self, mut each: impl FnMut(&str, &CrawlRank)) -> Result<()> {
-        self.reading(|c| {
-            checksum::read(c, &page::CRAWL_RANK, ("", LAST), |row| {
-                each(row.get_ref(0)?.as_str()?, &page::rank_of(row)?);
-                Ok(())
-            })
+        self.each_row(&page::CRAWL_RANK, ALL, |row| {
+            each(row.get_ref(0)?.as_str()?, &page::rank_of(row)?);
+            Ok(())
         })
     }
 
@@ -466,94 +440,85 @@ impl Store {
         let mut tables = self.channels.iter().flat_map(|channel| channel.tables());
         let known = tables.find(|known| known.name == table);
         let table = known.with_context(|| format!("no channel has a table {table}"))?;
-        let at = table
-            .columns()
-            .iter()
-            .position(|known| known.name == column);
+        let mut columns = table.columns().into_iter();
+        let at = columns.position(|known| known.name == column);
         let at = at.with_context(|| format!("{} has no column {column}", table.name))?;
-        self.reading(|c| {
-            checksum::read(c, table, ("", LAST), |row| {
-                each(row.get_ref(0)?.as_str()?, row.get(at)?);
-                Ok(())
-            })
+        self.each_row(table, ALL, |row| {
+            each(row.get_ref(0)?.as_str()?, row.get(at)?);
+            Ok(())
         })
     }
 
-    /// Calls `each` with VADER's compound score of every text, ordered by document.
-    pub fn each_vader_score(&self, each: impl FnMut(&str, TextPart, f64)) -> Result<()> {
-        self.each_value(&sentiment::VADER, each)
-    }
-
-    /// Calls `each` with AFINN's sum of every text, ordered by document.
-    pub fn each_afinn_sum(&self, each: impl FnMut(&str, TextPart, f64)) -> Result<()> {
-        self.each_value(&sentiment::AFINN, each)
-    }
-
-    fn each_value(&self, table: &Table, mut each: impl FnMut(&str, TextPart, f64)) -> Result<()> {
-        self.reading(|c| {
-            checksum::read(c, table, ("", LAST), |row| {
-                if let Some(part) = TextPart::parse(row.get_ref(2)?.as_str()?) {
-                    each(row.get_ref(0)?.as_str()?, part, row.get(3)?);
-                }
-                Ok(())
-            })
+    /// Calls `each` with the valence of every text in a table of [`sentiment`](super::sentiment), ordered by document.
+    pub(crate) fn each_valence(
+        &self,
+        table: &Table,
+        mut each: impl FnMut(&str, TextPart, f64),
+    ) -> Result<()> {
+        self.each_row(table, ALL, |row| {
+            if let Ok(part) = row.get_ref(2)?.as_str()?.parse() {
+                each(row.get_ref(0)?.as_str()?, part, row.get(3)?);
+            }
+            Ok(())
         })
     }
 
     /// Calls `each` with the statistics of every picture, ordered by document.
     pub(crate) fn each_picture(&self, mut each: impl FnMut(&str, &Picture)) -> Result<()> {
-        self.reading(|c| {
-            checksum::read(c, &picture::PICTURE, ("", LAST), |row| {
-                each(row.get_ref(0)?.as_str()?, &picture::picture_of(row)?);
-                Ok(())
-            })
+        self.each_row(&picture::PICTURE, ALL, |row| {
+            each(row.get_ref(0)?.as_str()?, &picture::picture_of(row)?);
+            Ok(())
         })
     }
 
     /// The faults of all documents, ordered by document.
     pub fn faults(&self) -> Result<Vec<(DocId, Fault)>> {
         let mut faults = Vec::new();
-        self.reading(|c| {
-            // by channel in alphabetical order
-            checksum::read(c, &tables::FAULT, ("", LAST), |row| {
-                faults.push((DocId(row.get(0)?), fault_of(row)?));
-                Ok(())
-            })
+        // by channel in alphabetical order
+        self.each_row(&tables::FAULT, ALL, |row| {
+            faults.push((DocId(row.get(0)?), fault_of(row)?));
+            Ok(())
         })?;
         Ok(faults)
     }
 
     /// For each way of finding the image's element in a page ("xpath", "url", "no"): in how many pages it was found so, and in how many
     /// of them the element names the image. These counts are for the terminal, and the only values that are not verified.
-    pub fn elements(&self) -> Result<Vec<(String, u64, u64)>> {
+    pub fn elements(&self) -> Result<Vec<(String, u32, u32)>> {
+        let sql =
+            "SELECT found, count(*), sum(names_image) FROM page GROUP BY found ORDER BY found DESC";
         self.reading(|c| {
-            let counts = c.prepare("SELECT found, count(*), sum(names_image) FROM page GROUP BY found ORDER BY found DESC")?
-                .query_map([], |row| {
-                    Ok((row.get(0)?, row.get::<_, i64>(1)? as u64, row.get::<_, i64>(2)? as u64))
-                })?
-                .collect::<rusqlite::Result<_>>()?;
-            Ok(counts)
+            let mut statement = c.prepare(sql)?;
+            let counts =
+                statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?;
+            Ok(counts.collect::<rusqlite::Result<_>>()?)
         })
     }
 
     /// The perceptual hashes of all images that could be decoded, by document.
     pub fn perceptual_hashes(&self) -> Result<Vec<(DocId, u64)>> {
         let mut hashes = Vec::new();
-        self.reading(|c| {
-            checksum::read(c, &picture::PICTURE, ("", LAST), |row| {
-                hashes.push((row.get::<_, String>(0)?, row.get::<_, String>(3)?));
-                Ok(())
-            })
+        self.each_row(&picture::PICTURE, ALL, |row| {
+            hashes.push((DocId(row.get(0)?), row.get::<_, String>(3)?));
+            Ok(())
         })?;
-        let hash = |text: &str| {
-            u64::from_str_radix(text, 16).with_context(|| {
-                format!("{}: {text:?} is not a perceptual hash", self.path.display())
-            })
-        };
-        hashes
-            .into_iter()
-            .map(|(document, text)| Ok((DocId(document), hash(&text)?)))
-            .collect()
+        let path = self.path.display();
+        let hashes = hashes.into_iter().map(|(id, text)| {
+            let hash = u64::from_str_radix(&text, 16);
+            let hash = hash.with_context(|| format!("{path}: {text:?} is not a perceptual hash"));
+            Ok((id, hash?))
+        });
+        hashes.collect()
+    }
+
+    /// Calls `each` with the rows of a table about a range of documents.
+    fn each_row(
+        &self,
+        table: &Table,
+        range: (&str, &str),
+        each: impl FnMut(&Row) -> rusqlite::Result<()>,
+    ) -> Result<()> {
+        self.reading(|c| checksum::read(c, table, range, each))
     }
 
     /// Writes in one transaction. After an error, nothing is written.
@@ -588,9 +553,8 @@ fn explain(error: Error, path: &Path, doing: &str) -> Error {
 /// lookup.
 fn keep_plans(connection: &Connection) -> rusqlite::Result<()> {
     connection.set_prepared_statement_cache_capacity(STATEMENTS);
-    connection
-        .set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)
-        .map(|_| ())
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
+    Ok(())
 }
 
 fn version(connection: &Connection) -> rusqlite::Result<i64> {

@@ -1,5 +1,8 @@
 //! Tables with rows about documents: what the store, its checksums and its exports must know of them.
 
+use rusqlite::Error;
+use rusqlite::types::Type;
+
 /// A table. Its first column is `document`, the id of the document that a row is about.
 #[derive(Debug)]
 pub struct Table {
@@ -8,8 +11,8 @@ pub struct Table {
     columns: &'static [(ColumnType, &'static str)],
     /// The primary key consists of `document` and this many of the columns, the first ones.
     keys: usize,
-    /// Whether SQLite stores the rows apart from their key. That is faster if they are large.
-    has_large_rows: bool,
+    /// How SQLite stores the rows: with their key or, which is faster for large ones, apart from it.
+    storage: &'static str,
 }
 
 /// A column of a table.
@@ -20,8 +23,9 @@ pub struct Column {
     pub nullable: bool,
 }
 
-/// The types of columns.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// The types of columns. Other programs know them by these names, in lower case.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, strum::IntoStaticStr)]
+#[strum(serialize_all = "lowercase")]
 pub enum ColumnType {
     /// UTF-8.
     Text,
@@ -31,28 +35,6 @@ pub enum ColumnType {
     Real,
     /// A list of 32-bit floats, little-endian. It is never null.
     Vector,
-}
-
-impl ColumnType {
-    /// The name of the type for other programs.
-    pub(crate) fn word(self) -> &'static str {
-        match self {
-            ColumnType::Text => "text",
-            ColumnType::Integer => "integer",
-            ColumnType::Real => "real",
-            ColumnType::Vector => "vector",
-        }
-    }
-
-    /// The type in SQLite.
-    fn declared(self) -> &'static str {
-        match self {
-            ColumnType::Text => "TEXT",
-            ColumnType::Integer => "INTEGER",
-            ColumnType::Real => "REAL",
-            ColumnType::Vector => "BLOB",
-        }
-    }
 }
 
 impl Table {
@@ -66,13 +48,13 @@ impl Table {
             name,
             columns,
             keys,
-            has_large_rows: false,
+            storage: " WITHOUT ROWID",
         }
     }
 
     /// Declares that the rows are larger than a few hundred bytes.
     pub const fn with_large_rows(mut self) -> Table {
-        self.has_large_rows = true;
+        self.storage = "";
         self
     }
 
@@ -92,9 +74,17 @@ impl Table {
 
     /// The statement that creates the table, unless it exists.
     pub(crate) fn create(&self) -> String {
-        let column = |column: Column| {
-            let null = if column.nullable { "" } else { " NOT NULL" };
-            format!("{} {}{null}", column.name, column.kind.declared())
+        let column = |Column {
+                          name,
+                          kind,
+                          nullable,
+                      }| {
+            let null = if nullable { "" } else { " NOT NULL" };
+            let kind = match kind {
+                ColumnType::Vector => "BLOB".to_owned(),
+                kind => <&str>::from(kind).to_uppercase(),
+            };
+            format!("{name} {kind}{null}")
         };
         let columns: Vec<String> = self.columns().into_iter().map(column).collect();
         format!(
@@ -102,11 +92,7 @@ impl Table {
             self.name,
             columns.join(", "),
             self.key(),
-            if self.has_large_rows {
-                ""
-            } else {
-                " WITHOUT ROWID"
-            }
+            self.storage
         )
     }
 
@@ -148,16 +134,9 @@ pub(crate) fn blob_of(vector: &[f32]) -> Vec<u8> {
 pub(crate) fn vector_of(blob: &[u8]) -> rusqlite::Result<Vec<f32>> {
     let (numbers, rest) = blob.as_chunks::<4>();
     if !rest.is_empty() {
-        return Err(rusqlite::Error::InvalidColumnType(
-            0,
-            "vector".into(),
-            rusqlite::types::Type::Blob,
-        ));
+        return Err(Error::InvalidColumnType(0, "vector".into(), Type::Blob));
     }
-    Ok(numbers
-        .iter()
-        .map(|bytes| f32::from_le_bytes(*bytes))
-        .collect())
+    Ok(numbers.iter().copied().map(f32::from_le_bytes).collect())
 }
 
 #[cfg(test)]

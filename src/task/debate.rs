@@ -10,7 +10,7 @@ use anyhow::Result;
 
 use super::likeness::{FoundArgument, MIN_BALANCE, balances, side_of};
 use crate::evidence::store::Store;
-use crate::evidence::{Evidence, PageEvidence};
+use crate::evidence::{Evidence, PageEvidence, ocr};
 use crate::index::inverted::InvertedIndex;
 use crate::index::vector;
 use crate::reading::Reader;
@@ -328,7 +328,7 @@ fn illustrate(
 
 /// The sentences of an image that are compared, each once: first those in the image, then those that describe it, then those around it.
 pub(crate) fn image_sentences(evidence: &Evidence) -> Vec<ImageSentence> {
-    let blocks = evidence.text_blocks();
+    let blocks = ocr::texts(&evidence.ocr);
     let in_image = |text| ("text in the image", text);
     let mut texts: Vec<(&'static str, &str)> =
         blocks.iter().map(|text| in_image(text.as_str())).collect();

@@ -72,7 +72,7 @@ fn load(name: &str) -> (Clip, Reference) {
 fn load_with(name: &str, backend: Backend) -> (Clip, Reference) {
     let expected: Reference = read_json(&reference(&format!("{name}.json")));
     assert!(!expected.images.is_empty() && !expected.texts.is_empty());
-    let clip = Clip::load_with(&reference(name), "sha", backend).unwrap();
+    let clip = Clip::load(&reference(name), backend, Numeric::Float).unwrap();
     (clip, expected)
 }
 
@@ -174,7 +174,7 @@ fn text_vectors_are_those_of_hugging_face() {
 #[test]
 fn an_image_has_the_same_vector_in_any_batch() {
     let dir = checkpoint_of_width(96);
-    let clip = Clip::load(dir.path(), "sha").unwrap();
+    let clip = Clip::load(dir.path(), Backend::Auto, Numeric::Float).unwrap();
     let pixels: Vec<Pixels> = (1..8)
         .map(|n| clip.preprocess(&picture(40 + n, 90 / n)))
         .collect();
@@ -190,9 +190,8 @@ fn an_image_has_the_same_vector_in_any_batch() {
 #[test]
 fn int8_is_computed_only_if_asked_for_and_says_how_near_it_is() {
     let dir = checkpoint_of_width(64);
-    let float = Clip::load(dir.path(), "sha").unwrap();
-    let int8 = Clip::load_in_int8(dir.path(), "sha").unwrap();
-    assert_eq!(float.producer(), int8.producer());
+    let float = Clip::load(dir.path(), Backend::Auto, Numeric::Float).unwrap();
+    let int8 = Clip::load(dir.path(), Backend::Auto, Numeric::Int8).unwrap();
     let pictures = [(300, 200), (64, 64), (224, 500)];
     let vectors = |clip: &Clip| -> Vec<Vec<f32>> {
         let pixels: Vec<Pixels> = pictures
@@ -219,9 +218,9 @@ fn int8_is_computed_only_if_asked_for_and_says_how_near_it_is() {
 
 #[test]
 fn the_producer_names_the_weights() {
-    let clip = Clip::load(&reference("tiny-clip"), "1234abcd").unwrap();
-    assert!(clip.producer().starts_with("clip/"));
-    assert!(clip.producer().ends_with(" 1234abcd"));
+    let producer = Clip::producer_of("1234abcd");
+    assert!(producer.starts_with("clip/"));
+    assert!(producer.ends_with(" 1234abcd"));
 }
 
 #[test]
@@ -232,7 +231,7 @@ fn a_damaged_checkpoint_is_named() {
         let class = header.remove(tensor).unwrap();
         header.insert("something_else".to_owned(), class);
     });
-    let said = message(Clip::load(copy.path(), "sha"));
+    let said = message(Clip::load(copy.path(), Backend::Auto, Numeric::Float));
     assert_says(
         &said,
         &[&format!("tensor {tensor} is missing: expected shape [24]")],
@@ -242,7 +241,7 @@ fn a_damaged_checkpoint_is_named() {
     edit_header(copy.path(), |header| {
         header[tensor]["shape"] = json!([4, 6])
     });
-    let said = message(Clip::load(copy.path(), "sha"));
+    let said = message(Clip::load(copy.path(), Backend::Auto, Numeric::Float));
     assert_says(
         &said,
         &[&format!("tensor {tensor} has shape [4, 6]: expected [24]")],
@@ -250,7 +249,7 @@ fn a_damaged_checkpoint_is_named() {
 
     let copy = copy_of("tiny-clip");
     edit_header(copy.path(), |header| header[tensor]["dtype"] = json!("I32"));
-    let said = message(Clip::load(copy.path(), "sha"));
+    let said = message(Clip::load(copy.path(), Backend::Auto, Numeric::Float));
     assert_says(
         &said,
         &[&format!(
@@ -267,7 +266,7 @@ fn a_damaged_checkpoint_is_named() {
         .unwrap()
         .set_len(bytes - 1)
         .unwrap();
-    let said = message(Clip::load(copy.path(), "sha"));
+    let said = message(Clip::load(copy.path(), Backend::Auto, Numeric::Float));
     assert_says(&said, &["model.safetensors", "truncated or damaged"]);
 
     for length in [100, 7, 0] {
@@ -277,7 +276,7 @@ fn a_damaged_checkpoint_is_named() {
             .unwrap()
             .set_len(length)
             .unwrap();
-        let said = message(Clip::load(copy.path(), "sha"));
+        let said = message(Clip::load(copy.path(), Backend::Auto, Numeric::Float));
         assert_says(
             &said,
             &[&format!("ends after {length} bytes, inside the header")],
@@ -285,7 +284,7 @@ fn a_damaged_checkpoint_is_named() {
     }
 
     fs::write(&path, b"<!DOCTYPE html><html>not found</html>").unwrap();
-    let said = message(Clip::load(copy.path(), "sha"));
+    let said = message(Clip::load(copy.path(), Backend::Auto, Numeric::Float));
     assert!(said.contains("not a safetensors file"), "{said}");
 }
 
@@ -294,7 +293,7 @@ fn an_absent_file_is_named() {
     for file in ["config.json", "tokenizer.json", "model.safetensors"] {
         let copy = copy_of("tiny-clip");
         fs::remove_file(copy.path().join(file)).unwrap();
-        let said = message(Clip::load(copy.path(), "sha"));
+        let said = message(Clip::load(copy.path(), Backend::Auto, Numeric::Float));
         assert_says(&said, &[&*copy.path().join(file).to_string_lossy()]);
     }
 }
@@ -306,7 +305,7 @@ fn a_configuration_that_does_not_fit_is_refused() {
         edit_json(&copy.path().join(file), |config| {
             *config.pointer_mut(pointer).unwrap() = value.clone();
         });
-        message(Clip::load(copy.path(), "sha"))
+        message(Clip::load(copy.path(), Backend::Auto, Numeric::Float))
     };
     let config = |pointer, value| refused("config.json", pointer, value);
     let said = config("/vision_config/num_attention_heads", json!(5));

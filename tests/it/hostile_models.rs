@@ -8,6 +8,7 @@ use riposte::evidence::ocr::backend::Runtime;
 use riposte::evidence::ocr::{PpOcr, Script, TextReader};
 use riposte::evidence::sentence::Sentences;
 use riposte::nn::conv::NumericMode;
+use riposte::nn::transformer::Backend;
 use serde_json::{Value, json};
 
 use crate::support::checkpoint::copy_of;
@@ -27,7 +28,7 @@ fn networks() -> (tempfile::TempDir, PathBuf, PathBuf) {
 
 /// Loads the networks and reads a picture. Returns the error, if there is one.
 fn read(det: &Path, rec: &Path) -> Result<(), String> {
-    let reader = PpOcr::load_with(det, rec, "sha", NumericMode::Auto, Script::Latin);
+    let reader = PpOcr::load(det, rec, NumericMode::Auto, Script::Latin);
     let reader = reader.map_err(|error| format!("{error:#}"))?;
     for backend in reader.backends() {
         if let Runtime::Rten { because } = &backend.convolutions {
@@ -268,7 +269,7 @@ fn a_hostile_safetensors_file_is_an_error() {
     }
     for (what, bytes) in cases {
         fs::write(&path, bytes).unwrap();
-        let said = match Sentences::load(dir.path(), "sha") {
+        let said = match Sentences::load(dir.path(), Backend::Auto) {
             Ok(_) => panic!("{what}: no error"),
             Err(error) => format!("{error:#}"),
         };

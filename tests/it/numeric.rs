@@ -35,10 +35,6 @@ struct Stub {
 }
 
 impl TextReader for Stub {
-    fn producer(&self) -> String {
-        "stub/1".to_owned()
-    }
-
     fn backends(&self) -> &[Backend] {
         &self.backends
     }
@@ -245,7 +241,7 @@ fn the_convolution_runtime_computes_both_networks_of_the_real_ppocr() {
         (NumericMode::Float, Numeric::Float),
     ] {
         let (det, rec) = (model.path("det.onnx"), model.path("rec.onnx"));
-        let reader = PpOcr::load_with(&det, &rec, &model.sha256, mode, Script::Latin).unwrap();
+        let reader = PpOcr::load(&det, &rec, mode, Script::Latin).unwrap();
         let expected = [
             Backend {
                 network: "detector",

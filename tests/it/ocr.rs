@@ -22,7 +22,7 @@ fn weights() -> Option<[PathBuf; 2]> {
 
 pub(crate) fn ppocr() -> Option<PpOcr> {
     let [det, rec] = weights()?;
-    Some(PpOcr::load(&det, &rec, "0123abcd").expect("the real weights load"))
+    Some(PpOcr::load(&det, &rec, NumericMode::Auto, Script::Latin).expect("the real weights load"))
 }
 
 fn text(lines: &[OcrLine]) -> String {
@@ -237,16 +237,18 @@ fn the_development_pages_are_read_as_well_as_by_rapidocr() {
 
 #[test]
 fn the_producer_names_the_engine_the_code_and_the_weights() {
-    let Some(reader) = ppocr() else { return };
-    assert_eq!(reader.producer(), "ppocr-v4 code 4 latin 0123abcd");
+    let of_script = |script| PpOcr::producer_of("0123abcd", script);
+    assert_eq!(of_script(Script::Latin), "ppocr-v4 code 4 latin 0123abcd");
+    assert_eq!(of_script(Script::All), "ppocr-v4 code 4 all 0123abcd");
+    let of_ocrs = OcrsReader::producer_of("4567cdef");
+    assert_eq!(of_ocrs, "ocrs code 2 4567cdef");
 }
 
 #[test]
 fn a_latin_text_is_read_alike_in_latin_and_in_all_scripts() {
     let Some([det, rec]) = weights() else { return };
     let [latin, all] = [Script::Latin, Script::All]
-        .map(|script| PpOcr::load_with(&det, &rec, "0123abcd", NumericMode::Auto, script).unwrap());
-    assert_eq!(all.producer(), "ppocr-v4 code 4 all 0123abcd");
+        .map(|script| PpOcr::load(&det, &rec, NumericMode::Auto, script).unwrap());
     let image = poster([255; 3], [0; 3], 0.0);
     let (latin, all) = (latin.read(&image).unwrap(), all.read(&image).unwrap());
     assert_eq!(text(&latin), LINES.join(" "));
@@ -261,7 +263,12 @@ fn a_latin_text_is_read_alike_in_latin_and_in_all_scripts() {
 }
 
 fn refusal(det: &Path, rec: &Path) -> String {
-    format!("{:#}", PpOcr::load(det, rec, "").err().expect("an error"))
+    format!(
+        "{:#}",
+        PpOcr::load(det, rec, NumericMode::Auto, Script::Latin)
+            .err()
+            .expect("an error")
+    )
 }
 
 #[test]
@@ -291,8 +298,7 @@ fn ocrs_finds_words_with_the_published_detector() {
     let Some(detection) = need(Data("models/text-detection.rten")) else {
         return;
     };
-    let reader = OcrsReader::load(&detection, &ink_recogniser(), "4567cdef").unwrap();
-    assert_eq!(reader.producer(), "ocrs code 2 4567cdef");
+    let reader = OcrsReader::load(&detection, &ink_recogniser(), NumericMode::Auto).unwrap();
 
     let lines = reader.read(&poster([255; 3], [0; 3], 0.0)).unwrap();
     assert_eq!(lines.len(), 2, "{lines:?}");
@@ -332,8 +338,14 @@ fn ocrs_refuses_the_models_of_another_engine() {
     else {
         return;
     };
-    let refusal =
-        |a: &Path, b: &Path| format!("{:#}", OcrsReader::load(a, b, "").err().expect("an error"));
+    let refusal = |a: &Path, b: &Path| {
+        format!(
+            "{:#}",
+            OcrsReader::load(a, b, NumericMode::Auto)
+                .err()
+                .expect("an error")
+        )
+    };
     assert!(refusal(&det, &ink_recogniser()).contains("is not an ocrs text detector"));
     assert!(refusal(&detection, &det).contains("is not an ocrs recogniser"));
 }

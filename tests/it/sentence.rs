@@ -37,7 +37,7 @@ fn agree(model: &Sentences, expected: &[TextReference]) {
 #[test]
 fn vectors_are_those_of_sentence_transformers() {
     for &backend in Backend::ALL {
-        let model = Sentences::load_with(&reference("tiny-sentence"), "sha", backend).unwrap();
+        let model = Sentences::load(&reference("tiny-sentence"), backend).unwrap();
         agree(&model, &values("tiny-sentence.json"));
         assert!(model.embed(&[]).unwrap().is_empty());
     }
@@ -49,7 +49,7 @@ fn the_real_model_agrees_with_sentence_transformers() {
         return;
     };
     for &backend in Backend::ALL {
-        let model = Sentences::load_with(&minilm.dir, "sha", backend).unwrap();
+        let model = Sentences::load(&minilm.dir, backend).unwrap();
         if model.numeric() == Numeric::Float {
             agree(&model, &values("minilm.json"));
         }
@@ -63,7 +63,7 @@ fn vectors_in_int8_are_nearly_those_in_floats() {
     let Some(minilm) = need(Model(MINILM)) else {
         return;
     };
-    let load = |backend| Sentences::load_with(&minilm.dir, "sha", backend).unwrap();
+    let load = |backend| Sentences::load(&minilm.dir, backend).unwrap();
     let (auto, float) = (load(Backend::Auto), load(Backend::Float));
     assert_eq!(float.numeric(), Numeric::Float);
     let texts = [
@@ -86,7 +86,7 @@ fn the_real_model_gives_a_text_the_same_vector_in_any_batch() {
     let Some(minilm) = need(Model(MINILM)) else {
         return;
     };
-    let model = Sentences::load(&minilm.dir, "sha").unwrap();
+    let model = Sentences::load(&minilm.dir, Backend::Auto).unwrap();
     // the last text is longer than the model can read
     let long = "why the death penalty should be abolished ".repeat(60);
     let texts: Vec<String> = texts_of_many_lengths(700)
@@ -107,7 +107,7 @@ fn the_real_model_gives_a_text_the_same_vector_in_any_batch() {
 
 #[test]
 fn a_small_model_gives_a_text_nearly_the_same_vector_in_any_batch() {
-    let model = Sentences::load(&reference("tiny-sentence"), "sha").unwrap();
+    let model = Sentences::load(&reference("tiny-sentence"), Backend::Auto).unwrap();
     let texts = [
         "people",
         "",
@@ -129,7 +129,7 @@ fn a_small_model_gives_a_text_nearly_the_same_vector_in_any_batch() {
 
 #[test]
 fn words_after_256_tokens_change_nothing() {
-    let model = Sentences::load(&reference("tiny-sentence"), "sha").unwrap();
+    let model = Sentences::load(&reference("tiny-sentence"), Backend::Auto).unwrap();
     // 254 words with one token each, and the two special tokens
     let full = "the ".repeat(254);
     let vector = |text: &str| model.embed(&[text]).unwrap().remove(0);
@@ -142,7 +142,7 @@ fn a_damaged_checkpoint_is_named() {
     let refused = |damage: &dyn Fn(&Path), expected: &str| {
         let copy = copy_of("tiny-sentence");
         damage(copy.path());
-        let said = message(Sentences::load(copy.path(), "sha"));
+        let said = message(Sentences::load(copy.path(), Backend::Auto));
         assert!(said.contains(expected), "{said}");
     };
     let tensor = "encoder.layer.1.attention.self.key.weight";

@@ -18,7 +18,7 @@ struct Reference {
     #[serde(default)]
     sum: f64,
     #[serde(default)]
-    words: usize,
+    words: u64,
 }
 
 #[test]

@@ -40,7 +40,7 @@ pub fn run(options: &Options) -> Result<()> {
     let models = options.sources.models.as_deref();
     let base = options.sources.encoder()?;
     let encoder = base.stance_encoder()?;
-    let sentences = Sentences::load_with(&base.dir, &base.sha256, base.backend)?;
+    let sentences = Sentences::load(&base.dir, base.backend)?;
     let afinn = match Models::at(models)?.find("afinn")? {
         ModelStatus::Ready(model) => Some(Afinn::load(&model.path("AFINN-en-165.txt"))?),
         _ => None,

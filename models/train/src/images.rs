@@ -94,7 +94,7 @@ struct Row {
 /// The weight file, with the figures of cross-validation in its first lines.
 pub fn train(inputs: &Inputs) -> Result<String> {
     let base = BaseModel::find(inputs.models)?;
-    let sentences = Sentences::load_with(&base.dir, &base.sha256, base.backend)?;
+    let sentences = Sentences::load(&base.dir, base.backend)?;
     let encoder = Lazy::new(StanceEncoder::producer_of(&base.sha256), move || {
         StanceEncoder::load(&base.dir, &base.sha256, base.backend)
     });

@@ -162,10 +162,8 @@ fn candidates(inputs: &Inputs, relevance: &Grades) -> Result<Vec<Candidates>> {
             } = BaseModel::find(inputs.models)?;
             let of_sentences = Sentences::producer_of(&sha256);
             let of_pairs = StanceEncoder::producer_of(&sha256);
-            let model = (dir.clone(), sha256.clone());
-            let sentences = Lazy::new(of_sentences, move || {
-                Sentences::load_with(&model.0, &model.1, backend)
-            });
+            let model = dir.clone();
+            let sentences = Lazy::new(of_sentences, move || Sentences::load(&model, backend));
             let pairs = Lazy::new(of_pairs, move || {
                 StanceEncoder::load(&dir, &sha256, backend)
             });

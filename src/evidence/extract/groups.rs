@@ -14,6 +14,7 @@ use crate::evidence::channel::{Record, Waiting};
 pub(super) type Digest = [u8; 32];
 
 /// The result for a document.
+#[derive(Default)]
 pub(super) struct DocumentResult {
     pub(super) index: usize,
     /// The new evidence; `None` if nothing was missing.
@@ -28,34 +29,14 @@ pub(super) struct DocumentResult {
     pub(super) producers: BTreeMap<&'static str, String>,
 }
 
-impl DocumentResult {
-    /// The result for a document of which nothing was computed.
-    pub(super) fn nothing(index: usize) -> Self {
-        DocumentResult {
-            index,
-            record: None,
-            files: None,
-            digest: None,
-            waiting: BTreeMap::new(),
-            producers: BTreeMap::new(),
-        }
-    }
-}
-
 /// The groups of which some documents are done, but not all.
 pub(super) struct Groups {
-    documents: usize,
-    open: Mutex<BTreeMap<usize, Vec<DocumentResult>>>,
+    /// The number of documents in all groups.
+    pub(super) documents: usize,
+    pub(super) open: Mutex<BTreeMap<usize, Vec<DocumentResult>>>,
 }
 
 impl Groups {
-    pub(super) fn new(documents: usize) -> Self {
-        Groups {
-            documents,
-            open: Mutex::default(),
-        }
-    }
-
     /// Adds a document to its group. Returns the group if it is complete now.
     pub(super) fn add(&self, outcome: DocumentResult) -> Option<Vec<DocumentResult>> {
         let group = outcome.index / GROUP;
@@ -75,14 +56,12 @@ impl Groups {
 /// Completes the channels that are computed for the documents of a group together.
 pub(super) fn complete(members: &mut [DocumentResult], tools: &Tools) -> Result<()> {
     for channel in tools.channels() {
-        let waiting: Vec<Waiting> = members
-            .iter_mut()
-            .filter_map(|member| {
-                let input = member.waiting.remove(channel.name())?;
-                let record = member.record.as_mut()?;
-                Some(Waiting { input, record })
-            })
-            .collect();
+        let waiting = members.iter_mut().filter_map(|member| {
+            let input = member.waiting.remove(channel.name())?;
+            let record = member.record.as_mut()?;
+            Some(Waiting { input, record })
+        });
+        let waiting: Vec<Waiting> = waiting.collect();
         if let Some(extractor) = tools.extractor(channel.name())
             && !waiting.is_empty()
         {

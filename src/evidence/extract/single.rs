@@ -41,7 +41,7 @@ pub fn single(entry: &Entry, shown: &Path, tools: &Tools, died: Option<&str>) ->
         path: PathBuf::new(),
         channels: tools.channels(),
     };
-    let worker = Worker::new(tools, &clock, entries, &place, policy, &known_images)?;
+    let worker = Worker::new(tools, &clock, entries, &place, policy, &known_images, None)?;
     let record = worker.alone(0, None)?;
     let mut record = record.with_context(|| format!("nothing was computed for {}", entry.id))?;
     if let Some(files) = &mut record.files {

@@ -14,7 +14,7 @@ use super::worker::Worker;
 use super::{Store, Tools};
 use crate::collection::images::{Entry, ImageCollection};
 use crate::evidence::clock::Clock;
-use crate::evidence::store::{PassedOver, Place, StoredDocument};
+use crate::evidence::store::{PassedOver, Place};
 use crate::trec::{DocId, Fault};
 
 /// The documents that an extraction was working on when its process ended, and whose files are still the same. With `retry`, also those
@@ -24,13 +24,13 @@ use crate::trec::{DocId, Fault};
 /// The store or its lock file cannot be read.
 pub fn suspects(collection: &ImageCollection, store: &Store, retry: bool) -> Result<Vec<DocId>> {
     let noted = store.notes()?.into_iter().filter(|note| {
-        let entry = entry_of(collection, &note.document);
-        entry.is_some_and(|(_, entry)| fingerprint(entry) == note.fingerprint)
+        let entry = entry_of(collection.entries(), &note.document);
+        entry.is_some_and(|(_, entry)| entry.list(&mut Vec::new()).fingerprint == note.fingerprint)
     });
     let mut suspects: Vec<DocId> = noted.map(|note| note.document).collect();
     if retry {
         let passed_over = store.passed_over()?.into_iter().map(|row| row.document);
-        suspects.extend(passed_over.filter(|id| entry_of(collection, id).is_some()));
+        suspects.extend(passed_over.filter(|id| entry_of(collection.entries(), id).is_some()));
     }
     suspects.sort();
     suspects.dedup();
@@ -53,11 +53,10 @@ pub fn attempt(
         path: evidence.to_owned(),
         channels: tools.channels(),
     };
-    let stored: HashMap<String, StoredDocument> = if evidence.exists() {
-        place.open_to_read()?.stored_documents()?
-    } else {
-        HashMap::new()
-    };
+    let mut stored = HashMap::new();
+    if evidence.exists() {
+        stored = place.open_to_read()?.stored_documents()?;
+    }
     let clock = Clock::default();
     let policy = Policy {
         is_read_only: false,
@@ -67,9 +66,9 @@ pub fn attempt(
     let known_images = Mutex::default();
     let entries = collection.entries();
     for document in documents {
-        if let Some((index, _)) = entry_of(collection, document) {
-            let worker = Worker::new(tools, &clock, entries, &place, policy, &known_images)?;
-            worker.attempt(index, stored.get(&document.0))?;
+        if let Some((index, _)) = entry_of(collection.entries(), document) {
+            let worker = Worker::new(tools, &clock, entries, &place, policy, &known_images, None)?;
+            worker.alone(index, stored.get(&document.0))?;
         }
         on_done(document)?;
     }
@@ -88,7 +87,7 @@ pub fn pass_over(
     document: &DocId,
     how: &str,
 ) -> Result<()> {
-    let (_, entry) = entry_of(collection, document)
+    let (_, entry) = entry_of(collection.entries(), document)
         .with_context(|| format!("there is no document {}", document.0))?;
     store.pass_over(&death(entry, &entry.dir, tools, how))
 }
@@ -116,27 +115,18 @@ pub(super) fn passed_over(
     let signature = tools.signature();
     let mut faults = BTreeMap::new();
     for row in store.passed_over()? {
-        let found = entries.binary_search_by(|entry| entry.id.cmp(&row.document));
-        let Ok(index) = found else { continue };
-        let is_mine = mine.binary_search(&index).is_ok();
-        let is_same = |entry: &Entry| row.producers == signature && row.content == content(entry);
-        if is_mine && entries.get(index).is_some_and(is_same) {
+        if let Some((index, entry)) = entry_of(entries, &row.document)
+            && mine.binary_search(&index).is_ok()
+            && row.producers == signature
+            && row.content == entry.content(&entry.list(&mut Vec::new()))
+        {
             faults.insert(index, row.fault());
         }
     }
     Ok(faults)
 }
 
-fn entry_of<'a>(collection: &'a ImageCollection, id: &DocId) -> Option<(usize, &'a Entry)> {
-    let entries = collection.entries();
+fn entry_of<'a>(entries: &'a [Entry], id: &DocId) -> Option<(usize, &'a Entry)> {
     let index = entries.binary_search_by(|entry| entry.id.cmp(id)).ok()?;
     Some((index, entries.get(index)?))
-}
-
-fn fingerprint(entry: &Entry) -> String {
-    entry.list(&mut Vec::new()).fingerprint
-}
-
-fn content(entry: &Entry) -> String {
-    entry.content(&entry.list(&mut Vec::new()))
 }

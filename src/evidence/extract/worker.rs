@@ -38,6 +38,8 @@ pub(super) struct Worker<'a> {
 }
 
 impl<'a> Worker<'a> {
+    /// A worker that notes each document before it is computed, if it has a number in the notes.
+    ///
     /// # Errors
     /// The thread of its pool cannot be started.
     pub(super) fn new(
@@ -47,6 +49,7 @@ impl<'a> Worker<'a> {
         place: &'a Place,
         policy: Policy,
         seen: &'a KnownImages,
+        at_work: Option<(&'a AtWork, usize)>,
     ) -> Result<Self> {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build()?;
         Ok(Worker {
@@ -55,73 +58,33 @@ impl<'a> Worker<'a> {
             entries,
             seen,
             place,
-            at_work: None,
+            at_work,
             policy,
             store: OnceCell::new(),
             pool,
         })
     }
-}
-
-impl<'a> Worker<'a> {
-    /// Makes the worker note each document before it is computed, as worker `number` (from 0).
-    pub(super) fn noting(mut self, at_work: Option<&'a AtWork>, number: usize) -> Self {
-        self.at_work = at_work.map(|at_work| (at_work, number));
-        self
-    }
-
-    /// Computes the missing evidence of a document. If it is the last of its group, also completes the channels that are computed for a group, and
-    /// returns the group.
-    ///
-    /// # Errors
-    /// The store cannot be read, or a model cannot be loaded or fails.
-    pub(super) fn work(
-        &self,
-        index: usize,
-        held: Option<&StoredDocument>,
-        groups: &Groups,
-    ) -> Result<Option<Vec<DocumentResult>>> {
-        let entry = &self.entries[index];
-        let outcome = self.document(index, entry, held)?;
-        self.finish(outcome, groups)
-    }
-
-    /// Like [`Worker::work`], but computes nothing for this document.
-    ///
-    /// # Errors
-    /// A model fails on the group.
-    pub(super) fn pass_over(
-        &self,
-        index: usize,
-        groups: &Groups,
-    ) -> Result<Option<Vec<DocumentResult>>> {
-        self.finish(DocumentResult::nothing(index), groups)
-    }
-
-    /// Computes the missing evidence of a document, and discards it.
-    ///
-    /// # Errors
-    /// Those of [`Worker::work`].
-    pub(super) fn attempt(&self, index: usize, held: Option<&StoredDocument>) -> Result<()> {
-        self.alone(index, held).map(|_| ())
-    }
 
     /// Computes the missing evidence of a document, including channels that are computed for a group. `None` if nothing is missing.
     ///
     /// # Errors
-    /// Those of [`Worker::work`].
+    /// The store cannot be read, or a model cannot be loaded or fails.
     pub(super) fn alone(
         &self,
         index: usize,
         held: Option<&StoredDocument>,
     ) -> Result<Option<Record>> {
-        let mut outcome = [self.document(index, &self.entries[index], held)?];
+        let mut outcome = [self.document(index, held)?];
         self.complete(&mut outcome)?;
         let [outcome] = outcome;
         Ok(outcome.record)
     }
 
-    fn finish(
+    /// Adds a document to its group. If it is the last one, completes the channels that are computed for a group, and returns the group.
+    ///
+    /// # Errors
+    /// A model fails.
+    pub(super) fn finish(
         &self,
         outcome: DocumentResult,
         groups: &Groups,
@@ -143,12 +106,16 @@ impl<'a> Worker<'a> {
         })
     }
 
-    fn document(
+    /// Computes the missing evidence of a document, apart from channels that are computed for a group.
+    ///
+    /// # Errors
+    /// Those of [`Worker::alone`].
+    pub(super) fn document(
         &self,
         index: usize,
-        entry: &Entry,
         held: Option<&StoredDocument>,
     ) -> Result<DocumentResult> {
+        let entry = &self.entries[index];
         let mut listing_faults = Vec::new();
         let listing = self.clock.time("list", || entry.list(&mut listing_faults));
         let held = held.filter(|held| held.fingerprint == listing.fingerprint);
@@ -159,8 +126,9 @@ impl<'a> Worker<'a> {
         let held = held.filter(|_| !has_changed);
         let (producers, missing) = self.missing(held);
         let mut outcome = DocumentResult {
+            index,
             producers,
-            ..DocumentResult::nothing(index)
+            ..DocumentResult::default()
         };
         if missing.is_empty() {
             outcome.files = files.filter(|files| known != Some(files) && !self.policy.is_read_only);
@@ -168,20 +136,22 @@ impl<'a> Worker<'a> {
         }
         self.begin(entry, &listing)?;
         // stored channels may be inputs of missing ones
-        let stored = match held {
-            Some(_) => {
-                let all = self.tools.channels().iter();
-                let lacking = all.filter(|channel| missing.contains_key(channel.name()));
-                let left_out: Vec<&Table> = lacking.flat_map(|c| c.tables()).copied().collect();
-                self.store()?.read_without(&entry.id, &left_out)?
-            }
-            None => None,
+        let mut evidence = None;
+        if held.is_some() {
+            let all = self.tools.channels().iter();
+            let lacking = all.filter(|channel| missing.contains_key(channel.name()));
+            let left_out: Vec<&Table> = lacking.flat_map(|c| c.tables()).copied().collect();
+            evidence = self.store()?.read_without(&entry.id, &left_out)?;
+        }
+        let record = Record {
+            fingerprint: listing.fingerprint.clone(),
+            files,
+            ..Record::default()
         };
-        let fingerprint = listing.fingerprint.clone();
         let document = Document {
             entry,
             listing,
-            evidence: stored.unwrap_or_else(|| Evidence {
+            evidence: evidence.unwrap_or_else(|| Evidence {
                 id: entry.id.clone(),
                 ..Evidence::default()
             }),
@@ -192,11 +162,6 @@ impl<'a> Worker<'a> {
             clock: self.clock,
             listing_faults,
             image: ImageFile::default(),
-        };
-        let record = Record {
-            fingerprint,
-            files,
-            ..Record::default()
         };
         self.compute(document, missing, record, &mut outcome)?;
         Ok(outcome)
@@ -215,12 +180,9 @@ impl<'a> Worker<'a> {
                     producers.insert(name, wanted.clone());
                     missing.insert(name, wanted);
                 }
-                Some(_) => producers.extend(stored.map(|s| (name, s.clone()))),
                 // a channel without its tool keeps its stored evidence, unless its inputs change
-                None if !channel.uses().iter().any(|c| missing.contains_key(c)) => {
-                    producers.extend(stored.map(|s| (name, s.clone())));
-                }
-                None => {}
+                None if channel.uses().iter().any(|c| missing.contains_key(c)) => {}
+                _ => producers.extend(stored.map(|s| (name, s.clone()))),
             }
         }
         (producers, missing)
@@ -294,13 +256,11 @@ impl<'a> Worker<'a> {
         if copied.iter().all(|c| !missing.contains_key(c.name())) {
             return Ok(());
         }
-        document.image.first = match document.listing.images.first().map(|path| bytes_of(path)) {
-            Some(Ok(bytes)) => Some(bytes),
-            // decoding meets the error again and reports it
-            _ => None,
-        };
-        let first = document.image.first.as_ref();
-        outcome.digest = first.map(|bytes| Sha256::digest(bytes).into());
+        // decoding meets an error again and reports it
+        let first = document.listing.images.first();
+        let first = first.and_then(|path| bytes_of(path).ok());
+        outcome.digest = first.as_ref().map(|bytes| Sha256::digest(bytes).into());
+        document.image.first = first;
         let Some(twin) = outcome.digest.and_then(|digest| self.twin(digest)) else {
             return Ok(());
         };

@@ -16,15 +16,6 @@ pub enum Runtime {
     },
 }
 
-impl Runtime {
-    fn numeric(&self) -> Numeric {
-        match self {
-            Runtime::Conv(numeric) => *numeric,
-            Runtime::Rten { .. } => Numeric::Float,
-        }
-    }
-}
-
 /// What computes one network of a reader. Layers that neither part covers are computed by rten.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Backend {
@@ -39,16 +30,15 @@ pub struct Backend {
 impl Backend {
     /// Int8 if either part has products in int8.
     pub fn numeric(&self) -> Numeric {
-        let output_layer = self.output_layer.as_ref().map(Runtime::numeric);
-        self.convolutions
-            .numeric()
-            .max(output_layer.unwrap_or(Numeric::Float))
+        let numerics = self.runtimes().map(|runtime| match runtime {
+            Runtime::Conv(numeric) => *numeric,
+            Runtime::Rten { .. } => Numeric::Float,
+        });
+        numerics.max().unwrap_or_default()
     }
 
-    /// Whether the convolution runtime computes every part that it is meant for.
-    fn is_conv(&self) -> bool {
-        let is_conv = |runtime: &Runtime| matches!(runtime, Runtime::Conv(_));
-        is_conv(&self.convolutions) && self.output_layer.as_ref().is_none_or(is_conv)
+    fn runtimes(&self) -> impl Iterator<Item = &Runtime> {
+        std::iter::once(&self.convolutions).chain(&self.output_layer)
     }
 }
 
@@ -78,7 +68,8 @@ pub fn describe(backends: &[Backend]) -> String {
         let texts: Vec<String> = backends.iter().map(text).collect();
         texts.join(", ")
     };
-    if backends.iter().all(Backend::is_conv) {
+    let mut runtimes = backends.iter().flat_map(Backend::runtimes);
+    if runtimes.all(|runtime| matches!(runtime, Runtime::Conv(_))) {
         let networks = listed(|backend| format!("{} {}", backend.network, backend.numeric()));
         format!("{networks} (convolution runtime)")
     } else {
@@ -88,17 +79,14 @@ pub fn describe(backends: &[Backend]) -> String {
 
 /// The backends of a reader's networks in the form that is stored with the lines: without reasons.
 pub fn name(backends: &[Backend]) -> String {
-    let names: Vec<String> = backends
-        .iter()
-        .map(|backend| {
-            let runtime = match backend.convolutions {
-                Runtime::Conv(_) => "conv",
-                Runtime::Rten { .. } => "rten",
-            };
-            format!("{} {runtime} {}", backend.network, backend.numeric())
-        })
-        .collect();
-    names.join(", ")
+    let name = |backend: &Backend| {
+        let runtime = match backend.convolutions {
+            Runtime::Conv(_) => "conv",
+            Runtime::Rten { .. } => "rten",
+        };
+        format!("{} {runtime} {}", backend.network, backend.numeric())
+    };
+    backends.iter().map(name).collect::<Vec<_>>().join(", ")
 }
 
 #[cfg(test)]

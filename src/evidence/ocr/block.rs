@@ -47,6 +47,11 @@ pub fn blocks(lines: &[OcrLine]) -> impl Iterator<Item = TextBlock<'_>> {
         .map(|lines| TextBlock { lines })
 }
 
+/// The texts of the blocks ([`TextBlock::text`]).
+pub fn texts(lines: &[OcrLine]) -> Vec<String> {
+    blocks(lines).map(|block| block.text()).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -58,10 +63,6 @@ mod tests {
             corners: [(0.0, 0.0); 4],
             block,
         }
-    }
-
-    fn texts(lines: &[OcrLine]) -> Vec<String> {
-        blocks(lines).map(|block| block.text()).collect()
     }
 
     #[test]

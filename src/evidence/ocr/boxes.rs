@@ -34,14 +34,9 @@ impl TextBox {
     /// Clockwise from the text's upper left.
     pub fn corners(&self) -> [(f32, f32); 4] {
         let (x, y) = self.centre;
-        let right = (
-            self.along.0 * self.width / 2.0,
-            self.along.1 * self.width / 2.0,
-        );
-        let down = (
-            -self.along.1 * self.height / 2.0,
-            self.along.0 * self.height / 2.0,
-        );
+        let (along, width, height) = (self.along, self.width, self.height);
+        let right = (along.0 * width / 2.0, along.1 * width / 2.0);
+        let down = (-along.1 * height / 2.0, along.0 * height / 2.0);
         [(-1.0, -1.0), (1.0, -1.0), (1.0, 1.0), (-1.0, 1.0)]
             .map(|(r, d)| (x + r * right.0 + d * down.0, y + r * right.1 + d * down.1))
     }
@@ -87,19 +82,15 @@ impl TextBox {
             height: rect.height(),
         };
         let quarter = as_found.turned();
-        let nearer = if as_found.along.0.abs() >= quarter.along.0.abs() {
+        let mut nearer = if as_found.along.0.abs() >= quarter.along.0.abs() {
             as_found
         } else {
             quarter
         };
-        Some(if nearer.along.0 < 0.0 {
-            TextBox {
-                along: (-nearer.along.0, -nearer.along.1),
-                ..nearer
-            }
-        } else {
-            nearer
-        })
+        if nearer.along.0 < 0.0 {
+            nearer.along = (-nearer.along.0, -nearer.along.1);
+        }
+        Some(nearer)
     }
 }
 
@@ -129,11 +120,8 @@ struct Region {
 fn regions(map: NdTensorView<f32, 2>) -> impl Iterator<Item = Region> {
     let [rows, columns] = map.shape();
     let numbers = map.to_contiguous();
-    let mut open: Vec<bool> = numbers
-        .data()
-        .iter()
-        .map(|&p| p > PIXEL_THRESHOLD)
-        .collect();
+    let open = numbers.data().iter().map(|&p| p > PIXEL_THRESHOLD);
+    let mut open: Vec<bool> = open.collect();
     let mut next = 0;
     std::iter::from_fn(move || {
         next += open.get(next..)?.iter().position(|&is_text| is_text)?;

@@ -1,7 +1,7 @@
 //! The channel of the text in an image, and the readers that compute it.
 
 use anyhow::{Context, Result, bail};
-use rusqlite::Row;
+use rusqlite::{Row, ToSql};
 
 use super::backend;
 use super::{OCR_BLOCK, OCR_LINE, OcrLine, OcrsReader, PpOcr, Script, TextReader, blocks};
@@ -62,22 +62,9 @@ impl Channel for Ocr {
     fn rows(&self, evidence: &Evidence, put: &mut Put) -> rusqlite::Result<()> {
         for (number, line) in (0i64..).zip(&evidence.ocr) {
             let [a, b, c, d] = &line.corners;
-            put(
-                &OCR_LINE,
-                &[
-                    &number,
-                    &line.text,
-                    &line.confidence,
-                    &a.0,
-                    &a.1,
-                    &b.0,
-                    &b.1,
-                    &c.0,
-                    &c.1,
-                    &d.0,
-                    &d.1,
-                ],
-            )?;
+            let read: [&dyn ToSql; 3] = [&number, &line.text, &line.confidence];
+            let corners: [&dyn ToSql; 8] = [&a.0, &a.1, &b.0, &b.1, &c.0, &c.1, &d.0, &d.1];
+            put(&OCR_LINE, &[&read[..], &corners].concat())?;
         }
         let mut first = 0i64;
         for (number, block) in (0i64..).zip(blocks(&evidence.ocr)) {
@@ -121,19 +108,17 @@ impl Extractor for Lazy<Box<dyn TextReader>> {
         let image = document.image();
         let reader = self.get()?;
         document.backend = backend_of(&**reader);
-        document.evidence.ocr = match image {
-            Some(image) => {
-                let read = guarded(|| reader.read(&image.picture.image));
-                read.unwrap_or_else(|error| {
+        document.evidence.ocr.clear();
+        if let Some(image) = image {
+            match guarded(|| reader.read(&image.picture.image)) {
+                Ok(lines) => document.evidence.ocr = lines,
+                Err(error) => {
                     let what = format!("its text could not be read: {error}");
-                    document
-                        .faults
-                        .push(fault(FaultKind::Model, &image.path, what));
-                    Vec::new()
-                })
+                    let fault = fault(FaultKind::Model, &image.path, what);
+                    document.faults.push(fault);
+                }
             }
-            None => Vec::new(),
-        };
+        }
         Ok(())
     }
 
@@ -176,20 +161,14 @@ pub(crate) fn load(
     Ok(match model.name.as_str() {
         OCRS => {
             expect_latin(script)?;
-            Box::new(OcrsReader::load_with(
-                &model.path("text-detection.rten"),
-                &model.path("text-recognition.rten"),
-                &model.sha256,
-                mode,
-            )?)
+            let detection = model.path("text-detection.rten");
+            let recognition = model.path("text-recognition.rten");
+            Box::new(OcrsReader::load(&detection, &recognition, mode)?)
         }
-        _ => Box::new(PpOcr::load_with(
-            &model.path("det.onnx"),
-            &model.path("rec.onnx"),
-            &model.sha256,
-            mode,
-            script,
-        )?),
+        _ => {
+            let (det, rec) = (model.path("det.onnx"), model.path("rec.onnx"));
+            Box::new(PpOcr::load(&det, &rec, mode, script)?)
+        }
     })
 }
 

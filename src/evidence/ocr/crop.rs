@@ -79,10 +79,7 @@ pub(super) fn detector_input(
     scale: f32,
     pool: &mut BufferPool,
 ) -> Result<FeatureMap> {
-    let (width, height) = (
-        resized(image.width(), scale),
-        resized(image.height(), scale),
-    );
+    let [width, height] = [image.width(), image.height()].map(|side| resized(side, scale));
     let resized = resize(image, width, height)?;
     let mut input = pool.image(padded(height), padded(width), 3);
     input.data.fill(-1.0);
@@ -107,12 +104,10 @@ pub(super) fn resize(
 ) -> Result<TypedImage<'static, U8x3>> {
     let source = TypedImageRef::<U8x3>::from_buffer(image.width(), image.height(), image)?;
     let mut resized = TypedImage::<U8x3>::new(width as u32, height as u32);
+    let bilinear = ResizeAlg::Convolution(FilterType::Bilinear);
+    let options = ResizeOptions::new().resize_alg(bilinear);
     // the untyped call would compile the resizing of a dozen pixel types into the program
-    Resizer::new().resize_typed(
-        &source,
-        &mut resized,
-        &ResizeOptions::new().resize_alg(ResizeAlg::Convolution(FilterType::Bilinear)),
-    )?;
+    Resizer::new().resize_typed(&source, &mut resized, &options)?;
     Ok(resized)
 }
 
@@ -134,9 +129,8 @@ pub(super) fn line_width(text: &TextBox) -> usize {
 /// pixels are repeated.
 pub(super) fn line(image: &RgbImage, text: &TextBox, pool: &mut BufferPool) -> FeatureMap {
     let columns = line_width(text);
-    let samples = (text.height / LINE_HEIGHT as f32)
-        .ceil()
-        .clamp(1.0, MAX_SAMPLES) as usize;
+    let samples = (text.height / LINE_HEIGHT as f32).ceil();
+    let samples = samples.clamp(1.0, MAX_SAMPLES) as usize;
     let [origin, right, _, down] = text.corners();
     let step = |to: (f32, f32), count: usize| {
         let count = (count * samples) as f32;

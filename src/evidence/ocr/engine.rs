@@ -14,7 +14,7 @@ use super::backend::{Backend, Runtime};
 use super::ctc::{self, Reading};
 use super::layout::{self, ReadLine};
 use super::network::{Core, Cores, Network, load_model, read};
-use super::{OcrLine, TextReader, crop, is_legible};
+use super::{OcrLine, TextReader, crop};
 use crate::nn::conv::{FeatureMap, NumericMode};
 
 /// Must be increased with every change that makes the same models read an image differently.
@@ -40,7 +40,6 @@ pub struct OcrsReader {
     engine: OcrEngine,
     recogniser: Network,
     alphabet: Vec<String>,
-    producer: String,
     backends: [Backend; 2],
     cores: Cores,
 }
@@ -51,30 +50,16 @@ impl OcrsReader {
         format!("ocrs code {CODE_VERSION} {sha}")
     }
 
-    /// Loads both models, with int8 products where the machine has instructions for them. `sha` identifies the models'
-    /// contents in [`TextReader::producer`].
+    /// Loads both models, in the numbers that `mode` allows.
     ///
     /// # Errors
     /// A file cannot be read, is not a model, or is a model whose input is not one grey image.
-    pub fn load(detection: &Path, recognition: &Path, sha: &str) -> Result<OcrsReader> {
-        Self::load_with(detection, recognition, sha, NumericMode::Auto)
-    }
-
-    /// Like [`OcrsReader::load`], in the numbers that `mode` allows.
-    ///
-    /// # Errors
-    /// Those of [`OcrsReader::load`].
-    pub fn load_with(
-        detection: &Path,
-        recognition: &Path,
-        sha: &str,
-        mode: NumericMode,
-    ) -> Result<OcrsReader> {
+    pub fn load(detection: &Path, recognition: &Path, mode: NumericMode) -> Result<OcrsReader> {
         let detector = load_model(read(detection)?, detection)?;
         expect_grey(&detector)
             .with_context(|| format!("{} is not an ocrs text detector", detection.display()))?;
         let recogniser = Network::load("recogniser", recognition, mode)?;
-        expect_grey(recogniser.model())
+        expect_grey(&recogniser.model)
             .with_context(|| format!("{} is not an ocrs recogniser", recognition.display()))?;
         // The engine needs a copy of the recogniser, from which it takes the height of lines.
         let engine = OcrEngine::new(OcrEngineParams {
@@ -90,14 +75,13 @@ impl OcrsReader {
                 },
                 output_layer: None,
             },
-            recogniser.backend().clone(),
+            recogniser.backend.clone(),
         ];
         Ok(OcrsReader {
             engine,
             backends,
             recogniser,
             alphabet: ALPHABET.chars().map(String::from).collect(),
-            producer: Self::producer_of(sha),
             cores: Cores::default(),
         })
     }
@@ -109,10 +93,8 @@ impl OcrsReader {
         }
         let smaller = reduced(image, scale)?;
         let mut lines = self.read_whole(&smaller, core)?;
-        let (across, down) = (
-            image.width() as f32 / smaller.width() as f32,
-            image.height() as f32 / smaller.height() as f32,
-        );
+        let across = image.width() as f32 / smaller.width() as f32;
+        let down = image.height() as f32 / smaller.height() as f32;
         for line in &mut lines {
             line.corners = line.corners.map(|(x, y)| (x * across, y * down));
         }
@@ -122,10 +104,8 @@ impl OcrsReader {
     fn read_whole(&self, image: &RgbImage, core: &mut Core) -> Result<Vec<OcrLine>> {
         let source = ImageSource::from_bytes(image.as_raw(), image.dimensions())?;
         let input = self.engine.prepare_input(source)?;
-        let words = self
-            .engine
-            .detect_words(&input)
-            .context("detecting words")?;
+        let words = self.engine.detect_words(&input);
+        let words = words.context("detecting words")?;
         let mut read = Vec::new();
         let mut failure = None;
         for line in self.engine.find_text_lines(&input, &words) {
@@ -135,18 +115,12 @@ impl OcrsReader {
             // (height, width), grey, in [-0.5, 0.5]
             let line_image = self.engine.prepare_recognition_input(&input, &line)?;
             // an error in one line must not lose the other lines
-            let reading = match self.read_line(line_image, core).context("reading a line") {
-                Ok(reading) => reading,
-                Err(error) => {
-                    failure.get_or_insert(error);
-                    continue;
-                }
-            };
-            let line = ReadLine::new(reading, corners);
-            if line.is_legible(MIN_CONFIDENCE) {
-                read.push(line);
+            match self.read_line(line_image, core).context("reading a line") {
+                Ok(reading) => read.push(ReadLine::new(reading, corners)),
+                Err(error) => _ = failure.get_or_insert(error),
             }
         }
+        read.retain(|line| line.is_legible(MIN_CONFIDENCE));
         match failure {
             Some(error) if read.is_empty() => Err(error),
             _ => Ok(layout::arrange(read)),
@@ -177,19 +151,13 @@ impl OcrsReader {
 }
 
 impl TextReader for OcrsReader {
-    fn producer(&self) -> String {
-        self.producer.clone()
-    }
-
     fn backends(&self) -> &[Backend] {
         &self.backends
     }
 
     fn read(&self, image: &RgbImage) -> Result<Vec<OcrLine>> {
-        if !is_legible(image) {
-            return Ok(Vec::new());
-        }
-        self.cores.run(|core| self.read_on(image, core))
+        self.cores
+            .read(image, |image, core| self.read_on(image, core))
     }
 }
 
@@ -212,15 +180,9 @@ fn reduced(image: &RgbImage, scale: f32) -> Result<RgbImage> {
 /// The corners of the smallest upright rectangle around a line's words, clipped to the image; `None` if it is outside the image.
 fn corners_of(words: &[RotatedRect], image: &RgbImage) -> Option<[(f32, f32); 4]> {
     let around = bounding_rect(words.iter())?.bounding_rect();
-    let (width, height) = (image.width() as f32, image.height() as f32);
-    let (left, right) = (
-        around.left().clamp(0.0, width),
-        around.right().clamp(0.0, width),
-    );
-    let (top, bottom) = (
-        around.top().clamp(0.0, height),
-        around.bottom().clamp(0.0, height),
-    );
+    let within = |at: f32, side: u32| at.clamp(0.0, side as f32);
+    let [left, right] = [around.left(), around.right()].map(|x| within(x, image.width()));
+    let [top, bottom] = [around.top(), around.bottom()].map(|y| within(y, image.height()));
     (left < right && top < bottom).then_some([
         (left, top),
         (right, top),

@@ -136,19 +136,13 @@ enum Step {
 /// Orders lines for reading, and numbers their blocks. A line that was read across columns is divided. The result does not depend on the
 /// order of `lines`.
 pub(super) fn arrange(mut lines: Vec<ReadLine>) -> Vec<OcrLine> {
-    lines.sort_by(|a, b| {
-        let key = |line: &ReadLine| line.line.corners.map(|(x, y)| [y, x]);
-        let (a_key, b_key) = (key(a), key(b));
-        let by_corners = a_key
-            .as_flattened()
-            .iter()
-            .zip(b_key.as_flattened())
-            .map(|(a, b)| a.total_cmp(b))
-            .find(|order| order.is_ne());
+    lines.sort_by(|ReadLine { line: a, .. }, ReadLine { line: b, .. }| {
+        let corners = a.corners.iter().zip(&b.corners);
+        let by_corners = corners.map(|(a, b)| a.1.total_cmp(&b.1).then(a.0.total_cmp(&b.0)));
         by_corners
-            .unwrap_or(std::cmp::Ordering::Equal)
-            .then_with(|| a.line.text.cmp(&b.line.text))
-            .then(a.line.confidence.total_cmp(&b.line.confidence))
+            .fold(std::cmp::Ordering::Equal, std::cmp::Ordering::then)
+            .then_with(|| a.text.cmp(&b.text))
+            .then(a.confidence.total_cmp(&b.confidence))
     });
     // gutters are found between wide spaces; then lines across them are divided even where the space is not wide
     let gutters = gutter::find(&pieces_of(&fragment::of_lines(&lines, &[]), &lines));
@@ -161,7 +155,7 @@ pub(super) fn arrange(mut lines: Vec<ReadLine>) -> Vec<OcrLine> {
     let mut ordered = Vec::new();
     for (block, pieces) in blocks_of(steps).into_iter().enumerate() {
         for piece in pieces {
-            let own = piece.fragments.iter().filter_map(|&at| fragments.get(at));
+            let own = piece.fragments.iter().map(|&at| &fragments[at]);
             for mut line in fragment::to_lines(own, &lines) {
                 line.block = block as u32;
                 ordered.push(line);
@@ -184,12 +178,10 @@ fn pieces_of(fragments: &[Fragment], lines: &[ReadLine]) -> Vec<Piece> {
             (left, right) = (left.min(x), right.max(x));
             (top, bottom) = (top.min(y), bottom.max(y));
         }
-        let size = lines.get(fragment.line).map_or(0.0, |line| line.sides().1);
+        let size = lines[fragment.line].sides().1;
         let margin = |share: f32, extent: f32| (share * size).min(0.25 * extent);
-        let (x, y) = (
-            margin(MARGIN.0, right - left),
-            margin(MARGIN.1, bottom - top),
-        );
+        let x = margin(MARGIN.0, right - left);
+        let y = margin(MARGIN.1, bottom - top);
         Piece {
             left: left + x,
             right: right - x,
@@ -247,13 +239,8 @@ fn blocks_of(steps: Vec<Step>) -> Vec<Vec<Piece>> {
 /// Adds the blocks of pieces that are read one after the other.
 fn paragraphs(run: Vec<Piece>, blocks: &mut Vec<Vec<Piece>>) {
     let gap = |a: &Piece, b: &Piece| b.top - a.bottom;
-    let mut gaps: Vec<f32> = run
-        .windows(2)
-        .filter_map(|pair| match pair {
-            [a, b] if !a.shares_row(b) => Some(gap(a, b)),
-            _ => None,
-        })
-        .collect();
+    let pairs = run.array_windows().filter(|[a, b]| !a.shares_row(b));
+    let mut gaps: Vec<f32> = pairs.map(|[a, b]| gap(a, b)).collect();
     let median = median(&mut gaps);
     let mut paragraph: Vec<Piece> = Vec::new();
     for piece in run {

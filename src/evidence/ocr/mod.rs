@@ -18,7 +18,7 @@ mod network;
 mod ppocr;
 mod script;
 
-pub use block::{TextBlock, blocks};
+pub use block::{TextBlock, blocks, texts};
 pub use channel::Ocr;
 pub(crate) use channel::load;
 pub use engine::OcrsReader;
@@ -51,11 +51,6 @@ pub(crate) static OCR_BLOCK: Table = Table::new("ocr_block", 1, &[(Integer, "blo
 /// Minimum length of the shorter side of an image in which text is searched for, in pixels. Smaller letters cannot be read, even enlarged.
 const MIN_SIDE: u32 = 8;
 
-/// Whether an image is large enough for legible text.
-fn is_legible(image: &RgbImage) -> bool {
-    image.width().min(image.height()) >= MIN_SIDE
-}
-
 /// A line of text that was read in an image.
 #[derive(Clone, Debug, PartialEq, serde::Deserialize)]
 pub struct OcrLine {
@@ -73,9 +68,6 @@ pub struct OcrLine {
 ///
 /// Threads share a reader. Each call of `read` works on one core, so each thread that calls it reads one image at a time.
 pub trait TextReader: Send + Sync {
-    /// The reader's name, its code version and the sha256 of its models. It is stored with the lines; if it changes, images are read again.
-    fn producer(&self) -> String;
-
     /// What computes each of the reader's networks. It is recorded with the lines; if it changes, nothing is read again.
     fn backends(&self) -> &[Backend];
 

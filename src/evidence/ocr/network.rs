@@ -6,11 +6,13 @@ use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use anyhow::{Context, Result, anyhow, bail, ensure};
+use image::RgbImage;
 use rten::{Model, ModelOptions, NodeId, RunOptions, ThreadPool};
 use rten_tensor::prelude::*;
 use rten_tensor::{NdTensor, NdTensorView, Tensor, TensorView};
 
 use super::backend::{Backend, Runtime};
+use super::{MIN_SIDE, OcrLine};
 use crate::nn::conv::{BufferPool, Classifier, Extent, FeatureMap, NumericMode, Parts, compile};
 use crate::nn::onnx;
 
@@ -19,7 +21,7 @@ use crate::nn::onnx;
 /// The convolution runtime ([`crate::nn::conv`]) computes the network's beginning as far as it knows the operators, the convolutions just before the
 /// output layer, and that layer. rten computes the rest, and all of a network that the convolution runtime refuses.
 pub(super) struct Network {
-    model: Model,
+    pub(super) model: Model,
     parts: Option<Parts>,
     /// The output layer.
     classifier: Option<Classifier>,
@@ -27,7 +29,8 @@ pub(super) struct Network {
     rest: Rest,
     /// The labels that are kept of those that the network predicts; `None` if all are.
     kept: Option<Vec<usize>>,
-    backend: Backend,
+    /// Which runtimes compute the network, and why.
+    pub(super) backend: Backend,
 }
 
 /// rten's part of a network: the tensors that it starts from, and those that it has to compute.
@@ -45,7 +48,7 @@ impl Network {
     /// reading.
     ///
     /// # Errors
-    /// The file cannot be read, or is not a model. A model that the convolution runtime refuses is not an error: [`Network::backend`] has the reason.
+    /// The file cannot be read, or is not a model. A model that the convolution runtime refuses is not an error: its `backend` has the reason.
     pub(super) fn load(name: &'static str, path: &Path, mode: NumericMode) -> Result<Network> {
         Self::load_keeping(name, path, mode, |_| Ok(None))
     }
@@ -132,10 +135,9 @@ impl Network {
             return Ok(());
         }
         let image = FeatureMap::filled(48, 64, 3, 0.0);
-        match self.run(image, &mut Core::new()) {
-            Ok(_) => Ok(()),
-            Err(error) => Err(format!("a trial run failed: {error:#}")),
-        }
+        let output = self.run(image, &mut Core::new());
+        output.map_err(|error| format!("a trial run failed: {error:#}"))?;
+        Ok(())
     }
 
     /// The nodes with these names.
@@ -148,15 +150,6 @@ impl Network {
             found.ok_or_else(|| format!("rten does not know the tensor {name}"))
         };
         names.iter().map(node).collect()
-    }
-
-    pub(super) fn model(&self) -> &Model {
-        &self.model
-    }
-
-    /// Which runtimes compute the network, and why.
-    pub(super) fn backend(&self) -> &Backend {
-        &self.backend
     }
 
     /// Computes the network's output for an image on `core`. Its shape is (1, channels, height, width), or the shape that the network's last layers
@@ -285,10 +278,10 @@ fn compile_guarded(
             (parts, compiled.classifier)
         }
         Ok(Err(error)) => (Err(format!("{error:#}")), None),
-        Err(panic) => {
-            let message = message_of(&*panic);
-            (Err(format!("compiling it failed: {message}")), None)
-        }
+        Err(panic) => (
+            Err(format!("compiling it failed: {}", message_of(&*panic))),
+            None,
+        ),
     }
 }
 
@@ -306,14 +299,12 @@ fn attempt(path: &Path) -> String {
 /// Loads a model in the ONNX or the rten format, with weights packed for speed. `path` is named in errors.
 pub(super) fn load_model(bytes: Vec<u8>, path: &Path) -> Result<Model> {
     // rten checks the bytes, but a damaged graph may still break an assertion in it
-    catch_unwind(AssertUnwindSafe(|| {
-        ModelOptions::with_all_ops()
-            .prepack_weights(true)
-            .load(bytes)
-    }))
-    .map_err(|panic| anyhow!("damaged model: {}", message_of(&*panic)))
-    .and_then(|loaded| Ok(loaded?))
-    .with_context(|| attempt(path))
+    let mut options = ModelOptions::with_all_ops();
+    let load = || options.prepack_weights(true).load(bytes);
+    catch_unwind(AssertUnwindSafe(load))
+        .map_err(|panic| anyhow!("damaged model: {}", message_of(&*panic)))
+        .and_then(|loaded| Ok(loaded?))
+        .with_context(|| attempt(path))
 }
 
 /// What a reader uses on one core: a thread for rten, and buffers.
@@ -326,7 +317,7 @@ pub(super) struct Core {
 }
 
 impl Core {
-    fn new() -> Core {
+    pub(super) fn new() -> Core {
         Core {
             thread: Arc::new(ThreadPool::with_num_threads(1)),
             pool: BufferPool::default(),
@@ -339,38 +330,35 @@ impl Core {
 pub(super) struct Cores(Mutex<Vec<Core>>);
 
 impl Cores {
-    /// Does `work` on a core that nothing else uses at the same time.
+    /// Reads an image on a core that nothing else uses at the same time. Returns no lines if the image is too small for legible text.
     ///
     /// # Errors
-    /// Those of the work. A panic in it is an error too, because it concerns only one image.
-    pub(super) fn run<T: Send>(
+    /// Those of `read`. A panic in it is an error too, because it concerns only one image.
+    pub(super) fn read(
         &self,
-        work: impl FnOnce(&mut Core) -> Result<T> + Send,
-    ) -> Result<T> {
-        let idle = |cores: &Self| cores.0.lock().unwrap_or_else(PoisonError::into_inner).pop();
-        let mut core = idle(self).unwrap_or_else(Core::new);
+        image: &RgbImage,
+        read: impl FnOnce(&RgbImage, &mut Core) -> Result<Vec<OcrLine>> + Send,
+    ) -> Result<Vec<OcrLine>> {
+        if image.width().min(image.height()) < MIN_SIDE {
+            return Ok(Vec::new());
+        }
+        let idle = || self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let core = idle().pop();
+        let mut core = core.unwrap_or_else(Core::new);
         let thread = Arc::clone(&core.thread);
         // The caller may be a worker of another rayon pool. If it waited for rten's pool directly, it would take up its own pool's
         // next job meanwhile, and image after image would pile up on its stack. So it waits for a plain thread.
-        let done =
-            std::thread::scope(|scope| scope.spawn(|| thread.run(|| work(&mut core))).join());
-        self.0
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .push(core);
-        match done {
-            Ok(result) => result,
-            Err(panic) => bail!("the text reader panicked: {}", message_of(&*panic)),
-        }
+        let work = || thread.run(|| read(image, &mut core));
+        let done = std::thread::scope(|scope| scope.spawn(work).join());
+        idle().push(core);
+        done.unwrap_or_else(|panic| bail!("the text reader panicked: {}", message_of(&*panic)))
     }
 }
 
 fn message_of(panic: &(dyn Any + Send)) -> &str {
-    panic
-        .downcast_ref::<&str>()
-        .copied()
-        .or_else(|| panic.downcast_ref::<String>().map(String::as_str))
-        .unwrap_or("no message")
+    let text = panic.downcast_ref::<&str>().copied();
+    let text = text.or_else(|| panic.downcast_ref().map(String::as_str));
+    text.unwrap_or("no message")
 }
 
 #[cfg(test)]
@@ -472,7 +460,7 @@ mod tests {
         };
         let mut network = load(kept.clone());
         let conv = Some(Runtime::Conv(crate::nn::conv::Numeric::Float));
-        assert_eq!(network.backend().output_layer, conv);
+        assert_eq!(network.backend.output_layer, conv);
         let by_conv = steps(&network);
         network.classifier = None;
         network.rest.gives = network.model.output_ids().to_vec();
@@ -489,7 +477,7 @@ mod tests {
         }
         // a label that the network does not have gets probability 0, and the others share the rest
         let network = load(vec![0, 7, 12]);
-        assert!(network.backend().output_layer.is_none());
+        assert!(network.backend.output_layer.is_none());
         assert!(steps(&network).iter().all(|step| step[2] == 0.0));
     }
 
@@ -498,7 +486,7 @@ mod tests {
         let bytes = std::fs::read(reference("convnet-detector.onnx")).unwrap();
         let ink = reference("ink-recogniser.onnx");
         let network = Network::load("toy", &ink, NumericMode::Auto).unwrap();
-        match &network.backend().convolutions {
+        match &network.backend.convolutions {
             Runtime::Rten { because } => assert!(!because.is_empty()),
             Runtime::Conv(_) => panic!("it begins with a convolution"),
         }

@@ -14,7 +14,7 @@ use super::crop;
 use super::ctc::{self, Reading};
 use super::layout::{self, ReadLine};
 use super::network::{Core, Cores, Network};
-use super::{OcrLine, Script, TextReader, is_legible};
+use super::{OcrLine, Script, TextReader};
 use crate::nn::conv::NumericMode;
 
 /// Must be increased with every change that makes the same models read an image differently.
@@ -44,7 +44,6 @@ pub struct PpOcr {
     recogniser: Network,
     /// The characters of the kept labels, from label 1 on.
     alphabet: Vec<String>,
-    producer: String,
     backends: [Backend; 2],
     cores: Cores,
 }
@@ -55,28 +54,13 @@ impl PpOcr {
         format!("ppocr-v4 code {CODE_VERSION} {script} {sha}")
     }
 
-    /// Loads detector and recogniser, for texts in Latin script and with int8 products if the machine has instructions for them. `sha` identifies the
-    /// contents of both files in [`TextReader::producer`].
+    /// Loads detector and recogniser, in the numbers that `mode` allows, and for texts in `script`.
     ///
     /// # Errors
     /// A file cannot be read, is not a model, or its input or output does not have the shape that a detector or a recogniser has.
-    pub fn load(det: &Path, rec: &Path, sha: &str) -> Result<PpOcr> {
-        Self::load_with(det, rec, sha, NumericMode::Auto, Script::Latin)
-    }
-
-    /// Like [`PpOcr::load`], in the numbers that `mode` allows, and for texts in `script`.
-    ///
-    /// # Errors
-    /// Those of [`PpOcr::load`].
-    pub fn load_with(
-        det: &Path,
-        rec: &Path,
-        sha: &str,
-        mode: NumericMode,
-        script: Script,
-    ) -> Result<PpOcr> {
+    pub fn load(det: &Path, rec: &Path, mode: NumericMode, script: Script) -> Result<PpOcr> {
         let detector = Network::load("detector", det, mode)?;
-        expect_ranks(detector.model(), 4, 4)
+        expect_ranks(&detector.model, 4, 4)
             .with_context(|| format!("{} is not a PP-OCR detector", det.display()))?;
         let mut alphabet = Vec::new();
         let recogniser = Network::load_keeping("recogniser", rec, mode, |model| {
@@ -96,11 +80,10 @@ impl PpOcr {
             Ok(Some(kept))
         })?;
         Ok(PpOcr {
-            backends: [detector.backend().clone(), recogniser.backend().clone()],
+            backends: [detector.backend.clone(), recogniser.backend.clone()],
             detector,
             recogniser,
             alphabet,
-            producer: Self::producer_of(sha, script),
             cores: Cores::default(),
         })
     }
@@ -153,35 +136,27 @@ impl PpOcr {
                 continue;
             }
             read += width;
-            let corners = text.corners().map(|(x, y)| {
-                (
-                    x.clamp(0.0, image.width() as f32),
-                    y.clamp(0.0, image.height() as f32),
-                )
-            });
+            let (right, bottom) = (image.width() as f32, image.height() as f32);
+            let within = |(x, y): (f32, f32)| (x.clamp(0.0, right), y.clamp(0.0, bottom));
             // an error in one line must not lose the other lines
-            let reading = match self.read_line(image, text, core) {
-                Ok(reading) => reading,
+            let line = match self.read_line(image, text, core) {
+                Ok(reading) => ReadLine::new(reading, text.corners().map(within)),
                 Err(error) => {
                     failure.get_or_insert(error);
                     continue;
                 }
             };
-            let line = ReadLine::new(reading, corners);
-            if let Some(best) = best.get_mut(*i)
-                && best.as_ref().is_none_or(|best| best.is_surpassed_by(&line))
-            {
+            let best = &mut best[*i];
+            if best.as_ref().is_none_or(|best| best.is_surpassed_by(&line)) {
                 *best = Some(line);
             }
         }
-        let lines: Vec<ReadLine> = best.into_iter().flatten().collect();
+        let mut lines: Vec<ReadLine> = best.into_iter().flatten().collect();
         if let (true, Some(error)) = (lines.is_empty(), failure) {
             return Err(error);
         }
-        let legible = lines
-            .into_iter()
-            .filter(|line| line.is_legible(MIN_CONFIDENCE));
-        Ok(layout::arrange(legible.collect()))
+        lines.retain(|line| line.is_legible(MIN_CONFIDENCE));
+        Ok(layout::arrange(lines))
     }
 
     /// The text of a box.
@@ -203,40 +178,30 @@ impl PpOcr {
 }
 
 impl TextReader for PpOcr {
-    fn producer(&self) -> String {
-        self.producer.clone()
-    }
-
     fn backends(&self) -> &[Backend] {
         &self.backends
     }
 
     fn read(&self, image: &RgbImage) -> Result<Vec<OcrLine>> {
-        if !is_legible(image) {
-            return Ok(Vec::new());
-        }
-        self.cores.run(|core| self.read_on(image, core))
+        self.cores
+            .read(image, |image, core| self.read_on(image, core))
     }
 }
 
 /// Checks that a model's input has `input` axes, of which the second has the 3 colours, and its output `output` axes. Returns the output's shape, if
 /// the model declares it.
 fn expect_ranks(model: &Model, input: usize, output: usize) -> Result<Option<Vec<Dimension>>> {
-    let (&[takes], &[gives]) = (model.input_ids(), model.output_ids()) else {
-        bail!(
-            "it has {} inputs and {} outputs",
-            model.input_ids().len(),
-            model.output_ids().len()
-        );
+    let (inputs, outputs) = (model.input_ids(), model.output_ids());
+    let (&[takes], &[gives]) = (inputs, outputs) else {
+        let (inputs, outputs) = (inputs.len(), outputs.len());
+        bail!("it has {inputs} inputs and {outputs} outputs");
     };
     let shape = |id| model.node_info(id).and_then(|node| node.shape());
     if let Some(shape) = shape(takes) {
+        let colours = shape.get(1);
+        let has_colours = matches!(colours, Some(Dimension::Fixed(3) | Dimension::Symbolic(_)));
         ensure!(
-            shape.len() == input
-                && matches!(
-                    shape.get(1),
-                    Some(Dimension::Fixed(3) | Dimension::Symbolic(_))
-                ),
+            shape.len() == input && has_colours,
             "its input is {shape:?}"
         );
     }
@@ -250,10 +215,8 @@ fn expect_ranks(model: &Model, input: usize, output: usize) -> Result<Option<Vec
 /// The recogniser's characters: those in its metadata, one per line, and then the space, which is not listed.
 fn alphabet_of(recogniser: &Model) -> Result<Vec<String>> {
     let output = expect_ranks(recogniser, 4, 3)?;
-    let listed = recogniser
-        .metadata()
-        .get("character")
-        .context("it has no `character` metadata")?;
+    let listed = recogniser.metadata().get("character");
+    let listed = listed.context("it has no `character` metadata")?;
     let alphabet: Vec<String> = listed.lines().chain([" "]).map(str::to_owned).collect();
     if let Some(Dimension::Fixed(labels)) = output.as_deref().and_then(<[_]>::last) {
         ensure!(
@@ -277,15 +240,16 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let rec = dir.path().join("rec.onnx");
         std::fs::write(&rec, recogniser_of("e汉té，o∶ⅡЯ").model()).unwrap();
-        let load = |script| PpOcr::load_with(&det, &rec, "a1", NumericMode::Float, script).unwrap();
+        let load = |script| PpOcr::load(&det, &rec, NumericMode::Float, script).unwrap();
         let (latin, all) = (load(Script::Latin), load(Script::All));
         assert_eq!(latin.alphabet.concat(), "etéo ");
         assert_eq!(all.alphabet.concat(), "e汉té，o∶ⅡЯ ");
         // the text of one reader is not taken for the text of the other
-        assert_ne!(latin.producer(), all.producer());
+        let producer = |script| PpOcr::producer_of("a1", script);
+        assert_ne!(producer(Script::Latin), producer(Script::All));
         let line = || crop::line(&RgbImage::new(90, 30), &text(), &mut Default::default());
         for reader in [&latin, &all] {
-            let labels = reader.cores.run(|core| reader.recogniser.run(line(), core));
+            let labels = reader.recogniser.run(line(), &mut Core::new());
             assert_eq!(labels.unwrap().size(2), reader.alphabet.len() + 1);
         }
     }

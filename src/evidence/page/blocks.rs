@@ -127,14 +127,10 @@ impl Blocks {
                                 block.text.push(' ');
                             }
                             block.links += usize::from(element.name() == "a");
-                            stack.push(context.within(
-                                element,
-                                never_clutter.contains(&node.id()),
-                                &mut articles,
-                            ));
-                            if let Some(inner) = stack.last_mut() {
-                                inner.scope.list_entry |= entry == Some(node.id());
-                            }
+                            let keep = never_clutter.contains(&node.id());
+                            let mut inner = context.within(element, keep, &mut articles);
+                            inner.scope.list_entry |= entry == Some(node.id());
+                            stack.push(inner);
                         }
                         _ => {}
                     }
@@ -170,10 +166,10 @@ impl Blocks {
 
     /// Marks runs of short links as clutter.
     fn mark_menus(&mut self) {
-        for run in self
+        let runs = self
             .blocks
-            .chunk_by_mut(|a, b| a.is_links() && b.is_links())
-        {
+            .chunk_by_mut(|a, b| a.is_links() && b.is_links());
+        for run in runs {
             let links: usize = run.iter().map(|block| block.links).sum();
             if links >= MENU_LINKS && run.iter().all(Block::is_links) {
                 run.iter_mut().for_each(|block| block.clutter = true);
@@ -183,11 +179,10 @@ impl Blocks {
 
     /// The text of the first `h1` that is not clutter; empty if there is none.
     pub(crate) fn first_heading(&self) -> String {
-        let first = self
-            .blocks
-            .iter()
-            .find(|block| block.heading == 1 && !block.clutter);
-        first.map(|block| block.text.clone()).unwrap_or_default()
+        let mut headlines = self.blocks.iter().filter(|b| b.heading == 1 && !b.clutter);
+        headlines
+            .next()
+            .map_or_else(String::new, |block| block.text.clone())
     }
 
     /// The indices of the blocks that are the page's main text.
@@ -197,25 +192,19 @@ impl Blocks {
     /// `article` contains a good share of the content, only content in it counts.
     pub fn main(&self) -> Vec<usize> {
         let text: Vec<usize> = (0..self.blocks.len())
-            .filter(|i| self.at(*i).is_some_and(|b| !b.clutter))
+            .filter(|i| !self.blocks[*i].clutter)
             .collect();
-        let content: Vec<usize> = text
-            .iter()
-            .enumerate()
-            .filter(|(n, _)| {
-                let neighbour =
-                    |n: Option<usize>| n.and_then(|n| text.get(n)).and_then(|i| self.at(*i));
-                is_content(
-                    neighbour(n.checked_sub(1)),
-                    neighbour(Some(*n)),
-                    neighbour(Some(n + 1)),
-                )
-            })
-            .map(|(_, i)| *i)
+        let at = |n: Option<usize>| n.and_then(|n| Some(&self.blocks[*text.get(n)?]));
+        let is_content =
+            |n: &usize| is_content(at(n.checked_sub(1)), at(Some(*n)), at(Some(n + 1)));
+        let content = (0..text.len())
+            .filter(is_content)
+            .map(|n| text[n])
             .collect();
-        let mut scoped = self.largest_part(content, |scope| usize::from(scope.main));
-        scoped = self.largest_part(scoped, |scope| scope.article);
-        if self.words(&scoped) >= MIN_MAIN_WORDS {
+        let scoped = self.largest_part(content, |scope| usize::from(scope.main));
+        let scoped = self.largest_part(scoped, |scope| scope.article);
+        let words: usize = scoped.iter().map(|i| self.blocks[*i].words).sum();
+        if words >= MIN_MAIN_WORDS {
             scoped
         } else {
             text
@@ -225,25 +214,20 @@ impl Blocks {
     /// The blocks in the part with the most words, if it has at least [`SCOPE_WORDS`] and a third of all words; else all blocks. `part` gives
     /// the number of a block's part, 0 if it is in none.
     fn largest_part(&self, blocks: Vec<usize>, part: impl Fn(Scope) -> usize) -> Vec<usize> {
-        let part_of = |i: &usize| self.at(*i).map_or(0, |block| part(block.scope));
+        let part_of = |i: &usize| part(self.blocks[*i].scope);
         let parts = blocks.iter().map(part_of).max().unwrap_or(0);
         let mut words = vec![0; parts + 1];
         for i in &blocks {
-            if let (Some(slot), Some(block)) = (words.get_mut(part_of(i)), self.at(*i)) {
-                *slot += block.words;
-            }
+            words[part_of(i)] += self.blocks[*i].words;
         }
         let all: usize = words.iter().sum();
-        let best = (1..=parts)
-            .rev()
-            .max_by_key(|part| words.get(*part).copied());
-        let Some((best, size)) = best.and_then(|best| Some((best, *words.get(best)?))) else {
-            return blocks;
-        };
-        if size < SCOPE_WORDS || size * 3 < all {
-            return blocks;
+        // of equally large parts, the first
+        match (1..=parts).rev().max_by_key(|part| words[*part]) {
+            Some(best) if words[best] >= SCOPE_WORDS && words[best] * 3 >= all => {
+                blocks.into_iter().filter(|i| part_of(i) == best).collect()
+            }
+            _ => blocks,
         }
-        blocks.into_iter().filter(|i| part_of(i) == best).collect()
     }
 
     /// The words before and after the image; see [`super::PageWords`].
@@ -255,47 +239,36 @@ impl Blocks {
             return Default::default();
         };
         let region = self.region(true);
-        let in_region = |i: &usize| {
-            let repeats = |block: &Block| block.words > 2 && caption.contains(&block.text);
-            region(*i) && !self.at(*i).is_some_and(repeats)
-        };
+        let is_near =
+            |block: &&Block| region(block) && !(block.words > 2 && caption.contains(&block.text));
+        let (above, below) = self.blocks.split_at(image);
         let mut before: Vec<&str> = Vec::new();
-        for block in (0..image)
-            .rev()
-            .filter(in_region)
-            .filter_map(|i| self.at(i))
-        {
+        for block in above.iter().rev().filter(is_near) {
             before.extend(block.text.split(' ').rev().take(NEAR_WORDS - before.len()));
             if before.len() == NEAR_WORDS || block.heading == 1 {
                 break;
             }
         }
         before.reverse();
-        let after = (image..self.blocks.len())
-            .filter(in_region)
-            .filter_map(|i| self.at(i));
+        let after = below.iter().filter(is_near);
         let after = first_words(after.take_while(|block| block.heading != 1), NEAR_WORDS);
         (before.join(" "), after)
     }
 
-    /// Whether the block at an index belongs to the same part of the page as the image, and is not clutter. The part may be a list entry if
+    /// Whether a block belongs to the same part of the page as the image, and is not clutter. The part may be a list entry if
     /// `list_entry` is true.
-    fn region(&self, list_entry: bool) -> impl Fn(usize) -> bool + '_ {
+    fn region(&self, list_entry: bool) -> impl Fn(&Block) -> bool {
         let Scope { article, main, .. } = self.image_scope;
         let list_entry = list_entry && self.image_scope.list_entry;
-        let readable = |i: usize| self.at(i).is_some_and(|block| !block.clutter);
-        let words = |wanted: &dyn Fn(Scope) -> bool| {
-            let within = self
-                .blocks
-                .iter()
-                .filter(|block| !block.clutter && wanted(block.scope));
-            within.map(|block| block.words).sum::<usize>()
+        let is_large = |wanted: &dyn Fn(Scope) -> bool| {
+            let readable = self.blocks.iter().filter(|block| !block.clutter);
+            let within = readable.filter(|block| wanted(block.scope));
+            within.map(|block| block.words).sum::<usize>() >= MIN_NEAR_WORDS
         };
-        let by_entry = list_entry && words(&|scope| scope.list_entry) >= MIN_NEAR_WORDS;
-        let by_article = article > 0 && words(&|scope| scope.article == article) >= MIN_NEAR_WORDS;
-        let by_main = main && words(&|scope| scope.main) >= MIN_NEAR_WORDS;
-        move |i| {
-            let scope = self.at(i).map(|block| block.scope).unwrap_or_default();
+        let by_entry = list_entry && is_large(&|scope| scope.list_entry);
+        let by_article = article > 0 && is_large(&|scope| scope.article == article);
+        let by_main = main && is_large(&|scope| scope.main);
+        move |Block { scope, clutter, .. }| {
             let within = if by_entry {
                 scope.list_entry
             } else if by_article {
@@ -303,28 +276,23 @@ impl Blocks {
             } else {
                 scope.main || !by_main
             };
-            within && readable(i)
+            within && !clutter
         }
     }
 
     /// The headings above the image or, if it has no position, above the main text: the nearest, the nearest of a higher level above that one, and
     /// so on. The outermost is first, one per line; headings that repeat the title are left out.
     pub fn headings(&self, main: &[usize], title: &str) -> String {
-        let position = self
-            .image
-            .or_else(|| main.first().map(|first| first + 1))
-            .unwrap_or(0);
+        let above_main = main.first().map_or(0, |first| first + 1);
+        let above = &self.blocks[..self.image.unwrap_or(above_main)];
         let region = self.region(false);
         let title = letters(title);
         let mut chain: Vec<&str> = Vec::new();
         let mut level = 7;
-        for i in (0..position).rev().filter(|i| region(*i)) {
-            let Some(block) = self
-                .at(i)
-                .filter(|block| (1..level).contains(&block.heading))
-            else {
+        for block in above.iter().rev().filter(|block| region(block)) {
+            if !(1..level).contains(&block.heading) {
                 continue;
-            };
+            }
             level = block.heading;
             let heading = letters(&block.text);
             let repeats = title.contains(&heading)
@@ -339,14 +307,14 @@ impl Blocks {
 
     /// The first [`NEAR_WORDS`] words of these blocks.
     pub fn start(&self, blocks: &[usize]) -> String {
-        first_words(blocks.iter().filter_map(|i| self.at(*i)), NEAR_WORDS)
+        first_words(blocks.iter().map(|i| &self.blocks[*i]), NEAR_WORDS)
     }
 
     /// The text of these blocks, one per line, up to [`MAIN_WORDS`] words.
     pub fn join(&self, blocks: &[usize]) -> String {
         let mut left = MAIN_WORDS;
         let mut lines = Vec::new();
-        for block in blocks.iter().filter_map(|i| self.at(*i)) {
+        for block in blocks.iter().map(|i| &self.blocks[*i]) {
             if left == 0 {
                 break;
             }
@@ -354,18 +322,6 @@ impl Blocks {
             left = left.saturating_sub(block.words);
         }
         lines.join("\n")
-    }
-
-    fn at(&self, i: usize) -> Option<&Block> {
-        self.blocks.get(i)
-    }
-
-    fn words(&self, blocks: &[usize]) -> usize {
-        blocks
-            .iter()
-            .filter_map(|i| self.at(*i))
-            .map(|block| block.words)
-            .sum()
     }
 }
 
@@ -397,11 +353,7 @@ impl Context {
         match element.name() {
             "a" => inner.link = true,
             "h1" | "h2" | "h3" | "h4" | "h5" | "h6" => {
-                inner.heading = element
-                    .name()
-                    .bytes()
-                    .last()
-                    .map_or(0, |digit| digit - b'0');
+                inner.heading = element.name().as_bytes()[1] - b'0';
             }
             "article" if inner.scope.article == 0 => {
                 *articles += 1;
@@ -437,10 +389,8 @@ fn first_words<'a>(blocks: impl IntoIterator<Item = &'a Block>, limit: usize) ->
 
 /// The letters, in lower case, and digits of a text, for comparison.
 fn letters(text: &str) -> String {
-    text.chars()
-        .filter(|c| c.is_alphanumeric())
-        .flat_map(char::to_lowercase)
-        .collect()
+    let letters = text.chars().filter(|c| c.is_alphanumeric());
+    letters.flat_map(char::to_lowercase).collect()
 }
 
 /// Whether the node is declared as the main part of the page.
@@ -470,31 +420,24 @@ fn with_ancestors(tree: &Tree<Node>, kind: impl Fn(NodeRef<'_, Node>) -> bool) -
 /// show an image, too.
 fn list_entry(tree: &Tree<Node>, image: NodeId) -> Option<NodeId> {
     let image = tree.get(image)?;
-    let name_and_class = |node: NodeRef<'_, Node>| {
-        element(node).map(|e| (e.name().to_owned(), attribute(e, "class").to_owned()))
+    fn name_and_class<'a>(node: NodeRef<'a, Node>) -> Option<(&'a str, &'a str)> {
+        element(node).map(|e| (e.name(), attribute(e, "class")))
+    }
+    let shows_image = |node: &NodeRef<'_, Node>| {
+        let mut inner = node.descendants().take(CARD_NODES);
+        inner.any(|inner| name(inner) == "img")
     };
     let entry = image.ancestors().take(CARD_ANCESTORS).find(|node| {
-        let Some((name_of, class)) = name_and_class(*node) else {
-            return false;
-        };
-        let listed = matches!(&*name_of, "li" | "tr" | "td" | "dd" | "article")
-            || (name_of == "div" && !class.is_empty());
-        let own = Some((name_of, class));
-        let shows_image = |node: &NodeRef<'_, Node>| {
-            node.descendants()
-                .take(CARD_NODES)
-                .any(|inner| name(inner) == "img")
-        };
-        let siblings = || {
-            node.parent()
-                .into_iter()
-                .flat_map(|parent| parent.children().take(CARD_NODES))
-        };
-        listed
-            && siblings()
-                .filter(|other| name_and_class(*other) == own && shows_image(other))
-                .nth(2)
-                .is_some()
+        let own = name_and_class(*node);
+        let listed = own.as_ref().is_some_and(|(name, class)| {
+            matches!(*name, "li" | "tr" | "td" | "dd" | "article")
+                || (*name == "div" && !class.is_empty())
+        });
+        let siblings = node.parent().into_iter();
+        let mut like = siblings
+            .flat_map(|parent| parent.children().take(CARD_NODES))
+            .filter(|other| name_and_class(*other) == own && shows_image(other));
+        listed && like.nth(2).is_some()
     });
     entry.map(|node| node.id())
 }

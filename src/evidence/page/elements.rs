@@ -1,35 +1,46 @@
 //! What an HTML element means for the words in it: whether they are shown, are content, and form a block.
 
+use std::sync::LazyLock;
+
 use scraper::node::Element;
 
-use super::tree::attribute;
+use super::tree::{Names, attribute};
 use super::url::file_name;
+
+/// Elements whose text is not shown as text of the page.
+static TEXTLESS: Names = LazyLock::new(|| {
+    "script style noscript template label iframe object canvas audio video svg select datalist textarea button noframes noembed title meter progress"
+        .split(' ').collect()
+});
+
+/// Elements that are part of a line. All others, including unknown ones, end a block.
+static INLINE: Names = LazyLock::new(|| {
+    "a abbr acronym b bdi bdo big br cite code data del dfn em font i img input ins kbd label mark picture q s samp small source span strike \
+     strong sub sup time tt u var wbr button svg noscript script style"
+        .split(' ').collect()
+});
+
+/// Words in classes and ids of navigation and the like.
+static CLUTTER: Names = LazyLock::new(|| {
+    "nav navbar navigation menu breadcrumb breadcrumbs sidebar footer cookie cookies consent gdpr share sharing related recommended newsletter \
+     subscribe comments comment masthead pagination toolbar widget modal popup login signup advertisement"
+        .split(' ').collect()
+});
+
+/// Words in classes of elements that contain the content: "has-sidebar", "content-wrapper-nav".
+static LAYOUT: Names = LazyLock::new(|| {
+    "has no with without content main page wrapper wrap container layout body article entry"
+        .split(' ')
+        .collect()
+});
+
+/// Values of `role` for navigation and the like.
+const CLUTTER_ROLES: &str =
+    "navigation contentinfo complementary search menu menubar dialog alertdialog";
 
 /// Whether the text in the element is not shown as text of the page.
 pub(crate) fn is_textless(element: &Element) -> bool {
-    matches!(
-        element.name(),
-        "script"
-            | "style"
-            | "noscript"
-            | "template"
-            | "label"
-            | "iframe"
-            | "object"
-            | "canvas"
-            | "audio"
-            | "video"
-            | "svg"
-            | "select"
-            | "datalist"
-            | "textarea"
-            | "button"
-            | "noframes"
-            | "noembed"
-            | "title"
-            | "meter"
-            | "progress"
-    )
+    TEXTLESS.contains(element.name())
 }
 
 /// Whether an attribute of the element hides it.
@@ -47,71 +58,14 @@ pub(crate) fn is_hidden(element: &Element) -> bool {
 
 /// Whether the element is navigation or the like, judged by its name, role, class and id.
 pub(crate) fn is_clutter(element: &Element, in_article: bool) -> bool {
-    const WORDS: [&str; 29] = [
-        "nav",
-        "navbar",
-        "navigation",
-        "menu",
-        "breadcrumb",
-        "breadcrumbs",
-        "sidebar",
-        "footer",
-        "cookie",
-        "cookies",
-        "consent",
-        "gdpr",
-        "share",
-        "sharing",
-        "related",
-        "recommended",
-        "newsletter",
-        "subscribe",
-        "comments",
-        "comment",
-        "masthead",
-        "pagination",
-        "toolbar",
-        "widget",
-        "modal",
-        "popup",
-        "login",
-        "signup",
-        "advertisement",
-    ];
-    // "has-sidebar" or "content-wrapper-nav" are classes of elements that contain the content
-    const LAYOUT: [&str; 14] = [
-        "has",
-        "no",
-        "with",
-        "without",
-        "content",
-        "main",
-        "page",
-        "wrapper",
-        "wrap",
-        "container",
-        "layout",
-        "body",
-        "article",
-        "entry",
-    ];
     match element.name() {
         "nav" | "footer" | "aside" | "menu" | "dialog" => return true,
         "header" if !in_article => return true,
         "html" | "body" | "main" | "article" => return false,
         _ => {}
     }
-    let roles = [
-        "navigation",
-        "contentinfo",
-        "complementary",
-        "search",
-        "menu",
-        "menubar",
-        "dialog",
-        "alertdialog",
-    ];
-    if roles.contains(&attribute(element, "role")) {
+    let role = attribute(element, "role");
+    if CLUTTER_ROLES.split(' ').any(|clutter| clutter == role) {
         return true;
     }
     ["class", "id"]
@@ -121,8 +75,8 @@ pub(crate) fn is_clutter(element: &Element, in_article: bool) -> bool {
             let label = label.to_ascii_lowercase();
             let mut words = label.split(|c: char| !c.is_ascii_alphanumeric());
             label.len() < 64
-                && words.clone().any(|word| WORDS.contains(&word))
-                && !words.any(|word| LAYOUT.contains(&word))
+                && words.clone().any(|word| CLUTTER.contains(word))
+                && !words.any(|word| LAYOUT.contains(word))
         })
 }
 
@@ -132,52 +86,7 @@ pub(crate) fn is_filler(text: &str) -> bool {
     name || ["advertisement", "advertisements", "sponsored"].contains(&text.to_lowercase().as_str())
 }
 
-/// Whether the element is part of a line. All others, including unknown ones, end a block.
+/// Whether an element with this name is part of a line; true for texts and comments, whose name is empty.
 pub(crate) fn is_inline(name: &str) -> bool {
-    matches!(
-        name,
-        "" | "a"
-            | "abbr"
-            | "acronym"
-            | "b"
-            | "bdi"
-            | "bdo"
-            | "big"
-            | "br"
-            | "cite"
-            | "code"
-            | "data"
-            | "del"
-            | "dfn"
-            | "em"
-            | "font"
-            | "i"
-            | "img"
-            | "input"
-            | "ins"
-            | "kbd"
-            | "label"
-            | "mark"
-            | "picture"
-            | "q"
-            | "s"
-            | "samp"
-            | "small"
-            | "source"
-            | "span"
-            | "strike"
-            | "strong"
-            | "sub"
-            | "sup"
-            | "time"
-            | "tt"
-            | "u"
-            | "var"
-            | "wbr"
-            | "button"
-            | "svg"
-            | "noscript"
-            | "script"
-            | "style"
-    )
+    name.is_empty() || INLINE.contains(name)
 }

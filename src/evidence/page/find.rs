@@ -6,15 +6,22 @@ use ego_tree::{NodeId, NodeRef, Tree};
 use scraper::Node;
 use scraper::node::Element;
 
-use super::text::of_html;
-use super::tree::{attribute, child, element, name, normalised, parse};
+use super::text::{first_of, of_html};
+use super::tree::{attribute, child, element, has_id, name, normalised, parse};
 use super::url::{ImageUrl, percent_decoded};
 
 /// Maximum number of XPaths that are tried for a page, from the first one on. Each can visit all elements of the page. Pages of the real crawl have
 /// two or three.
 const MAX_XPATHS: usize = 100;
 
-/// How the image's element was found in its page.
+/// Attributes that may have a caption.
+const CAPTIONS: [&str; 3] = [
+    "data-caption",
+    "data-image-caption",
+    "data-image-description",
+];
+
+/// How the image's element was found in its page. The evidence store has these names.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, strum::EnumString, strum::IntoStaticStr)]
 #[strum(serialize_all = "lowercase")]
 pub enum FoundBy {
@@ -26,18 +33,6 @@ pub enum FoundBy {
     #[default]
     #[strum(serialize = "no")]
     Nothing,
-}
-
-impl FoundBy {
-    /// The name in the evidence store.
-    pub fn word(self) -> &'static str {
-        self.into()
-    }
-
-    /// The reverse of [`Self::word`]; [`FoundBy::Nothing`] for an unknown word.
-    pub fn parse(word: &str) -> FoundBy {
-        word.parse().unwrap_or_default()
-    }
 }
 
 /// The texts of the image's element, and its position. All texts are empty if it was not found.
@@ -95,29 +90,25 @@ pub fn image(tree: &Tree<Node>, xpaths: &[String], url: &ImageUrl) -> ImageEleme
         return ImageElement::default();
     };
     let is_meta = candidate.is_meta();
-    let names_image = candidate.names_image;
+    let mut image = ImageElement {
+        found,
+        names_image: candidate.names_image,
+        is_meta,
+        ..ImageElement::default()
+    };
     let shown = if is_meta {
         by_url(tree, url, false)
     } else {
         Some(candidate)
     };
-    let mut image = ImageElement {
-        found,
-        names_image,
-        is_meta,
-        ..ImageElement::default()
-    };
     let Some(shown) = shown else {
         return image;
     };
     image.position = Some(shown.node);
-    let node = tree.get(shown.node);
-    let link = node.and_then(|node| {
-        let around = node
-            .parent()
-            .filter(|parent| name(*parent) == "picture")
-            .or(Some(node))?;
-        around.parent().filter(|parent| name(*parent) == "a")
+    let link = tree.get(shown.node).and_then(|node| {
+        let picture = node.parent().filter(|parent| name(*parent) == "picture");
+        let around = picture.unwrap_or(node).parent();
+        around.filter(|parent| name(*parent) == "a")
     });
     let own = |attribute_name: &str| normalised(attribute(&shown.element, attribute_name));
     image.alt = own("alt");
@@ -130,22 +121,10 @@ pub fn image(tree: &Tree<Node>, xpaths: &[String], url: &ImageUrl) -> ImageEleme
         let title = link.and_then(element).map(|link| attribute(link, "title"));
         image.title = normalised(title.unwrap_or_default());
     }
-    image.caption = [
-        "data-caption",
-        "data-image-caption",
-        "data-image-description",
-    ]
-    .into_iter()
-    .map(own)
-    .find(|caption| !caption.is_empty())
-    .map(|caption| {
-        if caption.contains('<') {
-            of_html(&caption)
-        } else {
-            caption
-        }
-    })
-    .unwrap_or_default();
+    image.caption = first_of(CAPTIONS.map(own));
+    if image.caption.contains('<') {
+        image.caption = of_html(&image.caption);
+    }
     image
 }
 
@@ -159,18 +138,14 @@ fn resolve(tree: &Tree<Node>, xpath: &str, url: &ImageUrl) -> Option<Candidate> 
     let (mut node, steps) = if let Some(rest) = by_id {
         let quote = rest.chars().next().filter(|c| matches!(c, '"' | '\''))?;
         let (id, rest) = rest.get(1..)?.split_once(quote)?;
-        let node = tree
-            .root()
-            .descendants()
-            .find(|node| element(*node).is_some_and(|element| attribute(element, "id") == id))?;
+        let has_id = |node: &NodeRef<'_, Node>| has_id(*node, id);
+        let node = tree.root().descendants().find(has_id)?;
         (node, rest.trim_start_matches([']', ')']))
     } else {
         (tree.root(), xpath)
     };
-    let mut steps = steps
-        .split('/')
-        .map(str::trim)
-        .filter(|step| !step.is_empty());
+    let steps = steps.split('/').map(str::trim);
+    let mut steps = steps.filter(|step| !step.is_empty());
     while let Some(step) = steps.next() {
         if step.starts_with('@') {
             break;
@@ -178,8 +153,7 @@ fn resolve(tree: &Tree<Node>, xpath: &str, url: &ImageUrl) -> Option<Candidate> 
         if name(node) == "noscript" {
             let rest: Vec<&str> = std::iter::once(step).chain(steps).collect();
             return within_noscript(node, url, |body| {
-                rest.iter()
-                    .try_fold(body, |node, step| take_step(node, step))
+                rest.iter().copied().try_fold(body, take_step)
             });
         }
         node = take_step(node, step)?;
@@ -201,13 +175,11 @@ fn take_step<'a>(node: NodeRef<'a, Node>, step: &str) -> Option<NodeRef<'a, Node
         }
     }
     let wanted_name = wanted_name.rsplit(':').next()?;
-    node.children()
-        .filter(|child| {
-            element(*child).is_some_and(|child| {
-                wanted_name == "*" || child.name().eq_ignore_ascii_case(wanted_name)
-            })
-        })
-        .nth(position.checked_sub(1)?)
+    let mut wanted = node.children().filter(|child| match name(*child) {
+        "" => false,
+        name => wanted_name == "*" || name.eq_ignore_ascii_case(wanted_name),
+    });
+    wanted.nth(position.checked_sub(1)?)
 }
 
 /// The `img` in a `picture` or link, or beside a `source`: it has the alternative text and title. Other nodes are returned as they are.
@@ -217,32 +189,24 @@ fn inner_image(node: NodeRef<'_, Node>) -> NodeRef<'_, Node> {
         "source" => node.parent().filter(|parent| name(*parent) == "picture"),
         _ => None,
     };
-    within
-        .and_then(|within| {
-            within
-                .descendants()
-                .take(64)
-                .find(|node| name(*node) == "img")
-        })
-        .unwrap_or(node)
+    let mut inner = within
+        .into_iter()
+        .flat_map(|node| node.descendants().take(64));
+    inner.find(|node| name(*node) == "img").unwrap_or(node)
 }
 
 /// The node as a candidate; `None` if it is not an element.
 fn candidate(node: NodeRef<'_, Node>, url: &ImageUrl) -> Option<Candidate> {
     let own = element(node)?;
-    let siblings = node
+    let around = node
         .parent()
         .filter(|parent| matches!(name(*parent), "picture" | "a" | "amp-img"));
-    let beside = siblings
-        .into_iter()
-        .flat_map(|parent| std::iter::once(parent).chain(parent.children()));
+    let beside = around.into_iter().flat_map(|parent| parent.children());
+    let mut all = std::iter::once(node).chain(around).chain(beside);
     Some(Candidate {
         node: node.id(),
         element: own.clone(),
-        names_image: std::iter::once(node)
-            .chain(beside)
-            .filter_map(element)
-            .any(|element| url.names(element)),
+        names_image: all.any(|node| element(node).is_some_and(|element| url.names(element))),
     })
 }
 
@@ -258,12 +222,12 @@ fn within_noscript(
         .collect();
     let inner = parse(&markup);
     let html = child(inner.root(), "html")?;
-    let found = ["body", "head"]
-        .into_iter()
-        .find_map(|part| find(child(html, part)?))?;
-    let mut candidate = candidate(inner_image(found), url)?;
-    candidate.node = noscript.id();
-    Some(candidate)
+    let mut parts = ["body", "head"].into_iter();
+    let found = parts.find_map(|part| find(child(html, part)?))?;
+    Some(Candidate {
+        node: noscript.id(),
+        ..candidate(inner_image(found), url)?
+    })
 }
 
 /// The element whose URLs match best. Among equal matches, images are preferred to other elements, these to links, and links to the
@@ -281,17 +245,12 @@ fn by_url(tree: &Tree<Node>, url: &ImageUrl, with_meta: bool) -> Option<Candidat
             "img" | "source" | "image" | "amp-img" | "input" => 0,
             "meta" | "link" => 3,
             "a" => 2,
-            "noscript" => {
-                let text = node.first_child().and_then(|text| text.value().as_text());
-                if !text.is_some_and(|text| url.is_in(text)) {
-                    continue;
-                }
-                4
-            }
+            "noscript" => 4,
             _ => 1,
         };
         let distance = if rank == 4 {
-            Some(2)
+            let text = node.first_child().and_then(|text| text.value().as_text());
+            text.and_then(|text| url.is_in(text).then_some(2))
         } else {
             url.match_element(element)
         };

@@ -7,7 +7,7 @@ use ego_tree::{NodeId, NodeRef, Tree};
 use scraper::Node;
 
 use super::elements::{is_hidden, is_inline, is_textless};
-use super::tree::{attribute, element, name, normalised, parse};
+use super::tree::{attribute, element, has_id, name, normalised, parse};
 
 /// The maximum number of words in a caption. A longer text is part of the article.
 const CAPTION_WORDS: usize = 120;
@@ -32,29 +32,19 @@ impl Head {
     /// Reads the metadata, wherever in the page they are.
     pub fn read(tree: &Tree<Node>) -> Head {
         let mut head = Head::default();
-        let (mut social_description, mut svg) = (String::new(), None);
-        for edge in tree.root().traverse() {
-            let node = match edge {
-                Edge::Open(node) => node,
-                Edge::Close(node) => {
-                    svg = svg.filter(|svg| *svg != node.id());
-                    continue;
-                }
-            };
+        let mut social_description = String::new();
+        for node in tree.root().descendants() {
             let Some(element) = element(node) else {
                 continue;
             };
             match element.name() {
-                "svg" => svg = svg.or(Some(node.id())),
-                "title" if head.title.is_empty() && svg.is_none() => {
+                "title" if head.title.is_empty() && !node.ancestors().any(|n| name(n) == "svg") => {
                     head.title = of_subtree(tree, node.id())
                 }
                 "meta" => {
-                    let key = Some(attribute(element, "property")).filter(|key| !key.is_empty());
-                    let key = key
-                        .unwrap_or(attribute(element, "name"))
-                        .to_ascii_lowercase();
-                    let slot = match key.as_str() {
+                    let key = ["property", "name"].map(|name| attribute(element, name));
+                    let key = key.into_iter().find(|key| !key.is_empty());
+                    let slot = match &*key.unwrap_or_default().to_ascii_lowercase() {
                         "description" => &mut head.description,
                         "og:title" | "twitter:title" => &mut head.og_title,
                         "og:description" | "twitter:description" => &mut social_description,
@@ -112,33 +102,25 @@ pub(crate) fn of_html(html: &str) -> String {
 /// Finds the caption of an image: the figure's `figcaption` (or the whole figure if that is only a label); else the element that
 /// `aria-describedby` names; else an element with "caption" in its class, in an ancestor without other images; else emphasised or small
 /// text after the image, as Markdown and mail editors write captions.
-pub(crate) fn caption_node(tree: &Tree<Node>, position: NodeId) -> Option<NodeId> {
+pub(crate) fn caption_node<'a>(tree: &'a Tree<Node>, position: NodeId) -> Option<NodeId> {
     let image = tree.get(position)?;
     let words = |node: NodeRef<'_, Node>| word_count(&of_subtree(tree, node.id()));
     let fits = |node: NodeRef<'_, Node>| (1..=CAPTION_WORDS).contains(&words(node));
     let is_image = |node: NodeRef<'_, Node>| {
         matches!(name(node), "img" | "video" | "iframe") && node.id() != position
     };
-    if let Some(figure) = image
-        .ancestors()
-        .take(CAPTION_ANCESTORS * 2)
-        .find(|node| name(*node) == "figure")
+    let mut around = image.ancestors().take(CAPTION_ANCESTORS * 2);
+    if let Some(figure) = around.find(|node| name(*node) == "figure")
+        && let Some(caption) = figure.descendants().find(|n| name(*n) == "figcaption")
+        && fits(caption)
     {
-        let caption = figure
-            .descendants()
-            .find(|node| name(*node) == "figcaption");
-        if let Some(caption) = caption.filter(|caption| fits(*caption)) {
-            let label =
-                words(caption) < LABEL_WORDS && words(figure) > words(caption) && fits(figure);
-            return Some(if label { figure.id() } else { caption.id() });
-        }
+        let label = words(caption) < LABEL_WORDS && words(figure) > words(caption) && fits(figure);
+        return Some(if label { figure.id() } else { caption.id() });
     }
     let described_by = element(image).map_or("", |element| attribute(element, "aria-describedby"));
     if !described_by.is_empty() {
-        let is_named = |node: &NodeRef<'_, Node>| {
-            element(*node).is_some_and(|e| attribute(e, "id") == described_by)
-        };
-        if let Some(caption) = tree.nodes().find(|node| is_named(node) && fits(*node)) {
+        let mut named = tree.nodes().filter(|node| has_id(*node, described_by));
+        if let Some(caption) = named.find(|node| fits(*node)) {
             return Some(caption.id());
         }
     }
@@ -146,30 +128,23 @@ pub(crate) fn caption_node(tree: &Tree<Node>, position: NodeId) -> Option<NodeId
         if matches!(name(ancestor), "body" | "main" | "article") {
             break;
         }
-        let mut within = ancestor.descendants().take(CAPTION_NODES);
-        let caption = within.find(|node| {
-            element(*node).is_some_and(|element| {
-                let is_caption = attribute(element, "class")
-                    .to_ascii_lowercase()
-                    .contains("caption");
-                is_caption
-                    && !node
-                        .descendants()
-                        .take(CAPTION_NODES)
-                        .any(|node| node.id() == position)
-                    && fits(*node)
-            })
+        let within = |node: NodeRef<'a, Node>| node.descendants().take(CAPTION_NODES);
+        if within(ancestor).any(is_image) {
+            break;
+        }
+        let caption = within(ancestor).find(|node| {
+            let class = element(*node).map_or("", |element| attribute(element, "class"));
+            class.to_ascii_lowercase().contains("caption")
+                && within(*node).all(|node| node.id() != position)
+                && fits(*node)
         });
-        let other_image = ancestor.descendants().take(CAPTION_NODES).any(is_image);
-        match caption {
-            Some(caption) if !other_image => return Some(caption.id()),
-            _ if other_image => break,
-            _ => {}
+        if let Some(caption) = caption {
+            return Some(caption.id());
         }
     }
     let outer = successors(Some(image), |node| {
-        node.parent()
-            .filter(|parent| matches!(name(*parent), "a" | "picture"))
+        let parent = node.parent();
+        parent.filter(|parent| matches!(name(*parent), "a" | "picture"))
     });
     let next = outer.last()?.next_siblings().find(|node| {
         let text = node.value().as_text().map(|text| text.trim().is_empty());
@@ -181,4 +156,10 @@ pub(crate) fn caption_node(tree: &Tree<Node>, position: NodeId) -> Option<NodeId
 /// The number of words, separated by white space.
 pub(crate) fn word_count(text: &str) -> usize {
     text.split_whitespace().count()
+}
+
+/// The first text that is not empty; empty if all are.
+pub(super) fn first_of<const N: usize>(texts: [String; N]) -> String {
+    let mut texts = texts.into_iter();
+    texts.find(|text| !text.is_empty()).unwrap_or_default()
 }

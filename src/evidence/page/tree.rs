@@ -2,6 +2,8 @@
 
 use std::borrow::Cow;
 use std::cell::Cell;
+use std::collections::HashSet;
+use std::sync::LazyLock;
 
 use ego_tree::{NodeId, NodeRef, Tree};
 use html5ever::TokenizerResult;
@@ -25,6 +27,15 @@ const MAX_NODES: usize = 1_000_000;
 /// The maximum number of attributes of an element; the rest of its tag is ignored. The tokenizer compares each attribute with all
 /// before it.
 const MAX_ATTRIBUTES: usize = 1000;
+
+/// Names of elements, or words in labels.
+pub(super) type Names = LazyLock<HashSet<&'static str>>;
+
+/// Elements that have no children. The tree builder must tell the tokenizer which of them contain plain text, so their tags are never left out.
+static FLAT: Names = LazyLock::new(|| {
+    "script style title textarea iframe noscript noframes noembed xmp plaintext br hr img input link meta source wbr"
+        .split(' ').collect()
+});
 
 /// Parses a page as a browser does that runs scripts: the content of a `noscript` is a single text.
 pub fn parse(html: &str) -> Tree<Node> {
@@ -63,11 +74,9 @@ fn bound_attributes(html: &str) -> Cow<'_, str> {
                 b'>' => break,
                 b'<' if bytes.get(at + 1) == Some(&b'/') => break,
                 b'"' | b'\'' if previous == b'=' => {
-                    let value = bytes.get(at + 1..).unwrap_or_default();
-                    at += 1 + value
-                        .iter()
-                        .position(|end| *end == byte)
-                        .unwrap_or(value.len());
+                    let value = &bytes[at + 1..];
+                    let end = value.iter().position(|end| *end == byte);
+                    at += 1 + end.unwrap_or(value.len());
                     ends += 1;
                 }
                 b'/' => ends += 1,
@@ -106,29 +115,7 @@ struct BoundedSink {
 impl BoundedSink {
     /// Whether a tag is passed on.
     fn admits(&self, tag: &Tag) -> bool {
-        // these elements have no children, and the tree builder must tell the tokenizer which of them contain plain text
-        let flat = matches!(
-            &*tag.name,
-            "script"
-                | "style"
-                | "title"
-                | "textarea"
-                | "iframe"
-                | "noscript"
-                | "noframes"
-                | "noembed"
-                | "xmp"
-                | "plaintext"
-                | "br"
-                | "hr"
-                | "img"
-                | "input"
-                | "link"
-                | "meta"
-                | "source"
-                | "wbr"
-        );
-        if flat || tag.self_closing {
+        if FLAT.contains(&*tag.name) || tag.self_closing {
             return true;
         }
         match tag.kind {
@@ -198,10 +185,13 @@ pub fn name<'a>(node: NodeRef<'a, Node>) -> &'a str {
 
 /// The value of an attribute; "" if there is none. `Element::attr` is slower: it interns the name, under a lock.
 pub fn attribute<'a>(element: &'a Element, name: &str) -> &'a str {
-    let mut attributes = element.attrs();
-    attributes
-        .find(|(key, _)| *key == name)
-        .map_or("", |(_, value)| value)
+    let found = element.attrs().find(|(key, _)| *key == name);
+    found.map_or("", |(_, value)| value)
+}
+
+/// Whether the node is an element with this id.
+pub fn has_id(node: NodeRef<'_, Node>, id: &str) -> bool {
+    element(node).is_some_and(|element| attribute(element, "id") == id)
 }
 
 /// The first child element with this name.

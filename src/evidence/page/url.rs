@@ -36,11 +36,7 @@ impl ImageUrl {
         let bare = bare(&url);
         let file = file_name(&bare).to_owned();
         ImageUrl {
-            path: bare
-                .find('/')
-                .and_then(|at| bare.get(at..))
-                .unwrap_or_default()
-                .to_owned(),
+            path: bare.find('/').map_or("", |at| &bare[at..]).to_owned(),
             key: key(&file),
             url,
             bare,
@@ -59,12 +55,8 @@ impl ImageUrl {
             return false;
         }
         let value = percent_decoded(value);
-        value.match_indices(name.as_str()).any(|(at, _)| {
-            let before = value
-                .get(..at)
-                .and_then(|before| before.chars().next_back());
-            !before.is_some_and(char::is_alphanumeric)
-        })
+        let mut found = value.match_indices(name.as_str());
+        found.any(|(at, _)| !value[..at].ends_with(char::is_alphanumeric))
     }
 
     /// Whether any attribute of the element contains the image's name, as in [`Self::is_in`].
@@ -93,9 +85,8 @@ impl ImageUrl {
 
     /// Whether the file name is long enough to identify the image.
     pub(crate) fn has_distinctive_name(&self) -> bool {
-        self.key
-            .rsplit_once('.')
-            .is_some_and(|(stem, _)| stem.chars().count() >= DISTINCTIVE_NAME)
+        let stem = self.key.rsplit_once('.').map_or("", |(stem, _)| stem);
+        stem.chars().count() >= DISTINCTIVE_NAME
     }
 
     /// The best match of a URL in the attributes of the element; see [`Self::match_url`].
@@ -140,10 +131,9 @@ pub fn file_name(path: &str) -> &str {
     ];
     let name = path.rsplit('/').next().unwrap_or_default();
     let extension = name.rsplit_once('.').map_or("", |(_, extension)| extension);
-    let known = EXTENSIONS
-        .iter()
-        .any(|known| known.eq_ignore_ascii_case(extension));
-    if known { name } else { "" }
+    let mut known = EXTENSIONS.iter();
+    let is_known = known.any(|known| known.eq_ignore_ascii_case(extension));
+    if is_known { name } else { "" }
 }
 
 /// A file name in lower case, without a size at its end ("-900x566").

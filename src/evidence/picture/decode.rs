@@ -90,11 +90,9 @@ pub fn decode(bytes: &[u8]) -> Result<DecodedImage> {
     }
     // the pixels can be used even if the EXIF block is broken
     let orientation = decoder.orientation().unwrap_or(Orientation::NoTransforms);
-    let by_libwebp = match format {
-        ImageFormat::WebP if !animated => webp_pixels(bytes, width, height),
-        _ => None,
-    };
-    let mut image = match by_libwebp {
+    let is_still_webp = format == ImageFormat::WebP && !animated;
+    let by_libwebp = is_still_webp.then(|| webp_pixels(bytes, width, height));
+    let mut image = match by_libwebp.flatten() {
         Some(image) => image,
         None => DynamicImage::from_decoder(decoder).with_context(failed)?,
     };
@@ -200,12 +198,9 @@ fn is_animated(bytes: &[u8], format: ImageFormat) -> bool {
 /// Whether the blocks of a GIF file (GIF89a specification, appendix B) include two images; `None` if the file ends before that is known.
 fn gif_has_two_frames(bytes: &[u8]) -> Option<bool> {
     // the bytes of the colour table that the flags of a descriptor announce
-    let colour_table = |flags: u8| {
-        if flags & 0x80 == 0 {
-            0
-        } else {
-            6_usize << (flags & 7)
-        }
+    let colour_table = |flags: u8| match flags & 0x80 {
+        0 => 0,
+        _ => 6_usize << (flags & 7),
     };
     let mut at = 13 + colour_table(*bytes.get(10)?);
     let mut frames = 0;

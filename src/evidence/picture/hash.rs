@@ -29,13 +29,7 @@ pub fn perceptual_hash(image: &RgbImage) -> u64 {
     let mut coefficients = Vec::with_capacity(KEPT * KEPT);
     for wave in &cosine {
         for column in 0..KEPT {
-            let values: [f64; N] = std::array::from_fn(|y| {
-                across
-                    .get(y)
-                    .and_then(|r| r.get(column))
-                    .copied()
-                    .unwrap_or(0.0)
-            });
+            let values = across.map(|row| row[column]);
             // rounded, so that zeros do not depend on the platform's cosine
             coefficients.push((dot(wave, &values) * 1024.0).round());
         }
@@ -43,10 +37,8 @@ pub fn perceptual_hash(image: &RgbImage) -> u64 {
     let mut sorted = coefficients.clone();
     sorted.sort_by(f64::total_cmp);
     let median = sorted.iter().skip(KEPT * KEPT / 2 - 1).take(2).sum::<f64>() / 2.0;
-    let bits = coefficients
-        .iter()
-        .fold(0u64, |bits, &value| bits << 1 | u64::from(value > median));
-    bits << 1
+    let bits = coefficients.iter().map(|&value| u64::from(value > median));
+    bits.fold(0, |bits, bit| bits << 1 | bit) << 1
 }
 
 fn dot<const N: usize>(a: &[f64; N], b: &[f64; N]) -> f64 {

@@ -13,7 +13,7 @@ use crate::evidence::ocr::OcrLine;
 const REDUCED: u32 = 256;
 
 /// Statistics of an image's pixels.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Picture {
     /// In pixels.
     pub width: u32,
@@ -59,27 +59,16 @@ pub struct Picture {
 /// stands for. So the statistics describe the image as it looks when it is small, and take the same time for any size.
 pub fn measure(image: &RgbImage, lines: &[OcrLine]) -> Picture {
     let small = reduce(image);
-    let colours = ColourStatistics::new(&small);
     let (edges, flat) = neighbours(&small);
     Picture {
         width: image.width(),
         height: image.height(),
         text_fraction: text_fraction(image, &small, lines),
         photograph: photograph(flat),
-        brightness: colours.brightness,
-        contrast: colours.contrast,
-        saturation: colours.saturation,
-        colourfulness: colours.colourfulness,
-        red: colours.red,
-        green: colours.green,
-        blue: colours.blue,
-        bright: colours.bright,
-        dark: colours.dark,
-        average: colours.average,
-        colours: colours.distinct,
         edges,
         flat,
         phash: perceptual_hash(image),
+        ..of_colours(&small)
     }
 }
 
@@ -90,28 +79,16 @@ struct Small {
     pixels: Vec<[u8; 3]>,
 }
 
-impl Small {
-    fn len(&self) -> usize {
-        self.pixels.len()
-    }
-}
-
 /// Reduces an image. Each pixel is the mean over a grid of at most 4 × 4 pixels of its block.
 fn reduce(image: &RgbImage) -> Small {
     let (width, height) = image.dimensions();
     let longer = width.max(height).max(1);
-    let size = |side: u32| {
-        if longer <= REDUCED {
-            side
-        } else {
-            (u64::from(side) * u64::from(REDUCED) / u64::from(longer)).max(1) as u32
-        }
+    let size = |side: u32| match width.min(height) {
+        0 => 0,
+        _ if longer <= REDUCED => side,
+        _ => (u64::from(side) * u64::from(REDUCED) / u64::from(longer)).max(1) as u32,
     };
-    let (w, h) = if width == 0 || height == 0 {
-        (0, 0)
-    } else {
-        (size(width), size(height))
-    };
+    let (w, h) = (size(width), size(height));
     let columns = samples(width, w);
     let rows = samples(height, h);
     let raw = image.as_raw();
@@ -122,11 +99,9 @@ fn reduce(image: &RgbImage) -> Small {
             let mut sum = [0u32; 3];
             for y in ys {
                 for x in xs {
-                    let at = y * stride + x * 3;
-                    if let Some(pixel) = raw.get(at..at + 3) {
-                        for (sum, &value) in sum.iter_mut().zip(pixel) {
-                            *sum += u32::from(value);
-                        }
+                    let pixel = &raw[y * stride + x * 3..][..3];
+                    for (sum, &value) in sum.iter_mut().zip(pixel) {
+                        *sum += u32::from(value);
                     }
                 }
             }
@@ -150,31 +125,14 @@ fn samples(side: u32, blocks: u32) -> Vec<Vec<usize>> {
             let (start, end) = (edge(block), edge(block + 1));
             let length = (end - start).max(1);
             let count = length.min(4);
-            (0..count)
-                .map(|n| start + (2 * n + 1) * length / (2 * count))
-                .collect()
+            let middle = |n| start + (2 * n + 1) * length / (2 * count);
+            (0..count).map(middle).collect()
         })
         .collect()
 }
 
-/// Statistics that do not depend on the positions of pixels; see [`Picture`].
-#[derive(Default)]
-struct ColourStatistics {
-    brightness: f32,
-    contrast: f32,
-    saturation: f32,
-    colourfulness: f32,
-    red: f32,
-    green: f32,
-    blue: f32,
-    bright: f32,
-    dark: f32,
-    average: [u8; 3],
-    distinct: u32,
-}
-
 /// The sum and the sum of squares of values.
-#[derive(Default)]
+#[derive(Clone, Copy)]
 struct Moments(f64, f64);
 
 impl Moments {
@@ -192,57 +150,54 @@ impl Moments {
     }
 }
 
-impl ColourStatistics {
-    fn new(small: &Small) -> Self {
-        if small.pixels.is_empty() {
-            return ColourStatistics::default();
+/// The statistics that do not depend on the positions of pixels; the others are 0.
+fn of_colours(small: &Small) -> Picture {
+    if small.pixels.is_empty() {
+        return Picture::default();
+    }
+    let n = small.pixels.len() as f64;
+    let [mut light, mut red_green, mut yellow_blue] = [Moments(0.0, 0.0); 3];
+    let mut saturations = 0.0f64;
+    let mut sum = [0u64; 3];
+    let [mut red, mut green, mut blue, mut bright, mut dark] = [0u32; 5];
+    let mut seen = vec![false; 4096];
+    for &pixel in &small.pixels {
+        let [r, g, b] = pixel.map(f32::from);
+        let y = luma(pixel);
+        light.add(y / 255.0);
+        red_green.add(r - g);
+        yellow_blue.add((r + g) / 2.0 - b);
+        bright += u32::from(y > 0.8 * 255.0);
+        dark += u32::from(y < 0.2 * 255.0);
+        let (hue, saturation, value) = hsv(pixel);
+        saturations += f64::from(saturation);
+        if saturation >= 0.25 && value >= 0.25 {
+            red += u32::from(!(30.0..330.0).contains(&hue));
+            green += u32::from((75.0..165.0).contains(&hue));
+            blue += u32::from((195.0..265.0).contains(&hue));
         }
-        let n = small.len() as f64;
-        let (mut light, mut red_green, mut yellow_blue) =
-            (Moments::default(), Moments::default(), Moments::default());
-        let mut saturations = 0.0f64;
-        let mut sum = [0u64; 3];
-        let (mut red, mut green, mut blue, mut bright, mut dark) = (0u32, 0u32, 0u32, 0u32, 0u32);
-        let mut seen = vec![false; 4096];
-        for &pixel in &small.pixels {
-            let [r, g, b] = pixel.map(f32::from);
-            let y = luma(pixel);
-            light.add(y / 255.0);
-            red_green.add(r - g);
-            yellow_blue.add((r + g) / 2.0 - b);
-            bright += u32::from(y > 0.8 * 255.0);
-            dark += u32::from(y < 0.2 * 255.0);
-            let (hue, saturation, value) = hsv(pixel);
-            saturations += f64::from(saturation);
-            if saturation >= 0.25 && value >= 0.25 {
-                red += u32::from(!(30.0..330.0).contains(&hue));
-                green += u32::from((75.0..165.0).contains(&hue));
-                blue += u32::from((195.0..265.0).contains(&hue));
-            }
-            let [r, g, b] = pixel.map(|c| usize::from(c >> 4));
-            if let Some(seen) = seen.get_mut(r << 8 | g << 4 | b) {
-                *seen = true;
-            }
-            for (sum, c) in sum.iter_mut().zip(pixel) {
-                *sum += u64::from(c);
-            }
+        let [r, g, b] = pixel.map(|c| usize::from(c >> 4));
+        seen[r << 8 | g << 4 | b] = true;
+        for (sum, c) in sum.iter_mut().zip(pixel) {
+            *sum += u64::from(c);
         }
-        let share = |count: u32| (f64::from(count) / n) as f32;
-        let spread = (red_green.variance(n) + yellow_blue.variance(n)).sqrt();
-        let centre = red_green.mean(n).hypot(yellow_blue.mean(n));
-        ColourStatistics {
-            brightness: light.mean(n) as f32,
-            contrast: light.variance(n).sqrt() as f32,
-            saturation: (saturations / n) as f32,
-            colourfulness: (spread + 0.3 * centre) as f32,
-            red: share(red),
-            green: share(green),
-            blue: share(blue),
-            bright: share(bright),
-            dark: share(dark),
-            average: sum.map(|sum| (sum as f64 / n).round() as u8),
-            distinct: seen.iter().filter(|&&seen| seen).count() as u32,
-        }
+    }
+    let share = |count: u32| (f64::from(count) / n) as f32;
+    let spread = (red_green.variance(n) + yellow_blue.variance(n)).sqrt();
+    let centre = red_green.mean(n).hypot(yellow_blue.mean(n));
+    Picture {
+        brightness: light.mean(n) as f32,
+        contrast: light.variance(n).sqrt() as f32,
+        saturation: (saturations / n) as f32,
+        colourfulness: (spread + 0.3 * centre) as f32,
+        red: share(red),
+        green: share(green),
+        blue: share(blue),
+        bright: share(bright),
+        dark: share(dark),
+        average: sum.map(|sum| (sum as f64 / n).round() as u8),
+        colours: seen.iter().filter(|&&seen| seen).count() as u32,
+        ..Picture::default()
     }
 }
 
@@ -270,8 +225,9 @@ fn neighbours(small: &Small) -> (f32, f32) {
     let light: Vec<f32> = small.pixels.iter().map(|&pixel| luma(pixel)).collect();
     let (mut edges, mut flat) = (0u32, 0u32);
     let beside = |at: usize, side: usize| {
-        if at + 1 < side {
-            at + 1
+        let next = at + 1;
+        if next < side {
+            next
         } else {
             at.saturating_sub(1)
         }
@@ -281,25 +237,16 @@ fn neighbours(small: &Small) -> (f32, f32) {
             let here = y * small.width + x;
             let right = y * small.width + beside(x, small.width);
             let below = beside(y, small.height) * small.width + x;
-            let (Some(&pixel), Some(&luma)) = (small.pixels.get(here), light.get(here)) else {
-                continue;
-            };
-            let far = |other: usize| {
-                light
-                    .get(other)
-                    .is_some_and(|l| (l - luma).abs() > 0.1 * 255.0)
-            };
+            let far = |other: usize| (light[other] - light[here]).abs() > 0.1 * 255.0;
             let same = |other: usize| {
-                small
-                    .pixels
-                    .get(other)
-                    .is_none_or(|other| pixel.iter().zip(other).all(|(a, b)| a.abs_diff(*b) <= 2))
+                let mut channels = small.pixels[here].iter().zip(small.pixels[other]);
+                channels.all(|(a, b)| a.abs_diff(b) <= 2)
             };
             edges += u32::from(far(right) || far(below));
             flat += u32::from(same(right) && same(below));
         }
     }
-    let n = small.len().max(1) as f32;
+    let n = small.pixels.len().max(1) as f32;
     (edges as f32 / n, flat as f32 / n)
 }
 
@@ -318,31 +265,27 @@ fn text_fraction(image: &RgbImage, small: &Small, lines: &[OcrLine]) -> f32 {
     }
     let scale_x = image.width() as f32 / small.width as f32;
     let scale_y = image.height() as f32 / small.height as f32;
-    let mut covered = vec![false; small.len()];
+    let mut covered = vec![false; small.pixels.len()];
     for line in lines {
         let corners = line.corners.map(|(x, y)| (x / scale_x, y / scale_y));
-        if corners
-            .iter()
-            .any(|(x, y)| !x.is_finite() || !y.is_finite())
-        {
+        if !corners.iter().all(|(x, y)| x.is_finite() && y.is_finite()) {
             continue;
         }
         // casts of floats saturate, so corners outside the image are moved to its border
-        let min = |side: fn(&(f32, f32)) -> f32| {
-            corners.iter().map(side).fold(f32::MAX, f32::min).floor() as usize
+        let span = |sides: [f32; 4], end: usize| {
+            let (min, max) = (
+                sides.into_iter().fold(f32::MAX, f32::min),
+                sides.into_iter().fold(0.0, f32::max),
+            );
+            min.floor() as usize..(max.ceil() as usize).min(end)
         };
-        let max = |side: fn(&(f32, f32)) -> f32| {
-            corners.iter().map(side).fold(0.0, f32::max).ceil() as usize
-        };
-        for y in min(|c| c.1)..max(|c| c.1).min(small.height) {
-            for x in min(|c| c.0)..max(|c| c.0).min(small.width) {
-                if let Some(cell) = covered.get_mut(y * small.width + x) {
-                    *cell |= is_inside(&corners, x as f32 + 0.5, y as f32 + 0.5);
-                }
+        for y in span(corners.map(|c| c.1), small.height) {
+            for x in span(corners.map(|c| c.0), small.width) {
+                covered[y * small.width + x] |= is_inside(&corners, x as f32 + 0.5, y as f32 + 0.5);
             }
         }
     }
-    covered.iter().filter(|&&covered| covered).count() as f32 / small.len() as f32
+    covered.iter().filter(|&&covered| covered).count() as f32 / small.pixels.len() as f32
 }
 
 /// Whether a point is in a quadrilateral: a ray to the right crosses an odd number of its sides.

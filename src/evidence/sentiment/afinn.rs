@@ -6,14 +6,7 @@ use std::path::Path;
 
 use anyhow::{Context, Result, bail};
 
-/// The valence of a text.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Valence {
-    /// The sum of the scores of all words and phrases found, as Python's `Afinn().score(text)`.
-    pub sum: f64,
-    /// The number of words and phrases found, including those with score 0.
-    pub words: usize,
-}
+use crate::evidence::AfinnValence;
 
 /// AFINN's word list, with a score from -5 to 5 for each word or phrase. Matches like Python's `afinn` 0.1.
 pub struct Afinn {
@@ -44,10 +37,8 @@ impl Afinn {
         }
         let mut entries: HashMap<String, Vec<(String, f64)>> = HashMap::new();
         for (word, score) in scores {
-            entries
-                .entry(first_run(word).to_owned())
-                .or_default()
-                .push((word.to_owned(), score));
+            let list = entries.entry(first_run(word).to_owned()).or_default();
+            list.push((word.to_owned(), score));
         }
         for list in entries.values_mut() {
             list.sort_by(|(a, _), (b, _)| b.chars().count().cmp(&a.chars().count()).then(a.cmp(b)));
@@ -56,30 +47,24 @@ impl Afinn {
     }
 
     /// The valence of a text. At each position the longest entry counts, without overlaps and ignoring case.
-    pub fn valence(&self, text: &str) -> Valence {
+    pub fn valence(&self, text: &str) -> AfinnValence {
         let words: Vec<&str> = text.split_whitespace().collect();
         let text = words.join(" ").to_lowercase();
-        let mut found = Valence::default();
+        let mut found = AfinnValence::default();
         let mut rest = text.as_str();
         while let Some(start) = rest.find(is_word) {
-            rest = rest.get(start..).unwrap_or_default();
+            rest = &rest[start..];
             let run = first_run(rest);
-            let hit = self
-                .entries
-                .get(run)
-                .into_iter()
-                .flatten()
-                .find_map(|(entry, score)| {
-                    let after = rest.strip_prefix(entry.as_str())?;
-                    (!after.starts_with(is_word)).then_some((after, *score))
-                });
-            rest = match hit {
+            let entries = self.entries.get(run).into_iter().flatten();
+            let mut hits =
+                entries.filter_map(|(entry, score)| Some((rest.strip_prefix(&**entry)?, score)));
+            rest = match hits.find(|(after, _)| !after.starts_with(is_word)) {
                 Some((after, score)) => {
                     found.sum += score;
                     found.words += 1;
                     after
                 }
-                None => rest.get(run.len()..).unwrap_or_default(),
+                None => &rest[run.len()..],
             };
         }
         found

@@ -77,11 +77,11 @@ static LISTS: LazyLock<Lists> = LazyLock::new(|| {
     for word in NEGATIONS.split_whitespace() {
         words.entry(word).or_default().negates = true;
     }
-    let emoji = include_str!("emoji.tsv")
-        .lines()
-        .filter_map(|line| line.split_once('\t'))
-        .filter_map(|(emoji, description)| Some((emoji.chars().next()?, description)))
-        .collect();
+    let emoji = include_str!("emoji.tsv").lines().filter_map(|line| {
+        let (emoji, description) = line.split_once('\t')?;
+        Some((emoji.chars().next()?, description))
+    });
+    let emoji = emoji.collect();
     Lists { words, emoji }
 });
 
@@ -115,11 +115,8 @@ impl Vader {
     /// texts.
     pub fn compound(&self, text: &str) -> f64 {
         let text = self.describe_emoji(text);
-        let tokens: Vec<Token<'_>> = text
-            .split(is_blank)
-            .filter(|piece| !piece.is_empty())
-            .map(|piece| self.token(piece))
-            .collect();
+        let pieces = text.split(is_blank).filter(|piece| !piece.is_empty());
+        let tokens: Vec<Token<'_>> = pieces.map(|piece| self.token(piece)).collect();
         let shouted = tokens.iter().filter(|token| token.capitals).count();
         let sentence = Sentence {
             tokens: &tokens,
@@ -166,19 +163,15 @@ impl Vader {
     fn token<'a>(&self, piece: &'a str) -> Token<'a> {
         let bare = piece.trim_matches(|c: char| c.is_ascii_punctuation());
         // what remains of ":)" or "b)" would not be a word, so the emoticon is kept as it is
-        let word = if bare.chars().nth(2).is_some() {
-            bare
-        } else {
-            piece
-        };
-        let lower = if word
+        let is_word = bare.chars().nth(2).is_some();
+        let word = if is_word { bare } else { piece };
+        let mut lower = Cow::Borrowed(word);
+        if word
             .bytes()
-            .all(|b| b.is_ascii() && !b.is_ascii_uppercase())
+            .any(|b| !b.is_ascii() || b.is_ascii_uppercase())
         {
-            Cow::Borrowed(word)
-        } else {
-            Cow::Owned(word.to_lowercase())
-        };
+            lower = word.to_lowercase().into();
+        }
         let mut entry = self.lists.words.get(&*lower).copied().unwrap_or_default();
         entry.negates |= lower.contains("n't");
         Token {
@@ -198,20 +191,15 @@ struct Sentence<'a> {
 impl Sentence<'_> {
     /// Token `i` in lower case; "" if there is none (no rule looks for that word).
     fn word(&self, i: Option<usize>) -> &str {
-        i.and_then(|i| self.tokens.get(i))
-            .map_or("", |token| &token.lower)
-    }
-
-    fn entry(&self, i: usize) -> Entry {
-        self.tokens
-            .get(i)
-            .map(|token| token.entry)
-            .unwrap_or_default()
+        let token = i.and_then(|i| self.tokens.get(i));
+        token.map_or("", |token| &token.lower)
     }
 
     /// The valence of token `i` after all rules that depend on its neighbours.
     fn valence(&self, i: usize) -> f64 {
-        let entry = self.entry(i);
+        let Token {
+            entry, capitals, ..
+        } = &self.tokens[i];
         let back = |n: usize| self.word(i.checked_sub(n));
         let Some(listed) = entry.valence else {
             return 0.0;
@@ -220,7 +208,8 @@ impl Sentence<'_> {
             return 0.0;
         }
         let mut valence = listed;
-        if back(0) == "no" && self.entry(i + 1).valence.is_some() {
+        let next = self.tokens.get(i + 1);
+        if back(0) == "no" && next.is_some_and(|next| next.entry.valence.is_some()) {
             valence = 0.0; // it negates the next word instead
         }
         if back(1) == "no"
@@ -229,17 +218,16 @@ impl Sentence<'_> {
         {
             valence = listed * NEGATION;
         }
-        if self.mixed_capitals && self.tokens.get(i).is_some_and(|token| token.capitals) {
+        if self.mixed_capitals && *capitals {
             valence += if valence > 0.0 { CAPITALS } else { -CAPITALS };
         }
-        for distance in 1..=3 {
+        for (distance, damping) in [(1, 1.0), (2, 0.95), (3, 0.9)] {
             let Some(j) = i.checked_sub(distance) else {
                 break;
             };
-            if self.entry(j).valence.is_some() {
+            if self.tokens[j].entry.valence.is_some() {
                 continue;
             }
-            let damping = [1.0, 0.95, 0.9].get(distance - 1).copied().unwrap_or(1.0);
             valence += self.boost(j, valence) * damping;
             valence = self.negate(valence, i, distance);
             if distance == 3 {
@@ -254,14 +242,18 @@ impl Sentence<'_> {
 
     /// What booster `j` adds to a word with this valence.
     fn boost(&self, j: usize, valence: f64) -> f64 {
-        let mut boost = self.entry(j).boost;
-        if boost == 0.0 {
+        let Token {
+            entry, capitals, ..
+        } = &self.tokens[j];
+        if entry.boost == 0.0 {
             return 0.0;
         }
-        if valence < 0.0 {
-            boost = -boost;
-        }
-        if self.mixed_capitals && self.tokens.get(j).is_some_and(|token| token.capitals) {
+        let mut boost = if valence < 0.0 {
+            -entry.boost
+        } else {
+            entry.boost
+        };
+        if self.mixed_capitals && *capitals {
             boost += if valence > 0.0 { CAPITALS } else { -CAPITALS };
         }
         boost
@@ -282,10 +274,7 @@ impl Sentence<'_> {
             && (1..distance).any(|n| back(n) == "doubt");
         if never_so {
             valence * 1.25
-        } else if !without_doubt
-            && i.checked_sub(distance)
-                .is_some_and(|j| self.entry(j).negates)
-        {
+        } else if !without_doubt && self.tokens[i - distance].entry.negates {
             valence * NEGATION
         } else {
             valence
@@ -295,35 +284,21 @@ impl Sentence<'_> {
     /// The valence of word `i` after phrases around it: an idiom replaces it, and a dampener of two words reduces it. Called if i > 2.
     fn idioms(&self, mut valence: f64, i: usize) -> f64 {
         let phrase = |first: usize, words: usize| {
-            let tokens = i
-                .checked_sub(first)
-                .and_then(|at| self.tokens.get(at..at + words))?;
-            IDIOMS.iter().find_map(|(idiom, own)| {
-                let same = idiom.len() == words
-                    && idiom
-                        .iter()
-                        .zip(tokens)
-                        .all(|(word, token)| token.lower == *word);
-                same.then_some(*own)
-            })
+            let tokens = self.tokens.get(i - first..i - first + words)?;
+            let is_said = |(idiom, _): &&(&[&str], f64)| {
+                idiom.len() == words && idiom.iter().zip(tokens).all(|(word, t)| t.lower == *word)
+            };
+            IDIOMS.iter().find(is_said).map(|(_, own)| *own)
         };
         let before = [(1, 2), (2, 3), (2, 2), (3, 3), (3, 2)];
-        if let Some(own) = before
-            .iter()
-            .find_map(|&(first, words)| phrase(first, words))
-        {
-            valence = own;
-        }
-        for words in [2, 3] {
-            if let Some(own) = phrase(0, words) {
-                valence = own;
-            }
-        }
+        let before = before
+            .into_iter()
+            .find_map(|(first, words)| phrase(first, words));
+        // of several, the last one counts
+        let own = [before, phrase(0, 2), phrase(0, 3)];
+        valence = own.into_iter().flatten().last().unwrap_or(valence);
         for first in [3, 2] {
-            let pair = [
-                self.word(i.checked_sub(first)),
-                self.word(i.checked_sub(first - 1)),
-            ];
+            let pair = [self.word(Some(i - first)), self.word(Some(i - first + 1))];
             if DAMPENING_PAIRS.contains(&pair) {
                 valence -= BOOST;
             }
@@ -338,20 +313,14 @@ impl Sentence<'_> {
 /// before. The positions of each value are indexed here, because `list.index` would take minutes for a page of 100,000 words.
 fn contrast(valences: &mut [f64], but: usize) {
     let mut positions: HashMap<u64, BTreeSet<usize>> = HashMap::new();
-    for (i, valence) in valences
-        .iter()
-        .enumerate()
-        .filter(|(_, valence)| **valence != 0.0)
-    {
+    // zeros stay zero
+    for (i, valence) in valences.iter().enumerate().filter(|(_, v)| **v != 0.0) {
         positions.entry(valence.to_bits()).or_default().insert(i);
     }
     for i in 0..valences.len() {
-        let Some(&valence) = valences.get(i).filter(|valence| **valence != 0.0) else {
-            continue; // zeros stay zero
-        };
-        let Some(first) = positions
-            .get(&valence.to_bits())
-            .and_then(|at| at.first().copied())
+        let valence = valences[i];
+        let at = positions.get_mut(&valence.to_bits());
+        let Some((at, first)) = at.and_then(|at| at.first().copied().map(|first| (at, first)))
         else {
             continue;
         };
@@ -360,16 +329,12 @@ fn contrast(valences: &mut [f64], but: usize) {
             std::cmp::Ordering::Equal => continue,
             std::cmp::Ordering::Greater => valence * 1.5,
         };
-        if let Some(at) = positions.get_mut(&valence.to_bits()) {
-            at.remove(&first);
-        }
+        at.remove(&first);
         positions
             .entry(changed.to_bits())
             .or_default()
             .insert(first);
-        if let Some(slot) = valences.get_mut(first) {
-            *slot = changed;
-        }
+        valences[first] = changed;
     }
 }
 

@@ -73,18 +73,16 @@ impl AtWork {
 }
 
 /// The notes in a lock file, each document once. Lines that are not notes are ignored.
-pub(super) fn notes(file: &File) -> io::Result<Vec<Note>> {
+pub(super) fn notes(mut file: &File) -> io::Result<Vec<Note>> {
     // no machine has more workers than this leaves room for
     const MOST: u64 = 1 << 24;
     let mut bytes = Vec::new();
-    let mut file = file;
     io::Seek::rewind(&mut file)?;
     file.take(MOST).read_to_end(&mut bytes)?;
     let mut notes: Vec<Note> = Vec::new();
     for line in String::from_utf8_lossy(&bytes).lines() {
-        let mut words = line.trim_matches(['\0', ' ']).split(' ');
-        let (Some(document), Some(fingerprint), None) = (words.next(), words.next(), words.next())
-        else {
+        let words: Vec<&str> = line.trim_matches(['\0', ' ']).split(' ').collect();
+        let [document, fingerprint] = words[..] else {
             continue;
         };
         let note = Note {

@@ -20,6 +20,9 @@ use crate::evidence::table::Table;
 /// Greater than the id of any document.
 pub(super) const LAST: &str = "\u{10FFFF}";
 
+/// The range of all documents.
+pub(super) const ALL: (&str, &str) = ("", LAST);
+
 /// The error for stored rows of a document that do not match their checksum.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DamagedRecord {
@@ -53,12 +56,6 @@ struct Checksums<'s> {
 }
 
 impl<'s> Checksums<'s> {
-    fn new(rows: Rows<'s>) -> Result<Self> {
-        let mut sums = Checksums { rows, next: None };
-        sums.advance()?;
-        Ok(sums)
-    }
-
     fn advance(&mut self) -> Result<()> {
         self.next = match self.rows.next()? {
             Some(row) => Some((text(row.get_ref(0)?), row.get(1)?)),
@@ -87,9 +84,6 @@ impl<'s> Checksums<'s> {
 
     /// Whether the rows of the document have this checksum, or none is stored.
     fn accept(&mut self, document: &str, found: i64) -> Result<bool> {
-        if self.next.as_ref().is_none_or(|(next, _)| next != document) {
-            return Ok(true);
-        }
         let mut accepted = true;
         while let Some((next, sum)) = &self.next
             && next == document
@@ -116,10 +110,10 @@ pub(super) fn text(value: ValueRef) -> String {
 pub(super) fn read(
     c: &Connection,
     table: &Table,
-    (first, last): (&str, &str),
+    range: (&str, &str),
     mut each: impl FnMut(&Row) -> rusqlite::Result<()>,
 ) -> Result<()> {
-    scan(c, table, (first, last), &mut each, &mut |document| {
+    scan(c, table, range, &mut each, &mut |document| {
         let table = table.name;
         bail!(DamagedRecord { document, table })
     })
@@ -137,7 +131,9 @@ pub(super) fn scan(
         "SELECT document, sum FROM checksum
          WHERE document BETWEEN ?1 AND ?2 AND of_table = ?3 ORDER BY document",
     )?;
-    let mut sums = Checksums::new(sums.query(params![first, last, table.name])?)?;
+    let rows = sums.query(params![first, last, table.name])?;
+    let mut sums = Checksums { rows, next: None };
+    sums.advance()?;
     let mut statement = c.prepare_cached(&table.select())?;
     let columns = statement.column_count();
     let mut rows = statement.query([first, last])?;

@@ -7,7 +7,7 @@ use anyhow::{Context, Error, Result, ensure};
 use rusqlite::{Connection, ffi};
 
 use super::Store;
-use super::checksum::{self, LAST};
+use super::checksum::{self, ALL};
 use super::parquet::TableFile;
 use super::tables::with_checksums;
 use crate::disk::TemporaryDir;
@@ -17,54 +17,31 @@ use crate::evidence::table::Table;
 /// Number of rows between two reports of progress.
 const REPORTED: u64 = 1024;
 
-/// The progress of an export.
-#[derive(Clone, Copy, Debug)]
-pub struct ExportProgress {
-    /// The table that is being written.
-    pub table: &'static str,
-    /// Number of rows that have been read, of all tables.
-    pub done: u64,
-    /// Number of rows of all tables.
-    pub total: u64,
+/// The names of all files that an export writes.
+pub fn exported_files(channels: Channels) -> impl Iterator<Item = String> {
+    with_checksums(channels).map(file_of)
 }
 
-/// A file that was exported.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct ExportedTable {
-    pub table: &'static str,
-    pub rows: u64,
-}
-
-impl ExportedTable {
-    /// The names of all files that an export writes.
-    pub fn all_names(channels: Channels) -> impl Iterator<Item = String> {
-        with_checksums(channels).map(|table| name(table.name))
-    }
-
-    /// The name of the file.
-    pub fn name(&self) -> String {
-        name(self.table)
-    }
-}
-
-fn name(table: &str) -> String {
-    format!("{table}.parquet")
+fn file_of(table: &Table) -> String {
+    format!("{}.parquet", table.name)
 }
 
 impl Store {
     /// Writes each table as a Parquet file into a directory, `page` as `page.parquet`. Rows are in the order of the primary key. The files get
-    /// their names when all are complete, and replace those of an earlier export.
+    /// their names when all are complete, and replace those of an earlier export. Returns their names, each with its number of rows.
+    /// `on_progress` is called with the table that is being written, and with the numbers of rows of all tables that have been read and that there
+    /// are.
     ///
     /// # Errors
     /// A record is damaged ([`super::DamagedRecord`]), the store cannot be read or is empty, or a file cannot be written.
     pub fn export(
         &self,
         dir: &Path,
-        on_progress: &mut dyn FnMut(ExportProgress),
-    ) -> Result<Vec<ExportedTable>> {
+        on_progress: &mut dyn FnMut(&'static str, u64, u64),
+    ) -> Result<Vec<(String, u64)>> {
         let writing = || format!("cannot write to {}", dir.display());
         fs::create_dir_all(dir).with_context(writing)?;
-        for name in ExportedTable::all_names(self.channels) {
+        for name in exported_files(self.channels) {
             let path = dir.join(name);
             ensure!(!path.is_dir(), "{}: it is a directory", path.display());
         }
@@ -80,16 +57,12 @@ impl Store {
                 let before = done;
                 let on_row = &mut || {
                     if done % REPORTED == 0 {
-                        let table = table.name;
-                        on_progress(ExportProgress { table, done, total });
+                        on_progress(table.name, done, total);
                     }
                     done += 1;
                 };
                 write_table(c, table, draft.path(), on_row, &mut failed)?;
-                exported.push(ExportedTable {
-                    table: table.name,
-                    rows: done - before,
-                });
+                exported.push((file_of(table), done - before));
             }
             Ok(exported)
         });
@@ -97,9 +70,8 @@ impl Store {
             return Err(error.context(writing()));
         }
         let exported = exported?;
-        for table in &exported {
-            fs::rename(draft.path().join(table.name()), dir.join(table.name()))
-                .with_context(writing)?;
+        for (name, _) in &exported {
+            fs::rename(draft.path().join(name), dir.join(name)).with_context(writing)?;
         }
         Ok(exported)
     }
@@ -122,12 +94,9 @@ fn write_table(
     on_row: &mut dyn FnMut(),
     failed: &mut Option<Error>,
 ) -> Result<()> {
-    let begin = || -> Result<TableFile> {
-        let file = File::create(dir.join(name(table.name)))?;
-        TableFile::new(file, table)
-    };
+    let begin = || TableFile::new(File::create(dir.join(file_of(table)))?, table);
     let mut file = begin().map_err(|error| abort(failed, error))?;
-    checksum::read(c, table, ("", LAST), |row| {
+    checksum::read(c, table, ALL, |row| {
         on_row();
         file.add(row)?;
         if file.is_full() {

@@ -7,6 +7,7 @@ use anyhow::{Context, Result, ensure};
 use rusqlite::types::Value;
 use rusqlite::{Connection, params_from_iter};
 
+use super::rows::is_stored;
 use super::tables::{BESIDE, with_checksums};
 use super::{Store, checksum};
 use crate::evidence::channel::Channels;
@@ -36,30 +37,26 @@ impl Store {
         let (from, into) = (other.display(), self.path().display());
         let merging = format!("cannot merge {from} into {into}");
         let channels = self.channels;
-        let merge = |connection: &mut Connection| -> Result<Merged> {
-            let uri = read_only_uri(other)?;
-            // this reads the file, so it fails if the file is too short
-            let attached = connection.execute("ATTACH DATABASE ? AS shard", [uri]);
-            let merged = match attached {
-                Ok(_) => {
-                    let merged = merge_all(connection, channels);
-                    connection.execute_batch("DETACH DATABASE shard")?;
-                    merged
-                }
-                Err(error) => Err(error.into()),
-            };
-            match merged {
-                Err(error) if is_malformed(&error) => merge_each(connection, channels, other),
-                merged => merged,
-            }
-        };
         if let Err(error) = Store::open_read_only(other, channels)
             && !is_malformed(&error)
         {
             return Err(error.context(merging));
         }
-        merge(&mut self.connection).context(merging)
+        let merged = match merge_attached(&mut self.connection, channels, other) {
+            Err(error) if is_malformed(&error) => merge_each(&mut self.connection, channels, other),
+            merged => merged,
+        };
+        merged.context(merging)
     }
+}
+
+/// Attaches the other store, copies all documents that are missing here, and detaches it.
+fn merge_attached(c: &mut Connection, channels: Channels, other: &Path) -> Result<Merged> {
+    // this reads the file, so it fails if the file is too short
+    c.execute("ATTACH DATABASE ? AS shard", [read_only_uri(other)?])?;
+    let merged = merge_all(c, channels);
+    c.execute_batch("DETACH DATABASE shard")?;
+    merged
 }
 
 /// Copies all documents that are missing here, in one transaction.
@@ -72,12 +69,11 @@ fn merge_all(connection: &mut Connection, channels: Channels) -> Result<Merged> 
             OR (SELECT count(*) FROM main.work w WHERE w.document = s.document)
              < (SELECT count(*) FROM shard.work w WHERE w.document = s.document);",
     )?;
-    let count = |table: &str| -> rusqlite::Result<i64> {
-        transaction.query_row(&format!("SELECT count(*) FROM {table}"), [], |row| {
-            row.get(0)
-        })
+    let count = |table: &str| {
+        let sql = format!("SELECT count(*) FROM {table}");
+        transaction.query_row(&sql, [], |row| Ok(row.get::<_, i64>(0)? as usize))
     };
-    let (coming, found) = (count("coming")?, count("shard.document")?);
+    let (documents, found) = (count("coming")?, count("shard.document")?);
     // the triggers delete checksums and file states, so these come last
     for table in with_checksums(channels).chain(BESIDE) {
         let table = table.name;
@@ -99,8 +95,8 @@ fn merge_all(connection: &mut Connection, channels: Channels) -> Result<Merged> 
     transaction.execute_batch("DROP TABLE coming;")?;
     transaction.commit()?;
     Ok(Merged {
-        documents: coming as usize,
-        found: found as usize,
+        documents,
+        found,
         ..Merged::default()
     })
 }
@@ -111,7 +107,7 @@ fn merge_each(connection: &mut Connection, channels: Channels, other: &Path) -> 
     let shard = open_read_only(other)?;
     // without this, SQLite reads nothing from a file that is too short
     shard.pragma_update(None, "writable_schema", true)?;
-    let mut tables: Vec<&'static Table> = Vec::new();
+    let mut tables = Vec::new();
     for table in with_checksums(channels).chain(BESIDE) {
         if has_table(&shard, "main", table.name)? {
             tables.push(table);
@@ -124,10 +120,7 @@ fn merge_each(connection: &mut Connection, channels: Channels, other: &Path) -> 
     let transaction = connection.transaction()?;
     for document in readable_ids(&shard) {
         merged.found += 1;
-        let is_known = transaction
-            .prepare_cached("SELECT 1 FROM document WHERE document = ?")?
-            .exists([&document])?;
-        if is_known {
+        if is_stored(&transaction, &document)? {
             continue;
         }
         let Ok(rows) = rows_of(&shard, &tables, &document) else {
@@ -154,13 +147,11 @@ fn readable_ids(shard: &Connection) -> BTreeSet<String> {
     for table in ["document", "checksum"] {
         for order in ["ASC", "DESC"] {
             let sql = format!("SELECT document FROM {table} ORDER BY document {order}");
-            let Ok(mut statement) = shard.prepare(&sql) else {
-                continue;
-            };
-            let Ok(rows) = statement.query_map([], |row| row.get(0)) else {
-                continue;
-            };
-            ids.extend(rows.map_while(rusqlite::Result::ok));
+            if let Ok(mut statement) = shard.prepare(&sql)
+                && let Ok(rows) = statement.query_map([], |row| row.get(0))
+            {
+                ids.extend(rows.map_while(rusqlite::Result::ok));
+            }
         }
     }
     ids
@@ -203,10 +194,7 @@ pub(super) fn write(
                 .execute(params_from_iter(values))?;
         }
     }
-    let is_whole = c
-        .prepare_cached("SELECT 1 FROM document WHERE document = ?")?
-        .exists([document])?;
-    ensure!(is_whole, "{document} has vanished");
+    ensure!(is_stored(c, document)?, "{document} has vanished");
     for table in with_checksums(channels) {
         checksum::read(c, table, (document, document), |_| Ok(()))?;
     }

@@ -25,11 +25,8 @@ const BYTES_OF_NUMBER: usize = size_of::<f32>() + 2 * size_of::<i16>();
 /// The line of a column in the schema of a file.
 fn field(column: Column) -> String {
     let name = column.name;
-    let repetition = if column.nullable {
-        "optional"
-    } else {
-        "required"
-    };
+    let is_nullable = column.nullable;
+    let repetition = if is_nullable { "optional" } else { "required" };
     match column.kind {
         ColumnType::Text => format!("{repetition} binary {name} (STRING);"),
         ColumnType::Integer => format!("{repetition} int64 {name};"),
@@ -51,8 +48,8 @@ enum Values {
 
 /// A column of the next row group.
 struct Buffer {
+    column: Column,
     values: Values,
-    nullable: bool,
     /// The definition level of each value, or of each number of a vector: 1, but 0 for null and for an empty vector. Unused for columns that have
     /// neither.
     definition: Vec<i16>,
@@ -69,7 +66,7 @@ impl Buffer {
                 ColumnType::Real => Values::Reals(Vec::new()),
                 ColumnType::Vector => Values::Numbers(Vec::new()),
             },
-            nullable: column.nullable,
+            column,
             definition: Vec::new(),
             repetition: Vec::new(),
         }
@@ -77,7 +74,7 @@ impl Buffer {
 
     /// Adds a value. Returns how many bytes it takes. Errors: the value has another type.
     fn push(&mut self, value: ValueRef) -> rusqlite::Result<usize> {
-        if self.nullable {
+        if self.column.nullable {
             let is_null = value == ValueRef::Null;
             self.definition.push(i16::from(!is_null));
             if is_null {
@@ -103,11 +100,10 @@ impl Buffer {
                 let length = vector.len();
                 numbers.extend(vector);
                 // an empty vector has one level of each kind, and no number
+                let end = self.repetition.len() + length.max(1);
                 self.repetition.push(0);
-                self.repetition
-                    .resize(self.repetition.len() + length.saturating_sub(1), 1);
-                self.definition
-                    .resize(self.repetition.len(), i16::from(length > 0));
+                self.repetition.resize(end, 1);
+                self.definition.resize(end, i16::from(length > 0));
                 Ok(BYTES_OF_NUMBER * length)
             }
         }
@@ -132,14 +128,7 @@ impl Buffer {
             }
             _ => bail!("a column of the file has another type than its values"),
         };
-        match &mut self.values {
-            Values::Text(values) => values.clear(),
-            Values::Integers(values) => values.clear(),
-            Values::Reals(values) => values.clear(),
-            Values::Numbers(values) => values.clear(),
-        }
-        self.definition.clear();
-        self.repetition.clear();
+        *self = Buffer::new(self.column);
         Ok(())
     }
 }
@@ -164,11 +153,9 @@ impl TableFile {
         let mut properties = WriterProperties::builder()
             .set_compression(Compression::ZSTD(ZstdLevel::default()))
             .set_statistics_enabled(EnabledStatistics::Chunk);
-        for column in table
-            .columns()
-            .into_iter()
-            .filter(|c| c.kind == ColumnType::Vector)
-        {
+        let mut vectors = table.columns();
+        vectors.retain(|column| column.kind == ColumnType::Vector);
+        for column in vectors {
             // numbers of vectors rarely repeat, and nobody searches for one of them
             let path = [column.name, "list", "element"];
             let path = ColumnPath::from(path.map(str::to_owned).to_vec());
@@ -177,11 +164,7 @@ impl TableFile {
                 .set_column_statistics_enabled(path, EnabledStatistics::None);
         }
         Ok(TableFile {
-            writer: SerializedFileWriter::new(
-                file,
-                Arc::new(schema),
-                Arc::new(properties.build()),
-            )?,
+            writer: SerializedFileWriter::new(file, Arc::new(schema), properties.build().into())?,
             buffers: table.columns().into_iter().map(Buffer::new).collect(),
             rows: 0,
             bytes: 0,

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use anyhow::Result;
 use rusqlite::{Connection, params};
 
+use super::checksum::ALL;
 use super::tables::PASSED_OVER;
 use super::{Store, rows};
 use crate::trec::{DocId, Fault, FaultKind};
@@ -44,10 +45,8 @@ impl Store {
     /// The store cannot be read.
     pub(crate) fn passed_over(&self) -> Result<Vec<PassedOver>> {
         self.reading(|c| {
-            let mut statement = c.prepare(
-                "SELECT document, fingerprint, content, producers, path, what FROM passed_over ORDER BY document",
-            )?;
-            let rows = statement.query_map([], |row| {
+            let mut statement = c.prepare(&PASSED_OVER.select())?;
+            let rows = statement.query_map(ALL, |row| {
                 Ok(PassedOver {
                     document: DocId(row.get(0)?),
                     fingerprint: row.get(1)?,
@@ -69,21 +68,13 @@ impl Store {
         let channels = self.channels;
         self.writing(|c| {
             let id = document.document.0.as_str();
-            let is_stale = c
-                .prepare_cached(
-                    "SELECT EXISTS (SELECT * FROM document LEFT JOIN file_state USING (document)
-                     WHERE document = ? AND (fingerprint <> ? OR content <> ?))",
-                )?
-                .query_row([id, &document.fingerprint, &document.content], |row| {
-                    row.get(0)
-                })?;
-            if is_stale {
+            if rows::is_stale(c, id, &document.fingerprint, Some(&document.content))? {
                 for channel in channels {
                     rows::clear(c, id, *channel)?;
                 }
-                c.execute("DELETE FROM document WHERE document = ?", [id])?;
+                rows::delete(c, "document", id)?;
             }
-            Ok(insert(c, document)?)
+            insert(c, document)
         })
     }
 
@@ -92,15 +83,11 @@ impl Store {
     /// # Errors
     /// The store cannot be written.
     pub(crate) fn forget_passed_over(&mut self, document: &DocId) -> Result<()> {
-        self.writing(|c| {
-            c.prepare_cached("DELETE FROM passed_over WHERE document = ?")?
-                .execute([&document.0])?;
-            Ok(())
-        })
+        self.writing(|c| Ok(rows::delete(c, PASSED_OVER.name, &document.0)?))
     }
 }
 
-pub(super) fn insert(c: &Connection, document: &PassedOver) -> rusqlite::Result<()> {
+pub(super) fn insert(c: &Connection, document: &PassedOver) -> Result<()> {
     c.prepare_cached(&PASSED_OVER.insert())?.execute(params![
         document.document.0,
         document.fingerprint,

@@ -5,31 +5,13 @@ use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
 use rusqlite::Connection;
 use rusqlite::types::Value;
-use serde_json::{Map, json};
+use serde_json::json;
 
 use super::merge::{Values, rows_of};
 use super::rows::write_record;
 use super::{PassedOver, passed_over, tables};
 use crate::evidence::channel::{Channels, Record};
 use crate::evidence::table::Column;
-
-/// A new store in memory.
-fn empty(channels: Channels) -> Result<Connection> {
-    let c = Connection::open_in_memory()?;
-    c.execute_batch(&tables::schema(channels))?;
-    Ok(c)
-}
-
-fn json_rows(c: &Connection, channels: Channels, document: &str) -> Result<serde_json::Value> {
-    let portable: Vec<_> = tables::portable(channels).collect();
-    let tables = rows_of(c, &portable, document)?
-        .into_iter()
-        .map(|(table, rows)| {
-            let rows: Vec<_> = rows.into_iter().map(json_row).collect();
-            (table.name.to_owned(), rows.into())
-        });
-    Ok(tables.collect::<Map<_, _>>().into())
-}
 
 /// A store in memory that is empty again after each document. So the rows of a document are the same as in a store on disk, including checksums.
 pub struct Scratch {
@@ -41,7 +23,8 @@ impl Scratch {
     /// # Errors
     /// SQLite fails.
     pub fn new(channels: Channels) -> Result<Scratch> {
-        let connection = empty(channels)?;
+        let connection = Connection::open_in_memory()?;
+        connection.execute_batch(&tables::schema(channels))?;
         Ok(Scratch {
             connection,
             channels,
@@ -62,9 +45,8 @@ impl Scratch {
     /// # Errors
     /// SQLite fails.
     pub fn passed_over(&mut self, document: &PassedOver) -> Result<serde_json::Value> {
-        self.rows(&document.document.0, |c| {
-            Ok(passed_over::insert(c, document)?)
-        })
+        let id = &document.document.0;
+        self.rows(id, |c| passed_over::insert(c, document))
     }
 
     fn rows(
@@ -75,16 +57,24 @@ impl Scratch {
         // the transaction is dropped without a commit, so the store is empty again
         let transaction = self.connection.transaction()?;
         write(&transaction)?;
-        json_rows(&transaction, self.channels, document)
+        let portable: Vec<_> = tables::portable(self.channels).collect();
+        let tables = rows_of(&transaction, &portable, document)?.into_iter();
+        let tables = tables.map(|(table, rows)| {
+            let rows = rows.into_iter().map(json_row).collect();
+            (table.name.to_owned(), rows)
+        });
+        Ok(serde_json::Value::Object(tables.collect()))
     }
 }
 
 /// The names of all tables, each with its columns: `{"work": [{"name": "document", "type": "text", "nullable": false}, …], …}`
 pub fn describe(channels: Channels) -> serde_json::Value {
-    let column = |column: Column| {
-        let kind = column.kind.word();
-        json!({"name": column.name, "type": kind, "nullable": column.nullable})
-    };
+    let column =
+        |Column {
+             name,
+             kind,
+             nullable,
+         }| { json!({"name": name, "type": <&str>::from(kind), "nullable": nullable}) };
     let tables = tables::portable(channels).map(|table| {
         let columns = table.columns().into_iter().map(column).collect();
         (table.name.to_owned(), columns)

@@ -7,7 +7,7 @@ use rayon::prelude::*;
 use rusqlite::{Connection, TransactionBehavior};
 
 use super::checksum::{DamagedRecord, LAST, add, lacking, put, scan, text};
-use super::rows::clear;
+use super::rows::{clear, delete, is_stored};
 use super::tables::{BACKEND, with_checksums};
 use super::{Place, Store, explain};
 use crate::evidence::channel::{Channel, Channels};
@@ -33,14 +33,12 @@ impl Store {
     pub(crate) fn add_checksums(&mut self) -> Result<()> {
         let tables = with_checksums(self.channels).count() as i64;
         let wanting: Vec<String> = self.reading(|c| {
-            let documents = c
-                .prepare(
-                    "SELECT document FROM document d
-                     WHERE (SELECT count(*) FROM checksum s WHERE s.document = d.document) < ?",
-                )?
-                .query_map([tables], |row| row.get(0))?
-                .collect::<rusqlite::Result<_>>()?;
-            Ok(documents)
+            let mut statement = c.prepare(
+                "SELECT document FROM document d
+                 WHERE (SELECT count(*) FROM checksum s WHERE s.document = d.document) < ?",
+            )?;
+            let documents = statement.query_map([tables], |row| row.get(0))?;
+            Ok(documents.collect::<rusqlite::Result<_>>()?)
         })?;
         for batch in wanting.chunks(ADDED) {
             self.add_checksums_of(batch)
@@ -61,12 +59,8 @@ impl Store {
                 || place.open_to_read(),
                 |store, documents| {
                     let store = store.as_ref().map_err(|error| anyhow!("{error:#}"))?;
-                    store.reading(|c| {
-                        documents
-                            .iter()
-                            .map(|id| lacking(c, place.channels, id))
-                            .collect()
-                    })
+                    let documents = documents.iter().map(String::as_str);
+                    store.reading(|c| documents.map(|id| lacking(c, place.channels, id)).collect())
                 },
             )
             .collect::<Result<Vec<Vec<_>>>>()?;
@@ -82,14 +76,10 @@ impl Store {
     /// The store cannot be read, or is damaged in a way that hides which records are.
     pub fn damaged_records(&self) -> Result<Vec<DamagedRecord>> {
         let documents: Vec<String> = self.reading(|c| {
-            let sql =
-                "SELECT document FROM document UNION SELECT document FROM checksum ORDER BY 1";
-            let mut statement = c.prepare(sql)?;
-            let mut rows = statement.query([])?;
-            let mut documents = BTreeSet::new();
-            while let Some(row) = rows.next()? {
-                documents.insert(text(row.get_ref(0)?));
-            }
+            let documents = texts(
+                c,
+                "SELECT document FROM document UNION SELECT document FROM checksum",
+            )?;
             Ok(documents.into_iter().collect())
         })?;
         let place = self.place();
@@ -99,10 +89,9 @@ impl Store {
             .enumerate()
             .map(|(at, batch)| {
                 // rows of unknown documents belong to the range of a batch, too
-                let first = if at == 0 { Some("") } else { None };
-                let next = batches.get(at + 1).and_then(|next| next.first());
-                let first = first.or_else(|| batch.first().map(String::as_str));
-                verify(&place, first.unwrap_or_default(), next.map(String::as_str))
+                let first = if at == 0 { "" } else { &batch[0] };
+                let next = batches.get(at + 1).map(|next| next[0].as_str());
+                verify(&place, first, next)
             })
             .collect::<Result<Vec<_>>>()?;
         Ok(found.into_iter().flatten().collect())
@@ -113,15 +102,7 @@ impl Store {
     /// # Errors
     /// The store cannot be read.
     pub(crate) fn stored_channels(&self) -> Result<BTreeSet<String>> {
-        self.reading(|c| {
-            let mut statement = c.prepare("SELECT DISTINCT channel FROM work")?;
-            let mut rows = statement.query([])?;
-            let mut channels = BTreeSet::new();
-            while let Some(row) = rows.next()? {
-                channels.insert(text(row.get_ref(0)?));
-            }
-            Ok(channels)
-        })
+        self.reading(|c| texts(c, "SELECT DISTINCT channel FROM work"))
     }
 
     /// Removes damaged records, so that the next extraction computes [`DamagedRecord::channels`] again.
@@ -130,10 +111,8 @@ impl Store {
     /// The store cannot be read or written, or removing records does not mend its damage.
     pub(crate) fn remove_damaged(&mut self, damaged: &[DamagedRecord]) -> Result<()> {
         let channels = self.channels;
-        self.writing(|c| {
-            let mut damaged = damaged.iter();
-            damaged.try_for_each(|record| remove(c, channels, record))
-        })?;
+        let mut damaged = damaged.iter();
+        self.writing(|c| damaged.try_for_each(|record| remove(c, channels, record)))?;
         let left = self.damaged_records()?;
         if !left.is_empty() {
             let named: Vec<String> = left.iter().take(NAMED).map(|d| d.to_string()).collect();
@@ -143,21 +122,24 @@ impl Store {
     }
 }
 
+/// The texts in the first column of a query's rows, in order.
+fn texts(c: &Connection, query: &str) -> Result<BTreeSet<String>> {
+    let mut statement = c.prepare(query)?;
+    let texts = statement.query_map([], |row| Ok(text(row.get_ref(0)?)))?;
+    Ok(texts.collect::<rusqlite::Result<_>>()?)
+}
+
 impl DamagedRecord {
     /// The channels that have to be computed again: that of the record, and those that are computed from it.
     pub(crate) fn channels(&self, all: Channels) -> Vec<&'static dyn Channel> {
-        let has_table =
-            |channel: &dyn Channel| channel.tables().iter().any(|t| t.name == self.table);
-        match all.iter().find(|channel| has_table(**channel)) {
-            Some(own) => {
-                let is_affected = |channel: &dyn Channel| {
-                    channel.name() == own.name() || channel.uses().contains(&own.name())
-                };
-                all.iter().copied().filter(|c| is_affected(*c)).collect()
-            }
-            None if self.table == BACKEND.name => Vec::new(),
-            None => all.to_vec(),
+        let mut channels = all.to_vec();
+        let has_table = |c: &&&dyn Channel| c.tables().iter().any(|t| t.name == self.table);
+        if let Some(own) = all.iter().find(has_table).map(|own| own.name()) {
+            channels.retain(|channel| channel.name() == own || channel.uses().contains(&own));
+        } else if self.table == BACKEND.name {
+            channels.clear();
         }
+        channels
     }
 }
 
@@ -188,27 +170,18 @@ fn remove(c: &Connection, all: Channels, record: &DamagedRecord) -> Result<()> {
     for channel in &channels {
         clear(c, document, *channel)?;
     }
-    let is_whole_document = channels.len() == all.len();
-    let others: &[&str] = if is_whole_document {
-        &["document", "backend", "file_state", "text_hash", "checksum"]
+    if channels.len() == all.len() {
+        for table in ["document", "backend", "file_state", "text_hash", "checksum"] {
+            delete(c, table, document)?;
+        }
     } else if record.table == BACKEND.name {
-        &["backend"]
-    } else {
-        &[]
-    };
-    for table in others {
-        let sql = format!("DELETE FROM {table} WHERE document = ?");
-        c.execute(&sql, [document])?;
+        delete(c, BACKEND.name, document)?;
     }
     // no trigger deletes the checksum of rows that have vanished
     let sql = "DELETE FROM checksum WHERE document = ? AND of_table = ?";
     c.execute(sql, [document, record.table])?;
-    let is_known = c
-        .prepare_cached("SELECT 1 FROM document WHERE document = ?")?
-        .exists([document])?;
-    if is_known {
-        add(c, all, document)
-    } else {
-        Ok(())
+    if is_stored(c, document)? {
+        add(c, all, document)?;
     }
+    Ok(())
 }

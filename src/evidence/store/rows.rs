@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use anyhow::Result;
-use rusqlite::{Connection, OptionalExtension, ToSql, params};
+use rusqlite::{Connection, ToSql, params};
 
 use super::{checksum, tables};
 use crate::collection::images::FileState;
@@ -12,11 +12,37 @@ use crate::evidence::channel::{Channel, Channels, Made, Record};
 use crate::evidence::table::Table;
 use crate::trec::{DocId, Fault, FaultKind};
 
+/// Whether the store has the document.
+pub(super) fn is_stored(c: &Connection, document: &str) -> rusqlite::Result<bool> {
+    c.prepare_cached("SELECT 1 FROM document WHERE document = ?")?
+        .exists([document])
+}
+
+/// Whether the store has the document, computed from other files than these.
+pub(super) fn is_stale(
+    c: &Connection,
+    document: &str,
+    fingerprint: &str,
+    content: Option<&str>,
+) -> rusqlite::Result<bool> {
+    c.prepare_cached(
+        "SELECT 1 FROM document LEFT JOIN file_state USING (document)
+         WHERE document = ? AND (fingerprint <> ? OR content <> ?)",
+    )?
+    .exists(params![document, fingerprint, content])
+}
+
+/// Removes a document's rows of a table.
+pub(super) fn delete(c: &Connection, table: &str, document: &str) -> rusqlite::Result<()> {
+    c.prepare_cached(&format!("DELETE FROM {table} WHERE document = ?"))?
+        .execute([document])?;
+    Ok(())
+}
+
 /// Removes a channel of a document.
 pub(super) fn clear(c: &Connection, document: &str, channel: &dyn Channel) -> rusqlite::Result<()> {
     for table in channel.tables() {
-        c.prepare_cached(&format!("DELETE FROM {} WHERE document = ?", table.name))?
-            .execute([document])?;
+        delete(c, table.name, document)?;
     }
     for table in ["work", "fault"] {
         c.prepare_cached(&format!(
@@ -30,7 +56,8 @@ pub(super) fn clear(c: &Connection, document: &str, channel: &dyn Channel) -> ru
 /// Writes a record, and the checksums of the rows that it changes.
 pub(super) fn write_record(c: &Connection, channels: Channels, record: &Record) -> Result<()> {
     let id = record.evidence.id.0.as_str();
-    clear_changed(c, channels, record)?;
+    let content = record.files.as_ref().map(|files| files.content.as_str());
+    let is_stale = is_stale(c, id, &record.fingerprint, content)?;
     c.prepare_cached(&tables::DOCUMENT.insert())?.execute([
         id,
         &record.fingerprint,
@@ -40,11 +67,8 @@ pub(super) fn write_record(c: &Connection, channels: Channels, record: &Record) 
         write_file_state(c, id, files)?;
     }
     for channel in channels {
-        let is_derived = channel
-            .uses()
-            .iter()
-            .any(|used| record.made.contains_key(used));
-        if is_derived || record.made.contains_key(channel.name()) {
+        let mut inputs = channel.uses().iter().copied().chain([channel.name()]);
+        if is_stale || inputs.any(|name| record.made.contains_key(name)) {
             clear(c, id, *channel)?;
         }
     }
@@ -52,40 +76,14 @@ pub(super) fn write_record(c: &Connection, channels: Channels, record: &Record) 
         if let Some(made) = record.made.get(channel.name()) {
             write_made(c, id, channel.name(), made)?;
             let mut put = |table: &Table, values: &[&dyn ToSql]| {
-                let all: Vec<&dyn ToSql> = std::iter::once(&id as &dyn ToSql)
-                    .chain(values.iter().copied())
-                    .collect();
-                c.prepare_cached(&table.insert())?
-                    .execute(&*all)
-                    .map(|_| ())
+                let all = [&[&id as &dyn ToSql], values].concat();
+                c.prepare_cached(&table.insert())?.execute(&*all)?;
+                Ok(())
             };
             channel.rows(&record.evidence, &mut put)?;
         }
     }
     checksum::add(c, channels, id)
-}
-
-/// Removes all evidence of a document if its files have changed.
-fn clear_changed(c: &Connection, channels: Channels, record: &Record) -> Result<()> {
-    let id = record.evidence.id.0.as_str();
-    let content: Option<String> = c
-        .prepare_cached("SELECT content FROM file_state WHERE document = ?")?
-        .query_row([id], |row| row.get(0))
-        .optional()?;
-    let has_other_content = match (&content, &record.files) {
-        (Some(before), Some(files)) => *before != files.content,
-        _ => false,
-    };
-    let before: Option<String> = c
-        .prepare_cached("SELECT fingerprint FROM document WHERE document = ?")?
-        .query_row([id], |row| row.get(0))
-        .optional()?;
-    if has_other_content || before.is_some_and(|before| before != record.fingerprint) {
-        for channel in channels {
-            clear(c, id, *channel)?;
-        }
-    }
-    Ok(())
 }
 
 /// Records the files of a document.
@@ -168,9 +166,12 @@ pub(super) fn read_channel(
 
 /// A row of the table of faults.
 pub(super) fn fault_of(row: &rusqlite::Row) -> rusqlite::Result<Fault> {
-    let kind: String = row.get(3)?;
     Ok(Fault {
-        kind: kind.parse().unwrap_or(FaultKind::Layout),
+        kind: row
+            .get_ref(3)?
+            .as_str()?
+            .parse()
+            .unwrap_or(FaultKind::Layout),
         path: PathBuf::from(row.get::<_, String>(4)?),
         line: row.get::<_, Option<i64>>(5)?.map(|line| line as u64),
         what: row.get(6)?,

@@ -6,10 +6,11 @@ use std::path::Path;
 
 use anyhow::{Context, Result, bail, ensure};
 use parquet::record::{Field, Row};
-use rusqlite::Connection;
 use rusqlite::types::{Value, ValueRef};
+use rusqlite::{Connection, params_from_iter};
 
 use super::merge::{Merged, Rows, Values, write};
+use super::rows::{delete, is_stored};
 use super::tables::{BESIDE, DOCUMENT, PASSED_OVER, WORK, portable, with_checksums};
 use super::{Store, explain, tables};
 use crate::collection::parquet::{each_row, files};
@@ -160,26 +161,22 @@ fn sum_of(tables: &[Rows]) -> i64 {
 }
 
 /// Copies the rows of a document, unless the store has at least as many channels of it. Returns whether it was copied.
-fn copy(c: &Connection, channels: Channels, id: &str, tables: Vec<Rows>) -> Result<bool> {
+fn copy(c: &Connection, channels: Channels, id: &str, mut tables: Vec<Rows>) -> Result<bool> {
     let rows_of = |wanted: &Table| {
         let table = tables.iter().find(|(table, _)| table.name == wanted.name);
         table.map_or(&[][..], |(_, rows)| rows.as_slice())
     };
-    let is_stored = c
-        .prepare_cached("SELECT 1 FROM document WHERE document = ?")?
-        .exists([id])?;
+    let is_stored = is_stored(c, id)?;
     if rows_of(&DOCUMENT).is_empty() {
         // riposte has died in it
-        let others = tables
-            .iter()
-            .filter(|(table, _)| table.name != PASSED_OVER.name);
-        let count: usize = others.map(|(_, rows)| rows.len()).sum();
         let [values] = rows_of(&PASSED_OVER) else {
             bail!("{id}: there is neither evidence nor a record that riposte died in it");
         };
-        ensure!(count == 0, "{id}: parts of its evidence are missing");
+        let count: usize = tables.iter().map(|(_, rows)| rows.len()).sum();
+        ensure!(count == 1, "{id}: parts of its evidence are missing");
         if !is_stored {
-            insert_passed_over(c, values)?;
+            c.prepare_cached(&PASSED_OVER.insert())?
+                .execute(params_from_iter(values))?;
         }
         return Ok(false);
     }
@@ -196,19 +193,10 @@ fn copy(c: &Connection, channels: Channels, id: &str, tables: Vec<Rows>) -> Resu
         ensure!(has_sum, "{id}: the table {} has no checksum", table.name);
     }
     for table in with_checksums(channels).chain(BESIDE) {
-        c.prepare_cached(&format!("DELETE FROM {} WHERE document = ?", table.name))?
-            .execute([id])?;
+        delete(c, table.name, id)?;
     }
     // the triggers delete checksums and file states, so these come last
-    let tables = tables
-        .into_iter()
-        .filter(|(table, _)| table.name != PASSED_OVER.name);
-    write(c, channels, tables.collect(), id)?;
+    tables.retain(|(table, _)| table.name != PASSED_OVER.name);
+    write(c, channels, tables, id)?;
     Ok(true)
-}
-
-fn insert_passed_over(c: &Connection, values: &Values) -> Result<()> {
-    c.prepare_cached(&PASSED_OVER.insert())?
-        .execute(rusqlite::params_from_iter(values))?;
-    Ok(())
 }

@@ -10,8 +10,8 @@ use super::super::approach::{Relevance, Sentiment};
 use super::super::channels::SignalKey;
 use super::super::likeness::{ArgumentVectors, Likeness};
 use super::embeddings::TopicVectors;
-use crate::evidence::TextPart;
 use crate::evidence::store::Store;
+use crate::evidence::{TextPart, sentiment};
 use crate::index::images::position;
 use crate::index::vector;
 use crate::score::signal::{Need, Values};
@@ -255,30 +255,19 @@ pub(super) fn read_numbers(
 ///
 /// # Errors
 /// The store cannot be read.
-pub(super) fn read_sentiment(
-    store: &Store,
-    ids: &[DocId],
-    sentiment: Sentiment,
-) -> Result<Vec<f64>> {
+pub(super) fn read_sentiment(store: &Store, ids: &[DocId], which: Sentiment) -> Result<Vec<f64>> {
     let mut values = vec![0.0; ids.len()];
-    let mut add = |wanted: &[TextPart], document: &str, part: TextPart, value: f64| {
+    let (table, wanted): (_, &[TextPart]) = match which {
+        Sentiment::AfinnMain => (&sentiment::AFINN, &[TextPart::Main]),
+        Sentiment::VaderTitle => (&sentiment::VADER, &[TextPart::Title]),
+        Sentiment::VaderMainAndOcr => (&sentiment::VADER, &[TextPart::Main, TextPart::Ocr]),
+    };
+    store.each_valence(table, |document, part, value| {
         let slot = wanted.contains(&part).then(|| position(ids, document));
         if let Some(slot) = slot.flatten().and_then(|at| values.get_mut(at)) {
             *slot += value;
         }
-    };
-    match sentiment {
-        Sentiment::AfinnMain => {
-            store.each_afinn_sum(|id, part, value| add(&[TextPart::Main], id, part, value))?;
-        }
-        Sentiment::VaderTitle => {
-            store.each_vader_score(|id, part, value| add(&[TextPart::Title], id, part, value))?;
-        }
-        Sentiment::VaderMainAndOcr => {
-            let wanted = [TextPart::Main, TextPart::Ocr];
-            store.each_vader_score(|id, part, value| add(&wanted, id, part, value))?;
-        }
-    }
+    })?;
     Ok(values)
 }
 

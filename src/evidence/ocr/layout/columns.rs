@@ -24,16 +24,12 @@ pub(super) fn order(pieces: Vec<Piece>, fragments: &[Fragment], steps: &mut Vec<
     if let [stratum] = strata.as_slice() {
         let mut columns = Columns::new(stratum);
         stratum.iter().for_each(|piece| columns.add(piece));
+        let pieces = strata.into_iter().flatten().collect();
         if columns.spans.len() < 2 {
-            let pieces = tangle::ordered(strata.into_iter().flatten().collect());
+            let pieces = tangle::ordered(pieces);
             steps.extend(pieces.into_iter().map(Step::Piece));
         } else {
-            side_by_side(
-                strata.into_iter().flatten().collect(),
-                &columns,
-                fragments,
-                steps,
-            );
+            side_by_side(pieces, &columns, fragments, steps);
         }
         return;
     }
@@ -44,15 +40,10 @@ pub(super) fn order(pieces: Vec<Piece>, fragments: &[Fragment], steps: &mut Vec<
         return;
     };
     let mut strata = strata.into_iter();
-    let above = strata.by_ref().take(band.from).flatten().collect();
-    let within = strata
-        .by_ref()
-        .take(band.to - band.from)
-        .flatten()
-        .collect();
-    order(above, fragments, steps);
-    side_by_side(within, &band.columns, fragments, steps);
-    order(strata.flatten().collect(), fragments, steps);
+    let mut next = |count| strata.by_ref().take(count).flatten().collect();
+    order(next(band.from), fragments, steps);
+    side_by_side(next(band.to - band.from), &band.columns, fragments, steps);
+    order(next(usize::MAX), fragments, steps);
 }
 
 /// Adds pieces that white space divides into columns.
@@ -127,20 +118,13 @@ impl Columns {
 
     /// Adds a piece, which may close the white space between columns.
     fn add(&mut self, piece: &Piece) {
-        let from = self
-            .spans
-            .partition_point(|span| span.1 + self.gap <= piece.left);
-        let to = self
-            .spans
-            .partition_point(|span| span.0 - self.gap < piece.right)
-            .max(from);
-        let joined = self
-            .spans
-            .drain(from..to)
-            .fold((piece.left, piece.right), |a, b| {
-                (a.0.min(b.0), a.1.max(b.1))
-            });
-        self.spans.insert(from, joined);
+        let Columns { spans, gap } = self;
+        let from = spans.partition_point(|span| span.1 + *gap <= piece.left);
+        let to = spans.partition_point(|span| span.0 - *gap < piece.right);
+        let both = |a: (f32, f32), b: (f32, f32)| (a.0.min(b.0), a.1.max(b.1));
+        let within = spans.drain(from..to.max(from));
+        let joined = within.fold((piece.left, piece.right), both);
+        spans.insert(from, joined);
     }
 
     /// The column of a piece.
@@ -172,13 +156,8 @@ fn gap(above: &[Piece], below: &[Piece]) -> f32 {
 
 /// The white space between each stratum and the next.
 fn gaps(strata: &[Vec<Piece>]) -> Vec<f32> {
-    let pairs = strata.windows(2);
-    pairs
-        .filter_map(|pair| match pair {
-            [above, below] => Some(gap(above, below)),
-            _ => None,
-        })
-        .collect()
+    let pairs = strata.array_windows();
+    pairs.map(|[above, below]| gap(above, below)).collect()
 }
 
 /// The band of columns that has the most pieces; the first of equal ones.
@@ -202,7 +181,7 @@ fn band(strata: &[Vec<Piece>]) -> Option<Band> {
         }
         let Some(to) = longest else { continue };
         if let Some(found) = trimmed(strata, from, to, &none, size) {
-            let counted = strata.get(found.from..found.to)?.iter().map(Vec::len).sum();
+            let counted = strata[found.from..found.to].iter().map(Vec::len).sum();
             if best.as_ref().is_none_or(|(most, _)| counted > *most) {
                 best = Some((counted, found));
             }

@@ -22,8 +22,7 @@ pub(super) struct Fragment {
 
 /// All lines, undivided.
 pub(super) fn whole_lines(lines: &[ReadLine]) -> Vec<Fragment> {
-    let lines = lines.iter().enumerate();
-    lines.map(|(at, line)| whole(at, line)).collect()
+    (0..lines.len()).map(|at| whole(at, &lines[at])).collect()
 }
 
 /// The fragments of all lines. A crossing is a line and a part of it, whose ends are shares of the line's length. The line is also divided at the
@@ -124,32 +123,21 @@ pub(super) fn to_lines<'a>(
     fragments: impl Iterator<Item = &'a Fragment>,
     lines: &[ReadLine],
 ) -> Vec<OcrLine> {
-    let mut runs: Vec<Vec<&Fragment>> = Vec::new();
-    for fragment in fragments {
-        match runs.last_mut() {
-            Some(run)
-                if run.last().is_some_and(|last| {
-                    last.line == fragment.line && last.number + 1 == fragment.number
-                }) =>
-            {
-                run.push(fragment);
-            }
-            _ => runs.push(vec![fragment]),
-        }
-    }
-    let line = |run: &Vec<&Fragment>| {
-        let (first, last) = (run.first()?, run.last()?);
-        let line = &lines.get(first.line)?.line;
+    let fragments: Vec<&Fragment> = fragments.collect();
+    let runs = fragments.chunk_by(|a, b| a.line == b.line && a.number + 1 == b.number);
+    let line = |run: &[&Fragment]| {
+        let (first, last) = (run[0], run[run.len() - 1]);
+        let line = lines[first.line].line.clone();
         if first.number == 0 && last.is_last {
-            return Some(line.clone());
+            return line;
         }
         let texts: Vec<&str> = run.iter().map(|part| part.text.as_str()).collect();
         let ([a, _, _, d], [_, b, c, _]) = (first.corners, last.corners);
-        Some(OcrLine {
+        OcrLine {
             text: texts.join(" "),
             corners: [a, b, c, d],
-            ..line.clone()
-        })
+            ..line
+        }
     };
-    runs.iter().filter_map(line).collect()
+    runs.map(line).collect()
 }

@@ -68,12 +68,10 @@ impl Gutter {
 
     /// Whether the gutter separates these neighbours, even if their boxes reach into it.
     fn separates(&self, a: &Piece, b: &Piece) -> bool {
-        let is_one_box = a.line == b.line;
-        let reach = if is_one_box { 0.0 } else { REACH.0 * self.size };
-        let ratio = if is_one_box {
-            GUTTER_SIZES.1
+        let (reach, ratio) = if a.line == b.line {
+            (0.0, GUTTER_SIZES.1)
         } else {
-            GUTTER_SIZES.0
+            (REACH.0 * self.size, GUTTER_SIZES.0)
         };
         let size = a.size.max(b.size);
         (self.top - reach..=self.bottom + reach).contains(&b.middle())
@@ -107,13 +105,12 @@ pub(super) fn crossings(gutters: &[Gutter], pieces: &[Piece]) -> Vec<(usize, (f3
         let reach = REACH.1 * size;
         crosses.then(|| (share(gutter.span.0 - reach), share(gutter.span.1 + reach)))
     };
-    let of_line = |line: &Piece| {
-        let crossings: Vec<_> = (gutters.iter())
-            .filter_map(|gutter| Some((line.line, crossing(line, gutter)?)))
-            .collect();
-        crossings
-    };
-    pieces.iter().flat_map(of_line).collect()
+    let pairs = pieces
+        .iter()
+        .flat_map(|line| gutters.iter().map(move |gutter| (line, gutter)));
+    pairs
+        .filter_map(|(line, gutter)| Some((line.line, crossing(line, gutter)?)))
+        .collect()
 }
 
 /// Joins the pieces of each line of text, if no gutter separates them.
@@ -122,9 +119,7 @@ pub(super) fn joined(mut pieces: Vec<Piece>, gutters: &[Gutter]) -> Vec<Piece> {
     let mut followers: Vec<Option<usize>> = vec![None; pieces.len()];
     let mut is_follower = vec![false; pieces.len()];
     for gap in &gaps {
-        let Some((a, b)) = pieces.get(gap.left).zip(pieces.get(gap.right)) else {
-            continue;
-        };
+        let (a, b) = (&pieces[gap.left], &pieces[gap.right]);
         let gutter = gutters.iter().find(|gutter| gutter.separates(a, b));
         // the last letter of a line may also be found on its own, in the box of the line
         let is_letter = gap.width() < 0.0 && b.right - b.left < b.size;
@@ -133,36 +128,19 @@ pub(super) fn joined(mut pieces: Vec<Piece>, gutters: &[Gutter]) -> Vec<Piece> {
                 a.right.min(gutter.span.0).max(a.left),
                 b.left.max(gutter.span.1).min(b.right),
             );
-            if let Some(a) = pieces.get_mut(gap.left) {
-                a.right = right;
-            }
-            if let Some(b) = pieces.get_mut(gap.right) {
-                b.left = left;
-            }
-        } else if is_one_line(gap, a, b)
-            && let Some(follower) = followers.get_mut(gap.left)
-            && let Some(is_follower) = is_follower.get_mut(gap.right)
-        {
-            *follower = Some(gap.right);
-            *is_follower = true;
+            pieces[gap.left].right = right;
+            pieces[gap.right].left = left;
+        } else if is_one_line(gap, a, b) {
+            followers[gap.left] = Some(gap.right);
+            is_follower[gap.right] = true;
         }
     }
-    let mut lines = Vec::new();
-    for (first, piece) in pieces.iter().enumerate() {
-        if is_follower.get(first) == Some(&true) {
-            continue;
-        }
-        let mut line = piece.clone();
-        let mut last = first;
-        while let Some(&Some(follower)) = followers.get(last) {
-            if let Some(piece) = pieces.get(follower) {
-                line = line.joined(piece);
-            }
-            last = follower;
-        }
-        lines.push(line);
-    }
-    lines
+    let firsts = (0..pieces.len()).filter(|at| !is_follower[*at]);
+    let line = |first: usize| {
+        let chain = std::iter::successors(followers[first], |at| followers[*at]);
+        chain.fold(pieces[first].clone(), |line, at| line.joined(&pieces[at]))
+    };
+    firsts.map(line).collect()
 }
 
 /// Whether neighbours between which there is no gutter are one line of text.
@@ -174,32 +152,27 @@ fn is_one_line(gap: &Gap, a: &Piece, b: &Piece) -> bool {
 /// The gaps between neighbours. A piece has at most one gap at each side, and the right neighbour has the greater left end.
 fn gaps(pieces: &[Piece]) -> Vec<Gap> {
     let mut order: Vec<usize> = (0..pieces.len()).collect();
-    let left_of = |i: &usize| pieces.get(*i).map_or(0.0, |piece| piece.left);
     // the sort is stable, so that equal ends keep the order of the pieces
-    order.sort_by(|a, b| left_of(a).total_cmp(&left_of(b)));
+    order.sort_by(|a, b| pieces[*a].left.total_cmp(&pieces[*b].left));
     let mut has_left = vec![false; pieces.len()];
     let mut gaps = Vec::new();
     for (at, &left) in order.iter().enumerate() {
-        let Some(a) = pieces.get(left) else { continue };
+        let a = &pieces[left];
         // two pieces are not neighbours if one is inside the other
-        let neighbour = order.iter().skip(at + 1).find(|&&right| {
-            pieces
-                .get(right)
-                .is_some_and(|b| b.shares_row(a) && b.left > a.left && b.right > a.right)
-        });
+        let is_neighbour = |b: &Piece| b.shares_row(a) && b.left > a.left && b.right > a.right;
+        let neighbour = order[at + 1..]
+            .iter()
+            .find(|&&at| is_neighbour(&pieces[at]));
         if let Some(&right) = neighbour
-            && let Some(b) = pieces.get(right)
-            && let Some(taken) = has_left.get_mut(right)
-            && !*taken
+            && !std::mem::replace(&mut has_left[right], true)
         {
-            *taken = true;
-            let span = (a.right, b.left);
+            let b = &pieces[right];
             gaps.push(Gap {
                 left,
                 right,
                 is_within: a.line == b.line,
                 is_bullet: false,
-                span,
+                span: (a.right, b.left),
             });
         }
     }
@@ -211,25 +184,19 @@ fn gaps(pieces: &[Piece]) -> Vec<Gap> {
 fn mark_bullets(gaps: &mut [Gap], pieces: &[Piece]) {
     let mut follows_closely = vec![false; pieces.len()];
     for gap in gaps.iter() {
-        if let (Some(follows), Some(right)) =
-            (follows_closely.get_mut(gap.right), pieces.get(gap.right))
-        {
-            *follows = gap.width() < WORD_GAP * right.size;
-        }
+        follows_closely[gap.right] = gap.width() < WORD_GAP * pieces[gap.right].size;
     }
     for gap in gaps {
-        let Some(left) = pieces.get(gap.left) else {
-            continue;
-        };
+        let left = &pieces[gap.left];
         gap.is_bullet = left.right - left.left < BULLET.0 * left.size
             && gap.width() < BULLET.1 * left.size
-            && follows_closely.get(gap.left) == Some(&false);
+            && !follows_closely[gap.left];
     }
 }
 
 /// The gutter that a gap belongs to; `None` if it separates too few rows.
 fn gutter(gap: &Gap, gaps: &[Gap], pieces: &[Piece]) -> Option<Gutter> {
-    let (left, right) = pieces.get(gap.left).zip(pieces.get(gap.right))?;
+    let (left, right) = (&pieces[gap.left], &pieces[gap.right]);
     let size = left.size.min(right.size);
     if gap.is_bullet || gap.width() < GUTTER * size {
         return None;
@@ -238,7 +205,7 @@ fn gutter(gap: &Gap, gaps: &[Gap], pieces: &[Piece]) -> Option<Gutter> {
     let mut others: Vec<(&Piece, &Gap)> = gaps
         .iter()
         .filter_map(|other| {
-            let (a, b) = pieces.get(other.left).zip(pieces.get(other.right))?;
+            let (a, b) = (&pieces[other.left], &pieces[other.right]);
             let ratio = if gap.is_within || other.is_within {
                 GUTTER_SIZES.1
             } else {
@@ -277,10 +244,8 @@ impl Gutter {
         let mut count = 0;
         for (piece, gap) in rows {
             let narrowed = (self.span.0.max(gap.span.0), self.span.1.min(gap.span.1));
-            let (top, bottom) = (
-                piece.middle().min(last.middle()),
-                piece.middle().max(last.middle()),
-            );
+            let (a, b) = (piece.middle(), last.middle());
+            let (top, bottom) = (a.min(b), a.max(b));
             let crosses = |other: &&Piece| {
                 other.left < self.span.0
                     && other.right > self.span.1

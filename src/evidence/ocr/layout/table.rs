@@ -18,19 +18,16 @@ const ROW_GAP: f32 = 0.5;
 /// short words on loose rows.
 pub(super) fn is_table(columns: &[Vec<Piece>], fragments: &[Fragment]) -> bool {
     let text = |piece: &Piece| -> String {
-        let parts = piece.fragments.iter().filter_map(|&at| fragments.get(at));
-        parts.map(|part| part.text.as_str()).collect()
+        let parts = piece.fragments.iter();
+        parts.map(|&at| fragments[at].text.as_str()).collect()
     };
     let is_on_row = |at: usize, cell: &Piece| {
         let others = columns.iter().enumerate().filter(|(other, _)| *other != at);
-        others
-            .flat_map(|(_, column)| column)
-            .any(|other| cell.shares_row(other))
+        let mut others = others.flat_map(|(_, column)| column);
+        others.any(|other| cell.shares_row(other))
     };
     let is_column_of = |at: usize, kind: fn(&str) -> bool| {
-        let Some(column) = columns.get(at) else {
-            return false;
-        };
+        let column = &columns[at];
         let cells: Vec<&Piece> = column.iter().filter(|cell| kind(&text(cell))).collect();
         let on_rows = cells.iter().filter(|cell| is_on_row(at, cell)).count();
         cells.len() > 1
@@ -43,21 +40,13 @@ pub(super) fn is_table(columns: &[Vec<Piece>], fragments: &[Fragment]) -> bool {
         return true;
     }
     let cells = || columns.iter().flatten();
-    let mut lengths: Vec<f32> = cells()
-        .map(|cell| text(cell).chars().count() as f32)
-        .collect();
-    let mut gaps: Vec<f32> = columns
-        .iter()
-        .flat_map(|column| column.windows(2))
-        .filter_map(|pair| match pair {
-            [a, b] => Some((b.top - a.bottom) / a.size.min(b.size)),
-            _ => None,
-        })
-        .collect();
-    let on_rows = columns
-        .iter()
-        .enumerate()
-        .flat_map(|(at, column)| column.iter().filter(move |cell| is_on_row(at, cell)));
+    let lengths = cells().map(|cell| text(cell).chars().count() as f32);
+    let mut lengths: Vec<f32> = lengths.collect();
+    let neighbours = columns.iter().flat_map(|column| column.array_windows());
+    let gaps = neighbours.map(|[a, b]| (b.top - a.bottom) / a.size.min(b.size));
+    let mut gaps: Vec<f32> = gaps.collect();
+    let on_rows = (0..columns.len())
+        .flat_map(|at| columns[at].iter().filter(move |cell| is_on_row(at, cell)));
     columns.len() >= WORDS.0
         && gaps.len() > columns.len()
         && median(&mut lengths) <= WORDS.1 as f32

@@ -17,22 +17,19 @@ pub(super) fn ordered(pieces: Vec<Piece>) -> Vec<Piece> {
         visit(at, &pieces, &mut is_seen, &mut order);
     }
     let mut pieces: Vec<Option<Piece>> = pieces.into_iter().map(Some).collect();
-    let taken = order
+    order
         .into_iter()
-        .filter_map(|at| pieces.get_mut(at).and_then(Option::take));
-    taken.collect()
+        .filter_map(|at| pieces[at].take())
+        .collect()
 }
 
 /// Adds a piece after all pieces that come before it. A cycle is broken where it is entered.
 fn visit(at: usize, pieces: &[Piece], is_seen: &mut [bool], order: &mut Vec<usize>) {
-    let (Some(seen), Some(piece)) = (is_seen.get_mut(at), pieces.get(at)) else {
-        return;
-    };
-    if std::mem::replace(seen, true) {
+    if std::mem::replace(&mut is_seen[at], true) {
         return;
     }
     for (other, before) in pieces.iter().enumerate() {
-        if other != at && comes_before(before, piece, pieces) {
+        if other != at && comes_before(before, &pieces[at], pieces) {
             visit(other, pieces, is_seen, order);
         }
     }
