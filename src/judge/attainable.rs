@@ -12,21 +12,16 @@ pub(super) const DEPTH: usize = 10;
 /// Whether an image with these grades is on topic, argumentative and on stance, in a list of this stance.
 pub(super) fn relevance(grades: &ImageGrades, stance: Stance, edition: &Edition) -> [bool; 3] {
     let on_topic = edition.counts(grades.on_topic);
-    let argues = Stance::BOTH.map(|s| edition.counts(grades.stance(s)));
-    let on_stance = edition.counts(grades.stance(stance));
-    [
-        on_topic,
-        on_topic && argues.contains(&true),
-        on_topic && on_stance,
-    ]
+    let argues = Stance::BOTH.map(|s| on_topic && edition.counts(grades.stance(s)));
+    [on_topic, argues[0] || argues[1], argues[stance as usize]]
 }
 
-/// The largest number of images on topic, argumentative and on stance: in a topic's PRO list, in its CON list, and in both together.
+/// The largest number of images on topic, argumentative and on stance.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Attainable {
-    pub pro: [usize; 3],
-    pub con: [usize; 3],
-    /// If the run shows no image in both lists, each image counts once here, so this can be less than the sum of the two.
+pub(super) struct Attainable {
+    /// In a topic's PRO list, and in its CON list.
+    pub lists: [[usize; 3]; 2],
+    /// In both lists together. If the run shows no image in both lists, each image counts once here, so this can be less than the sum of the two.
     pub both: [usize; 3],
 }
 
@@ -39,38 +34,28 @@ impl Attainable {
     ) -> Attainable {
         let [mut on_topic, mut argumentative] = [0; 2];
         // relevant images for only the PRO list, for only the CON list, and for either of them
-        let mut on_stance = [0; 3];
+        let [mut pro, mut con, mut either] = [0; 3];
         for grades in grades.values() {
             let [is_on_topic, argues, is_pro] = relevance(grades, Stance::Pro, edition);
             let [_, _, is_con] = relevance(grades, Stance::Con, edition);
             on_topic += usize::from(is_on_topic);
             argumentative += usize::from(argues);
-            match (is_pro, is_con) {
-                (true, false) => on_stance[0] += 1,
-                (false, true) => on_stance[1] += 1,
-                (true, true) => on_stance[2] += 1,
-                (false, false) => {}
-            }
+            pro += usize::from(is_pro && !is_con);
+            con += usize::from(is_con && !is_pro);
+            either += usize::from(is_pro && is_con);
         }
-        let [pro, con, either] = on_stance;
         let list = |of_stance: usize| [on_topic, argumentative, of_stance].map(|n| n.min(DEPTH));
-        let (pro_list, con_list) = (list(pro + either), list(con + either));
+        let lists = [list(pro + either), list(con + either)];
         let both = if overlap {
-            [0, 1, 2].map(|n| pro_list[n] + con_list[n])
+            [0, 1, 2].map(|n| lists[0][n] + lists[1][n])
         } else {
             let split =
                 |to_pro: usize| (pro + to_pro).min(DEPTH) + (con + either - to_pro).min(DEPTH);
-            [
-                on_topic.min(2 * DEPTH),
-                argumentative.min(2 * DEPTH),
-                (0..=either).map(split).max().unwrap_or(0),
-            ]
+            let on_stance = (0..=either).map(split).max().unwrap_or(0);
+            let [on_topic, argumentative] = [on_topic, argumentative].map(|n| n.min(2 * DEPTH));
+            [on_topic, argumentative, on_stance]
         };
-        Attainable {
-            pro: pro_list,
-            con: con_list,
-            both,
-        }
+        Attainable { lists, both }
     }
 }
 
@@ -101,7 +86,7 @@ mod tests {
         let of = |counts, overlap| Attainable::of(&judged(counts), Edition::first(), overlap);
         // eleven images for twenty places
         let few = of([2, 4, 5, 0], false);
-        assert_eq!((few.pro, few.con), ([10, 9, 4], [10, 9, 5]));
+        assert_eq!(few.lists, [[10, 9, 4], [10, 9, 5]]);
         assert_eq!(few.both, [11, 9, 9]);
         assert_eq!(of([2, 4, 5, 0], true).both, [20, 18, 9]);
         // an image of both stances fills a place of the list that needs it

@@ -1,5 +1,6 @@
 //! Compares several runs: which is best by each measure, and whether a difference is larger than chance.
 
+use std::collections::BTreeSet;
 use std::fmt;
 
 use console::Style;
@@ -72,47 +73,42 @@ pub struct PairedTest {
 
 /// Compares two runs by the randomisation test for paired samples (Fisher; Smucker, Allan and Carterette, CIKM 2007).
 pub fn paired(first: &Values, second: &Values) -> PairedTest {
+    let (difference, topics, p);
     match (&first.aggregation, &second.aggregation) {
         (Aggregation::Pooled(measure, a), Aggregation::Pooled(_, b)) => {
-            let pairs: Vec<(Confusion, Confusion)> = a
-                .iter()
-                .filter_map(|(topic, a)| Some((*a, *b.get(topic)?)))
-                .collect();
+            let pairs = a.iter().filter_map(|(topic, a)| Some((a, b.get(topic)?)));
+            let pairs: Vec<(&Confusion, &Confusion)> = pairs.collect();
             let value = |of: &Confusion| of.measure(measure.kind, measure.class);
-            let difference = |swapped: &dyn Fn(usize) -> bool| {
+            let swapped = |is_swapped: &dyn Fn(usize) -> bool| {
                 let (mut x, mut y) = (Confusion::default(), Confusion::default());
                 for (at, (a, b)) in pairs.iter().enumerate() {
-                    let (to_x, to_y) = if swapped(at) { (b, a) } else { (a, b) };
+                    let (to_x, to_y) = if is_swapped(at) { (b, a) } else { (a, b) };
                     (x, y) = (x.and(to_x), y.and(to_y));
                 }
                 value(&y) - value(&x)
             };
+            (difference, topics) = (swapped(&|_| false), pairs.len());
             // a tenth of the samples, because each of them sums over all topics
-            let p = p_value(pairs.len(), SAMPLES / 10, difference(&|_| false), |swaps| {
-                difference(&|at| swaps.contains(at))
+            p = p_value(topics, SAMPLES / 10, difference, |swaps| {
+                swapped(&|at| swaps.contains(at))
             });
-            PairedTest {
-                difference: difference(&|_| false),
-                topics: pairs.len(),
-                p,
-            }
         }
         _ => {
-            let differences: Vec<f64> = first
-                .topics
-                .iter()
+            let values = first.topics.iter();
+            let differences: Vec<f64> = values
                 .filter_map(|(topic, value)| Some(second.topics.get(topic)? - value))
                 .collect();
-            let count = differences.len();
             let sum: f64 = differences.iter().sum::<f64>() + 0.0;
             let signed = SignedSums::new(differences.iter().copied().filter(|d| *d != 0.0));
-            let p = p_value(signed.count, SAMPLES, sum, |swaps| signed.sum(swaps));
-            PairedTest {
-                difference: sum / count.max(1) as f64,
-                topics: count,
-                p,
-            }
+            topics = differences.len();
+            difference = sum / topics.max(1) as f64;
+            p = p_value(signed.count, SAMPLES, sum, |swaps| signed.sum(swaps));
         }
+    }
+    PairedTest {
+        difference,
+        topics,
+        p,
     }
 }
 
@@ -198,262 +194,160 @@ pub struct Table {
     pub attainable: Vec<Vec<Option<f64>>>,
 }
 
-impl Table {
-    /// A table of each run's difference to the first, with the p-value of [`paired`].
-    pub fn differences(&self) -> impl fmt::Display + '_ {
-        Differences(self)
-    }
-
-    /// A table of the 95% confidence interval of each value ([`interval`]).
-    pub fn intervals(&self) -> impl fmt::Display + '_ {
-        Intervals(self)
-    }
-
-    /// A table of one run's values by topic.
-    pub fn by_topic(&self, row: usize) -> impl fmt::Display + '_ {
-        ByTopic(self, row)
-    }
-
-    /// A column of the table: its title, and a cell for each of `rows`.
-    fn column<'a, R>(
-        &'a self,
-        at: usize,
-        rows: impl Iterator<Item = R>,
-        cell: impl Fn(R) -> Cell,
-    ) -> Column<'a> {
-        Column {
-            title: &self.columns[at],
-            cells: rows.map(cell).collect(),
-        }
-    }
-
-    fn names(&self) -> Vec<&str> {
-        self.rows.iter().map(|(name, _)| name.as_str()).collect()
-    }
-}
-
 /// What a table shows of one run, or of one topic, in one column.
-struct Cell {
-    text: String,
-    style: Style,
-}
+type Cell = (String, Style);
 
-impl From<String> for Cell {
-    fn from(text: String) -> Self {
-        Cell {
-            text,
-            style: Style::new(),
-        }
-    }
-}
-
-struct Column<'a> {
-    title: &'a str,
-    cells: Vec<Cell>,
-}
-
-/// Writes columns that are at least `narrowest` characters wide, to the right of the names of their rows. Rows without any text are left out.
-fn write_columns(
-    f: &mut fmt::Formatter<'_>,
-    (title, names): (&str, &[&str]),
-    narrowest: usize,
-    columns: &[Column],
-) -> fmt::Result {
-    let length = |text: &str| text.chars().count();
-    let lengths = names.iter().copied().chain([title]).map(length);
-    let name_width = lengths.max().unwrap_or(0);
-    let width_of = |column: &Column| length(column.title).max(narrowest);
-    let colours = f.alternate();
-    let styled = |text: String, style: Style| {
-        let style = style.force_styling(colours);
-        style.apply_to(text).to_string()
-    };
-    let mut rest = columns;
-    loop {
-        let mut used = name_width;
-        let fitting = rest.iter().take_while(|column| {
-            used += 2 + width_of(column);
-            f.width().is_none_or(|width| used <= width)
-        });
-        let (block, others) = rest.split_at(fitting.count().clamp(rest.len().min(1), rest.len()));
-        let mut titles = format!("{title:<name_width$}");
-        for column in block {
-            titles += &format!("  {:>width$}", column.title, width = width_of(column));
-        }
-        writeln!(f, "{}", styled(titles, Style::new().bold()))?;
-        for (row, name) in names.iter().enumerate() {
-            let cells = || block.iter().map(|column| (column, column.cells.get(row)));
-            if cells().all(|(_, cell)| cell.is_none_or(|cell| cell.text.is_empty())) {
-                continue;
-            }
-            write!(f, "{name:<name_width$}")?;
-            for (column, cell) in cells() {
-                let Some(cell) = cell else {
-                    continue;
-                };
-                let text = format!("{:>width$}", cell.text, width = width_of(column));
-                write!(f, "  {}", styled(text, cell.style.clone()))?;
-            }
-            writeln!(f)?;
-        }
-        if others.is_empty() {
-            return Ok(());
-        }
-        rest = others;
-        writeln!(f)?;
-    }
-}
-
-/// A row of the table of values.
-#[derive(Clone, Copy)]
-enum TableRow {
-    /// The values of the run with this number.
-    Values(usize),
-    /// What the run with this number can reach.
-    Attainable(usize),
-}
-
-impl Table {
-    /// The rows of the table of values, and their names. What runs can reach is one row at the end if it is the same for all, and otherwise a row
-    /// below each run.
-    fn lines(&self) -> Vec<(TableRow, &str)> {
-        let runs = || self.names().into_iter().enumerate();
-        if self.attainable.windows(2).all(|pair| pair[0] == pair[1]) {
-            let values = runs().map(|(run, name)| (TableRow::Values(run), name));
-            let first = self.attainable.first();
-            return values
-                .chain(first.map(|_| (TableRow::Attainable(0), AT_MOST)))
-                .collect();
-        }
-        runs()
-            .flat_map(|(run, name)| {
-                [
-                    (TableRow::Values(run), name),
-                    (TableRow::Attainable(run), AT_MOST_INDENTED),
-                ]
-            })
-            .collect()
-    }
+fn plain(text: String) -> Cell {
+    (text, Style::new())
 }
 
 /// The name of a row with the highest values that runs can reach.
 const AT_MOST: &str = "at most";
 const AT_MOST_INDENTED: &str = "  at most";
 
+impl Table {
+    /// A table of each run's difference to the first, with the p-value of [`paired`].
+    pub fn differences(&self) -> impl fmt::Display + '_ {
+        fmt::from_fn(|f| {
+            const CELL: usize = "+0.0000 (p 0.0000)".len();
+            let Some(((first, baseline), others)) = self.rows.split_first() else {
+                return Ok(());
+            };
+            writeln!(
+                f,
+                "difference to {first} (p of a paired two-sided randomisation test)"
+            )?;
+            let names: Vec<&str> = self.names().into_iter().skip(1).collect();
+            self.write(f, ("run", &names), CELL, |row, at| {
+                let PairedTest { difference, p, .. } = paired(&baseline[at], &others[row].1[at]);
+                let p = match p {
+                    p if p < 0.00005 => "<.0001".to_owned(),
+                    p => format!("{p:.4}"),
+                };
+                plain(format!("{difference:+.4} (p {p})"))
+            })
+        })
+    }
+
+    /// A table of the 95% confidence interval of each value ([`interval`]).
+    pub fn intervals(&self) -> impl fmt::Display + '_ {
+        fmt::from_fn(|f| {
+            writeln!(f, "95% confidence intervals (bootstrap over topics)")?;
+            self.write(f, ("run", &self.names()), 13, |row, at| {
+                let (low, high) = interval(&self.rows[row].1[at]);
+                plain(format!("{low:.4}–{high:.4}"))
+            })
+        })
+    }
+
+    /// A table of one run's values by topic.
+    pub fn by_topic(&self, row: usize) -> impl fmt::Display + '_ {
+        fmt::from_fn(move |f| {
+            let values = &self.rows[row].1;
+            let topics: BTreeSet<_> = values.iter().flat_map(|of| of.topics.keys()).collect();
+            let topics: Vec<_> = topics.into_iter().collect();
+            let names = topics.iter().map(|topic| escaped(&topic.0).to_string());
+            let names: Vec<String> = names.map(|topic| format!("{topic:<8}")).collect();
+            let names: Vec<&str> = names.iter().map(String::as_str).collect();
+            self.write(f, ("topic", &names), 7, |row, at| {
+                let value = values[at].topics.get(topics[row]);
+                // "-": the measure leaves this topic out
+                plain(value.map_or("-".to_owned(), |value| format!("{value:.4}")))
+            })
+        })
+    }
+
+    fn names(&self) -> Vec<&str> {
+        self.rows.iter().map(|(name, _)| name.as_str()).collect()
+    }
+
+    /// The rows of the table of values: their names, the numbers of their runs, and whether they show what runs can reach. This is one row at the end
+    /// if it is the same for all, and otherwise a row below each run.
+    fn lines(&self) -> Vec<(&str, usize, bool)> {
+        let is_same = self.attainable.windows(2).all(|pair| pair[0] == pair[1]);
+        let mut lines = Vec::new();
+        for (run, name) in self.names().into_iter().enumerate() {
+            lines.push((name, run, false));
+            if !is_same {
+                lines.push((AT_MOST_INDENTED, run, true));
+            }
+        }
+        if is_same && !self.attainable.is_empty() {
+            lines.push((AT_MOST, 0, true));
+        }
+        lines
+    }
+
+    /// Writes columns that are at least `narrowest` characters wide, to the right of the names of their rows. `cell` returns the cell of a row and a
+    /// column. Rows without any text are left out.
+    fn write(
+        &self,
+        f: &mut fmt::Formatter<'_>,
+        (title, names): (&str, &[&str]),
+        narrowest: usize,
+        cell: impl Fn(usize, usize) -> Cell,
+    ) -> fmt::Result {
+        let length = |text: &str| text.chars().count();
+        let lengths = names.iter().copied().chain([title]).map(length);
+        let name_width = lengths.max().unwrap_or(0);
+        let width_of = |at: usize| length(&self.columns[at]).max(narrowest);
+        let colours = f.alternate();
+        let styled = |text: String, style: Style| {
+            let style = style.force_styling(colours);
+            style.apply_to(text).to_string()
+        };
+        let mut rest = 0..self.columns.len();
+        loop {
+            let mut used = name_width;
+            let fitting = rest.clone().take_while(|at| {
+                used += 2 + width_of(*at);
+                f.width().is_none_or(|width| used <= width)
+            });
+            let fitting = fitting.count().max(1).min(rest.len());
+            let block = rest.start..rest.start + fitting;
+            let mut titles = format!("{title:<name_width$}");
+            for at in block.clone() {
+                titles += &format!("  {:>width$}", self.columns[at], width = width_of(at));
+            }
+            writeln!(f, "{}", styled(titles, Style::new().bold()))?;
+            for (row, name) in names.iter().enumerate() {
+                let cells: Vec<Cell> = block.clone().map(|at| cell(row, at)).collect();
+                if cells.iter().all(|(text, _)| text.is_empty()) {
+                    continue;
+                }
+                write!(f, "{name:<name_width$}")?;
+                for (at, (text, style)) in block.clone().zip(cells) {
+                    let text = format!("{text:>width$}", width = width_of(at));
+                    write!(f, "  {}", styled(text, style))?;
+                }
+                writeln!(f)?;
+            }
+            rest.start = block.end;
+            if rest.is_empty() {
+                return Ok(());
+            }
+            writeln!(f)?;
+        }
+    }
+}
+
 impl fmt::Display for Table {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let value = |run: usize, at: usize| Some(self.rows.get(run)?.1.get(at)?.all());
         let lines = self.lines();
-        let columns: Vec<Column> = (0..self.columns.len())
-            .map(|at| {
-                let values = (0..self.rows.len()).filter_map(|run| value(run, at));
-                let best = values.fold(f64::MIN, f64::max);
-                let cell = |(line, _): &(TableRow, &str)| match *line {
-                    TableRow::Values(run) => {
-                        let value = value(run, at).unwrap_or_default();
-                        if self.rows.len() > 1 && value == best {
-                            Cell {
-                                text: format!("{value:.4}*"),
-                                style: Style::new().green(),
-                            }
-                        } else {
-                            format!("{value:.4} ").into()
-                        }
-                    }
-                    TableRow::Attainable(run) => {
-                        let most = self.attainable.get(run).and_then(|most| *most.get(at)?);
-                        Cell {
-                            text: most.map_or(String::new(), |most| format!("{most:.4} ")),
-                            style: Style::new().dim(),
-                        }
-                    }
-                };
-                self.column(at, lines.iter(), cell)
-            })
-            .collect();
-        let names: Vec<&str> = lines.iter().map(|(_, name)| *name).collect();
-        write_columns(f, ("run", &names), "0.0000*".len() + 1, &columns)
-    }
-}
-
-struct Intervals<'a>(&'a Table);
-
-impl fmt::Display for Intervals<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let table = self.0;
-        writeln!(f, "95% confidence intervals (bootstrap over topics)")?;
-        let columns: Vec<Column> = (0..table.columns.len())
-            .map(|at| {
-                let of_rows = table.rows.iter().filter_map(|(_, row)| row.get(at));
-                table.column(at, of_rows, |values| {
-                    let (low, high) = interval(values);
-                    format!("{low:.4}–{high:.4}").into()
-                })
-            })
-            .collect();
-        write_columns(f, ("run", &table.names()), 13, &columns)
-    }
-}
-
-struct Differences<'a>(&'a Table);
-
-impl fmt::Display for Differences<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        const CELL: usize = "+0.0000 (p 0.0000)".len();
-        let table = self.0;
-        let Some(((first, baseline), others)) = table.rows.split_first() else {
-            return Ok(());
-        };
-        writeln!(
-            f,
-            "difference to {first} (p of a paired two-sided randomisation test)"
-        )?;
-        let columns: Vec<Column> = (0..table.columns.len())
-            .map(|at| {
-                let of_rows = others
-                    .iter()
-                    .filter_map(|(_, row)| Some((baseline.get(at)?, row.get(at)?)));
-                table.column(at, of_rows, |(before, value)| {
-                    let PairedTest { difference, p, .. } = paired(before, value);
-                    let p = match p {
-                        p if p < 0.00005 => "<.0001".to_owned(),
-                        p => format!("{p:.4}"),
-                    };
-                    format!("{difference:+.4} (p {p})").into()
-                })
-            })
-            .collect();
-        let names: Vec<&str> = table.names().into_iter().skip(1).collect();
-        write_columns(f, ("run", &names), CELL, &columns)
-    }
-}
-
-struct ByTopic<'a>(&'a Table, usize);
-
-impl fmt::Display for ByTopic<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let ByTopic(table, row) = self;
-        let Some((_, values)) = table.rows.get(*row) else {
-            return Ok(());
-        };
-        let mut topics: Vec<_> = values.iter().flat_map(|v| v.topics.keys()).collect();
-        topics.sort();
-        topics.dedup();
-        let columns: Vec<Column> = values
-            .iter()
-            .enumerate()
-            .map(|(at, values)| {
-                table.column(at, topics.iter(), |topic| {
-                    let value = values.topics.get(*topic);
-                    // "-": the measure leaves this topic out
-                    let text = value.map_or("-".to_owned(), |value| format!("{value:.4}"));
-                    text.into()
-                })
-            })
-            .collect();
-        let names = topics.iter().map(|topic| escaped(&topic.0).to_string());
-        let names: Vec<String> = names.map(|topic| format!("{topic:<8}")).collect();
-        let names: Vec<&str> = names.iter().map(String::as_str).collect();
-        write_columns(f, ("topic", &names), 7, &columns)
+        let names: Vec<&str> = lines.iter().map(|(name, ..)| *name).collect();
+        self.write(f, ("run", &names), "0.0000*".len() + 1, |row, at| {
+            let (_, run, is_attainable) = lines[row];
+            if is_attainable {
+                let most = self.attainable[run][at];
+                let text = most.map_or(String::new(), |most| format!("{most:.4} "));
+                return (text, Style::new().dim());
+            }
+            let values = self.rows.iter().map(|(_, row)| row[at].all());
+            let value = self.rows[run].1[at].all();
+            match self.rows.len() > 1 && value == values.fold(f64::MIN, f64::max) {
+                true => (format!("{value:.4}*"), Style::new().green()),
+                false => plain(format!("{value:.4} ")),
+            }
+        })
     }
 }

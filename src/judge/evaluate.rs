@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 use super::attainable::{Attainable, DEPTH, relevance};
-use super::measure::{ImageMeasure, ImageQuestion};
+use super::measure::ImageMeasure;
 use super::{Aggregation, Values};
 use crate::trec::edition::Edition;
 use crate::trec::qrels::ImageQrels;
@@ -14,11 +14,8 @@ use crate::trec::{Stance, TopicId};
 /// Counts over the first ten images of a list, or of several lists. An image that was not judged counts as off topic.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Hits {
-    pub on_topic: usize,
-    /// On topic, and either for or against.
-    pub argumentative: usize,
-    /// On topic, and of the stance of the list.
-    pub on_stance: usize,
+    /// On topic; of these, argumentative; and on topic and of the stance of the list.
+    pub relevant: [usize; 3],
     /// Judged for this topic.
     pub judged: usize,
     /// All images, at most ten per list.
@@ -26,24 +23,32 @@ pub struct Hits {
 }
 
 impl Hits {
-    fn add(&mut self, other: Hits) {
-        self.on_topic += other.on_topic;
-        self.argumentative += other.argumentative;
-        self.on_stance += other.on_stance;
-        self.judged += other.judged;
-        self.listed += other.listed;
+    fn and(self, other: Hits) -> Hits {
+        Hits {
+            relevant: sums(self.relevant, other.relevant),
+            judged: self.judged + other.judged,
+            listed: self.listed + other.listed,
+        }
     }
 
     /// The shares of images on topic, argumentative and on stance, among `places` places; 0 if there are none.
     pub fn precision(&self, places: usize) -> [f64; 3] {
-        let hits = [self.on_topic, self.argumentative, self.on_stance];
-        shares(hits, places)
+        shares(self.relevant, places)
     }
+}
+
+fn sums(a: [usize; 3], b: [usize; 3]) -> [usize; 3] {
+    [0, 1, 2].map(|at| a[at] + b[at])
 }
 
 /// The counts as shares of this number of places; 0 if there are none.
 fn shares(hits: [usize; 3], places: usize) -> [f64; 3] {
     hits.map(|hits| hits as f64 / places.max(1) as f64)
+}
+
+/// The places of a topic: those of one list, or of both.
+fn places(list: Option<Stance>) -> usize {
+    list.map_or(2 * DEPTH, |_| DEPTH)
 }
 
 /// P@10 of an image run (Touché 2022 and 2023, Task 3), by topic; `Display` is the table for the whole run.
@@ -56,28 +61,33 @@ pub struct ImageEvaluation {
 /// The counts for a topic.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct TopicHits {
-    pub pro: Hits,
-    pub con: Hits,
+    /// Of the PRO list and of the CON list.
+    lists: [Hits; 2],
     pub in_run: bool,
     pub is_judged: bool,
     /// The largest numbers that lists could reach with the judgements.
-    pub attainable: Attainable,
+    attainable: Attainable,
 }
 
 impl TopicHits {
-    /// The sum of both lists.
-    pub fn both(&self) -> Hits {
-        let mut both = self.pro;
-        both.add(self.con);
-        both
+    /// The counts of a list, or the sum of both.
+    pub fn of(&self, list: Option<Stance>) -> Hits {
+        let [pro, con] = self.lists;
+        list.map_or_else(|| pro.and(con), |stance| self.lists[stance as usize])
     }
 
-    fn list(&self, stance: Stance) -> Hits {
-        match stance {
-            Stance::Pro => self.pro,
-            Stance::Con => self.con,
-        }
+    fn attainable(&self, list: Option<Stance>) -> [usize; 3] {
+        let most = &self.attainable;
+        list.map_or(most.both, |stance| most.lists[stance as usize])
     }
+}
+
+/// Counts and shares over several topics.
+struct Total {
+    topics: usize,
+    hits: Hits,
+    precision: [f64; 3],
+    attainable: [f64; 3],
 }
 
 /// The lists of a run, by topic and stance: their lines by rank, and lines of equal ranks in the order of the file.
@@ -118,17 +128,12 @@ pub fn evaluate_images(
                 continue;
             };
             hits.judged += 1;
-            let [on_topic, argumentative, on_stance] = relevance(grades, stance, edition);
-            hits.on_topic += usize::from(on_topic);
-            hits.argumentative += usize::from(argumentative);
-            hits.on_stance += usize::from(on_stance);
+            let relevant = relevance(grades, stance, edition).map(usize::from);
+            hits.relevant = sums(hits.relevant, relevant);
         }
         let topic = topics.entry(topic.clone()).or_default();
         topic.in_run = true;
-        match stance {
-            Stance::Pro => topic.pro = hits,
-            Stance::Con => topic.con = hits,
-        }
+        topic.lists[stance as usize] = hits;
     }
     let in_both = in_both_lists(run);
     for (id, topic) in &mut topics {
@@ -154,226 +159,147 @@ impl ImageEvaluation {
     /// P@10 as the organisers compute it (on topic, argumentative, on stance): over the 20 places of each topic in the run. Topics that
     /// the run leaves out do not count.
     pub fn official(&self) -> [f64; 3] {
-        let (hits, topics) = self.sum(|t| t.in_run, TopicHits::both);
-        hits.precision(2 * DEPTH * topics)
+        self.total(|topic| topic.in_run, None).precision
     }
 
     /// P@10 over the 20 places of each judged topic. Topics that the run leaves out count as zero.
     pub fn all_judged(&self) -> [f64; 3] {
-        let (hits, topics) = self.sum(|t| t.is_judged, TopicHits::both);
-        hits.precision(2 * DEPTH * topics)
+        self.total(|topic| topic.is_judged, None).precision
     }
 
     /// P@10 over the 10 places of this stance, for each topic in the run.
     pub fn of_stance(&self, stance: Stance) -> [f64; 3] {
-        let (hits, topics) = self.sum(|t| t.in_run, |t| t.list(stance));
-        hits.precision(DEPTH * topics)
+        self.total(|topic| topic.in_run, Some(stance)).precision
     }
 
     /// The value of a measure for each topic that it counts, and their mean.
     pub fn measure(&self, measure: &ImageMeasure) -> Values {
-        self.values(measure, |topic, list| match list {
-            Some(stance) => topic.list(stance).precision(DEPTH),
-            None => topic.both().precision(2 * DEPTH),
-        })
+        self.values(measure, |topic, list| topic.of(list).relevant)
     }
 
     /// The highest value of a measure that a run can reach with these judgements, as [`measure`](Self::measure) counts.
     pub fn attainable(&self, measure: &ImageMeasure) -> Values {
-        self.values(measure, |topic, list| {
-            let (hits, places) = match list {
-                Some(Stance::Pro) => (topic.attainable.pro, DEPTH),
-                Some(Stance::Con) => (topic.attainable.con, DEPTH),
-                None => (topic.attainable.both, 2 * DEPTH),
-            };
-            shares(hits, places)
-        })
+        self.values(measure, TopicHits::attainable)
     }
 
-    /// For each topic that the measure counts, the one of its `shares` (on topic, argumentative, on stance) that the measure asks for.
+    /// For each topic that the measure counts, the share of the places that belongs to the one of its `counts` that the measure asks for.
     fn values(
         &self,
         measure: &ImageMeasure,
-        shares: impl Fn(&TopicHits, Option<Stance>) -> [f64; 3],
+        counts: impl Fn(&TopicHits, Option<Stance>) -> [usize; 3],
     ) -> Values {
-        let value = |topic: &TopicHits| {
-            let [on_topic, argumentative, on_stance] = shares(topic, measure.list);
-            match measure.question {
-                ImageQuestion::OnTopic => on_topic,
-                ImageQuestion::Argumentative => argumentative,
-                ImageQuestion::OnStance => on_stance,
-            }
+        let is_counted = |topic: &TopicHits| match measure.all_judged {
+            true => topic.is_judged,
+            false => topic.in_run,
         };
-        let topics = self
-            .topics
-            .iter()
-            .filter(|(_, topic)| {
-                if measure.all_judged {
-                    topic.is_judged
-                } else {
-                    topic.in_run
-                }
-            })
-            .map(|(id, topic)| (id.clone(), value(topic)))
-            .collect();
-        Values::new(topics, Aggregation::Mean)
+        let value = |topic: &TopicHits| {
+            let shares = shares(counts(topic, measure.list), places(measure.list));
+            shares[measure.question as usize]
+        };
+        let topics = self.topics.iter().filter(|(_, topic)| is_counted(topic));
+        let values = topics.map(|(id, topic)| (id.clone(), value(topic)));
+        Values::new(values.collect(), Aggregation::Mean)
     }
 
     /// The measures in the format of the organisers' evaluator (`evaluation.prototext`).
     pub fn prototext(&self) -> String {
-        let [on_topic, argumentative, on_stance] = self.official();
-        super::prototext(&[
-            ("topicRelevanceP@10", format!("{on_topic:.3}")),
-            ("argumentativenessP@10", format!("{argumentative:.3}")),
-            ("stanceRelevanceP@10", format!("{on_stance:.3}")),
-        ])
+        let names = [
+            "topicRelevanceP@10",
+            "argumentativenessP@10",
+            "stanceRelevanceP@10",
+        ];
+        let values = self.official().map(|value| format!("{value:.3}"));
+        super::prototext(names.into_iter().zip(values))
     }
 
-    /// The sum of the counts over the topics that `include` selects, and the number of these topics.
-    fn sum(
-        &self,
-        include: impl Fn(&TopicHits) -> bool,
-        hits: impl Fn(&TopicHits) -> Hits,
-    ) -> (Hits, usize) {
-        let (mut sum, mut topics) = (Hits::default(), 0);
-        for topic in self.topics.values().filter(|t| include(t)) {
-            sum.add(hits(topic));
+    /// The counts of a list, or of both, over the topics that `include` selects.
+    fn total(&self, include: fn(&TopicHits) -> bool, list: Option<Stance>) -> Total {
+        let (mut hits, mut attainable, mut topics) = (Hits::default(), [0; 3], 0);
+        for topic in self.topics.values().filter(|topic| include(topic)) {
+            hits = hits.and(topic.of(list));
+            attainable = sums(attainable, topic.attainable(list));
             topics += 1;
         }
-        (sum, topics)
-    }
-
-    /// The table of the topics in the run, one per line.
-    pub fn by_topic(&self) -> impl fmt::Display + '_ {
-        ByTopic(self)
-    }
-}
-
-/// Precisions, in columns. If some judgements have fewer relevant images than places, each precision is followed by the highest value that a run can
-/// reach.
-struct Cells {
-    precision: [f64; 3],
-    attainable: Option<[f64; 3]>,
-}
-
-impl fmt::Display for Cells {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let [on_topic, argumentative, on_stance] = self.precision;
-        match self.attainable {
-            None => write!(
-                f,
-                "{on_topic:>8.3}  {argumentative:>13.3}  {on_stance:>9.3}"
-            ),
-            Some([a, b, c]) => write!(
-                f,
-                "{on_topic:.3} of {a:.3}  {argumentative:.3} of {b:.3}  {on_stance:.3} of {c:.3}"
-            ),
+        let places = topics * places(list);
+        Total {
+            topics,
+            hits,
+            precision: hits.precision(places),
+            attainable: shares(attainable, places),
         }
     }
-}
 
-impl ImageEvaluation {
     /// Whether some topic has fewer relevant images than there are places. Topics without any judgement are ignored.
     fn is_limited(&self) -> bool {
         let mut judged = self.topics.values().filter(|topic| topic.is_judged);
         judged.any(|topic| topic.attainable.both != [2 * DEPTH; 3])
     }
 
-    /// The titles of the columns of [`Cells`].
+    /// The titles of the columns of [`Self::cells`].
     fn titles(&self) -> String {
         let titles = ["on topic", "argumentative", "on stance"];
-        if self.is_limited() {
-            titles.map(|title| format!("{title:>14}")).join("  ")
-        } else {
-            titles.join("  ")
+        match self.is_limited() {
+            true => titles.map(|title| format!("{title:>14}")).join("  "),
+            false => titles.join("  "),
         }
     }
 
-    fn cells(&self, precision: [f64; 3], attainable: [f64; 3]) -> Cells {
-        Cells {
-            precision,
-            attainable: self.is_limited().then_some(attainable),
+    /// Precisions, in columns. If some judgements have fewer relevant images than places, each precision is followed by the highest value that a run
+    /// can reach.
+    fn cells(&self, precision: [f64; 3], attainable: [f64; 3]) -> String {
+        let [on_topic, argumentative, on_stance] = precision;
+        if !self.is_limited() {
+            return format!("{on_topic:>8.3}  {argumentative:>13.3}  {on_stance:>9.3}");
         }
+        let [a, b, c] = attainable;
+        format!("{on_topic:.3} of {a:.3}  {argumentative:.3} of {b:.3}  {on_stance:.3} of {c:.3}")
     }
 
-    /// The largest counts over the topics that `include` selects, as shares of all places: `places` for each topic.
-    fn most(
-        &self,
-        include: impl Fn(&TopicHits) -> bool,
-        counts: impl Fn(&Attainable) -> [usize; 3],
-        places: usize,
-    ) -> [f64; 3] {
-        let (mut sum, mut topics) = ([0; 3], 0);
-        for topic in self.topics.values().filter(|t| include(t)) {
-            for (sum, count) in sum.iter_mut().zip(counts(&topic.attainable)) {
-                *sum += count;
+    /// The table of the topics in the run, one per line.
+    pub fn by_topic(&self) -> impl fmt::Display + '_ {
+        fmt::from_fn(|f| {
+            writeln!(f, "{:<8} {}   PRO    CON  judged", "topic", self.titles())?;
+            for (topic, hits) in self.topics.iter().filter(|(_, t)| t.in_run) {
+                let Hits { judged, listed, .. } = hits.of(None);
+                let shares = |counts| shares(counts, 2 * DEPTH);
+                let most = shares(hits.attainable(None));
+                let cells = self.cells(shares(hits.of(None).relevant), most);
+                let [pro, con] = hits.lists.map(|list| list.precision(DEPTH)[2]);
+                writeln!(
+                    f,
+                    "{topic:<8} {cells}  {pro:.3}  {con:.3}  {judged:>2}/{listed}"
+                )?;
             }
-            topics += 1;
-        }
-        shares(sum, places * topics)
+            Ok(())
+        })
     }
 }
 
 impl fmt::Display for ImageEvaluation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (all, in_run) = self.sum(|t| t.in_run, TopicHits::both);
-        let (_, judged) = self.sum(|t| t.is_judged, TopicHits::both);
-        let of_list = |stance: Stance| {
-            let counts = move |most: &Attainable| match stance {
-                Stance::Pro => most.pro,
-                Stance::Con => most.con,
-            };
-            let most = self.most(|t| t.in_run, counts, DEPTH);
-            self.cells(self.of_stance(stance), most)
-        };
-        let most = |include: fn(&TopicHits) -> bool| self.most(include, |m| m.both, 2 * DEPTH);
+        let in_run = |topic: &TopicHits| topic.in_run;
+        let is_judged = |topic: &TopicHits| topic.is_judged;
+        let (official, all_judged) = (self.total(in_run, None), self.total(is_judged, None));
+        let [pro, con] = Stance::BOTH.map(|stance| self.total(in_run, Some(stance)));
         writeln!(f, "{:<25} topics  {}", "P@10", self.titles())?;
-        for (name, topics, cells) in [
-            (
-                "official: its own topics",
-                in_run,
-                self.cells(self.official(), most(|t| t.in_run)),
-            ),
-            ("  PRO lists", in_run, of_list(Stance::Pro)),
-            ("  CON lists", in_run, of_list(Stance::Con)),
-            (
-                "all judged topics",
-                judged,
-                self.cells(self.all_judged(), most(|t| t.is_judged)),
-            ),
+        for (name, total) in [
+            ("official: its own topics", &official),
+            ("  PRO lists", &pro),
+            ("  CON lists", &con),
+            ("all judged topics", &all_judged),
         ] {
-            writeln!(f, "{name:<25} {topics:>6}  {cells}")?;
+            let cells = self.cells(total.precision, total.attainable);
+            writeln!(f, "{name:<25} {:>6}  {cells}", total.topics)?;
         }
+        let Hits { judged, listed, .. } = official.hits;
         writeln!(
             f,
-            "judged: {} of {} images listed; the others count as off topic",
-            all.judged, all.listed
+            "judged: {judged} of {listed} images listed; the others count as off topic"
         )?;
         if self.is_limited() {
             writeln!(
                 f,
                 "of: the best that a run can reach, because some topics have fewer relevant\n    images than places"
-            )?;
-        }
-        Ok(())
-    }
-}
-
-struct ByTopic<'a>(&'a ImageEvaluation);
-
-impl fmt::Display for ByTopic<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        writeln!(f, "{:<8} {}   PRO    CON  judged", "topic", self.0.titles())?;
-        for (topic, hits) in self.0.topics.iter().filter(|(_, t)| t.in_run) {
-            let both = hits.both();
-            let most = shares(hits.attainable.both, 2 * DEPTH);
-            let cells = self.0.cells(both.precision(2 * DEPTH), most);
-            let [_, _, pro] = hits.pro.precision(DEPTH);
-            let [_, _, con] = hits.con.precision(DEPTH);
-            writeln!(
-                f,
-                "{topic:<8} {cells}  {pro:.3}  {con:.3}  {:>2}/{}",
-                both.judged, both.listed
             )?;
         }
         Ok(())

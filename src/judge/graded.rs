@@ -3,9 +3,9 @@
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-use super::measure::{GradedKind, GradedMeasure};
+use super::measure::{Gain, GradedKind, GradedMeasure};
 use super::{Aggregation, Values};
-use crate::trec::edition::{Ndcg, Unjudged};
+use crate::trec::edition::Unjudged;
 use crate::trec::qrels::GradedQrels;
 use crate::trec::run::TextRunLine;
 use crate::trec::{DocId, TopicId};
@@ -71,44 +71,32 @@ impl<'a> TextRun<'a> {
     /// The value of a measure for each topic that it counts, and their mean.
     ///
     /// All judged topics count; one that the run leaves out counts as 0. The organisers' measures leave out the topics that their
-    /// scripts leave out ([`Ndcg`]).
+    /// scripts leave out ([`Gain::Organisers`]).
     pub fn measure(&self, qrels: &GradedQrels, measure: &GradedMeasure) -> Values {
-        let mut topics = BTreeMap::new();
-        for (topic, grades) in qrels {
+        let value = |topic: &TopicId, grades| {
             let results = self.topics.get(topic);
-            let value = match measure.kind {
-                GradedKind::NdcgOrganisers(script)
-                    if script.excluded.contains(&topic.0.as_str()) =>
-                {
-                    None
-                }
-                GradedKind::NdcgOrganisers(Ndcg {
-                    unjudged, depth, ..
-                }) => {
-                    let cutoff = measure.cutoff.unwrap_or(*depth).min(*depth);
-                    results.and_then(|results| match unjudged {
-                        Unjudged::Removed => ndcg_of_judged(results, grades, cutoff),
-                        Unjudged::GainNothing => Some(ndcg_by_rank(results, grades, cutoff)),
-                    })
-                }
-                _ => {
-                    let by_score = results.map_or(&[][..], |results| &results.by_score);
-                    let mut found: Vec<Option<f64>> = by_score
-                        .iter()
-                        .map(|line| grades.get(&line.doc).copied())
-                        .collect();
-                    if measure.judged_only {
-                        // trec_eval -J treats a negative grade as not judged
-                        found.retain(|grade| grade.is_some_and(|g| g >= 0.0));
-                    }
-                    Some(topic_value(measure, &found, grades))
-                }
-            };
-            if let Some(value) = value {
-                topics.insert(topic.clone(), value);
+            if let GradedKind::Ndcg(Gain::Organisers(script)) = measure.kind {
+                let cutoff = measure.cutoff.unwrap_or(script.depth).min(script.depth);
+                let results = results.filter(|_| !script.excluded.contains(&topic.0.as_str()));
+                return match script.unjudged {
+                    Unjudged::Removed => ndcg_of_judged(results?, grades, cutoff),
+                    Unjudged::GainNothing => Some(ndcg_by_rank(results?, grades, cutoff)),
+                };
             }
-        }
-        Values::new(topics, Aggregation::Mean)
+            let by_score = results.into_iter().flat_map(|results| &results.by_score);
+            let found = by_score.map(|line| grades.get(&line.doc).copied());
+            // trec_eval -J treats a negative grade as not judged
+            let counts =
+                |grade: &Option<f64>| !measure.judged_only || grade.is_some_and(|g| g >= 0.0);
+            Some(topic_value(
+                measure,
+                &found.filter(counts).collect::<Vec<_>>(),
+                grades,
+            ))
+        };
+        let topics = qrels.iter();
+        let values = topics.filter_map(|(id, grades)| Some((id.clone(), value(id, grades)?)));
+        Values::new(values.collect(), Aggregation::Mean)
     }
 }
 
@@ -130,10 +118,10 @@ fn topic_value(
         K::Rprec => share(hits(&found[..found.len().min(relevant)]), relevant),
         K::Success => f64::from(first.iter().any(is_relevant)),
         K::Judged => share(first.iter().flatten().count() as f64, first.len()),
-        K::Rr => match first.iter().position(is_relevant) {
-            Some(position) => 1.0 / (position + 1) as f64,
-            None => 0.0,
-        },
+        K::Rr => {
+            let position = first.iter().position(is_relevant);
+            position.map_or(0.0, |position| 1.0 / (position + 1) as f64)
+        }
         K::Ap => {
             let mut hits = 0.0;
             let precisions: f64 = (1..)
@@ -146,9 +134,9 @@ fn topic_value(
                 .sum();
             share(precisions, relevant)
         }
-        K::Ndcg | K::NdcgExponential | K::NdcgOrganisers(_) => {
-            let gain = |grade: f64| match measure.kind {
-                K::NdcgExponential => (grade.exp2() - 1.0).max(0.0),
+        K::Ndcg(of) => {
+            let gain = |grade: f64| match of {
+                Gain::Exponential => (grade.exp2() - 1.0).max(0.0),
                 _ => grade.max(0.0),
             };
             let ideal = dcg(ideal_gains(grades, gain).into_iter().take(cutoff));

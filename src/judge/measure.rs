@@ -5,6 +5,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use anyhow::{Context, Result, bail, ensure};
+use strum::{EnumString, IntoStaticStr, VariantNames};
 
 use crate::trec::edition::{EDITIONS, Ndcg};
 use crate::trec::qrels::Qrels;
@@ -41,35 +42,52 @@ pub struct Level {
 }
 
 /// What a [`GradedMeasure`] computes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, EnumString, IntoStaticStr, VariantNames)]
 pub enum GradedKind {
     /// Precision: the share of relevant results among the first `cutoff`.
+    #[strum(to_string = "P", serialize = "Precision")]
     P,
     /// Recall: the share of relevant documents that are in the results.
+    #[strum(to_string = "R", serialize = "Recall")]
     R,
     /// Average precision: the sum of precisions at relevant results, divided by the number of relevant documents.
+    #[strum(to_string = "AP", serialize = "MAP")]
     Ap,
     /// Reciprocal rank of the first relevant result.
+    #[strum(to_string = "RR", serialize = "MRR")]
     Rr,
     /// Precision at the number of relevant documents.
+    #[strum(to_string = "Rprec", serialize = "RPrec")]
     Rprec,
     /// 1 if any result is relevant, else 0.
     Success,
+    /// Normalised discounted cumulative gain.
+    #[strum(to_string = "nDCG", serialize = "NDCG")]
+    Ndcg(Gain),
     /// The share of results that are judged. A ranking shorter than the cutoff is divided by its own length.
     Judged,
-    /// nDCG as trec_eval computes it: the gain is the grade, the discount log2(rank + 1); unjudged documents and negative grades gain 0.
-    Ndcg,
-    /// nDCG with a gain of 2^grade - 1.
-    NdcgExponential,
-    /// nDCG as a script of the organisers computes it.
-    NdcgOrganisers(&'static Ndcg),
+}
+
+/// What a document gains by its grade, in nDCG.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Gain {
+    /// The grade, as trec_eval computes it: the discount is log2(rank + 1); unjudged documents and negative grades gain 0.
+    #[default]
+    Grade,
+    /// 2^grade - 1.
+    Exponential,
+    /// As a script of the organisers computes it.
+    Organisers(&'static Ndcg),
 }
 
 /// What an [`ImageMeasure`] asks of an image.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, EnumString, IntoStaticStr, VariantNames)]
 pub enum ImageQuestion {
+    #[strum(serialize = "topicRelevanceP")]
     OnTopic,
+    #[strum(serialize = "argumentativenessP")]
     Argumentative,
+    #[strum(serialize = "stanceRelevanceP")]
     OnStance,
 }
 
@@ -94,34 +112,23 @@ pub struct StanceMeasure {
 }
 
 /// What a [`StanceMeasure`] computes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, EnumString, IntoStaticStr, VariantNames)]
 pub enum StanceKind {
+    #[strum(serialize = "StanceP")]
     Precision,
+    #[strum(serialize = "StanceR")]
     Recall,
+    #[strum(serialize = "StanceF1")]
     F1,
 }
 
-/// The names of the measures, each as it is printed.
-pub(crate) const NAMES: [&str; 14] = [
-    "P",
-    "R",
-    "AP",
-    "RR",
-    "Rprec",
-    "Success",
-    "nDCG",
-    "Judged",
-    "topicRelevanceP",
-    "argumentativenessP",
-    "stanceRelevanceP",
-    "StanceP",
-    "StanceR",
-    "StanceF1",
+/// The names of the measures, each as it is printed: those of graded judgements, of images and of stances. With judgements of images, `P` means all
+/// that are of images.
+pub(crate) const NAMES: [&[&str]; 3] = [
+    GradedKind::VARIANTS,
+    ImageQuestion::VARIANTS,
+    StanceKind::VARIANTS,
 ];
-
-/// The measures of image runs. With judgements of images, `P` means these.
-pub(crate) const IMAGE_MEASURES: [&str; 3] =
-    ["topicRelevanceP", "argumentativenessP", "stanceRelevanceP"];
 
 /// Names of grades, for `rel=NAME`.
 pub(crate) type Levels<'a> = &'a [(String, f64)];
@@ -138,18 +145,13 @@ struct ParsedName<'a> {
 
 impl<'a> ParsedName<'a> {
     fn parse(text: &'a str) -> Result<ParsedName<'a>> {
-        let text = text.trim();
-        let (front, cutoff) = match text.rsplit_once('@') {
+        let (front, cutoff) = match text.trim().rsplit_once('@') {
             Some((front, cutoff)) => {
-                let cutoff: usize = cutoff
-                    .trim()
-                    .parse()
-                    .ok()
-                    .filter(|c| *c > 0)
-                    .with_context(|| format!("{cutoff:?} is not a cutoff"))?;
-                (front.trim(), Some(cutoff))
+                let number = cutoff.trim().parse().ok().filter(|number| *number > 0);
+                let number = number.with_context(|| format!("{cutoff:?} is not a cutoff"))?;
+                (front.trim(), Some(number))
             }
-            None => (text, None),
+            None => (text.trim(), None),
         };
         let (name, inside) = match front.split_once('(') {
             Some((name, rest)) => {
@@ -216,14 +218,13 @@ impl Measure {
 
     fn from_name(text: &str, levels: Levels) -> Result<Measure> {
         let mut parts = ParsedName::parse(text)?;
-        let measure = match parts.name {
-            "topicRelevanceP" => Measure::image(ImageQuestion::OnTopic, &mut parts)?,
-            "argumentativenessP" => Measure::image(ImageQuestion::Argumentative, &mut parts)?,
-            "stanceRelevanceP" => Measure::image(ImageQuestion::OnStance, &mut parts)?,
-            "StanceP" => Measure::stance(StanceKind::Precision, &mut parts)?,
-            "StanceR" => Measure::stance(StanceKind::Recall, &mut parts)?,
-            "StanceF1" => Measure::stance(StanceKind::F1, &mut parts)?,
-            name => Measure::graded(name, &mut parts, levels)?,
+        let name = parts.name;
+        let measure = if let Ok(question) = name.parse() {
+            Measure::image(question, &mut parts)?
+        } else if let Ok(kind) = name.parse() {
+            Measure::stance(kind, &mut parts)?
+        } else {
+            Measure::graded(name, &mut parts, levels)?
         };
         if let Some((key, value)) = parts.parameters.first() {
             bail!("it takes no {key}={value}");
@@ -233,33 +234,25 @@ impl Measure {
 
     fn graded(name: &str, parts: &mut ParsedName, levels: Levels) -> Result<Measure> {
         use GradedKind as K;
-        let kind = match name {
-            "P" | "Precision" => K::P,
-            "R" | "Recall" => K::R,
-            "AP" | "MAP" => K::Ap,
-            "RR" | "MRR" => K::Rr,
-            "Rprec" | "RPrec" => K::Rprec,
-            "Success" => K::Success,
-            "Judged" => K::Judged,
-            "nDCG" | "NDCG" => match (parts.take("touche"), parts.take("dcg")) {
-                (None, None | Some("log2")) => K::Ndcg,
-                (None, Some("exp-log2")) => K::NdcgExponential,
+        let Ok(mut kind) = name.parse() else {
+            let [graded, images, stances] = NAMES.map(|names| names.join(", "));
+            bail!("known are {graded}; for images {images}; for stances {stances}");
+        };
+        if let K::Ndcg(gain) = &mut kind {
+            *gain = match (parts.take("touche"), parts.take("dcg")) {
+                (None, None | Some("log2")) => Gain::Grade,
+                (None, Some("exp-log2")) => Gain::Exponential,
                 (Some(_), Some(_)) => bail!("touche and dcg cannot be combined"),
                 (None, Some(dcg)) => bail!("dcg={dcg}: log2 or exp-log2"),
                 (Some(year), None) => match Ndcg::of_year(year) {
-                    Some(script) => K::NdcgOrganisers(script),
+                    Some(script) => Gain::Organisers(script),
                     None => bail!("touche={year}: {}", Ndcg::known()),
                 },
-            },
-            _ => bail!(
-                "known are P, R, AP, RR, Rprec, Success, nDCG, Judged; for images topicRelevanceP, \
-                 argumentativenessP, stanceRelevanceP; for stances StanceP, StanceR, StanceF1"
-            ),
-        };
-        let ranked_by_grade = matches!(kind, K::Ndcg | K::NdcgExponential | K::NdcgOrganisers(_));
-        let rel = match (parts.take("rel"), ranked_by_grade || kind == K::Judged) {
-            (Some(rel), false) => Level::parse(rel, levels)?,
-            (Some(rel), true) => bail!("it takes no rel={rel}"),
+            };
+        }
+        let rel = match (parts.take("rel"), kind) {
+            (Some(rel), K::Ndcg(_) | K::Judged) => bail!("it takes no rel={rel}"),
+            (Some(rel), _) => Level::parse(rel, levels)?,
             (None, _) => Level {
                 grade: 1.0,
                 name: None,
@@ -267,12 +260,12 @@ impl Measure {
         };
         let judged_only = match parts.take("judged_only") {
             None | Some("False") => false,
-            Some("True") if !matches!(kind, K::Judged | K::NdcgOrganisers(_)) => true,
+            Some("True") if !matches!(kind, K::Judged | K::Ndcg(Gain::Organisers(_))) => true,
             Some(value) => bail!("judged_only={value}"),
         };
         let cutoff = parts.cutoff;
         match kind {
-            K::P | K::R | K::Success | K::NdcgOrganisers(_) => {
+            K::P | K::R | K::Success | K::Ndcg(Gain::Organisers(_)) => {
                 ensure!(cutoff.is_some(), "it needs a cutoff, as in {name}@5");
             }
             K::Rprec => ensure!(cutoff.is_none(), "it takes no cutoff"),
@@ -293,30 +286,25 @@ impl Measure {
             Some("judged") => true,
             Some(topics) => bail!("topics={topics}: run or judged"),
         };
-        let list = match parts.take("list") {
-            None => None,
-            Some("PRO") => Some(Stance::Pro),
-            Some("CON") => Some(Stance::Con),
-            Some(list) => bail!("list={list}: PRO or CON"),
-        };
+        let list = parts.take("list").map(|list| {
+            let stance: Option<Stance> = list.parse().ok();
+            stance.with_context(|| format!("list={list}: PRO or CON"))
+        });
         Ok(Measure::Image(ImageMeasure {
             question,
             all_judged,
-            list,
+            list: list.transpose()?,
         }))
     }
 
     fn stance(kind: StanceKind, parts: &mut ParsedName) -> Result<Measure> {
-        let class = match parts.take("class") {
-            None => None,
-            Some(class) => Some(
-                ObjectStance::parse(class)
-                    .with_context(|| format!("class={class}: FIRST, SECOND, NEUTRAL or NO"))?,
-            ),
-        };
+        let class = parts.take("class").map(|class| {
+            let stance = ObjectStance::parse(class);
+            stance.with_context(|| format!("class={class}: FIRST, SECOND, NEUTRAL or NO"))
+        });
         Ok(Measure::Stance(StanceMeasure {
             kind,
-            class,
+            class: class.transpose()?,
             cutoff: parts.cutoff,
         }))
     }
@@ -334,102 +322,62 @@ impl FromStr for Measure {
 
 impl Level {
     fn parse(text: &str, levels: Levels) -> Result<Level> {
-        if let Some((name, grade)) = levels.iter().find(|(name, _)| name == text) {
-            return Ok(Level {
-                grade: *grade,
-                name: Some(name.clone()),
-            });
-        }
-        match text.parse() {
-            Ok(grade) if f64::is_finite(grade) => Ok(Level { grade, name: None }),
-            _ => {
-                let known: Vec<&str> = levels.iter().map(|(name, _)| name.as_str()).collect();
-                bail!("rel={text}: a grade, or one of {}", known.join(", "))
-            }
-        }
+        let named = levels.iter().find(|(name, _)| name == text);
+        let (name, grade) = match named {
+            Some((name, grade)) => (Some(name.clone()), Some(*grade)),
+            None => (
+                None,
+                text.parse().ok().filter(|grade| f64::is_finite(*grade)),
+            ),
+        };
+        let grade = grade.with_context(|| {
+            let known: Vec<&str> = levels.iter().map(|(name, _)| name.as_str()).collect();
+            format!("rel={text}: a grade, or one of {}", known.join(", "))
+        })?;
+        Ok(Level { grade, name })
     }
 }
 
 impl fmt::Display for Measure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (name, parameters, cutoff) = match self {
-            Measure::Graded(graded) => graded.parts(),
-            Measure::Image(image) => image.parts(),
-            Measure::Stance(stance) => stance.parts(),
+        let mut parameters = Vec::new();
+        let (name, cutoff): (&str, _) = match self {
+            Measure::Graded(measure) => {
+                match measure.kind {
+                    GradedKind::Ndcg(Gain::Exponential) => {
+                        parameters.push("dcg='exp-log2'".to_owned());
+                    }
+                    GradedKind::Ndcg(Gain::Organisers(script)) => {
+                        parameters.push(format!("touche={}", script.year));
+                    }
+                    _ => {}
+                }
+                match &measure.rel {
+                    Level { name: Some(of), .. } => parameters.push(format!("rel={of}")),
+                    Level { grade, .. } if *grade != 1.0 => parameters.push(format!("rel={grade}")),
+                    _ => {}
+                }
+                if measure.judged_only {
+                    parameters.push("judged_only=True".to_owned());
+                }
+                (measure.kind.into(), measure.cutoff)
+            }
+            Measure::Image(measure) => {
+                if measure.all_judged {
+                    parameters.push("topics=judged".to_owned());
+                }
+                parameters.extend(measure.list.map(|list| format!("list={list}")));
+                (measure.question.into(), Some(10))
+            }
+            Measure::Stance(measure) => {
+                parameters.extend(measure.class.map(|class| format!("class={class}")));
+                (measure.kind.into(), measure.cutoff)
+            }
         };
         f.write_str(name)?;
         if !parameters.is_empty() {
             write!(f, "({})", parameters.join(","))?;
         }
-        match cutoff {
-            Some(cutoff) => write!(f, "@{cutoff}"),
-            None => Ok(()),
-        }
-    }
-}
-
-type NameParts = (&'static str, Vec<String>, Option<usize>);
-
-impl GradedMeasure {
-    fn parts(&self) -> NameParts {
-        use GradedKind as K;
-        let mut parameters = Vec::new();
-        let name = match self.kind {
-            K::P => "P",
-            K::R => "R",
-            K::Ap => "AP",
-            K::Rr => "RR",
-            K::Rprec => "Rprec",
-            K::Success => "Success",
-            K::Judged => "Judged",
-            K::Ndcg => "nDCG",
-            K::NdcgExponential => {
-                parameters.push("dcg='exp-log2'".to_owned());
-                "nDCG"
-            }
-            K::NdcgOrganisers(script) => {
-                parameters.push(format!("touche={}", script.year));
-                "nDCG"
-            }
-        };
-        match &self.rel.name {
-            Some(level) => parameters.push(format!("rel={level}")),
-            None if self.rel.grade != 1.0 => parameters.push(format!("rel={}", self.rel.grade)),
-            None => {}
-        }
-        if self.judged_only {
-            parameters.push("judged_only=True".to_owned());
-        }
-        (name, parameters, self.cutoff)
-    }
-}
-
-impl ImageMeasure {
-    fn parts(&self) -> NameParts {
-        let name = match self.question {
-            ImageQuestion::OnTopic => "topicRelevanceP",
-            ImageQuestion::Argumentative => "argumentativenessP",
-            ImageQuestion::OnStance => "stanceRelevanceP",
-        };
-        let mut parameters = Vec::new();
-        if self.all_judged {
-            parameters.push("topics=judged".to_owned());
-        }
-        if let Some(list) = self.list {
-            parameters.push(format!("list={list}"));
-        }
-        (name, parameters, Some(10))
-    }
-}
-
-impl StanceMeasure {
-    fn parts(&self) -> NameParts {
-        let name = match self.kind {
-            StanceKind::Precision => "StanceP",
-            StanceKind::Recall => "StanceR",
-            StanceKind::F1 => "StanceF1",
-        };
-        let class = self.class.map(|class| format!("class={class}"));
-        (name, class.into_iter().collect(), self.cutoff)
+        cutoff.map_or(Ok(()), |cutoff| write!(f, "@{cutoff}"))
     }
 }

@@ -1,6 +1,6 @@
 //! Is a run valid, and how good is it? The room uses only `trec`, so that an error in the code that ranks cannot also be in the code that evaluates.
 
-pub mod attainable;
+mod attainable;
 pub mod compare;
 pub mod evaluate;
 pub mod graded;
@@ -35,11 +35,10 @@ enum Aggregation {
 impl Values {
     fn new(topics: BTreeMap<TopicId, f64>, aggregation: Aggregation) -> Values {
         // an empty sum is minus zero
-        let topics = topics
-            .into_iter()
-            .map(|(topic, value)| (topic, value + 0.0));
+        let topics = topics.into_iter().map(|(topic, of)| (topic, of + 0.0));
+        let topics = topics.collect();
         Values {
-            topics: topics.collect(),
+            topics,
             aggregation,
         }
     }
@@ -60,9 +59,7 @@ impl Values {
 }
 
 /// Formats measures as TIRA's `evaluation.prototext`.
-fn prototext(measures: &[(&str, String)]) -> String {
-    measures
-        .iter()
-        .map(|(key, value)| format!("measure {{\n key: \"{key}\"\n value: \"{value}\"\n}}\n"))
-        .collect()
+fn prototext(measures: impl IntoIterator<Item = (&'static str, String)>) -> String {
+    let measure = |(key, value)| format!("measure {{\n key: \"{key}\"\n value: \"{value}\"\n}}\n");
+    measures.into_iter().map(measure).collect()
 }

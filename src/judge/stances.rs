@@ -1,31 +1,22 @@
 //! Compares the stances of passages in a run (Task 2) with the judged ones.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::fmt;
 
 use super::graded::TextRun;
 use super::measure::{StanceKind, StanceMeasure};
 use super::{Aggregation, Values};
 use crate::trec::qrels::StanceQrels;
-use crate::trec::{ObjectStance, TopicId};
+use crate::trec::{DocId, ObjectStance, TopicId};
 
 /// A confusion matrix: how many results of a judged stance (row) have which stance in the run (column), in the order of
 /// [`ObjectStance::ALL`]. The last column counts results whose line has no stance.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Confusion(pub [[u32; 5]; 4]);
 
-fn index(stance: ObjectStance) -> usize {
-    match stance {
-        ObjectStance::First => 0,
-        ObjectStance::Second => 1,
-        ObjectStance::Neutral => 2,
-        ObjectStance::No => 3,
-    }
-}
-
 impl Confusion {
     fn count(&mut self, judged: ObjectStance, listed: Option<ObjectStance>) {
-        self.0[index(judged)][listed.map_or(4, index)] += 1;
+        self.0[judged as usize][listed.map_or(4, |stance| stance as usize)] += 1;
     }
 
     /// The sum of two matrices.
@@ -50,7 +41,7 @@ impl Confusion {
             let of_each = ObjectStance::ALL.map(|class| self.measure(kind, Some(class)));
             return of_each.iter().sum::<f64>() / of_each.len() as f64;
         };
-        let at = index(class);
+        let at = class as usize;
         let right = f64::from(self.0[at][at]);
         let judged = f64::from(self.0[at].iter().sum::<u32>());
         let listed = f64::from(self.0.iter().map(|row| row[at]).sum::<u32>());
@@ -66,6 +57,9 @@ impl Confusion {
 impl fmt::Display for Confusion {
     /// The matrix, followed by precision, recall and F1 of each class.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        use StanceKind as K;
+        let measures =
+            |class| [K::Precision, K::Recall, K::F1].map(|kind| self.measure(kind, class));
         write!(f, "{:<16}", "judged \\ listed")?;
         for column in ["FIRST", "SECOND", "NEUTRAL", "NO", "none"] {
             write!(f, "{column:>8}")?;
@@ -76,13 +70,10 @@ impl fmt::Display for Confusion {
             for count in row {
                 write!(f, "{count:>8}")?;
             }
-            let [precision, recall, f1] =
-                [StanceKind::Precision, StanceKind::Recall, StanceKind::F1]
-                    .map(|kind| self.measure(kind, Some(class)));
+            let [precision, recall, f1] = measures(Some(class));
             writeln!(f, "  {precision:>9.3}  {recall:>6.3}  {f1:.3}")?;
         }
-        let [precision, recall, f1] = [StanceKind::Precision, StanceKind::Recall, StanceKind::F1]
-            .map(|kind| self.measure(kind, None));
+        let [precision, recall, f1] = measures(None);
         writeln!(
             f,
             "{:<56}  {precision:>9.3}  {recall:>6.3}  {f1:.3}",
@@ -98,19 +89,21 @@ impl TextRun<'_> {
         qrels: &StanceQrels,
         cutoff: Option<usize>,
     ) -> BTreeMap<TopicId, Confusion> {
-        let mut topics = BTreeMap::new();
-        for (topic, judged) in qrels {
+        let cutoff = cutoff.unwrap_or(usize::MAX);
+        let confusion = |topic: &TopicId, judged: &HashMap<DocId, ObjectStance>| {
             let mut confusion = Confusion::default();
-            if let Some(results) = self.topic(topic) {
-                for line in results.by_score.iter().take(cutoff.unwrap_or(usize::MAX)) {
-                    if let Some(stance) = judged.get(&line.doc) {
-                        confusion.count(*stance, line.stance);
-                    }
+            let results = self.topic(topic).into_iter().flat_map(|of| &of.by_score);
+            for line in results.take(cutoff) {
+                if let Some(stance) = judged.get(&line.doc) {
+                    confusion.count(*stance, line.stance);
                 }
             }
-            topics.insert(topic.clone(), confusion);
-        }
+            confusion
+        };
+        let topics = qrels.iter();
         topics
+            .map(|(topic, judged)| (topic.clone(), confusion(topic, judged)))
+            .collect()
     }
 
     /// The value of a measure for each judged topic, and for the results of all topics together.

@@ -302,11 +302,12 @@ impl ChosenMeasure {
     /// The word is a measure neither of texts nor of images.
     pub fn parse(word: &str, levels: &[(String, f64)]) -> Result<ChosenMeasure> {
         let of_texts = Measure::parse(word, levels).map_err(|error| format!("{error:#}"));
-        let names = measure::IMAGE_MEASURES.iter();
+        let [_, names, _] = measure::NAMES;
         let of_images = match &of_texts {
             Ok(measure @ Measure::Image(_)) => Ok(vec![measure.clone()]),
             // P@10, and P(list=PRO)@10
             _ if word.starts_with("P@") || word.starts_with("P(") => names
+                .iter()
                 .map(|name| Measure::parse(&word.replacen('P', name, 1), levels))
                 .collect::<Result<_>>()
                 .map_err(|error| error.root_cause().to_string()),
@@ -359,8 +360,9 @@ fn unknown(word: &str, why: &str) -> anyhow::Error {
         return anyhow!("there is no file {word}");
     }
     let name = word.split(['@', '(']).next().unwrap_or(word);
-    let is_known = measure::NAMES.contains(&name);
-    match recipe::nearest(name, &measure::NAMES).filter(|_| !is_known) {
+    let names = measure::NAMES.concat();
+    let is_known = names.contains(&name);
+    match recipe::nearest(name, &names).filter(|_| !is_known) {
         Some(near) => {
             let meant = word.replacen(name, near, 1);
             anyhow!("there is no file and no measure {word}: did you mean {meant}?")

@@ -14,7 +14,7 @@ use riposte::judge::{Values, stances::Confusion};
 use riposte::trec::edition::Edition;
 use riposte::trec::qrels::{self, Qrels};
 use riposte::trec::run::read_texts;
-use riposte::trec::{DocId, ObjectStance, TopicId};
+use riposte::trec::{DocId, ObjectStance, Stance, TopicId};
 use serde::Deserialize;
 
 use crate::support::chance::Chance;
@@ -190,9 +190,9 @@ fn the_image_scripts_of_the_organisers_refuse_the_same_lines_and_write_the_same_
             .iter()
             .filter(|(_, topic)| topic.in_run)
             .map(|(id, topic)| {
-                let [a, b, c] = topic.both().precision(20);
-                let [d, e, f] = topic.pro.precision(10);
-                let [g, h, i] = topic.con.precision(10);
+                let [a, b, c] = topic.of(None).precision(20);
+                let [d, e, f] = topic.of(Some(Stance::Pro)).precision(10);
+                let [g, h, i] = topic.of(Some(Stance::Con)).precision(10);
                 let cells = [a, b, c, d, e, f, g, h, i].map(|cell| format!("{cell:.2}"));
                 format!("{id},{}", cells.join(","))
             })

@@ -11,7 +11,7 @@ use riposte::collection::read_topics;
 use riposte::evidence::sentence::Sentences;
 use riposte::index::inverted::{Effort, InvertedIndex, TextCollection};
 use riposte::judge::graded::TextRun;
-use riposte::judge::measure::{GradedKind, GradedMeasure, Level};
+use riposte::judge::measure::{Gain, GradedKind, GradedMeasure, Level};
 use riposte::nn::lazy::Lazy;
 use riposte::reading::stance_encoder::StanceEncoder;
 use riposte::reading::{self, Reader};
@@ -111,7 +111,7 @@ pub fn train(inputs: &Inputs) -> Result<String> {
 
 fn ndcg() -> GradedMeasure {
     GradedMeasure {
-        kind: GradedKind::Ndcg,
+        kind: GradedKind::Ndcg(Gain::Grade),
         rel: Level {
             grade: 1.0,
             name: None,

@@ -30,20 +30,19 @@ pub(super) fn verify(run: &[u8], rules: &Rules, is_full: bool) -> Vec<Finding> {
         }
         let keys: serde_json::Value = serde_json::from_str(line).unwrap_or_default();
         if keys.get("method").is_none() {
-            findings.error(Rule::Fields, "no method".to_owned(), KEYS);
+            findings.error(Rule::Fields, "no method", KEYS);
         }
         if keys.get("tag").is_none() {
-            let what = "no tag".to_owned();
-            findings.add(number, Severity::Tira, Rule::Fields, what, KEYS);
+            findings.add(number, Severity::Tira, Rule::Fields, "no tag", KEYS);
         }
     }
     if lines.len() == 1 {
         let hint = "fewer than 2 are taken for a mistake";
-        findings.add_for_run(Severity::Tira, Rule::ShortList, "1 line".to_owned(), hint);
+        findings.add(None, Severity::Tira, Rule::ShortList, "1 line", hint);
     }
     if lines.is_empty() {
-        let what = "the run has no result".to_owned();
-        findings.add_for_run(Severity::Error, Rule::Empty, what, "");
+        let what = "the run has no result";
+        findings.add(None, Severity::Error, Rule::Empty, what, "");
         return findings.list;
     }
     let mut arguments = Arguments::new();
@@ -60,7 +59,13 @@ pub(super) fn verify(run: &[u8], rules: &Rules, is_full: bool) -> Vec<Finding> {
     if tags.len() > 1 {
         let tags: Vec<&str> = tags.into_iter().collect();
         let what = format!("{} tags: {}", tags.len(), tags.join(", "));
-        findings.add_for_run(Severity::Warning, Rule::Tag, what, "a run has one tag");
+        findings.add(
+            None,
+            Severity::Warning,
+            Rule::Tag,
+            what,
+            "a run has one tag",
+        );
     }
     findings.list.sort_by_key(|f| f.line.unwrap_or(u64::MAX));
     findings.list
@@ -79,7 +84,7 @@ fn check_missing(findings: &mut Findings, rules: &Rules, arguments: &Arguments) 
         let (count, missing) = (missing.len(), missing.join(", "));
         let what = format!("nothing for {count} arguments: {missing}");
         let hint = "a run must have results for all of them";
-        findings.add_for_run(Severity::Error, Rule::MissingTopics, what, hint);
+        findings.add(None, Severity::Error, Rule::MissingTopics, what, hint);
     }
 }
 
@@ -139,6 +144,6 @@ fn check_ranks(
     let missing: Vec<String> = missing.map(|rank| rank.to_string()).collect();
     if !missing.is_empty() {
         let what = format!("argument {argument}: no rank {}", missing.join(", "));
-        findings.add_for_run(Severity::Error, Rule::Gap, what, &hint);
+        findings.add(None, Severity::Error, Rule::Gap, what, &hint);
     }
 }

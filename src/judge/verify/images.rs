@@ -74,10 +74,8 @@ impl<'a> List<'a> {
     /// Checks the score of the image that was added last. Returns the score.
     fn score(&mut self, findings: &mut Findings, score: &str, image: &'a str) -> Option<f64> {
         // for the scripts, a number of very many digits is a valid score; it is infinite here
-        let Some(value) = is_fixed_point(score)
-            .then(|| score.parse::<f64>().ok())
-            .flatten()
-        else {
+        let value = score.parse::<f64>().ok();
+        let Some(value) = value.filter(|_| is_fixed_point(score)) else {
             let hint = "digits with at most one point, no exponent";
             findings.error(Rule::Score, format!("score {score:?}"), hint);
             return None;
@@ -100,7 +98,8 @@ struct ImageCheck<'a> {
     rules: &'a Rules,
     findings: Findings,
     tag: Option<&'a str>,
-    lists: BTreeMap<(TopicId, Stance), List<'a>>,
+    /// The PRO list and the CON list of each topic.
+    lists: BTreeMap<TopicId, [List<'a>; 2]>,
     accepted: Vec<ImageRunLine>,
 }
 
@@ -116,7 +115,7 @@ impl<'a> ImageCheck<'a> {
         if !findings.topic(&topic, rules) {
             return None;
         }
-        let Some(stance) = Stance::BOTH.into_iter().find(|s| s.word() == stance) else {
+        let Ok(stance) = stance.parse::<Stance>() else {
             let what = format!("no stance {stance:?}");
             findings.error(Rule::Stance, what, "PRO or CON, in capitals");
             return None;
@@ -134,7 +133,7 @@ impl<'a> ImageCheck<'a> {
             findings.error(Rule::Document, format!("no image id: {image:?}"), &hint);
             return None;
         }
-        let list = self.lists.entry((topic.clone(), stance)).or_default();
+        let list = &mut self.lists.entry(topic.clone()).or_default()[stance as usize];
         let rank = list.add(findings, rank, image, rules.length)?;
         let score = list.score(findings, score, image)?;
         findings.tag(&mut self.tag, tag);
@@ -150,9 +149,9 @@ impl<'a> ImageCheck<'a> {
 
     fn finish(mut self) -> Verdict {
         if self.findings.line == 0 {
-            let what = "the run is empty".to_owned();
+            let what = "the run is empty";
             self.findings
-                .add_for_run(Severity::Error, Rule::Empty, what, "");
+                .add(None, Severity::Error, Rule::Empty, what, "");
         } else {
             self.check_lists();
             self.check_both_lists();
@@ -166,13 +165,10 @@ impl<'a> ImageCheck<'a> {
     /// Reports missing and short lists.
     fn check_lists(&mut self) {
         let (findings, length) = (&mut self.findings, self.rules.length as usize);
-        let size = |topic: &TopicId, stance| {
-            let list = self.lists.get(&(topic.clone(), stance));
-            list.map_or(0, |list| list.images.len())
-        };
         let (mut missing, mut one_sided, mut short) = (Vec::new(), Vec::new(), 0);
         for topic in self.rules.topics.iter().flatten() {
-            let [pro, con] = Stance::BOTH.map(|stance| size(topic, stance));
+            let lists = self.lists.get(topic);
+            let [pro, con] = [0, 1].map(|at| lists.map_or(0, |lists| lists[at].images.len()));
             match (pro, con) {
                 (0, 0) => missing.push(topic.to_string()),
                 (0, _) => one_sided.push(format!("{topic} PRO")),
@@ -187,30 +183,27 @@ impl<'a> ImageCheck<'a> {
         let hint = "a missing result counts as off topic";
         if !one_sided.is_empty() {
             let what = format!("no list for {}", one_sided.join(", "));
-            findings.add_for_run(Severity::Warning, Rule::OneSided, what, hint);
+            findings.add(None, Severity::Warning, Rule::OneSided, what, hint);
         }
         if short > 0 {
             let what = format!("{short} lists with fewer than {length} images");
-            findings.add_for_run(Severity::Note, Rule::ShortList, what, hint);
+            findings.add(None, Severity::Note, Rule::ShortList, what, hint);
         }
     }
 
     /// Reports images that are in both lists of a topic.
     fn check_both_lists(&mut self) {
         let (mut both, mut of_topics) = (0, 0);
-        for ((topic, stance), pro) in &self.lists {
-            let con = self.lists.get(&(topic.clone(), Stance::Con));
-            if let (Stance::Pro, Some(con)) = (stance, con) {
-                let shared = pro.images.intersection(&con.images).count();
-                both += shared;
-                of_topics += usize::from(shared > 0);
-            }
+        for [pro, con] in self.lists.values() {
+            let shared = pro.images.intersection(&con.images).count();
+            both += shared;
+            of_topics += usize::from(shared > 0);
         }
         if both > 0 {
             let what = format!("{both} images are in both lists of a topic, in {of_topics} topics");
-            let hint = "allowed: an image may be both";
+            let (severity, hint) = (Severity::Note, "allowed: an image may be both");
             self.findings
-                .add_for_run(Severity::Note, Rule::BothLists, what, hint);
+                .add(None, severity, Rule::BothLists, what, hint);
         }
     }
 }

@@ -142,7 +142,7 @@ impl Verdict {
         let fewest = documents.values().copied().min().map_or(0, |n| n.min(20));
         let most = documents.values().copied().max().unwrap_or(0);
         let mean = self.accepted.len() as f64 / documents.len().max(1) as f64;
-        prototext(&[
+        prototext([
             ("topicsRetrieved", documents.len().to_string()),
             ("minimumDocumentsPerTopic", fewest.to_string()),
             ("maximumDocumentsPerTopic", most.to_string()),
@@ -242,38 +242,37 @@ struct Findings {
 }
 
 impl Findings {
-    fn add(&mut self, line: u64, severity: Severity, rule: Rule, what: String, hint: &str) {
+    /// Adds a finding about a line, or about the whole run.
+    fn add(
+        &mut self,
+        line: impl Into<Option<u64>>,
+        severity: Severity,
+        rule: Rule,
+        what: impl Into<String>,
+        hint: &str,
+    ) {
         self.list.push(Finding {
-            line: Some(line),
+            line: line.into(),
             severity,
             rule,
-            what,
+            what: what.into(),
             hint: hint.to_owned(),
         });
     }
 
-    fn error(&mut self, rule: Rule, what: String, hint: &str) {
+    /// Adds an error in the line that is being read.
+    fn error(&mut self, rule: Rule, what: impl Into<String>, hint: &str) {
         self.add(self.line, Severity::Error, rule, what, hint);
     }
 
-    fn warning(&mut self, rule: Rule, what: String, hint: &str) {
+    fn warning(&mut self, rule: Rule, what: impl Into<String>, hint: &str) {
         self.add(self.line, Severity::Warning, rule, what, hint);
-    }
-
-    fn add_for_run(&mut self, severity: Severity, rule: Rule, what: String, hint: &str) {
-        self.list.push(Finding {
-            line: None,
-            severity,
-            rule,
-            what,
-            hint: hint.to_owned(),
-        });
     }
 
     /// Decodes a run as UTF-8, and reports what is wrong with its bytes.
     fn decode<'a>(&mut self, run: &'a [u8]) -> Cow<'a, str> {
         if run.starts_with(b"\xef\xbb\xbf") {
-            let what = "the file begins with a byte order mark".to_owned();
+            let what = "the file begins with a byte order mark";
             let hint =
                 "save it as UTF-8 without one: evaluators read it as part of the first topic";
             self.add(1, Severity::Warning, Rule::Encoding, what, hint);
@@ -281,14 +280,14 @@ impl Findings {
         if let Err(error) = std::str::from_utf8(run) {
             let before = &run[..error.valid_up_to()];
             let line = 1 + before.iter().filter(|b| **b == b'\n').count() as u64;
-            let what = "bytes that are not UTF-8".to_owned();
+            let what = "bytes that are not UTF-8";
             let hint = "read as \u{fffd}; save the run as UTF-8";
             self.add(line, Severity::Warning, Rule::Encoding, what, hint);
         }
         let text = String::from_utf8_lossy(run);
         if let Some(at) = text.find("\r\n") {
             let line = 1 + text[..at].matches('\n').count() as u64;
-            let what = "lines end with CR LF".to_owned();
+            let what = "lines end with CR LF";
             let hint = "end them with LF only: awk reads the CR as part of the tag";
             self.add(line, Severity::Warning, Rule::LineEnds, what, hint);
         }
@@ -298,30 +297,25 @@ impl Findings {
     /// The lines as awk reads them: each ends with LF, which may be missing from the last one.
     fn lines(text: &str) -> impl Iterator<Item = (u64, &str)> {
         let text = text.strip_suffix('\n').unwrap_or(text);
-        (1..)
-            .zip(text.split('\n'))
-            .filter(move |_| !text.is_empty())
+        let lines = (1..).zip(text.split('\n'));
+        lines.filter(move |_| !text.is_empty())
     }
 
     /// The six fields of a line, separated as awk does it: by spaces and tabs only.
     fn six_fields<'a>(&mut self, line: &'a str, hint: &str) -> Option<[&'a str; 6]> {
-        let fields: Vec<&str> = line
-            .split([' ', '\t'])
-            .filter(|field| !field.is_empty())
-            .collect();
+        let fields = line.split([' ', '\t']).filter(|field| !field.is_empty());
+        let fields: Vec<&str> = fields.collect();
         let Ok(six) = <[&str; 6]>::try_from(fields.as_slice()) else {
-            let quoted = fields.len() > 6 && fields[5].starts_with('"');
-            let what = format!("{} fields, must be six", fields.len());
-            let hint = if quoted {
-                "a tag is one word, without blanks and quotes"
-            } else {
-                hint
+            let hint = match fields.get(5).is_some_and(|tag| tag.starts_with('"')) {
+                true => "a tag is one word, without blanks and quotes",
+                false => hint,
             };
+            let what = format!("{} fields, must be six", fields.len());
             self.error(Rule::Fields, what, hint);
             return None;
         };
         if fields.join(" ") != line {
-            let what = "fields not separated by one space each".to_owned();
+            let what = "fields not separated by one space each";
             let hint = "evaluators that split at each space read other fields";
             self.warning(Rule::Blanks, what, hint);
         }
@@ -370,9 +364,9 @@ impl Findings {
         let Some(topics) = rules.topics.as_ref().filter(|known| !known.contains(topic)) else {
             return true;
         };
-        let hint = match (topics.first(), topics.last()) {
-            (Some(first), Some(last)) => {
-                format!("{} topics are known, {first} to {last}", topics.len())
+        let hint = match (topics.len(), topics.first(), topics.last()) {
+            (count, Some(first), Some(last)) => {
+                format!("{count} topics are known, {first} to {last}")
             }
             _ => "no topics are known".to_owned(),
         };
@@ -383,7 +377,7 @@ impl Findings {
     fn missing_topics(&mut self, missing: &[String], hint: &str) {
         if !missing.is_empty() {
             let what = format!("nothing for {} topics: {}", missing.len(), listed(missing));
-            self.add_for_run(Severity::Warning, Rule::MissingTopics, what, hint);
+            self.add(None, Severity::Warning, Rule::MissingTopics, what, hint);
         }
     }
 }
@@ -392,8 +386,8 @@ impl Findings {
 fn listed(ids: &[String]) -> String {
     let number = |id: &String| id.parse::<u64>().ok();
     let follows = |before: &String, id: &String| {
-        number(before).and_then(|before| before.checked_add(1)) == number(id)
-            && number(id).is_some()
+        let next = number(before).and_then(|before| before.checked_add(1));
+        next.is_some() && next == number(id)
     };
     let runs = ids.chunk_by(follows).map(|run| match run {
         [first, _, .., last] => format!("{first}–{last}"),

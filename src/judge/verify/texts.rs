@@ -18,7 +18,7 @@ pub(super) fn verify(run: &[u8], rules: &Rules, stances: &[&str], asked: &str) -
     let text = findings.decode(run);
     let length = rules.length as usize;
     let mut tag = None;
-    let mut lists: HashMap<&str, Vec<ResultLine>> = HashMap::new();
+    let mut lists: BTreeMap<TopicId, Vec<ResultLine>> = BTreeMap::new();
     for (number, line) in Findings::lines(&text) {
         findings.line = number;
         // the CR has already been reported
@@ -29,7 +29,8 @@ pub(super) fn verify(run: &[u8], rules: &Rules, stances: &[&str], asked: &str) -
             continue;
         };
         let [topic, second, ..] = fields;
-        if !findings.topic(&TopicId(topic.to_owned()), rules) {
+        let topic = TopicId(topic.to_owned());
+        if !findings.topic(&topic, rules) {
             continue;
         }
         if second != "Q0" && !stances.contains(&second) {
@@ -37,35 +38,25 @@ pub(super) fn verify(run: &[u8], rules: &Rules, stances: &[&str], asked: &str) -
             findings.error(Rule::Stance, what, asked);
         }
         if let Some(result) = read(&mut findings, rules, fields, &mut tag) {
+            let what = format!("document {} of topic {topic}", length + 1);
             let list = lists.entry(topic).or_default();
             list.push(result);
             if list.len() == length + 1 {
-                let what = format!("document {} of topic {topic}", list.len());
                 let hint = format!("at most {} documents per topic", with_comma(length));
                 findings.error(Rule::Depth, what, &hint);
             }
         }
     }
     if findings.line == 0 {
-        let what = "the run is empty".to_owned();
-        findings.add_for_run(Severity::Error, Rule::Empty, what, "");
+        findings.add(None, Severity::Error, Rule::Empty, "the run is empty", "");
         return findings.list;
     }
-    let by_topic: BTreeMap<TopicId, &Vec<ResultLine>> = lists
-        .iter()
-        .map(|(topic, list)| (TopicId((*topic).to_owned()), list))
-        .collect();
-    for (topic, list) in &by_topic {
+    for (topic, list) in &lists {
         check_results(&mut findings, topic, list);
     }
-    let is_missing = |topic: &&TopicId| !by_topic.contains_key(*topic);
-    let missing: Vec<String> = rules
-        .topics
-        .iter()
-        .flatten()
-        .filter(is_missing)
-        .map(TopicId::to_string)
-        .collect();
+    let topics = rules.topics.iter().flatten();
+    let missing = topics.filter(|topic| !lists.contains_key(*topic));
+    let missing: Vec<String> = missing.map(TopicId::to_string).collect();
     let hint = "the organisers' nDCG leaves them out, trec_eval -c counts them as zero";
     findings.missing_topics(&missing, hint);
     findings.list.sort_by_key(|f| f.line.unwrap_or(u64::MAX));

@@ -14,15 +14,10 @@ const MAX_BYTES: usize = 75 << 20;
 /// topic.
 pub fn refused_by_tira(run: &[u8]) -> Vec<Finding> {
     let mut findings = Findings::default();
-    let mut refuse = |line: Option<u64>, rule: Rule, what: String, hint: &str| {
-        findings.list.push(Finding {
-            line,
-            severity: Severity::Tira,
-            rule,
-            what,
-            hint: hint.to_owned(),
-        });
+    let mut refuse = |line: Option<u64>, rule, what: String, hint: &str| {
+        findings.add(line, Severity::Tira, rule, what, hint);
     };
+    let mistake = |fewest| format!("fewer than {fewest} are taken for a mistake");
     if run.len() > MAX_BYTES {
         let what = format!("the run has {} bytes", run.len());
         refuse(None, Rule::Depth, what, "75 MiB are allowed");
@@ -54,21 +49,11 @@ pub fn refused_by_tira(run: &[u8]) -> Vec<Finding> {
     }
     if lines < MIN_LINES {
         let what = format!("{lines} lines");
-        refuse(
-            None,
-            Rule::ShortList,
-            what,
-            "fewer than 5 are taken for a mistake",
-        );
+        refuse(None, Rule::ShortList, what, &mistake(MIN_LINES));
     }
     if documents.len() < MIN_TOPICS {
         let what = format!("{} topics", documents.len());
-        refuse(
-            None,
-            Rule::MissingTopics,
-            what,
-            "fewer than 3 are taken for a mistake",
-        );
+        refuse(None, Rule::MissingTopics, what, &mistake(MIN_TOPICS));
     }
     findings.list
 }
