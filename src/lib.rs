@@ -31,6 +31,6 @@ pub mod systems;
 pub mod judge;
 pub mod task;
 
-pub mod report;
+mod report;
 
 pub mod cli;

@@ -6,7 +6,9 @@ use super::args::{InspectArgs, Task};
 use super::print;
 use super::progress::EventPrinter;
 use super::texts::print_verified;
-use crate::report::inspect::{self, InspectSettings, ReportPlace};
+use crate::report::inspect;
+use crate::report::place::ReportPlace;
+use crate::report::shown::InspectSettings;
 use crate::task::effort;
 
 /// `riposte inspect`. The exit code is 1 if there are lines that cannot be read.

@@ -9,7 +9,9 @@ use anyhow::{Context, Result, ensure};
 use serde::Serialize;
 use serde_json::json;
 
-use super::inspect::{self, OnThreadEvent, ReportPlace, ShownRun};
+use super::inspect::{self, OnThreadEvent};
+use super::place::ReportPlace;
+use super::shown::ShownRun;
 use super::words::Marker;
 use crate::evidence::channel::Precision;
 use crate::index::inverted::InvertedIndex;
@@ -18,6 +20,7 @@ use crate::task::debate::{self, PER_SIDE};
 use crate::task::extraction::{ExtractionOptions, ExtractionSettings, Host};
 use crate::task::files::{TopicSource, write_atomically};
 use crate::task::image_run::{ImageRuns, ImageSettings, PreparedImages};
+use crate::task::images::ImageRanking;
 use crate::task::places::Places;
 use crate::task::run_files::{DEBATE, EXPLANATIONS, OutputSettings};
 use crate::task::text_run::{self, RUN_FILE, TextRequest, TextRun};
@@ -78,7 +81,7 @@ pub(crate) enum AnsweringRun {
 }
 
 /// The answer to a question: two sides, or a list of texts.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Default, Serialize)]
 pub(crate) struct Answer {
     pub question: String,
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -319,43 +322,23 @@ impl Answered {
     /// # Errors
     /// A document cannot be read, or the report cannot be written.
     pub fn write_report(self, dir: &Path, on_event: &mut OnThreadEvent) -> Result<PathBuf> {
-        let edition = Edition::first();
-        let place = ReportPlace::new(&dir.join(REPORT), false, None, edition);
-        let topics = vec![self.topic];
+        let place = ReportPlace::new(&dir.join(REPORT), false, None, Edition::first());
         match self.run {
             AnsweringRun::Images(runs) => {
-                let ImageRuns {
-                    runs,
-                    collection,
-                    extraction,
-                    ..
-                } = *runs;
-                let run = runs.into_iter().next();
+                let run = runs.runs.into_iter().next();
                 let run = run.context("the approach has no run")?;
-                let shown = ShownRun {
-                    topics,
-                    lines: run.ranking.lines,
-                    against: None,
-                    names: vec![run.settings.tag],
-                    explained: run.ranking.explained,
-                    debate: run.sheets,
-                    notes: Vec::new(),
-                };
-                let store = Some(&extraction.store);
-                inspect::write_images(&shown, &collection, store, None, &place, on_event)
+                let ImageRanking {
+                    lines, explained, ..
+                } = run.ranking;
+                let tag = Some(run.settings.tag);
+                let shown = ShownRun::made(self.topic, tag, lines, explained, run.sheets);
+                let store = Some(&runs.extraction.store);
+                inspect::write_images(&shown, &runs.collection, store, None, &place, on_event)
             }
             AnsweringRun::Texts(task, run) => {
-                let tag = run.lines.first().map(|line| line.tag.clone());
-                let shown = ShownRun {
-                    topics,
-                    lines: run.lines,
-                    against: None,
-                    names: Vec::from_iter(tag),
-                    explained: run.explained,
-                    debate: run.sheets,
-                    notes: Vec::new(),
-                };
                 let index = run.indexes.first().context("the approach has no index")?;
+                let tag = run.lines.first().map(|line| line.tag.clone());
+                let shown = ShownRun::made(self.topic, tag, run.lines, run.explained, run.sheets);
                 inspect::write_texts(&shown, task, index, &[], &place)
             }
         }
@@ -363,16 +346,6 @@ impl Answered {
 }
 
 impl Answer {
-    fn of_sides(question: &str, sides: Vec<Side>) -> Answer {
-        Answer {
-            question: question.to_owned(),
-            sides,
-            undecided: None,
-            objects: None,
-            texts: None,
-        }
-    }
-
     /// The first images of both lists, and the arguments of the debate sheet if there is one.
     fn of_images(question: &str, number: usize, runs: &ImageRuns) -> Result<Answer> {
         let run = runs.runs.first().context("the approach has no run")?;
@@ -403,7 +376,11 @@ impl Answer {
                 ..Side::new(question, stance)
             });
         }
-        Ok(Answer::of_sides(question, sides))
+        Ok(Answer {
+            question: question.to_owned(),
+            sides,
+            ..Answer::default()
+        })
     }
 
     /// The arguments of the debate sheet.
@@ -414,8 +391,10 @@ impl Answer {
             ..Side::new(question, stance)
         });
         Ok(Answer {
+            question: question.to_owned(),
+            sides: sides.into(),
             undecided: Some(sheet.undecided),
-            ..Answer::of_sides(question, sides.into())
+            ..Answer::default()
         })
     }
 
@@ -427,9 +406,10 @@ impl Answer {
         let texts = lines.map(|line| Text::read(line, index, &mut words));
         let objects = objects::from_title(question);
         Ok(Answer {
+            question: question.to_owned(),
             texts: Some(texts.collect::<Result<_>>()?),
             objects: objects.filter(|_| task == TextTask::Comparative),
-            ..Answer::of_sides(question, Vec::new())
+            ..Answer::default()
         })
     }
 }

@@ -11,9 +11,11 @@ use std::path::PathBuf;
 
 use anyhow::Result;
 
+use super::TopicReport;
 use super::pictures::{self, Destination, PictureList, Pictures, Size};
+use super::place::ReportPlace;
 use super::reason::image::Candidates;
-use super::{Form, TopicReport, all_topics, by_topic};
+use super::shown::{OfTopic, ShownRun, by_rank};
 use crate::collection::images::ImageCollection;
 use crate::evidence::picture::hamming;
 use crate::evidence::store::Store;
@@ -21,14 +23,12 @@ use crate::evidence::{clip, page, sentence, sentiment};
 use crate::judge::evaluate::ImageEvaluation;
 use crate::score::picture_text::PictureText;
 use crate::score::select::{SAME_PICTURE_BITS, is_same_picture};
-use crate::trec::debate::DebateSheet;
-use crate::trec::edition::Edition;
 use crate::trec::explained::ExplainedImage;
 use crate::trec::qrels::{ImageGrades, ImageQrels};
 use crate::trec::run::ImageRunLine;
 use crate::trec::topic::Topic;
-use crate::trec::{DocId, Explanation, Stance, TopicId};
-pub(crate) use debate::sheet_of_arguments;
+use crate::trec::{DocId, Explanation, Stance};
+pub(crate) use debate::sheet;
 use topic::PageBuilder;
 pub(crate) use view::{Debate, ImagesTopic, Thumbnail};
 
@@ -37,27 +37,14 @@ pub struct Sources<'a> {
     pub collection: &'a ImageCollection,
     /// `None` if there is no evidence.
     pub store: Option<&'a Store>,
-    pub topics: &'a [Topic],
-    pub run: &'a [ImageRunLine],
-    /// The name and lines of the run with which it is compared.
-    pub against: Option<(&'a str, &'a [ImageRunLine])>,
-    /// The explanations of this run's scores; empty if there are none.
-    pub explained: &'a [ExplainedImage],
-    /// The debate sheets of this run; empty if there are none.
-    pub debate: &'a [DebateSheet],
-    pub judged: Option<Judgements<'a>>,
-    /// The number of images shown of a list.
-    pub depth: usize,
-    pub form: Form,
+    pub run: &'a ShownRun<ImageRunLine>,
+    /// Judgements, and the evaluation of the run by them.
+    pub judged: Option<(&'a ImageQrels, &'a ImageEvaluation)>,
+    pub place: &'a ReportPlace,
 }
 
-/// Judgements, and the evaluation of the run by them.
-#[derive(Clone, Copy)]
-pub struct Judgements<'a> {
-    pub qrels: &'a ImageQrels,
-    pub edition: &'static Edition,
-    pub evaluation: &'a ImageEvaluation,
-}
+/// The number of images shown of a list, unless the user chooses another.
+const DEPTH: usize = 10;
 
 /// The number of relevant images shown for a topic that the run does not have. Others are only named.
 const MISSED: usize = 6;
@@ -77,7 +64,7 @@ pub struct TopicPlan<'a> {
     deeper: HashMap<&'a DocId, Vec<(Stance, u32)>>,
     dropped: [Vec<&'a ImageRunLine>; 2],
     other: HashMap<&'a DocId, Vec<(Stance, u32)>>,
-    missed: Vec<(&'a DocId, ImageGrades)>,
+    missed: Vec<&'a DocId>,
     more_missed: Vec<&'a DocId>,
     explained: HashMap<&'a DocId, &'a ExplainedImage>,
     candidate_ranks: HashMap<&'a DocId, CandidateRanks>,
@@ -110,70 +97,49 @@ pub type LookAlikes = HashMap<DocId, Vec<LookAlike>>;
 
 /// Decides what is shown for each topic, and finds look-alikes. Errors: the evidence cannot be read.
 pub fn plan<'a>(sources: &Sources<'a>) -> Result<(Vec<TopicPlan<'a>>, LookAlikes)> {
-    let against = sources.against.map_or(&[][..], |(_, lines)| lines);
-    let in_runs = sources.run.iter().chain(against).map(|line| &line.topic);
-    let mut explained = by_topic(sources.explained, |image| &image.topic);
-    let runs = by_topic(sources.run, |line| &line.topic);
-    let others = by_topic(against, |line| &line.topic);
-    let plans: Vec<TopicPlan> = all_topics(sources.topics, in_runs)
-        .into_iter()
-        .map(|topic| {
-            let of = |runs: &HashMap<&TopicId, Vec<&'a ImageRunLine>>| {
-                lists(runs.get(&topic.id).map_or(&[], Vec::as_slice))
-            };
-            let (own, other) = (of(&runs), of(&others));
-            let candidates = explained.remove(&topic.id).unwrap_or_default();
-            plan_topic(topic, own, other, candidates, sources)
-        })
-        .collect();
+    let topics = sources.run.by_topic().into_iter();
+    let plans: Vec<TopicPlan> = topics.map(|topic| plan_topic(topic, sources)).collect();
     let look_alikes = look_alikes(sources.store, &plans)?;
     Ok((plans, look_alikes))
 }
 
-/// The lines of a topic as a PRO and a CON list, sorted by rank; a repeated image is kept once.
-fn lists<'a>(lines: &[&'a ImageRunLine]) -> [Vec<&'a ImageRunLine>; 2] {
-    Stance::BOTH.map(|stance| {
-        let mut list: Vec<_> = lines
-            .iter()
-            .copied()
-            .filter(|l| l.stance == stance)
-            .collect();
-        list.sort_by_key(|line| line.rank);
-        let mut seen = BTreeSet::new();
-        list.retain(|line| seen.insert(&line.image));
-        list
-    })
-}
-
-fn plan_topic<'a>(
-    topic: Topic,
-    mut own: [Vec<&'a ImageRunLine>; 2],
-    mut others: [Vec<&'a ImageRunLine>; 2],
-    candidates: Vec<&'a ExplainedImage>,
-    sources: &Sources<'a>,
-) -> TopicPlan<'a> {
-    let cut = |list: &mut Vec<&'a ImageRunLine>| list.split_off(sources.depth.min(list.len()));
+fn plan_topic<'a>(of_topic: OfTopic<'a, ImageRunLine>, sources: &Sources<'a>) -> TopicPlan<'a> {
+    let OfTopic {
+        topic,
+        own,
+        other,
+        explained,
+    } = of_topic;
+    // a PRO and a CON list
+    let lists = |lines: Vec<&'a ImageRunLine>| {
+        let of_side = |stance| lines.iter().copied().filter(move |l| l.stance == stance);
+        Stance::BOTH.map(|stance| by_rank(of_side(stance)))
+    };
+    let (mut own, mut dropped) = (lists(own), lists(other));
+    let depth = sources.place.depth.unwrap_or(DEPTH);
+    let cut = |list: &mut Vec<&'a ImageRunLine>| list.split_off(depth.min(list.len()));
     let deeper = positions(own.iter_mut().flat_map(cut));
-    others.iter_mut().for_each(|list| drop(cut(list)));
-    let other = positions(others.iter().flatten().copied());
-    let mut dropped = others;
+    dropped.iter_mut().for_each(|list| drop(cut(list)));
+    let other = positions(dropped.iter().flatten().copied());
     for (dropped, own) in dropped.iter_mut().zip(&own) {
         dropped.retain(|line| !own.iter().any(|o| o.image == line.image));
     }
-    let changed = sources.against.map(|_| {
-        let new = |line: &&&ImageRunLine| {
-            let positions = other.get(&line.image);
-            !positions
-                .is_some_and(|positions| positions.iter().any(|(stance, _)| *stance == line.stance))
+    let changed = sources.run.other().map(|_| {
+        let is_there = |line: &ImageRunLine| {
+            let mut positions = other.get(&line.image).into_iter().flatten();
+            positions.any(|(stance, _)| *stance == line.stance)
         };
-        own.iter().flatten().filter(new).count()
+        own.iter().flatten().filter(|line| !is_there(line)).count()
     });
-    let candidate_ranks = rank_candidates(&candidates);
+    let candidate_ranks = rank_candidates(&explained);
     let listed: BTreeSet<&DocId> = own.iter().flatten().map(|line| &line.image).collect();
-    let mut missed = relevant(sources.judged, &topic);
-    missed.retain(|(id, _)| !listed.contains(id));
+    let counts = |grades: &ImageGrades| sources.place.edition.counts(grades.on_topic);
+    let judged = sources.judged.and_then(|(qrels, _)| qrels.get(&topic.id));
+    let relevant = judged.into_iter().flatten().filter(|(_, of)| counts(of));
+    let mut missed: Vec<&DocId> = relevant.map(|(id, _)| id).collect();
+    missed.retain(|id| !listed.contains(id));
     let position = |id: &DocId| candidate_ranks.get(id).map_or(usize::MAX, |s| s.relevance);
-    missed.sort_by_key(|(id, _)| (position(id), *id));
+    missed.sort_by_key(|id| (position(id), *id));
     let more_missed = missed.split_off(missed.len().min(MISSED));
     TopicPlan {
         topic,
@@ -182,9 +148,9 @@ fn plan_topic<'a>(
         dropped,
         other,
         missed,
-        more_missed: more_missed.into_iter().map(|(id, _)| id).collect(),
-        candidates: Candidates::new(candidates.iter().copied()),
-        explained: candidates.into_iter().map(|c| (&c.image, c)).collect(),
+        more_missed,
+        candidates: Candidates::new(explained.iter().copied()),
+        explained: explained.into_iter().map(|c| (&c.image, c)).collect(),
         candidate_ranks,
         changed,
     }
@@ -202,45 +168,35 @@ fn positions<'a>(
     positions
 }
 
-/// The images that were judged to be on topic.
-fn relevant<'a>(judged: Option<Judgements<'a>>, topic: &Topic) -> Vec<(&'a DocId, ImageGrades)> {
-    let Some(judged) = judged else {
-        return Vec::new();
-    };
-    let grades = judged.qrels.get(&topic.id).into_iter().flatten();
-    let relevant = grades.filter(|(_, grades)| judged.edition.counts(grades.on_topic));
-    relevant.map(|(id, grades)| (id, *grades)).collect()
-}
-
 /// The ranks of candidates by relevance, which is the order in which a ranking writes them, and by their scores for both lists.
 fn rank_candidates<'a>(candidates: &[&'a ExplainedImage]) -> HashMap<&'a DocId, CandidateRanks> {
-    let by_score = |stance: Stance| -> HashMap<&DocId, usize> {
+    let by_score = |stance: Stance| {
         let score = |c: &ExplainedImage| {
             let score = c.score(stance);
             score.map_or(f64::NEG_INFINITY, Explanation::value)
         };
-        let mut order: Vec<&&ExplainedImage> = candidates.iter().collect();
+        let mut order = candidates.to_vec();
         order.sort_by(|a, b| {
-            score(b)
-                .total_cmp(&score(a))
-                .then_with(|| a.image.cmp(&b.image))
+            let by_score = score(b).total_cmp(&score(a));
+            by_score.then_with(|| a.image.cmp(&b.image))
         });
-        order.into_iter().map(|c| &c.image).zip(1..).collect()
+        let ids = order.into_iter().map(|candidate| &candidate.image);
+        ids.zip(1..).collect::<HashMap<&DocId, usize>>()
     };
-    let (pro, con) = (by_score(Stance::Pro), by_score(Stance::Con));
-    (1..)
-        .zip(candidates)
-        .map(|(relevance, candidate)| {
-            let id = &candidate.image;
-            let ranks = CandidateRanks {
-                relevance,
-                pro: pro.get(id).copied().unwrap_or(0),
-                con: con.get(id).copied().unwrap_or(0),
-                of: candidates.len(),
-            };
-            (id, ranks)
-        })
-        .collect()
+    let by_score = Stance::BOTH.map(by_score);
+    let ids = candidates.iter().map(|candidate| &candidate.image);
+    let ranks = (1..).zip(ids).map(|(relevance, id)| {
+        let [pro, con] = [0, 1].map(|side| by_score[side].get(id).copied().unwrap_or(0));
+        let of = candidates.len();
+        let ranks = CandidateRanks {
+            relevance,
+            pro,
+            con,
+            of,
+        };
+        (id, ranks)
+    });
+    ranks.collect()
 }
 
 impl TopicPlan<'_> {
@@ -249,7 +205,7 @@ impl TopicPlan<'_> {
         let mut seen = BTreeSet::new();
         let lists = self.lists.iter().chain(&self.dropped).flatten();
         let ids = lists.map(|line| &line.image);
-        let ids = ids.chain(self.missed.iter().map(|(id, _)| *id));
+        let ids = ids.chain(self.missed.iter().copied());
         ids.filter(|id| seen.insert(*id)).collect()
     }
 
@@ -307,16 +263,14 @@ fn text_in(store: &Store, id: &DocId) -> Result<Option<PictureText>> {
     if !store.has_channel(id, "ocr")? {
         return Ok(None);
     }
-    let evidence = store.read_without(
-        id,
-        &[
-            &page::CRAWL_RANK,
-            &clip::CLIP,
-            &sentence::SENTENCE,
-            &sentiment::VADER,
-            &sentiment::AFINN,
-        ],
-    )?;
+    let unused = [
+        &page::CRAWL_RANK,
+        &clip::CLIP,
+        &sentence::SENTENCE,
+        &sentiment::VADER,
+        &sentiment::AFINN,
+    ];
+    let evidence = store.read_without(id, &unused)?;
     Ok(evidence.and_then(|evidence| {
         let width = evidence.picture.as_ref()?.width;
         Some(PictureText::new(&evidence.ocr, width))
@@ -364,9 +318,9 @@ pub fn topics(
     pictures: &Pictures,
 ) -> Result<Vec<TopicReport>> {
     let thumbnails = thumbnails_per_list(plans.len());
-    let mut topics = Vec::with_capacity(plans.len());
-    for plan in plans {
-        topics.push(PageBuilder::new(sources, plan, look_alikes, pictures)?.report(thumbnails));
-    }
-    Ok(topics)
+    let report = |plan| {
+        let builder = PageBuilder::new(sources, plan, look_alikes, pictures)?;
+        Ok(builder.report(thumbnails))
+    };
+    plans.iter().map(report).collect()
 }

@@ -1,76 +1,32 @@
 //! The report of a run, which is read from files or was just made.
 
-use std::collections::{HashMap, HashSet};
-use std::path::{Path, PathBuf};
+use std::collections::HashSet;
+use std::path::PathBuf;
 
 use anyhow::{Context, Result, bail, ensure};
-use serde::de::DeserializeOwned;
 
 use super::pictures::Destination;
-use super::{
-    Form, Head, MeasureColumn, PICTURES, Report, ReportWriter, TopicReport, images, texts,
-};
+use super::place::{PICTURES, ReportPlace};
+use super::shown::{InspectSettings, ShownRun};
+use super::{MeasureColumn, Report, images, texts};
 use crate::collection::images::ImageCollection;
-use crate::collection::{ReadTopics, read_bytes};
 use crate::evidence::store::Store;
-use crate::index::inverted::{Effort, InvertedIndex, Verified};
-use crate::judge::Values;
+use crate::index::inverted::{InvertedIndex, Verified};
 use crate::judge::evaluate::{ImageEvaluation, evaluate_images};
 use crate::judge::graded::TextRun;
 use crate::judge::measure::Measure;
 use crate::task::channels::CHANNELS;
-use crate::task::files::{
-    check_distinct, check_writable, decode, named_run, read_judgements, read_run, read_topics,
-    report_broken_lines, run_names, write_atomically,
-};
-use crate::task::places::Places;
-use crate::task::run_files::{DEBATE, EXPLANATIONS};
+use crate::task::files::{read_judgements, read_run};
 use crate::task::text_approach::TextApproach;
 use crate::task::text_indexes::{TextIndexes, open_collection};
-use crate::task::{Event, OnEvent, Stage, Task, counted};
-use crate::trec::debate::{self, DebateSheet};
-use crate::trec::edition::Edition;
-use crate::trec::explained::{self, ExplainedImage, ExplainedText};
+use crate::task::{Event, OnEvent, Stage, Task};
 use crate::trec::qrels::{ImageQrels, Qrels};
-use crate::trec::run::{self, ImageRunLine, TextRunLine};
+use crate::trec::run::{ImageRunLine, TextRunLine};
 use crate::trec::topic::Topic;
-use crate::trec::{DocId, LineError, Stance, TextTask, TopicId};
+use crate::trec::{TextTask, TopicId};
 
 /// A receiver of events that any thread can call, because several threads make pictures.
 pub(crate) type OnThreadEvent<'a> = dyn FnMut(Event) + Send + 'a;
-
-/// The files of a run that is shown, and what it is compared with.
-pub(crate) struct InspectSettings {
-    /// The task of the run; `None` to infer it from the collection and the run.
-    pub task: Option<Task>,
-    /// The run, as PATH or NAME=PATH ([`named_run`]).
-    pub run: PathBuf,
-    /// Another run to compare with.
-    pub against: Option<PathBuf>,
-    /// The explanations of the run; `None` for those beside it.
-    pub explain: Option<PathBuf>,
-    /// The collection that was searched.
-    pub input: PathBuf,
-    /// The topics; `None` for those of the collection.
-    pub topics: Option<PathBuf>,
-    /// Files of judgements, with NAME= if a name was given.
-    pub qrels: Vec<String>,
-    /// Where evidence and indexes are.
-    pub places: Places,
-    pub effort: Effort,
-    pub place: ReportPlace,
-}
-
-/// Where a report is written, and how.
-pub(crate) struct ReportPlace {
-    /// The directory of the report, or its file.
-    pub output: PathBuf,
-    pub form: Form,
-    /// Number of documents that are shown of each list; `None` for the number that fits the task.
-    pub depth: Option<usize>,
-    /// Decides which grades of images count as relevant.
-    pub edition: &'static Edition,
-}
 
 /// A report that was written.
 pub(crate) struct Written {
@@ -81,30 +37,6 @@ pub(crate) struct Written {
     /// Whether a line of a file cannot be read.
     pub has_faults: bool,
 }
-
-/// A run that is shown: `T` is a line, `E` the explanation of a document.
-pub(crate) struct ShownRun<T, E> {
-    pub topics: Vec<Topic>,
-    pub lines: Vec<T>,
-    /// The lines of the run that this one is compared with.
-    pub against: Option<Vec<T>>,
-    /// The name of this run, and of the other if there is one.
-    pub names: Vec<String>,
-    pub explained: Vec<E>,
-    pub debate: Vec<DebateSheet>,
-    pub notes: Vec<String>,
-}
-
-/// Maximum size of a file of explanations, after decompression. A topic has a hundred candidates of 5 kB each without models, and of several times as
-/// much with models.
-const MAX_EXPLANATION_BYTES: u64 = 512 << 20;
-
-/// Maximum size of a file of debate sheets, after decompression. A sheet of the sample has 10 kB.
-const MAX_SHEET_BYTES: u64 = 64 << 20;
-
-/// A note in a report whose explanations have no ids.
-const WITHOUT_IDS: &str = "The explanations beside the run are of an earlier riposte. The report shows their numbers, but it cannot say in a sentence or a \
-                           bar what they mean. Rank again to see it.";
 
 /// Reads a run with all that belongs to it, and writes its report.
 ///
@@ -123,10 +55,7 @@ pub(crate) fn inspect(settings: &InspectSettings, on_event: &mut OnThreadEvent) 
 }
 
 fn inspect_images(settings: &InspectSettings, on_event: &mut OnThreadEvent) -> Result<Written> {
-    let (mut run, errors) = ShownRun::read(settings, explains_images, are_of_images, on_event)?;
-    if !run.explained.iter().all(ExplainedImage::has_ids) {
-        run.notes.push(WITHOUT_IDS.to_owned());
-    }
+    let (mut run, errors) = ShownRun::read(settings, on_event)?;
     let (qrels, qrels_errors) = image_qrels(&settings.qrels, on_event)?;
     let collection = ImageCollection::open(&settings.input)?;
     let store = open_evidence(settings, &mut run.notes, on_event)?;
@@ -148,10 +77,7 @@ fn inspect_texts(
     task: TextTask,
     on_event: &mut OnEvent,
 ) -> Result<Written> {
-    let (mut run, errors) = ShownRun::read(settings, explains_texts, are_of_arguments, on_event)?;
-    if !run.explained.iter().all(ExplainedText::has_ids) {
-        run.notes.push(WITHOUT_IDS.to_owned());
-    }
+    let (run, errors) = ShownRun::read(settings, on_event)?;
     let (judged, qrels_errors) = text_qrels(&settings.qrels, on_event)?;
     // texts are read from the indexes of the default approach
     let approach = TextApproach::find(task, "riposte")?;
@@ -173,38 +99,26 @@ fn inspect_texts(
 /// # Errors
 /// The evidence or an image cannot be read, or the report cannot be written.
 pub(crate) fn write_images(
-    run: &ShownRun<ImageRunLine, ExplainedImage>,
+    run: &ShownRun<ImageRunLine>,
     collection: &ImageCollection,
     store: Option<&Store>,
     qrels: Option<&ImageQrels>,
     place: &ReportPlace,
     on_event: &mut OnThreadEvent,
 ) -> Result<PathBuf> {
-    let edition = place.edition;
-    let evaluate = |lines: &[ImageRunLine], qrels| evaluate_images(lines, qrels, edition);
-    let evaluation = qrels.map(|qrels| evaluate(&run.lines, qrels));
-    let other = qrels.zip(run.against.as_ref());
-    let other = other.map(|(qrels, lines)| evaluate(lines, qrels));
+    let evaluate = |lines: &Vec<_>| Some(evaluate_images(lines, qrels?, place.edition));
+    let evaluation = evaluate(&run.lines);
+    let other = run.against.as_ref().and_then(evaluate);
     let measures = match &evaluation {
         Some(evaluation) => image_measures(evaluation, other.as_ref())?,
         None => Vec::new(),
     };
-    let judged = qrels.zip(evaluation.as_ref());
     let sources = images::Sources {
         collection,
         store,
-        topics: &run.topics,
-        run: &run.lines,
-        against: run.against(),
-        explained: &run.explained,
-        debate: &run.debate,
-        judged: judged.map(|(qrels, evaluation)| images::Judgements {
-            qrels,
-            edition,
-            evaluation,
-        }),
-        depth: place.depth.unwrap_or(10),
-        form: place.form,
+        run,
+        judged: qrels.zip(evaluation.as_ref()),
+        place,
     };
     let (plans, look_alikes) = images::plan(&sources)?;
     let wanted = images::picture_list(&plans, &look_alikes);
@@ -238,25 +152,20 @@ pub(crate) fn write_images(
 /// # Errors
 /// The index cannot be read, or the report cannot be written.
 pub(crate) fn write_texts(
-    run: &ShownRun<TextRunLine, ExplainedText>,
+    run: &ShownRun<TextRunLine>,
     task: TextTask,
     index: &InvertedIndex,
     judged: &[(String, Qrels)],
     place: &ReportPlace,
 ) -> Result<PathBuf> {
     let draft = place.start_draft()?;
-    let measures = text_measures(task, judged, &run.lines, run.against.as_deref())?;
-    let topics: Vec<TopicReport> = texts::topics(&texts::Sources {
+    let measures = text_measures(task, judged, run)?;
+    let topics = texts::topics(&texts::Sources {
         task,
         index,
-        topics: &run.topics,
-        run: &run.lines,
-        against: run.against(),
-        explained: &run.explained,
-        debate: &run.debate,
+        run,
         judged,
-        depth: place.depth.unwrap_or(20),
-        form: place.form,
+        place,
     })?;
     let title = match task {
         TextTask::Controversial => "Arguments for controversial questions",
@@ -275,257 +184,6 @@ pub(crate) fn write_texts(
     }
     let head = run.head(title, facts, measures);
     place.write(draft, &Report { head, topics })
-}
-
-/// A line of a run.
-pub(crate) trait RunLine: Sized {
-    fn read(text: &str) -> (Vec<Self>, Vec<LineError>);
-    fn tag(&self) -> &str;
-}
-
-impl RunLine for ImageRunLine {
-    fn read(text: &str) -> (Vec<Self>, Vec<LineError>) {
-        if run::is_json(text) {
-            return run::read_claims(text);
-        }
-        run::read_images(text)
-    }
-
-    fn tag(&self) -> &str {
-        &self.tag
-    }
-}
-
-impl RunLine for TextRunLine {
-    fn read(text: &str) -> (Vec<Self>, Vec<LineError>) {
-        run::read_texts(text)
-    }
-
-    fn tag(&self) -> &str {
-        &self.tag
-    }
-}
-
-impl<T: RunLine, E: DeserializeOwned> ShownRun<T, E> {
-    /// Reads a run, and the number of lines that cannot be read. `explains` says whether explanations belong to the run, and `is_debated` whether
-    /// debate sheets do.
-    fn read(
-        settings: &InspectSettings,
-        explains: fn(&[E], &[T]) -> bool,
-        is_debated: fn(&[DebateSheet], &[T]) -> bool,
-        on_event: &mut OnEvent,
-    ) -> Result<(Self, usize)> {
-        settings.check_output()?;
-        let input = &settings.input;
-        let ReadTopics { topics, faults } =
-            read_topics(settings.topics.as_deref(), input, on_event)?;
-        let (path, lines, mut errors) = read_lines::<T>(&settings.run, on_event)?;
-        errors += faults.len();
-        let mut names = vec![name_of(&settings.run, &lines)];
-        let mut against = None;
-        if let Some(other) = &settings.against {
-            let (_, other_lines, other_errors) = read_lines::<T>(other, on_event)?;
-            errors += other_errors;
-            names.push(name_of(other, &other_lines));
-            if names[0] == names[1] {
-                let runs = [&settings.run, other];
-                names = run_names(&runs.map(|run| named_run(run).1.to_owned()));
-            }
-            against = Some(other_lines);
-        }
-        let mut run = ShownRun {
-            topics,
-            lines,
-            against,
-            names,
-            explained: Vec::new(),
-            debate: Vec::new(),
-            notes: Vec::new(),
-        };
-        match read_explanations(settings, &path, |all| explains(all, &run.lines), on_event)? {
-            Ok(explained) => run.explained = explained,
-            Err(why) => run
-                .notes
-                .push(format!("{why}, so the report does not explain the scores.")),
-        }
-        match read_sheets(&path, |all| is_debated(all, &run.lines), on_event)? {
-            Ok(sheets) => run.debate = sheets,
-            Err(note) => run.notes.push(note.to_owned()),
-        }
-        Ok((run, errors))
-    }
-}
-
-impl<T, E> ShownRun<T, E> {
-    /// The name and the lines of the other run.
-    fn against(&self) -> Option<(&str, &[T])> {
-        let name = self.names.get(1)?;
-        Some((name, self.against.as_deref()?))
-    }
-
-    fn head(
-        &self,
-        task: &'static str,
-        mut facts: Vec<String>,
-        measures: Vec<MeasureColumn>,
-    ) -> Head {
-        facts.insert(0, counted(self.topics.len(), "topic", "topics"));
-        Head {
-            task,
-            run: self.names.first().cloned().unwrap_or_default(),
-            against: self.names.get(1).cloned(),
-            facts,
-            notes: self.notes.clone(),
-            measures,
-        }
-    }
-}
-
-impl ReportPlace {
-    /// A place for the report at `output`; the name of a single file may lack its extension.
-    pub fn new(
-        output: &Path,
-        single_file: bool,
-        depth: Option<usize>,
-        edition: &'static Edition,
-    ) -> Self {
-        let (form, output) = match single_file {
-            true => (Form::SingleFile, html_file(output)),
-            false => (Form::Directory, output.to_owned()),
-        };
-        ReportPlace {
-            output,
-            form,
-            depth,
-            edition,
-        }
-    }
-
-    /// Starts a report that is a directory; `None` for a single file.
-    fn start_draft(&self) -> Result<Option<ReportWriter<'_>>> {
-        match self.form {
-            Form::Directory => ReportWriter::begin(&self.output).map(Some),
-            Form::SingleFile => Ok(None),
-        }
-    }
-
-    /// Writes the report. Returns the path of its first page.
-    fn write(&self, draft: Option<ReportWriter>, report: &Report) -> Result<PathBuf> {
-        if let Some(draft) = draft {
-            draft.finish(report)?;
-            return Ok(self.output.join("index.html"));
-        }
-        let dir = self.output.parent();
-        if let Some(dir) = dir.filter(|dir| !dir.as_os_str().is_empty()) {
-            std::fs::create_dir_all(dir)
-                .with_context(|| format!("cannot create {}", dir.display()))?;
-        }
-        write_atomically(&self.output, report.single_page()?.as_bytes())?;
-        Ok(self.output.clone())
-    }
-}
-
-impl InspectSettings {
-    /// Checks that the report can be written, before any work is done.
-    fn check_output(&self) -> Result<()> {
-        let output = &self.place.output;
-        if self.place.form == Form::Directory {
-            // only a check: the report is begun when its inputs have been read
-            return ReportWriter::begin(output).map(drop);
-        }
-        check_writable(output)?;
-        let mut inputs = vec![named_run(&self.run).1];
-        inputs.extend(self.against.iter().map(|run| named_run(run).1));
-        let files = [&self.explain, &self.topics];
-        inputs.extend(files.into_iter().flatten().map(PathBuf::as_path));
-        inputs.extend(self.qrels.iter().map(Path::new));
-        check_distinct(&[("--output", output)], &inputs)
-    }
-}
-
-/// Reads a run: its path, its lines, and the number of lines that cannot be read, which are reported.
-fn read_lines<T: RunLine>(run: &Path, on_event: &mut OnEvent) -> Result<(PathBuf, Vec<T>, usize)> {
-    let (path, bytes) = read_run(run)?;
-    let (lines, errors) = T::read(&decode(bytes));
-    report_broken_lines(&path, &errors, on_event);
-    ensure!(
-        !lines.is_empty(),
-        "there is no line of a run of this task in {}",
-        path.display()
-    );
-    Ok((path, lines, errors.len()))
-}
-
-/// The name that was given to the run, or else its tag.
-fn name_of<T: RunLine>(run: &Path, lines: &[T]) -> String {
-    let tag = || lines.first().map_or("", T::tag);
-    named_run(run).0.unwrap_or_else(tag).to_owned()
-}
-
-/// The path with the extension .html, which the user may leave out.
-fn html_file(output: &Path) -> PathBuf {
-    match output.extension() {
-        Some(extension) if extension.eq_ignore_ascii_case("html") => output.to_owned(),
-        _ => {
-            let mut name = output.as_os_str().to_owned();
-            name.push(".html");
-            name.into()
-        }
-    }
-}
-
-/// The explanations of the run, or why there are none. `explains_run` says whether they belong to it.
-///
-/// # Errors
-/// The file that the user names belongs to another run, or cannot be read.
-fn read_explanations<E: DeserializeOwned>(
-    settings: &InspectSettings,
-    run: &Path,
-    explains_run: impl Fn(&[E]) -> bool,
-    on_event: &mut OnEvent,
-) -> Result<Result<Vec<E>, &'static str>> {
-    let beside = run.with_file_name(EXPLANATIONS);
-    let path = match &settings.explain {
-        Some(path) => path,
-        None if beside.is_file() => &beside,
-        None => {
-            return Ok(Err(
-                "There are no explanations beside the run (--explain writes them)",
-            ));
-        }
-    };
-    let read = explained::read(&decode(read_bytes(path, MAX_EXPLANATION_BYTES)?));
-    let problem = match read {
-        Ok(explained) if explains_run(&explained) => return Ok(Ok(explained)),
-        Ok(_) => "these explanations belong to another run".to_owned(),
-        Err(error) => error.to_string(),
-    };
-    let problem = format!("{}: {problem}", path.display());
-    ensure!(settings.explain.is_none(), problem);
-    on_event(Event::Note(problem));
-    Ok(Err("The explanations beside the run are not of this run"))
-}
-
-/// The debate sheets beside a run; none if there is no such file. Sheets of another run are not shown, and the inner error says so to a reader.
-///
-/// # Errors
-/// The file cannot be read.
-fn read_sheets(
-    run: &Path,
-    is_of_run: impl Fn(&[DebateSheet]) -> bool,
-    on_event: &mut OnEvent,
-) -> Result<Result<Vec<DebateSheet>, &'static str>> {
-    let path = run.with_file_name(DEBATE);
-    if !path.is_file() {
-        return Ok(Ok(Vec::new()));
-    }
-    let problem = match debate::read(&decode(read_bytes(&path, MAX_SHEET_BYTES)?)) {
-        Ok(sheets) if is_of_run(&sheets) => return Ok(Ok(sheets)),
-        Ok(_) => "these debate sheets belong to another run".to_owned(),
-        Err(error) => error.to_string(),
-    };
-    on_event(Event::Note(format!("{}: {problem}", path.display())));
-    Ok(Err("The debate sheets beside the run are not of this run."))
 }
 
 /// Opens the evidence store. Without one, a note says what is missing in the report.
@@ -550,64 +208,6 @@ fn open_evidence(
         "No evidence is stored for this collection (riposte extract computes it), so words and text boxes are missing.".into(),
     );
     Ok(None)
-}
-
-/// Whether each line of the run has the rank and the score of its explanation. The scores in a run are rounded.
-fn explains_images(explained: &[ExplainedImage], lines: &[ImageRunLine]) -> bool {
-    let mut ranks: HashMap<(&TopicId, &DocId, Stance), (u32, f64)> = HashMap::new();
-    for image in explained {
-        for listed in &image.listed {
-            let key = (&image.topic, &image.image, listed.stance);
-            ranks.insert(key, (listed.rank, listed.score));
-        }
-    }
-    ranks.len() == lines.len()
-        && lines.iter().all(|line| {
-            let explained = ranks.get(&(&line.topic, &line.image, line.stance));
-            explained.is_some_and(|(rank, score)| {
-                let is_near = |of_line: f64| (score - of_line).abs() < 1e-5;
-                *rank == line.rank && line.score.is_none_or(is_near)
-            })
-        })
-}
-
-/// Whether each explained text has the same rank in the run.
-fn explains_texts(explained: &[ExplainedText], lines: &[TextRunLine]) -> bool {
-    let ranked: HashSet<(&TopicId, &DocId, usize)> = lines
-        .iter()
-        .map(|line| (&line.topic, &line.doc, line.rank as usize))
-        .collect();
-    !explained.is_empty()
-        && explained
-            .iter()
-            .all(|text| ranked.contains(&(&text.topic, &text.document, text.rank)))
-}
-
-/// Whether the sheets have exactly the images of the run's lists.
-fn are_of_images(sheets: &[DebateSheet], lines: &[ImageRunLine]) -> bool {
-    let listed: HashSet<(&TopicId, &DocId, Stance, u32)> = lines
-        .iter()
-        .map(|line| (&line.topic, &line.image, line.stance, line.rank))
-        .collect();
-    let mut images = sheets.iter().flat_map(|sheet| {
-        let images = sheet.images.iter();
-        images.map(|image| (&sheet.topic, &image.image, image.side, image.rank))
-    });
-    let count = sheets.iter().map(|sheet| sheet.images.len()).sum::<usize>();
-    count == lines.len() && images.all(|image| listed.contains(&image))
-}
-
-/// Whether the sheets have no images, and the run has their arguments at the same ranks.
-fn are_of_arguments(sheets: &[DebateSheet], lines: &[TextRunLine]) -> bool {
-    let ranked: HashSet<(&TopicId, &DocId, usize)> = lines
-        .iter()
-        .map(|line| (&line.topic, &line.doc, line.rank as usize))
-        .collect();
-    sheets.iter().all(|sheet| {
-        let mut arguments = sheet.arguments.iter();
-        sheet.images.is_empty()
-            && arguments.all(|a| ranked.contains(&(&sheet.topic, &a.argument, a.rank)))
-    })
 }
 
 /// Judgements by name, and the number of lines that cannot be read.
@@ -677,11 +277,10 @@ fn image_measures(
 fn text_measures(
     task: TextTask,
     judged: &[(String, Qrels)],
-    own: &[TextRunLine],
-    other: Option<&[TextRunLine]>,
+    run: &ShownRun<TextRunLine>,
 ) -> Result<Vec<MeasureColumn>> {
-    let own = TextRun::new(own);
-    let other = other.map(TextRun::new);
+    let own = TextRun::new(&run.lines);
+    let other = run.against.as_deref().map(TextRun::new);
     let mut measures = Vec::new();
     for (name, qrels) in judged {
         let measure = match (qrels, task) {
@@ -690,25 +289,19 @@ fn text_measures(
             (_, _) => "nDCG@5",
         };
         let parsed: Measure = measure.parse()?;
-        let values = |run: &TextRun| -> Option<Values> {
-            Some(match (&parsed, qrels) {
-                (Measure::Graded(measure), Qrels::Graded(qrels)) => run.measure(qrels, measure),
-                (Measure::Stance(measure), Qrels::Stances(qrels)) => {
-                    run.measure_stances(qrels, measure)
-                }
-                _ => return None,
-            })
+        let values = |run: &TextRun| match (&parsed, qrels) {
+            (Measure::Graded(of), Qrels::Graded(qrels)) => Some(run.measure(qrels, of)),
+            (Measure::Stance(of), Qrels::Stances(qrels)) => Some(run.measure_stances(qrels, of)),
+            _ => None,
         };
-        if let Some(own_values) = values(&own) {
-            measures.push(MeasureColumn {
-                name: name.clone(),
-                unit: measure,
-                measure: format!("{measure}, {name}"),
-                values: own_values,
-                attainable: None,
-                against: other.as_ref().and_then(values),
-            });
-        }
+        measures.extend(values(&own).map(|own| MeasureColumn {
+            name: name.clone(),
+            unit: measure,
+            measure: format!("{measure}, {name}"),
+            values: own,
+            attainable: None,
+            against: other.as_ref().and_then(values),
+        }));
     }
     Ok(measures)
 }

@@ -6,23 +6,17 @@
 
 pub(crate) mod answer;
 mod chart;
-pub mod images;
+mod images;
 pub(crate) mod inspect;
 mod pages;
-pub mod pictures;
+mod pictures;
+pub(crate) mod place;
 mod reason;
-pub mod texts;
+pub(crate) mod shown;
+mod texts;
 mod tree;
-pub(crate) mod words;
+mod words;
 
-use std::collections::HashMap;
-use std::fs;
-use std::io::ErrorKind;
-use std::path::Path;
-
-use anyhow::{Context, Result, bail};
-
-use crate::disk::{self, TemporaryDir};
 use crate::judge::Values;
 use crate::trec::TopicId;
 use crate::trec::topic::Topic;
@@ -76,6 +70,9 @@ pub struct TopicReport {
     first: Option<String>,
     /// The number of documents shown that the other run does not show.
     changed: Option<usize>,
+    is_judged: bool,
+    /// The debate sheet; `None` if the run has none.
+    debate: Option<images::Debate>,
     body: Body,
 }
 
@@ -83,16 +80,6 @@ pub struct TopicReport {
 enum Body {
     Images(images::ImagesTopic),
     Texts(texts::TextsTopic),
-}
-
-impl Body {
-    /// The debate sheet of the topic, if it has one.
-    fn debate(&self) -> Option<&images::Debate> {
-        match self {
-            Body::Images(topic) => topic.debate.as_ref(),
-            Body::Texts(topic) => topic.debate.as_ref(),
-        }
-    }
 }
 
 /// How the rank of a document differs from that in the other run.
@@ -184,101 +171,5 @@ impl Form {
             Form::Directory => format!("{}#{}", self.topic(topic), self.anchor(topic, id)),
             Form::SingleFile => format!("#{}", self.anchor(topic, id)),
         }
-    }
-}
-
-/// A topic that is not in the topics file.
-fn unknown_topic(id: &TopicId) -> Topic {
-    Topic {
-        id: id.clone(),
-        title: format!("Topic {id}, which is not among the topics"),
-        argument: None,
-        description: None,
-        narrative: None,
-        objects: None,
-    }
-}
-
-/// The topics of a file, followed by topics that only the runs or the judgements have, sorted by id.
-fn all_topics<'a>(topics: &[Topic], others: impl Iterator<Item = &'a TopicId>) -> Vec<Topic> {
-    let mut all = topics.to_vec();
-    let mut unknown: Vec<&TopicId> = others
-        .filter(|id| !topics.iter().any(|topic| topic.id == **id))
-        .collect();
-    unknown.sort();
-    unknown.dedup();
-    all.extend(unknown.into_iter().map(unknown_topic));
-    all
-}
-
-/// Groups values by topic, in their order.
-fn by_topic<T>(all: &[T], topic: impl Fn(&T) -> &TopicId) -> HashMap<&TopicId, Vec<&T>> {
-    let mut groups: HashMap<&TopicId, Vec<&T>> = HashMap::new();
-    for value in all {
-        groups.entry(topic(value)).or_default().push(value);
-    }
-    groups
-}
-
-/// The line by which a directory is recognised as a report. Other directories are not replaced.
-const MARK: &str = "<meta name=\"generator\" content=\"riposte inspect\">";
-
-/// The directory of pictures, within a report.
-pub(crate) const PICTURES: &str = "pictures";
-
-/// Writes a report to a temporary directory, which replaces `dir` at the end.
-pub(crate) struct ReportWriter<'a> {
-    dir: &'a Path,
-    temporary: TemporaryDir,
-}
-
-impl<'a> ReportWriter<'a> {
-    /// Errors: `dir` contains something that is not a report, or the directory beside it cannot be written.
-    pub fn begin(dir: &'a Path) -> Result<ReportWriter<'a>> {
-        match fs::read_dir(dir) {
-            Ok(mut entries) => {
-                let index = fs::read_to_string(dir.join("index.html")).unwrap_or_default();
-                if entries.next().is_some() && !index.contains(MARK) {
-                    bail!(
-                        "{} contains something that is no report of riposte; name another directory",
-                        dir.display()
-                    );
-                }
-            }
-            Err(error) if error.kind() == ErrorKind::NotFound => {}
-            Err(error) => {
-                return Err(error).with_context(|| format!("cannot read {}", dir.display()));
-            }
-        }
-        let beside = disk::parent(dir);
-        let writing = || format!("cannot write the report {}", dir.display());
-        fs::create_dir_all(beside).with_context(writing)?;
-        let temporary = TemporaryDir::new(beside).with_context(writing)?;
-        Ok(ReportWriter { dir, temporary })
-    }
-
-    /// The temporary directory, to which a report's other files can be written.
-    pub fn path(&self) -> &Path {
-        self.temporary.path()
-    }
-
-    /// Writes the pages, and replaces `dir` with the finished report.
-    pub fn finish(self, report: &Report) -> Result<()> {
-        for (name, page) in report.pages()? {
-            let path = self.temporary.path().join(name);
-            fs::write(&path, page).with_context(|| format!("cannot write {}", path.display()))?;
-        }
-        let writing = || format!("cannot write the report {}", self.dir.display());
-        #[cfg(unix)]
-        {
-            // a temporary directory is only accessible to its owner
-            use std::os::unix::fs::PermissionsExt;
-            fs::set_permissions(self.temporary.path(), fs::Permissions::from_mode(0o755))
-                .with_context(writing)?;
-        }
-        if self.dir.exists() {
-            fs::remove_dir_all(self.dir).with_context(writing)?;
-        }
-        self.temporary.rename(self.dir).with_context(writing)
     }
 }

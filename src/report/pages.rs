@@ -6,10 +6,11 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use sha2::{Digest, Sha256};
 
-use super::chart::{Column, Columns, HEIGHT, SCATTER_HEIGHT, SCORES_HEIGHT};
+use super::chart::{Column, Columns};
 use super::images::Debate;
 use super::words::{difference, shortened, slug, three_decimals};
 use super::{Body, Form, Head, MeasureColumn, Report, TopicReport};
+use crate::judge::Values;
 use crate::trec::TopicId;
 
 const STYLE: &str = include_str!("pages/report.css");
@@ -40,22 +41,19 @@ struct Page<'a> {
 #[template(path = "index.html")]
 struct Index<'a> {
     head: &'a Head,
-    tiles: Vec<Tile>,
+    tiles: Vec<Cell<'a>>,
     columns: Option<Columns>,
     /// Whether the bars of a column are drawn in front of each other, because each measure counts a part of the one before.
     is_nested: bool,
-    height: f64,
     rows: Vec<IndexRow<'a>>,
     has_images: bool,
     has_texts: bool,
 }
 
-/// The value of a measure for the whole run.
-struct Tile {
-    name: String,
-    unit: &'static str,
-    measure: String,
-    value: String,
+/// The value of a measure, for a topic or for the whole run.
+struct Cell<'a> {
+    column: &'a MeasureColumn,
+    value: Option<f64>,
     /// The highest value that a run can reach, if it is below 1.
     most: Option<String>,
     difference: Option<Difference>,
@@ -70,17 +68,7 @@ struct IndexRow<'a> {
     report: &'a TopicReport,
     href: String,
     anchor: String,
-    cells: Vec<Cell>,
-}
-
-/// The value of a measure for a topic.
-struct Cell {
-    name: String,
-    value: Option<String>,
-    /// The highest value that a run can reach, if it is below 1.
-    most: Option<String>,
-    width: String,
-    difference: Option<Difference>,
+    cells: Vec<Cell<'a>>,
 }
 
 /// The page of a topic. Its body has separate templates.
@@ -92,9 +80,10 @@ struct Topic<'a> {
     index: &'static str,
     previous: Option<Neighbour>,
     next: Option<Neighbour>,
-    cells: Vec<Cell>,
-    scatter_height: f64,
-    scores_height: f64,
+    cells: Vec<Cell<'a>>,
+    debate_href: Option<String>,
+    /// The name of the run with which it is compared.
+    against: Option<&'a str>,
     body: &'a Body,
 }
 
@@ -115,52 +104,25 @@ struct Neighbour {
     text: String,
 }
 
-impl Difference {
-    fn of(value: f64, against: f64) -> Difference {
-        let change = value - against;
-        Difference {
-            text: difference(change),
-            class: match change {
-                c if c > 5e-4 => "up",
-                c if c < -5e-4 => "down",
-                _ => "same",
-            },
-        }
-    }
-}
-
-/// The highest value that a run can reach; `None` if it is 1.
-fn below_1(most: f64) -> Option<String> {
-    (most < 1.0).then(|| three_decimals(most))
-}
-
 impl MeasureColumn {
-    fn tile(&self) -> Tile {
-        let value = self.values.all();
-        let against = self.against.as_ref();
-        Tile {
-            name: self.name.clone(),
-            unit: self.unit,
-            measure: self.measure.clone(),
-            value: three_decimals(value),
-            most: self
-                .attainable
-                .as_ref()
-                .and_then(|most| below_1(most.all())),
-            difference: against.map(|against| Difference::of(value, against.all())),
-        }
-    }
-
-    fn cell(&self, topic: &TopicId) -> Cell {
-        let value = self.values.topics.get(topic);
-        let against = self.against.as_ref().and_then(|a| a.topics.get(topic));
-        let most = self.attainable.as_ref().and_then(|m| m.topics.get(topic));
+    /// The value that `of` takes from the values of a run, and what it is compared with.
+    fn cell(&self, of: impl Fn(&Values) -> Option<f64>) -> Cell<'_> {
+        let value = of(&self.values);
+        let most = self.attainable.as_ref().and_then(&of);
+        let against = self.against.as_ref().and_then(&of);
+        let change = value.zip(against).map(|(value, against)| value - against);
         Cell {
-            name: self.name.clone(),
-            value: value.map(|v| three_decimals(*v)),
-            most: most.and_then(|most| below_1(*most)),
-            width: format!("{:.0}", 100.0 * value.unwrap_or(&0.0).clamp(0.0, 1.0)),
-            difference: value.zip(against).map(|(v, a)| Difference::of(*v, *a)),
+            column: self,
+            value,
+            most: most.filter(|most| *most < 1.0).map(three_decimals),
+            difference: change.map(|change| Difference {
+                text: difference(change),
+                class: match change {
+                    c if c > 5e-4 => "up",
+                    c if c < -5e-4 => "down",
+                    _ => "same",
+                },
+            }),
         }
     }
 }
@@ -225,7 +187,7 @@ impl Report {
         page.render().context("cannot render a page")
     }
 
-    fn index(&self, form: Form) -> Result<String> {
+    fn index<'a>(&'a self, form: Form) -> Result<String> {
         let measures = &self.head.measures;
         let mut topics = self.topics.iter();
         let is_nested = topics.any(|t| matches!(t.body, Body::Images(_)));
@@ -238,34 +200,39 @@ impl Report {
         let topics = self.topics.iter();
         let columns: Vec<Column> = topics.filter_map(|t| column(t, plotted, form)).collect();
         let mean = plotted.last().map(|m| m.values.all());
+        let row = |report: &'a TopicReport| {
+            let topic = &report.topic;
+            let begins = match form {
+                Form::Directory => "topic",
+                Form::SingleFile => "row",
+            };
+            IndexRow {
+                report,
+                href: form.topic(&topic.id),
+                anchor: format!("{begins}-{}", slug(&topic.id.0)),
+                cells: self.cells(&topic.id),
+            }
+        };
         let index = Index {
             head: &self.head,
-            tiles: measures.iter().map(MeasureColumn::tile).collect(),
-            columns: (columns.len() > 1)
-                .then(|| Columns::new(columns, mean, if is_nested { 0 } else { 2 })),
-            is_nested,
-            height: HEIGHT,
-            rows: self
-                .topics
+            tiles: measures
                 .iter()
-                .map(|report| {
-                    let id = &report.topic.id;
-                    let slug = slug(&id.0);
-                    IndexRow {
-                        report,
-                        href: form.topic(id),
-                        anchor: match form {
-                            Form::Directory => format!("topic-{slug}"),
-                            Form::SingleFile => format!("row-{slug}"),
-                        },
-                        cells: measures.iter().map(|m| m.cell(id)).collect(),
-                    }
-                })
+                .map(|m| m.cell(|of| Some(of.all())))
                 .collect(),
+            columns: (columns.len() > 1).then(|| Columns::new(columns, mean)),
+            is_nested,
+            rows: self.topics.iter().map(row).collect(),
             has_images: is_nested,
             has_texts: self.topics.iter().any(|t| matches!(t.body, Body::Texts(_))),
         };
         index.render().context("cannot render the table of topics")
+    }
+
+    /// The values of all measures for a topic.
+    fn cells(&self, topic: &TopicId) -> Vec<Cell<'_>> {
+        let value = |of: &Values| of.topics.get(topic).copied();
+        let measures = self.head.measures.iter();
+        measures.map(|measure| measure.cell(value)).collect()
     }
 
     /// The topic with this number, as a link.
@@ -279,7 +246,7 @@ impl Report {
 
     /// The debate sheet of the topic with this number, if it has one.
     fn debate(&self, form: Form, at: usize) -> Result<Option<String>> {
-        let debate_of = |at: usize| self.topics.get(at)?.body.debate();
+        let debate_of = |at: usize| self.topics.get(at)?.debate.as_ref();
         let (Some(report), Some(debate)) = (self.topics.get(at), debate_of(at)) else {
             return Ok(None);
         };
@@ -302,46 +269,39 @@ impl Report {
 
     fn topic(&self, form: Form, at: usize) -> Result<String> {
         let report = &self.topics[at];
+        let id = &report.topic.id;
         let neighbour = |at: usize| self.neighbour(at, |id| form.topic(id));
         let topic = Topic {
             report,
-            anchor: format!("topic-{}", slug(&report.topic.id.0)),
+            anchor: format!("topic-{}", slug(&id.0)),
             index: form.index(),
             previous: at.checked_sub(1).and_then(neighbour),
             next: neighbour(at + 1),
-            cells: self
-                .head
-                .measures
-                .iter()
-                .map(|m| m.cell(&report.topic.id))
-                .collect(),
-            scatter_height: SCATTER_HEIGHT,
-            scores_height: SCORES_HEIGHT,
+            cells: self.cells(id),
+            debate_href: report.debate.is_some().then(|| form.debate(id)),
+            against: self.head.against.as_deref(),
             body: &report.body,
         };
-        let rendering = || format!("cannot render topic {}", report.topic.id);
+        let rendering = || format!("cannot render topic {id}");
         topic.render().with_context(rendering)
     }
 }
 
 /// A topic's column in the plot of these measures; `None` if one of them has no value for it.
 fn column(report: &TopicReport, plotted: &[MeasureColumn], form: Form) -> Option<Column> {
-    let last = plotted.last()?;
     let id = &report.topic.id;
-    let value = |measure: &MeasureColumn| measure.values.topics.get(id).copied();
-    let values: Vec<f64> = plotted.iter().map(value).collect::<Option<_>>()?;
+    let value = |values: &Values| values.topics.get(id).copied();
+    let values = plotted.iter().map(|measure| value(&measure.values));
+    let values: Vec<f64> = values.collect::<Option<_>>()?;
     let named = plotted.iter().zip(&values);
     let named: Vec<String> = named
         .map(|(measure, value)| format!("{} {}", measure.name, three_decimals(*value)))
         .collect();
     Some(Column {
         href: form.topic(id),
-        name: id.0.clone(),
+        name: Some(id.0.clone()),
         title: format!("{id} {}: {}", report.topic.title, named.join(", ")),
         values,
-        against: last
-            .against
-            .as_ref()
-            .and_then(|of| of.topics.get(id).copied()),
+        against: plotted.last()?.against.as_ref().and_then(value),
     })
 }

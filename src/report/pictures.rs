@@ -15,7 +15,7 @@ use fast_image_resize::{FilterType, ResizeAlg, ResizeOptions, Resizer};
 use image::RgbImage;
 use rayon::prelude::*;
 
-use super::PICTURES;
+use super::place::PICTURES;
 use super::words::slug;
 use crate::collection::images::bytes_of;
 use crate::evidence::picture::{DecodedImage, decode};

@@ -6,38 +6,33 @@ use std::collections::{BTreeSet, HashMap};
 use anyhow::Result;
 
 use super::chart::Scores;
-use super::images::{Debate, sheet_of_arguments};
+use super::images::sheet;
+use super::place::ReportPlace;
 use super::reason;
+use super::shown::{ShownRun, by_rank};
 use super::tree::{Gauge, Row};
 use super::words::{Marker, Span, number, shortened, three_decimals, web_address};
-use super::{Body, Change, Form, TopicReport, all_topics, by_topic};
-use crate::index::inverted::InvertedIndex;
+use super::{Body, Change, TopicReport};
+use crate::index::inverted::{Document, InvertedIndex};
 use crate::topic::question::{self, TopicParts};
-use crate::trec::debate::DebateSheet;
 use crate::trec::explained::ExplainedText;
 use crate::trec::qrels::Qrels;
 use crate::trec::run::TextRunLine;
 use crate::trec::topic::Topic;
-use crate::trec::{DocId, Explanation, NumberId, ObjectStance, Stance, TextTask, TopicId};
+use crate::trec::{DocId, Explanation, NumberId, ObjectStance, Stance, TextTask};
 
 /// The data from which the report is made.
 pub struct Sources<'a> {
     pub task: TextTask,
     pub index: &'a InvertedIndex,
-    pub topics: &'a [Topic],
-    pub run: &'a [TextRunLine],
-    /// The name and lines of the run with which it is compared.
-    pub against: Option<(&'a str, &'a [TextRunLine])>,
-    /// The explanations of this run's scores; empty if there are none.
-    pub explained: &'a [ExplainedText],
-    /// The debate sheets of this run; empty if there are none.
-    pub debate: &'a [DebateSheet],
+    pub run: &'a ShownRun<TextRunLine>,
     /// Judgements with their names.
     pub judged: &'a [(String, Qrels)],
-    /// The number of results shown for a topic.
-    pub depth: usize,
-    pub form: Form,
+    pub place: &'a ReportPlace,
 }
+
+/// The number of results shown for a topic, unless the user chooses another.
+const DEPTH: usize = 20;
 
 /// The maximum number of relevant texts shown that are not among the results.
 const MISSED: usize = 12;
@@ -60,16 +55,10 @@ pub(crate) struct TextsTopic {
     pub more_missed: usize,
     pub dropped: Vec<TextView>,
     pub plot: Option<Scores>,
-    /// The debate sheet; `None` if the run has none.
-    pub debate: Option<Debate>,
-    /// The address of that sheet, if there is one.
-    pub debate_href: Option<String>,
     /// Whether a text has a stance or a quality that was estimated.
     pub has_estimates: bool,
     /// Whether a text has a stance according to the collection.
     pub has_stances: bool,
-    pub is_judged: bool,
-    pub against: Option<String>,
     /// The number of results in the run.
     pub results_in_all: usize,
 }
@@ -119,38 +108,20 @@ pub(crate) struct GradeView {
 
 /// Makes the pages of all topics. Errors: a stored text cannot be read.
 pub fn topics(sources: &Sources) -> Result<Vec<TopicReport>> {
-    let against = sources.against.map_or(&[][..], |(_, lines)| lines);
-    let runs = by_topic(sources.run, |line| &line.topic);
-    let others = by_topic(against, |line| &line.topic);
-    let mut explained = by_topic(sources.explained, |text| &text.topic);
-    let in_runs: Vec<&TopicId> = runs.keys().chain(others.keys()).copied().collect();
-    all_topics(sources.topics, in_runs.into_iter())
-        .into_iter()
-        .map(|topic| {
-            let view = PageBuilder {
+    let topics = sources.run.by_topic().into_iter();
+    topics
+        .map(|of| {
+            let explained = of.explained.into_iter();
+            let builder = PageBuilder {
                 sources,
-                own: by_rank(runs.get(&topic.id).map_or(&[], Vec::as_slice)),
-                other: by_rank(others.get(&topic.id).map_or(&[], Vec::as_slice)),
-                explained: explained
-                    .remove(&topic.id)
-                    .into_iter()
-                    .flatten()
-                    .map(|text| (&text.document, text))
-                    .collect(),
-                topic: &topic,
+                own: by_rank(of.own.into_iter()),
+                other: by_rank(of.other.into_iter()),
+                explained: explained.map(|text| (&text.document, text)).collect(),
+                topic: &of.topic,
             };
-            view.report()
+            builder.report()
         })
         .collect()
-}
-
-/// Sorts by rank; a repeated document is kept once.
-fn by_rank<'a>(lines: &[&'a TextRunLine]) -> Vec<&'a TextRunLine> {
-    let mut lines = lines.to_vec();
-    lines.sort_by_key(|line| line.rank);
-    let mut seen = BTreeSet::new();
-    lines.retain(|line| seen.insert(&line.doc));
-    lines
 }
 
 /// Collects the content of a topic's page.
@@ -164,56 +135,54 @@ struct PageBuilder<'a> {
 
 impl<'a> PageBuilder<'a> {
     fn report(&self) -> Result<TopicReport> {
-        let depth = self.sources.depth;
+        let depth = self.depth();
         let words = question::read(self.topic, TopicParts::default()).words;
         let mut marker = Marker::new(&words);
         let shown = &self.own[..depth.min(self.own.len())];
         let results = shown.iter().map(|line| self.result(line, &mut marker));
         let results: Vec<TextView> = results.collect::<Result<_>>()?;
         let mut seen: BTreeSet<&DocId> = shown.iter().map(|line| &line.doc).collect();
+        let (sheets, form) = (&self.sources.run.debate, self.sources.place.form);
+        let debate = sheet(sheets, self.topic, form, &seen, None, &mut marker);
         let dropped = self.dropped(&mut seen, &mut marker)?;
         let (missed, more_missed) = self.missed(&seen, &mut marker)?;
-        let debate = self.debate(shown, &mut marker);
-        let debate_href = debate.as_ref();
-        let debate_href = debate_href.map(|_| self.sources.form.debate(&self.topic.id));
-        let first = shown
-            .first()
-            .map(|line| self.beginning(&line.doc))
-            .transpose()?;
-        let changed = self.sources.against.map(|_| {
-            let there =
-                |line: &&&TextRunLine| !self.other.iter().take(depth).any(|o| o.doc == line.doc);
-            shown.iter().filter(there).count()
+        let first = shown.first().map(|line| self.beginning(&line.doc));
+        let changed = self.sources.run.other().map(|_| {
+            let there = self.other.iter().take(depth);
+            let there: BTreeSet<&DocId> = there.map(|line| &line.doc).collect();
+            shown
+                .iter()
+                .filter(|line| !there.contains(&line.doc))
+                .count()
         });
+        let stances = || results.iter().filter_map(|text| text.stance.as_ref());
+        let judged = self.sources.judged.iter();
         Ok(TopicReport {
             topic: self.topic.clone(),
             thumbnails: [Vec::new(), Vec::new()],
-            first,
+            first: first.transpose()?,
             changed,
+            is_judged: judged
+                .into_iter()
+                .any(|(_, qrels)| self.is_judged_in(qrels)),
+            debate,
             body: Body::Texts(TextsTopic {
                 objects: self.objects().cloned(),
-                has_estimates: results.iter().any(|text| {
-                    text.quality.is_some() || text.stance.as_ref().is_some_and(|s| s.is_estimated)
-                }),
-                has_stances: results
-                    .iter()
-                    .any(|text| text.stance.as_ref().is_some_and(|s| !s.is_estimated)),
+                has_estimates: results.iter().any(|text| text.quality.is_some())
+                    || stances().any(|stance| stance.is_estimated),
+                has_stances: stances().any(|stance| !stance.is_estimated),
                 results,
                 missed,
                 more_missed,
                 dropped,
                 plot: self.plot(),
-                debate,
-                debate_href,
-                is_judged: self
-                    .sources
-                    .judged
-                    .iter()
-                    .any(|(_, qrels)| self.is_judged_in(qrels)),
-                against: self.sources.against.map(|(name, _)| name.to_owned()),
                 results_in_all: self.own.len(),
             }),
         })
+    }
+
+    fn depth(&self) -> usize {
+        self.sources.place.depth.unwrap_or(DEPTH)
     }
 
     /// A text of the run.
@@ -235,7 +204,7 @@ impl<'a> PageBuilder<'a> {
         marker: &mut Marker,
     ) -> Result<Vec<TextView>> {
         let mut dropped = Vec::new();
-        for line in self.other.iter().take(self.sources.depth) {
+        for line in self.other.iter().take(self.depth()) {
             if seen.insert(&line.doc) {
                 let position = format!("was {}, now {}", line.rank, self.position(&line.doc));
                 dropped.push(self.text(&line.doc, position, marker)?);
@@ -244,52 +213,41 @@ impl<'a> PageBuilder<'a> {
         Ok(dropped)
     }
 
-    fn debate(&self, shown: &[&TextRunLine], marker: &mut Marker) -> Option<Debate> {
-        let mut sheets = self.sources.debate.iter();
-        let sheet = sheets.find(|sheet| sheet.topic == self.topic.id)?;
-        let shown = shown.iter().map(|line| &line.doc).collect();
-        let form = self.sources.form;
-        Some(sheet_of_arguments(sheet, self.topic, &shown, form, marker))
+    /// A text of the collection; `None` if it has no such document.
+    fn document(&self, id: &DocId) -> Result<Option<Document>> {
+        let index = self.sources.index;
+        index.number(id).map(|_| index.document(id)).transpose()
     }
 
     fn text(&self, id: &DocId, position: String, marker: &mut Marker) -> Result<TextView> {
-        let document = match self.sources.index.number(id) {
-            Some(_) => Some(self.sources.index.document(id)?),
-            None => None,
-        };
+        let document = self.document(id)?;
         let fields = &self.sources.index.meta().fields;
         let field = |name: &str| {
             let at = fields.iter().position(|field| field == name)?;
-            document
-                .as_ref()?
-                .texts
-                .get(at)
-                .filter(|text| !text.trim().is_empty())
+            let text = document.as_ref()?.texts.get(at)?;
+            (!text.trim().is_empty()).then_some(text.as_str())
         };
         let text = match &document {
             Some(document) => document.texts.first().map_or("", String::as_str),
             None => "(there is no such document in the collection)",
         };
         let start = shortened(text, TEXT);
+        let is_cut = start.len() < text.len();
+        let title = field("conclusion").or(field("title")).unwrap_or_default();
         let explained = self.explained.get(id);
         let url = document
             .as_ref()
-            .and_then(|d| d.url.clone())
-            .unwrap_or_default();
+            .and_then(|document| document.url.as_deref());
+        let url = url.unwrap_or_default();
         let mut rows: Vec<Row> = explained.iter().map(|e| Row::new(&e.score)).collect();
         rows.extend(explained.and_then(|e| e.stance.as_ref()).map(Row::new));
         Ok(TextView {
-            anchor: self.sources.form.anchor(&self.topic.id, &id.0),
+            anchor: self.sources.place.form.anchor(&self.topic.id, &id.0),
             id: id.0.clone(),
             position,
             score: None,
-            title: marker.mark(&shortened(
-                field("conclusion")
-                    .or(field("title"))
-                    .map_or("", String::as_str),
-                300,
-            )),
-            more: if start.len() < text.len() {
+            title: marker.mark(&shortened(title, 300)),
+            more: if is_cut {
                 text.chars().count() - TEXT
             } else {
                 0
@@ -305,16 +263,14 @@ impl<'a> PageBuilder<'a> {
             reason: explained.and_then(|e| reason::text::sentence(e, self.objects())),
             gauges: explained.map_or_else(Vec::new, |e| gauges(&e.score)),
             rows,
-            link: web_address(&url),
-            url: shortened(&url, 300),
+            link: web_address(url),
+            url: shortened(url, 300),
         })
     }
 
     fn beginning(&self, id: &DocId) -> Result<String> {
-        let text = match self.sources.index.number(id) {
-            Some(_) => self.sources.index.document(id)?.texts.into_iter().next(),
-            None => None,
-        };
+        let document = self.document(id)?;
+        let text = document.and_then(|document| document.texts.into_iter().next());
         Ok(shortened(&text.unwrap_or_default(), 180))
     }
 
@@ -361,39 +317,32 @@ impl<'a> PageBuilder<'a> {
     fn grades(&self, id: &DocId) -> Vec<GradeView> {
         let topic = &self.topic.id;
         let judged = self.sources.judged.iter();
-        let judged = judged.filter(|(_, qrels)| self.is_judged_in(qrels));
-        let views = judged.map(|(name, qrels)| {
-            let (class, text) = match qrels {
+        let views = judged.filter_map(|(name, qrels)| {
+            let grade = match qrels {
                 Qrels::Graded(grades) | Qrels::Answers(grades) => {
-                    match grades.get(topic).and_then(|of| of.get(id)) {
-                        Some(grade) => (grade_class(*grade), grade.to_string()),
-                        None => ("unjudged", "unjudged".into()),
-                    }
+                    let grade = grades.get(topic)?.get(id);
+                    grade.map(|grade| (grade_class(*grade), grade.to_string()))
                 }
-                Qrels::Stances(stances) => match stances.get(topic).and_then(|of| of.get(id)) {
-                    Some(stance) => ("topic", stance.word().to_owned()),
-                    None => ("unjudged", "unjudged".into()),
-                },
-                Qrels::Images(_) => ("unjudged", String::new()),
+                Qrels::Stances(stances) => {
+                    let stance = stances.get(topic)?.get(id);
+                    stance.map(|stance| ("topic", stance.word().to_owned()))
+                }
+                Qrels::Images(_) => return None,
             };
-            GradeView {
-                class,
-                name: name.clone(),
-                text,
-            }
+            let (class, text) = grade.unwrap_or(("unjudged", "unjudged".into()));
+            let name = name.clone();
+            Some(GradeView { class, name, text })
         });
         views.collect()
     }
 
     /// The grades that decide which texts are relevant: those of the first judgements that have grades.
     fn relevance(&self) -> Option<&'a HashMap<DocId, f64>> {
-        self.sources
-            .judged
-            .iter()
-            .find_map(|(_, qrels)| match qrels {
-                Qrels::Graded(grades) | Qrels::Answers(grades) => grades.get(&self.topic.id),
-                _ => None,
-            })
+        let mut judged = self.sources.judged.iter();
+        judged.find_map(|(_, qrels)| match qrels {
+            Qrels::Graded(grades) | Qrels::Answers(grades) => grades.get(&self.topic.id),
+            _ => None,
+        })
     }
 
     /// Relevant texts that are not shown and their number: the highest grades first, and equal grades by their rank in the run.
@@ -404,51 +353,37 @@ impl<'a> PageBuilder<'a> {
     ) -> Result<(Vec<TextView>, usize)> {
         let ranks: HashMap<&DocId, u32> = self.own.iter().map(|l| (&l.doc, l.rank)).collect();
         let grades = self.relevance().into_iter().flatten();
-        let mut missed: Vec<(&DocId, f64)> = grades
-            .filter(|(id, grade)| **grade > 0.0 && !shown.contains(id))
-            .map(|(id, grade)| (id, *grade))
-            .collect();
+        let relevant = grades.filter(|(id, grade)| **grade > 0.0 && !shown.contains(id));
+        let mut missed: Vec<(&DocId, &f64)> = relevant.collect();
         let rank = |id: &DocId| ranks.get(id).copied().unwrap_or(u32::MAX);
-        missed.sort_by(|a, b| {
-            b.1.total_cmp(&a.1)
-                .then_with(|| (rank(a.0), a.0).cmp(&(rank(b.0), b.0)))
+        missed.sort_by(|(a, of_a), (b, of_b)| {
+            let by_grade = of_b.total_cmp(of_a);
+            by_grade.then_with(|| (rank(a), a).cmp(&(rank(b), b)))
         });
         let more = missed.len().saturating_sub(MISSED);
-        missed.truncate(MISSED);
-        let mut views = Vec::with_capacity(missed.len());
-        for (id, _) in missed {
-            views.push(self.text(id, self.position(id), marker)?);
-        }
-        Ok((views, more))
+        let shown = missed.iter().take(MISSED);
+        let views = shown.map(|(id, _)| self.text(id, self.position(id), marker));
+        Ok((views.collect::<Result<_>>()?, more))
     }
 
     fn change(&self, line: &TextRunLine) -> Option<Change> {
-        let (name, _) = self.sources.against?;
+        let name = self.sources.run.other()?;
         let before = self.other.iter().find(|other| other.doc == line.doc);
-        Some(Change::between(
-            name,
-            before.map(|other| other.rank),
-            line.rank,
-        ))
+        let before = before.map(|other| other.rank);
+        Some(Change::between(name, before, line.rank))
     }
 
     fn plot(&self) -> Option<Scores> {
         let grades = self.relevance();
         let results = self.own.iter().take(SCORES).filter_map(|line| {
             let score = line.score?;
-            let grade = grades.map(|grades| grades.get(&line.doc));
-            let (class, judged) = match grade {
+            let (class, judged) = match grades.map(|grades| grades.get(&line.doc)) {
                 None => ("plain", String::new()),
                 Some(None) => ("unjudged", ", unjudged".into()),
                 Some(Some(grade)) => (grade_class(*grade), format!(", grade {grade}")),
             };
-            let title = format!(
-                "{}: {}, {}{judged}",
-                line.rank,
-                line.doc,
-                three_decimals(score)
-            );
-            Some((score, class, title))
+            let TextRunLine { rank, doc, .. } = line;
+            Some((score, class, format!("{rank}: {doc}, {score:.3}{judged}")))
         });
         Scores::new(results.collect())
     }
@@ -479,8 +414,8 @@ fn towards_conclusion(stance: Stance) -> StanceView {
 /// bar.
 fn gauges(score: &Explanation) -> Vec<Gauge> {
     let parts = score.parts().iter().filter(|part| part.value() > 0.0);
+    let parts = parts.filter_map(|part| Some((part.id()?, part)));
     let mut parts: Vec<(&NumberId, &Explanation)> = parts
-        .filter_map(|part| Some((part.id()?, part)))
         .filter(|(id, _)| !matches!(id, NumberId::Base(_)))
         .collect();
     parts.sort_by(|(_, a), (_, b)| b.value().total_cmp(&a.value()));

@@ -79,6 +79,11 @@ impl Stance {
     /// Both stances, in the order in which run files list them.
     pub const BOTH: [Stance; 2] = [Stance::Pro, Stance::Con];
 
+    /// The other stance.
+    pub(crate) fn opposite(self) -> Stance {
+        Stance::BOTH[1 - self as usize]
+    }
+
     /// The stance as it is written in run files and judgements: `PRO` or `CON`.
     pub fn word(self) -> &'static str {
         self.into()

@@ -109,7 +109,7 @@ fn precision_counted_by_hand() {
     assert_eq!(found.all_judged(), [4.0, 3.0, 2.0].map(|h| h / 40.0));
     assert_eq!(found.of_stance(Stance::Pro), [0.3, 0.2, 0.1]);
     assert_eq!(found.of_stance(Stance::Con), [0.1, 0.1, 0.1]);
-    let topic = found.topics[&TopicId("1".into())].both();
+    let topic = found.topics[&TopicId("1".into())].of(None);
     assert_eq!((topic.judged, topic.listed), (5, 6));
     assert!(found.to_string().contains("judged: 5 of 6"), "{found}");
 }

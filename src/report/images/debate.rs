@@ -19,32 +19,17 @@ fn unquoted(text: &str) -> &str {
     text.trim_matches(['"', '“', '”', '„'])
 }
 
-/// The debate sheet of a run of arguments. It has no images. `shown` are the arguments that the topic's page shows.
-pub(crate) fn sheet_of_arguments(
-    sheet: &DebateSheet,
+/// The debate sheet of a topic, if the run has one. `shown` are the arguments that the topic's page shows. `page` has the images of the topic; `None`
+/// for a run of arguments.
+pub(crate) fn sheet(
+    sheets: &[DebateSheet],
     topic: &Topic,
-    shown: &BTreeSet<&DocId>,
     form: Form,
+    shown: &BTreeSet<&DocId>,
+    page: Option<&PageBuilder>,
     marker: &mut Marker,
-) -> Debate {
-    let side = |stance| {
-        let arguments = (1..).zip(sheet.arguments_of(stance));
-        let views = arguments.map(|(number, argument)| {
-            let id = &argument.argument;
-            let href = shown.contains(id).then(|| form.document(&topic.id, &id.0));
-            view(number, argument, form, &topic.id, href, marker)
-        });
-        debate_side(stance, &topic.title, views.collect(), Vec::new())
-    };
-    Debate {
-        facts: facts(sheet),
-        has_images: false,
-        sides: Stance::BOTH.map(side).into(),
-    }
-}
-
-/// How the arguments of a sheet were chosen, in words.
-fn facts(sheet: &DebateSheet) -> Vec<String> {
+) -> Option<Debate> {
+    let sheet = sheets.iter().find(|sheet| sheet.topic == topic.id)?;
     let mut facts = vec![format!(
         "chosen from the first {} arguments about it",
         sheet.considered
@@ -53,37 +38,40 @@ fn facts(sheet: &DebateSheet) -> Vec<String> {
         facts.push(format!("{} of them take no clear side", sheet.undecided));
     }
     facts.push("stance: P(pro) − P(con)".into());
-    facts
+    let (claim, counter_claim) = question::claims(&topic.title);
+    let sides = [(Stance::Pro, claim), (Stance::Con, counter_claim)];
+    let sides = sides.map(|(stance, claim)| {
+        let arguments = (1..).zip(sheet.arguments_of(stance));
+        let arguments = arguments.map(|(number, argument)| {
+            let id = &argument.argument;
+            ArgumentView {
+                anchor: argument_anchor(form, &topic.id, id),
+                number,
+                id: id.0.clone(),
+                href: shown.contains(id).then(|| form.document(&topic.id, &id.0)),
+                conclusion: argument.conclusion.clone(),
+                quote: marker.mark(&argument.quote),
+                facts: argument_facts(argument),
+                images: page.map_or_else(Vec::new, |page| page.illustrations(sheet, id, marker)),
+            }
+        });
+        DebateSide {
+            stance,
+            class: class(stance),
+            claim,
+            arguments: arguments.collect(),
+            others: page.map_or_else(Vec::new, |page| page.other_images(sheet, stance)),
+        }
+    });
+    Some(Debate {
+        facts,
+        has_images: page.is_some(),
+        sides,
+    })
 }
 
-fn debate_side(
-    stance: Stance,
-    title: &str,
-    arguments: Vec<ArgumentView>,
-    others: Vec<Card>,
-) -> DebateSide {
-    let (claim, counter_claim) = question::claims(title);
-    DebateSide {
-        stance,
-        class: class(stance),
-        claim: match stance {
-            Stance::Pro => claim,
-            Stance::Con => counter_claim,
-        },
-        arguments,
-        others,
-    }
-}
-
-/// An argument without images. `href` is its address in the ranking.
-fn view(
-    number: usize,
-    argument: &DebateArgument,
-    form: Form,
-    topic: &TopicId,
-    href: Option<String>,
-    marker: &mut Marker,
-) -> ArgumentView {
+/// An argument's rank, its stance, and the number of near-duplicates, in words.
+fn argument_facts(argument: &DebateArgument) -> Vec<String> {
     let mut facts = vec![
         format!("{} by relevance", ordinal(argument.rank)),
         format!("stance {}", difference(argument.stance)),
@@ -93,16 +81,7 @@ fn view(
         1 => facts.push("nearly the same as another one".into()),
         more => facts.push(format!("nearly the same as {more} others")),
     }
-    ArgumentView {
-        anchor: argument_anchor(form, topic, &argument.argument),
-        number,
-        id: argument.argument.0.clone(),
-        href,
-        conclusion: argument.conclusion.clone(),
-        quote: marker.mark(&argument.quote),
-        facts,
-        images: Vec::new(),
-    }
+    facts
 }
 
 fn argument_anchor(form: Form, topic: &TopicId, id: &DocId) -> String {
@@ -110,68 +89,45 @@ fn argument_anchor(form: Form, topic: &TopicId, id: &DocId) -> String {
 }
 
 impl PageBuilder<'_> {
-    fn sheet(&self) -> Option<&DebateSheet> {
-        let topic = &self.plan.topic.id;
-        self.sources
-            .debate
-            .iter()
-            .find(|sheet| sheet.topic == *topic)
-    }
-
-    /// The debate sheet of the topic, if the run has one.
     pub(super) fn debate(&self, marker: &mut Marker) -> Option<Debate> {
-        let sheet = self.sheet()?;
-        let sides = Stance::BOTH.map(|stance| {
-            let arguments = (1..).zip(sheet.arguments_of(stance));
-            let arguments =
-                arguments.map(|(number, argument)| self.argument(sheet, number, argument, marker));
-            let others = self.other_images(sheet, stance);
-            debate_side(stance, &self.plan.topic.title, arguments.collect(), others)
-        });
-        Some(Debate {
-            facts: facts(sheet),
-            has_images: true,
-            sides: sides.into(),
-        })
+        let (run, form, topic) = (self.sources.run, self.sources.place.form, &self.plan.topic);
+        sheet(
+            &run.debate,
+            topic,
+            form,
+            &BTreeSet::new(),
+            Some(self),
+            marker,
+        )
     }
 
-    fn argument(
+    /// The images that illustrate an argument.
+    fn illustrations(
         &self,
         sheet: &DebateSheet,
-        number: usize,
-        argument: &DebateArgument,
+        argument: &DocId,
         marker: &mut Marker,
-    ) -> ArgumentView {
-        let images = sheet.illustrations(&argument.argument).into_iter();
+    ) -> Vec<IllustrationView> {
+        let images = sheet.illustrations(argument).into_iter();
         let images = images.filter(|(image, _)| self.is_shown(&image.image));
-        let (form, topic) = (self.sources.form, &self.plan.topic.id);
-        ArgumentView {
-            images: images
-                .map(|(image, like)| IllustrationView {
-                    card: self.debate_card(image),
-                    words: marker.mark(&shortened(unquoted(&like.words), WORDS)),
-                    place: like.place.clone(),
-                    likeness: three_decimals(like.likeness),
-                })
-                .collect(),
-            ..view(number, argument, form, topic, None, marker)
-        }
+        let views = images.map(|(image, like)| IllustrationView {
+            card: self.debate_card(image),
+            words: marker.mark(&shortened(unquoted(&like.words), WORDS)),
+            place: like.place.clone(),
+            likeness: three_decimals(like.likeness),
+        });
+        views.collect()
     }
 
     fn is_shown(&self, id: &DocId) -> bool {
-        self.plan
-            .lists
-            .iter()
-            .flatten()
-            .any(|line| line.image == *id)
+        let mut lines = self.plan.lists.iter().flatten();
+        lines.any(|line| line.image == *id)
     }
 
     fn debate_card(&self, image: &DebateImage) -> Card {
-        let id = &image.image;
-        let label = format!("{} {}", image.side, image.rank);
         Card {
-            href: self.sources.form.document(&self.plan.topic.id, &id.0),
-            ..self.card(id, label)
+            href: self.address(&image.image),
+            ..self.card(&image.image, format!("{} {}", image.side, image.rank))
         }
     }
 
@@ -187,26 +143,25 @@ impl PageBuilder<'_> {
 
     /// The argument that an image of a list is most like.
     pub(super) fn like(&self, id: &DocId, marker: &mut Marker) -> Option<LikeView> {
-        let sheet = self.sheet()?;
+        let (form, topic) = (self.sources.place.form, &self.plan.topic.id);
+        let mut sheets = self.sources.run.debate.iter();
+        let sheet = sheets.find(|sheet| sheet.topic == *topic)?;
         let image = sheet.images.iter().find(|image| image.image == *id)?;
         let like = image.like.as_ref()?;
-        let argument = sheet.arguments.iter();
-        let argument = argument.clone().find(|a| a.argument == like.argument)?;
-        let is_nearer = |other: &f64| *other > like.likeness;
-        let doubt = if like.likeness < ILLUSTRATES {
-            Some("Too little to say that it illustrates the argument.".to_owned())
-        } else {
-            let nearer = like.other_side.filter(is_nearer);
-            nearer.map(|other| {
-                format!(
-                    "It is even more like an argument of the other side ({}).",
-                    three_decimals(other)
-                )
-            })
+        let mut arguments = sheet.arguments.iter();
+        let argument = arguments.find(|a| a.argument == like.argument)?;
+        let nearer = like.other_side.filter(|other| *other > like.likeness);
+        let doubt = match nearer.map(three_decimals) {
+            _ if like.likeness < ILLUSTRATES => {
+                Some("Too little to say that it illustrates the argument.".to_owned())
+            }
+            other => other.map(|other| {
+                format!("It is even more like an argument of the other side ({other}).")
+            }),
         };
-        let anchor = argument_anchor(self.sources.form, &self.plan.topic.id, &like.argument);
+        let anchor = argument_anchor(form, topic, &like.argument);
         Some(LikeView {
-            href: self.sources.form.debate_part(&self.plan.topic.id, &anchor),
+            href: form.debate_part(topic, &anchor),
             id: like.argument.0.clone(),
             class: class(argument.side),
             sentence: marker.mark(unquoted(&like.sentence)),

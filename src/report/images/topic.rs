@@ -12,9 +12,9 @@ use super::super::words::{
     Marker, difference, number, ordinal, shortened, three_decimals, web_address,
 };
 use super::super::{Body, Change, TopicReport};
-use super::view::{Card, GradeView, ImageView, ImagesTopic, Lean, Side, Thumbnail};
+use super::view::{Card, GradeView, ImageView, ImagesTopic, Side, Thumbnail};
 use super::view::{LINES, blocks_of, class, facts, gauge, page_view};
-use super::{LOOK_ALIKES, LookAlike, LookAlikes, Sources, TopicPlan};
+use super::{CandidateRanks, LOOK_ALIKES, LookAlike, LookAlikes, Sources, TopicPlan};
 use crate::evidence::{Evidence, PageEvidence};
 use crate::topic::question::{self, TopicParts};
 use crate::trec::qrels::ImageGrades;
@@ -28,7 +28,7 @@ const PAGES: usize = 3;
 const ALT: usize = 160;
 
 /// Collects the content of a topic's page.
-pub(super) struct PageBuilder<'a> {
+pub(crate) struct PageBuilder<'a> {
     pub(super) sources: &'a Sources<'a>,
     pub(super) plan: &'a TopicPlan<'a>,
     pub(super) look_alikes: &'a LookAlikes,
@@ -65,88 +65,78 @@ impl<'a> PageBuilder<'a> {
         let mut marker = Marker::new(&words);
         let shown = self.plan.shown();
         let anchors: Vec<String> = shown.iter().map(|id| self.anchor(id)).collect();
-        let mut images: Vec<ImageView> =
-            shown.iter().map(|id| self.image(id, &mut marker)).collect();
+        let views = shown.iter().map(|id| self.image(id, &mut marker));
+        let mut images: Vec<ImageView> = views.collect();
         for (n, image) in images.iter_mut().enumerate() {
             image.previous = n.checked_sub(1).map(|n| anchors[n].clone());
             image.next = anchors.get(n + 1).cloned();
         }
-        let sides = [0, 1].map(|n| self.side(n)).into();
-        let thumbnails = [0, 1].map(|n| {
-            let list = self.plan.lists[n].iter().take(thumbnails);
+        let thumbnails = self.plan.lists.each_ref().map(|list| {
+            let list = list.iter().take(thumbnails);
             list.filter_map(|line| self.thumbnail(&line.image))
                 .collect()
         });
-        let missed = self.plan.missed.iter();
-        let debate = self.debate(&mut marker);
-        let form = self.sources.form;
-        let debate_href = debate.as_ref().map(|_| form.debate(&self.plan.topic.id));
+        let missed = self.plan.missed.iter().map(|id| self.missed(id));
+        let more_missed = self.plan.more_missed.iter();
+        let more_missed = more_missed.map(|id| format!("{id} ({})", self.brief_position(id)));
         TopicReport {
             topic: self.plan.topic.clone(),
             thumbnails,
             first: None,
             changed: self.plan.changed,
+            is_judged: self.grades().is_some(),
+            debate: self.debate(&mut marker),
             body: Body::Images(ImagesTopic {
-                sides,
-                missed: missed.map(|(id, _)| self.missed(id)).collect(),
-                more_missed: self
-                    .plan
-                    .more_missed
-                    .iter()
-                    .map(|id| self.missed_name(id))
-                    .collect(),
+                sides: Stance::BOTH.map(|stance| self.side(stance)).into(),
+                missed: missed.collect(),
+                more_missed: more_missed.collect(),
                 images,
-                debate,
-                debate_href,
                 plot: self.plot(),
                 has_leans: shown.iter().any(|id| self.lean(id).is_some()),
-                is_judged: self.grades().is_some(),
-                against: self.sources.against.map(|(name, _)| name.to_owned()),
             }),
         }
     }
 
     fn grades(&self) -> Option<&'a BTreeMap<DocId, ImageGrades>> {
-        self.sources.judged?.qrels.get(&self.plan.topic.id)
+        self.sources.judged?.0.get(&self.plan.topic.id)
     }
 
     pub(super) fn anchor(&self, id: &DocId) -> String {
-        self.sources.form.anchor(&self.plan.topic.id, &id.0)
+        self.sources.place.form.anchor(&self.plan.topic.id, &id.0)
     }
 
     pub(super) fn picture(&self, id: &DocId, size: Size) -> Option<Source> {
         self.pictures.get(id)?.sizes.get(&size).cloned()
     }
 
+    /// The address of an image, as seen from other pages.
+    pub(super) fn address(&self, id: &DocId) -> String {
+        let form = self.sources.place.form;
+        form.document(&self.plan.topic.id, &id.0)
+    }
+
     fn thumbnail(&self, id: &DocId) -> Option<Thumbnail> {
         Some(Thumbnail {
-            href: self.sources.form.document(&self.plan.topic.id, &id.0),
+            href: self.address(id),
             alt: self.alt(id),
             source: self.picture(id, Size::Mini)?,
         })
     }
 
-    fn side(&self, n: usize) -> Side {
-        let stance = Stance::BOTH[n];
-        let list = &self.plan.lists[n];
-        let precision = self.sources.judged.and_then(|judged| {
-            let hits = judged.evaluation.topics.get(&self.plan.topic.id)?;
-            let hits = match stance {
-                Stance::Pro => hits.pro,
-                Stance::Con => hits.con,
-            };
+    fn side(&self, stance: Stance) -> Side {
+        let precision = self.sources.judged.and_then(|(_, evaluation)| {
+            let hits = evaluation.topics.get(&self.plan.topic.id)?;
             self.grades()?;
-            Some(hits.precision(10).map(three_decimals))
+            Some(hits.of(Some(stance)).precision(10).map(three_decimals))
         });
+        let cards = self.plan.lists[stance as usize].iter();
+        let dropped = self.plan.dropped[stance as usize].iter();
         Side {
             stance,
             class: class(stance),
-            cards: list.iter().map(|line| self.listed(line)).collect(),
+            cards: cards.map(|line| self.listed(line)).collect(),
             precision,
-            dropped: self.plan.dropped[n]
-                .iter()
-                .map(|line| self.dropped(line))
-                .collect(),
+            dropped: dropped.map(|line| self.dropped(line)).collect(),
         }
     }
 
@@ -201,13 +191,9 @@ impl<'a> PageBuilder<'a> {
         }
     }
 
-    fn missed_name(&self, id: &DocId) -> String {
-        format!("{id} ({})", self.brief_position(id))
-    }
-
     /// How the image's rank differs from that in the other run.
     fn change(&self, line: &ImageRunLine) -> Option<Change> {
-        let (name, _) = self.sources.against?;
+        let name = self.sources.run.other()?;
         let positions = self.plan.other.get(&line.image);
         let positions = positions.map_or(&[][..], Vec::as_slice);
         let here = positions.iter().find(|(stance, _)| *stance == line.stance);
@@ -222,49 +208,29 @@ impl<'a> PageBuilder<'a> {
     }
 
     fn grade(&self, id: &DocId, stance: Option<Stance>) -> Option<GradeView> {
-        let judged = self.sources.judged?;
-        let grades = self.grades()?;
-        Some(match grades.get(id) {
-            None => GradeView {
-                class: "unjudged",
-                text: "unjudged",
-            },
-            Some(grades) => {
-                let counts = |grade| judged.edition.counts(grade);
-                let on_topic = counts(grades.on_topic);
-                let [pro, con] = Stance::BOTH.map(|s| on_topic && counts(grades.stance(s)));
-                let on_stance = match stance {
-                    Some(Stance::Pro) => pro,
-                    Some(Stance::Con) => con,
-                    None => pro || con,
-                };
-                let (class, text) = match (on_topic, pro, con, stance) {
-                    (false, ..) => ("off", "off topic"),
-                    (true, false, false, _) => ("topic", "on topic"),
-                    (true, true, true, None) => ("stance", "PRO and CON"),
-                    (true, true, false, None) => ("stance", "PRO"),
-                    (true, false, true, None) => ("stance", "CON"),
-                    (true, .., Some(_)) if on_stance => ("stance", "on stance"),
-                    (true, ..) => ("argues", "other stance"),
-                };
-                GradeView { class, text }
+        let grades = self.grades()?.get(id);
+        let (class, text) = grades.map_or(("unjudged", "unjudged"), |grades| {
+            let counts = |grade| self.sources.place.edition.counts(grade);
+            let on_topic = counts(grades.on_topic);
+            let sides = Stance::BOTH.map(|s| on_topic && counts(grades.stance(s)));
+            match (sides, stance) {
+                _ if !on_topic => ("off", "off topic"),
+                ([false, false], _) => ("topic", "on topic"),
+                ([true, true], None) => ("stance", "PRO and CON"),
+                ([true, false], None) => ("stance", "PRO"),
+                ([false, true], None) => ("stance", "CON"),
+                (_, Some(stance)) if sides[stance as usize] => ("stance", "on stance"),
+                (_, Some(_)) => ("argues", "other stance"),
             }
-        })
+        });
+        Some(GradeView { class, text })
     }
 
     /// P(pro) and P(con), if the explanation has them.
-    fn lean(&self, id: &DocId) -> Option<Lean> {
+    fn lean(&self, id: &DocId) -> Option<[f64; 2]> {
         let explained = self.plan.explained.get(id)?;
         let [pro, con] = Stance::BOTH.map(|stance| explained.probability(stance));
-        let (pro, con) = (pro?, con?);
-        let width = |p: f64| 50.0 * p.clamp(0.0, 1.0);
-        Some(Lean {
-            pro: three_decimals(pro),
-            con: three_decimals(con),
-            pro_width: format!("{:.1}", width(pro)),
-            con_width: format!("{:.1}", width(con)),
-            con_x: format!("{:.1}", 100.0 - width(con)),
-        })
+        Some([pro?, con?])
     }
 
     /// The position of an image that is not in this list.
@@ -276,16 +242,10 @@ impl<'a> PageBuilder<'a> {
             return format!("now {}", self.position(id));
         }
         if let Some(positions) = self.plan.deeper.get(id) {
-            return join_positions(positions.iter().copied());
+            return join_positions(positions);
         }
         match self.plan.candidate_ranks.get(id) {
-            Some(at) => format!(
-                "{} of {} by relevance, {} as PRO, {} as CON",
-                ordinal(at.relevance),
-                at.of,
-                ordinal(at.pro),
-                ordinal(at.con)
-            ),
+            Some(at) => at.in_words(""),
             None if self.plan.candidate_ranks.is_empty() => "not in the run".into(),
             None => "not among the candidates".into(),
         }
@@ -301,27 +261,16 @@ impl<'a> PageBuilder<'a> {
             lines.push(format!("{rank} in the {} list{score}", line.stance));
         }
         if let Some(positions) = self.plan.deeper.get(id) {
-            lines.push(format!(
-                "{} in the run",
-                join_positions(positions.iter().copied())
-            ));
+            lines.push(format!("{} in the run", join_positions(positions)));
         }
         match self.plan.candidate_ranks.get(id) {
-            Some(at) => lines.push(format!(
-                "{} of {} candidates by relevance, {} as PRO, {} as CON",
-                ordinal(at.relevance),
-                at.of,
-                ordinal(at.pro),
-                ordinal(at.con)
-            )),
+            Some(at) => lines.push(at.in_words(" candidates")),
             None if self.plan.candidate_ranks.is_empty() => {}
             None => lines.push("not among the candidates".into()),
         }
-        if let Some((name, _)) = self.sources.against {
+        if let Some(name) = self.sources.run.other() {
             lines.push(match self.plan.other.get(id) {
-                Some(positions) => {
-                    format!("{} in {name}", join_positions(positions.iter().copied()))
-                }
+                Some(positions) => format!("{} in {name}", join_positions(positions)),
                 None => format!("not in {name}"),
             });
         }
@@ -336,11 +285,11 @@ impl<'a> PageBuilder<'a> {
 
     /// The stance and rank of an image ("PRO 3"), or "not listed".
     pub(super) fn position(&self, id: &DocId) -> String {
-        let lines = self.lines(id);
-        if lines.is_empty() {
-            "not listed".into()
-        } else {
-            join_positions(lines.iter().map(|line| (line.stance, line.rank)))
+        let lines = self.lines(id).into_iter();
+        let positions: Vec<_> = lines.map(|line| (line.stance, line.rank)).collect();
+        match positions.as_slice() {
+            [] => "not listed".into(),
+            positions => join_positions(positions),
         }
     }
 
@@ -349,10 +298,8 @@ impl<'a> PageBuilder<'a> {
     }
 
     fn caption(&self, id: &DocId) -> String {
-        let page = self.first_page(id);
-        let title = page
-            .map(|page| page.words.title.trim())
-            .filter(|title| !title.is_empty());
+        let title = self.first_page(id).map(|page| page.words.title.trim());
+        let title = title.filter(|title| !title.is_empty());
         shortened(title.unwrap_or(&id.0), 90)
     }
 
@@ -362,10 +309,8 @@ impl<'a> PageBuilder<'a> {
         if let Some(alt) = alt.filter(|alt| !alt.is_empty()) {
             return shortened(alt, ALT);
         }
-        let read = self
-            .evidence
-            .get(id)
-            .map(|e| e.ocr_text().replace('\n', " "));
+        let read = self.evidence.get(id).map(Evidence::ocr_text);
+        let read = read.map(|text| text.replace('\n', " "));
         match read.filter(|text| !text.trim().is_empty()) {
             Some(text) => shortened(&format!("Image with the text: {text}"), ALT),
             None => format!("Image {id}"),
@@ -373,25 +318,15 @@ impl<'a> PageBuilder<'a> {
     }
 
     fn image(&self, id: &DocId, marker: &mut Marker) -> ImageView {
-        let listed = self.lines(id);
-        let stance = listed.first().map(|line| line.stance);
+        let stance = self.lines(id).first().map(|line| line.stance);
         let pictures = self.pictures.get(id);
         let evidence = self.evidence.get(id);
-        let blocks = evidence.map(|evidence| blocks_of(evidence, marker));
         let line_count = evidence.map_or(0, |evidence| evidence.ocr.len());
         let pages = evidence.map_or(&[][..], |e| &e.pages);
-        let shown_pages = pages.iter().take(PAGES);
-        let shown_pages = shown_pages.map(|page| page_view(page, marker)).collect();
-        let url = evidence.map(|e| e.url.clone()).unwrap_or_default();
-        let facts = evidence.map(facts).unwrap_or_default();
-        let more_pages = pages.len().saturating_sub(PAGES);
+        let url = evidence.map_or("", |evidence| &evidence.url);
         let (gauges, formula, rows) = self.explanation(id, stance);
-        let look_alikes = self
-            .look_alikes
-            .get(id)
-            .into_iter()
-            .flatten()
-            .take(LOOK_ALIKES);
+        let look_alikes = self.look_alikes.get(id).into_iter().flatten();
+        let look_alikes = look_alikes.take(LOOK_ALIKES);
         let (copies, others): (Vec<_>, Vec<_>) = look_alikes.partition(|other| other.is_copy);
         let views =
             |of: Vec<&LookAlike>| of.into_iter().map(|other| self.look_alike(other)).collect();
@@ -407,7 +342,7 @@ impl<'a> PageBuilder<'a> {
             fault: pictures.and_then(|p| p.fault.clone()),
             width: pictures.map_or(0, |p| p.width),
             height: pictures.map_or(0, |p| p.height),
-            blocks: blocks.unwrap_or_default(),
+            blocks: evidence.map_or_else(Vec::new, |evidence| blocks_of(evidence, marker)),
             line_count,
             more_lines: line_count.saturating_sub(LINES),
             positions: self.all_positions(id),
@@ -417,14 +352,18 @@ impl<'a> PageBuilder<'a> {
             like: self.like(id, marker),
             formula,
             rows,
-            pages: shown_pages,
-            more_pages,
+            pages: pages
+                .iter()
+                .take(PAGES)
+                .map(|page| page_view(page, marker))
+                .collect(),
+            more_pages: pages.len().saturating_sub(PAGES),
             copy_of: self.listed_copy(id).map(|copy| self.twin(copy)),
             copies: views(copies),
             look_alikes: views(others),
-            facts,
-            link: web_address(&url),
-            url: shortened(&url, 300),
+            facts: evidence.map(facts).unwrap_or_default(),
+            link: web_address(url),
+            url: shortened(url, 300),
         }
     }
 
@@ -447,22 +386,19 @@ impl<'a> PageBuilder<'a> {
         let Some(explained) = self.plan.explained.get(id) else {
             return (Vec::new(), None, Vec::new());
         };
+        let score = |stance| explained.score(stance);
         let best = || {
-            let score = |s: &Stance| {
-                let score = explained.score(*s);
-                score.map_or(f64::NEG_INFINITY, Explanation::value)
-            };
-            let [pro, con] = Stance::BOTH;
-            if score(&con) > score(&pro) { con } else { pro }
+            let value = |stance| score(stance).map_or(f64::NEG_INFINITY, Explanation::value);
+            match value(Stance::Con) > value(Stance::Pro) {
+                true => Stance::Con,
+                false => Stance::Pro,
+            }
         };
         let stance = stance.unwrap_or_else(best);
-        let other = match stance {
-            Stance::Pro => Stance::Con,
-            Stance::Con => Stance::Pro,
-        };
+        let other = stance.opposite();
         let titled =
             |score: &Explanation, stance: Stance| score.clone().named(format!("score as {stance}"));
-        let (first, second) = (explained.score(stance), explained.score(other));
+        let (first, second) = (score(stance), score(other));
         let mut rows = Vec::new();
         let mut gauges = Vec::new();
         if let Some(score) = first {
@@ -498,15 +434,9 @@ impl<'a> PageBuilder<'a> {
             let lean = pro? - con?;
             let id = &candidate.image;
             let lines = self.lines(id);
-            let is_relevant = self
-                .sources
-                .judged
-                .zip(grades)
-                .is_some_and(|(judged, grades)| {
-                    grades
-                        .get(id)
-                        .is_some_and(|g| judged.edition.counts(g.on_topic))
-                });
+            let grades = grades.and_then(|grades| grades.get(id));
+            let is_relevant =
+                grades.is_some_and(|of| self.sources.place.edition.counts(of.on_topic));
             let position = self.position(id);
             Some(Candidate {
                 relevance: relevance.value(),
@@ -526,9 +456,22 @@ impl<'a> PageBuilder<'a> {
 }
 
 /// Joins stances and ranks: "PRO 3, CON 7".
-fn join_positions(positions: impl Iterator<Item = (Stance, u32)>) -> String {
-    let positions: Vec<String> = positions
-        .map(|(stance, rank)| format!("{stance} {rank}"))
-        .collect();
-    positions.join(", ")
+fn join_positions(positions: &[(Stance, u32)]) -> String {
+    let positions = positions.iter();
+    let positions = positions.map(|(stance, rank)| format!("{stance} {rank}"));
+    positions.collect::<Vec<_>>().join(", ")
+}
+
+impl CandidateRanks {
+    /// The ranks: "3rd of 20 candidates by relevance, 1st as PRO, 9th as CON".
+    fn in_words(self, candidates: &str) -> String {
+        let CandidateRanks {
+            relevance,
+            pro,
+            con,
+            of,
+        } = self;
+        let [relevance, pro, con] = [relevance, pro, con].map(ordinal);
+        format!("{relevance} of {of}{candidates} by relevance, {pro} as PRO, {con} as CON")
+    }
 }

@@ -25,15 +25,9 @@ pub(crate) struct ImagesTopic {
     /// The relevant images that are not shown, with their positions in the run.
     pub more_missed: Vec<String>,
     pub images: Vec<ImageView>,
-    /// The debate sheet; `None` if the run has none.
-    pub debate: Option<Debate>,
-    /// The address of that sheet, if there is one.
-    pub debate_href: Option<String>,
     pub plot: Option<Scatter>,
     /// Whether cards have a bar of estimated probabilities.
     pub has_leans: bool,
-    pub is_judged: bool,
-    pub against: Option<String>,
 }
 
 /// One of the two lists.
@@ -59,7 +53,8 @@ pub(crate) struct Card {
     pub source: Option<Source>,
     pub score: Option<String>,
     pub grade: Option<GradeView>,
-    pub lean: Option<Lean>,
+    /// P(pro) and P(con).
+    pub lean: Option<[f64; 2]>,
     pub change: Option<Change>,
     /// Its copies that were left out, or the image of which it is a copy.
     pub twins: Option<Twins>,
@@ -71,17 +66,6 @@ pub(crate) struct Twins {
     /// How they relate to the image of the card, in words.
     pub text: String,
     pub images: Vec<LookAlikeView>,
-}
-
-/// A bar of P(pro) and P(con).
-#[derive(Clone, Debug)]
-pub(crate) struct Lean {
-    pub pro: String,
-    pub con: String,
-    /// Widths and position, in per cent. Each probability has one half of the bar.
-    pub pro_width: String,
-    pub con_width: String,
-    pub con_x: String,
 }
 
 /// The judgement of an image, in a few words.
@@ -182,7 +166,7 @@ pub(crate) struct Debate {
     /// Whether the sheet also shows images. A run of arguments has none.
     pub has_images: bool,
     /// For the claim, and against it.
-    pub sides: Vec<DebateSide>,
+    pub sides: [DebateSide; 2],
 }
 
 /// A side of a debate, which is printed on a separate sheet.
@@ -277,16 +261,13 @@ pub(super) fn blocks_of(evidence: &Evidence, marker: &mut Marker) -> Vec<Block> 
         .map(|block| {
             let lines = block.lines.iter().map(|line| {
                 number += 1;
-                let corners: Vec<String> = line
-                    .corners
-                    .iter()
-                    .map(|(x, y)| format!("{x:.0},{y:.0}"))
-                    .collect();
+                let corners = line.corners.iter();
+                let corners = corners.map(|(x, y)| format!("{x:.0},{y:.0}"));
                 LineView {
                     number: number - 1,
                     spans: marker.mark(&shortened(&line.text, 240)),
                     confidence: format!("{:.2}", line.confidence),
-                    corners: corners.join(" "),
+                    corners: corners.collect::<Vec<_>>().join(" "),
                 }
             });
             Block {
@@ -299,15 +280,12 @@ pub(super) fn blocks_of(evidence: &Evidence, marker: &mut Marker) -> Vec<Block> 
 
 /// The upright rectangle around lines: left, top, width, height.
 fn bounds(lines: &[OcrLine]) -> [f32; 4] {
-    let corners = || lines.iter().flat_map(|line| line.corners);
-    let span = |numbers: &mut dyn Iterator<Item = f32>| {
-        numbers.fold((f32::INFINITY, f32::NEG_INFINITY), |(least, most), x| {
-            (least.min(x), most.max(x))
-        })
-    };
-    let (left, right) = span(&mut corners().map(|(x, _)| x));
-    let (top, bottom) = span(&mut corners().map(|(_, y)| y));
-    [left, top, right - left, bottom - top]
+    let (mut least, mut most) = ([f32::INFINITY; 2], [f32::NEG_INFINITY; 2]);
+    for (x, y) in lines.iter().flat_map(|line| line.corners) {
+        least = [least[0].min(x), least[1].min(y)];
+        most = [most[0].max(x), most[1].max(y)];
+    }
+    [least[0], least[1], most[0] - least[0], most[1] - least[1]]
 }
 
 /// The words of a page near the image.
@@ -321,18 +299,18 @@ pub(super) fn page_view(page: &PageEvidence, marker: &mut Marker) -> PageView {
         ("before", &words.before),
         ("after", &words.after),
     ];
-    let title = if words.title.is_empty() {
-        "(no title)"
-    } else {
-        &words.title
+    let title = match words.title.as_str() {
+        "" => "(no title)",
+        title => title,
     };
+    let parts = parts
+        .into_iter()
+        .filter(|(_, text)| !text.trim().is_empty());
     PageView {
         title: marker.mark(&shortened(title, 240)),
         link: web_address(&page.url),
         url: shortened(&page.url, 300),
         parts: parts
-            .into_iter()
-            .filter(|(_, text)| !text.trim().is_empty())
             .map(|(name, text)| (name, marker.mark(&shortened(text, TEXT))))
             .collect(),
     }
