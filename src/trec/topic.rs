@@ -153,23 +153,21 @@ impl TopicFields {
     }
 
     fn finish(self) -> Result<Topic> {
-        let element = self.element();
         let tidy = |text: Option<String>| {
             text.map(|text| text.split_whitespace().collect::<Vec<_>>().join(" "))
                 .filter(|text| !text.is_empty())
         };
-        let number = tidy(self.number).with_context(|| match element {
-            "argument" => "an argument has no <id>",
-            _ => "a topic has no <number>",
-        })?;
+        let (element, title_name, without_number) = if self.is_argument {
+            ("argument", "claim", "an argument has no <id>")
+        } else {
+            ("topic", "title", "a topic has no <number>")
+        };
+        let number = tidy(self.number).context(without_number)?;
         if let Some(why) = unfit_field(&number) {
             bail!("the number {number:?} of a topic {why}, so it cannot be written to a run");
         }
         let title = tidy(self.query).or_else(|| tidy(self.title));
-        let title = title.with_context(|| match element {
-            "argument" => format!("argument {number} has no <claim>"),
-            _ => format!("topic {number} has no <title>"),
-        })?;
+        let title = title.with_context(|| format!("{element} {number} has no <{title_name}>"))?;
         let argument = self.is_argument.then(|| ArgumentParts {
             premise: tidy(self.premise),
             premise_type: tidy(self.premise_type),
@@ -395,10 +393,8 @@ fn read_queries(text: &str) -> ParsedTopics {
                 continue;
             }
         };
-        let (description, narrative) = (
-            line.part(&line.description, "description"),
-            line.part(&line.narrative, "narrative"),
-        );
+        let description = line.part(&line.description, "description");
+        let narrative = line.part(&line.narrative, "narrative");
         let number = match line.qid.or(line.beir_id) {
             Some(serde_json::Value::String(text)) => Some(text),
             Some(serde_json::Value::Number(number)) => Some(number.to_string()),

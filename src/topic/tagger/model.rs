@@ -105,16 +105,22 @@ impl Model {
         tags
     }
 
-    /// The tag with the highest sum of weights; of equal ones, the first.
-    fn best(&self, sentence: &[Form], at: usize, before: [Option<Tag>; 2]) -> Tag {
-        let mut scores = [0_i32; TAGS.len()];
-        for feature in features(sentence, at, before) {
+    /// The sum of the weights of features, by tag.
+    fn scores(&self, features: impl IntoIterator<Item = Feature>) -> [i32; TAGS.len()] {
+        let mut scores = [0; TAGS.len()];
+        for feature in features {
             for (tag, weight) in self.weights(feature) {
-                if let Some(score) = scores.get_mut(usize::from(tag.0)) {
+                if let Some(score) = scores.get_mut(tag.index()) {
                     *score += i32::from(*weight);
                 }
             }
         }
+        scores
+    }
+
+    /// The tag with the highest sum of weights; of equal ones, the first.
+    fn best(&self, sentence: &[Form], at: usize, before: [Option<Tag>; 2]) -> Tag {
+        let scores = self.scores(features(sentence, at, before));
         let mut best = 0;
         for (tag, score) in scores.iter().enumerate() {
             if *score > scores[best] {
@@ -126,14 +132,7 @@ impl Model {
 
     /// How much more a word by itself speaks for one tag than for the best of others.
     pub fn preference(&self, word: &Form, tag: Tag, others: &[Tag]) -> i32 {
-        let mut scores = [0_i32; TAGS.len()];
-        for feature in own_features(word) {
-            for (tag, weight) in self.weights(feature) {
-                if let Some(score) = scores.get_mut(tag.index()) {
-                    *score += i32::from(*weight);
-                }
-            }
-        }
+        let scores = self.scores(own_features(word));
         let score = |tag: &Tag| scores.get(tag.index()).copied().unwrap_or_default();
         score(&tag) - others.iter().map(score).max().unwrap_or_default()
     }
