@@ -9,7 +9,7 @@ use riposte::evidence::sentence::Sentences;
 use riposte::nn::conv::NumericMode;
 use riposte::nn::transformer::Backend;
 
-#[path = "../../src/nn/onnx_writer.rs"]
+#[path = "../../src/nn/tests/onnx_writer.rs"]
 pub mod onnx;
 
 const DETECTOR: &[u8] = include_bytes!("../../src/nn/reference/convnet-detector.onnx");

@@ -22,7 +22,7 @@ use crate::nn::lazy::Lazy;
 use crate::nn::tokens::{Input, Tokenizer};
 use crate::nn::transformer::Backend;
 use crate::nn::transformer::clip::{ClipConfig, ClipTowers};
-use crate::nn::transformer::examples::EXAMPLES;
+use crate::nn::transformer::examples;
 use crate::weights::{CheckedModel, Role};
 
 /// Part of the producer's name. It changes whenever the same checkpoint would give other vectors.
@@ -48,12 +48,12 @@ impl Clip {
     /// than the configuration says. All of this is found before weights are read, and the message names it.
     pub fn load(dir: &Path, backend: Backend, numeric: Numeric) -> Result<Self> {
         let examples = match numeric {
-            Numeric::Float => &[],
-            Numeric::Int8 => EXAMPLES,
+            Numeric::Float => "".lines(),
+            Numeric::Int8 => examples::texts(),
         };
         let load = || -> Result<Self> {
             let (config, preprocessing, tokenizer, checkpoint) = open(dir)?;
-            let examples = tokenizer.encode(examples.iter().copied())?;
+            let examples = tokenizer.encode(examples)?;
             Ok(Clip {
                 towers: ClipTowers::new(&config, checkpoint, backend, examples),
                 config,

@@ -23,7 +23,7 @@ use crate::nn::normalise;
 use crate::nn::tokens::{Input, Tokenizer};
 use crate::nn::transformer::Backend;
 use crate::nn::transformer::bert::{BARE, Bert, BertConfig};
-use crate::nn::transformer::examples::EXAMPLES;
+use crate::nn::transformer::examples;
 use crate::weights::{CheckedModel, Role};
 
 /// Part of the producer's name. It changes whenever the same checkpoint would give other vectors.
@@ -55,7 +55,7 @@ impl Sentences {
             let max_tokens = MAX_TOKENS.min(config.max_position_embeddings);
             let tokenizer = Tokenizer::read(dir, Input::Single, max_tokens, config.vocab_size)?;
             let checkpoint = Checkpoint::open(dir, &config.expected_tensors(&BARE))?;
-            let examples = tokenizer.encode(EXAMPLES.iter().copied())?;
+            let examples = tokenizer.encode(examples::texts())?;
             Ok(Sentences {
                 tokenizer,
                 bert: Bert::read(&config, &BARE, max_tokens, &checkpoint, backend, &examples)?,

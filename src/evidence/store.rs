@@ -287,7 +287,7 @@ impl Store {
         let mut backend = None;
         self.each_row(&tables::BACKEND, (id, id), |row| {
             if row.get_ref(1)?.as_str()? == channel {
-                let numeric = Numeric::parse(row.get_ref(3)?.as_str()?);
+                let numeric = row.get_ref(3)?.as_str()?.parse().ok();
                 let name = row.get(2)?;
                 backend = numeric.map(|numeric| Backend { name, numeric });
             }
@@ -308,7 +308,7 @@ impl Store {
             let mut counts = BTreeMap::new();
             while let Some(row) = rows.next()? {
                 let numeric = row.get_ref(0)?.as_str_or_null()?;
-                let numeric = numeric.and_then(Numeric::parse);
+                let numeric = numeric.and_then(|word| word.parse().ok());
                 *counts.entry(numeric).or_default() += row.get::<_, i64>(1)? as usize;
             }
             Ok(counts)

@@ -57,22 +57,12 @@ impl Checkpoint {
     /// # Errors
     /// There is no such tensor, or its numbers are not floats.
     pub fn read(&self, name: &str) -> Result<Vec<f32>> {
-        self.numbers(name)
-            .with_context(|| format!("reading tensor {name} of {}", self.path.display()))
-    }
-
-    fn numbers(&self, name: &str) -> Result<Vec<f32>> {
-        let info = self.header.info(name).context("it is missing")?;
-        let (from, to) = info.data_offsets;
-        let mut numbers = Vec::with_capacity(info.shape.iter().product());
-        read_numbers(
-            &self.file,
-            self.data + from,
-            to - from,
-            info.dtype,
-            &mut numbers,
-        )?;
-        Ok(numbers)
+        let numbers = || {
+            let info = self.header.info(name).context("it is missing")?;
+            let (from, to) = info.data_offsets;
+            read_numbers(&self.file, self.data + from, to - from, info.dtype)
+        };
+        numbers().with_context(|| format!("reading tensor {name} of {}", self.path.display()))
     }
 
     /// The length of a tensor's rows.
@@ -92,14 +82,13 @@ impl Checkpoint {
     pub fn table(&self, name: &str) -> Result<Table> {
         let table = || {
             let info = self.header.info(name).context("it is missing")?;
-            let &[rows, width] = info.shape.as_slice() else {
+            let &[rows, _] = info.shape.as_slice() else {
                 bail!("it has shape {:?}: expected rows and columns", info.shape);
             };
             ensure!(is_float(info.dtype), "its number type is not a float");
             let (from, to) = info.data_offsets;
             Ok(Table {
                 rows: (0..rows).map(|_| OnceLock::new()).collect(),
-                width,
                 source: Some(RowSource {
                     path: self.path.clone(),
                     file: self.file.clone(),
@@ -114,13 +103,8 @@ impl Checkpoint {
 }
 
 /// Appends the numbers in `bytes` bytes of the file, widened to 32 bits.
-fn read_numbers(
-    file: &Mutex<File>,
-    from: usize,
-    bytes: usize,
-    dtype: Dtype,
-    numbers: &mut Vec<f32>,
-) -> Result<()> {
+fn read_numbers(file: &Mutex<File>, from: usize, bytes: usize, dtype: Dtype) -> Result<Vec<f32>> {
+    let mut numbers = Vec::with_capacity(bytes / if dtype == Dtype::F32 { 4 } else { 2 });
     let mut file = file.lock().unwrap_or_else(PoisonError::into_inner);
     file.seek(SeekFrom::Start(from as u64))?;
     let mut left = bytes;
@@ -132,14 +116,13 @@ fn read_numbers(
         let read = floats(dtype, block).context("its number type is not a float")?;
         numbers.extend(read);
     }
-    Ok(())
+    Ok(numbers)
 }
 
 /// The rows of an embedding table. A vocabulary has tens of thousands of rows, which take 50 to 100 MB, but the texts of a run need only some
 /// hundreds of them. So a row is read from the checkpoint when it is first needed, and kept.
 pub struct Table {
     rows: Vec<OnceLock<Box<[f32]>>>,
-    width: usize,
     /// `None` if all rows are in memory.
     source: Option<RowSource>,
 }
@@ -160,7 +143,6 @@ impl Table {
         let rows = numbers.chunks(width.max(1));
         Table {
             rows: rows.map(|row| OnceLock::from(Box::from(row))).collect(),
-            width,
             source: None,
         }
     }
@@ -179,16 +161,9 @@ impl Table {
         let Some(source) = &self.source else {
             return Ok(None);
         };
-        let mut numbers = Vec::with_capacity(self.width);
         let from = source.from + n * source.row_bytes;
-        read_numbers(
-            &source.file,
-            from,
-            source.row_bytes,
-            source.dtype,
-            &mut numbers,
-        )
-        .with_context(|| format!("reading row {n} of a table in {}", source.path.display()))?;
+        let numbers = read_numbers(&source.file, from, source.row_bytes, source.dtype)
+            .with_context(|| format!("reading row {n} of a table in {}", source.path.display()))?;
         // if another thread has read the row in the meantime, its numbers are the same
         Ok(Some(slot.get_or_init(|| numbers.into_boxed_slice())))
     }

@@ -4,12 +4,6 @@ pub mod checkpoint;
 pub mod conv;
 pub mod lazy;
 pub(crate) mod onnx;
-#[cfg(test)]
-#[allow(
-    dead_code,
-    reason = "the integration tests and fuzz-targets/ use the rest"
-)]
-pub(crate) mod onnx_writer;
 pub mod tokens;
 pub mod transformer;
 
@@ -31,8 +25,14 @@ pub(crate) fn tanh(values: &mut [f32]) {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
+
+    #[allow(
+        dead_code,
+        reason = "the integration tests and fuzz-targets/ use the rest"
+    )]
+    pub(crate) mod onnx_writer;
 
     /// The right values were computed with 60 decimal digits. The `tanhf` of glibc 2.36 gets the last bit of each of them wrong.
     #[test]

@@ -15,7 +15,7 @@ use super::ctc::{self, Reading};
 use super::layout::{self, ReadLine};
 use super::network::{Core, Cores, Network, load_model, read};
 use super::{OcrLine, TextReader, crop};
-use crate::nn::conv::{FeatureMap, NumericMode};
+use crate::nn::conv::{Buffer, FeatureMap, NumericMode};
 
 /// Must be increased with every change that makes the same models read an image differently.
 const CODE_VERSION: u32 = 2;
@@ -135,7 +135,7 @@ impl OcrsReader {
             width,
             channels: 1,
             stride: 1,
-            data: image.into_data().as_slice().into(),
+            data: Buffer::copy_of(&image.into_data()),
         };
         let output = self.recogniser.run(input, core)?;
         // log-probabilities, (steps, batch, labels)

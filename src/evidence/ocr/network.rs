@@ -120,7 +120,7 @@ impl Network {
             }
             Err(because) => {
                 let gives = match &classifier {
-                    Some(classifier) => self.nodes(&[classifier.input_name().to_owned()])?,
+                    Some(classifier) => self.nodes(std::slice::from_ref(&classifier.input_name))?,
                     None => self.model.output_ids().to_vec(),
                 };
                 self.backend.convolutions = Runtime::Rten { because };
@@ -451,7 +451,7 @@ mod tests {
     fn labels_that_are_kept_share_the_probability_whichever_runtime_computes_them() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("rec.onnx");
-        std::fs::write(&path, crate::nn::onnx_writer::recogniser().model()).unwrap();
+        std::fs::write(&path, crate::nn::tests::onnx_writer::recogniser().model()).unwrap();
         let all = steps(&Network::load("toy", &path, NumericMode::Float).unwrap());
         assert_eq!(all[0].len(), 12);
         let kept = vec![0, 7, 3, 11];

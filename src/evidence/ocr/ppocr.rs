@@ -231,7 +231,7 @@ fn alphabet_of(recogniser: &Model) -> Result<Vec<String>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::nn::onnx_writer::recogniser_of;
+    use crate::nn::tests::onnx_writer::recogniser_of;
 
     #[test]
     fn a_reader_of_latin_script_has_no_other_characters() {

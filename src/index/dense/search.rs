@@ -188,15 +188,11 @@ impl Vectors {
                 all.found.extend(found.found);
             }
         }
-        let ranked: Vec<Vec<Near>> = queries
-            .par_iter()
-            .zip(all)
-            .map(|(query, mut candidates)| {
-                candidates.prune();
-                self.rank(query, &candidates.found, k, unit, id)
-            })
-            .collect();
-        Ok(ranked)
+        let ranked = queries.par_iter().zip(all).map(|(query, mut candidates)| {
+            candidates.prune();
+            self.rank(query, &candidates.found, k, unit, id)
+        });
+        Ok(ranked.collect())
     }
 
     /// The positions of the documents, in blocks of at least [`BLOCK`] passages.
@@ -246,19 +242,9 @@ impl Vectors {
         } else {
             vectors.resize(numbers.len(), 0.0);
             convert(numbers, vectors);
-            let product = Product {
-                windows: Windows {
-                    rows: &[vectors.as_slice()],
-                    length: self.dimension,
-                    step: self.dimension,
-                    count: passages.len(),
-                },
-                weights: packed,
-                accumulate: false,
-                activation: Activation::None,
-                out_step: columns,
-            };
-            product.run(scores);
+            let rows = [vectors.as_slice()];
+            let windows = Windows::new(&rows, self.dimension, self.dimension, passages.len());
+            Product::new(windows, packed, Activation::None).run(scores);
         }
         let row = |passage: usize| {
             let start = (passage - first) * columns;

@@ -32,6 +32,17 @@ impl<T: Copy + Default> Aligned<T> {
         }
     }
 
+    /// The number of numbers that the allocation can hold.
+    pub fn capacity(&self) -> usize {
+        self.all.len() - self.start
+    }
+
+    /// The same allocation with another number of numbers, at most [`Aligned::capacity`]; their values are arbitrary.
+    pub fn with_length(mut self, length: usize) -> Aligned<T> {
+        self.length = length;
+        self
+    }
+
     /// A copy of these numbers.
     pub fn copy_of(numbers: &[T]) -> Aligned<T> {
         let mut aligned = Aligned::zeros(numbers.len());

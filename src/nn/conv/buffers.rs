@@ -2,8 +2,6 @@
 
 use anyhow::{Context, Result, ensure};
 
-use std::ops::{Deref, DerefMut};
-
 use super::aligned::Aligned;
 use super::quantised::Quantisation;
 
@@ -49,7 +47,7 @@ impl FeatureMap {
             width,
             channels,
             stride: channels,
-            data: Buffer::from(numbers.as_slice()),
+            data: Buffer::copy_of(&numbers),
         }
     }
 
@@ -68,40 +66,13 @@ impl FeatureMap {
     }
 }
 
-/// The first numbers of an allocation that may be larger.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Buffer {
-    numbers: Aligned<f32>,
-    length: usize,
-}
-
-impl From<&[f32]> for Buffer {
-    fn from(numbers: &[f32]) -> Self {
-        Buffer {
-            length: numbers.len(),
-            numbers: Aligned::copy_of(numbers),
-        }
-    }
-}
-
-impl Deref for Buffer {
-    type Target = [f32];
-
-    fn deref(&self) -> &[f32] {
-        &self.numbers[..self.length]
-    }
-}
-
-impl DerefMut for Buffer {
-    fn deref_mut(&mut self) -> &mut [f32] {
-        &mut self.numbers[..self.length]
-    }
-}
+/// Numbers of a map, in an allocation that can be larger.
+pub(crate) type Buffer = Aligned<f32>;
 
 /// Allocations that are reused from layer to layer and from image to image.
 #[derive(Default)]
 pub(crate) struct BufferPool {
-    free: Vec<Aligned<f32>>,
+    free: Vec<Buffer>,
     /// Scratch space for quantised inputs.
     pub(crate) bytes: Vec<u8>,
     pub(crate) quantisations: Vec<Quantisation>,
@@ -162,14 +133,11 @@ impl BufferPool {
     /// A buffer of `length` numbers with arbitrary finite contents: the smallest free one that is large enough, or a new one.
     pub(crate) fn take(&mut self, length: usize) -> Buffer {
         let fitting = (0..self.free.len())
-            .filter(|&n| self.free[n].len() >= length)
-            .min_by_key(|&n| self.free[n].len());
-        Buffer {
-            numbers: match fitting {
-                Some(n) => self.free.swap_remove(n),
-                None => Aligned::zeros(length),
-            },
-            length,
+            .filter(|&n| self.free[n].capacity() >= length)
+            .min_by_key(|&n| self.free[n].capacity());
+        match fitting {
+            Some(n) => self.free.swap_remove(n).with_length(length),
+            None => Buffer::zeros(length),
         }
     }
 
@@ -183,9 +151,9 @@ impl BufferPool {
     /// Takes a buffer back. If there are [`MAX_FREE`] already, the smallest of them is freed.
     pub(crate) fn give_back(&mut self, buffer: Buffer) {
         if self.free.len() == MAX_FREE {
-            let smallest = (0..MAX_FREE).min_by_key(|&n| self.free[n].len());
+            let smallest = (0..MAX_FREE).min_by_key(|&n| self.free[n].capacity());
             smallest.map(|n| self.free.swap_remove(n));
         }
-        self.free.push(buffer.numbers);
+        self.free.push(buffer);
     }
 }

@@ -8,12 +8,12 @@ use rten_vecmath::Softmax;
 
 use super::Numeric;
 use super::buffers::{BufferPool, FeatureMap};
-use super::dense::{Pixels, Weights};
-use super::kernel::Activation;
+use super::dense::Weights;
+use super::kernel::{Activation, Windows};
 
 /// softmax(x · weights + bias) over labels, for each of several feature vectors.
 pub(crate) struct Classifier {
-    pub(super) input_name: String,
+    pub(crate) input_name: String,
     /// If x is a map of one row whose axis of rows was removed, the name of that map.
     pub(super) row_name: Option<String>,
     /// x is (1, features, steps) and not (1, steps, features).
@@ -25,16 +25,6 @@ pub(crate) struct Classifier {
 }
 
 impl Classifier {
-    /// The name of x in the model file.
-    pub(crate) fn input_name(&self) -> &str {
-        &self.input_name
-    }
-
-    /// The name of the map that [`Classifier::run_map`] takes; None if x does not come from one.
-    pub(crate) fn row_name(&self) -> Option<&str> {
-        self.row_name.as_deref()
-    }
-
     /// Whether the product is computed in int8 or in floats.
     pub fn numeric(&self) -> Numeric {
         self.weights.numeric()
@@ -50,11 +40,12 @@ impl Classifier {
         x: NdTensorView<'_, f32, 3>,
         pool: &mut BufferPool,
     ) -> Result<NdTensor<f32, 3>> {
-        let x = if self.transposed {
-            x.permuted([0, 2, 1])
+        let axes = if self.transposed {
+            [0, 2, 1]
         } else {
-            x
+            [0, 1, 2]
         };
+        let x = x.permuted(axes);
         let [batch, steps, features] = x.shape();
         ensure!(
             batch == 1 && features == self.features,
@@ -89,13 +80,10 @@ impl Classifier {
     ) -> Result<NdTensor<f32, 3>> {
         let columns = self.weights.columns();
         let mut out = vec![0.0; steps * columns];
-        Pixels {
-            numbers,
-            length: self.features,
-            step: stride,
-            count: steps,
-        }
-        .multiply(&self.weights, Activation::None, &mut out, pool);
+        let rows = [numbers];
+        let pixels = Windows::new(&rows, self.features, stride, steps);
+        let none = Activation::None;
+        self.weights.multiply(pixels, none, &mut out, pool);
         for row in out.chunks_mut(columns) {
             Softmax::new_mut(&mut row[..self.labels]).dispatch();
         }

@@ -28,6 +28,7 @@ enum Binding {
 }
 
 /// The properties of a value that are known before the network runs.
+#[derive(Clone, Copy)]
 pub(super) struct ValueInfo {
     pub channels: usize,
     /// Numbers from a pixel to the next one.
@@ -147,18 +148,13 @@ impl<'a> Compiler<'a> {
             });
             match step.operator {
                 Operator::Conv(conv) if follows_depthwise && conv.window.is_pointwise() => {
-                    if let Some(Step {
-                        operator: Operator::Depthwise(depthwise),
-                        input,
-                        last_reads,
-                        ..
-                    }) = joined.pop()
+                    if let Some(before) = joined.pop()
+                        && let Operator::Depthwise(depthwise) = before.operator
                     {
                         joined.push(Step {
                             operator: Operator::Separable(depthwise, conv),
-                            input,
                             output: step.output,
-                            last_reads,
+                            ..before
                         });
                     }
                 }
@@ -208,6 +204,16 @@ impl<'a> Compiler<'a> {
         output
     }
 
+    /// Adds a step whose output is as large as the map that it reads.
+    fn push_like(&mut self, map: ValueId, operator: Operator, name: &str) {
+        let info = self.values[map];
+        self.push(operator, Some(map), info.channels, info.one_pixel, name);
+    }
+
+    fn bind_sum(&mut self, name: &str, parts: Vec<Vec<Term>>) {
+        self.bindings.insert(name.to_owned(), Binding::Sum(parts));
+    }
+
     /// The value of that name; adds a step for a sum that is not computed yet. None if the tensor cannot be computed here.
     pub(super) fn materialise(&mut self, name: &str) -> Option<ValueId> {
         match self.bindings.get(name)?.clone() {
@@ -248,13 +254,8 @@ impl<'a> Compiler<'a> {
             && let Some(map) = self.materialise(swish.input)
         {
             self.folded.extend(swish.nodes);
-            let ValueInfo {
-                channels,
-                one_pixel,
-                ..
-            } = self.values[map];
             let operator = Operator::Swish { beta: swish.beta };
-            self.push(operator, Some(map), channels, one_pixel, swish.output);
+            self.push_like(map, operator, swish.output);
             return Ok(());
         }
         match node.op_type.as_deref().unwrap_or_default() {
@@ -265,24 +266,14 @@ impl<'a> Compiler<'a> {
                 if let Some(map) = self.materialise(first)
                     && self.values[map].stride.is_multiple_of(CHANNEL_BLOCK)
                 {
-                    self.push(
-                        Operator::GlobalMean,
-                        Some(map),
-                        self.values[map].channels,
-                        true,
-                        output,
-                    );
+                    let channels = self.values[map].channels;
+                    self.push(Operator::GlobalMean, Some(map), channels, true, output);
                 }
             }
             "AveragePool" => self.average_pool(node, first, output),
             "Sigmoid" => {
                 if let Some(map) = self.materialise(first) {
-                    let ValueInfo {
-                        channels,
-                        one_pixel,
-                        ..
-                    } = self.values[map];
-                    self.push(Operator::Sigmoid, Some(map), channels, one_pixel, output);
+                    self.push_like(map, Operator::Sigmoid, output);
                 }
             }
             "Mul" => {
@@ -302,7 +293,7 @@ impl<'a> Compiler<'a> {
             }
             "Concat" if attribute_int(node, "axis") == Some(1) => {
                 if let Some(parts) = node.input.iter().map(|name| self.terms(name)).collect() {
-                    self.bindings.insert(output.clone(), Binding::Sum(parts));
+                    self.bind_sum(output, parts);
                 }
             }
             _ => {}
@@ -312,29 +303,22 @@ impl<'a> Compiler<'a> {
 
     /// Mean over windows that neither overlap nor are padded.
     fn average_pool(&mut self, node: &NodeProto, input: &str, output: &str) {
-        let (Some(kernel), Some(strides)) = (
-            attribute_ints(node, "kernel_shape"),
-            attribute_ints(node, "strides"),
-        ) else {
+        let ints = |name| attribute_ints(node, name);
+        let Some(kernel) = ints("kernel_shape") else {
             return;
         };
-        let plain = kernel == strides
-            && attribute_ints(node, "pads").is_none_or(|pads| pads.iter().all(|&p| p == 0))
+        let plain = ints("strides").as_ref() == Some(&kernel)
+            && ints("pads").is_none_or(|pads| pads.iter().all(|&p| p == 0))
             && attribute_int(node, "ceil_mode").unwrap_or(0) == 0;
         if let (true, &[rows, columns]) = (plain, kernel.as_slice())
             && (1..=MAX_EXTENT).contains(&rows)
             && (1..=MAX_EXTENT).contains(&columns)
             && let Some(map) = self.materialise(input)
         {
-            self.push(
-                Operator::AveragePool {
-                    kernel: (rows, columns),
-                },
-                Some(map),
-                self.values[map].channels,
-                false,
-                output,
-            );
+            let kernel = (rows, columns);
+            let channels = self.values[map].channels;
+            let operator = Operator::AveragePool { kernel };
+            self.push(operator, Some(map), channels, false, output);
         }
     }
 
@@ -357,8 +341,7 @@ impl<'a> Compiler<'a> {
                 && term.constant == 1.0
             {
                 (term.gate, term.constant) = (Some(gate), 0.0);
-                self.bindings
-                    .insert(output.to_owned(), Binding::Sum(vec![terms]));
+                self.bind_sum(output, vec![terms]);
                 return;
             }
         }
@@ -382,8 +365,7 @@ impl<'a> Compiler<'a> {
                 None => terms.push(other),
             }
         }
-        self.bindings
-            .insert(output.to_owned(), Binding::Sum(vec![terms]));
+        self.bind_sum(output, vec![terms]);
     }
 
     /// Upsampling by a whole factor, by nearest neighbour: each term of the input is upsampled when it is added.
@@ -417,8 +399,7 @@ impl<'a> Compiler<'a> {
                     return;
                 }
             }
-            self.bindings
-                .insert(output.to_owned(), Binding::Sum(vec![terms]));
+            self.bind_sum(output, vec![terms]);
         }
     }
 }

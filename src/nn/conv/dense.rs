@@ -4,11 +4,10 @@ use std::ops::DerefMut;
 
 use anyhow::{Context, Result};
 
-use super::Numeric;
-use super::NumericMode;
-use super::buffers::{Buffer, BufferPool, FeatureMap};
+use super::buffers::{BufferPool, FeatureMap};
 use super::kernel::{Activation, CHANNEL_BLOCK, PackedWeights, Product, Windows};
 use super::quantised::{Int8Product, Int8Weights, Quantisation};
+use super::{Numeric, NumericMode};
 
 /// The geometry of a convolution. Pairs are (vertical, horizontal).
 pub(super) struct Window {
@@ -83,6 +82,35 @@ impl Weights {
         match self {
             Weights::Float(_) => Numeric::Float,
             Weights::Int8(_) => Numeric::Int8,
+        }
+    }
+
+    /// Multiplies the channels of consecutive pixels, which are in one row.
+    pub(super) fn multiply(
+        &self,
+        pixels: Windows<f32>,
+        activation: Activation,
+        out: &mut [f32],
+        pool: &mut BufferPool,
+    ) {
+        let (weights, columns) = match self {
+            Weights::Float(weights) => return Product::new(pixels, weights, activation).run(out),
+            Weights::Int8(weights) => (weights, weights.columns()),
+        };
+        let BufferPool {
+            bytes,
+            quantisations,
+            ..
+        } = pool;
+        for first in (0..pixels.count).step_by(PIXELS_AT_A_TIME) {
+            let count = PIXELS_AT_A_TIME.min(pixels.count - first);
+            let some = &pixels.rows[0][first * pixels.step..];
+            let (length, step) = (pixels.length, pixels.step);
+            weights.quantise_pixels(some, length, step, count, bytes, quantisations);
+            let rows = [bytes.as_slice()];
+            let windows = Windows::new(&rows, weights.rows(), weights.rows(), count);
+            let out = &mut out[first * columns..(first + count) * columns];
+            Int8Product::new(windows, quantisations, weights, activation).run(out);
         }
     }
 }
@@ -174,18 +202,6 @@ impl<T: Copy, B: DerefMut<Target = [T]>> PaddedRows<T, B> {
     }
 }
 
-impl PaddedRows<f32, Buffer> {
-    fn from_pool(map: &FeatureMap, window: &Window, pool: &mut BufferPool) -> Self {
-        PaddedRows::new(map, window, 0.0, |length| pool.take(length))
-    }
-
-    fn give_back(self, pool: &mut BufferPool) {
-        self.buffers
-            .into_iter()
-            .for_each(|buffer| pool.give_back(buffer));
-    }
-}
-
 impl Conv {
     /// # Errors
     /// The map is smaller than the kernel.
@@ -201,23 +217,15 @@ impl Conv {
         let step = self.window.stride.1 * input.stride;
         match &self.weights {
             Weights::Float(weights) => {
-                let mut rows = PaddedRows::from_pool(input, &self.window, pool);
+                let mut rows =
+                    PaddedRows::new(input, &self.window, 0.0, |length| pool.take(length));
                 for (y, out) in out.data.chunks_mut(width * columns).enumerate() {
-                    Product {
-                        windows: Windows {
-                            rows: &rows.under(&input.data, &self.window, y),
-                            length,
-                            step,
-                            count: width,
-                        },
-                        weights,
-                        accumulate: false,
-                        activation: self.activation,
-                        out_step: columns,
-                    }
-                    .run(out);
+                    let rows = rows.under(&input.data, &self.window, y);
+                    let windows = Windows::new(&rows, length, step, width);
+                    Product::new(windows, weights, self.activation).run(out);
                 }
-                rows.give_back(pool);
+                let buffers = rows.buffers.into_iter();
+                buffers.for_each(|buffer| pool.give_back(buffer));
             }
             Weights::Int8(weights) => {
                 // windows share pixels, so all pixels need the same scale
@@ -229,20 +237,9 @@ impl Conv {
                 let zero = quantisation.zero_byte();
                 let mut rows = PaddedRows::new(input, &self.window, zero, |length| vec![0; length]);
                 for (y, out) in out.data.chunks_mut(width * columns).enumerate() {
-                    Int8Product {
-                        windows: Windows {
-                            rows: &rows.under(&bytes, &self.window, y),
-                            length,
-                            step,
-                            count: width,
-                        },
-                        quantisations: &[quantisation],
-                        weights,
-                        base: None,
-                        activation: self.activation,
-                        out_step: columns,
-                    }
-                    .run(out);
+                    let rows = rows.under(&bytes, &self.window, y);
+                    let windows = Windows::new(&rows, length, step, width);
+                    Int8Product::new(windows, &[quantisation], weights, self.activation).run(out);
                 }
                 pool.bytes = bytes;
             }
@@ -258,81 +255,9 @@ impl Conv {
         count: usize,
         pool: &mut BufferPool,
     ) {
-        Pixels {
-            numbers: &input.data,
-            length: self.in_channels,
-            step: input.stride,
-            count,
-        }
-        .multiply(&self.weights, self.activation, out, pool);
-    }
-}
-
-/// The left operand of a pointwise product: for each of `count` pixels, the first `length` of its `step` numbers.
-pub(super) struct Pixels<'a> {
-    pub numbers: &'a [f32],
-    pub length: usize,
-    pub step: usize,
-    pub count: usize,
-}
-
-impl Pixels<'_> {
-    /// `out = activation(bias + pixels · weights)`, (count, columns).
-    pub(super) fn multiply(
-        &self,
-        weights: &Weights,
-        activation: Activation,
-        out: &mut [f32],
-        pool: &mut BufferPool,
-    ) {
-        let &Pixels {
-            numbers,
-            length,
-            step,
-            count,
-        } = self;
-        let columns = weights.columns();
-        match weights {
-            Weights::Float(weights) => Product {
-                windows: Windows {
-                    rows: &[numbers],
-                    length,
-                    step,
-                    count,
-                },
-                weights,
-                accumulate: false,
-                activation,
-                out_step: columns,
-            }
-            .run(out),
-            Weights::Int8(weights) => {
-                let BufferPool {
-                    bytes,
-                    quantisations,
-                    ..
-                } = pool;
-                for first in (0..count).step_by(PIXELS_AT_A_TIME) {
-                    let count = PIXELS_AT_A_TIME.min(count - first);
-                    let numbers = &numbers[first * step..];
-                    weights.quantise_pixels(numbers, length, step, count, bytes, quantisations);
-                    Int8Product {
-                        windows: Windows {
-                            rows: &[bytes],
-                            length: weights.rows(),
-                            step: weights.rows(),
-                            count,
-                        },
-                        quantisations,
-                        weights,
-                        base: None,
-                        activation,
-                        out_step: columns,
-                    }
-                    .run(&mut out[first * columns..(first + count) * columns]);
-                }
-            }
-        }
+        let rows = [&*input.data];
+        let pixels = Windows::new(&rows, self.in_channels, input.stride, count);
+        self.weights.multiply(pixels, self.activation, out, pool);
     }
 }
 
@@ -366,19 +291,9 @@ impl ConvTranspose {
                 } else {
                     &mut out.data[from..from + 2 * width * stride]
                 };
-                Product {
-                    windows: Windows {
-                        rows: &[input.row(y)],
-                        length: self.in_channels,
-                        step: input.stride,
-                        count: width,
-                    },
-                    weights,
-                    accumulate: false,
-                    activation: self.activation,
-                    out_step: weights.columns(),
-                }
-                .run(out);
+                let rows = [input.row(y)];
+                let windows = Windows::new(&rows, self.in_channels, input.stride, width);
+                Product::new(windows, weights, self.activation).run(out);
             }
             if one_channel {
                 let (upper, lower) =

@@ -93,18 +93,14 @@ impl Graph<'_> {
                 scale: attribute_float(node, "alpha").unwrap_or(0.2),
                 shift: attribute_float(node, "beta").unwrap_or(0.5),
             }),
-            "Mul" => Elementwise::Affine(
-                self.constant_operand(node, name, channels)?
-                    .into_iter()
-                    .map(|scale| (scale, 0.0))
-                    .collect(),
-            ),
-            "Add" => Elementwise::Affine(
-                self.constant_operand(node, name, channels)?
-                    .into_iter()
-                    .map(|shift| (1.0, shift))
-                    .collect(),
-            ),
+            "Mul" => {
+                let scales = self.constant_operand(node, name, channels)?.into_iter();
+                Elementwise::Affine(scales.map(|scale| (scale, 0.0)).collect())
+            }
+            "Add" => {
+                let shifts = self.constant_operand(node, name, channels)?.into_iter();
+                Elementwise::Affine(shifts.map(|shift| (1.0, shift)).collect())
+            }
             "BatchNormalization" => {
                 let parameter = |n: usize| {
                     let data = &self.constants.get(node.input.get(n)?.as_str())?.data;
@@ -113,14 +109,11 @@ impl Graph<'_> {
                 let (scale, shift) = (parameter(1)?, parameter(2)?);
                 let (mean, variance) = (parameter(3)?, parameter(4)?);
                 let epsilon = attribute_float(node, "epsilon").unwrap_or(1e-5);
-                Elementwise::Affine(
-                    (0..channels)
-                        .map(|c| {
-                            let by = scale[c] / (variance[c] + epsilon).sqrt();
-                            (by, shift[c] - mean[c] * by)
-                        })
-                        .collect(),
-                )
+                let change = |c: usize| {
+                    let by = scale[c] / (variance[c] + epsilon).sqrt();
+                    (by, shift[c] - mean[c] * by)
+                };
+                Elementwise::Affine((0..channels).map(change).collect())
             }
             _ => return None,
         };
@@ -147,33 +140,24 @@ impl Graph<'_> {
         gate: usize,
     ) -> Option<(Vec<usize>, &str, Elementwise)> {
         let node = |n: usize, kind: &str| {
-            self.proto
-                .node
-                .get(n)
-                .filter(|node| node.op_type.as_deref() == Some(kind))
+            let node = self.proto.node.get(n);
+            node.filter(|node| node.op_type.as_deref() == Some(kind))
         };
         let sum = node(add, "Add")?;
         let three = sum.input.iter().find(|input| *input != name)?;
         let clip = self.only_reader(sum.output.first()?)?;
         let clipped = node(clip, "Clip")?;
-        let limits = (
-            self.scalar(clipped.input.get(1)?)?,
-            self.scalar(clipped.input.get(2)?)?,
-        );
+        let limit = |n: usize| self.scalar(clipped.input.get(n)?);
+        let limits = (limit(1)?, limit(2)?);
         let product = node(gate, "Mul")?;
         let multiplied = self.only_reader(clipped.output.first()?)? == gate;
         let div = self.only_reader(product.output.first()?)?;
         let quotient = node(div, "Div")?;
         let six = self.scalar(quotient.input.get(1)?)?;
-        (self.scalar(three)? == 3.0 && limits == (0.0, 6.0) && multiplied && six == 6.0).then_some(
-            (
-                vec![add, clip, gate, div],
-                quotient.output.first()?.as_str(),
-                Elementwise::Activation(Activation::HardSwish {
-                    scale: 1.0,
-                    shift: 0.0,
-                }),
-            ),
-        )
+        let found = self.scalar(three)? == 3.0 && limits == (0.0, 6.0) && multiplied && six == 6.0;
+        let (scale, shift) = (1.0, 0.0);
+        let operator = Elementwise::Activation(Activation::HardSwish { scale, shift });
+        let output = quotient.output.first()?.as_str();
+        found.then_some((vec![add, clip, gate, div], output, operator))
     }
 }

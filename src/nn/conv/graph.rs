@@ -2,12 +2,15 @@
 
 use std::collections::HashMap;
 
-use rten_onnx::onnx::{GraphProto, NodeProto, TensorProto};
+use safetensors::Dtype;
+
+use rten_onnx::onnx::{AttributeProto, GraphProto, NodeProto, TensorProto};
 
 use super::NumericMode;
 use super::classifier::Classifier;
 use super::dense::Weights;
 use super::kernel::CHANNEL_BLOCK;
+use crate::nn::checkpoint::floats;
 
 /// A constant tensor of 32-bit floats.
 pub(crate) struct Constant {
@@ -27,37 +30,25 @@ pub(crate) struct Graph<'a> {
 
 /// A node's attribute that is a list of integers, if the node has it and no integer is negative.
 pub(crate) fn attribute_ints(node: &NodeProto, name: &str) -> Option<Vec<usize>> {
-    let found = node
-        .attribute
-        .iter()
-        .find(|a| a.name.as_deref() == Some(name))?;
-    found
-        .ints
-        .iter()
-        .map(|&n| usize::try_from(n).ok())
-        .collect()
+    let numbers = attribute(node, name)?.ints.iter();
+    numbers.map(|&n| usize::try_from(n).ok()).collect()
+}
+
+fn attribute<'a>(node: &'a NodeProto, name: &str) -> Option<&'a AttributeProto> {
+    let mut attributes = node.attribute.iter();
+    attributes.find(|a| a.name.as_deref() == Some(name))
 }
 
 pub(crate) fn attribute_int(node: &NodeProto, name: &str) -> Option<i64> {
-    node.attribute
-        .iter()
-        .find(|a| a.name.as_deref() == Some(name))?
-        .i
+    attribute(node, name)?.i
 }
 
 pub(crate) fn attribute_float(node: &NodeProto, name: &str) -> Option<f32> {
-    node.attribute
-        .iter()
-        .find(|a| a.name.as_deref() == Some(name))?
-        .f
+    attribute(node, name)?.f
 }
 
 pub(crate) fn attribute_text<'a>(node: &'a NodeProto, name: &str) -> Option<&'a str> {
-    node.attribute
-        .iter()
-        .find(|a| a.name.as_deref() == Some(name))?
-        .s
-        .as_deref()
+    attribute(node, name)?.s.as_deref()
 }
 
 /// ONNX's number for 32-bit floats.
@@ -65,22 +56,12 @@ const FLOAT: i32 = 1;
 
 /// None if the tensor has another type or not as many numbers as its dimensions say.
 fn constant(tensor: &TensorProto) -> Option<Constant> {
-    let dims: Vec<usize> = tensor
-        .dims
-        .iter()
-        .map(|&d| usize::try_from(d).ok())
-        .collect::<Option<_>>()?;
-    let count = dims
-        .iter()
-        .try_fold(1usize, |product, &d| product.checked_mul(d))?;
-    let data: Vec<f32> = match &tensor.raw_data {
-        Some(raw) => raw
-            .borrow()
-            .as_chunks::<4>()
-            .0
-            .iter()
-            .map(|b| f32::from_le_bytes(*b))
-            .collect(),
+    let dims = tensor.dims.iter().map(|&d| usize::try_from(d).ok());
+    let dims = dims.collect::<Option<Vec<usize>>>()?;
+    let mut sides = dims.iter();
+    let count = sides.try_fold(1usize, |product, &d| product.checked_mul(d))?;
+    let data = match &tensor.raw_data {
+        Some(raw) => floats(Dtype::F32, &raw.borrow())?,
         None => tensor.float_data.clone(),
     };
     (data.len() == count && tensor.data_type.is_some_and(|t| t.0 == FLOAT))
@@ -148,14 +129,12 @@ impl<'a> Graph<'a> {
         let softmax = producer(output.name.as_deref()?, "Softmax")?;
         let sum = producer(softmax.input.first()?, "Add")?;
         let product = sum.input.iter().find_map(|name| producer(name, "MatMul"))?;
-        let bias = sum
-            .input
-            .iter()
-            .find_map(|name| self.constants.get(name.as_str()))?;
-        let (input, weights) = match product.input.as_slice() {
-            [input, weights] => (input, self.constants.get(weights.as_str())?),
-            _ => return None,
+        let mut terms = sum.input.iter();
+        let bias = terms.find_map(|name| self.constants.get(name.as_str()))?;
+        let [input, weights] = product.input.as_slice() else {
+            return None;
         };
+        let weights = self.constants.get(weights.as_str())?;
         let (&[features, labels], &[biases]) = (weights.dims.as_slice(), bias.dims.as_slice())
         else {
             return None;

@@ -79,7 +79,16 @@ pub(crate) struct Windows<'a, T> {
     pub count: usize,
 }
 
-impl<T> Windows<'_, T> {
+impl<'a, T> Windows<'a, T> {
+    pub fn new(rows: &'a [&'a [T]], length: usize, step: usize, count: usize) -> Self {
+        Windows {
+            rows,
+            length,
+            step,
+            count,
+        }
+    }
+
     /// Numbers in a window: columns of the matrix.
     pub fn size(&self) -> usize {
         self.rows.len() * self.length
@@ -191,8 +200,6 @@ pub(crate) struct Product<'a> {
     /// Whether the sums begin with the numbers in `out` instead of the bias.
     pub accumulate: bool,
     pub activation: Activation,
-    /// Numbers from the results of a window to those of the next one.
-    pub out_step: usize,
 }
 
 /// Maximum number of weights that are read again for each small group of windows: a share of the second-level cache.
@@ -200,8 +207,22 @@ const MANY_WEIGHTS: usize = 1 << 16;
 /// Windows in a group if there are more weights; both tile heights divide it.
 const MANY_WINDOWS: usize = 480;
 
-impl Product<'_> {
-    /// Computes the product into `out`.
+impl<'a> Product<'a> {
+    /// The product whose sums begin with the bias.
+    pub fn new(
+        windows: Windows<'a, f32>,
+        weights: &'a PackedWeights,
+        activation: Activation,
+    ) -> Self {
+        Product {
+            windows,
+            weights,
+            accumulate: false,
+            activation,
+        }
+    }
+
+    /// Computes the product into `out`, which has a row for each window.
     ///
     /// # Panics
     /// If a window reaches beyond its rows or does not have as many numbers as the weights have rows, or if the results do not fit into `out`.
@@ -225,14 +246,13 @@ impl SimdOp for ProductInto<'_, '_> {
             windows,
             weights,
             activation,
-            out_step,
             ..
         } = product;
         let lanes = isa.f32().len();
         let columns = weights.columns();
         assert!(weights.lanes == lanes && windows.size() == weights.rows);
         assert!(windows.fit());
-        assert!(out_step >= columns && holds(out.len(), windows.count, out_step, columns));
+        assert!(holds(out.len(), windows.count, columns, columns));
         let (narrow, wide) = if lanes == 8 { (6, 6) } else { (12, 8) };
         let out = out.as_mut_ptr();
         let mut from = 0;
@@ -296,11 +316,12 @@ impl Product<'_> {
     #[inline(always)]
     unsafe fn activate_windows<I: Isa>(&self, isa: I, windows: Range<usize>, out: *mut f32) {
         let ops = isa.f32();
+        let columns = self.weights.columns();
         for m in windows {
-            for column in (0..self.weights.columns()).step_by(ops.len()) {
+            for column in (0..columns).step_by(ops.len()) {
                 // SAFETY: column + lanes <= columns, so the vector lies within the results of the window.
                 unsafe {
-                    let result = out.add(m * self.out_step + column);
+                    let result = out.add(m * columns + column);
                     let x = activate(isa, ops.load_ptr(result), self.activation);
                     ops.store_ptr(x, result);
                 }
@@ -331,8 +352,9 @@ impl Product<'_> {
     ) -> usize {
         let ops = isa.f32();
         let lanes = ops.len();
+        let columns = self.weights.columns();
         debug_assert!(first + HEIGHT <= self.windows.count);
-        debug_assert!(column + WIDTH * lanes <= self.weights.columns());
+        debug_assert!(column + WIDTH * lanes <= columns);
         debug_assert!(panel.len() >= WIDTH * lanes * self.weights.rows);
         // SAFETY: the bias has a number for each column, and so have the results of each window. Window `first + m` lies within each row up to
         // `length` numbers from its start. `weights` advances by WIDTH vectors for each number of a window, that is, for each row of the panel. The
@@ -341,10 +363,7 @@ impl Product<'_> {
             let mut sums = [[ops.zero(); WIDTH]; HEIGHT];
             // the numbers that the sums begin with, one for each column, and how far they are from window to window
             let (begin, begin_step) = if self.accumulate {
-                (
-                    out.add(first * self.out_step + column).cast_const(),
-                    self.out_step,
-                )
+                (out.add(first * columns + column).cast_const(), columns)
             } else {
                 (self.weights.bias.as_ptr().add(column), 0)
             };
@@ -372,10 +391,10 @@ impl Product<'_> {
                     weights = weights.add(WIDTH * lanes);
                 }
             }
-            let out = out.add(first * self.out_step + column);
+            let out = out.add(first * columns + column);
             for m in 0..HEIGHT {
                 for v in 0..WIDTH {
-                    ops.store_ptr(sums[m][v], out.add(m * self.out_step + v * lanes));
+                    ops.store_ptr(sums[m][v], out.add(m * columns + v * lanes));
                 }
             }
         }

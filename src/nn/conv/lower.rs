@@ -168,30 +168,23 @@ impl Compiler<'_> {
     /// # Errors
     /// Weights, bias and input contradict each other.
     pub(super) fn conv(&mut self, node: &NodeProto) -> Result<()> {
-        let Some(ConvOperands {
-            input,
-            window,
-            dims,
-            mut data,
-            bias,
-        }) = self.operands(node)
-        else {
+        let Some(mut of) = self.operands(node) else {
             return Ok(());
         };
+        let dims = of.dims;
         let [out_channels, group_channels, rows, columns] = dims;
         let groups = attribute_int(node, "group").unwrap_or(1) as usize;
         let depthwise = groups == out_channels && group_channels == 1 && groups > 1;
         if !depthwise && groups != 1 || dims.contains(&0) {
             return Ok(());
         }
-        let Some(map) = self.materialise(input) else {
+        let Some(map) = self.materialise(of.input) else {
             return Ok(());
         };
         let ValueInfo {
             channels,
             stride,
             one_pixel,
-            ..
         } = self.values[map];
         let padded_out = out_channels.next_multiple_of(CHANNEL_BLOCK);
         if depthwise && stride != padded_out {
@@ -202,14 +195,13 @@ impl Compiler<'_> {
             "a convolution takes {} channels and reads a map of {channels}",
             group_channels * groups
         );
-        let mut bias = bias_of("a convolution", bias, out_channels)?;
+        let mut bias = bias_of("a convolution", of.bias, out_channels)?;
         let kernel_size = group_channels * rows * columns;
         let (activation, name) = self.fold_elementwise(
             node,
             |channel, scale, shift| {
-                data[channel * kernel_size..(channel + 1) * kernel_size]
-                    .iter_mut()
-                    .for_each(|w| *w *= scale);
+                let own = &mut of.data[channel * kernel_size..(channel + 1) * kernel_size];
+                own.iter_mut().for_each(|w| *w *= scale);
                 bias[channel] = bias[channel] * scale + shift;
             },
             out_channels,
@@ -217,15 +209,16 @@ impl Compiler<'_> {
         bias.resize(padded_out, 0.0);
         let operator = if depthwise {
             Operator::Depthwise(DepthwiseConv {
-                window,
+                window: of.window,
                 channels,
-                weights: depthwise_weights(&data, kernel_size, padded_out),
+                weights: depthwise_weights(&of.data, kernel_size, padded_out),
                 bias,
                 activation,
             })
         } else {
-            let map = &self.values[map];
-            Operator::Conv(dense(map, window, dims, &data, bias, activation, self.mode))
+            let (map, data) = (&self.values[map], &of.data);
+            let mode = self.mode;
+            Operator::Conv(dense(map, of.window, dims, data, bias, activation, mode))
         };
         let one_pixel =
             one_pixel && matches!(&operator, Operator::Conv(conv) if conv.window.is_pointwise());
@@ -239,27 +232,20 @@ impl Compiler<'_> {
     /// # Errors
     /// Weights, bias and input contradict each other.
     pub(super) fn conv_transpose(&mut self, node: &NodeProto) -> Result<()> {
-        let Some(ConvOperands {
-            input,
-            window,
-            dims,
-            mut data,
-            bias,
-        }) = self.operands(node)
-        else {
+        let Some(mut of) = self.operands(node) else {
             return Ok(());
         };
-        let [in_channels, out_channels, rows, columns] = dims;
+        let [in_channels, out_channels, rows, columns] = of.dims;
         let supported = (rows, columns) == (2, 2)
-            && !dims.contains(&0)
-            && window.stride == (2, 2)
-            && window.padding == [0; 4]
+            && !of.dims.contains(&0)
+            && of.window.stride == (2, 2)
+            && of.window.padding == [0; 4]
             && attribute_int(node, "group").unwrap_or(1) == 1
             && attribute_ints(node, "output_padding").is_none_or(|p| p.iter().all(|&p| p == 0));
         if !supported {
             return Ok(());
         }
-        let Some(map) = self.materialise(input) else {
+        let Some(map) = self.materialise(of.input) else {
             return Ok(());
         };
         ensure!(
@@ -267,14 +253,13 @@ impl Compiler<'_> {
             "a transposed convolution takes {in_channels} channels and reads a map of {}",
             self.values[map].channels
         );
-        let mut bias = bias_of("a transposed convolution", bias, out_channels)?;
+        let mut bias = bias_of("a transposed convolution", of.bias, out_channels)?;
         let (activation, name) = self.fold_elementwise(
             node,
             |channel, scale, shift| {
-                for kernels in data.chunks_mut(out_channels * 4) {
-                    kernels[channel * 4..(channel + 1) * 4]
-                        .iter_mut()
-                        .for_each(|w| *w *= scale);
+                for kernels in of.data.chunks_mut(out_channels * 4) {
+                    let own = &mut kernels[channel * 4..(channel + 1) * 4];
+                    own.iter_mut().for_each(|w| *w *= scale);
                 }
                 bias[channel] = bias[channel] * scale + shift;
             },
@@ -283,7 +268,7 @@ impl Compiler<'_> {
         let operator = Operator::ConvTranspose(ConvTranspose {
             in_channels,
             out_channels,
-            weights: transposed_weights(&data, in_channels, &bias),
+            weights: transposed_weights(&of.data, in_channels, &bias),
             activation,
         });
         self.push(operator, Some(map), out_channels, false, &name);

@@ -35,6 +35,7 @@ pub(crate) use buffers::{Buffer, BufferPool, FeatureMap};
 pub(crate) use classifier::Classifier;
 pub(crate) use parts::{Extent, Parts, compile};
 pub(crate) use quantised::int8_instructions;
+use strum::{Display, EnumString, IntoStaticStr, VariantNames};
 
 /// The name of the machine's instructions for floats, which this runtime and rten use.
 pub(crate) fn float_instructions() -> &'static str {
@@ -67,10 +68,10 @@ pub(crate) fn float_instructions() -> &'static str {
     Eq,
     PartialOrd,
     Ord,
-    strum::Display,
-    strum::EnumString,
-    strum::IntoStaticStr,
-    strum::VariantNames,
+    Display,
+    EnumString,
+    IntoStaticStr,
+    VariantNames,
 )]
 #[strum(serialize_all = "lowercase")]
 pub enum Numeric {
@@ -86,25 +87,10 @@ impl Numeric {
     pub fn word(self) -> &'static str {
         self.into()
     }
-
-    /// The variant with this name.
-    pub fn parse(word: &str) -> Option<Numeric> {
-        word.parse().ok()
-    }
 }
 
 /// Which numbers a network may be computed in.
-#[derive(
-    Clone,
-    Copy,
-    Debug,
-    Default,
-    PartialEq,
-    Eq,
-    strum::Display,
-    strum::EnumString,
-    strum::VariantNames,
-)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Display, EnumString, VariantNames)]
 #[strum(serialize_all = "lowercase")]
 pub enum NumericMode {
     /// Int8 for large products, where the machine has instructions for it.
@@ -115,10 +101,9 @@ pub enum NumericMode {
 }
 
 #[cfg(test)]
-mod hostile;
-
-#[cfg(test)]
 mod tests {
+    mod hostile;
+
     use proptest::test_runner::Config;
 
     use super::FeatureMap;

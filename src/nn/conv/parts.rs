@@ -82,12 +82,12 @@ fn divide(
 ) -> Result<Parts> {
     let mut trunk = Compiler::from_image(graph, mode)?;
     let row = classifier
-        .and_then(Classifier::row_name)
+        .and_then(|classifier| classifier.row_name.as_deref())
         .filter(|_| extent == Extent::Head);
     let head = row.and_then(|row| head(graph, &mut trunk, mode, row));
     let output = graph.proto.output.first().and_then(|o| o.name.as_deref());
     let last = match classifier {
-        Some(classifier) => classifier.input_name(),
+        Some(classifier) => &classifier.input_name,
         None => output.context("the output has no name")?,
     };
     let (from_trunk, rest) = match &head {
@@ -108,9 +108,8 @@ fn divide(
     let values: Vec<_> = outputs
         .iter()
         .map(|name| {
-            trunk
-                .materialise(name)
-                .with_context(|| format!("riposte cannot compute {name}"))
+            let value = trunk.materialise(name);
+            value.with_context(|| format!("riposte cannot compute {name}"))
         })
         .collect::<Result<_>>()?;
     ensure!(
@@ -149,19 +148,6 @@ fn frontier(graph: &Graph, trunk: &Compiler, goals: &[String]) -> Vec<String> {
     found
 }
 
-/// Operators that may be part of a head.
-const HEAD_OPERATORS: [&str; 9] = [
-    "Conv",
-    "BatchNormalization",
-    "Relu",
-    "Sigmoid",
-    "Mul",
-    "Add",
-    "Clip",
-    "Div",
-    "Concat",
-];
-
 /// The head that computes the map `row`. None if `row` is the output of an operator that is not known here, or if the graph does not tell how many
 /// channels an input of the head has.
 fn head(graph: &Graph, trunk: &mut Compiler, mode: NumericMode, row: &str) -> Option<Head> {
@@ -175,9 +161,13 @@ fn head(graph: &Graph, trunk: &mut Compiler, mode: NumericMode, row: &str) -> Op
         }
         let known = |n: &usize| {
             let node = &graph.proto.node[*n];
-            let kind = node.op_type.as_deref().unwrap_or_default();
-            HEAD_OPERATORS.contains(&kind)
-                && (kind != "Concat" || attribute_int(node, "axis") == Some(1))
+            // the operators that a head may consist of
+            match node.op_type.as_deref().unwrap_or_default() {
+                "Conv" | "BatchNormalization" | "Relu" | "Sigmoid" => true,
+                "Mul" | "Add" | "Clip" | "Div" => true,
+                "Concat" => attribute_int(node, "axis") == Some(1),
+                _ => false,
+            }
         };
         match graph.producers.get(name).filter(|n| known(n)) {
             Some(n) if !trunk.knows(name) => {
@@ -189,15 +179,12 @@ fn head(graph: &Graph, trunk: &mut Compiler, mode: NumericMode, row: &str) -> Op
     }
     let mut compiler = Compiler::new(graph, mode);
     for name in &inputs {
-        let (channels, stride) = match trunk.knows(name) {
-            true => {
-                let value = trunk.materialise(name)?;
-                (trunk.values[value].channels, trunk.values[value].stride)
-            }
-            false => {
-                let channels = graph.channels_of(name)?;
-                (channels, channels.checked_next_multiple_of(CHANNEL_BLOCK)?)
-            }
+        let (channels, stride) = if trunk.knows(name) {
+            let value = trunk.materialise(name)?;
+            (trunk.values[value].channels, trunk.values[value].stride)
+        } else {
+            let channels = graph.channels_of(name)?;
+            (channels, channels.checked_next_multiple_of(CHANNEL_BLOCK)?)
         };
         compiler.take(name, channels, stride);
     }

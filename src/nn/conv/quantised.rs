@@ -35,35 +35,25 @@ pub(crate) struct Int8Weights {
     rows: usize,
 }
 
-/// Instructions that multiply bytes. A value of this type exists only where the machine has them.
-#[derive(Clone, Copy, Debug, PartialEq)]
-enum Instructions {
-    #[cfg(target_arch = "x86_64")]
-    Avx512,
-    #[cfg(target_arch = "x86_64")]
-    Avx2,
-    /// Arrays in place of vectors: slower than floats, so only for tests.
-    #[cfg(test)]
-    Portable,
+/// Instructions that multiply bytes, and the kernels that use them.
+///
+/// Invariant: the machine has the instructions of each value that [`Instructions::detect`] returns or a test makes.
+#[derive(Clone, Copy, Debug)]
+struct Instructions {
+    name: &'static str,
+    /// 32-bit numbers in a vector.
+    lanes: usize,
+    range: unsafe fn(&[f32]) -> (f32, f32),
+    quantise: unsafe fn(&[f32], Quantisation, &mut [u8]),
+    product: unsafe fn(Int8Product, &mut [f32]),
 }
 
 /// The name of the machine's instructions for products in int8; `None` where products are computed in floats.
 pub(crate) fn int8_instructions() -> Option<&'static str> {
-    Instructions::detect().map(Instructions::name)
+    Instructions::detect().map(|instructions| instructions.name)
 }
 
 impl Instructions {
-    fn name(self) -> &'static str {
-        match self {
-            #[cfg(target_arch = "x86_64")]
-            Instructions::Avx512 => "AVX-512 VNNI",
-            #[cfg(target_arch = "x86_64")]
-            Instructions::Avx2 => "AVX-VNNI",
-            #[cfg(test)]
-            Instructions::Portable => "none",
-        }
-    }
-
     /// The fastest instructions that this machine has; None if int8 would not be faster than floats.
     fn detect() -> Option<Instructions> {
         #[cfg(target_arch = "x86_64")]
@@ -72,28 +62,16 @@ impl Instructions {
                 && is_x86_feature_detected!("avx512bw")
                 && is_x86_feature_detected!("avx512vnni")
             {
-                return Some(Instructions::Avx512);
+                return Some(avx512::INSTRUCTIONS);
             }
             if is_x86_feature_detected!("avx2")
                 && is_x86_feature_detected!("fma")
                 && is_x86_feature_detected!("avxvnni")
             {
-                return Some(Instructions::Avx2);
+                return Some(avx2::INSTRUCTIONS);
             }
         }
         None
-    }
-
-    /// 32-bit numbers in a vector.
-    fn lanes(self) -> usize {
-        match self {
-            #[cfg(target_arch = "x86_64")]
-            Instructions::Avx512 => avx512::LANES,
-            #[cfg(target_arch = "x86_64")]
-            Instructions::Avx2 => avx2::LANES,
-            #[cfg(test)]
-            Instructions::Portable => portable::LANES,
-        }
     }
 }
 
@@ -108,7 +86,7 @@ impl Int8Weights {
     }
 
     fn pack(weights: &[f32], bias: Vec<f32>, instructions: Instructions) -> Int8Weights {
-        let lanes = instructions.lanes();
+        let lanes = instructions.lanes;
         let columns = bias.len();
         assert!(
             columns > 0
@@ -226,17 +204,8 @@ impl Int8Weights {
 
     /// The least and the greatest of the numbers and zero.
     pub fn range(&self, numbers: &[f32]) -> (f32, f32) {
-        match self.instructions {
-            #[cfg(target_arch = "x86_64")]
-            // SAFETY: the machine has the instructions, by the invariant of `Instructions`
-            Instructions::Avx512 => unsafe { avx512::range(numbers) },
-            #[cfg(target_arch = "x86_64")]
-            // SAFETY: as above
-            Instructions::Avx2 => unsafe { avx2::range(numbers) },
-            #[cfg(test)]
-            // SAFETY: needs no instructions
-            Instructions::Portable => unsafe { portable::range(numbers) },
-        }
+        // SAFETY: the machine has the instructions, by the invariant of `Instructions`
+        unsafe { (self.instructions.range)(numbers) }
     }
 
     /// Quantises the numbers into the first bytes of `to`.
@@ -245,17 +214,8 @@ impl Int8Weights {
     /// If there are fewer bytes than numbers.
     pub(crate) fn quantise(&self, numbers: &[f32], quantisation: Quantisation, to: &mut [u8]) {
         let to = &mut to[..numbers.len()];
-        match self.instructions {
-            #[cfg(target_arch = "x86_64")]
-            // SAFETY: the machine has the instructions, by the invariant of `Instructions`
-            Instructions::Avx512 => unsafe { avx512::quantise(numbers, quantisation, to) },
-            #[cfg(target_arch = "x86_64")]
-            // SAFETY: as above
-            Instructions::Avx2 => unsafe { avx2::quantise(numbers, quantisation, to) },
-            #[cfg(test)]
-            // SAFETY: needs no instructions
-            Instructions::Portable => unsafe { portable::quantise(numbers, quantisation, to) },
-        }
+        // SAFETY: the machine has the instructions, by the invariant of `Instructions`
+        unsafe { (self.instructions.quantise)(numbers, quantisation, to) }
     }
 }
 
@@ -271,12 +231,26 @@ pub(crate) struct Int8Product<'a> {
     /// (count, columns): what each result begins with in place of the bias, if given.
     pub base: Option<&'a [f32]>,
     pub activation: Activation,
-    /// Numbers from the results of a window to those of the next one.
-    pub out_step: usize,
 }
 
-impl Int8Product<'_> {
-    /// Computes the product into `out`.
+impl<'a> Int8Product<'a> {
+    /// The product whose results begin with the bias.
+    pub fn new(
+        windows: Windows<'a, u8>,
+        quantisations: &'a [Quantisation],
+        weights: &'a Int8Weights,
+        activation: Activation,
+    ) -> Self {
+        Int8Product {
+            windows,
+            quantisations,
+            weights,
+            base: None,
+            activation,
+        }
+    }
+
+    /// Computes the product into `out`, which has a row for each window.
     ///
     /// # Panics
     /// If a window reaches beyond its rows or does not have as many bytes as the weights have rows, if there is neither one quantisation nor one for
@@ -287,24 +261,10 @@ impl Int8Product<'_> {
         assert!(windows.length.is_multiple_of(4) && windows.size() == self.weights.rows);
         assert!(windows.fit());
         assert!(self.quantisations.len() == 1 || self.quantisations.len() >= windows.count);
-        assert!(
-            self.base
-                .is_none_or(|base| holds(base.len(), windows.count, columns, columns))
-        );
-        assert!(
-            self.out_step >= columns && holds(out.len(), windows.count, self.out_step, columns)
-        );
-        match self.weights.instructions {
-            #[cfg(target_arch = "x86_64")]
-            // SAFETY: the machine has the instructions, by the invariant of `Instructions`; the bounds are asserted above
-            Instructions::Avx512 => unsafe { avx512::product(self, out) },
-            #[cfg(target_arch = "x86_64")]
-            // SAFETY: as above
-            Instructions::Avx2 => unsafe { avx2::product(self, out) },
-            #[cfg(test)]
-            // SAFETY: needs no instructions; the bounds are asserted above
-            Instructions::Portable => unsafe { portable::product(self, out) },
-        }
+        let fits = |numbers: &[f32]| holds(numbers.len(), windows.count, columns, columns);
+        assert!(self.base.is_none_or(fits) && fits(out));
+        // SAFETY: the machine has the instructions, by the invariant of `Instructions`; the bounds are asserted above
+        unsafe { (self.weights.instructions.product)(self, out) }
     }
 }
 
@@ -317,7 +277,7 @@ const HARD_SIGMOID: u8 = 3;
 /// Defines a module with the kernels for vectors of one width. The arguments after the tile heights are the module's
 /// intrinsics, by what they do.
 macro_rules! kernels {
-    ($name:ident, $attribute:meta, $intrinsics:path, lanes $lanes:literal, narrow $narrow:literal, wide $wide:literal,
+    ($name:ident, $label:literal, $attribute:meta, $intrinsics:path, lanes $lanes:literal, narrow $narrow:literal, wide $wide:literal,
      $float:ty,
      $load:ident, $store:ident, $set:ident, $zero:ident, $add:ident, $sub:ident, $mul:ident, $fma:ident, $min:ident, $max:ident,
      $load_int:ident, $store_int:ident, $zero_int:ident, $set_int:ident, $dot:ident, $to_float:ident, |$x:ident, $to:ident| $narrowed:expr) => {
@@ -328,11 +288,20 @@ macro_rules! kernels {
             use std::ops::Range;
 
             use super::{
-                Activation, HARD_SIGMOID, HARD_SWISH, Int8Product, NONE, Quantisation, RELU,
+                Activation, HARD_SIGMOID, HARD_SWISH, Instructions, Int8Product, NONE,
+                Quantisation, RELU,
+            };
+
+            pub(super) const INSTRUCTIONS: Instructions = Instructions {
+                name: $label,
+                lanes: LANES,
+                range,
+                quantise,
+                product,
             };
 
             /// 32-bit numbers in a vector.
-            pub(crate) const LANES: usize = $lanes;
+            const LANES: usize = $lanes;
 
             /// Rounds the lanes to the nearest integers and stores them as bytes, clamped to [0, 255].
             ///
@@ -349,7 +318,7 @@ macro_rules! kernels {
             /// # Safety
             /// The machine has the instructions of this module.
             #[$attribute]
-            pub unsafe fn range(numbers: &[f32]) -> (f32, f32) {
+            unsafe fn range(numbers: &[f32]) -> (f32, f32) {
                 let (parts, rest) = numbers.as_chunks::<LANES>();
                 let (mut low, mut high) = ($zero(), $zero());
                 for part in parts {
@@ -382,7 +351,7 @@ macro_rules! kernels {
             /// # Safety
             /// The machine has the instructions of this module.
             #[$attribute]
-            pub(crate) unsafe fn quantise(numbers: &[f32], by: Quantisation, to: &mut [u8]) {
+            unsafe fn quantise(numbers: &[f32], by: Quantisation, to: &mut [u8]) {
                 debug_assert!(numbers.len() == to.len());
                 let per_step = by.scale.recip();
                 let (parts, rest) = numbers.as_chunks::<LANES>();
@@ -404,11 +373,11 @@ macro_rules! kernels {
             /// # Safety
             /// The machine has the instructions of this module. The windows fit into their rows and have as many bytes as the
             /// weights have rows, a multiple of four; there is one quantisation, or one for each window; `base` has the columns of
-            /// each window; and `out_step >= columns`, and the results fit into `out`.
+            /// each window; and the results fit into `out`.
             #[$attribute]
             // for some widths, the heights of narrow and wide tiles are the same
             #[allow(unreachable_patterns)]
-            pub unsafe fn product(of: Int8Product, out: &mut [f32]) {
+            unsafe fn product(of: Int8Product, out: &mut [f32]) {
                 let weights = of.weights;
                 let count = of.windows.count;
                 let out = out.as_mut_ptr();
@@ -487,7 +456,7 @@ macro_rules! kernels {
                         for m in windows.clone() {
                             let Quantisation { scale, zero_point } =
                                 of.quantisations[if one { 0 } else { m }];
-                            let out = out.add(m * of.out_step + column);
+                            let out = out.add(m * columns + column);
                             let sum = $to_float($load_int(out.cast()));
                             let exact = $sub(sum, $mul(total, $set(zero_point)));
                             let begin = $load(base.as_ptr().add(m * step + column));
@@ -526,8 +495,9 @@ macro_rules! kernels {
                 out: *mut f32,
             ) -> usize {
                 let (step, length) = (of.windows.step, of.windows.length);
+                let columns = of.weights.columns();
                 debug_assert!(first + HEIGHT <= of.windows.count && length % 4 == 0);
-                debug_assert!(column + WIDTH * LANES <= of.weights.columns());
+                debug_assert!(column + WIDTH * LANES <= columns);
                 debug_assert!(panel.len() >= WIDTH * LANES * of.weights.rows);
                 // SAFETY: window `first + m` is within each row up to `length` bytes from its start, and four bytes are read at multiples of four
                 // below that. `panel` advances by WIDTH vectors for every four bytes of a window, that is, for every four rows of the panel. The
@@ -555,10 +525,10 @@ macro_rules! kernels {
                     }
                     // The integers are stored where their results will be, and `finish` goes over them again: with more than
                     // a store after the loop, the compiler keeps the sums in memory during the loop, which halves the speed.
-                    let out = out.add(first * of.out_step + column);
+                    let out = out.add(first * columns + column);
                     for m in 0..HEIGHT {
                         for v in 0..WIDTH {
-                            $store_int(out.add(m * of.out_step + v * LANES).cast(), sums[m][v]);
+                            $store_int(out.add(m * columns + v * LANES).cast(), sums[m][v]);
                         }
                     }
                 }
@@ -571,6 +541,7 @@ macro_rules! kernels {
 #[cfg(target_arch = "x86_64")]
 kernels!(
     avx512,
+    "AVX-512 VNNI",
     target_feature(enable = "avx512f,avx512bw,avx512vnni"),
     std::arch::x86_64,
     lanes 16,
@@ -604,6 +575,7 @@ kernels!(
 #[cfg(target_arch = "x86_64")]
 kernels!(
     avx2,
+    "AVX-VNNI",
     target_feature(enable = "avx2,fma,avxvnni"),
     std::arch::x86_64,
     lanes 8,
@@ -639,8 +611,9 @@ kernels!(
 #[cfg(test)]
 kernels!(
     portable,
+    "none",
     inline,
-    super::arrays,
+    super::tests::arrays,
     lanes 4,
     narrow 6,
     wide 4,
@@ -663,10 +636,6 @@ kernels!(
     to_float,
     |x, to| to.cast::<[u8; 4]>().write(x.map(|x| (x.round_ties_even() as i32).clamp(0, 255) as u8))
 );
-
-/// Arrays in place of vectors, with the operations that the kernels use; rounding is that of the instructions.
-#[cfg(test)]
-mod arrays;
 
 #[cfg(test)]
 mod tests;

@@ -50,13 +50,8 @@ impl LayerOps for Inference {
     }
 
     fn norm(&mut self, x: &Tensor, norm: &Affine<Tensor>, epsilon: f64) -> Result<Tensor> {
-        let epsilon = epsilon as f32;
-        Ok(candle_nn::ops::layer_norm(
-            x,
-            &norm.weight,
-            &norm.bias,
-            epsilon,
-        )?)
+        let Affine { weight, bias } = norm;
+        Ok(candle_nn::ops::layer_norm(x, weight, bias, epsilon as f32)?)
     }
 
     fn softmax(&mut self, x: &Tensor) -> Result<Tensor> {
@@ -132,16 +127,12 @@ fn attend(
     };
     let query = (project(&layer.query)? * (width as f64).powf(-0.5))?;
     let mut scores = query.matmul(&project(&layer.key)?.t()?)?;
+    let value = project(&layer.value)?;
     if let Some(mask) = mask {
         scores = scores.broadcast_add(mask)?;
     }
     let weights = ops.softmax(&scores)?;
     let weights = ops.dropout(weights)?;
-    let value = ops
-        .linear(x, &layer.value)?
-        .reshape((count, length, heads, width))?
-        .transpose(1, 2)?
-        .contiguous()?;
     let mixed = weights
         .matmul(&value)?
         .transpose(1, 2)?

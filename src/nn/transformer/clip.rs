@@ -253,8 +253,8 @@ impl ClipConfig {
 /// The towers, each loaded when it is first used: a ranking needs only the text tower, an extraction only the vision tower. Their methods can be
 /// called from several threads.
 pub(crate) struct ClipTowers {
-    text: Lazy<TextTower>,
-    vision: Lazy<VisionTower>,
+    text: Lazy<Tower<TextInput>>,
+    vision: Lazy<Tower<VisionInput>>,
 }
 
 /// Turns tokens into the rows that the first layer reads.
@@ -266,18 +266,11 @@ struct TextInput {
     positions: Vec<f32>,
 }
 
-struct TextTower {
-    input: TextInput,
+/// A tower: embeddings of its input, layers, a norm and a projection.
+struct Tower<I> {
+    input: I,
     encoder: Encoder,
     norm: Norm,
-    projection: Linear,
-    agreement: Option<f32>,
-}
-
-struct VisionTower {
-    input: VisionInput,
-    encoder: Encoder,
-    after: Norm,
     projection: Linear,
     agreement: Option<f32>,
 }
@@ -303,9 +296,9 @@ impl ClipTowers {
         let checkpoint = Arc::new(checkpoint);
         let (of_text, source) = (config.clone(), checkpoint.clone());
         let int8 = backend == Backend::Auto && !examples.is_empty();
-        let text = move || TextTower::read(&of_text, &*source, backend, &examples);
+        let text = move || Tower::<TextInput>::read(&of_text, &*source, backend, &examples);
         let of_vision = config.clone();
-        let vision = move || VisionTower::read(&of_vision, &*checkpoint, backend, int8);
+        let vision = move || Tower::<VisionInput>::read(&of_vision, &*checkpoint, backend, int8);
         ClipTowers {
             text: Lazy::new("text tower".to_owned(), text),
             vision: Lazy::new("vision tower".to_owned(), vision),
@@ -371,7 +364,7 @@ impl ClipTowers {
     }
 }
 
-impl VisionTower {
+impl Tower<VisionInput> {
     fn read(
         config: &ClipConfig,
         source: &impl TensorSource,
@@ -404,10 +397,10 @@ impl VisionTower {
             .transpose()?;
         let encoder = vision.encoder();
         let encoder = Encoder::read(&encoder, &VISION_LAYERS, source, backend, examples.as_mut())?;
-        let mut tower = VisionTower {
+        let mut tower = Tower {
             input,
             encoder,
-            after: Norm::read(source, AFTER_NORM, epsilon)?,
+            norm: Norm::read(source, AFTER_NORM, epsilon)?,
             projection: Linear::new(&projection, config.projection_dim, None)?,
             agreement: None,
         };
@@ -426,12 +419,6 @@ impl VisionTower {
         let classes = vec![0; images.len()];
         let rows = Rows::OneEach(&classes);
         self.project(self.encoder.forward(x, &lengths, rows, Attention::Full)?)
-    }
-
-    /// The vectors of images, from the rows of their class tokens.
-    fn project(&self, mut rows: Vec<f32>) -> Result<Vec<Vec<f32>>> {
-        self.after.forward(&mut rows);
-        project(&self.projection, &rows)
     }
 }
 
@@ -510,7 +497,7 @@ fn least_cosine(a: &[Vec<f32>], b: &[Vec<f32>]) -> Option<f32> {
     a.iter().zip(b).map(cosine).reduce(f32::min)
 }
 
-impl TextTower {
+impl Tower<TextInput> {
     fn read(
         config: &ClipConfig,
         source: &impl TensorSource,
@@ -532,7 +519,7 @@ impl TextTower {
             attention: Attention::Causal,
         };
         let by = (!ids.is_empty()).then_some(&mut examples);
-        let mut tower = TextTower {
+        let mut tower = Tower {
             encoder: Encoder::read(&text.encoder(), &TEXT_LAYERS, source, backend, by)?,
             input: tokens,
             norm: Norm::read(source, TEXT_NORM, text.layer_norm_eps)?,
@@ -556,12 +543,6 @@ impl TextTower {
             tower.agreement = least_cosine(&floats, &tower.project(found)?);
         }
         Ok(tower)
-    }
-
-    /// The vectors of texts, from the rows of their end-of-text tokens.
-    fn project(&self, mut rows: Vec<f32>) -> Result<Vec<Vec<f32>>> {
-        self.norm.forward(&mut rows);
-        project(&self.projection, &rows)
     }
 }
 
@@ -589,12 +570,15 @@ impl TextInput {
     }
 }
 
-fn project(projection: &Linear, rows: &[f32]) -> Result<Vec<Vec<f32>>> {
-    let projected = projection.forward(rows)?;
-    let vectors = projected.chunks(projection.out()).map(|vector| {
-        let mut vector = vector.to_vec();
-        normalise(&mut vector);
-        vector
-    });
-    Ok(vectors.collect())
+impl<I> Tower<I> {
+    /// Vectors of unit length from the last layer's rows.
+    fn project(&self, mut rows: Vec<f32>) -> Result<Vec<Vec<f32>>> {
+        self.norm.forward(&mut rows);
+        let mut projected = self.projection.forward(&rows)?;
+        let vectors = projected.chunks_mut(self.projection.out()).map(|vector| {
+            normalise(vector);
+            vector.to_vec()
+        });
+        Ok(vectors.collect())
+    }
 }

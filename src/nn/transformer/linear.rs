@@ -183,17 +183,12 @@ impl Linear {
         let rows = x.len() / self.width;
         let mut first = 0;
         for (n, weights) in parts.iter().enumerate() {
+            let inputs = [&x[first.min(x.len())..]];
             Product {
-                windows: Windows {
-                    rows: &[&x[first.min(x.len())..]],
-                    length: weights.rows(),
-                    step: self.width,
-                    count: rows,
-                },
+                windows: Windows::new(&inputs, weights.rows(), self.width, rows),
                 weights,
                 accumulate: n > 0,
                 activation: Activation::None,
-                out_step: weights.columns(),
             }
             .run(out);
             first += weights.rows();
@@ -221,19 +216,9 @@ impl Int8 {
                 }
             }
             let base = &mut base[..count * columns];
-            Product {
-                windows: Windows {
-                    rows: &[&kept],
-                    length: KEPT,
-                    step: KEPT,
-                    count,
-                },
-                weights: &self.kept_weights,
-                accumulate: false,
-                activation: Activation::None,
-                out_step: columns,
-            }
-            .run(base);
+            let rows = [kept.as_slice()];
+            let windows = Windows::new(&rows, KEPT, KEPT, count);
+            Product::new(windows, &self.kept_weights, Activation::None).run(base);
             let BufferPool {
                 bytes,
                 quantisations,
@@ -241,18 +226,13 @@ impl Int8 {
             } = pool;
             self.weights
                 .quantise_pixels(&scaled, width, width, count, bytes, quantisations);
+            let inputs = self.weights.rows();
             Int8Product {
-                windows: Windows {
-                    rows: &[bytes],
-                    length: self.weights.rows(),
-                    step: self.weights.rows(),
-                    count,
-                },
+                windows: Windows::new(&[bytes], inputs, inputs, count),
                 quantisations,
                 weights: &self.weights,
                 base: Some(base),
                 activation: Activation::None,
-                out_step: columns,
             }
             .run(out);
         }

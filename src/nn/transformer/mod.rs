@@ -204,10 +204,8 @@ fn expected_tensors(config: &EncoderConfig, names: &LayerNames) -> Vec<ExpectedT
             (names.down, vec![hidden, intermediate]),
             (names.mlp_norm, vec![hidden]),
         ] {
-            all.extend(expected_affine(
-                &format!("{}.{n}.{part}", names.layers),
-                shape,
-            ));
+            let name = format!("{}.{n}.{part}", names.layers);
+            all.extend(expected_affine(&name, shape));
         }
     }
     all
@@ -286,9 +284,8 @@ impl Encoder {
             #[cfg(feature = "candle")]
             Backend::Candle => {
                 let device = candle::cuda_device().unwrap_or(candle::CPU);
-                Ok(Encoder::Candle(candle::Encoder::new(
-                    config, layers, device,
-                )?))
+                let encoder = candle::Encoder::new(config, layers, device)?;
+                Ok(Encoder::Candle(encoder))
             }
             Backend::Auto | Backend::Float => {
                 #[cfg(feature = "candle")]
@@ -298,9 +295,8 @@ impl Encoder {
                 }
                 let int8 = backend == Backend::Auto && Int8Weights::are_available();
                 let examples = examples.filter(|_| int8);
-                Ok(Encoder::Packed(packed::Encoder::new(
-                    config, layers, examples,
-                )?))
+                let encoder = packed::Encoder::new(config, layers, examples)?;
+                Ok(Encoder::Packed(encoder))
             }
         }
     }
@@ -348,28 +344,28 @@ impl Encoder {
                 // few sequences are divided evenly among the threads
                 let share = lengths.len().div_ceil(rayon::current_num_threads()).max(1);
                 let batches = batches(&order, lengths, packed::BATCH_TOKENS, share);
-                batches
-                    .par_iter()
-                    .map(|batch| compute(batch))
-                    .collect::<Result<_>>()?
+                let results = batches.par_iter().map(|batch| compute(batch));
+                results.collect::<Result<_>>()?
             }
             #[cfg(feature = "candle")]
             Encoder::Candle(_) => {
                 let batches = batches(&order, lengths, candle::BATCH_TOKENS, usize::MAX);
-                batches
-                    .iter()
-                    .map(|batch| compute(batch))
-                    .collect::<Result<_>>()?
+                let results = batches.iter().map(|batch| compute(batch));
+                results.collect::<Result<_>>()?
             }
         };
-        let mut results: Vec<(usize, T)> = order
-            .into_iter()
-            .zip(results.into_iter().flatten())
-            .collect();
-        results.sort_by_key(|(n, _)| *n);
-        ensure!(results.len() == lengths.len(), "a result is missing");
-        Ok(results.into_iter().map(|(_, result)| result).collect())
+        in_order(order, results)
     }
+}
+
+/// The results of batches in the order of the inputs; `order` has the positions of the inputs in the order of the batches.
+fn in_order<T>(order: Vec<usize>, batches: Vec<Vec<T>>) -> Result<Vec<T>> {
+    let count = order.len();
+    let results = batches.into_iter().flatten();
+    let mut results: Vec<(usize, T)> = order.into_iter().zip(results).collect();
+    results.sort_by_key(|(n, _)| *n);
+    ensure!(results.len() == count, "a result is missing");
+    Ok(results.into_iter().map(|(_, result)| result).collect())
 }
 
 /// Cuts `order` into batches of at most `max_count` sequences and `max_tokens` tokens. A single longer sequence is a batch.

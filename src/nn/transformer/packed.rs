@@ -301,7 +301,7 @@ impl Encoder {
         attention: Attention,
     ) -> Result<Vec<f32>> {
         BUFFERS.with_borrow_mut(|pool| {
-            let mut x = Buffer::from(x.as_slice());
+            let mut x = Buffer::copy_of(&x);
             for (n, layer) in self.layers.iter().enumerate() {
                 let positions = match rows {
                     Rows::OneEach(positions) if n + 1 == self.layers.len() => Some(positions),

@@ -7,6 +7,7 @@
 use anyhow::{Result, ensure};
 use rayon::prelude::*;
 
+use super::in_order;
 use super::packed::{BATCH_TOKENS, Sequence};
 
 /// Turns texts into sequences that share rows. Texts that begin with the same tokens must be neighbours.
@@ -55,12 +56,7 @@ pub(super) fn in_batches<T: Send>(
             Ok(results)
         })
         .collect::<Result<Vec<Vec<T>>>>()?;
-    let mut results: Vec<(usize, T)> = order
-        .into_iter()
-        .zip(results.into_iter().flatten())
-        .collect();
-    results.sort_by_key(|(n, _)| *n);
-    Ok(results.into_iter().map(|(_, result)| result).collect())
+    in_order(order, results)
 }
 
 /// Cuts sorted texts into parts of about `rows` rows. The last text of a part may exceed it.

@@ -25,7 +25,6 @@ fn on_both(windows: Windows<f32>, weights: &[f32], bias: &[f32]) -> [Vec<f32>; 2
         weights,
         accumulate: false,
         activation: HARD_SWISH,
-        out_step: bias.len(),
     });
     let mut results = [(); 2].map(|()| vec![f32::NAN; windows.count * bias.len()]);
     let [fast_out, portable_out] = &mut results;
@@ -129,7 +128,6 @@ fn run_short(row: usize, out: usize) {
         weights: &weights,
         accumulate: false,
         activation: Activation::None,
-        out_step: CHANNEL_BLOCK,
     }
     .run(&mut vec![0.0; out]);
 }
@@ -146,7 +144,7 @@ fn a_window_beyond_its_row_is_refused() {
 }
 
 #[test]
-#[should_panic = "out_step"]
+#[should_panic = "out.len()"]
 fn an_output_that_is_too_short_is_refused() {
     run_short(9, 4 * CHANNEL_BLOCK - 1);
 }
@@ -179,7 +177,6 @@ fn a_product_in_parts_is_the_whole_product() {
             weights: &PackedWeights::new(weights, bias),
             accumulate,
             activation: Activation::None,
-            out_step: columns,
         }
         .run(out);
     };

@@ -1,3 +1,6 @@
+/// Arrays in place of vectors, with the operations that the kernels use; rounding is that of the instructions.
+pub(super) mod arrays;
+
 use proptest::prelude::*;
 
 use super::super::tests::{below, cases};
@@ -5,15 +8,15 @@ use super::*;
 
 /// The arrays, and the vectors that this machine has.
 fn available() -> Vec<Instructions> {
-    let mut available = vec![Instructions::Portable];
+    let mut available = vec![portable::INSTRUCTIONS];
     available.extend(Instructions::detect());
     #[cfg(target_arch = "x86_64")]
-    if available.contains(&Instructions::Avx512)
+    if Instructions::detect().is_some_and(|found| found.name == avx512::INSTRUCTIONS.name)
         && is_x86_feature_detected!("avx2")
         && is_x86_feature_detected!("fma")
         && is_x86_feature_detected!("avxvnni")
     {
-        available.push(Instructions::Avx2);
+        available.push(avx2::INSTRUCTIONS);
     }
     available
 }
@@ -44,7 +47,7 @@ proptest! {
                 let windows = Windows { rows: &[&bytes], length: weights.rows(), step: weights.rows(), count };
                 Int8Product {
                     windows, quantisations: &quantisations, weights: &weights, base: None,
-                    activation: Activation::None, out_step: columns,
+                    activation: Activation::None,
                 }
                 .run(&mut out);
                 out
@@ -107,7 +110,6 @@ fn each_activation_is_the_same_for_all_instructions() {
                 weights: &weights,
                 base: None,
                 activation,
-                out_step: columns,
             }
             .run(&mut out);
             out
@@ -155,7 +157,6 @@ fn sums_can_begin_with_other_numbers_than_the_bias() {
                 weights: &weights,
                 base,
                 activation: Activation::None,
-                out_step: columns,
             }
             .run(&mut out);
             out

@@ -3,9 +3,9 @@
 use anyhow::Result;
 use proptest::prelude::*;
 
-use super::tests::{cases, map};
-use super::{BufferPool, Extent, FeatureMap, NumericMode, compile};
-use crate::nn::onnx_writer::{Graph, Message, int, ints, numbers, text};
+use super::{cases, map};
+use crate::nn::conv::{BufferPool, Extent, FeatureMap, NumericMode, compile};
+use crate::nn::tests::onnx_writer::{Graph, Message, int, ints, numbers, text};
 
 /// Compiles the graph's model, with int8 products and without, and computes a small image: height, width and channels of the output, and
 /// the name of the tensor.
