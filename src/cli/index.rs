@@ -90,7 +90,7 @@ fn describe(indexes: &[InvertedIndex], json: bool) -> Result<()> {
 }
 
 fn table(report: &Report) -> String {
-    let (kind, directory) = (report.kind.word(), report.directory.display());
+    let (kind, directory) = (report.kind, report.directory.display());
     let size = report.bytes as f64 / 1e6;
     let mut lines = vec![
         format!("{} {kind} in {directory}", report.documents),

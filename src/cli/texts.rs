@@ -216,7 +216,7 @@ pub(crate) fn print_collection(indexes: &TextIndexes, quiet: bool, verbose: bool
             counted => format!(": {counted}"),
         };
         let documents = InvertedIndex::documents(index);
-        say!("{documents} {}{counted}", meta.kind.word());
+        say!("{documents} {}{counted}", meta.kind);
     }
     if meta.fault_count == 0 {
         return 0;

@@ -57,6 +57,20 @@ pub struct StoredText {
     pub duplicate_of: Option<DocId>,
 }
 
+impl StoredText {
+    /// Only an id and texts.
+    pub fn new(id: DocId, texts: Vec<String>) -> Self {
+        StoredText {
+            id,
+            texts,
+            stance: None,
+            url: None,
+            portal: None,
+            duplicate_of: None,
+        }
+    }
+}
+
 #[derive(Deserialize)]
 #[serde(untagged, expecting = "neither a text nor a fault")]
 enum EntryLine {

@@ -55,7 +55,7 @@ pub enum Event {
 pub type Encode<'a> = &'a dyn Fn(&[&str]) -> Result<(Vec<Vec<f32>>, Numeric)>;
 
 /// The vectors of all passages of a collection, in memory.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Vectors {
     /// The number of components of a vector.
     dimension: usize,
@@ -204,11 +204,8 @@ impl Vectors {
 
     fn new(numbers: usize) -> Self {
         Vectors {
-            dimension: 0,
-            numbers: Vec::new(),
-            documents: Vec::new(),
-            ends: Vec::new(),
             positions: vec![u32::MAX; numbers],
+            ..Vectors::default()
         }
     }
 

@@ -47,15 +47,10 @@ impl Rm3 {
         query: &[(String, f64)],
         documents: &[(f64, Vec<String>)],
     ) -> Vec<(String, f64)> {
-        let documents = documents
-            .get(..self.documents.min(documents.len()))
-            .unwrap_or_default();
-        let positive = documents
-            .iter()
-            .map(|(score, _)| *score)
-            .filter(|s| *s > 0.0);
-        let least = positive.fold(f64::INFINITY, f64::min);
-        let least = if least.is_finite() { least } else { 1.0 };
+        let documents = &documents[..self.documents.min(documents.len())];
+        let scores = documents.iter().map(|(score, _)| *score);
+        let least = scores.filter(|s| *s > 0.0).reduce(f64::min);
+        let least = least.filter(|least| least.is_finite()).unwrap_or(1.0);
         let total: f64 = documents.iter().map(|(score, _)| score.max(least)).sum();
         let mut model: BTreeMap<&str, f64> = BTreeMap::new();
         for (score, terms) in documents {

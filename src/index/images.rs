@@ -3,16 +3,15 @@
 
 use std::collections::HashMap;
 use std::path::Path;
-use std::sync::Mutex;
-use std::sync::PoisonError;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use anyhow::{Context, Result};
 use sha2::{Digest, Sha256};
 
 use super::analyzer::{Analyzer, Stemmer, StopList};
-use super::inverted::update::{LockedIndex, PendingUpdate, checksum_of, open_unlocked};
-use super::inverted::{Document, Effort, Event, IMAGE_FIELDS, IndexKind, InvertedIndex};
+pub use super::inverted::ImageField as Field;
+use super::inverted::update::{LockedIndex, PendingUpdate, open_unlocked};
+use super::inverted::{Document, Effort, Event, IndexKind, InvertedIndex, checksum, join};
 use super::search::QueryPart;
 use super::similarity::{FieldCounts, Similarity, TermCounts};
 use super::vector;
@@ -27,18 +26,6 @@ use crate::trec::DocId;
 
 /// The similarity for the words of images: Lucene's default parameters, with exact lengths.
 pub const BM25: Similarity = Similarity::Bm25 { k1: 1.2, b: 0.75 };
-
-/// A field of the index. Its value is the position in [`IMAGE_FIELDS`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Field {
-    Ocr = 0,
-    Title = 1,
-    Near = 2,
-    Main = 3,
-    Caption = 4,
-    GivenCaption = 5,
-    GivenText = 6,
-}
 
 /// The default analyzer for the words of images, and for the queries.
 pub fn analyzer() -> Analyzer {
@@ -76,16 +63,6 @@ pub struct Updated {
 pub fn open(
     store: &mut Store,
     dir: &Path,
-    effort: Effort,
-    on_event: &mut dyn FnMut(Event),
-) -> Result<(InvertedIndex, Updated)> {
-    open_analyzed(store, dir, &analyzer(), effort, on_event)
-}
-
-/// Like [`open`], for an index with another analyzer than the default one.
-pub fn open_analyzed(
-    store: &mut Store,
-    dir: &Path,
     analyzer: &Analyzer,
     effort: Effort,
     on_event: &mut dyn FnMut(Event),
@@ -98,12 +75,7 @@ pub fn open_analyzed(
 /// The index in `dir`; `None` if there is none or if it is not up to date with the evidence. Writes nothing and takes no lock.
 ///
 /// Errors: the index is damaged, or the evidence cannot be read.
-pub fn open_current(store: &Store, dir: &Path) -> Result<Option<InvertedIndex>> {
-    open_current_analyzed(store, dir, &analyzer())
-}
-
-/// Like [`open_current`], for an index with another analyzer than the default one.
-pub fn open_current_analyzed(
+pub fn open_current(
     store: &Store,
     dir: &Path,
     analyzer: &Analyzer,
@@ -114,13 +86,11 @@ pub fn open_current_analyzed(
     let stored = store.text_hashes()?;
     let indexed: HashMap<&str, u64> = index.checksums().collect();
     let mut is_current = stored.len() == indexed.len();
-    for (id, hash) in &stored {
-        if !is_current {
-            break;
-        }
+    let mut rest = stored.iter();
+    while is_current && let Some((id, hash)) = rest.next() {
         let hash = match hash {
             Some(hash) => *hash,
-            None => checksum_of(&document_of(id, store)?),
+            None => checksum(&document_of(id, store)?),
         };
         is_current = indexed.get(id.0.as_str()) == Some(&hash);
     }
@@ -211,12 +181,12 @@ fn index_documents(
 ) -> Result<Vec<u64>> {
     let parts: Vec<&[&DocId]> = ids.chunks(BATCH).collect();
     let next = AtomicUsize::new(0);
-    let hashes = Mutex::new(vec![0; ids.len()]);
+    let mut hashes = vec![0; ids.len()];
     std::thread::scope(|scope| -> Result<()> {
         let (sender, done) = crossbeam_channel::unbounded();
         let workers: Vec<_> = (0..threads.max(1))
             .map(|_| {
-                let (next, parts, hashes, sender) = (&next, &parts, &hashes, sender.clone());
+                let (next, parts, sender) = (&next, &parts, sender.clone());
                 scope.spawn(move || -> Result<()> {
                     let store = store.open_to_read()?;
                     let mut buffers = update.buffers();
@@ -228,37 +198,32 @@ fn index_documents(
                         let mut read = Vec::with_capacity(part.len());
                         for id in *part {
                             let document = document_of(id, &store)?;
-                            let hash = checksum_of(&document);
+                            let hash = checksum(&document);
                             if is_wanted(&id.0, hash) {
                                 update.put(&document, &mut buffers)?;
                             }
                             read.push(hash);
                         }
-                        let mut hashes = hashes.lock().unwrap_or_else(PoisonError::into_inner);
-                        let own = hashes.iter_mut().skip(at * BATCH);
-                        own.zip(&read).for_each(|(slot, hash)| *slot = *hash);
                         // sending fails only if this function has already returned
-                        let _ = sender.send(read.len());
+                        let _ = sender.send((at, read));
                     }
                 })
             })
             .collect();
         drop(sender);
         let mut documents = 0;
-        for count in done {
-            documents += count as u64;
+        for (at, read) in done {
+            documents += read.len() as u64;
+            let own = hashes.iter_mut().skip(at * BATCH);
+            own.zip(read).for_each(|(slot, hash)| *slot = hash);
             on_event(Event::Progress {
                 documents,
                 faults: 0,
             });
         }
-        for worker in workers {
-            let ended = worker.join();
-            ended.ok().context("an indexing thread has panicked")??;
-        }
-        Ok(())
+        join(workers)
     })?;
-    Ok(hashes.into_inner().unwrap_or_else(PoisonError::into_inner))
+    Ok(hashes)
 }
 
 /// A hash over the ids of the documents and the hashes of their words.
@@ -274,18 +239,13 @@ fn fingerprint(documents: &[(DocId, Option<u64>)]) -> String {
 
 /// The words of an image, by field.
 fn document_of(id: &DocId, store: &Store) -> Result<Document> {
-    Ok(Document {
-        id: id.clone(),
-        texts: texts_of(&store.words(id)?).to_vec(),
-        stance: None,
-        url: None,
-    })
+    Ok(Document::new(id.clone(), texts_of(&store.words(id)?)))
 }
 
-fn texts_of(words: &Evidence) -> [String; IMAGE_FIELDS.len()] {
+fn texts_of(words: &Evidence) -> Vec<String> {
     let Evidence { pages, given, .. } = words;
-    let joined = |text: &dyn Fn(&PageEvidence) -> String| join(pages, text);
-    [
+    let joined = |text: &dyn Fn(&PageEvidence) -> String| of_pages(pages, text);
+    vec![
         words.ocr_text(),
         joined(&|p| format!("{} {}", p.words.title, p.words.headings)),
         joined(&|p| p.near()),
@@ -302,7 +262,7 @@ fn texts_of(words: &Evidence) -> [String; IMAGE_FIELDS.len()] {
 }
 
 /// Concatenates a text of each page. Where consecutive pages have the same text, it appears once.
-fn join(pages: &[PageEvidence], text: &dyn Fn(&PageEvidence) -> String) -> String {
+fn of_pages(pages: &[PageEvidence], text: &dyn Fn(&PageEvidence) -> String) -> String {
     let mut texts: Vec<String> = pages.iter().map(text).collect();
     texts.dedup();
     texts.join(" ")
@@ -492,12 +452,8 @@ impl Image {
 
     /// The VADER compound score of a part, averaged over the pages.
     pub(crate) fn vader_of(&self, part: TextPart) -> Option<f64> {
-        mean(
-            self.vader
-                .iter()
-                .filter(|v| v.part == part)
-                .map(|v| v.value),
-        )
+        let own = self.vader.iter().filter(|v| v.part == part);
+        mean(own.map(|v| v.value))
     }
 
     /// The VADER compound scores of two parts, summed over the pages.
@@ -514,23 +470,18 @@ impl Image {
 
     /// The AFINN sum of a part, averaged over the pages.
     pub(crate) fn afinn_of(&self, part: TextPart) -> Option<f64> {
-        mean(
-            self.afinn
-                .iter()
-                .filter(|v| v.part == part)
-                .map(|v| v.value.sum),
-        )
+        let own = self.afinn.iter().filter(|v| v.part == part);
+        mean(own.map(|v| v.value.sum))
     }
 }
 
 /// The caption, if the collection gives one, and for each page its title and the words around the image.
 fn near_text(evidence: &Evidence) -> String {
-    let of_pages = join(&evidence.pages, &|p| {
-        format!("{}. {}", p.words.title, p.near())
-    });
+    let near = |p: &PageEvidence| format!("{}. {}", p.words.title, p.near());
+    let near = of_pages(&evidence.pages, &near);
     match evidence.given.caption.as_str() {
-        "" => of_pages,
-        caption => format!("{caption} {of_pages}"),
+        "" => near,
+        caption => format!("{caption} {near}"),
     }
 }
 

@@ -28,25 +28,43 @@ enum Step {
 /// Returns `None` if the rule does not change the word.
 type Rule = fn(&str) -> Option<Step>;
 
-const RULES: [Rule; 17] = [
+const RULES: [Rule; 19] = [
     plural,
     past,
     progressive,
-    ity,
-    ness,
-    ion,
+    // `-ility`, `-ivity` and `-ality` are so productive that they are replaced without the lexicon
+    |word| ending(word, "ity", "ity> ity>e", "ility>le ivity>ive ity>"),
+    // always removed: `greatness`, `happiness`
+    |word| ending(word, "ness", "", "iness>y ness>"),
+    |word| ending(word, "ization", "", "ization>ize"),
+    // `opposition`, `elimination`, `resignation`, `amplification`; `complication` becomes `complicate` instead of `comply`
+    |word| ending(word, "ion", ION, ""),
+    |word| ending(word, "izer", "", "izer>ize"),
     agent,
-    ly,
+    // always removed or replaced: `nobly`, `quickly`, `happily`; the `-al` that remains of `-ally` is left to the next rule
+    |word| ending(word, "ly", "ly>le ly> ily>y", "ably>able ly>"),
     al,
-    ive,
-    ize,
-    ment,
-    ble,
-    ism,
-    ic,
-    ncy,
-    nce,
+    // `adoptive`, `reflexive`, `determinative`, `injunctive`
+    |word| ending(word, "ive", "ive> ive>e ative>e ative> ive>ion", ""),
+    // `hospitalize`, `crystallize`, `sterilize`
+    |word| ending(word, "ize", "ize> ize>~ ize>e", ""),
+    // `enlistment`
+    |word| ending(word, "ment", "ment>", ""),
+    // `laughable`, `forgettable`, `curable`, `compensable`
+    |word| ending(word, "ble", BLE, ""),
+    // always removed
+    |word| ending(word, "ism", "", "ism>"),
+    // also expanded to `-ical`: `canonic`, `photographic`, `oceanic`
+    |word| ending(word, "ic", "ic>ical ic>y ic>e ic>", ""),
+    // `inconsistency`; the form without a known `-ent` or `-ant` is left to the next rule
+    |word| ending(word, "ncy", "ency>ent ancy>ant", "ency>ence ancy>ance"),
+    // `adherence`, `disappearance`
+    |word| ending(word, "nce", "ence>e ence> ance>e ance>", ""),
 ];
+
+const ION: &str = "ition>e ation>ate ation>e ation> ication>y ion>e ion>";
+
+const BLE: &str = "able> able>~ able>e able>ate ible> ible>~ ible>e ible>ate";
 
 /// The stem of a word in lower case. It is empty only if the word is empty, and it can be longer than the word (`canonic`: `canonical`). A word
 /// with other characters than the letters a to z does not change.
@@ -134,54 +152,8 @@ fn verb(stem: &str) -> Option<Step> {
     .or_else(|| undoubled(stem).map(|_| Step::Unknown(stem.to_owned())))
 }
 
-/// `-ity`, with `-ility`, `-ivity` and `-ality`, which are so productive that they are replaced without the lexicon.
-fn ity(word: &str) -> Option<Step> {
-    let stem = before(word, "ity")?;
-    first_known([Some(stem.to_owned()), Some(format!("{stem}e"))]).or_else(|| {
-        Some(if let Some(base) = stem.strip_suffix("il") {
-            accept(format!("{base}le"))
-        } else if stem.ends_with("iv") {
-            Step::Unknown(format!("{stem}e"))
-        } else {
-            Step::Unknown(stem.to_owned())
-        })
-    })
-}
-
-/// `-ness`, always removed: `greatness`, `happiness`.
-fn ness(word: &str) -> Option<Step> {
-    let stem = before(word, "ness")?;
-    Some(accept(
-        stem.strip_suffix('i')
-            .map_or_else(|| stem.to_owned(), |base| format!("{base}y")),
-    ))
-}
-
-/// `-ion`, `-ition`, `-ation`, `-ication` and `-ization`: `opposition`, `elimination`, `resignation`, `amplification`.
-fn ion(word: &str) -> Option<Step> {
-    let stem = before(word, "ion")?;
-    if let Some(base) = before(word, "ization") {
-        return Some(accept(format!("{base}ize")));
-    }
-    let with =
-        |suffix: &str, ending: &str| before(word, suffix).map(|base| base.to_owned() + ending);
-    first_known([
-        with("ition", "e"),
-        with("ation", "ate"),
-        with("ation", "e"),
-        with("ation", ""),
-        // this form follows those for `-ation`, so `complication` becomes `complicate` instead of `comply`
-        with("ication", "y"),
-        Some(format!("{stem}e")),
-        Some(stem.to_owned()),
-    ])
-}
-
-/// `-er` and `-or`, with `-izer`, `-ier` and `-eer`: `planner`, `carrier`, `actor`.
+/// `-er` and `-or`, with `-ier` and `-eer`: `planner`, `carrier`, `actor`.
 fn agent(word: &str) -> Option<Step> {
-    if let Some(base) = before(word, "izer") {
-        return Some(accept(format!("{base}ize")));
-    }
     let (stem, vowel) = before(word, "er")
         .map(|stem| (stem, 'e'))
         .or_else(|| before(word, "or").map(|stem| (stem, 'o')))?;
@@ -198,104 +170,31 @@ fn agent(word: &str) -> Option<Step> {
     ])
 }
 
-/// `-ly`, always removed or replaced: `nobly`, `quickly`, `happily`. The `-al` that remains of `-ally` is left to the rule for `-al`.
-fn ly(word: &str) -> Option<Step> {
-    let stem = before(word, "ly")?;
-    let with_le = format!("{stem}le");
-    let with_y = stem.strip_suffix('i').map(|base| format!("{base}y"));
-    first_known([Some(with_le.clone()), Some(stem.to_owned()), with_y]).or_else(|| {
-        Some(Step::Unknown(if stem.ends_with("ab") {
-            with_le
-        } else {
-            stem.to_owned()
-        }))
-    })
-}
-
 /// `-al`, `-ical` and `-ial`: `accidental`, `natural`, `optimal`, `biographical`.
 fn al(word: &str) -> Option<Step> {
     if word.len() < 4 {
         return None;
     }
-    let stem = before(word, "al")?;
-    let before_ic = stem.strip_suffix("ic");
-    first_known([
-        Some(stem.to_owned()),
-        undoubled(stem).map(str::to_owned),
-        Some(format!("{stem}e")),
-        Some(format!("{stem}um")),
-        before_ic.map(str::to_owned),
-        before_ic.map(|base| format!("{base}y")),
-        stem.strip_suffix('i').map(str::to_owned),
-    ])
-    .or_else(|| before_ic.map(|_| Step::Unknown(stem.to_owned())))
+    let forms = "al> al>~ al>e al>um ical> ical>y ial>";
+    ending(word, "al", forms, "ical>ic")
 }
 
-/// `-ive` and `-ative`: `adoptive`, `reflexive`, `determinative`, `injunctive`.
-fn ive(word: &str) -> Option<Step> {
-    let stem = before(word, "ive")?;
-    let before_at = stem.strip_suffix("at");
-    first_known([
-        Some(stem.to_owned()),
-        Some(format!("{stem}e")),
-        before_at.map(|base| format!("{base}e")),
-        before_at.map(str::to_owned),
-        Some(format!("{stem}ion")),
-    ])
-}
-
-/// `-ize`: `hospitalize`, `crystallize`, `sterilize`.
-fn ize(word: &str) -> Option<Step> {
-    let stem = before(word, "ize")?;
-    first_known([
-        Some(stem.to_owned()),
-        undoubled(stem).map(str::to_owned),
-        Some(format!("{stem}e")),
-    ])
-}
-
-/// `-ment`: `enlistment`.
-fn ment(word: &str) -> Option<Step> {
-    first_known([before(word, "ment").map(str::to_owned)])
-}
-
-/// `-able` and `-ible`: `laughable`, `forgettable`, `curable`, `compensable`.
-fn ble(word: &str) -> Option<Step> {
-    let stem = before(word, "ble")?.strip_suffix(['a', 'i'])?;
-    first_known([
-        Some(stem.to_owned()),
-        undoubled(stem).map(str::to_owned),
-        Some(format!("{stem}e")),
-        Some(format!("{stem}ate")),
-    ])
-}
-
-/// `-ism`, always removed.
-fn ism(word: &str) -> Option<Step> {
-    before(word, "ism").map(|stem| accept(stem.to_owned()))
-}
-
-/// `-ic`, also expanded to `-ical`: `canonic`, `photographic`, `oceanic`.
-fn ic(word: &str) -> Option<Step> {
-    let stem = before(word, "ic")?;
-    first_known([
-        Some(format!("{stem}ical")),
-        Some(format!("{stem}y")),
-        Some(format!("{stem}e")),
-        Some(stem.to_owned()),
-    ])
-}
-
-/// `-ency` and `-ancy`: `inconsistency`. The form without a known `-ent` or `-ant` is left to the rule for `-nce`.
-fn ncy(word: &str) -> Option<Step> {
-    let stem = before(word, "ncy").filter(|stem| stem.ends_with(['a', 'e']))?;
-    first_known([Some(format!("{stem}nt"))]).or_else(|| Some(accept(format!("{stem}nce"))))
-}
-
-/// `-ence` and `-ance`: `adherence`, `disappearance`.
-fn nce(word: &str) -> Option<Step> {
-    let stem = before(word, "nce")?.strip_suffix(['a', 'e'])?;
-    first_known([Some(format!("{stem}e")), Some(stem.to_owned())])
+/// Replaces a suffix. Takes the first of `forms` that the lexicon lists; if there is none, the first of `otherwise`, listed or not. A form consists of
+/// an ending and what replaces it (`ity>e`); `~` removes the last letter of a doubled consonant.
+fn ending(word: &str, suffix: &str, forms: &str, otherwise: &str) -> Option<Step> {
+    before(word, suffix)?;
+    let form = |form: &str| {
+        let (ending, replacement) = form.split_once('>')?;
+        let stem = word.strip_suffix(ending)?;
+        match replacement {
+            "~" => undoubled(stem).map(str::to_owned),
+            _ => Some(stem.to_owned() + replacement),
+        }
+    };
+    let known = |form: &String| Lexicon::get().contains(form);
+    let known = forms.split(' ').filter_map(form).find(known);
+    let or_else = || otherwise.split(' ').find_map(form).map(accept);
+    known.map(Step::Known).or_else(or_else)
 }
 
 /// The form of a word whose `-ies` or `-ied` was removed: with `-ie` if that is a word (`calories`, `died`), otherwise with `-y`.

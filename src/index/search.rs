@@ -113,11 +113,12 @@ struct QueryTerm<'q> {
 struct Group<'q> {
     terms: Vec<QueryTerm<'q>>,
     /// The fields that are scored as one; empty for other groups.
-    joined: Vec<usize>,
+    joined: &'q [usize],
 }
 
 /// A query with its terms looked up: everything that does not depend on a document.
 pub(crate) struct Plan<'q> {
+    index: &'q InvertedIndex,
     similarity: &'q Similarity,
     groups: Vec<Group<'q>>,
     /// For similarities with a length score: the fields of each part, and the weight of its length score.
@@ -140,24 +141,20 @@ impl InvertedIndex {
     ) -> Result<Vec<ScoredDoc>> {
         let plan = Plan::new(self, query, similarity)?;
         let mut top = Top::new(self, options.k);
-        if options.k > 0 && plan.can_match(query) && !plan.search_pruned(self, options, &mut top)? {
-            let scratch = plan.score_all(self)?;
-            plan.collect(self, options, &scratch, &mut top);
-            self.return_scratch(Scratch::reset(scratch));
+        if options.k > 0 && plan.can_match() && !plan.search_pruned(options, &mut top)? {
+            let scratch = plan.score_all()?;
+            plan.collect(options, &scratch, &mut top);
+            self.return_scratch(scratch.reset());
         }
         // all ids are looked up before any is copied, so the processor waits for several memory accesses at once
         let found = top.finish();
         let ids: Vec<Option<&str>> = found.iter().map(|f| self.id_text(f.number)).collect();
-        found
-            .iter()
-            .zip(ids)
-            .map(|(found, id)| {
-                Ok(ScoredDoc {
-                    doc: DocId(id.context("a document has no id")?.to_owned()),
-                    score: found.score,
-                })
-            })
-            .collect()
+        let scored = found.iter().zip(ids).map(|(found, id)| {
+            let doc = DocId(id.context("a document has no id")?.to_owned());
+            let score = found.score;
+            Ok(ScoredDoc { doc, score })
+        });
+        scored.collect()
     }
 
     /// The scores of all documents in one field, by number; 0 for documents without any of the terms, and for excluded documents.
@@ -169,9 +166,9 @@ impl InvertedIndex {
         if similarity.adds_length() || similarity.combines_fields() {
             bail!("only a sum over terms can be computed for all documents");
         }
-        let scratch = plan.score_all(self)?;
+        let scratch = plan.score_all()?;
         let scores = scratch.scores.clone();
-        self.return_scratch(Scratch::reset(scratch));
+        self.return_scratch(scratch.reset());
         Ok(scores)
     }
 
@@ -186,13 +183,13 @@ impl InvertedIndex {
         similarity: &Similarity,
     ) -> Result<Vec<ScoredDoc>> {
         let plan = Plan::new(self, query, similarity)?;
-        let scratch = plan.score_all(self)?;
+        let scratch = plan.score_all()?;
         for found in &mut ranking {
             let number = self.number(&found.doc);
-            let score = number.and_then(|number| plan.score_of(self, &scratch, number));
+            let score = number.and_then(|number| plan.score_of(&scratch, number));
             found.score = score.unwrap_or(0.0);
         }
-        self.return_scratch(Scratch::reset(scratch));
+        self.return_scratch(scratch.reset());
         sort(&mut ranking);
         Ok(ranking)
     }
@@ -208,7 +205,7 @@ impl InvertedIndex {
         let number = self
             .number(doc)
             .with_context(|| format!("{doc} is not in the index"))?;
-        Plan::new(self, query, similarity)?.explain(self, number)
+        Plan::new(self, query, similarity)?.explain(number)
     }
 }
 
@@ -221,6 +218,7 @@ impl<'q> Plan<'q> {
         similarity.check()?;
         ensure!(query.parts.len() <= 64, "a query has at most 64 parts");
         let mut plan = Plan {
+            index,
             similarity,
             groups: Vec::new(),
             lengths: Vec::new(),
@@ -228,11 +226,8 @@ impl<'q> Plan<'q> {
             must: 0,
         };
         for (at, part) in query.parts.iter().enumerate() {
-            ensure!(
-                part.weight.is_finite(),
-                "a field's weight is {}",
-                part.weight
-            );
+            let weight = part.weight;
+            ensure!(weight.is_finite(), "a field's weight is {weight}");
             if part.must {
                 plan.must |= 1 << at;
             }
@@ -244,7 +239,7 @@ impl<'q> Plan<'q> {
             let mut total_weight = 0.0;
             for (text, weight) in &part.terms {
                 ensure!(weight.is_finite(), "the weight of {text:?} is {weight}");
-                let terms = plan.look_up(index, part, at, (text, *weight))?;
+                let terms = plan.look_up(part, at, (text, *weight))?;
                 if terms.is_empty() {
                     continue;
                 }
@@ -256,10 +251,9 @@ impl<'q> Plan<'q> {
                     Some(group) if similarity.combines_fields() => group.terms.extend(terms),
                     _ => plan.groups.push(Group {
                         terms,
-                        joined: if part.fields.len() > 1 {
-                            part.fields.clone()
-                        } else {
-                            Vec::new()
+                        joined: match part.fields.as_slice() {
+                            [_] => &[],
+                            several => several,
                         },
                     }),
                 }
@@ -271,7 +265,7 @@ impl<'q> Plan<'q> {
         }
         plan.length_scores = index.length_scores(similarity);
         if similarity.combines_fields() {
-            plan.join_counts(similarity);
+            plan.join_counts();
         }
         Ok(plan)
     }
@@ -286,12 +280,11 @@ impl<'q> Plan<'q> {
     /// Looks up a term of a part. The result has an entry for each field that contains the term.
     fn look_up(
         &self,
-        index: &'q InvertedIndex,
         part: &'q QueryPart,
         at: usize,
         (text, term_weight): (&'q str, f64),
     ) -> Result<Vec<QueryTerm<'q>>> {
-        let similarity = self.similarity;
+        let (index, similarity) = (self.index, self.similarity);
         let mut found = Vec::new();
         for field in &part.fields {
             let uses_cf = similarity.uses_cf() || part.fields.len() > 1;
@@ -330,37 +323,33 @@ impl<'q> Plan<'q> {
     }
 
     /// BM25F: for a term in several fields, the largest document frequency counts.
-    fn join_counts(&mut self, similarity: &Similarity) {
+    fn join_counts(&mut self) {
         for Group { terms: group, .. } in &mut self.groups {
             let df = group.iter().map(|term| term.df).max().unwrap_or(0);
             for term in group {
                 let counts = TermCounts { df, cf: 0 };
                 term.df = df;
-                term.score = similarity.term(term.counts, counts);
+                term.score = self.similarity.term(term.counts, counts);
             }
         }
     }
 
     /// Whether the index contains a term of each required part.
-    fn can_match(&self, query: &Query) -> bool {
-        let present = self
-            .groups
-            .iter()
-            .flat_map(|group| &group.terms)
-            .fold(0u64, |bits, term| bits | 1 << term.part);
-        !self.groups.is_empty()
-            && (0..query.parts.len()).all(|at| self.must & 1 << at == 0 || present & 1 << at != 0)
+    fn can_match(&self) -> bool {
+        let terms = self.groups.iter().flat_map(|group| &group.terms);
+        let present = terms.fold(0, |bits, term| bits | 1 << term.part);
+        present != 0 && present & self.must == self.must
     }
 
     /// Computes the scores of all documents.
-    fn score_all(&self, index: &InvertedIndex) -> Result<Scratch> {
-        let mut scratch = index.scratch();
+    fn score_all(&self) -> Result<Scratch> {
+        let mut scratch = self.index.scratch();
         scratch.prepare_matched(self.must != 0);
         let mut cache = ContributionCache::default();
         for group in &self.groups {
-            let is_sum = !self.similarity.combines_fields() && group.joined.is_empty();
+            let is_sum = self.is_sum(group);
             if !is_sum {
-                self.add_combined(index, group, &mut scratch)?;
+                self.add_combined(group, &mut scratch)?;
             }
             for term in &group.terms {
                 if is_sum {
@@ -382,13 +371,13 @@ impl<'q> Plan<'q> {
         Ok(scratch)
     }
 
+    /// Whether the terms of a group are scored one by one, and not the sum of their frequencies.
+    fn is_sum(&self, group: &Group) -> bool {
+        !self.similarity.combines_fields() && group.joined.is_empty()
+    }
+
     /// Adds up a term's frequencies in all fields of a group, then computes one score from the sum.
-    fn add_combined(
-        &self,
-        index: &InvertedIndex,
-        group: &Group,
-        scratch: &mut Scratch,
-    ) -> Result<()> {
+    fn add_combined(&self, group: &Group, scratch: &mut Scratch) -> Result<()> {
         scratch.frequencies.resize(scratch.scores.len(), 0.0);
         for term in &group.terms {
             term.postings.each_block(|block| {
@@ -398,7 +387,7 @@ impl<'q> Plan<'q> {
                         if *sum == 0.0 {
                             scratch.touched.push(number as usize);
                         }
-                        *sum += self.frequency(index, group, term, *tf, number);
+                        *sum += self.frequency(group, term, *tf, number);
                     }
                 }
             })?;
@@ -408,7 +397,7 @@ impl<'q> Plan<'q> {
                 scratch.scores.get_mut(document),
                 scratch.frequencies.get_mut(document),
             ) {
-                *score += self.combined(index, group, *frequency, document as u32) + 0.0;
+                *score += self.combined(group, *frequency, document as u32) + 0.0;
                 *frequency = 0.0;
             }
         }
@@ -416,52 +405,38 @@ impl<'q> Plan<'q> {
     }
 
     /// The contribution of a group to a document's score; `frequency` is the sum of its terms' frequencies.
-    fn combined(&self, index: &InvertedIndex, group: &Group, frequency: f64, number: u32) -> f64 {
+    fn combined(&self, group: &Group, frequency: f64, number: u32) -> f64 {
         let Some(first) = group.terms.first() else {
             return 0.0;
         };
         if group.joined.is_empty() {
-            return group_weight(&group.terms) * first.score.score(frequency, 0);
+            // BM25F: the weight of a term in the query is the largest of its weights in the parts
+            let weights = group.terms.iter().map(|term| term.term_weight);
+            return weights.fold(0.0, f64::max) * first.score.score(frequency, 0);
         }
-        let weight = first.field_weight * first.term_weight;
-        weight
-            * first
-                .score
-                .score(frequency, length_of(index, &group.joined, number))
+        let length = length_of(self.index, group.joined, number);
+        first.field_weight * first.term_weight * first.score.score(frequency, length)
     }
 
     /// What `tf` occurrences of a term in one field add to the frequency of its group: `tf` if the fields are joined; for BM25F, `tf` weighted
     /// and normalised by the length of the field.
-    fn frequency(
-        &self,
-        index: &InvertedIndex,
-        group: &Group,
-        term: &QueryTerm,
-        tf: u32,
-        number: u32,
-    ) -> f64 {
+    fn frequency(&self, group: &Group, term: &QueryTerm, tf: u32, number: u32) -> f64 {
         if !group.joined.is_empty() {
             return f64::from(tf);
         }
-        let length = index.length(term.field, number).unwrap_or(0);
+        let length = self.index.length(term.field, number).unwrap_or(0);
         let occurrence = self.similarity.occurrence(term.field, term.counts, length);
         term.field_weight * f64::from(tf) * occurrence
     }
 
     /// Collects the documents that are found and not filtered.
-    fn collect(
-        &self,
-        index: &InvertedIndex,
-        options: SearchOptions,
-        scratch: &Scratch,
-        top: &mut Top,
-    ) {
+    fn collect(&self, options: SearchOptions, scratch: &Scratch, top: &mut Top) {
         // with an estimated threshold, few documents have to be considered; if the estimate was too high, all documents are considered again
         top.threshold = self.estimate_threshold(scratch, options.k);
-        self.collect_from(index, options, scratch, top);
+        self.collect_from(options, scratch, top);
         if top.len() < options.k && top.threshold > f64::NEG_INFINITY {
             top.clear();
-            self.collect_from(index, options, scratch, top);
+            self.collect_from(options, scratch, top);
         }
     }
 
@@ -478,13 +453,7 @@ impl<'q> Plan<'q> {
         pruned::kth_largest(sample.copied(), expected + 2 * expected.isqrt() + 4)
     }
 
-    fn collect_from(
-        &self,
-        index: &InvertedIndex,
-        options: SearchOptions,
-        scratch: &Scratch,
-        top: &mut Top,
-    ) {
+    fn collect_from(&self, options: SearchOptions, scratch: &Scratch, top: &mut Top) {
         // most scores are too low; a group of them is skipped with a single branch
         const GROUP: usize = 8;
         for (first, scores) in (0..).step_by(GROUP).zip(scratch.scores.chunks(GROUP)) {
@@ -494,32 +463,26 @@ impl<'q> Plan<'q> {
                 continue;
             }
             for (number, score) in (first..).zip(scores) {
-                self.consider(index, options, scratch, (number, *score), top);
+                self.consider(options, scratch, (number, *score), top);
             }
         }
     }
 
     /// The score of a document; `None` if the query does not find it.
-    fn score_of(&self, index: &InvertedIndex, scratch: &Scratch, number: u32) -> Option<f64> {
+    fn score_of(&self, scratch: &Scratch, number: u32) -> Option<f64> {
         let score = *scratch.scores.get(number as usize)?;
         let matched = scratch.matched.get(number as usize).copied().unwrap_or(0);
-        if score.to_bits() == UNTOUCHED.to_bits() || matched & self.must != self.must {
-            return None;
-        }
-        let lengths = self.lengths.iter();
-        let lengths =
-            lengths.map(|(fields, weight)| self.length_part(index, fields, *weight, number));
-        Some(lengths.fold(score, |sum, part| sum + part))
+        let is_found = score.to_bits() != UNTOUCHED.to_bits() && matched & self.must == self.must;
+        is_found.then(|| self.with_lengths(score, number))
     }
 
     /// Collects a document if it is found and not filtered.
     #[inline(always)]
     fn consider(
         &self,
-        index: &InvertedIndex,
         options: SearchOptions,
         scratch: &Scratch,
-        (number, mut score): (u32, f64),
+        (number, score): (u32, f64),
         top: &mut Top,
     ) {
         if self.lengths.is_empty() && score < top.threshold
@@ -528,34 +491,29 @@ impl<'q> Plan<'q> {
             return;
         }
         let matched = scratch.matched.get(number as usize).copied().unwrap_or(0);
-        if matched & self.must != self.must || index.is_filtered(number, &options) {
+        if matched & self.must != self.must || self.index.is_filtered(number, &options) {
             return;
         }
-        for (fields, weight) in &self.lengths {
-            score += self.length_part(index, fields, *weight, number);
-        }
+        let score = self.with_lengths(score, number);
         if score >= top.threshold {
             top.push(score, number);
         }
     }
 
-    /// The contribution of a field's length to a document's score.
-    fn length_part(
-        &self,
-        index: &InvertedIndex,
-        fields: &[usize],
-        weight: f64,
-        number: u32,
-    ) -> f64 {
-        weight * self.length_score(length_of(index, fields, number))
+    /// A document's score from its terms, and the contributions of its lengths.
+    fn with_lengths(&self, score: f64, number: u32) -> f64 {
+        let lengths = self.lengths.iter();
+        lengths.fold(score, |sum, (fields, weight)| {
+            sum + self.length_part(fields, *weight, number)
+        })
     }
 
-    /// The length score of Dirichlet smoothing; 0 for other similarities.
-    fn length_score(&self, length: u32) -> f64 {
-        match self.length_scores.get(length as usize) {
-            Some(score) => *score,
-            None => self.similarity.length_score(length).unwrap_or(0.0),
-        }
+    /// The contribution of a field's length to a document's score: 0 for similarities without length scores.
+    fn length_part(&self, fields: &[usize], weight: f64, number: u32) -> f64 {
+        let length = length_of(self.index, fields, number);
+        let known = self.length_scores.get(length as usize).copied();
+        let score = known.or_else(|| self.similarity.length_score(length));
+        weight * score.unwrap_or(0.0)
     }
 }
 
@@ -566,16 +524,6 @@ pub(crate) fn sort(ranking: &mut [ScoredDoc]) {
 
 /// The number of terms of a document in these fields together.
 pub(crate) fn length_of(index: &InvertedIndex, fields: &[usize], number: u32) -> u32 {
-    let lengths = fields
-        .iter()
-        .filter_map(|field| index.length(*field, number));
-    lengths.fold(0, u32::saturating_add)
-}
-
-/// BM25F: the weight of a term in the query, the largest of its weights in the parts.
-fn group_weight(group: &[QueryTerm]) -> f64 {
-    group
-        .iter()
-        .map(|term| term.term_weight)
-        .fold(0.0, f64::max)
+    let lengths = fields.iter().map(|field| index.length(*field, number));
+    lengths.flatten().fold(0, u32::saturating_add)
 }

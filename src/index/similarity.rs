@@ -46,7 +46,7 @@ pub enum Similarity {
 }
 
 /// The statistics of one field of a collection.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct FieldCounts {
     /// Number of documents of the collection, including those without text in this field.
     pub documents: u64,
@@ -65,7 +65,7 @@ impl FieldCounts {
 }
 
 /// The statistics of one term in one field.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct TermCounts {
     /// Number of documents that have the term.
     pub df: u64,
@@ -206,14 +206,10 @@ impl Similarity {
     /// Whether the formula needs the number of occurrences of a term in the collection ([`TermCounts::cf`]).
     pub(crate) fn uses_cf(&self) -> bool {
         match self {
-            Similarity::Dirichlet { .. }
-            | Similarity::LuceneDirichlet { .. }
-            | Similarity::JelinekMercer { .. }
-            | Similarity::Dph => true,
-            Similarity::Bm25 { .. }
-            | Similarity::WhooshBm25 { .. }
-            | Similarity::Bm25f { .. }
-            | Similarity::TfIdf => false,
+            Similarity::Dirichlet { .. } | Similarity::LuceneDirichlet { .. } => true,
+            Similarity::JelinekMercer { .. } | Similarity::Dph => true,
+            Similarity::Bm25 { .. } | Similarity::WhooshBm25 { .. } => false,
+            Similarity::Bm25f { .. } | Similarity::TfIdf => false,
         }
     }
 

@@ -7,7 +7,7 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
-use strum::VariantArray;
+use strum::{Display, VariantArray};
 use tantivy::tokenizer::TextAnalyzer;
 
 use super::analyzer;
@@ -15,25 +15,18 @@ use super::search::QueryPart;
 use crate::topic::words::alphanumeric_words;
 
 /// A part of speech.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Deserialize, VariantArray)]
+///
+/// Its text form is the extension of its files.
+#[derive(Clone, Copy, Debug, Display, PartialEq, Eq, serde::Deserialize, VariantArray)]
 #[serde(rename_all = "lowercase")]
+#[strum(serialize_all = "lowercase")]
 pub enum PartOfSpeech {
     Noun,
     Verb,
+    #[strum(serialize = "adj")]
     Adjective,
+    #[strum(serialize = "adv")]
     Adverb,
-}
-
-impl PartOfSpeech {
-    /// The extension of its files.
-    fn extension(self) -> &'static str {
-        match self {
-            PartOfSpeech::Noun => "noun",
-            PartOfSpeech::Verb => "verb",
-            PartOfSpeech::Adjective => "adj",
-            PartOfSpeech::Adverb => "adv",
-        }
-    }
 }
 
 /// Which synonyms are added to a query. In a recipe it is written `{ weight = 0.05, senses = 1, parts = ["noun", "adjective"] }`.
@@ -106,9 +99,8 @@ impl WordNet {
             Some(directory) => vec![PathBuf::from(directory)],
             None => DIRECTORIES.map(PathBuf::from).to_vec(),
         };
-        directories
-            .into_iter()
-            .find(|dir| dir.join("index.noun").is_file())
+        let mut directories = directories.into_iter();
+        directories.find(|dir| dir.join("index.noun").is_file())
     }
 
     /// Reads the copy in a directory.
@@ -118,11 +110,10 @@ impl WordNet {
     pub fn open(dir: &Path) -> Result<Self> {
         let mut parts = Vec::new();
         for &part in PartOfSpeech::VARIANTS {
-            let extension = part.extension();
             let read = |file: PathBuf| {
                 fs::read(&file).with_context(|| format!("cannot read {}", file.display()))
             };
-            let path = dir.join(format!("index.{extension}"));
+            let path = dir.join(format!("index.{part}"));
             let index = read(path.clone())?;
             let index = String::from_utf8_lossy(&index);
             let mut lemmas = HashMap::new();
@@ -133,7 +124,7 @@ impl WordNet {
                 };
                 lemmas.insert(lemma.to_owned(), synsets);
             }
-            let data = read(dir.join(format!("data.{extension}")))?;
+            let data = read(dir.join(format!("data.{part}")))?;
             parts.push((part, Lexicon { lemmas, data }));
         }
         Ok(WordNet {
@@ -178,11 +169,8 @@ impl WordNet {
     pub fn synonyms(&self, word: &str, which: &Synonyms) -> Vec<String> {
         let word = word.to_lowercase().replace(' ', "_");
         let mut found: Vec<String> = Vec::new();
-        let parts = self
-            .parts
-            .iter()
-            .filter(|(part, _)| which.parts.contains(part));
-        for (_, Lexicon { lemmas, data }) in parts {
+        let parts = self.parts.iter();
+        for (_, Lexicon { lemmas, data }) in parts.filter(|(part, _)| which.parts.contains(part)) {
             let synsets = lemmas.get(&word).into_iter().flatten().take(which.senses);
             for synonym in synsets.flat_map(|offset| synset(data, *offset)) {
                 let is_wanted = !which.single_words || !synonym.contains('_');
@@ -191,10 +179,7 @@ impl WordNet {
                 }
             }
         }
-        found
-            .into_iter()
-            .map(|word| word.replace('_', " "))
-            .collect()
+        found.iter().map(|word| word.replace('_', " ")).collect()
     }
 
     /// Adds the synonyms of the words of a text to a part of a query. `analyzer` turns the synonyms into terms. Each term that the part does not
@@ -246,14 +231,11 @@ fn irregular(file: &Path) -> Result<HashMap<String, Vec<String>>> {
         }
     };
     let text = String::from_utf8_lossy(&text);
-    let words_of = |line: &str| -> Vec<String> { line.split(' ').map(str::to_owned).collect() };
-    Ok(text
-        .lines()
-        .filter_map(|line| {
-            let mut words = words_of(line).into_iter();
-            Some((words.next()?, words.collect()))
-        })
-        .collect())
+    let entry = |line: &str| {
+        let mut words = line.split(' ').map(str::to_owned);
+        Some((words.next()?, words.collect()))
+    };
+    Ok(text.lines().filter_map(entry).collect())
 }
 
 /// The lemma and the synset offsets of a line `lemma pos synset_cnt p_cnt [ptr_symbol…] sense_cnt tagsense_cnt synset_offset…`; none if the
@@ -275,13 +257,9 @@ fn synset(data: &[u8], offset: usize) -> Vec<String> {
     let line = line.split(|b| *b == b'\n').next().unwrap_or_default();
     let line = String::from_utf8_lossy(line);
     let mut fields = line.split_whitespace().skip(3);
-    let count = fields
-        .next()
-        .and_then(|count| usize::from_str_radix(count, 16).ok())
-        .unwrap_or(0);
-    fields
-        .step_by(2)
-        .take(count)
+    let count = usize::from_str_radix(fields.next().unwrap_or_default(), 16);
+    let words = fields.step_by(2).take(count.unwrap_or(0));
+    words
         .map(|word| word.split('(').next().unwrap_or(word).to_lowercase())
         .collect()
 }
@@ -308,7 +286,6 @@ mod tests {
                 ),
                 _ => (licence.to_owned(), licence.to_owned()),
             };
-            let part = part.extension();
             fs::write(dir.path().join(format!("index.{part}")), index).unwrap();
             fs::write(dir.path().join(format!("data.{part}")), data).unwrap();
         }

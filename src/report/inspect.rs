@@ -172,8 +172,7 @@ pub(crate) fn write_texts(
         TextTask::Comparative => "Passages for comparative questions",
         TextTask::Rank => "Documents for queries",
     };
-    let documents = index.meta().kind.word();
-    let mut facts = vec![format!("{} {documents}", index.documents())];
+    let mut facts = vec![format!("{} {}", index.documents(), index.meta().kind)];
     for (name, qrels) in judged {
         let fact = match qrels {
             Qrels::Graded(qrels) => judged_fact(&run.topics, qrels.keys()),

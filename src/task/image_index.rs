@@ -33,7 +33,7 @@ pub fn open(
         let mut dir = dir;
         let mut temporary = None;
         if store.is_read_only() {
-            let why = match index::images::open_current_analyzed(store, &dir, analyzer) {
+            let why = match index::images::open_current(store, &dir, analyzer) {
                 Ok(Some(index)) => return Ok((index, Updated::default(), None)),
                 Ok(None) => "there is no index of this evidence".to_owned(),
                 Err(error) if is_damaged_record(&error) => return Err(error),
@@ -48,10 +48,9 @@ pub fn open(
             dir = place.path().join("images.index");
             temporary = Some(place);
         }
-        let (index, updated) =
-            index::images::open_analyzed(store, &dir, analyzer, effort, &mut |event| {
-                on_event(Event::Index(event));
-            })?;
+        let (index, updated) = index::images::open(store, &dir, analyzer, effort, &mut |event| {
+            on_event(Event::Index(event));
+        })?;
         Ok((index, updated, temporary))
     })
 }

@@ -13,10 +13,7 @@ use std::io::Write;
 use anyhow::Result;
 use serde_json::json;
 
-use crate::collection::entries::StoredText;
-use crate::index::inverted::{
-    IndexKind, NumberedDocuments, ReadDocument, TextCollection, hash_of_words,
-};
+use crate::index::inverted::{IndexKind, NumberedDocuments, TextCollection, hash_of_words};
 use crate::trec::TextTask;
 
 pub use packed::{Unpacked, is_packed, unpack};
@@ -36,24 +33,13 @@ pub fn read(task: TextTask, input: Option<&TextCollection>, output: &mut dyn Wri
     for (line, read) in read {
         let line = match read {
             Ok(read) => {
-                let words = hash_of_words(&read.document.main_text(kind));
+                let words = hash_of_words(&kind.main_text(&read.texts));
                 let words = words.map(|hash| format!("{hash:016x}"));
-                json!({"line": line, "words": words, "text": stored(read)})
+                json!({"line": line, "words": words, "text": read})
             }
             Err(fault) => json!({"line": line, "fault": fault}),
         };
         writeln!(output, "{line}")?;
     }
     Ok(output.flush()?)
-}
-
-fn stored(read: ReadDocument) -> StoredText {
-    StoredText {
-        id: read.document.id,
-        texts: read.document.texts,
-        stance: read.document.stance,
-        url: read.document.url,
-        portal: read.portal,
-        duplicate_of: read.duplicate_of,
-    }
 }

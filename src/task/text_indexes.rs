@@ -45,9 +45,9 @@ pub(crate) fn open_collection(task: TextTask, input: &Path) -> Result<TextCollec
             stored.kind() == IndexKind::of(task),
             "{} has {}, and {} is about {}",
             input.display(),
-            stored.kind().word(),
+            stored.kind(),
             task.word(),
-            IndexKind::of(task).word()
+            IndexKind::of(task)
         );
         return Ok(stored);
     }

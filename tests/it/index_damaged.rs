@@ -251,7 +251,13 @@ fn an_index_of_images_with_a_cut_or_missing_file_is_built_anew() {
     let whole = scores(&evidence.index(&place).0);
     let index = Index::new(place.clone());
     index.cut_and_delete(&whole, |on_event| {
-        let (inverted, _) = images::open(&mut evidence.store, &place, effort(2), on_event)?;
+        let (inverted, _) = images::open(
+            &mut evidence.store,
+            &place,
+            &images::analyzer(),
+            effort(2),
+            on_event,
+        )?;
         Ok(scores(&ImageIndex::new(inverted, ids.iter().cloned())))
     });
 }

@@ -81,7 +81,14 @@ impl Evidence {
     }
 
     pub fn index(&mut self, dir: &Path) -> (ImageIndex, Updated) {
-        let (corpus, updated) = images::open(&mut self.store, dir, effort(2), &mut |_| ()).unwrap();
+        let (corpus, updated) = images::open(
+            &mut self.store,
+            dir,
+            &images::analyzer(),
+            effort(2),
+            &mut |_| (),
+        )
+        .unwrap();
         let ids: Vec<DocId> = self.words.keys().cloned().map(DocId).collect();
         (ImageIndex::new(corpus, ids.into_iter()), updated)
     }
@@ -151,7 +158,14 @@ fn an_updated_index_of_images_ranks_as_one_built_anew() {
         fs::remove_dir_all(anew).unwrap();
     }
     // an index that includes only some of the images counts only those
-    let (corpus, _) = images::open(&mut evidence.store, &kept, effort(1), &mut |_| ()).unwrap();
+    let (corpus, _) = images::open(
+        &mut evidence.store,
+        &kept,
+        &images::analyzer(),
+        effort(1),
+        &mut |_| (),
+    )
+    .unwrap();
     let some: Vec<String> = evidence.words.keys().take(20).cloned().collect();
     let part = ImageIndex::new(corpus, some.iter().cloned().map(DocId));
     let mut few = Evidence::new(&home.path().join("few.sqlite"));

@@ -170,8 +170,14 @@ fn an_update_killed_at_thirty_moments_gives_the_same_scores_afterwards() {
         },
         &mut |kill| {
             let mut store = Store::open(&path, CHANNELS).unwrap();
-            let (corpus, updated) =
-                images::open(&mut store, &place, effort(1), &mut |_| ()).unwrap();
+            let (corpus, updated) = images::open(
+                &mut store,
+                &place,
+                &images::analyzer(),
+                effort(1),
+                &mut |_| (),
+            )
+            .unwrap();
             assert_eq!(updated, Updated::default(), "kill {kill}");
             let ids = words.keys().cloned().map(DocId);
             let found = scores(&ImageIndex::new(corpus, ids));

@@ -172,7 +172,7 @@ fn merging_and_reading_write_nothing() {
         let opened = Store::open_to_read(&store, CHANNELS).unwrap();
         assert!(opened.is_read_only());
         assert!(
-            index::open_current(&opened, &dir.join("e.index"))
+            index::open_current(&opened, &dir.join("e.index"), &index::analyzer())
                 .unwrap()
                 .is_none()
         );
@@ -187,11 +187,22 @@ fn merging_and_reading_write_nothing() {
     }
     let mut store = Store::open(&path, CHANNELS).unwrap();
     let place = home.path().join("current.index");
-    index::open(&mut store, &place, effort(1), &mut |_| ()).unwrap();
+    index::open(
+        &mut store,
+        &place,
+        &index::analyzer(),
+        effort(1),
+        &mut |_| (),
+    )
+    .unwrap();
     drop(store);
     let before = snapshot(home.path());
     let opened = Store::open_to_read(&path, CHANNELS).unwrap();
-    assert!(index::open_current(&opened, &place).unwrap().is_some());
+    assert!(
+        index::open_current(&opened, &place, &index::analyzer())
+            .unwrap()
+            .is_some()
+    );
     assert_eq!(snapshot(home.path()), before);
 }
 

@@ -35,25 +35,22 @@ pub(super) fn without_accents(word: &str) -> String {
 
 /// The S stemmer: applies the first of Harman's three rules whose ending the word has.
 pub(super) fn without_plural(word: &str) -> String {
-    let has_none = |endings: &[&str]| !endings.iter().any(|ending| word.ends_with(ending));
-    if let Some(stem) = word.strip_suffix("ies") {
-        return if has_none(&["eies", "aies"]) {
-            format!("{stem}y")
-        } else {
+    // an ending, what replaces it, and the endings that stay
+    let rules: [(&str, &str, &[&str]); 3] = [
+        ("ies", "y", &["eies", "aies"]),
+        ("es", "e", &["aes", "ees", "oes"]),
+        ("s", "", &["us", "ss"]),
+    ];
+    let rule = |(ending, by, kept): (&str, &str, &[&str])| {
+        let stem = word.strip_suffix(ending).filter(|_| word.len() > 1)?;
+        let stays = kept.iter().any(|kept| word.ends_with(kept));
+        Some(if stays {
             word.to_owned()
-        };
-    }
-    if let Some(stem) = word.strip_suffix("es") {
-        return if has_none(&["aes", "ees", "oes"]) {
-            format!("{stem}e")
         } else {
-            word.to_owned()
-        };
-    }
-    match word.strip_suffix('s') {
-        Some(stem) if has_none(&["us", "ss"]) && word.len() > 1 => stem.to_owned(),
-        _ => word.to_owned(),
-    }
+            stem.to_owned() + by
+        })
+    };
+    rules.into_iter().find_map(rule).unwrap_or(word.to_owned())
 }
 
 #[cfg(test)]

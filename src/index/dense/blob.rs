@@ -50,23 +50,18 @@ impl Blob {
 
     /// The inverse of [`Blob::to_bytes`]; `None` if the bytes are something else.
     pub fn of_bytes(bytes: &[u8]) -> Option<Blob> {
-        let (dimension, numbers) = bytes.split_first_chunk::<4>()?;
-        parse(i64::from(u32::from_le_bytes(*dimension)), numbers)
+        let (dimension, bytes) = bytes.split_first_chunk::<4>()?;
+        let dimension = u32::from_le_bytes(*dimension) as usize;
+        let (numbers, rest) = bytes.as_chunks::<2>();
+        let is_whole = match dimension {
+            0 => numbers.is_empty(),
+            dimension => !numbers.is_empty() && numbers.len().is_multiple_of(dimension),
+        };
+        let blob = Blob {
+            dimension,
+            numbers: numbers.iter().map(|b| f16::from_le_bytes(*b)).collect(),
+        };
+        let is_finite = blob.numbers.iter().all(|number| number.is_finite());
+        (is_whole && rest.is_empty() && is_finite).then_some(blob)
     }
-}
-
-/// Parses a blob; `None` if it does not consist of complete vectors of finite numbers.
-pub(super) fn parse(dimension: i64, bytes: &[u8]) -> Option<Blob> {
-    let dimension = usize::try_from(dimension).ok()?;
-    let (numbers, rest) = bytes.as_chunks::<2>();
-    let is_whole = match dimension {
-        0 => numbers.is_empty(),
-        dimension => !numbers.is_empty() && numbers.len().is_multiple_of(dimension),
-    };
-    let blob = Blob {
-        dimension,
-        numbers: numbers.iter().map(|b| f16::from_le_bytes(*b)).collect(),
-    };
-    let is_finite = blob.numbers.iter().all(|number| number.is_finite());
-    (is_whole && rest.is_empty() && is_finite).then_some(blob)
 }

@@ -4,6 +4,7 @@
 use std::hash::Hasher;
 use std::path::Path;
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::thread::ScopedJoinHandle;
 use std::time::Duration;
 
 use anyhow::{Context, Result};
@@ -14,10 +15,9 @@ use tantivy::schema::document::Document as TantivyDocumentTrait;
 use tantivy::{Index, IndexWriter, TantivyDocument};
 
 use super::disk::{self, SealedDirectory};
-use super::kind::ReadDocument;
-use super::schema::{self, Entry, Fields};
+use super::schema::{self, Fields};
 use super::{Document, Meta, SHORT_WORDS, TextCollection};
-use crate::trec::Fault;
+use crate::trec::{DocId, Fault};
 
 /// Maximum number of documents in a batch for one thread.
 const BATCH: usize = 256;
@@ -124,50 +124,35 @@ struct SeenDocuments {
     words: FxHashMap<u64, Arc<str>>,
 }
 
-/// A document with an id that no earlier document has.
-struct NewDocument {
-    document: Document,
-    marks: u8,
-    duplicate_of: Option<Arc<str>>,
-}
+/// A document with an id that no earlier document has, and its marks.
+type NewDocument = (Document, u8);
 
 impl SeenDocuments {
     /// Adds a document, and counts in `meta` whether its id is repeated, its text short or a duplicate. `None` if an earlier document has the
     /// same id.
-    fn add(&mut self, read: ReadDocument, meta: &mut Meta) -> Option<NewDocument> {
-        let ReadDocument {
-            document,
-            portal,
-            duplicate_of,
-        } = read;
+    fn add(&mut self, mut document: Document, meta: &mut Meta) -> Option<NewDocument> {
         let id: Arc<str> = document.id.0.as_str().into();
         if !self.ids.insert(id.clone()) {
             meta.repeated_ids += 1;
             return None;
         }
-        let text = document.main_text(meta.kind);
-        let mut marks = schema::portal_bits(portal);
+        let text = meta.kind.main_text(&document.texts);
+        let mut marks = schema::portal_bits(document.portal);
         if text.split_whitespace().take(SHORT_WORDS).count() < SHORT_WORDS {
             marks |= schema::SHORT;
             meta.short += 1;
         }
-        let duplicate_of = if self.is_declared {
-            duplicate_of.map(|first| first.0.into())
-        } else {
+        if !self.is_declared {
             let hash = hash_of_words(&text);
             let first = hash.map(|hash| self.words.entry(hash).or_insert_with(|| id.clone()));
-            first.filter(|first| **first != id).cloned()
-        };
-        drop(text);
-        if duplicate_of.is_some() {
+            let first = first.filter(|first| **first != id);
+            document.duplicate_of = first.map(|first| DocId(first.to_string()));
+        }
+        if document.duplicate_of.is_some() {
             marks |= schema::DUPLICATE;
             meta.duplicates += 1;
         }
-        Some(NewDocument {
-            document,
-            marks,
-            duplicate_of,
-        })
+        Some((document, marks))
     }
 }
 
@@ -219,14 +204,9 @@ fn index_collection(
                 let (batches, budget, analyzer) = (batches.clone(), &budget, &analyzer);
                 scope.spawn(move || -> Result<()> {
                     let (mut analyzer, mut joined) = (analyzer.build(), String::new());
-                    for new in batches.into_iter().flatten() {
-                        let entry = Entry {
-                            document: &new.document,
-                            marks: new.marks,
-                            duplicate_of: new.duplicate_of.as_deref(),
-                        };
-                        let made = fields.document(&entry, &mut analyzer, &mut joined);
-                        let bytes: usize = new.document.texts.iter().map(String::len).sum();
+                    for (document, marks) in batches.into_iter().flatten() {
+                        let made = fields.document(&document, marks, &mut analyzer, &mut joined);
+                        let bytes: usize = document.texts.iter().map(String::len).sum();
                         // the queue holds the texts and their terms
                         writer.add_document(budget.admit(made, 2 * bytes))?;
                     }
@@ -242,18 +222,23 @@ fn index_collection(
             }
         }
         drop(sender);
-        for worker in workers {
-            let ended = worker.join();
-            ended.ok().context("an indexing thread has panicked")??;
-        }
-        Ok(())
+        join(workers)
     })
+}
+
+/// Waits until all threads have ended. Errors: the first one of a thread.
+pub(in crate::index) fn join(workers: Vec<ScopedJoinHandle<Result<()>>>) -> Result<()> {
+    for worker in workers {
+        let ended = worker.join();
+        ended.ok().context("an indexing thread has panicked")??;
+    }
+    Ok(())
 }
 
 /// Reads the next part of the collection, and returns its documents without repeated ids. The batch can be empty: only `None` means
 /// the end of the collection.
 fn next_batch(
-    documents: &mut dyn Iterator<Item = Result<ReadDocument, Fault>>,
+    documents: &mut dyn Iterator<Item = Result<Document, Fault>>,
     seen: &mut SeenDocuments,
     meta: &mut Meta,
     on_event: &mut dyn FnMut(Event),
@@ -264,7 +249,7 @@ fn next_batch(
     while read < BATCH && bytes < BATCH_BYTES {
         match documents.next() {
             Some(Ok(read)) => {
-                bytes += read.document.texts.iter().map(String::len).sum::<usize>();
+                bytes += read.texts.iter().map(String::len).sum::<usize>();
                 batch.extend(seen.add(read, meta));
             }
             Some(Err(fault)) => {

@@ -18,7 +18,7 @@ use tantivy::index::{SegmentComponent, SegmentMeta};
 use tantivy::{HasLen, Index};
 
 use super::guarded::guarded;
-use crate::disk::{TemporaryDir, parent, remove_abandoned};
+use crate::disk::{TemporaryDir, hex, parent, remove_abandoned};
 use crate::workspace::Lock;
 
 /// The file in which tantivy keeps the list of segments, the schema and, as its payload, [`super::Meta`].
@@ -47,8 +47,7 @@ impl SealedDirectory {
 
 /// The first half of a SHA-256 in hexadecimal. Half is enough to detect damage; it need not detect forgery.
 fn digest(content: &[u8]) -> String {
-    let digest = Sha256::digest(content);
-    digest[..16].iter().map(|b| format!("{b:02x}")).collect()
+    hex(&Sha256::digest(content)[..16])
 }
 
 /// Adds the checksum to a JSON object, as its last member.
@@ -215,17 +214,12 @@ pub fn verify(dir: &Path, index: &Index, stores: bool) -> Result<Verified> {
     let files: Vec<PathBuf> = segments.iter().flat_map(|s| files_of(s, stores)).collect();
     let directory = index.directory();
     let length = |file: &Path| -> Result<u64> {
-        let opened = guarded(|| directory.open_read(file));
-        let opened = opened.map_err(|why| damaged(dir, file, format!("{why:#}")))?;
-        let opened = opened.map_err(|error| read_error(dir, file, &error))?;
-        Ok(opened.len() as u64)
+        Ok(read(dir, file, || directory.open_read(file))?.len() as u64)
     };
     let bytes = files
         .par_iter()
         .map(|file| -> Result<u64> {
-            let matches = guarded(|| directory.validate_checksum(file));
-            let matches = matches.map_err(|why| damaged(dir, file, format!("{why:#}")))?;
-            if !matches.map_err(|error| read_error(dir, file, &error))? {
+            if !read(dir, file, || directory.validate_checksum(file))? {
                 return Err(damaged(dir, file, MISMATCH));
             }
             length(file)
@@ -244,6 +238,11 @@ pub fn verify(dir: &Path, index: &Index, stores: bool) -> Result<Verified> {
     })
 }
 
+fn read<T>(dir: &Path, file: &Path, read: impl FnOnce() -> Result<T, OpenReadError>) -> Result<T> {
+    let read = guarded(read).map_err(|why| damaged(dir, file, format!("{why:#}")))?;
+    read.map_err(|error| read_error(dir, file, &error))
+}
+
 fn files_of(segment: &SegmentMeta, stores: bool) -> Vec<PathBuf> {
     let mut components = vec![
         SegmentComponent::Terms,
@@ -252,37 +251,24 @@ fn files_of(segment: &SegmentMeta, stores: bool) -> Vec<PathBuf> {
         SegmentComponent::FieldNorms,
         SegmentComponent::FastFields,
     ];
-    if segment.has_deletes() {
-        components.push(SegmentComponent::Delete);
-    }
-    if stores {
-        components.push(SegmentComponent::Store);
-    }
-    let paths = components.into_iter();
-    paths
-        .map(|component| segment.relative_path(component))
-        .collect()
+    components.extend(segment.has_deletes().then_some(SegmentComponent::Delete));
+    components.extend(stores.then_some(SegmentComponent::Store));
+    let path = |component| segment.relative_path(component);
+    components.into_iter().map(path).collect()
 }
 
-/// What a directory contains.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Content {
-    /// Nothing, or the directory does not exist.
-    Nothing,
-    Index,
-}
-
-/// What `dir` contains. Errors: it contains files that are not an index, so it must not be replaced by an index.
-pub fn inspect(dir: &Path) -> Result<Content> {
+/// Whether `dir` contains an index; otherwise it is empty or does not exist. Errors: it contains files that are not an index, so it must not be
+/// replaced by an index.
+pub fn has_index(dir: &Path) -> Result<bool> {
     let inside = match fs::read_dir(dir) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Content::Nothing),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
         inside => inside.with_context(|| format!("cannot list {}", dir.display()))?,
     };
     if inside.count() == 0 {
-        return Ok(Content::Nothing);
+        return Ok(false);
     }
     if dir.join(META).is_file() {
-        return Ok(Content::Index);
+        return Ok(true);
     }
     if is_only_index(dir) {
         return Err(damaged(dir, Path::new(META), "it is missing"));
@@ -316,8 +302,8 @@ pub fn is_only_index(dir: &Path) -> bool {
 /// Removes the index in `dir`, even a damaged one. Errors: `dir` contains something that is not an index.
 pub fn remove(dir: &Path) -> Result<()> {
     let _lock = Lock::to_write(dir, &mut || ())?;
-    match inspect(dir) {
-        Ok(Content::Nothing) => return Ok(()),
+    match has_index(dir) {
+        Ok(false) => return Ok(()),
         Err(error) if !error.is::<Damage>() => return Err(error),
         _ => {}
     }
@@ -326,22 +312,14 @@ pub fn remove(dir: &Path) -> Result<()> {
 
 /// The size of all files of an index, in bytes.
 pub fn size(dir: &Path) -> Result<u64> {
-    let mut bytes = 0;
-    for entry in fs::read_dir(dir)? {
-        bytes += entry?.metadata()?.len();
-    }
-    Ok(bytes)
+    let entries = fs::read_dir(dir)?;
+    entries.map(|entry| Ok(entry?.metadata()?.len())).sum()
 }
 
-/// The name of an index's directory. Errors: `dir` has no name ("/", "..").
-fn name(dir: &Path) -> Result<String> {
-    let name = dir.file_name().context("an index needs a name")?;
-    Ok(name.to_string_lossy().into_owned())
-}
-
-/// The beginning of the names of temporary directories beside `dir`.
+/// The beginning of the names of temporary directories beside `dir`. Errors: `dir` has no name ("/", "..").
 fn building(dir: &Path) -> Result<String> {
-    Ok(format!(".{}{BUILDING}", name(dir)?))
+    let name = dir.file_name().context("an index needs a name")?;
+    Ok(format!(".{}{BUILDING}", name.to_string_lossy()))
 }
 
 /// Creates a temporary directory beside `dir`, in which an index can be built. The directory is removed when the value is dropped.

@@ -6,15 +6,16 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Result, bail};
 use serde::{Deserialize, Serialize};
+use strum::VariantNames;
 
 use crate::collection::arguments::{Argument, ArgumentCollection};
 use crate::collection::documents::{self, DocumentCollection, TextDocument};
 use crate::collection::entries::EntryCollection;
+pub use crate::collection::entries::StoredText as Document;
 use crate::collection::passages::{self, Passage, PassageCollection};
-use crate::collection::portal::Portal;
 use crate::collection::shards::ShardCollection;
 use crate::index::analyzer::Analyzer;
-use crate::trec::{DocId, Fault, FaultKind, Stance, TextTask};
+use crate::trec::{Fault, FaultKind, TextTask};
 
 /// The version of the file format and of the analyzers. It must be increased when either changes; indexes of another version are built again.
 pub(super) const FORMAT: u32 = 5;
@@ -23,8 +24,9 @@ pub(super) const FORMAT: u32 = 5;
 pub(crate) const SHORT_WORDS: usize = 20;
 
 /// What kind of documents an index contains.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, strum::Display)]
 #[serde(rename_all = "lowercase")]
+#[strum(serialize_all = "lowercase")]
 pub enum IndexKind {
     /// Images: the words in them and on the pages that show them.
     Images,
@@ -44,23 +46,25 @@ impl IndexKind {
         }
     }
 
-    /// The names of the fields.
+    /// The names of the fields. The last one of arguments is the text of the page from which the argument was taken.
     pub fn fields(self) -> &'static [&'static str] {
         match self {
-            IndexKind::Images => &IMAGE_FIELDS,
-            IndexKind::Arguments => &ARGUMENT_FIELDS,
-            IndexKind::Passages => &PASSAGE_FIELDS,
-            IndexKind::Documents => &DOCUMENT_FIELDS,
+            IndexKind::Images => ImageField::VARIANTS,
+            IndexKind::Arguments => &["premises", "conclusion", "title", "source"],
+            IndexKind::Passages => &["contents", "expansion"],
+            IndexKind::Documents => &["text", "title"],
         }
     }
 
-    /// The name of the kind's documents in descriptions and reports, in the plural.
-    pub fn word(self) -> &'static str {
-        match self {
-            IndexKind::Images => "images",
-            IndexKind::Arguments => "arguments",
-            IndexKind::Passages => "passages",
-            IndexKind::Documents => "documents",
+    /// The main text of a document of this kind, which models read and which is compared to find duplicates. In the kind [`IndexKind::Documents`],
+    /// the title precedes the text, and a document can consist only of its title.
+    pub fn main_text(self, texts: &[String]) -> Cow<'_, str> {
+        match texts {
+            [first, title, ..] if self == IndexKind::Documents && !title.is_empty() => {
+                Cow::Owned(format!("{title}\n{first}"))
+            }
+            [first, ..] => Cow::Borrowed(first),
+            [] => Cow::Borrowed(""),
         }
     }
 
@@ -71,7 +75,7 @@ impl IndexKind {
     pub(crate) fn read_lines(self, input: Box<dyn Read + Send>) -> Result<NumberedDocuments> {
         fn all<T: 'static>(
             read: impl Iterator<Item = (u64, Result<T, Fault>)> + 'static,
-            document: fn(T) -> ReadDocument,
+            document: fn(T) -> Document,
         ) -> NumberedDocuments {
             Box::new(read.map(move |(line, read)| (line, read.map(document))))
         }
@@ -79,43 +83,37 @@ impl IndexKind {
             IndexKind::Passages => all(passages::lines(input), of_passage),
             IndexKind::Documents => all(documents::lines(input), of_document),
             IndexKind::Arguments | IndexKind::Images => {
-                bail!("{} are not stored one on each line", self.word())
+                bail!("{self} are not stored one on each line")
             }
         })
     }
 
-    /// Whether an index is updated document by document. The index of a text collection is built again when the collection changes.
+    /// Whether an index is updated document by document, from the evidence file, which has the texts. The index of a text collection stores the texts,
+    /// and is built again when the collection changes.
     pub(super) fn is_updated(self) -> bool {
         self == IndexKind::Images
     }
-
-    /// Whether the index stores the texts. The texts of images are in the evidence file.
-    pub(super) fn stores_texts(self) -> bool {
-        self != IndexKind::Images
-    }
 }
 
-/// The fields of an index of images: the text in the image (OCR); the titles and headings of its pages; the text near the image (alternative
-/// text, caption, the words around it); the pages' descriptions and main texts; only alternative text and captions; the caption and the text in
-/// the image that the collection itself gives.
-pub(crate) const IMAGE_FIELDS: [&str; 7] = [
-    "ocr",
-    "title",
-    "near",
-    "main",
-    "caption",
-    "given_caption",
-    "given_text",
-];
-
-/// The fields of an index of arguments. The last one is the text of the page from which the argument was taken.
-pub(crate) const ARGUMENT_FIELDS: [&str; 4] = ["premises", "conclusion", "title", "source"];
-
-/// The fields of an index of passages.
-pub(crate) const PASSAGE_FIELDS: [&str; 2] = ["contents", "expansion"];
-
-/// The fields of an index of documents.
-pub(crate) const DOCUMENT_FIELDS: [&str; 2] = ["text", "title"];
+/// A field of an index of images.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, VariantNames)]
+#[strum(serialize_all = "snake_case")]
+pub enum ImageField {
+    /// The text in the image.
+    Ocr,
+    /// The titles and headings of its pages.
+    Title,
+    /// The text near the image: alternative text, caption, the words around it.
+    Near,
+    /// The pages' descriptions and main texts.
+    Main,
+    /// Only alternative text and captions.
+    Caption,
+    /// The caption that the collection itself gives.
+    GivenCaption,
+    /// The text in the image that the collection itself gives.
+    GivenText,
+}
 
 /// A collection of texts.
 #[derive(Clone, Debug)]
@@ -129,87 +127,30 @@ pub enum TextCollection {
     Shards(ShardCollection),
 }
 
-/// A document of a collection.
-#[derive(Debug)]
-pub(crate) struct ReadDocument {
-    pub document: Document,
-    /// Its debate portal, if it comes from a known one.
-    pub portal: Option<Portal>,
-    /// The first document with the same words, if the collection names it.
-    pub duplicate_of: Option<DocId>,
-}
-
-fn of_argument(argument: Argument) -> ReadDocument {
-    ReadDocument {
+fn of_argument(argument: Argument) -> Document {
+    let (text, stance) = (argument.text(), argument.stance());
+    let texts = vec![text, argument.conclusion, argument.title, argument.source];
+    Document {
+        stance,
+        url: argument.url,
         portal: argument.portal,
-        duplicate_of: None,
-        document: Document {
-            stance: argument.stance(),
-            texts: vec![
-                argument.text(),
-                argument.conclusion,
-                argument.title,
-                argument.source,
-            ],
-            id: argument.id,
-            url: argument.url,
-        },
+        ..Document::new(argument.id, texts)
     }
 }
 
-fn of_passage(passage: Passage) -> ReadDocument {
-    ReadDocument {
-        portal: None,
-        duplicate_of: None,
-        document: Document {
-            id: passage.id,
-            texts: vec![passage.contents, passage.expansion],
-            stance: None,
-            url: passage.url,
-        },
+fn of_passage(passage: Passage) -> Document {
+    Document {
+        url: passage.url,
+        ..Document::new(passage.id, vec![passage.contents, passage.expansion])
     }
 }
 
-fn of_document(read: TextDocument) -> ReadDocument {
-    ReadDocument {
-        portal: None,
-        duplicate_of: None,
-        document: Document {
-            id: read.id,
-            texts: vec![read.text, read.title],
-            stance: None,
-            url: None,
-        },
-    }
+fn of_document(read: TextDocument) -> Document {
+    Document::new(read.id, vec![read.text, read.title])
 }
 
 /// Documents and faults, each with the number of its line.
-pub(crate) type NumberedDocuments = Box<dyn Iterator<Item = (u64, Result<ReadDocument, Fault>)>>;
-
-/// A document of an index.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Document {
-    pub id: DocId,
-    /// One text for each field, in the order of the fields. The first is the main text.
-    pub texts: Vec<String>,
-    /// For an argument, its stance towards its conclusion.
-    pub stance: Option<Stance>,
-    pub url: Option<String>,
-}
-
-impl Document {
-    /// The main text of a document of this kind, which models read and which is compared to find duplicates. In the kind [`IndexKind::Documents`],
-    /// the title precedes the text, and a document can consist only of its title.
-    pub fn main_text(&self, kind: IndexKind) -> Cow<'_, str> {
-        let first = self.texts.first().map_or("", String::as_str);
-        match self.texts.get(1).map(String::as_str) {
-            Some(title) if kind == IndexKind::Documents && !title.is_empty() => {
-                Cow::Owned(format!("{title}\n{first}"))
-            }
-            _ => Cow::Borrowed(first),
-        }
-    }
-}
+pub(crate) type NumberedDocuments = Box<dyn Iterator<Item = (u64, Result<Document, Fault>)>>;
 
 impl TextCollection {
     /// The kind of the collection's documents.
@@ -241,7 +182,7 @@ impl TextCollection {
     }
 
     /// Reads the documents. There are none for shards, because their indexes exist already.
-    pub(crate) fn documents(&self) -> Box<dyn Iterator<Item = Result<ReadDocument, Fault>>> {
+    pub(crate) fn documents(&self) -> Box<dyn Iterator<Item = Result<Document, Fault>>> {
         match self {
             TextCollection::Arguments(arguments) => {
                 Box::new(arguments.arguments().map(|read| read.map(of_argument)))
@@ -256,27 +197,18 @@ impl TextCollection {
                 let (fields, file) = (self.kind().fields().len(), entries.file().to_owned());
                 Box::new(entries.texts().map(move |text| {
                     let text = text?;
-                    if text.texts.len() != fields {
-                        return Err(Fault {
-                            kind: FaultKind::Document,
-                            path: file.clone(),
-                            line: None,
-                            what: format!(
-                                "{}: {} texts for {fields} fields",
-                                text.id,
-                                text.texts.len()
-                            ),
-                        });
+                    if text.texts.len() == fields {
+                        return Ok(text);
                     }
-                    Ok(ReadDocument {
-                        document: Document {
-                            id: text.id,
-                            texts: text.texts,
-                            stance: text.stance,
-                            url: text.url,
-                        },
-                        portal: text.portal,
-                        duplicate_of: text.duplicate_of,
+                    Err(Fault {
+                        kind: FaultKind::Document,
+                        path: file.clone(),
+                        line: None,
+                        what: format!(
+                            "{}: {} texts for {fields} fields",
+                            text.id,
+                            text.texts.len()
+                        ),
                     })
                 }))
             }

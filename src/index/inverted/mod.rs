@@ -28,13 +28,15 @@ use sha2::{Digest, Sha256};
 use tantivy::Term;
 
 pub(crate) use build::hash_of_words;
+pub(super) use build::join;
 pub use build::{Effort, Event};
 pub use contents::forget_hashes;
 pub(crate) use disk::Verified;
 pub(crate) use disk::is_only_index;
 pub use disk::remove;
-pub use kind::{Document, IndexKind, TextCollection};
-pub(crate) use kind::{IMAGE_FIELDS, Meta, NumberedDocuments, ReadDocument, SHORT_WORDS};
+pub use kind::{Document, ImageField, IndexKind, TextCollection};
+pub(crate) use kind::{Meta, NumberedDocuments, SHORT_WORDS};
+pub(super) use schema::checksum;
 
 use super::analyzer::Analyzer;
 use super::options::{PortalSet, SearchOptions};
@@ -290,12 +292,8 @@ impl InvertedIndex {
     /// Whether a document is excluded, or filtered because of its marks.
     pub(super) fn is_filtered(&self, number: u32, options: &SearchOptions) -> bool {
         let mut filter = EXCLUDED;
-        filter |= if options.short { 0 } else { schema::SHORT };
-        filter |= if options.duplicates {
-            0
-        } else {
-            schema::DUPLICATE
-        };
+        filter |= schema::SHORT * u8::from(!options.short);
+        filter |= schema::DUPLICATE * u8::from(!options.duplicates);
         let marks = self.marks.get(number as usize);
         marks.is_none_or(|marks| {
             let is_elsewhere =
@@ -319,17 +317,8 @@ impl InvertedIndex {
         lengths.get(number as usize).copied()
     }
 
-    /// The stored document. Errors: there is no such document, or its stored texts are damaged.
+    /// The stored document, without its portal. Errors: there is no such document, or its stored texts are damaged.
     pub fn document(&self, id: &DocId) -> Result<Document> {
-        self.stored(id).map(|(document, _)| document)
-    }
-
-    /// If the document is marked as a duplicate, the id of the first document with the same words. Errors: those of [`InvertedIndex::document`].
-    pub fn duplicate_of(&self, id: &DocId) -> Result<Option<DocId>> {
-        self.stored(id).map(|(_, first)| first)
-    }
-
-    fn stored(&self, id: &DocId) -> Result<(Document, Option<DocId>)> {
         let reading = || format!("cannot read {id} from the index");
         let number = self.number(id);
         let number = number
@@ -346,10 +335,7 @@ impl InvertedIndex {
 
     /// The counts of a field: its documents and tokens.
     pub fn counts(&self, field: usize) -> FieldCounts {
-        self.counts.get(field).copied().unwrap_or(FieldCounts {
-            documents: 0,
-            tokens: 0,
-        })
+        self.counts.get(field).copied().unwrap_or_default()
     }
 
     /// A score buffer from the pool, with an entry for each document and without scores.
@@ -433,15 +419,12 @@ impl InvertedIndex {
 
     /// The counts of a term over the included documents, and its highest frequency in a document.
     fn counted(&self, field: usize, text: &str, postings: &Postings) -> Result<Counted> {
-        let lock = || {
-            let cached = self.term_counts.lock();
-            cached.unwrap_or_else(PoisonError::into_inner)
-        };
+        let lock = || (self.term_counts.lock()).unwrap_or_else(PoisonError::into_inner);
         let key = (field, Box::from(text));
         if let Some(counts) = lock().get(&key) {
             return Ok(*counts);
         }
-        let mut counts = TermCounts { df: 0, cf: 0 };
+        let mut counts = TermCounts::default();
         let mut max_tf = 0;
         postings.each_block(|block| {
             // excluded documents count, too, because an upper bound is enough

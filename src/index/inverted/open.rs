@@ -9,11 +9,11 @@ use tantivy::Index;
 use tantivy::index::{SegmentComponent, SegmentReader};
 
 use super::build::{self, Effort, Event};
-use super::disk::{self, Content, Damage, SealedDirectory, Verified, damaged, index_error};
+use super::disk::{self, Damage, SealedDirectory, Verified, damaged, index_error};
 use super::guarded::guarded;
 use super::kind::{FORMAT, Meta, TextCollection};
 use super::schema::Fields;
-use super::segment::{self, Segment};
+use super::segment::{Columns, Segment};
 use super::{InvertedIndex, contents, stored};
 use crate::index::analyzer::Analyzer;
 use crate::workspace::Lock;
@@ -41,9 +41,7 @@ impl InvertedIndex {
         effort: Effort,
         on_event: &mut dyn FnMut(Event),
     ) -> Result<Self> {
-        let fingerprint = contents::fingerprint(&collection.files(), dir)?;
-        let wanted = Meta::new(collection.kind(), analyzer, fingerprint);
-        disk::remove_unfinished(dir)?;
+        let wanted = prepared(collection, analyzer, dir)?;
         let lock = Lock::to_read(dir, &mut || on_event(Event::Waiting))?;
         if let IndexState::Current(index) = InvertedIndex::find_usable(dir, &wanted)? {
             return Ok(index.of(collection));
@@ -83,11 +81,9 @@ impl InvertedIndex {
         effort: Effort,
         on_event: &mut dyn FnMut(Event),
     ) -> Result<Self> {
-        let fingerprint = contents::fingerprint(&collection.files(), dir)?;
-        let wanted = Meta::new(collection.kind(), analyzer, fingerprint);
-        disk::remove_unfinished(dir)?;
+        let wanted = prepared(collection, analyzer, dir)?;
         let _lock = Lock::to_write(dir, &mut || on_event(Event::Waiting))?;
-        if let Err(error) = disk::inspect(dir)
+        if let Err(error) = disk::has_index(dir)
             && !error.is::<Damage>()
         {
             return Err(error);
@@ -138,9 +134,8 @@ impl InvertedIndex {
 
     /// Opens the index in `dir` if it is the wanted one. Errors: it is damaged.
     pub(super) fn find_current(dir: &Path, wanted: &Meta) -> Result<IndexState> {
-        match disk::inspect(dir)? {
-            Content::Nothing => return Ok(IndexState::Missing),
-            Content::Index => {}
+        if !disk::has_index(dir)? {
+            return Ok(IndexState::Missing);
         }
         let (index, meta) = InvertedIndex::open_meta(dir)?;
         match meta.map(|meta| (meta.mismatch(wanted), meta)) {
@@ -150,21 +145,25 @@ impl InvertedIndex {
             Ok((None, mut meta)) => {
                 // an index stores only the name of a stop list from a file; this analyzer has its words, too
                 meta.analyzer.clone_from(&wanted.analyzer);
-                let inverted = InvertedIndex::open_segments(dir, index, meta)?;
+                let part = IndexPart {
+                    dir: dir.to_owned(),
+                    index,
+                    meta,
+                };
+                let inverted = InvertedIndex::open_parts(&[part])?;
                 Ok(IndexState::Current(Box::new(inverted)))
             }
         }
     }
 
     pub(super) fn open_whole(dir: &Path) -> Result<Self> {
-        let (index, meta) = InvertedIndex::open_known(dir)?;
-        InvertedIndex::open_segments(dir, index, meta)
+        InvertedIndex::open_parts(&[InvertedIndex::open_known(dir)?])
     }
 
     /// The index in `dir`, with its metadata, if this version of riposte can read it.
-    fn open_known(dir: &Path) -> Result<(Index, Meta)> {
+    fn open_known(dir: &Path) -> Result<IndexPart> {
         ensure!(
-            disk::inspect(dir)? == Content::Index,
+            disk::has_index(dir)?,
             "there is no index in {}",
             dir.display()
         );
@@ -176,7 +175,11 @@ impl InvertedIndex {
             dir.display(),
             meta.format
         );
-        Ok((index, meta))
+        Ok(IndexPart {
+            dir: dir.to_owned(),
+            index,
+            meta,
+        })
     }
 
     /// Opens tantivy's index, and parses its [`Meta`]. Errors: meta.json is damaged.
@@ -200,53 +203,28 @@ impl InvertedIndex {
             .iter()
             .map(|dir| Lock::to_read(dir, &mut || ()))
             .collect::<Result<Vec<_>>>()?;
-        let parts: Vec<IndexPart> = dirs
-            .iter()
-            .map(|dir| {
-                let (index, meta) = InvertedIndex::open_known(dir)?;
-                Ok(IndexPart {
-                    dir: dir.clone(),
-                    index,
-                    meta,
-                })
-            })
-            .collect::<Result<_>>()?;
+        let parts = dirs.iter().map(|dir| InvertedIndex::open_known(dir));
+        InvertedIndex::open_parts(&parts.collect::<Result<Vec<_>>>()?)
+    }
+
+    fn open_parts(parts: &[IndexPart]) -> Result<Self> {
         let metas = parts.iter().map(|part| &part.meta);
         let meta = metas.cloned().reduce(|all, part| all.with(part));
         let meta = meta.context("there are no shards")?;
-        for part in &parts {
+        let fields = Fields::new(meta.kind);
+        let mut verified = Verified::default();
+        let mut segments = Vec::new();
+        for part in parts {
             ensure!(
                 part.meta.kind == meta.kind && part.meta.analyzer == meta.analyzer,
                 "{} has another kind or analyzer than the indexes of the other shards",
                 part.dir.display()
             );
-        }
-        InvertedIndex::open_parts(&parts, meta)
-    }
-
-    fn open_segments(dir: &Path, index: Index, meta: Meta) -> Result<Self> {
-        let part = IndexPart {
-            dir: dir.to_owned(),
-            index,
-            meta: meta.clone(),
-        };
-        InvertedIndex::open_parts(&[part], meta)
-    }
-
-    fn open_parts(parts: &[IndexPart], meta: Meta) -> Result<Self> {
-        let fields = Fields::new(meta.kind);
-        let mut verified = Verified::default();
-        let mut segments = Vec::new();
-        for part in parts {
-            let Verified {
-                files,
-                bytes,
-                seconds,
-            } = disk::verify(&part.dir, &part.index, false)?;
-            verified.files += files;
-            verified.bytes += bytes;
-            verified.seconds += seconds;
-            segments.extend(part.segments(&fields, &meta)?);
+            let found = disk::verify(&part.dir, &part.index, false)?;
+            verified.files += found.files;
+            verified.bytes += found.bytes;
+            verified.seconds += found.seconds;
+            segments.extend(part.segments(&fields)?);
         }
         let mut index = InvertedIndex {
             dirs: parts.iter().map(|part| part.dir.clone()).collect(),
@@ -263,28 +241,15 @@ impl InvertedIndex {
             term_counts: Mutex::default(),
             scratches: Mutex::default(),
         };
-        for OpenSegment {
-            dir,
-            reader,
-            texts,
-            columns,
-        } in segments
-        {
-            for (all, own) in index.lengths.iter_mut().zip(&columns.lengths) {
+        for mut segment in segments {
+            let Columns { lengths, marks, .. } = &segment.columns;
+            for (all, own) in index.lengths.iter_mut().zip(lengths) {
                 all.extend(own);
             }
-            let base = u32::try_from(index.marks.len()).context("more than 4 billion documents")?;
-            index.marks.extend(&columns.marks);
-            let opening = || format!("cannot open the index {}", dir.display());
-            let segment = Segment::open(
-                Arc::clone(&dir),
-                reader,
-                texts,
-                base,
-                columns,
-                &index.fields,
-            );
-            index.segments.push(segment.with_context(opening)?);
+            segment.base =
+                u32::try_from(index.marks.len()).context("more than 4 billion documents")?;
+            index.marks.extend(marks);
+            index.segments.push(segment);
         }
         let lengths = index.lengths.iter().flatten();
         index.longest = lengths.copied().max().unwrap_or(0);
@@ -300,17 +265,9 @@ struct IndexPart {
     meta: Meta,
 }
 
-/// A segment whose files have been verified.
-struct OpenSegment {
-    dir: Arc<Path>,
-    reader: SegmentReader,
-    /// The error if its stored texts are damaged.
-    texts: Result<()>,
-    columns: segment::Columns,
-}
-
 impl IndexPart {
-    fn segments(&self, fields: &Fields, meta: &Meta) -> Result<Vec<OpenSegment>> {
+    /// Opens the segments; each one's documents are numbered from 0.
+    fn segments(&self, fields: &Fields) -> Result<Vec<Segment>> {
         let dir: Arc<Path> = self.dir.as_path().into();
         if self.index.schema() != fields.schema {
             bail!(damaged(
@@ -321,29 +278,24 @@ impl IndexPart {
         }
         let segments = self.index.searchable_segments();
         let segments = segments.map_err(|error| index_error(&dir, &error))?;
-        let readers: Vec<(SegmentReader, Result<()>)> = segments
-            .par_iter()
-            .map(|segment| {
-                // all files except those with stored texts have been verified
-                let texts = segment.relative_path(SegmentComponent::Store);
-                let reader = guarded(|| SegmentReader::open(segment));
-                let reader = reader.map_err(|why| damaged(&dir, &texts, format!("{why:#}")))?;
-                let reader = reader.map_err(|error| index_error(&dir, &error))?;
-                Ok((reader, stored::check_skip_index(segment)))
-            })
-            .collect::<Result<_>>()?;
-        readers
-            .into_par_iter()
-            .map(|(reader, texts)| {
-                let columns = segment::Columns::read(&reader, &meta.fields);
-                let reading = || format!("cannot read the index {}", dir.display());
-                Ok(OpenSegment {
-                    dir: Arc::clone(&dir),
-                    columns: columns.with_context(reading)?,
-                    reader,
-                    texts,
-                })
-            })
-            .collect()
+        let open = |segment: &tantivy::Segment| {
+            let texts = segment.relative_path(SegmentComponent::Store);
+            let reader = guarded(|| SegmentReader::open(segment));
+            let reader = reader.map_err(|why| damaged(&dir, &texts, format!("{why:#}")))?;
+            let reader = reader.map_err(|error| index_error(&dir, &error))?;
+            let texts = stored::check_skip_index(segment);
+            let columns = Columns::read(&reader, &self.meta.fields)
+                .with_context(|| format!("cannot read the index {}", dir.display()))?;
+            Segment::open(Arc::clone(&dir), &reader, texts, columns, fields)
+                .with_context(|| format!("cannot open the index {}", dir.display()))
+        };
+        segments.par_iter().map(open).collect()
     }
+}
+
+/// The metadata of the index of a collection in `dir`, after what killed processes have left there is removed.
+fn prepared(collection: &TextCollection, analyzer: &Analyzer, dir: &Path) -> Result<Meta> {
+    let fingerprint = contents::fingerprint(&collection.files(), dir)?;
+    disk::remove_unfinished(dir)?;
+    Ok(Meta::new(collection.kind(), analyzer, fingerprint))
 }

@@ -63,15 +63,6 @@ pub struct Fields {
     duplicate_of: Field,
 }
 
-/// A document to be indexed.
-pub struct Entry<'a> {
-    pub document: &'a Document,
-    /// The bits [`SHORT`] and [`DUPLICATE`], and those of the portal.
-    pub marks: u8,
-    /// The first document with the same words.
-    pub duplicate_of: Option<&'a str>,
-}
-
 impl Fields {
     /// The fields of an index of this kind.
     pub fn new(kind: IndexKind) -> Self {
@@ -100,8 +91,7 @@ impl Fields {
             fields.push((
                 schema.add_text_field(&format!("{name}_terms"), terms),
                 schema.add_u64_field(&length_column(name), FAST),
-                kind.stores_texts()
-                    .then(|| schema.add_text_field(name, STORED)),
+                (!kind.is_updated()).then(|| schema.add_text_field(name, STORED)),
             ));
         }
         Fields {
@@ -118,21 +108,18 @@ impl Fields {
         }
     }
 
-    /// Converts a document to tantivy's form. `joined` is a buffer that is reused.
+    /// Converts a document to tantivy's form. `marks` are the bits [`SHORT`] and [`DUPLICATE`], and those of the portal; `joined` is a buffer that is
+    /// reused.
     pub fn document(
         &self,
-        entry: &Entry,
+        document: &Document,
+        marks: u8,
         analyzer: &mut TextAnalyzer,
         joined: &mut String,
     ) -> TantivyDocument {
-        let Document {
-            id,
-            texts,
-            stance,
-            url,
-        } = entry.document;
+        let texts = &document.texts;
         let mut made = TantivyDocument::default();
-        made.add_text(self.id, &id.0);
+        made.add_text(self.id, &document.id.0);
         for ((terms, length), text) in self.terms.iter().zip(&self.lengths).zip(texts) {
             let count = analyzer::write_terms(analyzer, text, joined);
             made.add_text(*terms, &*joined);
@@ -141,23 +128,26 @@ impl Fields {
         for (field, text) in self.texts.iter().zip(texts) {
             made.add_text(*field, text);
         }
-        if let Some(stance) = stance {
-            made.add_text(self.stance, stance.word());
+        let stance = document.stance.map(Stance::word);
+        let first = document.duplicate_of.as_ref().map(|first| first.0.as_str());
+        let url = document.url.as_deref();
+        let given = [
+            (self.stance, stance),
+            (self.url, url),
+            (self.duplicate_of, first),
+        ];
+        for (field, text) in given {
+            if let Some(text) = text {
+                made.add_text(field, text);
+            }
         }
-        if let Some(url) = url {
-            made.add_text(self.url, url);
-        }
-        if let Some(first) = entry.duplicate_of {
-            made.add_text(self.duplicate_of, first);
-        }
-        made.add_u64(self.marks, u64::from(entry.marks));
-        made.add_u64(self.checksum, checksum(entry.document, entry.duplicate_of));
+        made.add_u64(self.marks, u64::from(marks));
+        made.add_u64(self.checksum, checksum(document));
         made
     }
 
-    /// Converts a stored document back. If the document is a duplicate, also returns the id of the first document with the same words. Errors: a
-    /// field is missing.
-    pub fn read(&self, stored: &TantivyDocument) -> Result<(Document, Option<DocId>)> {
+    /// Converts a stored document back; its portal is only a mark. Errors: a field is missing.
+    pub fn read(&self, stored: &TantivyDocument) -> Result<Document> {
         let text = |field: Field| stored.get_first(field).and_then(|value| value.as_str());
         let id = text(self.id).context("it has no id")?;
         let texts: Option<Vec<String>> = self
@@ -165,37 +155,27 @@ impl Fields {
             .iter()
             .map(|field| text(*field).map(str::to_owned))
             .collect();
-        let word = text(self.stance);
-        let document = Document {
-            id: DocId(id.to_owned()),
-            texts: texts.context("a text is missing")?,
-            stance: Stance::BOTH
-                .into_iter()
-                .find(|stance| Some(stance.word()) == word),
+        let texts = texts.context("a text is missing")?;
+        Ok(Document {
+            stance: text(self.stance).and_then(|word| word.parse().ok()),
             url: text(self.url).map(str::to_owned),
-        };
-        Ok((
-            document,
-            text(self.duplicate_of).map(|id| DocId(id.to_owned())),
-        ))
+            duplicate_of: text(self.duplicate_of).map(|id| DocId(id.to_owned())),
+            ..Document::new(DocId(id.to_owned()), texts)
+        })
     }
 }
 
 /// The checksum of a stored document: the first eight bytes of a SHA-256 over its parts, each preceded by its length.
-pub fn checksum(document: &Document, duplicate_of: Option<&str>) -> u64 {
-    let Document {
-        id,
-        texts,
-        stance,
-        url,
-    } = document;
+pub fn checksum(document: &Document) -> u64 {
+    let first = document.duplicate_of.as_ref();
     let rest = [
-        stance.map_or("", Stance::word),
-        url.as_deref().unwrap_or_default(),
-        duplicate_of.unwrap_or_default(),
+        document.stance.map_or("", Stance::word),
+        document.url.as_deref().unwrap_or_default(),
+        first.map_or("", |first| first.0.as_str()),
     ];
-    let parts = [id.0.as_str()].into_iter();
-    let parts = parts.chain(texts.iter().map(String::as_str)).chain(rest);
+    let texts = document.texts.iter().map(String::as_str);
+    let parts = [document.id.0.as_str()].into_iter();
+    let parts = parts.chain(texts).chain(rest);
     let mut hash = Sha256::new();
     for part in parts {
         hash.update((part.len() as u64).to_le_bytes());

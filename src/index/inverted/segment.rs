@@ -12,7 +12,6 @@ use super::guarded::guarded;
 use super::schema::{self, Fields, checksum};
 use super::stored::check_document;
 use super::{Document, EXCLUDED};
-use crate::trec::DocId;
 
 /// Number of decompressed blocks of stored texts that are cached. Few are enough, because documents that are adjacent in a ranking are seldom in
 /// the same block.
@@ -75,11 +74,9 @@ impl Columns {
         };
         if let Some(alive) = reader.alive_bitset() {
             for (document, marks) in (0..).zip(&mut columns.marks) {
-                *marks |= if alive.is_alive(document) {
-                    0
-                } else {
-                    EXCLUDED
-                };
+                if !alive.is_alive(document) {
+                    *marks |= EXCLUDED;
+                }
             }
         }
         columns.read_ids(reader)?;
@@ -139,12 +136,11 @@ impl Columns {
 }
 
 impl Segment {
-    /// `texts` is the result of [`super::stored::check_skip_index`]. Errors: the postings cannot be opened.
+    /// `texts` is the result of [`super::stored::check_skip_index`]. The documents are numbered from 0. Errors: the postings cannot be opened.
     pub fn open(
         dir: Arc<Path>,
-        reader: SegmentReader,
+        reader: &SegmentReader,
         texts: Result<()>,
-        base: u32,
         columns: Columns,
         fields: &Fields,
     ) -> Result<Self> {
@@ -153,7 +149,7 @@ impl Segment {
         let store = texts.and_then(|()| guarded(|| reader.get_store_reader(CACHED_BLOCKS)));
         Ok(Segment {
             dir,
-            base,
+            base: 0,
             inverted: inverted.collect::<Result<_, _>>()?,
             columns,
             store: store.and_then(|store| Ok(store?)),
@@ -170,21 +166,19 @@ impl Segment {
         PathBuf::from(format!("{}.store", self.name))
     }
 
-    /// Reads a stored document and verifies its checksum. If the document is a duplicate, also returns the id of the first document with the
-    /// same words.
+    /// Reads a stored document and verifies its checksum.
     ///
     /// Errors: it cannot be read, or its checksum does not match.
-    pub fn document(&self, document: u32, fields: &Fields) -> Result<(Document, Option<DocId>)> {
+    pub fn document(&self, document: u32, fields: &Fields) -> Result<Document> {
         let store = self.store.as_ref().map_err(|why| anyhow!("{why:#}"))?;
         check_document(&guarded(|| store.get_document_bytes(document))??)?;
         let stored = guarded(|| store.get::<TantivyDocument>(document))??;
-        let (found, first) = fields.read(&stored)?;
-        let known = self.columns.checksums.get(document as usize).copied();
-        let computed = checksum(&found, first.as_ref().map(|id| id.0.as_str()));
+        let found = fields.read(&stored)?;
+        let known = self.columns.checksums.get(document as usize);
         ensure!(
-            known == Some(computed),
+            known == Some(&checksum(&found)),
             "the checksum of a stored text does not match"
         );
-        Ok((found, first))
+        Ok(found)
     }
 }

@@ -9,7 +9,7 @@ use tantivy::{Index, IndexWriter, Term};
 use super::build::{self, Effort, Event, QueueBudget, QueuedDocument};
 use super::disk::{self, SealedDirectory, index_error};
 use super::open::IndexState;
-use super::schema::{Entry, Fields, checksum};
+use super::schema::Fields;
 use super::{Document, IndexKind, InvertedIndex, Meta};
 use crate::disk::TemporaryDir;
 use crate::index::analyzer::Analyzer;
@@ -42,11 +42,6 @@ pub(crate) struct PendingUpdate {
 pub(crate) struct ThreadBuffers {
     analyzer: TextAnalyzer,
     joined: String,
-}
-
-/// The checksum of a document's texts. The index stores it, so that a later update sees which documents have changed.
-pub(crate) fn checksum_of(document: &Document) -> u64 {
-    checksum(document, None)
 }
 
 /// Opens the index in `dir` for reading without a lock, where no other process can write it. `None` if the index is missing or outdated.
@@ -169,13 +164,8 @@ impl PendingUpdate {
     /// Adds a document, and deletes an earlier one with the same id. Several threads can call this at the same time.
     pub fn put(&self, document: &Document, buffers: &mut ThreadBuffers) -> Result<()> {
         self.remove(&document.id.0);
-        let entry = Entry {
-            document,
-            marks: 0,
-            duplicate_of: None,
-        };
         let ThreadBuffers { analyzer, joined } = buffers;
-        let made = self.fields.document(&entry, analyzer, joined);
+        let made = self.fields.document(document, 0, analyzer, joined);
         let bytes = document.texts.iter().map(String::len).sum();
         let adding = || format!("cannot index {}", document.id);
         let queued = self.budget.admit(made, bytes);

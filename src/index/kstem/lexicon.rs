@@ -2,11 +2,13 @@
 
 use std::sync::OnceLock;
 
-/// Three lists of words, each sorted by bytes. No word is on two lists.
+use rustc_hash::{FxHashMap, FxHashSet};
+
+/// Three lists of words. No word is on two lists.
 pub(super) struct Lexicon {
-    head_words: Vec<&'static str>,
-    exceptions: Vec<&'static str>,
-    conflations: Vec<(&'static str, &'static str)>,
+    head_words: FxHashSet<&'static str>,
+    exceptions: FxHashSet<&'static str>,
+    conflations: FxHashMap<&'static str, &'static str>,
 }
 
 impl Lexicon {
@@ -24,23 +26,19 @@ impl Lexicon {
     }
 
     pub(super) fn contains(&self, word: &str) -> bool {
-        self.head_words.binary_search(&word).is_ok()
-            || self.root(word).is_some()
+        self.head_words.contains(word)
+            || self.conflations.contains_key(word)
             || self.is_exception(word)
     }
 
     /// Whether the word ends in an e and is also a word without it (`plane`, `plan`). For such words, `-ed` and `-ing` are not replaced by `-e`.
     pub(super) fn is_exception(&self, word: &str) -> bool {
-        self.exceptions.binary_search(&word).is_ok()
+        self.exceptions.contains(word)
     }
 
     /// The stem of an irregular word (`dying`: `die`) or of a nationality (`french`: `france`). It need not be a word of the lexicon.
     pub(super) fn root(&self, word: &str) -> Option<&'static str> {
-        let position = self
-            .conflations
-            .binary_search_by_key(&word, |&(word, _)| word)
-            .ok()?;
-        self.conflations.get(position).map(|&(_, root)| root)
+        self.conflations.get(word).copied()
     }
 }
 
@@ -49,23 +47,20 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_lists_are_those_of_lucene_and_sorted_for_searching() {
-        let lexicon = Lexicon::get();
-        let conflated: Vec<&str> = lexicon.conflations.iter().map(|&(word, _)| word).collect();
-        assert_eq!(
-            (27_764, 41, 189),
-            (
-                lexicon.head_words.len(),
-                lexicon.exceptions.len(),
-                conflated.len()
-            )
-        );
-        for list in [&lexicon.head_words, &lexicon.exceptions, &conflated] {
-            assert!(list.is_sorted_by(|left, right| left < right));
-            assert!(
-                list.iter()
-                    .all(|word| word.bytes().all(|letter| letter.is_ascii_lowercase()))
-            );
+    fn the_lists_are_those_of_lucene() {
+        let Lexicon {
+            head_words,
+            exceptions,
+            conflations,
+        } = Lexicon::get();
+        let lengths = [head_words.len(), exceptions.len(), conflations.len()];
+        assert_eq!(lengths, [27_764, 41, 189]);
+        let listed = head_words
+            .iter()
+            .chain(exceptions)
+            .chain(conflations.keys());
+        for word in listed {
+            assert!(word.bytes().all(|letter| letter.is_ascii_lowercase()));
         }
     }
 

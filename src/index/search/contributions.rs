@@ -52,15 +52,13 @@ impl ContributionCache {
         if t >= Self::FREQUENCIES || l >= Self::LENGTHS {
             return score(tf, length);
         }
-        match self.contributions.get_mut(t * Self::LENGTHS + l) {
-            Some(cached) => {
-                if cached.is_nan() {
-                    *cached = score(tf, length);
-                }
-                *cached
-            }
-            None => score(tf, length),
+        let Some(cached) = self.contributions.get_mut(t * Self::LENGTHS + l) else {
+            return score(tf, length);
+        };
+        if cached.is_nan() {
+            *cached = score(tf, length);
         }
+        *cached
     }
 
     /// Adds a term's contributions to the scores of all documents that contain it.
@@ -69,28 +67,13 @@ impl ContributionCache {
             // the compiler knows this formula, and its division takes no longer than reading the cache
             let weight = term.field_weight * term.term_weight;
             let formula = TermScore::Bm25 { idf, floor, slope };
-            return term
-                .postings
-                .each_block_over(scores, |_, scores, lengths, documents, tfs| {
-                    for (document, tf) in documents.iter().zip(tfs) {
-                        let at = *document as usize;
-                        if let (Some(sum), Some(length)) = (scores.get_mut(at), lengths.get(at)) {
-                            add_to(sum, weight * formula.score(f64::from(*tf), *length));
-                        }
-                    }
-                });
+            let contribution = |tf, length| weight * formula.score(f64::from(tf), length);
+            return add_each(scores, term, contribution, |_, _| ());
         }
-        let score = contribution_of(term);
         self.begin(term);
-        term.postings
-            .each_block_over(scores, |_, scores, lengths, documents, tfs| {
-                for (document, tf) in documents.iter().zip(tfs) {
-                    let at = *document as usize;
-                    if let (Some(sum), Some(length)) = (scores.get_mut(at), lengths.get(at)) {
-                        add_to(sum, self.contribution(*tf, *length, &score));
-                    }
-                }
-            })
+        let score = contribution_of(term);
+        let contribution = |tf, length| self.contribution(tf, length, &score);
+        add_each(scores, term, contribution, |_, _| ())
     }
 
     /// Like [`ContributionCache::add_postings`], and appends the documents that had no score before to `touched`.
@@ -102,17 +85,32 @@ impl ContributionCache {
     ) -> Result<()> {
         self.begin(term);
         let score = contribution_of(term);
-        term.postings
-            .each_block_over(scores, |base, scores, lengths, documents, tfs| {
-                for (document, tf) in documents.iter().zip(tfs) {
-                    let at = *document as usize;
-                    if let (Some(sum), Some(length)) = (scores.get_mut(at), lengths.get(at)) {
-                        if sum.to_bits() == UNTOUCHED.to_bits() {
-                            touched.push(base + document);
-                        }
-                        add_to(sum, self.contribution(*tf, *length, &score));
-                    }
-                }
-            })
+        let contribution = |tf, length| self.contribution(tf, length, &score);
+        add_each(scores, term, contribution, |sum, number| {
+            if sum.to_bits() == UNTOUCHED.to_bits() {
+                touched.push(number);
+            }
+        })
     }
+}
+
+/// Adds the contribution of each posting, computed from frequency and length, to the score of its document. Before that, calls `before` with the
+/// score and the document's number.
+#[inline(always)]
+fn add_each(
+    scores: &mut [f64],
+    term: &QueryTerm,
+    mut contribution: impl FnMut(u32, u32) -> f64,
+    mut before: impl FnMut(f64, u32),
+) -> Result<()> {
+    let postings = &term.postings;
+    postings.each_block_over(scores, |base, scores, lengths, documents, tfs| {
+        for (document, tf) in documents.iter().zip(tfs) {
+            let at = *document as usize;
+            if let (Some(sum), Some(length)) = (scores.get_mut(at), lengths.get(at)) {
+                before(*sum, base + document);
+                add_to(sum, contribution(*tf, *length));
+            }
+        }
+    })
 }

@@ -3,17 +3,17 @@
 use anyhow::Result;
 
 use super::{Group, Plan, QueryTerm, length_of};
-use crate::index::inverted::{InvertedIndex, UNTOUCHED};
+use crate::index::inverted::UNTOUCHED;
 use crate::trec::{Explanation, Name, NumberId};
 
 impl Plan<'_> {
     /// The contributions to a document's score, in the order in which a search adds them.
-    pub(super) fn explain(&self, index: &InvertedIndex, number: u32) -> Result<Explanation> {
+    pub(super) fn explain(&self, number: u32) -> Result<Explanation> {
         let mut parts = Vec::new();
         let mut sum = UNTOUCHED;
         let mut matched = 0u64;
         for group in &self.groups {
-            for part in self.explain_group(index, group, number, &mut matched)? {
+            for part in self.explain_group(group, number, &mut matched)? {
                 // a search adds 0.0, too: the score -0.0 marks untouched documents, so a found document must not have it
                 sum += part.value() + 0.0;
                 parts.push(part);
@@ -24,10 +24,10 @@ impl Plan<'_> {
             return Ok(score.with_how("the query does not find it"));
         }
         for (fields, weight) in &self.lengths {
-            let value = self.length_part(index, fields, *weight, number);
+            let value = self.length_part(fields, *weight, number);
             sum += value;
-            let length = length_of(index, fields, number);
-            let names = fields.iter().map(|field| field_name(index, *field));
+            let length = length_of(self.index, fields, number);
+            let names = fields.iter().map(|field| self.field_name(*field));
             let part = Explanation::new(NumberId::Length(names.collect()), value);
             parts.push(part.with_how(format!(
                 "{length} terms in the document; the query's terms weigh {weight}"
@@ -41,12 +41,11 @@ impl Plan<'_> {
     /// those parts of the query whose terms the document contains.
     fn explain_group(
         &self,
-        index: &InvertedIndex,
         group: &Group,
         number: u32,
         matched: &mut u64,
     ) -> Result<Vec<Explanation>> {
-        let is_sum = !self.similarity.combines_fields() && group.joined.is_empty();
+        let is_sum = self.is_sum(group);
         let mut frequency = 0.0;
         let mut fields = Vec::new();
         for term in &group.terms {
@@ -55,40 +54,40 @@ impl Plan<'_> {
                 continue;
             }
             *matched |= 1 << term.part;
-            let length = index.length(term.field, number).unwrap_or(0);
+            let length = self.index.length(term.field, number).unwrap_or(0);
             let how = format!(
                 "{tf} of {length} terms; in {} of {} documents",
                 term.df, term.counts.documents
             );
-            let field = Some(field_name(index, term.field));
+            let field = Some(self.field_name(term.field));
             fields.push(if is_sum {
                 let score = term.score.score(f64::from(tf), length);
                 let weight = term.field_weight * term.term_weight;
                 let how = format!("weight {weight} × {score:.6}: {how}");
                 of_term(field, term, weight * score).with_how(how)
             } else {
-                let value = self.frequency(index, group, term, tf, number);
+                let value = self.frequency(group, term, tf, number);
                 frequency += value;
                 of_term(field, term, value).with_how(how)
             });
         }
         Ok(match group.terms.first() {
             Some(first) if !is_sum && !fields.is_empty() => {
-                let value = self.combined(index, group, frequency, number);
+                let value = self.combined(group, frequency, number);
                 let how = format!("score of the frequency {frequency:.6}, the fields' sum");
                 vec![of_term(None, first, value).with_how(how).with_parts(fields)]
             }
             _ => fields,
         })
     }
+
+    fn field_name(&self, field: usize) -> Name {
+        let name = self.index.meta().fields.get(field);
+        name.cloned().unwrap_or_default().into()
+    }
 }
 
 fn of_term(field: Option<Name>, term: &QueryTerm, value: f64) -> Explanation {
     let term = term.text.to_owned().into();
     Explanation::new(NumberId::Term { field, term }, value)
-}
-
-fn field_name(index: &InvertedIndex, field: usize) -> Name {
-    let name = index.meta().fields.get(field);
-    name.cloned().unwrap_or_default().into()
 }

@@ -9,7 +9,7 @@ use anyhow::Result;
 
 use super::contributions::{ContributionCache, add_to, contribution_of};
 use super::{Plan, QueryTerm, SearchOptions, Top};
-use crate::index::inverted::{InvertedIndex, UNTOUCHED};
+use crate::index::inverted::UNTOUCHED;
 
 /// Looking up a document in a posting list is assumed to take as long as adding this number of postings.
 const LOOK_UP_COST: u64 = 20;
@@ -29,12 +29,8 @@ struct Bounded<'p, 'q> {
 impl Plan<'_> {
     /// Collects the best documents. Returns `false` and collects nothing if this would not be faster than computing all scores, or if
     /// the contributions have no bounds.
-    pub(super) fn search_pruned(
-        &self,
-        index: &InvertedIndex,
-        options: SearchOptions,
-        top: &mut Top,
-    ) -> Result<bool> {
+    pub(super) fn search_pruned(&self, options: SearchOptions, top: &mut Top) -> Result<bool> {
+        let index = self.index;
         if options.k > index.numbers() / MIN_DOCUMENTS_PER_RESULT {
             return Ok(false);
         }
@@ -65,7 +61,7 @@ impl Plan<'_> {
             let threshold = {
                 let sums = touched.iter().filter_map(|number| {
                     let sum = *scratch.scores.get(*number as usize)?;
-                    let sum = sum + self.length_parts(index, *number);
+                    let sum = self.with_lengths(sum, *number);
                     let filtered = index.is_filtered(*number, &options);
                     (!filtered).then_some((*number, sum))
                 });
@@ -85,42 +81,19 @@ impl Plan<'_> {
         index.return_scratch(scratch);
         candidates.sort_unstable_by_key(|(number, _)| *number);
         for Bounded { term, bound } in remaining {
-            let numbers: Vec<u32> = candidates.iter().map(|(number, _)| *number).collect();
-            look_up(index, term, &numbers, |at, contribution| {
-                if let Some((_, sum)) = candidates.get_mut(at) {
-                    *sum += contribution;
-                }
-            })?;
+            self.add_looked_up(term, &mut candidates)?;
             remaining_bound -= bound;
             let sums = candidates.clone().into_iter();
             select_candidates(sums, options.k, remaining_bound, &mut candidates);
         }
-        let numbers: Vec<u32> = candidates.iter().map(|(number, _)| *number).collect();
-        let mut scores = vec![UNTOUCHED; numbers.len()];
+        candidates.iter_mut().for_each(|(_, sum)| *sum = UNTOUCHED);
         for term in self.groups.iter().flat_map(|group| &group.terms) {
-            look_up(index, term, &numbers, |at, contribution| {
-                if let Some(sum) = scores.get_mut(at) {
-                    add_to(sum, contribution);
-                }
-            })?;
+            self.add_looked_up(term, &mut candidates)?;
         }
-        for (number, mut score) in numbers.into_iter().zip(scores) {
-            for (fields, weight) in &self.lengths {
-                score += self.length_part(index, fields, *weight, number);
-            }
-            top.push(score, number);
+        for (number, score) in candidates {
+            top.push(self.with_lengths(score, number), number);
         }
         Ok(true)
-    }
-
-    fn length_parts(&self, index: &InvertedIndex, number: u32) -> f64 {
-        if self.lengths.is_empty() {
-            return 0.0;
-        }
-        let parts = self.lengths.iter();
-        parts
-            .map(|(fields, weight)| self.length_part(index, fields, *weight, number))
-            .sum()
     }
 
     /// The terms with their bounds; `None` if a contribution can be negative, if a part is required, or if fields are scored as one.
@@ -141,6 +114,21 @@ impl Plan<'_> {
                 })
             })
             .collect()
+    }
+
+    /// Adds a term's contributions to the sums of the documents that contain it. The documents are in ascending order.
+    fn add_looked_up(&self, term: &QueryTerm, documents: &mut [(u32, f64)]) -> Result<()> {
+        let lengths = self.index.lengths.get(term.field);
+        let lengths = lengths.map_or(&[][..], Vec::as_slice);
+        let numbers: Vec<u32> = documents.iter().map(|(number, _)| *number).collect();
+        let score = contribution_of(term);
+        term.postings.each_frequency(&numbers, |at, tf| {
+            if let Some((number, sum)) = documents.get_mut(at)
+                && let Some(length) = lengths.get(*number as usize)
+            {
+                add_to(sum, score(tf, *length));
+            }
+        })
     }
 }
 
@@ -171,23 +159,6 @@ fn select_candidates(
     let slack = slack(threshold, remaining_bound);
     candidates.retain(|(_, sum)| sum + remaining_bound + slack >= threshold);
     threshold
-}
-
-/// Looks up documents by number, in ascending order. Calls `each` for those that contain the term, with the position in `numbers` and the
-/// contribution to the score.
-fn look_up(
-    index: &InvertedIndex,
-    term: &QueryTerm,
-    numbers: &[u32],
-    mut each: impl FnMut(usize, f64),
-) -> Result<()> {
-    let lengths = index.lengths.get(term.field).map_or(&[][..], Vec::as_slice);
-    let score = contribution_of(term);
-    term.postings.each_frequency(numbers, |at, tf| {
-        if let Some(length) = numbers.get(at).and_then(|n| lengths.get(*n as usize)) {
-            each(at, score(tf, *length));
-        }
-    })
 }
 
 /// The k-th largest of some numbers; minus infinity if there are fewer than k.

@@ -144,8 +144,7 @@ impl Collection {
             ..Effort::default()
         };
         let place: PathBuf = self.dir.path().join(format!("{analyzer}.index"));
-        let opened =
-            images::open_analyzed(&mut self.store, &place, analyzer, effort, &mut |_| ()).unwrap();
+        let opened = images::open(&mut self.store, &place, analyzer, effort, &mut |_| ()).unwrap();
         let ids = self.store.text_hashes().unwrap().into_iter();
         let index = ImageIndex::new(opened.0, ids.map(|(id, _)| id));
         let models = Models {

@@ -105,7 +105,7 @@ impl<'a> Documents<'a> {
         let mut cuts = Vec::with_capacity(ranked.len());
         for found in ranked {
             let document = index.document(&found.doc)?;
-            let mut text = document.main_text(index.meta().kind).into_owned();
+            let mut text = index.meta().kind.main_text(&document.texts).into_owned();
             let cut = truncate(&mut text);
             sources.reader.note_cuts(&found.doc, &cut);
             texts.push(text);
