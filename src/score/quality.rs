@@ -212,6 +212,9 @@ impl Model {
     }
 }
 
+/// How reports name an estimate of the quality, beside its bar and in a sentence.
+pub const IN_REPORTS: [&str; 2] = ["how well it is written"; 2];
+
 /// How well the text is written, in (0, 1): an estimate of the grade that judges would give, as a share of the highest grade.
 pub fn quality(kind: GradedText, text: &str) -> f64 {
     COMMITTED.of(kind).probability(&features(text))

@@ -98,6 +98,10 @@ pub trait Reranker: Sync {
         &[]
     }
 
+    /// How a report names the value: in a few words beside its bar, and in a sentence, where a text is ranked by it. Without the latter, the sentence
+    /// has the name.
+    fn words(&self) -> [&'static str; 2];
+
     /// The names of the re-rankers whose best values this one is computed from. It finds them in [`Candidates::known`].
     fn inputs(&self) -> &'static [&'static str] {
         &[]
@@ -113,6 +117,8 @@ pub trait Reranker: Sync {
 /// A re-ranker whose value for a document depends only on the document's text.
 pub struct OfText {
     pub name: &'static str,
+    /// See [`Reranker::words`].
+    pub words: [&'static str; 2],
     pub is_unit: bool,
     pub value: fn(GradedText, &str) -> f64,
     /// Explains the value; `None` if there is nothing to add to it.
@@ -121,9 +127,14 @@ pub struct OfText {
 
 impl OfText {
     /// A re-ranker with values in [0, 1] and without explanations.
-    pub const fn unit(name: &'static str, value: fn(GradedText, &str) -> f64) -> Self {
+    pub const fn unit(
+        name: &'static str,
+        words: [&'static str; 2],
+        value: fn(GradedText, &str) -> f64,
+    ) -> Self {
         OfText {
             name,
+            words,
             is_unit: true,
             value,
             why: None,
@@ -134,6 +145,10 @@ impl OfText {
 impl Reranker for OfText {
     fn name(&self) -> &'static str {
         self.name
+    }
+
+    fn words(&self) -> [&'static str; 2] {
+        self.words
     }
 
     fn is_unit(&self) -> bool {

@@ -42,6 +42,15 @@ impl Reranker for Arguing {
         }
     }
 
+    fn words(&self) -> [&'static str; 2] {
+        let bar = match self {
+            Arguing::Bm25 => "terms in arguing sentences",
+            Arguing::Share => "share of arguing sentences",
+            Arguing::Cosine => "arguing sentences in meaning",
+        };
+        [bar, ""]
+    }
+
     fn is_unit(&self) -> bool {
         !matches!(self, Arguing::Cosine)
     }

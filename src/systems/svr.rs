@@ -9,13 +9,16 @@ use std::sync::LazyLock;
 
 use anyhow::{Context, Result, bail, ensure};
 
+use crate::score::quality;
 use crate::score::reranker::OfText;
 use crate::trec::{Explanation, NumberId};
 
 /// How well the text is written, judged by its words.
 pub static SVR_QUALITY: OfText = OfText {
     why: Some(|_, text| Model::committed().explain(text)),
-    ..OfText::unit("svr-quality", |_, text| svr_quality(text))
+    ..OfText::unit("svr-quality", quality::IN_REPORTS, |_, text| {
+        svr_quality(text)
+    })
 };
 
 /// Number of words that an explanation shows. The contributions of the others are added up.

@@ -150,6 +150,10 @@ impl Reranker for Cluster {
         "cluster"
     }
 
+    fn words(&self) -> [&'static str; 2] {
+        ["topic near its cluster", ""]
+    }
+
     fn needs(&self) -> &'static [Need] {
         &[Need::Clusters]
     }

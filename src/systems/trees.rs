@@ -26,6 +26,10 @@ impl Reranker for Trees {
         }
     }
 
+    fn words(&self) -> [&'static str; 2] {
+        ["by decision trees", ""]
+    }
+
     fn inputs(&self) -> &'static [&'static str] {
         match self.0 {
             FeatureSet::Small => &[],

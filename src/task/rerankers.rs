@@ -29,16 +29,23 @@ static RERANKERS: [&dyn Reranker; 16] = [
     &Cross,
     &OfText {
         why: Some(quality::explain),
-        ..OfText::unit("quality", quality::quality)
+        ..OfText::unit("quality", quality::IN_REPORTS, quality::quality)
     },
-    &OfText::unit("comparison", |_, text| comparison(text)),
+    &OfText::unit(
+        "comparison",
+        ["comparing words", "how much it compares"],
+        |_, text| comparison(text),
+    ),
     &Side,
     &Relevance,
-    // the share of adjectives among the words
-    &OfText::unit("adjectives", |_, text| tagger::adjectives(text)),
+    &OfText::unit("adjectives", ["share of adjectives", ""], |_, text| {
+        tagger::adjectives(text)
+    }),
     &svr::SVR_QUALITY,
-    // the strength of the sentiment, whether positive or negative
-    &OfText::unit("sentiment", |_, text| Vader::new().compound(text).abs()),
+    // whether positive or negative
+    &OfText::unit("sentiment", ["strength of sentiment", ""], |_, text| {
+        Vader::new().compound(text).abs()
+    }),
     &Cluster,
     &Arguing::Bm25,
     &Arguing::Share,
@@ -99,6 +106,10 @@ struct Retrieval;
 impl Reranker for Retrieval {
     fn name(&self) -> &'static str {
         RETRIEVAL
+    }
+
+    fn words(&self) -> [&'static str; 2] {
+        ["the topic's terms", ""]
     }
 
     fn assess(&self, documents: &Candidates, _: &mut Reading) -> Result<Vec<Assessment>> {

@@ -1,6 +1,9 @@
 //! The sentence about a text: "1st: re-ranked, mostly by how well it is written and by the topic's terms in it (felon, vote)."
 
 use super::super::words::{joined, ordinal};
+use crate::score::rerank::RETRIEVAL;
+use crate::score::reranker::Reranker;
+use crate::task::rerankers::{self, windowed::Sentence};
 use crate::trec::explained::ExplainedText;
 use crate::trec::{Base, Explanation, NumberId, ObjectStance};
 
@@ -17,14 +20,10 @@ const TAKES_A_SIDE: f64 = 0.25;
 pub(crate) fn sentence(text: &ExplainedText, objects: Option<&[String; 2]>) -> Option<String> {
     let score = &text.score;
     score.id()?;
-    let mut clauses = Vec::new();
-    let bases = score.parts().iter().filter_map(base);
-    clauses.extend(bases.map(|base| base_in_words(base).to_owned()).next());
-    let mut parts: Vec<&Explanation> = score
-        .parts()
-        .iter()
-        .filter(|part| part.value() > 0.0 && base(part).is_none())
-        .collect();
+    let base_words = score.parts().iter().find_map(base).map(str::to_owned);
+    let mut clauses = Vec::from_iter(base_words);
+    let mut parts: Vec<&Explanation> = score.parts().iter().collect();
+    parts.retain(|part| part.value() > 0.0 && base(part).is_none());
     parts.sort_by(|a, b| b.value().total_cmp(&a.value()));
     if let Some(terms) = terms(score) {
         clauses.push(format!("found by the topic's terms in it ({terms})"));
@@ -43,22 +42,18 @@ pub(crate) fn sentence(text: &ExplainedText, objects: Option<&[String; 2]>) -> O
     Some(format!("{rank}: {clauses}{stance}."))
 }
 
-/// The base of the score, if this part is it.
-fn base(part: &Explanation) -> Option<Base> {
-    match part.id()? {
-        NumberId::Base(base) => Some(*base),
-        _ => None,
-    }
-}
-
-fn base_in_words(base: Base) -> &'static str {
-    match base {
+/// What the base of the score says, if this part is it.
+fn base(part: &Explanation) -> Option<&'static str> {
+    let NumberId::Base(base) = part.id()? else {
+        return None;
+    };
+    Some(match base {
         Base::NearDuplicate => {
             "says nearly the same as a text before it, so it comes after the other re-ranked texts"
         }
         Base::Compared => "compared with the other first texts in pairs",
         Base::Reranked => "re-ranked",
-    }
+    })
 }
 
 /// The terms that add most to a score, if it is a sum over terms.
@@ -84,32 +79,31 @@ fn terms(score: &Explanation) -> Option<String> {
 
 /// A part of a score, for readers.
 fn in_words(part: &Explanation) -> String {
-    let name = match part.id() {
-        Some(NumberId::Terms) => return terms_of(part),
-        Some(NumberId::Channel(channel)) => match channel.as_ref() {
-            "retrieval" => return terms_of(part),
-            "sentence" => "its likeness to the topic in meaning",
-            "cross" => "how relevant the cross-encoder finds it",
-            "quality" | "svr-quality" => "how well it is written",
-            "comparison" => "how much it compares",
-            "side" => "the side that it takes",
-            "relevance" => "how relevant the stance encoder finds it",
-            other => return format!("its {other}"),
+    match part.id() {
+        Some(NumberId::Terms) => terms_of(part),
+        Some(NumberId::Channel(channel)) if channel.as_ref() == RETRIEVAL => terms_of(part),
+        Some(NumberId::Channel(channel)) => match words(channel) {
+            [_, ""] => format!("its {channel}"),
+            [_, words] => words.to_owned(),
         },
-        Some(NumberId::Proximity) => "terms of the topic that are close together",
-        Some(NumberId::Dense) => "its likeness to the topic in meaning",
-        Some(NumberId::Service(_)) => "the service's own score",
+        Some(NumberId::Proximity) => "terms of the topic that are close together".to_owned(),
+        Some(NumberId::Dense) => Sentence.words()[1].to_owned(),
+        Some(NumberId::Service(_)) => "the service's own score".to_owned(),
         Some(NumberId::Search {
             number,
             weight,
             rank,
         }) => {
             let rank = rank.map_or_else(String::new, |rank| format!(", rank {rank}"));
-            return format!("search {number} (weight {weight}{rank})");
+            format!("search {number} (weight {weight}{rank})")
         }
-        _ => return format!("its {}", part.name()),
-    };
-    name.to_owned()
+        _ => format!("its {}", part.name()),
+    }
+}
+
+/// How the re-ranker with this name names its value; empty for other names.
+fn words(reranker: &str) -> [&'static str; 2] {
+    rerankers::find(reranker).map_or(["", ""], Reranker::words)
 }
 
 /// The terms of a search, for readers.
@@ -123,26 +117,9 @@ fn terms_of(search: &Explanation) -> String {
 
 /// The meaning of a part's name, beside its bar; empty for other parts.
 pub(crate) fn meaning(id: &NumberId) -> &'static str {
-    let channel = match id {
-        NumberId::Channel(name) => name.as_ref(),
-        NumberId::Dense => "sentence",
-        _ => return "",
-    };
-    match channel {
-        "retrieval" => "the topic's terms",
-        "sentence" => "likeness in meaning",
-        "cross" => "by the cross-encoder",
-        "quality" | "svr-quality" => "how well it is written",
-        "comparison" => "comparing words",
-        "side" => "whether it takes a side",
-        "relevance" => "by the stance encoder",
-        "adjectives" => "share of adjectives",
-        "sentiment" => "strength of sentiment",
-        "cluster" => "topic near its cluster",
-        "argument-bm25" => "terms in arguing sentences",
-        "argument-share" => "share of arguing sentences",
-        "argument-cosine" => "arguing sentences in meaning",
-        "trees-small" | "trees-medium" => "by decision trees",
+    match id {
+        NumberId::Channel(name) => words(name)[0],
+        NumberId::Dense => Sentence.words()[0],
         _ => "",
     }
 }

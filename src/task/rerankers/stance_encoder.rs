@@ -16,6 +16,10 @@ impl Reranker for Side {
         "side"
     }
 
+    fn words(&self) -> [&'static str; 2] {
+        ["whether it takes a side", "the side that it takes"]
+    }
+
     fn is_unit(&self) -> bool {
         true
     }
@@ -36,6 +40,13 @@ pub(super) struct Relevance;
 impl Reranker for Relevance {
     fn name(&self) -> &'static str {
         "relevance"
+    }
+
+    fn words(&self) -> [&'static str; 2] {
+        [
+            "by the stance encoder",
+            "how relevant the stance encoder finds it",
+        ]
     }
 
     fn assess(&self, documents: &Candidates, reading: &mut Reading) -> Result<Vec<Assessment>> {

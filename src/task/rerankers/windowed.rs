@@ -13,6 +13,13 @@ impl Reranker for Sentence {
         "sentence"
     }
 
+    fn words(&self) -> [&'static str; 2] {
+        [
+            "likeness in meaning",
+            "its likeness to the topic in meaning",
+        ]
+    }
+
     fn assess(&self, documents: &Candidates, reading: &mut Reading) -> Result<Vec<Assessment>> {
         let windows = documents.split();
         Ok(Assessment::all(likeness(documents, &windows, reading)?))
@@ -46,6 +53,13 @@ pub(super) struct Cross;
 impl Reranker for Cross {
     fn name(&self) -> &'static str {
         "cross"
+    }
+
+    fn words(&self) -> [&'static str; 2] {
+        [
+            "by the cross-encoder",
+            "how relevant the cross-encoder finds it",
+        ]
     }
 
     fn needs(&self) -> &'static [Need] {
