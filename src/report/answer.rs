@@ -2,7 +2,6 @@
 //!
 //! The question becomes the topic of a run of the task, so an answer is the same as in a run.
 
-use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, ensure};
@@ -31,7 +30,7 @@ use crate::trec::edition::{ASSUMED, Edition};
 use crate::trec::explained::ExplainedImage;
 use crate::trec::run::{self, ImageRunLine, TextRunLine};
 use crate::trec::topic::{self, Topic};
-use crate::trec::{DocId, Stance, TextTask, objects};
+use crate::trec::{Stance, TextTask, objects};
 use crate::weights::Models;
 
 /// The id of the topic. No collection has a topic with this id, so facts about its own topics (ranks in a crawl) do not count for the question.
@@ -349,21 +348,16 @@ impl Answer {
     /// The first images of both lists, and the arguments of the debate sheet if there is one.
     fn of_images(question: &str, number: usize, runs: &ImageRuns) -> Result<Answer> {
         let run = runs.runs.first().context("the approach has no run")?;
-        let explained = run.ranking.explained.iter();
-        let explained: HashMap<&DocId, &ExplainedImage> =
-            explained.map(|one| (&one.image, one)).collect();
         let sheet = run.sheets.first();
         let mut words = Marker::new(question);
         let mut sides = Vec::new();
         for stance in Stance::BOTH {
-            let of_side = run
-                .ranking
-                .lines
-                .iter()
-                .filter(|line| line.stance == stance);
+            let lines = run.ranking.lines.iter();
+            let of_side = lines.filter(|line| line.stance == stance);
             let mut images = Vec::new();
             for line in of_side.take(number) {
-                let explained = explained.get(&line.image).copied();
+                let mut explained = run.ranking.explained.iter();
+                let explained = explained.find(|one| one.image == line.image);
                 let mut image = Image::read(line, explained, runs, &mut words)?;
                 if let Some(sheet) = sheet {
                     image.illustrate(sheet);
@@ -515,13 +509,10 @@ fn arguments_of(sheet: &DebateSheet, stance: Stance, number: usize) -> Vec<Argum
 
 /// The text that has the most distinct words of the question. The first of several; an empty one if there is no text.
 fn best<T: Default>(words: &mut Marker, texts: Vec<T>, text_of: impl Fn(&T) -> &str) -> T {
-    let mut best: Option<(usize, T)> = None;
-    for text in texts {
-        let count = words.count(text_of(&text));
-        if best.as_ref().is_none_or(|(most, _)| count > *most) {
-            best = Some((count, text));
-        }
-    }
+    let counted = texts
+        .into_iter()
+        .map(|text| (words.count(text_of(&text)), text));
+    let best = counted.reduce(|best, next| if next.0 > best.0 { next } else { best });
     best.map(|(_, text)| text).unwrap_or_default()
 }
 

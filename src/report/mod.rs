@@ -132,19 +132,19 @@ impl Form {
 
     /// The address of a topic.
     fn topic(self, topic: &TopicId) -> String {
-        let slug = words::slug(&topic.0);
-        match self {
-            Form::Directory => format!("topic-{slug}.html"),
-            Form::SingleFile => format!("#topic-{slug}"),
-        }
+        self.page("topic", topic)
     }
 
     /// The address of a topic's debate sheet.
     fn debate(self, topic: &TopicId) -> String {
+        self.page("debate", topic)
+    }
+
+    fn page(self, begins: &str, topic: &TopicId) -> String {
         let slug = words::slug(&topic.0);
         match self {
-            Form::Directory => format!("debate-{slug}.html"),
-            Form::SingleFile => format!("#debate-{slug}"),
+            Form::Directory => format!("{begins}-{slug}.html"),
+            Form::SingleFile => format!("#{begins}-{slug}"),
         }
     }
 

@@ -37,11 +37,7 @@ impl Size {
 
     /// The suffix of the file's name.
     fn suffix(self) -> &'static str {
-        match self {
-            Size::Mini => "-mini",
-            Size::Card => "-card",
-            Size::Whole => "",
-        }
+        ["-mini", "-card", ""][self as usize]
     }
 
     /// The bytes for all pictures of this size. With them, a report of fifty topics with twenty images each has less than 30 MB (its
@@ -60,20 +56,12 @@ impl Size {
 
     /// The minimum and maximum bytes of one picture. If the minimum is above its share, the report gets larger.
     fn byte_limits(self) -> (usize, usize) {
-        match self {
-            Size::Mini => (1_000, 3_000),
-            Size::Card => (2_500, 16_000),
-            Size::Whole => (8_000, 160_000),
-        }
+        [(1_000, 3_000), (2_500, 16_000), (8_000, 160_000)][self as usize]
     }
 
     /// The maximum width and height, in pixels.
     fn max_side(self) -> u32 {
-        match self {
-            Size::Mini => 160,
-            Size::Card => 400,
-            Size::Whole => 1600,
-        }
+        [160, 400, 1_600][self as usize]
     }
 }
 
@@ -109,10 +97,8 @@ impl PictureList {
     }
 
     fn of_size(&self, size: Size) -> usize {
-        self.0
-            .values()
-            .filter(|sizes| sizes.contains(&size))
-            .count()
+        let sizes = self.0.values();
+        sizes.filter(|sizes| sizes.contains(&size)).count()
     }
 }
 
@@ -135,7 +121,7 @@ pub struct Source {
 }
 
 /// The pictures of an image, or the reason why there are none.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct ImagePictures {
     pub sizes: BTreeMap<Size, Source>,
     /// The width of the image itself after its EXIF orientation was applied; OCR corners are in these pixels. 0 if it could not be
@@ -163,15 +149,12 @@ pub fn make(
     if let Destination::Files(dir) = destination {
         fs::create_dir_all(dir).with_context(|| format!("cannot create {}", dir.display()))?;
     }
-    let budget: BTreeMap<Size, usize> = Size::ALL
-        .into_iter()
-        .map(|size| {
-            let inline = matches!(destination, Destination::Inline);
-            let (min, max) = size.byte_limits();
-            let share = size.total_bytes(list.images(), inline) / list.of_size(size).max(1);
-            (size, share.clamp(min, max))
-        })
-        .collect();
+    let inline = matches!(destination, Destination::Inline);
+    let budget = Size::ALL.map(|size| {
+        let (min, max) = size.byte_limits();
+        let share = size.total_bytes(list.images(), inline) / list.of_size(size).max(1);
+        share.clamp(min, max)
+    });
     let progress = Mutex::new((0, on_progress));
     list.0
         .par_iter()
@@ -192,17 +175,15 @@ fn make_sizes(
     id: &DocId,
     sizes: &BTreeSet<Size>,
     files: Option<Vec<PathBuf>>,
-    budget: &BTreeMap<Size, usize>,
+    budget: &[usize; 3],
     destination: Destination,
 ) -> Result<ImagePictures> {
     let decoded = match decode_first(files) {
         Ok(decoded) => decoded,
         Err(fault) => {
             return Ok(ImagePictures {
-                sizes: BTreeMap::new(),
-                width: 0,
-                height: 0,
                 fault: Some(fault),
+                ..ImagePictures::default()
             });
         }
     };
@@ -212,7 +193,7 @@ fn make_sizes(
     let probe = fit_within(image.clone(), PROBE)?;
     let probe = (pixels(&probe), webp(&probe, QUALITY)?.len() as f64);
     for size in sizes.iter().rev() {
-        let most = budget.get(size).copied().unwrap_or(0);
+        let most = budget[*size as usize];
         let (bytes, shown) = compressed(image, size.max_side(), most, probe)?;
         let name = format!("{}{}.webp", slug(&id.0), size.suffix());
         let address = match destination {
@@ -225,14 +206,12 @@ fn make_sizes(
             Destination::Inline => format!("data:image/webp;base64,{}", STANDARD.encode(&bytes)),
         };
         let (width, height) = shown.dimensions();
-        sources.insert(
-            *size,
-            Source {
-                address,
-                width,
-                height,
-            },
-        );
+        let source = Source {
+            address,
+            width,
+            height,
+        };
+        sources.insert(*size, source);
         image = shown;
     }
     Ok(ImagePictures {

@@ -67,14 +67,12 @@ impl ReportPlace {
 
 /// The path with the extension .html, which the user may leave out.
 fn html_file(output: &Path) -> PathBuf {
-    match output.extension() {
-        Some(extension) if extension.eq_ignore_ascii_case("html") => output.to_owned(),
-        _ => {
-            let mut name = output.as_os_str().to_owned();
-            name.push(".html");
-            name.into()
-        }
+    let extension = output.extension();
+    let mut name = output.as_os_str().to_owned();
+    if !extension.is_some_and(|extension| extension.eq_ignore_ascii_case("html")) {
+        name.push(".html");
     }
+    name.into()
 }
 
 /// The line by which a directory is recognised as a report. Other directories are not replaced.

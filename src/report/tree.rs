@@ -93,20 +93,17 @@ impl Row {
         let values = || explanation.parts().iter().map(Explanation::value);
         let widest = values().fold(0.0, |widest: f64, value| widest.max(value.abs()));
         let has_middle = values().any(|value| value < 0.0);
+        let row = |part: &Explanation| {
+            let bar = Bar::of(part.value(), widest, has_middle);
+            Row::nested(part, bar, depth + 1)
+        };
         Row {
             name: explanation.name().to_owned(),
             value: number(explanation.value()),
             how: with_minus_signs(explanation.how()),
             length: length(explanation.name(), explanation.how()),
             bar,
-            rows: explanation
-                .parts()
-                .iter()
-                .map(|part| {
-                    let bar = Bar::of(part.value(), widest, has_middle);
-                    Row::nested(part, bar, depth + 1)
-                })
-                .collect(),
+            rows: explanation.parts().iter().map(row).collect(),
             is_open: depth < EXPANDED,
         }
     }
@@ -129,10 +126,9 @@ impl Bar {
             (true, true) => 50.0 - width,
         };
         Some(Bar {
-            x: if x > 0.0 {
-                format!("{x:.0}")
-            } else {
-                String::new()
+            x: match x > 0.0 {
+                true => format!("{x:.0}"),
+                false => String::new(),
             },
             width: format!("{width:.0}"),
             is_negative: value < 0.0,

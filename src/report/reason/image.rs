@@ -46,29 +46,14 @@ impl Candidates {
             let relevance = image.relevance().map_or(0.0, Explanation::value);
             of_topic.highest_relevance = of_topic.highest_relevance.max(relevance);
             for entry in &image.listed {
-                let list = &mut of_topic.lists[side(entry.stance)];
-                let is_first = list.length == 0;
-                list.length += 1;
-                if is_first || entry.score < list.last_score {
+                let list = &mut of_topic.lists[entry.stance as usize];
+                if list.length == 0 || entry.score < list.last_score {
                     list.last_score = entry.score;
                 }
+                list.length += 1;
             }
         }
         of_topic
-    }
-}
-
-fn side(stance: Stance) -> usize {
-    match stance {
-        Stance::Pro => 0,
-        Stance::Con => 1,
-    }
-}
-
-fn opposite(stance: Stance) -> Stance {
-    match stance {
-        Stance::Pro => Stance::Con,
-        Stance::Con => Stance::Pro,
     }
 }
 
@@ -98,20 +83,16 @@ pub(crate) fn sentence(
         Some(entry) => Some(opinion(image, candidates, entry.stance)),
         None => unlisted(image, candidates),
     };
-    let clauses: Vec<String> = [topicality(image, candidates, by_relevance), stance]
-        .into_iter()
-        .flatten()
-        .collect();
+    let clauses = [topicality(image, candidates, by_relevance), stance];
+    let clauses: Vec<String> = clauses.into_iter().flatten().collect();
     Some(format!("{head}: {}.", clauses.join("; ")))
 }
 
 /// The lists and ranks of an image: "PRO 3 and CON 7".
 fn place(image: &ExplainedImage) -> String {
-    let entries = image.listed.iter();
-    let places: Vec<String> = entries
-        .map(|entry| format!("{} {}", entry.stance, entry.rank))
-        .collect();
-    joined(&places)
+    let places = image.listed.iter();
+    let places = places.map(|entry| format!("{} {}", entry.stance, entry.rank));
+    joined(&places.collect::<Vec<_>>())
 }
 
 /// What was compared with the topic to compute this part of the relevance; `None` for other numbers.
@@ -169,26 +150,20 @@ fn topicality(
 ) -> Option<String> {
     let relevance = image.relevance()?;
     let sources = sources(relevance, source_of_relevance);
-    let rank = || {
-        let of = candidates.count;
-        format!("{} of {of} by relevance", ordinal(by_relevance))
-    };
+    let (rank, of) = (ordinal(by_relevance), candidates.count);
+    let rank = format!("{rank} of {of} by relevance");
     if sources.is_empty() {
-        return Some(format!(
-            "nothing about it is close to the topic ({})",
-            rank()
-        ));
+        return Some(format!("nothing about it is close to the topic ({rank})"));
     }
     let by = strongest(&sources);
-    let share = if candidates.highest_relevance > 0.0 {
-        relevance.value() / candidates.highest_relevance
-    } else {
-        // logarithms of probabilities are negative, and have no share
-        1.0
-    };
+    // logarithms of probabilities are negative, and have no share
+    let has_share = candidates.highest_relevance > 0.0;
+    let share = relevance.value() / candidates.highest_relevance;
     Some(match share {
-        share if share < HARDLY => format!("hardly on topic ({}), mostly by {by}", rank()),
-        share if share < LOOSELY => format!("loosely on topic ({}), mostly by {by}", rank()),
+        share if has_share && share < HARDLY => format!("hardly on topic ({rank}), mostly by {by}"),
+        share if has_share && share < LOOSELY => {
+            format!("loosely on topic ({rank}), mostly by {by}")
+        }
         _ => format!("on topic by {by}"),
     })
 }
@@ -223,18 +198,14 @@ fn is_plural(source: &str) -> bool {
 
 /// What a source does for the list: "the words around it support the claim".
 fn does(source: &str, sum: f64, stance: Stance) -> String {
-    let verb = match (sum.abs() >= CLEAR, is_plural(source)) {
-        (true, true) => "",
-        (true, false) => "s",
-        (false, true) => "lean",
-        (false, false) => "leans",
+    let (verb, rest) = match (sum.abs() >= CLEAR, stance) {
+        (true, Stance::Pro) => ("support", ""),
+        (true, Stance::Con) => ("oppose", ""),
+        (false, Stance::Pro) => ("lean", " towards"),
+        (false, Stance::Con) => ("lean", " against"),
     };
-    match (sum.abs() >= CLEAR, stance) {
-        (true, Stance::Pro) => format!("{source} support{verb} the claim"),
-        (true, Stance::Con) => format!("{source} oppose{verb} the claim"),
-        (false, Stance::Pro) => format!("{source} {verb} towards the claim"),
-        (false, Stance::Con) => format!("{source} {verb} against the claim"),
-    }
+    let ending = if is_plural(source) { "" } else { "s" };
+    format!("{source} {verb}{ending}{rest} the claim")
 }
 
 /// Why it is in the list of that stance.
@@ -252,12 +223,15 @@ fn opinion(image: &ExplainedImage, candidates: &Candidates, stance: Stance) -> S
         (_, "") => return format!("put here by the {}", part.name()),
         (_, how) => return format!("put here by the {} ({how})", part.name()),
     }
-    let other = opposite(stance);
+    let other = stance.opposite();
     let is_in_both = image.listed.iter().any(|entry| entry.stance == other);
     let scores_higher_there = image
         .score(other)
         .is_some_and(|there| there.value() > score.value() && !is_in_both);
-    let displaced = match (scores_higher_there, candidates.lists[side(other)].is_full()) {
+    let displaced = match (
+        scores_higher_there,
+        candidates.lists[other as usize].is_full(),
+    ) {
         (false, _) => String::new(),
         (true, true) => format!("{other} was full, and "),
         (true, false) => format!("{stance} had no other, and "),
@@ -286,13 +260,12 @@ fn doubt(sources: &[(&'static str, f64)], sum: f64) -> Option<String> {
     if lost <= 0.0 || lost < ALSO * sum {
         return None;
     }
-    let way = match (lost >= CLEAR, is_plural(source)) {
-        (true, true) => "say the opposite",
-        (true, false) => "says the opposite",
-        (false, true) => "lean the other way",
-        (false, false) => "leans the other way",
+    let ending = if is_plural(source) { "" } else { "s" };
+    let (verb, way) = match lost >= CLEAR {
+        true => ("say", "the opposite"),
+        false => ("lean", "the other way"),
     };
-    Some(format!(", though {source} {way}"))
+    Some(format!(", though {source} {verb}{ending} {way}"))
 }
 
 /// Why it is in no list: its better score is below the last of that list.
@@ -302,7 +275,7 @@ fn unlisted(image: &ExplainedImage, candidates: &Candidates) -> Option<String> {
     let Some((stance, score)) = scores.max_by(|a, b| a.1.total_cmp(&b.1)) else {
         return Some("it is estimated to take neither side".into());
     };
-    let list = candidates.lists[side(stance)];
+    let list = candidates.lists[stance as usize];
     (list.is_full() && score <= list.last_score).then(|| {
         format!(
             "its score as {stance}, {}, is below {}, the lowest in that list",
@@ -340,12 +313,12 @@ mod tests {
                 leaf(NumberId::Argues, 0.5),
                 leaf(NumberId::Probability(stance), 0.5).with_parts(parts),
             ];
-            Some(leaf(NumberId::Score, scores[side(stance)]).with_parts(parts))
+            Some(leaf(NumberId::Score, scores[stance as usize]).with_parts(parts))
         };
         let listed = place.map(|(stance, rank)| ListEntry {
             stance,
             rank,
-            score: scores[side(stance)],
+            score: scores[stance as usize],
         });
         ExplainedImage {
             topic: TopicId("1".into()),
