@@ -44,7 +44,7 @@ fn items(stage: Stage) -> Vec<Item> {
     let sample = Path::new(env!("CARGO_MANIFEST_DIR")).join("../sample");
     let collection = ImageCollection::open(&sample).expect("the sample is there");
     let mut items = Vec::new();
-    for entry in collection.entries().iter().take(IMAGES) {
+    for entry in collection.entries.iter().take(IMAGES) {
         let mut faults = Vec::new();
         let listing = entry.list(&mut faults);
         let document = entry.read(&listing, &mut faults);

@@ -17,6 +17,7 @@ use anyhow::ensure;
 use anyhow::{Context, Error, Result};
 use tempfile::{Builder, TempDir};
 
+pub(crate) use hash::digest_of;
 pub use hash::{hex, sha256_of};
 pub use stamp::Stamp;
 

@@ -22,10 +22,10 @@ pub struct Options {
 pub fn run(options: &Options) -> Result<bool> {
     let dir = &options.dir;
     let collection = ImageCollection::open(dir)?;
-    let mut faults = collection.faults().to_vec();
+    let mut faults = collection.faults.clone();
     let topics = topics_of(dir, &mut faults);
-    if collection.entries().is_empty() {
-        faults.push(fault(
+    if collection.entries.is_empty() {
+        faults.push(Fault::new(
             FaultKind::Layout,
             &dir.join("images"),
             None,
@@ -34,7 +34,7 @@ pub fn run(options: &Options) -> Result<bool> {
     }
     faults.extend(judgement_faults(dir, &collection, &topics));
     // the results are in the order of the ids, whichever thread is first
-    let found: Vec<Vec<Fault>> = collection.entries().par_iter().map(entry_faults).collect();
+    let found: Vec<Vec<Fault>> = collection.entries.par_iter().map(entry_faults).collect();
     faults.extend(found.into_iter().flatten());
     let mut kinds: BTreeMap<FaultKind, usize> = BTreeMap::new();
     for fault in &faults {
@@ -48,7 +48,7 @@ pub fn run(options: &Options) -> Result<bool> {
     println!(
         "{}: {}, {}, {}",
         dir.display(),
-        counted(collection.entries().len(), "image"),
+        counted(collection.entries.len(), "image"),
         counted(topics.len(), "topic"),
         if counts.is_empty() {
             "no faults".to_owned()
@@ -65,7 +65,7 @@ fn topics_of(dir: &Path, faults: &mut Vec<Fault>) -> HashSet<String> {
     match read_topics(&path) {
         Ok(topics) => topics.into_iter().map(|topic| topic.id.0).collect(),
         Err(error) => {
-            faults.push(fault(
+            faults.push(Fault::new(
                 FaultKind::Layout,
                 &path,
                 None,
@@ -87,7 +87,7 @@ fn judgement_faults(
         return Vec::new();
     };
     let ids: HashSet<&str> = collection
-        .entries()
+        .entries
         .iter()
         .map(|entry| entry.id.0.as_str())
         .collect();
@@ -111,7 +111,12 @@ fn judgement_faults(
             }
             _ => "not \"topic ONTOPIC|PRO|CON image grade\"".to_owned(),
         };
-        faults.push(fault(FaultKind::Layout, &path, Some(n as u64 + 1), what));
+        faults.push(Fault::new(
+            FaultKind::Layout,
+            &path,
+            Some(n as u64 + 1),
+            what,
+        ));
     }
     faults
 }
@@ -126,12 +131,17 @@ fn entry_faults(entry: &Entry) -> Vec<Fault> {
             .map_err(anyhow::Error::msg)
             .and_then(|bytes| picture::decode(&bytes));
         if let Err(error) = decoded {
-            faults.push(fault(FaultKind::Image, path, None, format!("{error:#}")));
+            faults.push(Fault::new(
+                FaultKind::Image,
+                path,
+                None,
+                format!("{error:#}"),
+            ));
         }
     }
     let phash = entry.dir.join("image-phash.txt");
     if phash.exists() && document.phash.is_none() {
-        faults.push(fault(
+        faults.push(Fault::new(
             FaultKind::Image,
             &phash,
             None,
@@ -141,7 +151,7 @@ fn entry_faults(entry: &Entry) -> Vec<Fault> {
     for (page, dir) in document.pages.iter().zip(&listing.pages) {
         let hex = page.id.strip_prefix('P').unwrap_or_default();
         if hex.len() < 16 || !hex.bytes().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f')) {
-            faults.push(fault(
+            faults.push(Fault::new(
                 FaultKind::Layout,
                 dir,
                 None,
@@ -149,7 +159,7 @@ fn entry_faults(entry: &Entry) -> Vec<Fault> {
             ));
         }
         if page.html.is_some() && page.xpaths.is_empty() {
-            faults.push(fault(
+            faults.push(Fault::new(
                 FaultKind::XPath,
                 &dir.join("snapshot/image-xpath.txt"),
                 None,
@@ -158,13 +168,4 @@ fn entry_faults(entry: &Entry) -> Vec<Fault> {
         }
     }
     faults
-}
-
-fn fault(kind: FaultKind, path: &Path, line: Option<u64>, what: impl Into<String>) -> Fault {
-    Fault {
-        kind,
-        path: path.to_owned(),
-        line,
-        what: what.into(),
-    }
 }

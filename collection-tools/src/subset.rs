@@ -140,7 +140,7 @@ fn choose<'c>(
     }
     let mut queues: BTreeMap<&str, Vec<(Reason, &Entry)>> =
         topics.iter().map(|&topic| (topic, Vec::new())).collect();
-    for entry in collection.entries() {
+    for entry in &collection.entries {
         let of = judged_for.get(entry.id.0.as_str());
         let mut found_for = None;
         for (topic, queue) in &mut queues {

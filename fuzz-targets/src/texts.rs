@@ -190,7 +190,7 @@ pub fn entries(bytes: &[u8]) {
     with_file(shards::FILE, bytes, |path| {
         let dir = path.parent().unwrap_or(path);
         if let Ok(Some(shards)) = ShardCollection::find(dir) {
-            assert!(shards.bases().iter().all(|base| base.starts_with(dir)));
+            assert!(shards.bases.iter().all(|base| base.starts_with(dir)));
         }
     });
 }

@@ -7,7 +7,7 @@
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Result, bail};
+use anyhow::{Result, ensure};
 use serde::Deserialize;
 
 use super::braces::ObjectEnds;
@@ -74,7 +74,7 @@ impl Argument {
 /// The files of an args.me corpus, in the order in which they are read.
 #[derive(Clone, Debug)]
 pub struct ArgumentCollection {
-    files: Vec<PathBuf>,
+    pub files: Vec<PathBuf>,
 }
 
 impl ArgumentCollection {
@@ -83,34 +83,19 @@ impl ArgumentCollection {
     ///
     /// Errors: the directory contains none of these files.
     pub fn open(path: &Path) -> Result<Self> {
-        if path.is_file() {
-            return Ok(ArgumentCollection {
-                files: vec![path.to_owned()],
-            });
-        }
-        let found = |name: &str| {
-            [format!("{name}.json"), format!("{name}.json.gz")]
-                .into_iter()
-                .map(|file| path.join(file))
-                .find(|file| file.is_file())
-        };
+        let found =
+            |name: &str| source::find(path, &[&format!("{name}.json"), &format!("{name}.json.gz")]);
         let files: Vec<PathBuf> = match found(WHOLE) {
             Some(file) => vec![file],
             None => PORTALS.iter().filter_map(|name| found(name)).collect(),
         };
-        if files.is_empty() {
-            bail!(
-                "{} holds no arguments: there is neither {WHOLE}.json nor a portal's file ({}), plain or .gz",
-                path.display(),
-                PORTALS.map(|name| format!("{name}.json")).join(", ")
-            );
-        }
+        ensure!(
+            !files.is_empty(),
+            "{} holds no arguments: there is neither {WHOLE}.json nor a portal's file ({}), plain or .gz",
+            path.display(),
+            PORTALS.map(|name| format!("{name}.json")).join(", ")
+        );
         Ok(ArgumentCollection { files })
-    }
-
-    /// The files, in the order in which they are read.
-    pub fn files(&self) -> &[PathBuf] {
-        &self.files
     }
 
     /// Reads the arguments in the order of the files. Where something could not be read, the iterator returns a fault.
@@ -134,7 +119,7 @@ struct RawPremise {
     stance: Option<String>,
 }
 
-#[derive(Deserialize)]
+#[derive(Default, Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct RawContext {
     discussion_title: Option<String>,
@@ -148,15 +133,15 @@ struct RawContext {
 impl RawArgument {
     /// `file` is the file that contains the argument.
     fn argument(self, file: &Path) -> Result<Argument, String> {
-        if let Some(what) = source::bad_id(&self.id) {
-            return Err(what);
-        }
-        let filled = |text: &Option<String>| text.clone().filter(|text| !text.trim().is_empty());
-        let context = self.context.as_ref();
-        let domain = context.and_then(|c| c.source_domain.as_deref());
-        let url = context.and_then(|c| filled(&c.source_url));
+        source::check_id(&self.id)?;
+        let filled = |text: Option<String>| text.filter(|text| !text.trim().is_empty());
+        let context = self.context.unwrap_or_default();
+        let url = filled(context.source_url);
+        let title = filled(context.discussion_title)
+            .or_else(|| filled(context.topic))
+            .or_else(|| filled(context.source_title));
         Ok(Argument {
-            portal: Portal::of(domain, url.as_deref(), file),
+            portal: Portal::of(context.source_domain.as_deref(), url.as_deref(), file),
             id: DocId(self.id),
             conclusion: self.conclusion.unwrap_or_default(),
             premises: self
@@ -167,17 +152,9 @@ impl RawArgument {
                     stance: premise.stance.and_then(|word| stance(&word)),
                 })
                 .collect(),
-            title: context
-                .and_then(|c| {
-                    filled(&c.discussion_title)
-                        .or_else(|| filled(&c.topic))
-                        .or_else(|| filled(&c.source_title))
-                })
-                .unwrap_or_default(),
+            title: title.unwrap_or_default(),
             url,
-            source: context
-                .and_then(|c| filled(&c.source_text))
-                .unwrap_or_default(),
+            source: filled(context.source_text).unwrap_or_default(),
         })
     }
 }
@@ -250,12 +227,8 @@ impl ArgumentFile {
                 exhausted: false,
             }),
             Err(error) => {
-                let fault = Fault {
-                    kind: FaultKind::Argument,
-                    line: None,
-                    what: format!("cannot be read: {error}"),
-                    path,
-                };
+                let what = format!("cannot be read: {error}");
+                let fault = Fault::new(FaultKind::Argument, &path, None, what);
                 Box::new(std::iter::once(Err(fault)))
             }
         }
@@ -269,7 +242,7 @@ impl ArgumentFile {
             what.push_str(&format!(", id {id:?}"));
         }
         what.push(')');
-        source::fault(FaultKind::Argument, &self.path, self.line, what)
+        Fault::new(FaultKind::Argument, &self.path, Some(self.line), what)
     }
 
     /// The id of the argument that begins here, if the id comes first. The rest of the argument may be broken.
@@ -293,8 +266,7 @@ impl ArgumentFile {
         }
         let mut block = self.reader.by_ref().take(BLOCK as u64);
         match block.read_to_end(&mut self.buffer) {
-            Ok(0) => self.exhausted = true,
-            Ok(_) => return true,
+            Ok(read) => self.exhausted = read == 0,
             Err(error) => {
                 // bytes read before the error are in the buffer
                 self.exhausted = true;
@@ -302,7 +274,7 @@ impl ArgumentFile {
                 return true;
             }
         }
-        false
+        !self.exhausted
     }
 
     /// Moves to a position in the buffer and counts the lines on the way. Drops old bytes if there are many.
@@ -383,14 +355,14 @@ impl ArgumentFile {
                 while self.buffer.len() - self.start < 2 * MAX_DOCUMENT_BYTES && self.fill() {}
                 let window = self.buffer.get(self.start..).unwrap_or_default();
                 let window = window.get(..2 * MAX_DOCUMENT_BYTES).unwrap_or(window);
-                let to = if self.start + window.len() == self.buffer.len() && self.exhausted {
-                    u64::MAX
-                } else {
-                    here + MAX_DOCUMENT_BYTES as u64
-                };
+                let is_rest = self.exhausted && self.start + window.len() == self.buffer.len();
                 KnownEnds {
                     from: here,
-                    to,
+                    to: if is_rest {
+                        u64::MAX
+                    } else {
+                        here + MAX_DOCUMENT_BYTES as u64
+                    },
                     ends: ObjectEnds::of(window),
                 }
             }
@@ -413,36 +385,31 @@ impl ArgumentFile {
             let rest = bytes.get(at + 1..)?.trim_ascii_start();
             rest.starts_with(b"\"id\"").then_some(at)
         });
-        match next {
-            Some(at) => self.go_to(from + at),
-            None => self.go_to(end),
-        }
+        self.go_to(next.map_or(end, |at| from + at));
         next.is_some()
     }
 
     /// Reads the argument that begins here, and moves to the position after it.
     fn read_object(&mut self) -> Result<Argument, Fault> {
         let Some(end) = self.object_end() else {
-            let fault = if self.exhausted {
-                self.fault("the file ends inside an argument")
+            let fault = self.fault(if self.exhausted {
+                "the file ends inside an argument"
             } else {
-                self.fault("an argument without an end")
-            };
-            let end = self.buffer.len();
-            self.position = if self.resume(end) {
-                Position::Between
-            } else {
-                Position::Lost
-            };
+                "an argument without an end"
+            });
+            if !self.resume(self.buffer.len()) {
+                self.position = Position::Lost;
+            }
             return Err(fault);
         };
         let bytes = self.buffer.get(self.start..end).unwrap_or_default();
         let read = serde_json::from_slice::<RawArgument>(bytes)
             .map_err(|error| {
                 let (line, what) = source::json_error(self.line, &error);
-                let mut fault = self.fault(&what);
-                fault.line = Some(line);
-                fault
+                Fault {
+                    line: Some(line),
+                    ..self.fault(&what)
+                }
             })
             .and_then(|raw| raw.argument(&self.path).map_err(|what| self.fault(&what)));
         match read {
@@ -490,18 +457,16 @@ impl Iterator for ArgumentFile {
                     }
                 }
                 Position::Lost => {
-                    let found = self.skip_to(|b| b == b'{').is_some() && {
-                        while self.buffer.len() < self.start + 64 && self.fill() {}
-                        let rest = self.buffer.get(self.start + 1..).unwrap_or_default();
-                        if rest.trim_ascii_start().starts_with(b"\"id\"") {
-                            self.position = Position::Between;
-                        } else {
-                            self.go_to(self.start + 1);
-                        }
-                        true
-                    };
-                    if !found {
+                    if self.skip_to(|b| b == b'{').is_none() {
                         self.position = Position::End;
+                        continue;
+                    }
+                    while self.buffer.len() < self.start + 64 && self.fill() {}
+                    let rest = self.buffer.get(self.start + 1..).unwrap_or_default();
+                    if rest.trim_ascii_start().starts_with(b"\"id\"") {
+                        self.position = Position::Between;
+                    } else {
+                        self.go_to(self.start + 1);
                     }
                 }
                 Position::End => {

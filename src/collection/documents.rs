@@ -4,7 +4,7 @@
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Result, bail};
+use anyhow::{Context, Result};
 use serde::Deserialize;
 
 use super::lines::JsonLines;
@@ -30,7 +30,7 @@ pub struct TextDocument {
 /// A file of documents.
 #[derive(Clone, Debug)]
 pub struct DocumentCollection {
-    file: PathBuf,
+    pub file: PathBuf,
 }
 
 impl DocumentCollection {
@@ -39,25 +39,11 @@ impl DocumentCollection {
     ///
     /// Errors: the directory contains no such file.
     pub fn open(path: &Path) -> Result<Self> {
-        if path.is_file() {
-            return Ok(DocumentCollection {
-                file: path.to_owned(),
-            });
-        }
-        let mut files = NAMES.iter().map(|name| path.join(name));
-        match files.find(|file| file.is_file()) {
-            Some(file) => Ok(DocumentCollection { file }),
-            None => bail!(
-                "{} holds no documents: it contains none of {}",
-                path.display(),
-                NAMES.join(", ")
-            ),
-        }
-    }
-
-    /// The path of the file.
-    pub fn file(&self) -> &Path {
-        &self.file
+        let file = source::find(path, &NAMES).with_context(|| {
+            let (path, names) = (path.display(), NAMES.join(", "));
+            format!("{path} holds no documents: it contains none of {names}")
+        })?;
+        Ok(DocumentCollection { file })
     }
 
     /// Reads the documents in order. For a line that cannot be read, the iterator returns a fault.
@@ -100,9 +86,7 @@ impl RawDocument {
             Some(Id::Negative(id)) => id.to_string(),
             None => return Err("it has no `_id`, `docno` or `doc_id`".into()),
         };
-        if let Some(what) = source::bad_id(&id) {
-            return Err(what);
-        }
+        source::check_id(&id)?;
         Ok(TextDocument {
             id: DocId(id),
             title: self.title.unwrap_or_default(),

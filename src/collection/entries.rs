@@ -82,8 +82,9 @@ enum EntryLine {
 /// A directory that contains the file.
 #[derive(Clone, Debug)]
 pub struct EntryCollection {
-    file: PathBuf,
-    task: TextTask,
+    pub file: PathBuf,
+    /// The task that the texts belong to.
+    pub task: TextTask,
 }
 
 impl EntryCollection {
@@ -103,16 +104,6 @@ impl EntryCollection {
         }))
     }
 
-    /// The task that the texts belong to.
-    pub fn task(&self) -> TextTask {
-        self.task
-    }
-
-    /// The path of the file.
-    pub fn file(&self) -> &Path {
-        &self.file
-    }
-
     /// Reads the texts in order. The iterator returns a fault for each line that cannot be read, and each fault that was found when the collection
     /// itself was read.
     pub fn texts(&self) -> impl Iterator<Item = Result<StoredText, Fault>> + use<> {
@@ -127,12 +118,12 @@ impl EntryCollection {
 
 fn checked(line: EntryLine) -> Result<EntryLine, String> {
     match &line {
-        EntryLine::Text(text) => source::bad_id(&text.id.0).map_or(Ok(()), Err),
+        EntryLine::Text(text) => source::check_id(&text.id.0)?,
         EntryLine::Header(header) if header.format != FORMAT => {
-            Err("a header of another format".to_owned())
+            return Err("a header of another format".to_owned());
         }
-        EntryLine::Header(_) | EntryLine::Fault { .. } => Ok(()),
-    }?;
+        EntryLine::Header(_) | EntryLine::Fault { .. } => {}
+    }
     Ok(line)
 }
 

@@ -135,11 +135,8 @@ fn check(header: &Header) -> Result<()> {
     let mut total = 0u64;
     for file in &header.files {
         let FileHeader { path, size, .. } = file;
-        let is_inside = Path::new(path)
-            .components()
-            .all(|part| matches!(part, Component::Normal(_)));
         ensure!(
-            is_inside && !path.is_empty() && path.len() <= MAX_PATH_BYTES && !path.contains('\0'),
+            is_inside(path) && path.len() <= MAX_PATH_BYTES,
             "{id}: {path:?} is not a path within the document's directory"
         );
         if !file.omitted {
@@ -155,6 +152,14 @@ fn check(header: &Header) -> Result<()> {
         "{id}: its files have {total} bytes, but {MAX_FRAME_BYTES} is the limit"
     );
     Ok(())
+}
+
+/// Whether a path from a stranger stays within the directory that it is joined to.
+pub(crate) fn is_inside(path: &str) -> bool {
+    let mut parts = Path::new(path).components();
+    parts.all(|part| matches!(part, Component::Normal(_)))
+        && !path.is_empty()
+        && !path.contains('\0')
 }
 
 /// Writes a file of a frame.

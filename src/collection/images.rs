@@ -5,7 +5,7 @@
 
 use std::ffi::OsStr;
 use std::fs;
-use std::io::{self, ErrorKind, Read};
+use std::io::{ErrorKind, Read};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
@@ -13,7 +13,7 @@ use anyhow::{Context, Result, bail};
 use sha2::{Digest, Sha256};
 
 use super::regular;
-use crate::disk::{Stamp, hex};
+use crate::disk::{Stamp, digest_of, hex};
 use crate::trec::{DocId, Fault, FaultKind};
 
 /// Maximum size of a file, in bytes; a larger file is a fault. All pages and images of the real crawl are smaller.
@@ -28,10 +28,14 @@ const IMAGE_FILES: [&str; 4] = ["image.webp", "image.png", "image.jpg", "image.j
 /// The documents of an image collection, with the directory of each.
 #[derive(Debug)]
 pub struct ImageCollection {
-    dir: PathBuf,
-    entries: Vec<Entry>,
-    faults: Vec<Fault>,
-    has_files: bool,
+    /// The directory, as it was given to [`Self::open`].
+    pub dir: PathBuf,
+    /// The documents, sorted by id.
+    pub entries: Vec<Entry>,
+    /// Files and directories in `images/` that do not belong to the layout.
+    pub faults: Vec<Fault>,
+    /// Whether the files of the documents are here. If not, no evidence can be computed.
+    pub has_files: bool,
 }
 
 /// A document of the collection.
@@ -150,47 +154,29 @@ impl ImageCollection {
             );
         }
         let mut faults = Vec::new();
+        let mut misplaced =
+            |path: &Path, what: &str| faults.push(fault(FaultKind::Layout, path, what));
         let mut entries: Vec<Entry> = Vec::new();
-        for Member {
-            path: prefix,
-            is_dir,
-        } in list(&images)?
-        {
+        for (prefix, is_dir) in list(&images)? {
             let name = file_name(&prefix);
             if !is_dir || !is_id(&name, 3) {
-                faults.push(fault(
-                    FaultKind::Layout,
-                    &prefix,
-                    "not a directory named I and 2 hex digits",
-                ));
+                misplaced(&prefix, "not a directory named I and 2 hex digits");
                 continue;
             }
-            let inner = match list(&prefix) {
-                Ok(inner) => inner,
-                Err(error) => {
-                    faults.push(fault(FaultKind::Layout, &prefix, format!("{error:#}")));
-                    continue;
-                }
-            };
-            for Member { path, is_dir } in inner {
-                let id = file_name(&path);
-                if !is_dir || !is_document_id(&id) {
-                    faults.push(fault(
-                        FaultKind::Layout,
-                        &path,
-                        "not a directory named I and at least 16 hex digits",
-                    ));
-                } else if !id.starts_with(&name) {
-                    faults.push(fault(
-                        FaultKind::Layout,
-                        &path,
-                        format!("an id that does not begin with {name}; skipped"),
-                    ));
+            let inner = list(&prefix).unwrap_or_else(|error| {
+                misplaced(&prefix, &format!("{error:#}"));
+                Vec::new()
+            });
+            for (dir, is_dir) in inner {
+                let id = DocId(file_name(&dir));
+                if !is_dir || !is_document_id(&id.0) {
+                    let what = "not a directory named I and at least 16 hex digits";
+                    misplaced(&dir, what);
+                } else if !id.0.starts_with(&name) {
+                    let what = format!("an id that does not begin with {name}; skipped");
+                    misplaced(&dir, &what);
                 } else {
-                    entries.push(Entry {
-                        id: DocId(id),
-                        dir: path,
-                    });
+                    entries.push(Entry { id, dir });
                 }
             }
         }
@@ -203,30 +189,10 @@ impl ImageCollection {
         })
     }
 
-    /// Whether the files of the documents are here. If not, no evidence can be computed.
-    pub fn has_files(&self) -> bool {
-        self.has_files
-    }
-
-    /// The directory, as it was given to [`Self::open`].
-    pub fn dir(&self) -> &Path {
-        &self.dir
-    }
-
-    /// The documents, sorted by id.
-    pub fn entries(&self) -> &[Entry] {
-        &self.entries
-    }
-
     /// Keeps only these documents. `ids` must be sorted.
     pub fn retain(&mut self, ids: &[DocId]) {
         self.entries
             .retain(|entry| ids.binary_search(&entry.id).is_ok());
-    }
-
-    /// Files and directories in `images/` that do not belong to the layout.
-    pub fn faults(&self) -> &[Fault] {
-        &self.faults
     }
 }
 
@@ -264,37 +230,30 @@ impl Entry {
             note(&self.dir.join(file));
         }
         let pages_dir = self.dir.join("pages");
-        let mut pages = Vec::new();
+        let mut members = Vec::new();
         if pages_dir.is_dir() {
-            match list(&pages_dir) {
-                Ok(members) => {
-                    for Member { path, is_dir } in members {
-                        if !is_dir {
-                            faults.push(fault(FaultKind::Layout, &path, "not a page's directory"));
-                            continue;
-                        }
-                        for file in PAGE_FILES {
-                            note(&path.join(file));
-                        }
-                        pages.push(path);
-                    }
-                }
-                Err(error) => {
-                    faults.push(fault(FaultKind::Layout, &pages_dir, format!("{error:#}")))
-                }
-            }
+            members = list(&pages_dir).unwrap_or_else(|error| {
+                faults.push(fault(FaultKind::Layout, &pages_dir, format!("{error:#}")));
+                Vec::new()
+            });
         }
-        let state = if is_settled {
-            first_half(state_hash)
-        } else {
-            String::new()
-        };
-        let digest = hash.finalize();
+        let mut pages = Vec::new();
+        for (path, is_dir) in members {
+            if !is_dir {
+                faults.push(fault(FaultKind::Layout, &path, "not a page's directory"));
+                continue;
+            }
+            for file in PAGE_FILES {
+                note(&path.join(file));
+            }
+            pages.push(path);
+        }
+        let state = is_settled.then(|| first_half(state_hash));
         Listing {
             images,
             pages,
-            fingerprint: hex(&digest[..8]),
-            state,
+            fingerprint: hex(&hash.finalize()[..8]),
+            state: state.unwrap_or_default(),
             files,
         }
     }
@@ -305,17 +264,13 @@ impl Entry {
         for path in &listing.files {
             let name = path.strip_prefix(&self.dir).unwrap_or(path);
             // each file has a separate hash, so that bytes cannot move from one file to the next unnoticed
-            let mut of_file = Sha256::new();
-            let read = regular::open(path).and_then(|file| {
+            let of_file = regular::open(path).and_then(|file| {
                 // no evidence is computed from a larger file
-                io::copy(
-                    &mut file.take(MAX_FILE_BYTES),
-                    &mut HashWriter(&mut of_file),
-                )
+                digest_of(file.take(MAX_FILE_BYTES))
             });
             hash.update(format!("{}\0", name.display()));
-            match read {
-                Ok(_) => hash.update(of_file.finalize()),
+            match of_file {
+                Ok(digest) => hash.update(digest),
                 Err(error) => hash.update(error.to_string()),
             }
         }
@@ -359,20 +314,6 @@ impl Entry {
     }
 }
 
-/// A writer that hashes the bytes it gets.
-struct HashWriter<'a>(&'a mut Sha256);
-
-impl io::Write for HashWriter<'_> {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.0.update(bytes);
-        Ok(bytes.len())
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
-}
-
 /// The first half of a SHA-256 in hexadecimal. It detects changes; it need not withstand forgery.
 fn first_half(hash: Sha256) -> String {
     hex(&hash.finalize()[..16])
@@ -390,41 +331,26 @@ const PAGE_FILES: [&str; 5] = [
 fn read_page(dir: &Path, texts: &mut TextFiles, faults: &mut Vec<Fault>) -> PageDocument {
     let url = texts.read(&dir.join("page-url.txt"), FaultKind::Page, faults);
     let dom = dir.join("snapshot/dom.html");
-    let html = match texts.bytes_of(&dom) {
-        Ok(bytes) if bytes.is_empty() => {
-            faults.push(fault(FaultKind::Page, &dom, "empty file"));
-            None
-        }
-        Ok(bytes) => Some(bytes),
-        Err(error) => {
-            faults.push(fault(FaultKind::Page, &dom, error));
-            None
-        }
-    };
-    let text_path = dir.join("snapshot/text.txt");
-    let text = match html {
-        Some(_) => None,
-        None => texts
-            .bytes_of(&text_path)
-            .ok()
-            .map(|bytes| String::from_utf8_lossy(&bytes).into_owned()),
-    };
-    let xpaths = match html {
-        Some(_) => texts.read(
-            &dir.join("snapshot/image-xpath.txt"),
-            FaultKind::XPath,
-            faults,
-        ),
-        None => None,
-    };
+    let html = texts.bytes_of(&dom).and_then(|bytes| match bytes.len() {
+        0 => Err("empty file".to_owned()),
+        _ => Ok(bytes),
+    });
+    let (mut text, mut xpaths) = (None, None);
+    if let Err(what) = &html {
+        faults.push(fault(FaultKind::Page, &dom, what));
+        let bytes = texts.bytes_of(&dir.join("snapshot/text.txt")).ok();
+        text = bytes.map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
+    } else {
+        let path = dir.join("snapshot/image-xpath.txt");
+        xpaths = texts.read(&path, FaultKind::XPath, faults);
+    }
+    let xpaths = xpaths.unwrap_or_default();
+    let xpaths = xpaths.lines().map(str::trim);
     PageDocument {
         id: file_name(dir),
         url: url.unwrap_or_default().trim().to_owned(),
-        html,
+        html: html.ok(),
         xpaths: xpaths
-            .unwrap_or_default()
-            .lines()
-            .map(str::trim)
             .filter(|line| !line.is_empty())
             .map(str::to_owned)
             .collect(),
@@ -435,26 +361,20 @@ fn read_page(dir: &Path, texts: &mut TextFiles, faults: &mut Vec<Fault>) -> Page
 
 /// Reads `rankings.jsonl`. A missing file is not a fault, because only one baseline uses it. A broken line is a fault.
 fn read_rankings(path: &Path, texts: &mut TextFiles, faults: &mut Vec<Fault>) -> Vec<CrawlRank> {
-    if !path.exists() {
-        return Vec::new();
-    }
-    let Some(text) = texts.read(path, FaultKind::Rankings, faults) else {
-        return Vec::new();
-    };
+    let read = || texts.read(path, FaultKind::Rankings, faults);
+    let text = path.exists().then(read).flatten().unwrap_or_default();
     let mut rankings = Vec::new();
     // some editors begin a file with a byte order mark
-    for (n, line) in text.trim_start_matches('\u{feff}').lines().enumerate() {
+    for (n, line) in (1..).zip(text.trim_start_matches('\u{feff}').lines()) {
         if line.trim().is_empty() {
             continue;
         }
         match parse_ranking(line) {
             Some(ranking) => rankings.push(ranking),
-            None => faults.push(Fault {
-                kind: FaultKind::Rankings,
-                path: path.to_owned(),
-                line: Some(n as u64 + 1),
-                what: "not {\"query\", \"topic\", \"rank\"}".into(),
-            }),
+            None => {
+                let what = "not {\"query\", \"topic\", \"rank\"}";
+                faults.push(Fault::new(FaultKind::Rankings, path, Some(n), what));
+            }
         }
     }
     rankings
@@ -476,9 +396,8 @@ fn parse_ranking(line: &str) -> Option<CrawlRank> {
 }
 
 fn parse_phash(text: &str) -> Option<u64> {
-    (text.len() == 64)
-        .then(|| u64::from_str_radix(text, 2).ok())
-        .flatten()
+    let parse = || u64::from_str_radix(text, 2).ok();
+    (text.len() == 64).then(parse).flatten()
 }
 
 /// Reads a regular file of at most 256 MiB. The error gives the reason ("missing", the file is too large) without the path.
@@ -529,12 +448,7 @@ impl TextFiles {
 }
 
 fn fault(kind: FaultKind, path: &Path, what: impl Into<String>) -> Fault {
-    Fault {
-        kind,
-        path: path.to_owned(),
-        line: None,
-        what: what.into(),
-    }
+    Fault::new(kind, path, None, what)
 }
 
 /// What is at a path.
@@ -545,15 +459,8 @@ enum Found {
     Nothing,
 }
 
-/// A path in a directory.
-struct Member {
-    path: PathBuf,
-    /// Whether it is a directory, or a link to one.
-    is_dir: bool,
-}
-
-/// The members of a directory, sorted by name, without hidden ones.
-fn list(dir: &Path) -> Result<Vec<Member>> {
+/// The paths in a directory, sorted by name, without hidden ones. Each comes with whether it is a directory, or a link to one.
+fn list(dir: &Path) -> Result<Vec<(PathBuf, bool)>> {
     let listing = || format!("cannot list {}", dir.display());
     let mut members = Vec::new();
     for entry in fs::read_dir(dir).with_context(listing)? {
@@ -565,10 +472,10 @@ fn list(dir: &Path) -> Result<Vec<Member>> {
                 Ok(kind) if !kind.is_symlink() => kind.is_dir(),
                 _ => path.is_dir(),
             };
-            members.push(Member { path, is_dir });
+            members.push((path, is_dir));
         }
     }
-    members.sort_by(|a, b| a.path.cmp(&b.path));
+    members.sort();
     Ok(members)
 }
 

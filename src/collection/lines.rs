@@ -56,7 +56,7 @@ impl<R: DeserializeOwned, D> JsonLines<R, D> {
     }
 
     fn fault(&self, what: impl Into<String>) -> Fault {
-        source::fault(self.kind, &self.path, self.line, what)
+        Fault::new(self.kind, &self.path, Some(self.line), what)
     }
 
     /// Reads the next line; returns false at the end of the file. A line that is too long is skipped and reported as a fault.
@@ -80,7 +80,6 @@ impl<R: DeserializeOwned, D> JsonLines<R, D> {
                     line.clear();
                 }
                 Ok(_) if too_long => {
-                    line.clear();
                     let kind = self.kind.word();
                     return Err(self.fault(format!("a line that is too long for a {kind}")));
                 }
@@ -94,8 +93,10 @@ impl<R: DeserializeOwned, D> JsonLines<R, D> {
     }
 
     fn parse(&self, line: &[u8]) -> Result<D, Fault> {
-        let json = serde_json::from_slice(line)
-            .map_err(|e| source::json_fault(self.kind, &self.path, self.line, &e))?;
+        let json = serde_json::from_slice(line).map_err(|error| {
+            let (line, what) = source::json_error(self.line, &error);
+            Fault::new(self.kind, &self.path, Some(line), what)
+        })?;
         (self.document)(json).map_err(|what| self.fault(what))
     }
 }

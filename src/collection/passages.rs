@@ -28,7 +28,7 @@ pub struct Passage {
 /// A file of passages.
 #[derive(Clone, Debug)]
 pub struct PassageCollection {
-    file: PathBuf,
+    pub file: PathBuf,
 }
 
 impl PassageCollection {
@@ -37,16 +37,8 @@ impl PassageCollection {
     ///
     /// Errors: the directory contains no such file, or several.
     pub fn open(path: &Path) -> Result<Self> {
-        if path.is_file() {
-            return Ok(PassageCollection {
-                file: path.to_owned(),
-            });
-        }
-        for name in ["passages.jsonl", "passages.jsonl.gz"] {
-            let file = path.join(name);
-            if file.is_file() {
-                return Ok(PassageCollection { file });
-            }
+        if let Some(file) = source::find(path, &["passages.jsonl", "passages.jsonl.gz"]) {
+            return Ok(PassageCollection { file });
         }
         let listing = || format!("cannot list {}", path.display());
         let mut files = Vec::new();
@@ -70,11 +62,6 @@ impl PassageCollection {
                 path.display()
             ),
         }
-    }
-
-    /// The path of the file.
-    pub fn file(&self) -> &Path {
-        &self.file
     }
 
     /// Reads the passages in order. For a line that cannot be read, the iterator returns a fault.
@@ -113,9 +100,7 @@ enum Expansion {
 
 impl RawPassage {
     fn passage(self) -> Result<Passage, String> {
-        if let Some(what) = source::bad_id(&self.id) {
-            return Err(what);
-        }
+        source::check_id(&self.id)?;
         Ok(Passage {
             id: DocId(self.id),
             contents: self.contents,

@@ -6,7 +6,7 @@ use strum::VariantArray;
 
 use crate::trec::names::serde_by_name;
 
-/// A debate portal.
+/// A debate portal. Indexes store its number.
 #[derive(
     Clone,
     Copy,
@@ -34,16 +34,6 @@ impl Portal {
     /// The portal's name, which is also the name of its file in the corpus.
     pub fn name(self) -> &'static str {
         self.into()
-    }
-
-    /// A number from 1 to 5.
-    pub(crate) fn number(self) -> u8 {
-        self as u8
-    }
-
-    /// The portal with this name.
-    pub fn parse(name: &str) -> Option<Self> {
-        name.parse().ok()
     }
 
     /// The portal of an argument: from the argument's source ("debateorg", "www.debate.org", "Canadian Parliament"), else from the address of its

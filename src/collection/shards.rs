@@ -34,10 +34,14 @@ struct List {
 /// A directory of shards.
 #[derive(Clone, Debug)]
 pub struct ShardCollection {
-    file: PathBuf,
-    task: TextTask,
-    shards: Vec<PathBuf>,
-    content: String,
+    /// The path of the list.
+    pub file: PathBuf,
+    /// The task that the texts of the shards belong to.
+    pub task: TextTask,
+    /// The workspace of each shard; the shard's indexes are beside it.
+    pub bases: Vec<PathBuf>,
+    /// Identifies the contents of the shards.
+    pub content: String,
 }
 
 impl ShardCollection {
@@ -64,7 +68,9 @@ impl ShardCollection {
         Ok(Some(ShardCollection {
             task: TextTask::parse(&list.task)
                 .with_context(|| format!("{}: there is no task {:?}", file.display(), list.task))?,
-            shards: list.shards.iter().map(|name| dir.join(name)).collect(),
+            bases: (list.shards.iter())
+                .map(|name| dir.join(name).join(workspace::FILE))
+                .collect(),
             content: list.content,
             file,
         }))
@@ -84,26 +90,5 @@ impl ShardCollection {
         let file = dir.join(FILE);
         let written = replace(&file, &serde_json::to_vec(&list)?);
         written.with_context(|| format!("cannot write {}", file.display()))
-    }
-
-    /// The task that the texts of the shards belong to.
-    pub fn task(&self) -> TextTask {
-        self.task
-    }
-
-    /// The path of the list.
-    pub fn file(&self) -> &Path {
-        &self.file
-    }
-
-    /// The workspace of each shard; the shard's indexes are beside it.
-    pub fn bases(&self) -> Vec<PathBuf> {
-        let shards = self.shards.iter();
-        shards.map(|shard| shard.join(workspace::FILE)).collect()
-    }
-
-    /// Identifies the contents of the shards.
-    pub fn content(&self) -> &str {
-        &self.content
     }
 }

@@ -2,14 +2,13 @@
 
 use std::fs::File;
 use std::io::{self, Read};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
 use flate2::read::MultiGzDecoder;
 
 use super::regular;
 use crate::trec::escape::unfit_field;
-use crate::trec::{Fault, FaultKind};
 
 /// Maximum size of an argument, a passage or a document, in bytes; a longer one is a fault. All arguments of args.me are shorter.
 pub(super) const MAX_DOCUMENT_BYTES: usize = 16 << 20;
@@ -70,7 +69,7 @@ fn read_lines(mut file: impl Read, limit: u64) -> Result<Vec<u8>> {
             return Ok(bytes);
         }
         if bytes.len() as u64 > limit {
-            bail!("more than {} after decompression", mebibytes(limit));
+            bail!("more than {} MiB after decompression", limit >> 20);
         }
         let block = bytes.get(before..).unwrap_or_default();
         lines += block.iter().filter(|byte| **byte == b'\n').count();
@@ -81,47 +80,28 @@ fn read_lines(mut file: impl Read, limit: u64) -> Result<Vec<u8>> {
             line_start = before + last + 1;
         }
         if bytes.len() - line_start > MAX_LINE_BYTES {
-            bail!("a line of more than {}", mebibytes(MAX_LINE_BYTES as u64));
+            bail!("a line of more than {} MiB", MAX_LINE_BYTES >> 20);
         }
-    }
-}
-
-fn mebibytes(bytes: u64) -> String {
-    format!("{} MiB", bytes >> 20)
-}
-
-/// A fault on a line of a file.
-pub(super) fn fault(kind: FaultKind, path: &Path, line: u64, what: impl Into<String>) -> Fault {
-    Fault {
-        kind,
-        path: path.to_owned(),
-        line: Some(line),
-        what: what.into(),
     }
 }
 
 /// The line and the text of an error in a JSON value that begins on `line`: serde's message, with the line number of the file.
 pub(super) fn json_error(line: u64, error: &serde_json::Error) -> (u64, String) {
-    let words = error.to_string();
-    let what = words.split(" at line ").next().unwrap_or(&words);
-    (
-        line + (error.line() as u64).saturating_sub(1),
-        what.to_owned(),
-    )
+    let mut what = error.to_string();
+    what.truncate(what.find(" at line ").unwrap_or(what.len()));
+    (line + (error.line() as u64).saturating_sub(1), what)
 }
 
-/// The fault for a JSON value that begins on `line`.
-pub(super) fn json_fault(
-    kind: FaultKind,
-    path: &Path,
-    line: u64,
-    error: &serde_json::Error,
-) -> Fault {
-    let (line, what) = json_error(line, error);
-    fault(kind, path, line, what)
+/// The file at `path`, or the first of these files in the directory `path`.
+pub(super) fn find(path: &Path, names: &[&str]) -> Option<PathBuf> {
+    if path.is_file() {
+        return Some(path.to_owned());
+    }
+    let mut files = names.iter().map(|name| path.join(name));
+    files.find(|file| file.is_file())
 }
 
-/// Why an id cannot be written to a run file; `None` if it can.
-pub(super) fn bad_id(id: &str) -> Option<String> {
-    unfit_field(id).map(|why| format!("its id {why}"))
+/// Checks that an id can be written to a run file. The error says why it cannot.
+pub(super) fn check_id(id: &str) -> Result<(), String> {
+    unfit_field(id).map_or(Ok(()), |why| Err(format!("its id {why}")))
 }

@@ -36,15 +36,12 @@ pub fn read_topics(path: &Path) -> Result<Vec<Topic>> {
 pub(crate) fn read_topics_with_faults(path: &Path) -> Result<ReadTopics> {
     let reading = || reading(path);
     let file = topic::read(&read_text(path).with_context(reading)?).with_context(reading)?;
-    let faults = file.faults.into_iter().map(|fault| Fault {
-        kind: FaultKind::Topic,
-        path: path.to_owned(),
-        line: Some(fault.line),
-        what: fault.what,
-    });
+    let faults = file.faults.into_iter();
     Ok(ReadTopics {
         topics: file.topics,
-        faults: faults.collect(),
+        faults: faults
+            .map(|fault| Fault::new(FaultKind::Topic, path, Some(fault.line), fault.what))
+            .collect(),
     })
 }
 

@@ -11,12 +11,17 @@ const BUFFER: usize = 1 << 18;
 ///
 /// # Errors
 /// The file cannot be read.
-pub fn sha256_of(mut file: impl Read) -> io::Result<String> {
+pub fn sha256_of(file: impl Read) -> io::Result<String> {
+    Ok(hex(&digest_of(file)?))
+}
+
+/// The same as bytes.
+pub(crate) fn digest_of(mut file: impl Read) -> io::Result<[u8; 32]> {
     let mut hash = Sha256::new();
     let mut buffer = vec![0; BUFFER];
     loop {
         match file.read(&mut buffer) {
-            Ok(0) => return Ok(hex(&hash.finalize())),
+            Ok(0) => return Ok(hash.finalize().into()),
             Ok(read) => hash.update(buffer.get(..read).unwrap_or_default()),
             Err(error) if error.kind() == ErrorKind::Interrupted => {}
             Err(error) => return Err(error),

@@ -204,7 +204,7 @@ pub fn stored(
 }
 
 fn first_entries(collection: &ImageCollection, limit: Option<usize>) -> &[Entry] {
-    let entries = collection.entries();
+    let entries = &collection.entries;
     &entries[..limit.unwrap_or(usize::MAX).min(entries.len())]
 }
 
@@ -264,7 +264,7 @@ pub fn extract(
         seconds: 0.0,
         summary: Summary {
             documents: mine.len(),
-            faults: collection.faults().to_vec(),
+            faults: collection.faults.clone(),
             ..Summary::default()
         },
     };

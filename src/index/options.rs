@@ -42,7 +42,7 @@ impl PortalSet {
 
 impl FromIterator<Portal> for PortalSet {
     fn from_iter<T: IntoIterator<Item = Portal>>(portals: T) -> Self {
-        let numbers = portals.into_iter().map(Portal::number);
+        let numbers = portals.into_iter().map(|portal| portal as u8);
         PortalSet(numbers.fold(0, |set, number| set | 1 << number))
     }
 }

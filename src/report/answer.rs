@@ -439,7 +439,7 @@ impl Image {
             let found = best(words, sentences, |sentence| &sentence.text);
             (text, place) = (found.text, Some(found.place));
         }
-        let entries = runs.collection.entries();
+        let entries = &runs.collection.entries;
         let entry = entries.binary_search_by(|entry| entry.id.cmp(&line.image));
         let files = entry.map_or_else(
             |_| Vec::new(),

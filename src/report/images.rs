@@ -302,7 +302,7 @@ pub(crate) fn make_pictures(
     destination: Destination,
     on_progress: &mut (dyn FnMut(usize) + Send),
 ) -> Result<Pictures> {
-    let entries = sources.collection.entries();
+    let entries = &sources.collection.entries;
     let files = |id: &DocId| -> Option<Vec<PathBuf>> {
         let at = entries.binary_search_by(|entry| entry.id.cmp(id)).ok()?;
         Some(entries[at].list(&mut Vec::new()).images)

@@ -122,7 +122,7 @@ pub(crate) fn write_images(
     };
     let (plans, look_alikes) = images::plan(&sources)?;
     let wanted = images::picture_list(&plans, &look_alikes);
-    let mut facts = vec![format!("{} images", collection.entries().len())];
+    let mut facts = vec![format!("{} images", collection.entries.len())];
     facts.extend(qrels.map(|qrels| judged_fact(&run.topics, qrels.keys())));
     let head = run.head("Image retrieval for arguments", facts, measures);
     let draft = place.start_draft()?;

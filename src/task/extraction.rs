@@ -92,7 +92,7 @@ impl ExtractionSettings {
         ensure!(self.limit != Some(0), "--limit must be at least 1");
         let collection = ImageCollection::open(&self.input)?;
         ensure!(
-            !collection.entries().is_empty(),
+            !collection.entries.is_empty(),
             "there is no image in {}",
             self.input.join("images").display()
         );
@@ -282,7 +282,7 @@ impl Extraction {
         on_event: &mut OnEvent,
     ) -> Result<()> {
         (host.watch)()?;
-        if self.store.is_read_only() || !collection.has_files() {
+        if self.store.is_read_only() || !collection.has_files {
             return Ok(());
         }
         let suspects = extract::suspects(collection, &self.store, settings.retry)?;
@@ -379,7 +379,7 @@ impl Extraction {
         stop: &AtomicBool,
         on_event: &mut OnEvent,
     ) -> Result<Summary> {
-        let images = collection.entries().len();
+        let images = collection.entries.len();
         let total = extent.limit.unwrap_or(usize::MAX).min(images);
         run_stage(Stage::Extraction, total, on_event, |on_event| {
             let on_progress = &mut |progress: extract::Progress| {

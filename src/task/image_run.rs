@@ -186,7 +186,7 @@ impl<'s> PreparedImages<'s> {
                 Err(error)
                     if is_damaged_record(&error)
                         && !extraction.store.is_read_only()
-                        && self.collection.has_files() =>
+                        && self.collection.has_files =>
                 {
                     extraction.remove_damaged(on_event)?;
                     summary = self.extract(&mut extraction, host, on_event)?;
@@ -215,7 +215,7 @@ impl<'s> PreparedImages<'s> {
         on_event: &mut OnEvent,
     ) -> Result<Summary> {
         let settings = &self.settings.extraction;
-        if !self.collection.has_files() {
+        if !self.collection.has_files {
             return extract::stored(&self.collection, &extraction.store, settings.limit);
         }
         let extent = settings.extent(Shard::WHOLE);
@@ -295,7 +295,7 @@ fn restrict(
     candidates: &mut Candidates,
     on_event: &mut OnEvent,
 ) -> Result<()> {
-    let known: Vec<&DocId> = collection.entries().iter().map(|entry| &entry.id).collect();
+    let known: Vec<&DocId> = collection.entries.iter().map(|entry| &entry.id).collect();
     let missing = candidates.resolve(&known);
     let wanted: Vec<DocId> = candidates.documents().into_iter().cloned().collect();
     ensure!(
@@ -383,7 +383,7 @@ impl ImageRuns {
             documents: self.summary.documents,
             topics: self.topics.len(),
             models: self.extraction.producers()?,
-            collection: self.collection.dir().to_owned(),
+            collection: self.collection.dir.clone(),
         })
     }
 }
@@ -409,7 +409,7 @@ impl Ranked<'_> {
             image_index::open(&mut extraction.store, analyzer, effort, on_event)?;
         let verified = inverted.verified();
         let limit = self.prepared.settings.extraction.limit;
-        let entries = self.prepared.collection.entries().iter();
+        let entries = self.prepared.collection.entries.iter();
         let entries = entries.take(limit.unwrap_or(usize::MAX));
         let index = ImageIndex::new(inverted, entries.map(|entry| entry.id.clone()));
         let index_seconds = start.elapsed().as_secs_f64();

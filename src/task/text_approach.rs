@@ -353,7 +353,7 @@ impl TextApproach {
     /// There is no portal with one of the names.
     pub fn portals(&self) -> Result<Option<PortalSet>> {
         let portal = |name: &String| {
-            Portal::parse(name).with_context(|| {
+            name.parse::<Portal>().ok().with_context(|| {
                 let known = <Portal as VariantNames>::VARIANTS.join(", ");
                 format!("there is no portal {name:?}: choose one of {known}")
             })

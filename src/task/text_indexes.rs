@@ -69,7 +69,7 @@ fn stored(input: &Path) -> Result<Option<TextCollection>> {
 /// For each shard of a collection, the path beside which its indexes are stored. Empty if the collection is not divided.
 pub(crate) fn shards_of(collection: &TextCollection) -> Vec<PathBuf> {
     match collection {
-        TextCollection::Shards(shards) => shards.bases(),
+        TextCollection::Shards(shards) => shards.bases.clone(),
         _ => Vec::new(),
     }
 }
@@ -98,8 +98,8 @@ pub(crate) fn document_ids(task: TextTask, input: &Path) -> Result<HashSet<DocId
 
 /// The ids of the documents in all shards.
 fn shard_ids(shards: &ShardCollection) -> Result<HashSet<DocId>> {
-    let of_shard = |base: PathBuf| {
-        let dir = base.parent().unwrap_or(&base);
+    let of_shard = |base: &PathBuf| {
+        let dir = base.parent().unwrap_or(base);
         let listing = || format!("cannot list {}", dir.display());
         let entries = std::fs::read_dir(dir).with_context(listing)?;
         let paths = entries.map(|entry| entry.map(|entry| entry.path()));
@@ -110,7 +110,7 @@ fn shard_ids(shards: &ShardCollection) -> Result<HashSet<DocId>> {
         let first = first.with_context(|| format!("{} has no index", dir.display()))?;
         Ok(InvertedIndex::open(first)?.ids().collect())
     };
-    let ids = shards.bases().into_iter().map(of_shard);
+    let ids = shards.bases.iter().map(of_shard);
     let ids: Vec<Vec<DocId>> = ids.collect::<Result<_>>()?;
     Ok(ids.into_iter().flatten().collect())
 }
@@ -143,9 +143,9 @@ fn open_shards(
     analyzer: &Analyzer,
     approach: &TextApproach,
 ) -> Result<InvertedIndex> {
-    let kind = IndexKind::of(shards.task());
+    let kind = IndexKind::of(shards.task);
     let directory = |base: &PathBuf| inverted::directory(base, kind, analyzer);
-    let dirs: Vec<PathBuf> = shards.bases().iter().map(directory).collect();
+    let dirs: Vec<PathBuf> = shards.bases.iter().map(directory).collect();
     if let Some(missing) = dirs.iter().find(|dir| !dir.is_dir()) {
         bail!(
             "there is no index {}: the shards were not indexed for the approach {}, which needs the analyzer {analyzer}",

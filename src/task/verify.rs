@@ -223,7 +223,7 @@ fn expected_ids(settings: &VerificationSettings, task: Task) -> Result<Option<Ha
         (Some(dir), _) => match task {
             Task::Images => {
                 let collection = ImageCollection::open(dir)?;
-                collection.entries().iter().map(|e| e.id.clone()).collect()
+                collection.entries.iter().map(|e| e.id.clone()).collect()
             }
             Task::Texts(task) => document_ids(task, dir)?,
         },

@@ -15,7 +15,7 @@ pub mod topic;
 
 use std::cmp::Ordering;
 use std::fmt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::Result;
 use serde::de::DeserializeOwned;
@@ -197,6 +197,18 @@ pub struct Fault {
     /// From 1; `None` if the file has no lines.
     pub line: Option<u64>,
     pub what: String,
+}
+
+impl Fault {
+    /// A fault in a file.
+    pub fn new(kind: FaultKind, path: &Path, line: Option<u64>, what: impl Into<String>) -> Fault {
+        Fault {
+            kind,
+            path: path.to_owned(),
+            line,
+            what: what.into(),
+        }
+    }
 }
 
 impl fmt::Display for Fault {

@@ -644,7 +644,7 @@ struct ImageFiles(Vec<Vec<u8>>);
 impl ImageFiles {
     fn of_sample(count: usize) -> ImageFiles {
         let collection = riposte::collection::images::ImageCollection::open(sample()).unwrap();
-        let images = collection.entries().iter().take(count);
+        let images = collection.entries.iter().take(count);
         ImageFiles(
             images
                 .map(|entry| fs::read(entry.dir.join("image.webp")).unwrap())

@@ -294,7 +294,7 @@ fn a_byte_order_mark_is_no_part_of_rankings() {
         "\u{feff}{\"query\":\"a\",\"topic\":\"48\",\"rank\":24}\n",
     );
     let collection = ImageCollection::open(dir.path()).unwrap();
-    let entry = &collection.entries()[0];
+    let entry = &collection.entries[0];
     let mut faults = Vec::new();
     let read = entry.read(&entry.list(&mut faults), &mut faults);
     assert_eq!(read.pages[0].rankings.len(), 1);

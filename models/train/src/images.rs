@@ -377,7 +377,7 @@ pub fn judged_sample(data: &Path, evidence: &Path) -> Result<Vec<Judged>> {
         let Some(of_topic) = judged.get(&topic.id) else {
             continue;
         };
-        for entry in collection.entries() {
+        for entry in &collection.entries {
             let Some(grades) = of_topic.get(&entry.id) else {
                 continue;
             };

@@ -24,13 +24,13 @@ use crate::trec::{DocId, Fault};
 /// The store or its lock file cannot be read.
 pub fn suspects(collection: &ImageCollection, store: &Store, retry: bool) -> Result<Vec<DocId>> {
     let noted = store.notes()?.into_iter().filter(|note| {
-        let entry = entry_of(collection.entries(), &note.document);
+        let entry = entry_of(&collection.entries, &note.document);
         entry.is_some_and(|(_, entry)| entry.list(&mut Vec::new()).fingerprint == note.fingerprint)
     });
     let mut suspects: Vec<DocId> = noted.map(|note| note.document).collect();
     if retry {
         let passed_over = store.passed_over()?.into_iter().map(|row| row.document);
-        suspects.extend(passed_over.filter(|id| entry_of(collection.entries(), id).is_some()));
+        suspects.extend(passed_over.filter(|id| entry_of(&collection.entries, id).is_some()));
     }
     suspects.sort();
     suspects.dedup();
@@ -64,9 +64,9 @@ pub fn attempt(
         rehash: true,
     };
     let known_images = Mutex::default();
-    let entries = collection.entries();
+    let entries = &collection.entries;
     for document in documents {
-        if let Some((index, _)) = entry_of(collection.entries(), document) {
+        if let Some((index, _)) = entry_of(&collection.entries, document) {
             let worker = Worker::new(tools, &clock, entries, &place, policy, &known_images, None)?;
             worker.alone(index, stored.get(&document.0))?;
         }
@@ -87,7 +87,7 @@ pub fn pass_over(
     document: &DocId,
     how: &str,
 ) -> Result<()> {
-    let (_, entry) = entry_of(collection.entries(), document)
+    let (_, entry) = entry_of(&collection.entries, document)
         .with_context(|| format!("there is no document {}", document.0))?;
     store.pass_over(&death(entry, &entry.dir, tools, how))
 }

@@ -159,8 +159,8 @@ impl TextCollection {
             TextCollection::Arguments(_) => IndexKind::Arguments,
             TextCollection::Passages(_) => IndexKind::Passages,
             TextCollection::Documents(_) => IndexKind::Documents,
-            TextCollection::Entries(entries) => IndexKind::of(entries.task()),
-            TextCollection::Shards(shards) => IndexKind::of(shards.task()),
+            TextCollection::Entries(entries) => IndexKind::of(entries.task),
+            TextCollection::Shards(shards) => IndexKind::of(shards.task),
         }
     }
 
@@ -172,12 +172,12 @@ impl TextCollection {
     pub(super) fn files(&self) -> Vec<&Path> {
         match self {
             TextCollection::Arguments(arguments) => {
-                arguments.files().iter().map(PathBuf::as_path).collect()
+                arguments.files.iter().map(PathBuf::as_path).collect()
             }
-            TextCollection::Passages(passages) => vec![passages.file()],
-            TextCollection::Documents(documents) => vec![documents.file()],
-            TextCollection::Entries(entries) => vec![entries.file()],
-            TextCollection::Shards(shards) => vec![shards.file()],
+            TextCollection::Passages(passages) => vec![&passages.file],
+            TextCollection::Documents(documents) => vec![&documents.file],
+            TextCollection::Entries(entries) => vec![&entries.file],
+            TextCollection::Shards(shards) => vec![&shards.file],
         }
     }
 
@@ -194,22 +194,15 @@ impl TextCollection {
                 Box::new(documents.documents().map(|read| read.map(of_document)))
             }
             TextCollection::Entries(entries) => {
-                let (fields, file) = (self.kind().fields().len(), entries.file().to_owned());
+                let (fields, file) = (self.kind().fields().len(), entries.file.clone());
                 Box::new(entries.texts().map(move |text| {
                     let text = text?;
                     if text.texts.len() == fields {
                         return Ok(text);
                     }
-                    Err(Fault {
-                        kind: FaultKind::Document,
-                        path: file.clone(),
-                        line: None,
-                        what: format!(
-                            "{}: {} texts for {fields} fields",
-                            text.id,
-                            text.texts.len()
-                        ),
-                    })
+                    let (id, texts) = (&text.id, text.texts.len());
+                    let what = format!("{id}: {texts} texts for {fields} fields");
+                    Err(Fault::new(FaultKind::Document, &file, None, what))
                 }))
             }
             TextCollection::Shards(_) => Box::new(std::iter::empty()),

@@ -33,7 +33,7 @@ const PORTAL_MASK: u8 = 0b111;
 
 /// The bits for a debate portal.
 pub(super) fn portal_bits(portal: Option<Portal>) -> u8 {
-    portal.map_or(0, Portal::number) << PORTAL_SHIFT
+    portal.map_or(0, |portal| portal as u8) << PORTAL_SHIFT
 }
 
 /// The number of the debate portal in the marks of a document.

@@ -7,13 +7,14 @@
 use std::collections::{BTreeMap, HashMap};
 use std::fs::{self, File};
 use std::io::{Seek, SeekFrom, Write};
-use std::path::{Component, Path, PathBuf};
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, anyhow, bail, ensure};
 use parquet::record::{Field, Row};
 use serde::Deserialize;
 use sha2::{Digest, Sha256};
 
+use crate::collection::frames::is_inside;
 use crate::collection::parquet::{each_row, files};
 use crate::collection::shards::ShardCollection;
 use crate::disk::{TemporaryDir, hex, parent};
@@ -116,12 +117,7 @@ impl Part {
             Some(Field::Bytes(content)) => content.data().to_vec(),
             _ => bail!("{path:?} has no content"),
         };
-        let mut components = Path::new(&path).components();
-        let is_inside = components.all(|part| matches!(part, Component::Normal(_)));
-        ensure!(
-            is_inside && !path.is_empty() && !path.contains('\0'),
-            "{path:?} is not a path within a shard"
-        );
+        ensure!(is_inside(&path), "{path:?} is not a path within a shard");
         let shard = shard.and_then(|shard| u32::try_from(shard).ok());
         Ok(Part {
             shard: shard.with_context(|| format!("{path:?} has no shard"))?,
