@@ -8,7 +8,8 @@ use std::path::PathBuf;
 
 use anyhow::{Context, Result};
 use serde::{Deserialize, Serialize};
-use yaml_serde::{Mapping, Value};
+use serde_json::{Value as Json, json};
+use yaml_serde::Value;
 
 use crate::topic::question::TopicParts;
 
@@ -31,47 +32,28 @@ pub struct Config {
 }
 
 /// The configuration file that a command has read.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct ConfigFile {
     /// The file's name, without the directory, which may tell who the user is.
+    #[serde(rename = "file")]
     pub name: String,
     pub sha256: String,
     /// The options whose values come from the file.
     pub options: BTreeMap<String, String>,
 }
 
-impl ConfigFile {
-    fn describe(&self) -> Mapping {
-        let options = self.options.iter();
-        let options =
-            options.map(|(option, value)| (option.as_str().into(), value.as_str().into()));
-        map([
-            ("file", self.name.as_str().into()),
-            ("sha256", self.sha256.as_str().into()),
-            ("options", Value::Mapping(options.collect())),
-        ])
-    }
-}
-
 /// Who makes the run, as ir_metadata names it.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Actor {
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub orcid: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub team: Option<String>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub fields: Vec<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub mail: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub role: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub degree: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub github: Option<String>,
 }
 
@@ -134,49 +116,36 @@ impl Description<'_> {
             }
         }
         let parts = self.parts.names();
-        let mut method = map([
-            ("automatic", parts.is_empty().into()),
-            ("name", self.approach.into()),
-            ("description", self.description().into()),
-            ("score ties", "alphabetical order".into()),
-            ("recipe", recipe),
-        ]);
-        if !parts.is_empty() {
-            method.insert("topic parts".into(), strings(&parts));
-        }
-        let models = self.models.iter().map(|(name, version)| {
-            map([
-                ("name", name.as_str().into()),
-                ("version", version.as_str().into()),
-            ])
-            .into()
+        let models = self.models.iter();
+        let models = models.map(|(name, version)| json!({"name": name, "version": version}));
+        let venue = self.year.map(|year| json!({"name": "CLEF", "year": year}));
+        let mut actor = config.actor.clone();
+        actor.role.get_or_insert_with(|| "experimenter".to_owned());
+        let mut whole = json!({
+            "schema-version": SCHEMA,
+            "run-version": "1.0",
+            "tag": self.tag,
+            "platform": platform(),
+            "research goal": {"description": self.task, "venue": venue},
+            "implementation": implementation(config),
+            "method": {
+                "automatic": parts.is_empty(),
+                "name": self.approach,
+                "description": self.description(),
+                "score ties": "alphabetical order",
+                "recipe": "",
+                "topic parts": (!parts.is_empty()).then_some(parts),
+            },
+            "actor": actor,
+            "data": {
+                "test collection": self.test_collection(config),
+                "other": models.collect::<Vec<_>>(),
+            },
         });
-        let mut venue = map([("name", "CLEF".into())]);
-        if let Some(year) = self.year {
-            venue.insert("year".into(), year.into());
-        }
-        let mut goal = map([("description", self.task.as_str().into())]);
-        if self.year.is_some() {
-            goal.insert("venue".into(), venue.into());
-        }
-        let whole = map([
-            ("schema-version", SCHEMA.into()),
-            ("run-version", "1.0".into()),
-            ("tag", self.tag.into()),
-            ("platform", platform().into()),
-            ("research goal", goal.into()),
-            ("implementation", self.implementation(config).into()),
-            ("method", method.into()),
-            ("actor", actor(config)?),
-            (
-                "data",
-                map([
-                    ("test collection", self.test_collection(config).into()),
-                    ("other", Value::Sequence(models.collect())),
-                ])
-                .into(),
-            ),
-        ]);
+        leave_out_nulls(&mut whole);
+        let mut whole = yaml_serde::to_value(whole)?;
+        // a recipe can have infinite numbers, which JSON lacks
+        whole["method"]["recipe"] = recipe;
         let yaml = yaml_serde::to_string(&whole).context("writing YAML")?;
         Ok(format!("# ir_metadata.start\n{yaml}# ir_metadata.end\n"))
     }
@@ -193,99 +162,73 @@ impl Description<'_> {
         }
     }
 
-    fn implementation(&self, config: &Config) -> Mapping {
-        let mut source = map([("lang", Value::Sequence(vec!["Rust".into()]))]);
-        if let Some(repository) = &config.implementation.repository {
-            source.insert("repository".into(), repository.as_str().into());
-        }
-        if let Some(commit) = option_env!("RIPOSTE_BUILT_FROM") {
-            source.insert("commit".into(), commit.into());
-        }
-        let command = config.command.iter().map(|word| quoted(word));
-        let command = command.collect::<Vec<_>>().join(" ");
-        let mut implementation = map([
-            ("executable", map([("cmd", command.into())]).into()),
-            ("source", source.into()),
-        ]);
-        if let Some(file) = &config.file {
-            implementation.insert("configuration".into(), file.describe().into());
-        }
-        implementation
-    }
-
-    fn test_collection(&self, config: &Config) -> Mapping {
+    fn test_collection(&self, config: &Config) -> Json {
         let Collection {
             name,
             source,
             ir_datasets,
         } = &config.data;
-        let named = self.collection.file_name();
-        let directory = named.map_or_else(String::new, |name| name.to_string_lossy().into_owned());
-        let name = name.as_ref().unwrap_or(&self.test_collection);
-        let mut collection = map([("name", name.as_str().into())]);
-        for (key, value) in [("source", source), ("ir_datasets", ir_datasets)] {
-            if let Some(value) = value {
-                collection.insert(key.into(), value.as_str().into());
-            }
-        }
-        collection.insert("directory".into(), directory.into());
-        if self.documents > 0 {
-            collection.insert("documents".into(), self.documents.into());
-        }
-        collection.insert("number of topics".into(), self.topics.into());
-        collection
+        let directory = self.collection.file_name().unwrap_or_default();
+        json!({
+            "name": name.as_ref().unwrap_or(&self.test_collection),
+            "source": source,
+            "ir_datasets": ir_datasets,
+            "directory": directory.to_string_lossy(),
+            "documents": (self.documents > 0).then_some(self.documents),
+            "number of topics": self.topics,
+        })
     }
 }
 
-fn actor(config: &Config) -> Result<Value> {
-    let mut actor = config.actor.clone();
-    actor.role.get_or_insert_with(|| "experimenter".to_owned());
-    yaml_serde::to_value(actor).context("the actor")
+fn implementation(config: &Config) -> Json {
+    let command = config.command.iter().map(|word| quoted(word));
+    json!({
+        "executable": {"cmd": command.collect::<Vec<_>>().join(" ")},
+        "source": {
+            "lang": ["Rust"],
+            "repository": config.implementation.repository,
+            "commit": option_env!("RIPOSTE_BUILT_FROM"),
+        },
+        "configuration": config.file,
+    })
 }
 
 /// Hardware, operating system and libraries, as far as they are known.
-fn platform() -> Mapping {
-    let cores = std::thread::available_parallelism().map_or(1, usize::from);
-    let mut cpu = map([
-        ("architecture", std::env::consts::ARCH.into()),
-        ("operation mode", format!("{}-bit", usize::BITS).into()),
-        ("number of cores", cores.into()),
-    ]);
+fn platform() -> Json {
     let read = |path: &str| std::fs::read_to_string(path).unwrap_or_default();
-    if let Some(model) = value_of(&read("/proc/cpuinfo"), "model name", ':') {
-        cpu.insert("model".into(), model.into());
-    }
-    let mut hardware = map([("cpu", cpu.into())]);
     let memory = value_of(&read("/proc/meminfo"), "MemTotal", ':');
     let kibibytes = memory.and_then(|text| text.split(' ').next()?.parse::<u64>().ok());
-    if let Some(kibibytes) = kibibytes {
-        let gib = format!("{:.1} GB", kibibytes as f64 / f64::from(1 << 20));
-        hardware.insert("ram".into(), gib.into());
-    }
     let release = read("/proc/sys/kernel/osrelease");
-    let mut system = map([(
-        "kernel",
-        format!("{} {}", std::env::consts::OS, release.trim())
-            .trim()
-            .into(),
-    )]);
-    if let Some(name) = value_of(&read("/etc/os-release"), "PRETTY_NAME", '=') {
-        system.insert("distribution".into(), name.trim_matches('"').into());
-    }
+    let kernel = format!("{} {}", std::env::consts::OS, release.trim());
+    let distribution = value_of(&read("/etc/os-release"), "PRETTY_NAME", '=');
     let libraries = option_env!("RIPOSTE_LIBRARIES").unwrap_or_default();
-    let libraries: Vec<&str> = libraries.split_whitespace().collect();
-    let software = map([
-        ("libraries", map([("rust", strings(&libraries))]).into()),
-        (
-            "retrieval toolkit",
-            strings(&[concat!("riposte==", env!("CARGO_PKG_VERSION"))]),
-        ),
-    ]);
-    map([
-        ("hardware", hardware.into()),
-        ("operating system", system.into()),
-        ("software", software.into()),
-    ])
+    json!({
+        "hardware": {
+            "cpu": {
+                "architecture": std::env::consts::ARCH,
+                "operation mode": format!("{}-bit", usize::BITS),
+                "number of cores": std::thread::available_parallelism().map_or(1, usize::from),
+                "model": value_of(&read("/proc/cpuinfo"), "model name", ':'),
+            },
+            "ram": kibibytes.map(|kib| format!("{:.1} GB", kib as f64 / f64::from(1 << 20))),
+        },
+        "operating system": {
+            "kernel": kernel.trim(),
+            "distribution": distribution.as_ref().map(|name| name.trim_matches('"')),
+        },
+        "software": {
+            "libraries": {"rust": libraries.split_whitespace().collect::<Vec<_>>()},
+            "retrieval toolkit": [concat!("riposte==", env!("CARGO_PKG_VERSION"))],
+        },
+    })
+}
+
+/// Removes the keys of what is not known.
+fn leave_out_nulls(value: &mut Json) {
+    if let Json::Object(entries) = value {
+        entries.retain(|_, value| !value.is_null());
+        entries.values_mut().for_each(leave_out_nulls);
+    }
 }
 
 /// The value of the first line that has this key.
@@ -303,17 +246,6 @@ fn quoted(word: &str) -> String {
         return word.to_owned();
     }
     format!("'{}'", word.replace('\'', r"'\''"))
-}
-
-fn map<const N: usize>(entries: [(&str, Value); N]) -> Mapping {
-    let entries = entries.into_iter();
-    entries
-        .map(|(key, value)| (Value::from(key), value))
-        .collect()
-}
-
-fn strings(texts: &[&str]) -> Value {
-    Value::Sequence(texts.iter().map(|text| (*text).into()).collect())
 }
 
 /// What `verify` reads from the metadata file beside a run.
