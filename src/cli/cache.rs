@@ -126,7 +126,7 @@ fn line(entry: &Entry, now: SystemTime) -> String {
     let state = if entry.in_use { "  in use" } else { "" };
     format!(
         "  {:<16} {:>11}  {used:<15}  {}{}{state}",
-        entry.kind.word(),
+        entry.kind.to_string(),
         HumanBytes(entry.bytes).to_string(),
         escaped(&collection),
         escaped(&entry.name())
@@ -138,7 +138,7 @@ fn to_json(entry: &Entry) -> serde_json::Value {
         .used
         .and_then(|used| used.duration_since(SystemTime::UNIX_EPOCH).ok());
     json!({
-        "kind": entry.kind.word(),
+        "kind": entry.kind.to_string(),
         "name": entry.name(),
         "path": entry.path,
         "collection": entry.collection,

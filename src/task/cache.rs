@@ -3,6 +3,7 @@
 //! A workspace is a directory whose name consists of the name of its collection and a hash of the collection's path. A file in it contains the path.
 //! A process that uses the workspace holds a shared lock on the directory until it ends.
 
+use std::any::Any;
 use std::collections::BTreeSet;
 use std::fs::{self, File};
 use std::io::{self, ErrorKind, Read};
@@ -30,26 +31,18 @@ const COLLECTION: &str = "collection.txt";
 const MAX_PATH_BYTES: u64 = 1 << 16;
 
 /// What an entry of the cache is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, strum::Display)]
+#[strum(serialize_all = "lowercase")]
 pub enum EntryKind {
     /// The workspace's SQLite file, if it has evidence.
     Evidence,
     /// The workspace's SQLite file, if it has no evidence, but only outputs of models, sentence vectors or answers of services.
+    #[strum(serialize = "model outputs")]
     Outputs,
     Index,
     /// A temporary file or directory of a killed process.
+    #[strum(serialize = "left over")]
     LeftOver,
-}
-
-impl EntryKind {
-    pub fn word(self) -> &'static str {
-        match self {
-            EntryKind::Evidence => "evidence",
-            EntryKind::Outputs => "model outputs",
-            EntryKind::Index => "index",
-            EntryKind::LeftOver => "left over",
-        }
-    }
 }
 
 /// Something that riposte has stored.
@@ -81,7 +74,7 @@ impl Entry {
         let workspace = name_of(&self.workspace);
         let of_path = || Some(workspace_name(&Path::new(word).canonicalize().ok()?));
         self.name() == word
-            || self.kind.word() == word
+            || self.kind.to_string() == word
             || workspace == word
             || workspace
                 .rsplit_once('-')
@@ -192,7 +185,7 @@ pub fn list(cache: &Path) -> Result<Listed> {
 
 fn list_workspace(dir: &Path, listed: &mut Listed) -> Result<()> {
     let (collection, used) = read_collection(dir);
-    let is_used = is_file(&workspace::lock_file(dir)) && locked(dir).is_err();
+    let is_used = is_file(&workspace::lock_file(dir)) && Lock::try_to_write(dir).is_err();
     for name in names(dir)? {
         let path = dir.join(&name);
         let Some(kind) = kind_of(&name, &path) else {
@@ -309,52 +302,29 @@ fn read_collection(dir: &Path) -> (Option<PathBuf>, Option<SystemTime>) {
     if !is_file(&path) {
         return (None, None);
     }
-    let read = || -> io::Result<String> {
-        let mut text = String::new();
-        File::open(&path)?
-            .take(MAX_PATH_BYTES)
-            .read_to_string(&mut text)?;
-        Ok(text)
-    };
-    let collection = read().map(|text| PathBuf::from(text.trim_end_matches('\n')));
+    let read = File::open(&path).and_then(|file| io::read_to_string(file.take(MAX_PATH_BYTES)));
+    let collection = read.map(|text| PathBuf::from(text.trim_end_matches('\n')));
     let is_right = |collection: &PathBuf| workspace_name(collection) == name_of(dir);
     (collection.ok().filter(is_right), written(&path))
 }
 
-struct InUse;
-
-/// Locks a file or directory exclusively, if no other process has locked it.
-fn locked(path: &Path) -> Result<Lock, InUse> {
-    Lock::try_to_write(path).map_err(|_| InUse)
-}
-
-/// A lock on an entry.
-enum Locked {
-    Ours { _lock: Lock },
-    LeftOver { _lock: File },
-}
-
-/// Takes the locks that processes hold on an entry while they use it.
-fn lock_entry(entry: &Entry) -> Result<Locked, InUse> {
+/// Takes the lock that processes hold on an entry while they use it; dropping the result releases it. `None` if another process holds it.
+fn lock_entry(entry: &Entry) -> Option<Box<dyn Any>> {
     if entry.kind == EntryKind::LeftOver {
         // an entry that cannot be opened counts as in use: some systems cannot open directories
-        return match disk::lock_abandoned(&entry.path) {
-            Ok(Some(lock)) => Ok(Locked::LeftOver { _lock: lock }),
-            _ => Err(InUse),
-        };
+        return Some(Box::new(disk::lock_abandoned(&entry.path).ok()??));
     }
     if is_locked_by_sqlite(&entry.path) {
-        return Err(InUse);
+        return None;
     }
-    let lock = locked(&entry.path)?;
-    Ok(Locked::Ours { _lock: lock })
+    Some(Box::new(Lock::try_to_write(&entry.path).ok()?))
 }
 
 /// Whether another process uses an entry. This creates no lock file.
 fn is_in_use(entry: &Entry) -> bool {
     let can_be_locked =
         entry.kind == EntryKind::LeftOver || is_file(&workspace::lock_file(&entry.path));
-    is_locked_by_sqlite(&entry.path) || can_be_locked && lock_entry(entry).is_err()
+    is_locked_by_sqlite(&entry.path) || can_be_locked && lock_entry(entry).is_none()
 }
 
 /// Whether another process is in the middle of reading or writing an SQLite file. `false` for everything that is not an SQLite file.
@@ -389,7 +359,7 @@ pub fn clear(entries: &[Entry]) -> Vec<(&Entry, Removal)> {
             continue;
         };
         // held until all entries are removed, so that no process begins to use them
-        let Ok(_lock) = locked(dir) else {
+        let Ok(_lock) = Lock::try_to_write(dir) else {
             results.extend(of_workspace.iter().map(|entry| (entry, Removal::InUse)));
             continue;
         };
@@ -401,7 +371,7 @@ pub fn clear(entries: &[Entry]) -> Vec<(&Entry, Removal)> {
 
 fn remove(entry: &Entry) -> Removal {
     // held until everything is removed
-    let Ok(_locked) = lock_entry(entry) else {
+    let Some(_locked) = lock_entry(entry) else {
         return Removal::InUse;
     };
     // a journal is removed after its file: without the journal, the file would be damaged
