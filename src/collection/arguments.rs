@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Result, ensure};
 use serde::Deserialize;
+use strum::VariantNames;
 
 use super::braces::ObjectEnds;
 use super::portal::Portal;
@@ -17,15 +18,6 @@ use crate::trec::{DocId, Fault, FaultKind, Stance};
 
 /// The name of the file with the whole corpus, without extension.
 const WHOLE: &str = "args-me";
-
-/// The names of the portals' files, without extension.
-const PORTALS: [&str; 5] = [
-    "debateorg",
-    "debatepedia",
-    "debatewise",
-    "idebate",
-    "parliamentary",
-];
 
 /// The number of bytes that are read at once.
 const BLOCK: usize = 1 << 18;
@@ -85,15 +77,17 @@ impl ArgumentCollection {
     pub fn open(path: &Path) -> Result<Self> {
         let found =
             |name: &str| source::find(path, &[&format!("{name}.json"), &format!("{name}.json.gz")]);
+        let mut portals = Portal::VARIANTS.to_vec();
+        portals.sort_unstable();
         let files: Vec<PathBuf> = match found(WHOLE) {
             Some(file) => vec![file],
-            None => PORTALS.iter().filter_map(|name| found(name)).collect(),
+            None => portals.iter().filter_map(|name| found(name)).collect(),
         };
         ensure!(
             !files.is_empty(),
-            "{} holds no arguments: there is neither {WHOLE}.json nor a portal's file ({}), plain or .gz",
+            "{} holds no arguments: there is neither {WHOLE}.json nor a portal's file ({}.json), plain or .gz",
             path.display(),
-            PORTALS.map(|name| format!("{name}.json")).join(", ")
+            portals.join(".json, ")
         );
         Ok(ArgumentCollection { files })
     }
@@ -149,7 +143,9 @@ impl RawArgument {
                 .into_iter()
                 .map(|premise| Premise {
                     text: premise.text.unwrap_or_default(),
-                    stance: premise.stance.and_then(|word| stance(&word)),
+                    stance: premise
+                        .stance
+                        .and_then(|word| word.trim().to_ascii_uppercase().parse().ok()),
                 })
                 .collect(),
             title: title.unwrap_or_default(),
@@ -157,12 +153,6 @@ impl RawArgument {
             source: filled(context.source_text).unwrap_or_default(),
         })
     }
-}
-
-fn stance(word: &str) -> Option<Stance> {
-    Stance::BOTH
-        .into_iter()
-        .find(|stance| stance.word().eq_ignore_ascii_case(word.trim()))
 }
 
 /// Where in the file the reader is.

@@ -11,7 +11,7 @@
 //! is for files that are too large to be read, and for files from which nothing is computed.
 
 use std::fs::{self, File};
-use std::io::{self, ErrorKind, Read};
+use std::io::{self, Read};
 use std::path::{Component, Path, PathBuf};
 
 use anyhow::{Context, Result, bail, ensure};
@@ -36,7 +36,6 @@ const MAX_FRAME_BYTES: u64 = 1 << 30;
 #[serde(deny_unknown_fields)]
 struct Header {
     document: String,
-    #[serde(default)]
     dir: Option<PathBuf>,
     files: Vec<FileHeader>,
 }
@@ -107,18 +106,14 @@ pub fn read_frame(input: &mut dyn Read, into: &Path) -> Result<Option<FramedDocu
 
 /// The length of the next header; `None` if the stream ends before it.
 fn read_length(input: &mut dyn Read) -> Result<Option<u64>> {
-    let mut bytes = [0; 8];
-    let mut read = 0;
-    while read < bytes.len() {
-        match input.read(&mut bytes[read..]) {
-            Ok(0) if read == 0 => return Ok(None),
-            Ok(0) => bail!("the stream ends within the length of a header"),
-            Ok(more) => read += more,
-            Err(error) if error.kind() == ErrorKind::Interrupted => {}
-            Err(error) => return Err(error).context("cannot read the stream"),
-        }
+    let mut bytes = Vec::new();
+    let read = (&mut *input).take(8).read_to_end(&mut bytes);
+    read.context("cannot read the stream")?;
+    match <[u8; 8]>::try_from(bytes) {
+        Ok(length) => Ok(Some(u64::from_le_bytes(length))),
+        Err(bytes) if bytes.is_empty() => Ok(None),
+        Err(_) => bail!("the stream ends within the length of a header"),
     }
-    Ok(Some(u64::from_le_bytes(bytes)))
 }
 
 fn check(header: &Header) -> Result<()> {

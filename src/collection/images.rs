@@ -204,6 +204,7 @@ impl Entry {
         let mut files = Vec::new();
         let mut is_settled = true;
         let now = SystemTime::now();
+        // whether what is at the path is a regular file; `None` if nothing is there
         let mut note = |path: &Path| match fs::metadata(path) {
             Ok(meta) if meta.is_file() => {
                 let name = path.strip_prefix(&self.dir).unwrap_or(path);
@@ -212,17 +213,17 @@ impl Entry {
                 is_settled &= stamp.is_settled(now);
                 state_hash.update(format!("{}\0{}\n", name.display(), stamp.text));
                 files.push(path.to_owned());
-                Found::File
+                Some(true)
             }
-            Ok(_) => Found::Other,
-            Err(_) => Found::Nothing,
+            Ok(_) => Some(false),
+            Err(_) => None,
         };
         let mut images: Vec<PathBuf> = Vec::new();
         for path in IMAGE_FILES.map(|name| self.dir.join(name)) {
             match note(&path) {
-                Found::File => images.push(path),
-                Found::Other => faults.push(fault(FaultKind::Image, &path, "not a regular file")),
-                Found::Nothing => {}
+                Some(true) => images.push(path),
+                Some(false) => faults.push(fault(FaultKind::Image, &path, "not a regular file")),
+                None => {}
             }
         }
         note(&self.dir.join("image-url.txt"));
@@ -449,14 +450,6 @@ impl TextFiles {
 
 fn fault(kind: FaultKind, path: &Path, what: impl Into<String>) -> Fault {
     Fault::new(kind, path, None, what)
-}
-
-/// What is at a path.
-enum Found {
-    File,
-    /// Something that is not a regular file.
-    Other,
-    Nothing,
 }
 
 /// The paths in a directory, sorted by name, without hidden ones. Each comes with whether it is a directory, or a link to one.

@@ -82,7 +82,6 @@ struct RawPassage {
     contents: String,
     chat_noir_url: Option<String>,
     #[serde(
-        default,
         alias = "queries",
         alias = "predictedQueries",
         alias = "predicted_queries",

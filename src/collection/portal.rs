@@ -6,7 +6,7 @@ use strum::VariantArray;
 
 use crate::trec::names::serde_by_name;
 
-/// A debate portal. Indexes store its number.
+/// A debate portal. Its name is also that of its file in the corpus. Indexes store its number.
 #[derive(
     Clone,
     Copy,
@@ -31,11 +31,6 @@ pub enum Portal {
 serde_by_name!(Portal);
 
 impl Portal {
-    /// The portal's name, which is also the name of its file in the corpus.
-    pub fn name(self) -> &'static str {
-        self.into()
-    }
-
     /// The portal of an argument: from the argument's source ("debateorg", "www.debate.org", "Canadian Parliament"), else from the address of its
     /// page, else from the name of its file.
     pub(super) fn of(source: Option<&str>, url: Option<&str>, file: &Path) -> Option<Self> {
@@ -43,7 +38,7 @@ impl Portal {
             let letters = text.chars().filter(char::is_ascii_alphabetic);
             let letters: String = letters.collect::<String>().to_lowercase();
             let mut known = Portal::VARIANTS.iter().copied();
-            let found = known.find(|portal| letters.contains(portal.name()));
+            let found = known.find(|portal| letters.contains(<&str>::from(portal)));
             found.or_else(|| {
                 letters
                     .contains("parliament")
@@ -64,7 +59,7 @@ mod tests {
 
     #[test]
     fn an_argument_tells_its_portal_or_its_file_does() {
-        let of = |source, url, file| Portal::of(source, url, Path::new(file)).map(Portal::name);
+        let of = |source, url, file| Portal::of(source, url, Path::new(file)).map(<&str>::from);
         for (source, url, file, expected) in [
             (Some("debateorg"), None, "args-me.json", Some("debateorg")),
             (
