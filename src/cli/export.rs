@@ -8,10 +8,10 @@ use clap::{Args, Subcommand};
 use super::args::{CacheArgs, INPUT, STORAGE};
 use super::progress::{EventPrinter, StageProgress, print_notes};
 use super::{parse, print};
-use crate::evidence::store::exported_files;
+use crate::evidence::store::{Store, exported_files};
 use crate::task::channels::CHANNELS;
 use crate::task::export::{self, RunExportSettings};
-use crate::task::extraction::open_store_or_read;
+use crate::task::extraction::open_store;
 use crate::task::files::{check_distinct, check_writable, write_atomically};
 use crate::trec::edition::Edition;
 
@@ -113,7 +113,9 @@ fn export_evidence(args: &ExportEvidenceArgs) -> Result<u8> {
     check_distinct(&outputs, &[&evidence])?;
     // waits for a process that writes the store, and keeps others from writing it
     let mut printer = EventPrinter::new(args.quiet);
-    let store = open_store_or_read(&evidence, &mut |event| printer.print(event))?;
+    let store = open_store(&evidence, Store::open_or_read, &mut |event| {
+        printer.print(event)
+    })?;
     let mut progress = StageProgress::new("rows exported", 0, args.quiet);
     let exported = store.export(&args.output, &mut |table, done, total| {
         progress.set_total(total as usize);

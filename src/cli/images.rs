@@ -21,6 +21,7 @@ use crate::collection::images::bytes_of;
 use crate::evidence::extract::{Shard, Summary};
 use crate::evidence::ocr::{self, OcrLine, backend};
 use crate::evidence::picture;
+use crate::evidence::store::Store;
 use crate::task::channels::CHANNELS;
 use crate::task::extraction::{self, Extraction, ExtractionSettings, Host};
 use crate::task::files::TopicSource;
@@ -204,7 +205,8 @@ pub fn merge(args: &MergeArgs) -> Result<u8> {
         return Ok(0);
     }
     let mut printer = EventPrinter::new(true);
-    let mut store = extraction::open_store(&args.into, &mut |event| printer.print(event))?;
+    let mut store =
+        extraction::open_store(&args.into, Store::open, &mut |event| printer.print(event))?;
     let mut code = 0;
     let mut found_any = false;
     for shard in &args.shards {
@@ -258,7 +260,7 @@ fn print_table(
     for channel in CHANNELS {
         let name = channel.name();
         let count = summary.channels.get(name).copied().unwrap_or(0);
-        let state = match (extraction.tools().has(name), count) {
+        let state = match (extraction.tools.has(name), count) {
             (true, _) => "on",
             (false, 0) => "off",
             (false, _) => "stored",

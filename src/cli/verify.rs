@@ -85,7 +85,7 @@ pub fn verify(args: &VerifyArgs) -> Result<u8> {
         all_valid &= is_valid(&verdict.findings);
         print_verdict(args, run, &verdict)?;
     }
-    Ok(u8::from(!all_valid || verifier.has_faults()))
+    Ok(u8::from(!all_valid || verifier.has_faults))
 }
 
 fn print_verdict(args: &VerifyArgs, run: &Path, verdict: &Verdict) -> Result<()> {

@@ -2,7 +2,7 @@
 
 use crate::index::analyzer::Analyzer;
 use crate::index::images::Image;
-use crate::trec::{Explanation, NumberId};
+use crate::trec::{Explanation, NumberId, Stance};
 
 /// Estimates whether images argue.
 pub(crate) trait ArgumentModel {
@@ -23,6 +23,14 @@ pub(crate) struct Sides {
 }
 
 impl Sides {
+    /// The score in the list of this stance.
+    pub fn of(&self, stance: Stance) -> Option<&Explanation> {
+        match stance {
+            Stance::Pro => self.pro.as_ref(),
+            Stance::Con => self.con.as_ref(),
+        }
+    }
+
     /// PRO if the value is positive, CON if it is negative. Both scores are 0, so only relevance decides the order.
     pub fn by_sign(name: &'static str, value: f64) -> Sides {
         Sides::by_side(name, value, format!("{value:.4}"))

@@ -3,6 +3,7 @@
 mod components;
 
 use anyhow::Result;
+use serde::Deserialize;
 
 use crate::evidence::picture::Picture;
 use crate::evidence::store::Store;
@@ -13,6 +14,19 @@ use components::principal_components;
 
 /// The seed of the first centroids.
 const SEED: u64 = 1;
+
+/// Clusters of all pictures by k-means, and their weights: `lowest` for a cluster in which no picture has text, `highest` for one in which all have
+/// text, and in between in proportion to the share of pictures with text. Images without a picture have the weight 0.
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PictureClusters {
+    /// The number of clusters, at least 1.
+    pub count: usize,
+    /// The number of principal components of the pictures' vectors that are compared, at least 1.
+    pub dimensions: usize,
+    pub lowest: f64,
+    pub highest: f64,
+}
 
 /// The weights of the clusters that the images belong to.
 pub(crate) struct ClusterWeights {
@@ -29,17 +43,15 @@ struct Cluster {
 }
 
 impl ClusterWeights {
-    /// Divides the pictures of all images into `count` clusters by `dimensions` principal components: of their CLIP vectors if the evidence has some,
-    /// otherwise of their statistics. The weight of a cluster is between `lowest` and `highest`, by the share of its pictures that have text.
+    /// Divides the pictures of all images into clusters by principal components: of their CLIP vectors if the evidence has some, otherwise of their
+    /// statistics.
     ///
     /// # Errors
     /// The store cannot be read.
-    pub fn read(
-        store: &Store,
-        index: &ImageIndex,
-        (count, dimensions): (usize, usize),
-        (lowest, highest): (f64, f64),
-    ) -> Result<Self> {
+    pub fn read(store: &Store, index: &ImageIndex, recipe: PictureClusters) -> Result<Self> {
+        let PictureClusters {
+            count, dimensions, ..
+        } = recipe;
         let mut vectors = clip_vectors(store, index.ids())?;
         if vectors.images.is_empty() {
             vectors = statistics(store, index.ids())?;
@@ -56,7 +68,7 @@ impl ClusterWeights {
         }
         for cluster in &mut clusters {
             let share = cluster.with_text as f64 / cluster.pictures.max(1) as f64;
-            cluster.weight = lowest + (highest - lowest) * share;
+            cluster.weight = recipe.lowest + (recipe.highest - recipe.lowest) * share;
         }
         Ok(ClusterWeights {
             member_of,

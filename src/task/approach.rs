@@ -12,6 +12,7 @@ use crate::score::signal::Need;
 use crate::task::approaches::{self, Approach};
 use crate::task::channels::SignalKey;
 use crate::task::recipe::{At, check_weight, ensure_at};
+use crate::task::stages::PictureClusters;
 use crate::trec::TextTask;
 
 /// An approach to the image task.
@@ -52,16 +53,13 @@ pub enum Form {
 
 /// How the words of a topic are changed before the search. The steps are applied in the order of these fields.
 #[derive(Clone, Debug, Default, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(default, deny_unknown_fields)]
 pub struct QueryRecipe {
     /// Characters that are deleted.
-    #[serde(default)]
     pub delete: String,
     /// Words, in lower case, that are left out. Words are separated by white space.
-    #[serde(default)]
     pub leave_out: Vec<String>,
     /// The base forms that replace the remaining words; with `None` the words stay unchanged.
-    #[serde(default)]
     pub lemmas: Option<Lemmas>,
 }
 
@@ -87,7 +85,6 @@ pub struct Relevance {
     )]
     pub analyzer: Analyzer,
     /// The weight μ of the Dirichlet prior in the channel "dirichlet main".
-    #[serde(default)]
     pub mu: Option<f64>,
     #[serde(default)]
     pub candidates: Eligible,
@@ -96,7 +93,6 @@ pub struct Relevance {
     #[serde(default)]
     pub reading: f64,
     /// Clusters of pictures. The relevance of an image is multiplied by the weight of its cluster.
-    #[serde(default)]
     pub clusters: Option<PictureClusters>,
 }
 
@@ -106,19 +102,6 @@ impl Relevance {
         let mut needs = self.channels.keys().map(|key| key.signal().need());
         needs.any(is_meant)
     }
-}
-
-/// Clusters of all pictures by k-means, and their weights: `lowest` for a cluster in which no picture has text, `highest` for one in which all have
-/// text, and in between in proportion to the share of pictures with text. Images without a picture have the weight 0.
-#[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct PictureClusters {
-    /// The number of clusters, at least 1.
-    pub count: usize,
-    /// The number of principal components of the pictures' vectors that are compared, at least 1.
-    pub dimensions: usize,
-    pub lowest: f64,
-    pub highest: f64,
 }
 
 /// The images that can be listed.
@@ -136,20 +119,15 @@ pub enum Eligible {
 
 /// How the lists are made from the candidates.
 #[derive(Clone, Copy, Debug, Default, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(default, deny_unknown_fields)]
 pub struct ListRecipe {
-    #[serde(default)]
     pub cut: Cut,
     /// Whether several images of the same picture are listed. With the stance "crawl", which does not look at pictures, they always are.
-    #[serde(default)]
     pub duplicates: bool,
-    #[serde(default)]
     pub score: ScoreRecipe,
     /// The number of images that remain if the most relevant images are chosen before their stance is estimated; 100 if it is not given.
-    #[serde(default)]
     pub pool: Option<usize>,
     /// Whether an image can be in both lists of a topic, even if the user does not choose this.
-    #[serde(default)]
     pub overlap: bool,
 }
 
@@ -356,29 +334,32 @@ impl Relevance {
             !dirichlet || self.scale == Scale::Raw,
             "\"dirichlet main\" is negative and needs scale = \"raw\""
         );
-        match &self.clusters {
-            Some(clusters) => clusters.check().at("clusters"),
-            None => Ok(()),
-        }
+        let mut clusters = self.clusters.iter();
+        clusters.try_for_each(check_clusters).at("clusters")
     }
 }
 
-impl PictureClusters {
-    fn check(&self) -> Result<()> {
-        for (key, value) in [("count", self.count), ("dimensions", self.dimensions)] {
-            ensure_at!(
-                key,
-                value > 0,
-                "clusters need a count and dimensions above 0"
-            );
-        }
+/// Checks the clusters of pictures.
+fn check_clusters(clusters: &PictureClusters) -> Result<()> {
+    for (key, value) in [
+        ("count", clusters.count),
+        ("dimensions", clusters.dimensions),
+    ] {
         ensure_at!(
-            "lowest",
-            0.0 <= self.lowest && self.lowest <= self.highest && self.highest.is_finite(),
-            "the weights of clusters must be 0 or more, and the highest no smaller than the lowest"
+            key,
+            value > 0,
+            "clusters need a count and dimensions above 0"
         );
-        Ok(())
     }
+    let PictureClusters {
+        lowest, highest, ..
+    } = *clusters;
+    ensure_at!(
+        "lowest",
+        0.0 <= lowest && lowest <= highest && highest.is_finite(),
+        "the weights of clusters must be 0 or more, and the highest no smaller than the lowest"
+    );
+    Ok(())
 }
 
 impl ListRecipe {

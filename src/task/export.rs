@@ -83,7 +83,10 @@ pub(crate) fn run(settings: &RunExportSettings, on_event: &mut OnEvent) -> Resul
         };
         let topics = topics(&lines, qrels, settings.all_judged, on_event);
         let plain = PlainQrels::new(&topics, qrels, settings.edition);
-        note_unjudged(&plain.unjudged, on_event);
+        let what = format!(
+            "without judgements: the files have {NO_JUDGEMENT} for them, so that they count as 0"
+        );
+        note("topics", plain.unjudged.iter(), &what, on_event);
         for (name, text) in QRELS.into_iter().zip(plain.files) {
             files.push(ExportedFile {
                 name,
@@ -165,13 +168,6 @@ fn note_changes(plain: &PlainRun, on_event: &mut OnEvent) {
     }
 }
 
-fn note_unjudged(unjudged: &[TopicId], on_event: &mut OnEvent) {
-    let what = format!(
-        "without judgements: the files have {NO_JUDGEMENT} for them, so that they count as 0"
-    );
-    note("topics", unjudged.iter(), &what, on_event);
-}
-
 /// Adds a note that names these topics or lists, if there are any.
 fn note<'a>(
     kind: &str,
@@ -183,9 +179,9 @@ fn note<'a>(
     if ids.is_empty() {
         return;
     }
-    let named = ids[..ids.len().min(NAMED)].join(", ");
-    let more = if ids.len() > NAMED { ", …" } else { "" };
     let count = ids.len();
+    let named = ids[..count.min(NAMED)].join(", ");
+    let more = if count > NAMED { ", …" } else { "" };
     on_event(Event::Note(format!(
         "{count} {kind} {what} ({named}{more})"
     )));

@@ -8,14 +8,13 @@ use anyhow::{Context, Result, bail, ensure};
 
 use super::channels::CHANNELS;
 use super::places::Places;
-use super::{Event, OnEvent, Stage, effort, models, run_stage};
+use super::{Event, OnEvent, Stage, models, run_stage};
 use crate::collection::images::ImageCollection;
 use crate::disk;
-use crate::evidence::Channel;
 use crate::evidence::channel::{Extractor, Precision};
 use crate::evidence::extract::{self, Extent, Shard, Summary, Tools};
 use crate::evidence::store::{Merged, ShardFile, Store, is_damaged_record};
-use crate::index::inverted::Effort;
+use crate::evidence::{Channel, Channels};
 use crate::nn::conv::{Numeric, NumericMode};
 use crate::nn::lazy::Lazy;
 use crate::reading::stance_encoder::StanceEncoder;
@@ -113,7 +112,14 @@ impl ExtractionSettings {
             "--evidence: {} is an evidence store itself",
             self.input.display()
         );
-        stored_images(&self.input)
+        let documents = Store::open_to_read(&self.input, CHANNELS)?.text_hashes()?;
+        ensure!(
+            !documents.is_empty(),
+            "there is no evidence in {}",
+            self.input.display()
+        );
+        let ids = documents.into_iter().map(|(id, _)| id);
+        Ok(ImageCollection::without_files(&self.input, ids))
     }
 
     fn evidence(&self, on_event: &mut OnEvent) -> Result<PathBuf> {
@@ -122,14 +128,6 @@ impl ExtractionSettings {
             return Ok(self.input.clone());
         }
         self.places.evidence(&self.input, on_event)
-    }
-
-    /// The effort of indexing, for the chosen number of threads.
-    ///
-    /// # Errors
-    /// The number of threads is 0.
-    pub fn effort(&self) -> Result<Effort> {
-        effort(self.threads)
     }
 
     /// The part of the collection that is extracted.
@@ -156,7 +154,8 @@ pub(crate) struct Trial {
 /// The installed extractors and the evidence store.
 pub(crate) struct Extraction {
     models: Models,
-    tools: Tools,
+    /// The installed extractors.
+    pub tools: Tools,
     /// For each channel with a model, the model's name, or why there is none.
     model_status: BTreeMap<&'static str, String>,
     pub store: Store,
@@ -174,7 +173,7 @@ impl Extraction {
         let mut model_status = BTreeMap::new();
         let tools = find_wanted_tools(models, options, &mut model_status, on_event)?;
         let evidence = settings.evidence(on_event)?;
-        let store = open_store_or_read(&evidence, on_event)?;
+        let store = open_store(&evidence, Store::open_or_read, on_event)?;
         if store.is_read_only() {
             on_event(Event::Note(format!(
                 "{} cannot be written: stored evidence is used, and what models compute for this run is not kept",
@@ -239,11 +238,6 @@ impl Extraction {
             text.push_str(&format!("; stored: {}", counts.join(", ")));
         }
         Ok(text)
-    }
-
-    /// The installed extractors.
-    pub fn tools(&self) -> &Tools {
-        &self.tools
     }
 
     /// The name of a channel's model, or why there is none; empty for channels without a model.
@@ -359,9 +353,7 @@ impl Extraction {
             let mut named: Vec<String> = named
                 .map(|record| format!("{} ({})", record.document, record.table))
                 .collect();
-            if damaged.len() > NAMED_RECORDS {
-                named.push("…".to_owned());
-            }
+            named.extend((damaged.len() > NAMED_RECORDS).then(|| "…".to_owned()));
             on_event(Event::Note(format!(
                 "damaged records in {} are computed again: {}, {}",
                 self.store.path().display(),
@@ -434,43 +426,16 @@ pub(crate) fn run(
     Ok((extraction, summary))
 }
 
-/// The images whose evidence is in a store, as a collection without files.
+/// Opens an evidence store with [`Store::open`] or [`Store::open_or_read`]. While another process writes it, a note says so, and this one waits.
 ///
 /// # Errors
-/// The file is not an evidence store, or has no image.
-pub(crate) fn stored_images(store: &Path) -> Result<ImageCollection> {
-    let documents = Store::open_to_read(store, CHANNELS)?.text_hashes()?;
-    ensure!(
-        !documents.is_empty(),
-        "there is no evidence in {}",
-        store.display()
-    );
-    let ids = documents.into_iter().map(|(id, _)| id);
-    Ok(ImageCollection::without_files(store, ids))
-}
-
-/// Opens an evidence store for writing. While another process writes it, a note says so, and this one waits.
-///
-/// # Errors
-/// As [`Store::open`].
-pub(crate) fn open_store(path: &Path, on_event: &mut OnEvent) -> Result<Store> {
-    open_when_free(path, |path| Store::open(path, CHANNELS), on_event)
-}
-
-/// As [`open_store`], but a store that cannot be written is opened for reading.
-///
-/// # Errors
-/// As [`Store::open_or_read`].
-pub(crate) fn open_store_or_read(path: &Path, on_event: &mut OnEvent) -> Result<Store> {
-    open_when_free(path, |path| Store::open_or_read(path, CHANNELS), on_event)
-}
-
-fn open_when_free(
+/// Those of `open`.
+pub(crate) fn open_store(
     path: &Path,
-    open: fn(&Path) -> Result<Store>,
+    open: fn(&Path, Channels) -> Result<Store>,
     on_event: &mut OnEvent,
 ) -> Result<Store> {
-    disk::when_free(|| open(path), &mut || {
+    disk::when_free(|| open(path, CHANNELS), &mut || {
         on_event(Event::Note(format!(
             "another riposte is writing the evidence store {}: waiting for it",
             path.display()
@@ -510,21 +475,18 @@ fn find_tools(
     status: &mut BTreeMap<&'static str, String>,
 ) -> Result<Tools> {
     Tools::new(CHANNELS, |channel| {
-        let model = match channel.role() {
-            Some(role) => {
-                let found = models::find(models, role, options.chosen(role))?;
-                let text = match &found {
-                    Ok(model) => model.name.clone(),
-                    Err(why) => why.clone(),
-                };
-                status.insert(channel.name(), text);
-                let Ok(model) = found else {
-                    return Ok(None);
-                };
-                Some(model)
+        let mut model = None;
+        if let Some(role) = channel.role() {
+            let found = models::find(models, role, options.chosen(role))?;
+            let status_of = found
+                .as_ref()
+                .map_or_else(String::clone, |model| model.name.clone());
+            status.insert(channel.name(), status_of);
+            model = found.ok();
+            if model.is_none() {
+                return Ok(None);
             }
-            None => None,
-        };
+        }
         channel.extractor(model, options.precision).map(Some)
     })
 }

@@ -90,10 +90,8 @@ fn keep_tested(topics: &mut Vec<Topic>, collection: &Path, on_event: &mut OnEven
         return Ok(());
     };
     let is_tested = |topic: &Topic| tested.contains_key(&topic.id);
-    let (all, kept) = (
-        topics.len(),
-        topics.iter().filter(|topic| is_tested(topic)).count(),
-    );
+    let all = topics.len();
+    let kept = topics.iter().filter(|topic| is_tested(topic)).count();
     // if no query is judged, the judgements belong to other queries
     if kept > 0 && kept < all {
         topics.retain(is_tested);
@@ -108,12 +106,9 @@ fn keep_tested(topics: &mut Vec<Topic>, collection: &Path, on_event: &mut OnEven
 /// Checks before the work that a file can be written: creates its directory, and a temporary file in it.
 pub(crate) fn check_writable(file: &Path) -> Result<()> {
     let writing = || format!("cannot write {}", file.display());
+    let name = file.file_name();
     ensure!(!file.is_dir(), "{}: it is a directory", writing());
-    ensure!(
-        file.file_name().is_some(),
-        "{}: it names no file",
-        writing()
-    );
+    ensure!(name.is_some(), "{}: it names no file", writing());
     let dir = disk::parent(file);
     fs::create_dir_all(dir).with_context(writing)?;
     tempfile::tempfile_in(dir).with_context(writing)?;
@@ -142,15 +137,9 @@ pub(crate) fn check_distinct(outputs: &[(&str, &Path)], inputs: &[&Path]) -> Res
 
 /// The path of a file without links. The file need not exist.
 fn place_of(file: &Path) -> PathBuf {
-    let dir = || {
-        Some(
-            disk::parent(file)
-                .canonicalize()
-                .ok()?
-                .join(file.file_name()?),
-        )
-    };
-    let place = file.canonicalize().ok().or_else(dir);
+    let dir = || disk::parent(file).canonicalize().ok();
+    let place = file.canonicalize().ok();
+    let place = place.or_else(|| Some(dir()?.join(file.file_name()?)));
     place.unwrap_or_else(|| file.to_owned())
 }
 
@@ -231,11 +220,9 @@ pub(crate) fn read_run(run: &Path) -> Result<(PathBuf, Vec<u8>)> {
     let (_, run) = named_run(run);
     let path = if run.is_dir() {
         let names = ["run.txt", "run.txt.gz", "results.jsonl"];
-        let known = [run.to_owned(), run.join("output")]
-            .iter()
-            .flat_map(|dir| names.map(|name| dir.join(name)))
-            .find(|path| path.is_file());
-        match known {
+        let dirs = [run.to_owned(), run.join("output")];
+        let mut paths = dirs.iter().flat_map(|dir| names.map(|name| dir.join(name)));
+        match paths.find(|path| path.is_file()) {
             Some(path) => path,
             None => only_text_file(run)?,
         }
@@ -250,22 +237,16 @@ fn only_text_file(dir: &Path) -> Result<PathBuf> {
     let reading = || format!("cannot look for a run in {}", dir.display());
     let mut texts = Vec::new();
     for entry in fs::read_dir(dir).with_context(reading)? {
-        let path = entry.with_context(reading)?.path();
-        if path.extension().is_some_and(|e| e == "txt") {
-            texts.push(path);
-        }
+        texts.push(entry.with_context(reading)?.path());
     }
-    match <[PathBuf; 1]>::try_from(texts) {
-        Ok([path]) => Ok(path),
-        Err(texts) if texts.is_empty() => bail!(
-            "there is no run in {}: neither run.txt nor results.jsonl",
-            dir.display()
-        ),
-        Err(texts) => bail!(
-            "there is no run.txt in {}, but {} other .txt files: name one of them",
-            dir.display(),
-            texts.len()
-        ),
+    texts.retain(|path| path.extension().is_some_and(|e| e == "txt"));
+    let (dir, count) = (dir.display(), texts.len());
+    match texts.pop() {
+        Some(path) if count == 1 => Ok(path),
+        Some(_) => {
+            bail!("there is no run.txt in {dir}, but {count} other .txt files: name one of them")
+        }
+        None => bail!("there is no run in {dir}: neither run.txt nor results.jsonl"),
     }
 }
 
@@ -283,31 +264,22 @@ pub(crate) struct JudgementsFile {
 /// # Errors
 /// The file cannot be read, or contains no judgement.
 pub(crate) fn read_judgements(argument: &str, on_event: &mut OnEvent) -> Result<JudgementsFile> {
-    let named = argument
-        .split_once('=')
-        .filter(|_| !Path::new(argument).exists());
-    let (name, path) = match named {
-        Some((name, path)) => (name.to_owned(), Path::new(path)),
-        None => {
-            let path = Path::new(argument);
-            let name = path.file_stem().unwrap_or_default();
-            (name.to_string_lossy().into_owned(), path)
-        }
+    let whole = Path::new(argument);
+    let stem = || whole.file_stem().unwrap_or_default().to_string_lossy();
+    let (name, path) = match argument.split_once('=') {
+        Some((name, path)) if !whole.exists() => (name.to_owned(), Path::new(path)),
+        _ => (stem().into_owned(), whole),
     };
+    let file = path.display();
     ensure!(
         !path.is_dir(),
-        "{} is a directory: judgements are a file (--qrels FILE)",
-        path.display()
+        "{file} is a directory: judgements are a file (--qrels FILE)"
     );
     let (qrels, errors) = qrels::read(&decode(read_bytes(path, MAX_RUN_BYTES)?));
     report_broken_lines(path, &errors, on_event);
-    ensure!(
-        !is_empty(&qrels),
-        "there is no judgement in {}",
-        path.display()
-    );
+    ensure!(!is_empty(&qrels), "there is no judgement in {file}");
     if let Qrels::Graded(grades) = &qrels {
-        report_topics_without_relevant_documents(path, grades, on_event);
+        report_without_relevant(path, grades, on_event);
     }
     Ok(JudgementsFile {
         name,
@@ -316,11 +288,7 @@ pub(crate) fn read_judgements(argument: &str, on_event: &mut OnEvent) -> Result<
     })
 }
 
-fn report_topics_without_relevant_documents(
-    path: &Path,
-    grades: &GradedQrels,
-    on_event: &mut OnEvent,
-) {
+fn report_without_relevant(path: &Path, grades: &GradedQrels, on_event: &mut OnEvent) {
     let topics: Vec<&str> = grades
         .iter()
         .filter(|(_, of_topic)| of_topic.values().all(|grade| *grade <= 0.0))

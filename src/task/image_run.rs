@@ -127,10 +127,8 @@ impl<'s> PreparedImages<'s> {
             restrict(&mut collection, candidates, on_event)?;
         }
         if settings.arguments.is_some() && !settings.debate {
-            let mut unused = approaches
-                .iter()
-                .filter(|approach| !uses_arguments(approach));
-            if let Some(ImageApproach { name, .. }) = unused.next() {
+            let mut named = approaches.iter();
+            if let Some(ImageApproach { name, .. }) = named.find(|named| !uses_arguments(named)) {
                 bail!("the approach {name} does not use --arguments");
             }
         }
@@ -159,7 +157,7 @@ impl<'s> PreparedImages<'s> {
     /// A store, a model or the index fails, or the user has stopped the run. What was computed before is stored in every case.
     pub fn run(self, tags: &[&str], host: &Host, on_event: &mut OnEvent) -> Result<ImageRuns> {
         let settings = &self.settings.extraction;
-        let effort = settings.effort()?;
+        let effort = super::effort(settings.threads)?;
         // opened before the extraction, which can take hours, so that errors are found early
         let file = self.settings.arguments.as_ref();
         let arguments = file.map(|file| open_arguments(file, settings, effort, on_event));
@@ -363,23 +361,17 @@ impl ImageRuns {
     /// The evidence cannot be read.
     pub fn describe<'a>(&self, run: &'a ImageRun) -> Result<Description<'a>> {
         let edition = self.edition;
-        let ImageApproach {
-            name,
-            source,
-            unknown,
-            text,
-            ..
-        } = &run.settings.approach;
+        let approach = &run.settings.approach;
         Ok(Description {
             tag: &run.settings.tag,
             task: "image retrieval for arguments".to_owned(),
             year: Some(edition.year),
             test_collection: format!("Touché {edition}, image retrieval for arguments"),
             parts: run.settings.parts,
-            approach: name,
-            source,
-            unknown,
-            recipe: text,
+            approach: &approach.name,
+            source: &approach.source,
+            unknown: &approach.unknown,
+            recipe: &approach.text,
             documents: self.summary.documents,
             topics: self.topics.len(),
             models: self.extraction.producers()?,
@@ -442,12 +434,11 @@ impl Ranked<'_> {
     ) -> Result<(ImageRanking, Vec<DebateSheet>)> {
         let approach = &self.settings.approach;
         let debates = self.prepared.settings.debate;
-        let pairs = match approach.stance {
-            StanceRecipe::Beliefs => extraction.stance_encoder(on_event)?,
-            _ if debates => extraction.stance_encoder(on_event)?,
-            _ => None,
-        };
-        let tools = extraction.tools();
+        let mut pairs = None;
+        if debates || approach.stance == StanceRecipe::Beliefs {
+            pairs = extraction.stance_encoder(on_event)?;
+        }
+        let tools = &extraction.tools;
         let installed = reading::Models {
             clip: tools.model(),
             sentences: tools.model(),
@@ -518,11 +509,10 @@ impl Ranked<'_> {
                 });
             };
             let arguments = source.rank(topic, reader, on_progress)?;
-            let images = debate::Images {
+            let images = Some(debate::Images {
                 store: &extraction.store,
                 lines: of_topic.get(&topic.id).map_or(&[], Vec::as_slice),
-            };
-            let images = Some(images);
+            });
             sheets.push(debate::sheet(
                 topic, index, &arguments, images, PER_SIDE, reader,
             )?);

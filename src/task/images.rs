@@ -179,30 +179,21 @@ struct TopicTask<'a> {
     vectors: &'a TopicVectors,
 }
 
-/// The relevance of all images to a topic, by signal.
-struct Relevance {
-    columns: Vec<Column>,
-}
-
-/// The values of one signal.
+/// The values of one signal for all images.
 struct Column {
     name: &'static str,
     weight: f64,
     values: Values,
 }
 
-impl Relevance {
-    /// The opinions of all signals on the image with the number `at`.
-    fn opinions(&self, at: usize) -> Vec<Opinion> {
-        self.columns
-            .iter()
-            .map(|column| Opinion {
-                name: column.name,
-                weight: column.weight,
-                value: column.values.get(at).copied().flatten(),
-            })
-            .collect()
-    }
+/// The opinions of all signals on the image with the number `at`.
+fn opinions(columns: &[Column], at: usize) -> Vec<Opinion> {
+    let opinion = |column: &Column| Opinion {
+        name: column.name,
+        weight: column.weight,
+        value: column.values.get(at).copied().flatten(),
+    };
+    columns.iter().map(opinion).collect()
 }
 
 /// The candidates for a topic: the numbers of images and the explanations of their relevance, the most relevant first.
@@ -259,14 +250,9 @@ impl<'a> Ranker<'a> {
                 }
                 _ => None,
             },
-            clusters: match relevance.clusters {
-                Some(recipe) => {
-                    let sizes = (recipe.count, recipe.dimensions);
-                    let weights = (recipe.lowest, recipe.highest);
-                    Some(ClusterWeights::read(store, index, sizes, weights)?)
-                }
-                None => None,
-            },
+            clusters: (relevance.clusters)
+                .map(|recipe| ClusterWeights::read(store, index, recipe))
+                .transpose()?,
         })
     }
 
@@ -278,9 +264,7 @@ impl<'a> Ranker<'a> {
         reader: &mut Reader,
         ranking: &mut ImageRanking,
     ) -> Result<()> {
-        let approach = &self.settings.approach;
-        let stance = approach.stance;
-        if stance == StanceRecipe::Crawl {
+        if self.settings.approach.stance == StanceRecipe::Crawl {
             for TopicTask { topic, .. } in tasks {
                 let members = self.members(topic);
                 let ids = self.index.ids();
@@ -294,13 +278,12 @@ impl<'a> Ranker<'a> {
             .zip(cosines)
             .map(|(task, cosines)| {
                 let members = self.members(task.topic);
-                let relevance = self.relevance(task, &members, std::mem::take(cosines))?;
-                Ok(self.pool(&relevance, &members))
+                let columns = self.columns(task, &members, std::mem::take(cosines))?;
+                Ok(self.pool(&columns, &members))
             })
             .collect::<Result<Vec<Pool>>>()?;
-        for (TopicTask { topic, .. }, scored) in tasks.iter().zip(self.score(tasks, pools, reader)?)
-        {
-            select_lists(topic, scored, self.settings, ranking);
+        for (task, scored) in tasks.iter().zip(self.score(tasks, pools, reader)?) {
+            select_lists(task.topic, scored, self.settings, ranking);
         }
         Ok(())
     }
@@ -313,14 +296,10 @@ impl<'a> Ranker<'a> {
         reader: &mut Reader,
     ) -> Result<Vec<Vec<ScoredImage>>> {
         let images = self.candidates(&pools)?;
+        let with_image = |(at, relevance)| Some((images.get(&at)?, relevance));
         let pools: Vec<Vec<(&Image, Explanation)>> = pools
             .into_iter()
-            .map(|pool| {
-                let candidates = pool.into_iter();
-                candidates
-                    .filter_map(|(at, relevance)| Some((images.get(&at)?, relevance)))
-                    .collect()
-            })
+            .map(|pool| pool.into_iter().filter_map(with_image).collect())
             .collect();
         let mut texts = Vec::new();
         for (task, pool) in tasks.iter().zip(&pools) {
@@ -342,7 +321,7 @@ impl<'a> Ranker<'a> {
     /// The numbers of the images that can be candidates for a topic, in ascending order.
     fn members(&self, topic: &Topic) -> Vec<usize> {
         let mut members: Vec<usize> = match self.settings.approach.relevance.candidates {
-            Eligible::Crawled => self.crawl.best(&topic.id, "").into_keys().collect(),
+            Eligible::Crawled => self.crawl.best(&topic.id, &[""]).into_keys().collect(),
             Eligible::Matching | Eligible::All => (0..self.index.ids().len()).collect(),
         };
         if let Some(candidates) = &self.settings.candidates {
@@ -360,12 +339,12 @@ impl<'a> Ranker<'a> {
     ///
     /// # Errors
     /// The index cannot be read, or all signals are off.
-    fn relevance(
+    fn columns(
         &self,
         task: &TopicTask,
         members: &[usize],
         mut cosines: Cosines,
-    ) -> Result<Relevance> {
+    ) -> Result<Vec<Column>> {
         let approach = &self.settings.approach;
         let recipe = &approach.relevance;
         let mut columns = Vec::new();
@@ -403,17 +382,17 @@ impl<'a> Ranker<'a> {
             "all channels of the approach {} are off: there is nothing to rank with (riposte models list shows what is missing)",
             approach.name
         );
-        Ok(Relevance { columns })
+        Ok(columns)
     }
 
     /// The candidates with their relevance, the best first.
-    fn pool(&self, relevance: &Relevance, members: &[usize]) -> Pool {
+    fn pool(&self, columns: &[Column], members: &[usize]) -> Pool {
         let recipe = &self.settings.approach;
         let needs_match = recipe.relevance.candidates == Eligible::Matching;
         let mut order: Vec<(f64, usize)> = members
             .iter()
             .map(|at| {
-                let mean = weighted_mean(&relevance.opinions(*at));
+                let mean = weighted_mean(&opinions(columns, *at));
                 let clusters = self.clusters.as_ref();
                 (clusters.map_or(mean, |c| mean * c.weight(*at)), *at)
             })
@@ -444,8 +423,7 @@ impl<'a> Ranker<'a> {
         order
             .into_iter()
             .map(|(_, at)| {
-                let opinions = relevance.opinions(at);
-                let mean = explain_weighted_mean(NumberId::Relevance, &opinions);
+                let mean = explain_weighted_mean(NumberId::Relevance, &opinions(columns, at));
                 let explained = match &self.clusters {
                     Some(clusters) => clusters.explain(at, mean),
                     None => mean,
@@ -547,7 +525,8 @@ impl Inputs for TopicInputs<'_> {
     }
 
     fn crawl_ranks(&self) -> BTreeMap<usize, u32> {
-        self.ranker.crawl.best(&self.task.topic.id, "")
+        let best = self.ranker.crawl.best(&self.task.topic.id, &[""]);
+        best.into_iter().map(|(at, (rank, _))| (at, rank)).collect()
     }
 }
 

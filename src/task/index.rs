@@ -14,6 +14,7 @@ use super::texts::dense;
 use super::{Event, OnEvent, Task, models};
 use crate::disk::TemporaryDir;
 use crate::evidence::sentence::{self, Sentences};
+use crate::evidence::store::Store;
 use crate::index::dense::{Vectors, Wanted};
 use crate::index::images::{self, Updated};
 use crate::index::inverted::{self, Effort, InvertedIndex, TextCollection, Verified};
@@ -167,7 +168,7 @@ impl IndexSettings {
     fn index_images(&self, on_event: &mut OnEvent) -> Result<Indexed> {
         let evidence = &self.open_images(on_event)?;
         let analyzer = images::analyzer();
-        let mut store = open_store(evidence, on_event)?;
+        let mut store = open_store(evidence, Store::open, on_event)?;
         if self.rebuild {
             inverted::remove(&image_index::directory(evidence, &analyzer))?;
         }

@@ -31,7 +31,7 @@ pub fn find(
             "there is no {role} model named {name}: {meant}`riposte models list` lists the models"
         );
     }
-    for candidate in &names {
+    for candidate in names.iter().copied() {
         match models.find(candidate)? {
             ModelStatus::Ready(model) => return Ok(Ok(model)),
             ModelStatus::Wrong { file, why } => {

@@ -36,7 +36,10 @@ pub(crate) struct VerificationSettings {
 /// Checks runs one after the other.
 pub(crate) struct Verifier<'a> {
     settings: &'a VerificationSettings,
-    topics: ExpectedTopics,
+    /// The expected topics; `None` for those of the edition.
+    topics: Option<Vec<TopicId>>,
+    /// Whether something in the expected topics is broken.
+    pub has_faults: bool,
     /// The rules for the last run, with their task and edition. They are kept because most often all runs have the same rules.
     rules: Option<(Task, Option<&'static Edition>, Rules)>,
 }
@@ -59,16 +62,19 @@ impl<'a> Verifier<'a> {
     /// # Errors
     /// They cannot be read.
     pub fn new(settings: &'a VerificationSettings, on_event: &mut OnEvent) -> Result<Self> {
-        Ok(Verifier {
+        let mut verifier = Verifier {
             settings,
-            topics: ExpectedTopics::read(settings, on_event)?,
+            topics: None,
+            has_faults: false,
             rules: None,
-        })
-    }
-
-    /// Whether something in the expected topics is broken.
-    pub fn has_faults(&self) -> bool {
-        self.topics.has_faults
+        };
+        let (file, dir) = (settings.topics.as_deref(), settings.input.as_deref());
+        if file.is_some() || dir.and_then(own_topics).is_some() {
+            let read = read_topics(file, dir.unwrap_or(Path::new("")), on_event)?;
+            verifier.topics = Some(read.topics.into_iter().map(|topic| topic.id).collect());
+            verifier.has_faults = !read.faults.is_empty();
+        }
+        Ok(verifier)
     }
 
     /// Checks a run.
@@ -103,7 +109,7 @@ impl<'a> Verifier<'a> {
         if !matches!(self.rules, Some((of, year, _)) if (of, year) == (task, edition)) {
             let ids = expected_ids(self.settings, task)?;
             let mut rules = edition.map_or_else(Rules::of_any_collection, Rules::of);
-            if let Some(topics) = self.topics.ids.clone() {
+            if let Some(topics) = self.topics.clone() {
                 rules = rules.with_topics(topics);
             }
             if let Some(ids) = ids {
@@ -191,30 +197,6 @@ fn edition_of(named: Option<u32>, task: Task, kind: RunKind) -> Result<Option<&'
         before.join(", ")
     );
     Ok(found)
-}
-
-/// The topics of a file or a collection.
-#[derive(Default)]
-struct ExpectedTopics {
-    /// `None` if the topics of the edition are expected.
-    ids: Option<Vec<TopicId>>,
-    /// Whether something in the topics is broken.
-    has_faults: bool,
-}
-
-impl ExpectedTopics {
-    fn read(settings: &VerificationSettings, on_event: &mut OnEvent) -> Result<Self> {
-        let dir = settings.input.as_deref();
-        let named = settings.topics.as_deref();
-        if named.is_none() && dir.and_then(own_topics).is_none() {
-            return Ok(ExpectedTopics::default());
-        }
-        let read = read_topics(named, dir.unwrap_or(Path::new("")), on_event)?;
-        Ok(ExpectedTopics {
-            ids: Some(read.topics.into_iter().map(|topic| topic.id).collect()),
-            has_faults: !read.faults.is_empty(),
-        })
-    }
 }
 
 /// The ids that runs can have; `None` if those of the edition are expected.

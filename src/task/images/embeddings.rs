@@ -136,11 +136,8 @@ impl Embeddings {
         notes: &mut Vec<String>,
         on_progress: &mut dyn FnMut(usize) -> bool,
     ) -> Result<()> {
-        if self
-            .topics
-            .iter()
-            .all(|t| t.words.is_none() && t.clip.is_none())
-        {
+        let mut topics = self.topics.iter();
+        if topics.all(|topic| topic.words.is_none() && topic.clip.is_none()) {
             notes.push(
                 "likeness to arguments is off: it needs vectors of sentences or of CLIP, and this run has neither"
                     .to_owned(),

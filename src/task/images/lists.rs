@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, HashSet};
 
-use super::super::approach::{Form, ImageApproach, ScoreRecipe};
+use super::super::approach::{Form, ScoreRecipe};
 use super::embeddings::KindVector;
 use super::opinions::{argument_scores, stance_scores};
 use super::signals::CrawlRanks;
@@ -18,42 +18,15 @@ use crate::trec::run::ImageRunLine;
 use crate::trec::topic::Topic;
 use crate::trec::{DocId, Explanation, NumberId, Stance};
 
-/// A candidate with the explanations of its scores as PRO and as CON; `None` keeps it out of that list.
+/// A candidate with the explanations of its scores.
 pub(super) struct ScoredImage {
     id: DocId,
     phash: Option<u64>,
     /// The text in the picture; `None` if it was not read.
     text: Option<PictureText>,
-    pro: Option<Explanation>,
-    con: Option<Explanation>,
+    sides: Sides,
     /// Why the image conveys a claim.
     rationale: Option<String>,
-}
-
-impl ScoredImage {
-    fn new(
-        image: &Image,
-        pro: Option<Explanation>,
-        con: Option<Explanation>,
-        recipe: &ImageApproach,
-    ) -> Self {
-        let phash = image.picture.as_ref().map(|p| p.phash);
-        ScoredImage {
-            id: image.id.clone(),
-            phash: phash.filter(|_| !recipe.lists.duplicates),
-            text: text_in(image),
-            pro,
-            con,
-            rationale: None,
-        }
-    }
-
-    fn score(&self, stance: Stance) -> Option<&Explanation> {
-        match stance {
-            Stance::Pro => self.pro.as_ref(),
-            Stance::Con => self.con.as_ref(),
-        }
-    }
 }
 
 /// The scores of the baseline Minsc: each image that the crawl found for a query "… good" or "… anti" enters the list of the smaller rank.
@@ -70,21 +43,18 @@ pub(super) fn crawl_scores(
             .with_how(format!("(101 - {rank}) / 100"))
     };
     crawl
-        .best_ending(&topic.id, &ENDINGS)
+        .best(&topic.id, &ENDINGS)
         .into_iter()
         .filter(|(at, _)| members.binary_search(at).is_ok())
         .filter_map(|(at, (rank, ending))| {
-            let found = score(ENDINGS.get(ending)?, rank);
-            let (pro, con) = match ending {
-                0 => (Some(found), None),
-                _ => (None, Some(found)),
-            };
+            let mut sides = [None, None];
+            *sides.get_mut(ending)? = Some(score(ENDINGS.get(ending)?, rank));
+            let [pro, con] = sides;
             Some(ScoredImage {
                 id: ids.get(at)?.clone(),
                 phash: None,
                 text: None,
-                pro,
-                con,
+                sides: Sides { pro, con },
                 rationale: None,
             })
         })
@@ -107,21 +77,15 @@ pub(super) fn score_candidates(
     } = task;
     let recipe = &settings.approach;
     let mut pool = pool;
-    if let Some(texts) = &texts {
-        pool = (0..)
-            .zip(pool)
-            .map(|(at, (image, relevance))| {
-                let weight = recipe.relevance.reading;
-                (image, texts.relevance(at, relevance, weight))
-            })
-            .collect();
+    let mut stances = vec![TextStances::default(); pool.len()];
+    if let Some(texts) = texts {
+        let weight = recipe.relevance.reading;
+        let read = |(at, (image, relevance))| (image, texts.relevance(at, relevance, weight));
+        pool = (0..).zip(pool).map(read).collect();
+        stances = texts.stances(question);
     }
-    let texts = match texts {
-        Some(texts) => texts.stances(question),
-        None => vec![TextStances::default(); pool.len()],
-    };
-    let arguments = argument_scores(&pool, kinds, &texts, recipe.argument);
-    let stances = stance_scores(&pool, question, vectors, &texts, recipe);
+    let arguments = argument_scores(&pool, kinds, &stances, recipe.argument);
+    let stances = stance_scores(&pool, question, vectors, &stances, recipe);
     let estimated: Vec<Estimated> = pool
         .iter()
         .zip(arguments)
@@ -134,24 +98,30 @@ pub(super) fn score_candidates(
         .collect();
     let lists = Stance::BOTH.map(|stance| match recipe.lists.score {
         ScoreRecipe::Product => (estimated.iter())
-            .map(|image| Some(product(image, image.stance(stance)?.clone())))
+            .map(|image| Some(product(image, image.stances.of(stance)?.clone())))
             .collect(),
         ScoreRecipe::Stance => (estimated.iter())
-            .map(|image| image.stance(stance).cloned())
+            .map(|image| image.stances.of(stance).cloned())
             .collect(),
         ScoreRecipe::Mixture { topic, scaling } => mixtures(&estimated, stance, topic, scaling),
     });
     let [pro, mut con]: [Vec<Option<Explanation>>; 2] = lists;
-    if recipe.form == Form::Claims {
+    let is_claim = recipe.form == Form::Claims;
+    if is_claim {
         con.fill(None);
     }
     let scored = pool.iter().zip(pro).zip(con);
-    let mut scored: Vec<ScoredImage> = scored
-        .map(|(((image, relevance), pro), con)| ScoredImage {
-            rationale: (recipe.form == Form::Claims).then(|| rationale::of(image, relevance)),
-            ..ScoredImage::new(image, pro, con, recipe)
-        })
-        .collect();
+    let scored = scored.map(|(((image, relevance), pro), con)| {
+        let phash = image.picture.as_ref().map(|p| p.phash);
+        ScoredImage {
+            id: image.id.clone(),
+            phash: phash.filter(|_| !recipe.lists.duplicates),
+            text: text_in(image),
+            sides: Sides { pro, con },
+            rationale: is_claim.then(|| rationale::of(image, relevance)),
+        }
+    });
+    let mut scored: Vec<ScoredImage> = scored.collect();
     keep_best(&mut scored);
     scored
 }
@@ -172,7 +142,7 @@ fn keep_best(scored: &mut Vec<ScoredImage>) {
     for stance in Stance::BOTH {
         let mut order: Vec<(f64, usize)> = (0..)
             .zip(scored.iter())
-            .filter_map(|(at, image)| Some((image.score(stance)?.value(), at)))
+            .filter_map(|(at, image)| Some((image.sides.of(stance)?.value(), at)))
             .collect();
         order.sort_by(|(a, i), (b, j)| {
             (b.total_cmp(a)).then_with(|| scored[*i].id.cmp(&scored[*j].id))
@@ -190,15 +160,6 @@ struct Estimated {
     stances: Sides,
 }
 
-impl Estimated {
-    fn stance(&self, stance: Stance) -> Option<&Explanation> {
-        match stance {
-            Stance::Pro => self.stances.pro.as_ref(),
-            Stance::Con => self.stances.con.as_ref(),
-        }
-    }
-}
-
 /// The scores in one list by [`ScoreRecipe::Mixture`]; `None` for candidates of another stance.
 fn mixtures(
     images: &[Estimated],
@@ -209,7 +170,7 @@ fn mixtures(
     let argues = |image: &Estimated| image.argues.as_ref().map_or(0.0, Explanation::value);
     let pairs: Vec<[f64; 2]> = images
         .iter()
-        .filter(|image| image.stance(stance).is_some())
+        .filter(|image| image.stances.of(stance).is_some())
         .map(|image| [image.relevance.value(), argues(image)])
         .collect();
     let mut mixed = mix(&pairs, weight, scaling).into_iter();
@@ -223,7 +184,7 @@ fn mixtures(
     images
         .iter()
         .map(|image| {
-            let stance = image.stance(stance)?;
+            let stance = image.stances.of(stance)?;
             let mixed = mixed.next()?;
             let mut parts = vec![scaled(mixed.scaled[0], &image.relevance)];
             let argues = image.argues.as_ref();
@@ -269,13 +230,12 @@ pub(super) fn select_lists(
     settings: &Settings,
     ranking: &mut ImageRanking,
 ) {
-    let value = |e: &Option<Explanation>| e.as_ref().map(Explanation::value);
     let candidates: Vec<Candidate> = scored
         .iter()
         .map(|image| Candidate {
             doc: image.id.clone(),
-            pro: value(&image.pro),
-            con: value(&image.con),
+            pro: image.sides.of(Stance::Pro).map(Explanation::value),
+            con: image.sides.of(Stance::Con).map(Explanation::value),
             phash: image.phash,
             text: image.text.clone(),
         })
@@ -311,7 +271,8 @@ pub(super) fn select_lists(
         let copy_of = copies.remove(&image.id);
         if let Some(original) = &copy_of {
             let note = copy_note(original, entries.get(original).map_or(&[], Vec::as_slice));
-            let scores = [&mut image.pro, &mut image.con].into_iter().flatten();
+            let sides = &mut image.sides;
+            let scores = [&mut sides.pro, &mut sides.con].into_iter().flatten();
             scores.for_each(|score| score.add_note(&note));
         }
         ExplainedImage {
@@ -319,8 +280,8 @@ pub(super) fn select_lists(
             listed: entries.get(&image.id).cloned().unwrap_or_default(),
             copy_of,
             image: image.id,
-            pro: image.pro,
-            con: image.con,
+            pro: image.sides.pro,
+            con: image.sides.con,
         }
     });
     ranking.explained.extend(explained);

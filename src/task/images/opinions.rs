@@ -22,23 +22,14 @@ pub(super) fn argument_scores(
     recipe: ArgumentRecipe,
 ) -> Vec<Option<Explanation>> {
     if let Some(model) = systems::argument_model(recipe) {
-        return model
-            .argues(&images_of(pool))
-            .into_iter()
-            .map(Some)
-            .collect();
+        let argues = model.argues(&images_of(pool));
+        return argues.into_iter().map(Some).collect();
     }
-    match recipe {
-        ArgumentRecipe::Picture => pool
-            .iter()
-            .zip(texts)
-            .map(|((image, _), texts)| {
-                let features = picture_features(image, kinds, texts.side_of_picture());
-                Some(argument::argues(&features))
-            })
-            .collect(),
-        _ => pool.iter().map(|_| None).collect(),
-    }
+    let argues = |((image, _), texts): (&(&Image, _), &TextStances)| {
+        let features = || picture_features(image, kinds, texts.side_of_picture());
+        (recipe == ArgumentRecipe::Picture).then(|| argument::argues(&features()))
+    };
+    pool.iter().zip(texts).map(argues).collect()
 }
 
 fn images_of<'a>(pool: &[(&'a Image, Explanation)]) -> Vec<&'a Image> {
@@ -59,10 +50,7 @@ fn picture_features(image: &Image, kinds: &[KindVector], side: Option<f64>) -> P
         claim_words,
         numbers,
         // an image that cannot be read counts as a photograph, which rarely argues
-        photograph: image
-            .picture
-            .as_ref()
-            .map_or(1.0, |p| f64::from(p.photograph)),
+        photograph: (image.picture.as_ref()).map_or(1.0, |p| f64::from(p.photograph)),
         side,
         clip_kinds: largest_likeness(true)
             .zip(largest_likeness(false))
@@ -99,10 +87,9 @@ pub(super) fn stance_scores(
             .map(|(image, _)| by_sentiment(image, signal))
             .collect(),
         StanceRecipe::Both => pool.iter().map(|_| Sides::both()).collect(),
-        StanceRecipe::Texts { of } => {
-            let claims = texts.iter().map(|texts| Claimed::of(texts, of));
-            claims.map(of_claimed).collect()
-        }
+        StanceRecipe::Texts { of } => (texts.iter())
+            .map(|texts| of_claimed(Claimed::of(texts, of)))
+            .collect(),
         // the baseline "crawl" lists images without scoring candidates, and `side_model` has handled the others
         _ => Vec::new(),
     }
@@ -138,8 +125,9 @@ pub(super) struct Claimed {
 impl Claimed {
     /// The stance that an image's texts take.
     fn of(texts: &TextStances, which: StanceTexts) -> Claimed {
-        let page = Claimed::likeliest(texts.around_stances);
-        let picture = Claimed::likeliest(texts.picture_stances);
+        let likeliest =
+            |read: &Option<(Stances, _)>| Claimed::likeliest(read.as_ref().map(|r| r.0));
+        let (page, picture) = (likeliest(&texts.around), likeliest(&texts.picture));
         match which {
             StanceTexts::Page => page,
             StanceTexts::Picture => picture,
@@ -198,8 +186,8 @@ fn of_claimed(claimed: Claimed) -> Sides {
 }
 
 fn stance_signals(image: &Image, vectors: &TopicVectors, texts: &TextStances) -> StanceSignals {
-    let text_signal = |stance: &Option<Explanation>| {
-        stance.as_ref().map(|stance| Signal {
+    let text_signal = |read: &Option<(Stances, Explanation)>| {
+        read.as_ref().map(|(_, stance)| Signal {
             value: stance.value(),
             how: stance.how().to_owned(),
             // `how` contains P(neither), so the part is needed only if it has parts

@@ -24,7 +24,7 @@ pub(super) fn of(image: &Image, relevance: &Explanation) -> String {
     match quoted {
         Quoted::Pixels => format!(
             "by its pixels, the picture is close to the argument ({})",
-            relevance_of(most)
+            most.map_or("", Explanation::how)
         ),
         Quoted::GivenCaption => said(what, "", &image.given.caption),
         Quoted::GivenText => said(what, "", &image.given.text),
@@ -42,19 +42,12 @@ fn said(what: &str, before: &str, text: &str) -> String {
     }
 }
 
-fn relevance_of(part: Option<&Explanation>) -> String {
-    part.map_or_else(String::new, |part| part.how().to_owned())
-}
-
 /// The beginning of a text between quotes.
 fn quoted(text: &str) -> String {
     let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
     let beginning: String = words.chars().take(QUOTED).collect();
-    let rest = if beginning.len() < words.len() {
-        "…"
-    } else {
-        ""
-    };
+    let is_cut = beginning.len() < words.len();
+    let rest = if is_cut { "…" } else { "" };
     format!("“{beginning}{rest}”")
 }
 

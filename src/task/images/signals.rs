@@ -33,87 +33,83 @@ pub(super) fn read(
     topics: &[&TopicVectors],
     relevance: &Relevance,
 ) -> Result<Vec<Cosines>> {
-    let mut signals = vec![Cosines::new(); topics.len()];
-    let used = |is_meant: fn(Need) -> bool| -> Vec<Compared> {
+    let mut cosines = vec![Cosines::new(); topics.len()];
+    let is_of_sentences: fn(Need) -> bool = Need::is_of_sentences;
+    let readers = [
+        (is_of_sentences, read_sentences as ReadChunk),
+        (Need::is_of_clip, read_clip),
+    ];
+    let place = store.place();
+    for (is_meant, read) in readers {
         let used = relevance.channels.keys().map(|key| Compared {
             key: *key,
             need: key.signal().need(),
         });
-        used.filter(|compared| is_meant(compared.need)).collect()
-    };
-    let sentences = used(Need::is_of_sentences);
-    if !sentences.is_empty() {
-        let chunks = read_chunks(store, ids, topics, &sentences, read_sentences)?;
-        let is_on = |need, topic: &TopicVectors| match need {
-            Need::Arguments => topic.arguments.is_some(),
-            _ => topic.words.is_some(),
+        let signals: Vec<Compared> = used.filter(|used| is_meant(used.need)).collect();
+        if signals.is_empty() {
+            continue;
+        }
+        let read = |store: &mut Result<Store>, ids: &[DocId]| {
+            let store = store.as_ref().map_err(|error| anyhow!("{error:#}"))?;
+            let values = vec![vec![vec![f64::NAN; ids.len()]; topics.len()]; signals.len()];
+            let signals = &signals;
+            read(
+                store,
+                Chunk {
+                    ids,
+                    topics,
+                    signals,
+                    values,
+                },
+            )
         };
-        append_chunks(chunks, &sentences, topics, is_on, &mut signals);
+        let chunks = ids
+            .par_chunks(CHUNK)
+            .map_init(|| place.open_to_read(), read);
+        for chunk in chunks.collect::<Result<Vec<Columns>>>()? {
+            for (signal, of_signal) in signals.iter().zip(chunk) {
+                for ((topic, cosines), column) in topics.iter().zip(&mut cosines).zip(of_signal) {
+                    if signal.is_on(topic) {
+                        cosines.entry(signal.key).or_default().extend(column);
+                    }
+                }
+            }
+        }
     }
-    let clip = used(Need::is_of_clip);
-    if !clip.is_empty() {
-        let chunks = read_chunks(store, ids, topics, &clip, read_clip)?;
-        let is_on = |_, topic: &TopicVectors| topic.clip.is_some();
-        append_chunks(chunks, &clip, topics, is_on, &mut signals);
-    }
-    Ok(signals)
+    Ok(cosines)
 }
 
 /// A signal that compares vectors.
-#[derive(Clone, Copy)]
 struct Compared {
     key: SignalKey,
     need: Need,
 }
 
-/// Values by signal, topic and image.
-type Columns = Vec<Vec<Vec<f64>>>;
-
-/// A function that fills the columns of a chunk of images; all values are NaN before. Its arguments are the store, the ids of the images, the topics,
-/// the signals and the columns.
-type ReadChunk = fn(&Store, &[DocId], &[&TopicVectors], &[Compared], &mut Columns) -> Result<()>;
-
-/// The columns of all images, chunk by chunk.
-fn read_chunks(
-    store: &Store,
-    ids: &[DocId],
-    topics: &[&TopicVectors],
-    channels: &[Compared],
-    read: ReadChunk,
-) -> Result<Vec<Columns>> {
-    let place = store.place();
-    ids.par_chunks(CHUNK)
-        .map_init(
-            || place.open_to_read(),
-            |store, ids| {
-                let store = store.as_ref().map_err(|error| anyhow!("{error:#}"))?;
-                let mut columns =
-                    vec![vec![vec![f64::NAN; ids.len()]; topics.len()]; channels.len()];
-                read(store, ids, topics, channels, &mut columns)?;
-                Ok(columns)
-            },
-        )
-        .collect()
-}
-
-/// Appends the columns of all chunks to the signals of each topic, if the signal is on for this topic.
-fn append_chunks(
-    chunks: Vec<Columns>,
-    channels: &[Compared],
-    topics: &[&TopicVectors],
-    is_on: impl Fn(Need, &TopicVectors) -> bool,
-    signals: &mut [Cosines],
-) {
-    for chunk in chunks {
-        for (channel, of_channel) in channels.iter().zip(chunk) {
-            for ((topic, signals), column) in topics.iter().zip(&mut *signals).zip(of_channel) {
-                if is_on(channel.need, topic) {
-                    signals.entry(channel.key).or_default().extend(column);
-                }
-            }
+impl Compared {
+    /// Whether the topic has the vectors that the signal compares.
+    fn is_on(&self, topic: &TopicVectors) -> bool {
+        match self.need {
+            Need::Arguments => topic.arguments.is_some(),
+            need if need.is_of_clip() => topic.clip.is_some(),
+            _ => topic.words.is_some(),
         }
     }
 }
+
+/// Values by signal, topic and image.
+type Columns = Vec<Vec<Vec<f64>>>;
+
+/// A part of the images, and what is compared with their vectors.
+struct Chunk<'a> {
+    ids: &'a [DocId],
+    topics: &'a [&'a TopicVectors],
+    signals: &'a [Compared],
+    /// All are NaN before the chunk is read.
+    values: Columns,
+}
+
+/// Reads the vectors of a chunk, and returns its values.
+type ReadChunk = fn(&Store, Chunk) -> Result<Columns>;
 
 /// Sets `slot` to the cosine of the vectors if that is larger. Vectors of different lengths are from different models and are not compared.
 fn keep_larger_cosine(slot: &mut f64, image: &[f32], topic: &[f32]) {
@@ -123,24 +119,18 @@ fn keep_larger_cosine(slot: &mut f64, image: &[f32], topic: &[f32]) {
     }
 }
 
-fn read_clip(
-    store: &Store,
-    ids: &[DocId],
-    topics: &[&TopicVectors],
-    channels: &[Compared],
-    columns: &mut Columns,
-) -> Result<()> {
-    let (Some(first), Some(last)) = (ids.first(), ids.last()) else {
-        return Ok(());
+fn read_clip(store: &Store, mut chunk: Chunk) -> Result<Columns> {
+    let (Some(first), Some(last)) = (chunk.ids.first(), chunk.ids.last()) else {
+        return Ok(chunk.values);
     };
     store.each_clip_vector(first, last, |document, vector| {
-        let Some(at) = position(ids, document) else {
+        let Some(at) = position(chunk.ids, document) else {
             return;
         };
-        for (channel, columns) in channels.iter().zip(&mut *columns) {
-            for (topic, column) in topics.iter().zip(columns) {
+        for (signal, columns) in chunk.signals.iter().zip(&mut chunk.values) {
+            for (topic, column) in chunk.topics.iter().zip(columns) {
                 let vectors = topic.clip.as_ref();
-                let wanted = vectors.map(|of_topic| match channel.need {
+                let wanted = vectors.map(|of_topic| match signal.need {
                     Need::ClipTitle => &of_topic.title,
                     _ => &of_topic.about,
                 });
@@ -149,29 +139,23 @@ fn read_clip(
                 }
             }
         }
-    })
+    })?;
+    Ok(chunk.values)
 }
 
-fn read_sentences(
-    store: &Store,
-    ids: &[DocId],
-    topics: &[&TopicVectors],
-    channels: &[Compared],
-    columns: &mut Columns,
-) -> Result<()> {
-    let (Some(first), Some(last)) = (ids.first(), ids.last()) else {
-        return Ok(());
+fn read_sentences(store: &Store, mut chunk: Chunk) -> Result<Columns> {
+    let (Some(first), Some(last)) = (chunk.ids.first(), chunk.ids.last()) else {
+        return Ok(chunk.values);
     };
-    let index_of = |wanted| channels.iter().position(|channel| channel.need == wanted);
+    let index_of = |wanted| (chunk.signals.iter()).position(|signal| signal.need == wanted);
     let arguments = index_of(Need::Arguments);
     let mut current = CurrentImage::default();
     store.each_sentence_vector(first, last, |document, part, vector| {
-        let Some(at) = position(ids, document) else {
+        let Some(at) = position(chunk.ids, document) else {
             return;
         };
-        let channel = index_of(Need::Sentence(part));
-        if let Some(columns) = channel.and_then(|channel| columns.get_mut(channel)) {
-            for (topic, column) in topics.iter().zip(columns) {
+        if let Some(signal) = index_of(Need::Sentence(part)) {
+            for (topic, column) in chunk.topics.iter().zip(&mut chunk.values[signal]) {
                 if let Some(words) = &topic.words {
                     keep_larger_cosine(&mut column[at], vector, words);
                 }
@@ -179,16 +163,16 @@ fn read_sentences(
         }
         if let Some(arguments) = arguments {
             if current.at != Some(at) {
-                current.compare_with_arguments(topics, &mut columns[arguments]);
+                current.compare_with_arguments(chunk.topics, &mut chunk.values[arguments]);
                 current.at = Some(at);
             }
             current.vectors.push((part, vector.to_vec()));
         }
     })?;
     if let Some(arguments) = arguments {
-        current.compare_with_arguments(topics, &mut columns[arguments]);
+        current.compare_with_arguments(chunk.topics, &mut chunk.values[arguments]);
     }
-    Ok(())
+    Ok(chunk.values)
 }
 
 /// The image whose vectors are being read. All of them are collected, because its likeness to arguments depends on all.
@@ -304,21 +288,9 @@ impl CrawlRanks {
         Ok(ranks)
     }
 
-    /// By image, the best rank for those queries of the topic that have this ending.
-    pub fn best(&self, topic: &TopicId, ending: &str) -> BTreeMap<usize, u32> {
-        let mut best: BTreeMap<usize, u32> = BTreeMap::new();
-        for found in self.by_topic.get(&topic.0).into_iter().flatten() {
-            if found.query.ends_with(ending) {
-                let rank = best.entry(found.at).or_insert(found.rank);
-                *rank = (*rank).min(found.rank);
-            }
-        }
-        best
-    }
-
     /// By image, the smallest rank for those queries of the topic that have one of these endings, and the position of that ending. Of
     /// equal ranks the first that was read counts: ranks are read by page, and in the order of the page's file.
-    pub fn best_ending(&self, topic: &TopicId, endings: &[&str]) -> BTreeMap<usize, (u32, usize)> {
+    pub fn best(&self, topic: &TopicId, endings: &[&str]) -> BTreeMap<usize, (u32, usize)> {
         let mut best: BTreeMap<usize, (u32, usize)> = BTreeMap::new();
         for found in self.by_topic.get(&topic.0).into_iter().flatten() {
             let ending = endings.iter().position(|e| found.query.ends_with(e));

@@ -18,14 +18,10 @@ use crate::trec::{Explanation, NumberId};
 /// P(pro) - P(con).
 #[derive(Clone, Debug, Default)]
 pub(super) struct TextStances {
-    /// The stance of the text in the picture.
-    pub picture: Option<Explanation>,
-    /// The probabilities of the text in the picture.
-    pub picture_stances: Option<Stances>,
-    /// The stance of the words around the picture.
-    pub around: Option<Explanation>,
-    /// The probabilities of these words.
-    pub around_stances: Option<Stances>,
+    /// The probabilities and the stance of the text in the picture.
+    pub picture: Option<(Stances, Explanation)>,
+    /// The probabilities and the stance of the words around the picture.
+    pub around: Option<(Stances, Explanation)>,
     /// The stances of the sections of the text in the picture, if there are several sections or they have headings.
     pub sections: Vec<Signal>,
 }
@@ -34,15 +30,11 @@ impl TextStances {
     /// The probability that the text in the picture takes a side; `None` without text. A text with sections for both sides takes a side in each
     /// section, even if it seems neutral as a whole.
     pub fn side_of_picture(&self) -> Option<f64> {
-        let whole = self.picture_stances.map(|s| s.pro + s.con)?;
+        let whole = self.picture.as_ref().map(|(s, _)| s.pro + s.con)?;
         let sections = stance::both_sides(&self.sections);
         let surest = sections.into_iter().flatten().map(|s| s.value.abs());
         Some(surest.fold(whole, f64::max))
     }
-}
-
-fn stances_of(readings: &[StanceReading]) -> Vec<Logits> {
-    readings.iter().map(|reading| reading.stance).collect()
 }
 
 /// The probability that a text is about the topic, by its first piece, which is its beginning.
@@ -82,20 +74,13 @@ impl PoolTexts {
         let claim = question.claim.as_str();
         let pairs: Vec<(&str, &str)> = texts.iter().map(|text| (claim, text.as_str())).collect();
         let readings = reader.piece_readings(&pairs, &mut |_| ())?;
-        let logits = readings
-            .as_ref()
-            .map(|all| all.iter().map(|of_text| stances_of(of_text)).collect());
+        let stances = |read: &Vec<StanceReading>| read.iter().map(|piece| piece.stance).collect();
+        let logits = (readings.as_ref()).map(|all| all.iter().map(stances).collect());
         let on_topic = readings.map(|all| {
-            let with_text = texts.iter().zip(&all);
-            with_text
-                .map(|(text, of_text)| {
-                    if has_words(text) {
-                        on_topic(of_text)
-                    } else {
-                        0.0
-                    }
-                })
-                .collect()
+            let of_text = |(text, read): (&String, &Vec<_>)| {
+                if has_words(text) { on_topic(read) } else { 0.0 }
+            };
+            texts.iter().zip(&all).map(of_text).collect()
         });
         let sections: Vec<Sections> = pool
             .iter()
@@ -117,10 +102,8 @@ impl PoolTexts {
     /// The weighted mean of the relevance of candidate number `at` and the probability that one of its texts is about the topic. Without an encoder,
     /// the relevance is unchanged.
     pub fn relevance(&self, at: usize, relevance: Explanation, weight: f64) -> Explanation {
-        let of_image = self
-            .on_topic
-            .as_ref()
-            .and_then(|all| all.get(2 * at..2 * at + 2));
+        let all = self.on_topic.as_ref();
+        let of_image = all.and_then(|all| all.get(2 * at..2 * at + 2));
         let Some(&[picture, around]) = of_image.filter(|_| weight > 0.0) else {
             return relevance;
         };
@@ -141,25 +124,15 @@ impl PoolTexts {
         let model = text_stance::Model::committed();
         let stance = |at: usize| {
             let text = self.texts.get(at).filter(|text| has_words(text))?;
-            let logits: Option<&[Logits]> = self
-                .logits
-                .as_ref()
-                .and_then(|all| all.get(at))
-                .map(Vec::as_slice);
-            Some(model.stances_with_explanation(claim, text, logits))
+            let logits = self.logits.as_ref().and_then(|all| all.get(at));
+            Some(model.stances_with_explanation(claim, text, logits.map(Vec::as_slice)))
         };
         let mut sections = self.section_signals(question).into_iter();
         (0..self.texts.len() / 2)
-            .map(|at| {
-                let picture = stance(2 * at);
-                let around = stance(2 * at + 1);
-                TextStances {
-                    picture_stances: picture.as_ref().map(|(stances, _)| *stances),
-                    around_stances: around.as_ref().map(|(stances, _)| *stances),
-                    picture: picture.map(|(_, explanation)| explanation),
-                    around: around.map(|(_, explanation)| explanation),
-                    sections: sections.next().unwrap_or_default(),
-                }
+            .map(|at| TextStances {
+                picture: stance(2 * at),
+                around: stance(2 * at + 1),
+                sections: sections.next().unwrap_or_default(),
             })
             .collect()
     }

@@ -79,7 +79,6 @@ pub fn unpack(dir: &Path, into: &Path) -> Result<Unpacked> {
     let (task, shards) = check(built.path(), &rows)?;
     // damage is found by the checksums of an index: Parquet files have none
     verify(built.path(), &shards).with_context(|| format!("{} is damaged", rows.display()))?;
-    let count = shards.len();
     let content = content_of(built.path(), &shards)?;
     ShardCollection::write(built.path(), task, &shards, &content)?;
     built
@@ -87,7 +86,7 @@ pub fn unpack(dir: &Path, into: &Path) -> Result<Unpacked> {
         .with_context(|| format!("cannot rename what was written to {}", into.display()))?;
     Ok(Unpacked {
         task,
-        shards: count,
+        shards: shards.len(),
         bytes,
     })
 }
