@@ -7,6 +7,7 @@ use std::time::Instant;
 use anyhow::{Context, Result, bail, ensure};
 
 use super::metadata::Description;
+use super::stages::ClusterLikeness;
 use super::text_approach::TextApproach;
 use super::text_indexes::{TextIndexes, damaged_shard, open_collection, shards_of};
 use super::texts::dense::{self, DenseSearch, DenseSources};
@@ -266,6 +267,38 @@ fn rank(
     })
 }
 
+/// Dense search and clusters, which need the vectors of all documents before the first topic is ranked.
+fn prepare_dense<'a>(
+    request: &TextRequest<'a>,
+    resources: &'a Resources,
+    indexes: &'a TextIndexes,
+    shards: &'a [PathBuf],
+    reader: &mut Reader,
+    on_event: &mut OnEvent,
+) -> Result<(Option<DenseSearch<'a>>, Option<ClusterLikeness>)> {
+    let TextRequest {
+        topics, approach, ..
+    } = *request;
+    reader.enter(Step::SentenceVectors);
+    let Some(index) = indexes.first() else {
+        return Ok((None, None));
+    };
+    let words = |topic| question::read(topic, request.parts).words;
+    let queries: Vec<String> = topics.iter().map(words).collect();
+    let titles: Vec<&str> = topics.iter().map(|topic| topic.title.as_str()).collect();
+    let sources = &mut DenseSources {
+        index,
+        reader,
+        sentences: resources.sentences.as_ref(),
+        base: request.base,
+        shards,
+    };
+    Ok((
+        DenseSearch::prepare(approach, &queries, sources, on_event)?,
+        dense::clusters(approach, &titles, sources, on_event)?,
+    ))
+}
+
 /// The lines of the run and the explanations of the scores.
 fn rank_topics(
     request: &TextRequest,
@@ -283,30 +316,9 @@ fn rank_topics(
         tag,
         explain,
         stances,
-        base,
         ..
     } = *request;
-    let words = |topic| question::read(topic, parts).words;
-    let queries: Vec<String> = topics.iter().map(words).collect();
-    let titles: Vec<&str> = topics.iter().map(|topic| topic.title.as_str()).collect();
-    // dense search and clusters need the vectors of all documents
-    reader.enter(Step::SentenceVectors);
-    let (dense, clusters) = match indexes.first() {
-        Some(index) => {
-            let sources = &mut DenseSources {
-                index,
-                reader,
-                sentences: resources.sentences.as_ref(),
-                base,
-                shards,
-            };
-            (
-                DenseSearch::prepare(approach, &queries, sources, on_event)?,
-                dense::clusters(approach, &titles, sources, on_event)?,
-            )
-        }
-        None => (None, None),
-    };
+    let (dense, clusters) = prepare_dense(request, resources, indexes, shards, reader, on_event)?;
     let settings = Settings {
         approach: approach.clone(),
         parts,
