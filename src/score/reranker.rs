@@ -98,8 +98,8 @@ pub trait Reranker: Sync {
         &[]
     }
 
-    /// How a report names the value: in a few words beside its bar, and in a sentence, where a text is ranked by it. Without the latter, the sentence
-    /// has the name.
+    /// How a report names the value: in a few words beside its bar, and in a sentence about a text that is ranked by it. If the second is empty, the
+    /// sentence has the name.
     fn words(&self) -> [&'static str; 2];
 
     /// The names of the re-rankers whose best values this one is computed from. It finds them in [`Candidates::known`].
