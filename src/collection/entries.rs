@@ -58,7 +58,7 @@ pub struct StoredText {
 }
 
 impl StoredText {
-    /// Only an id and texts.
+    /// A text with an id and the texts of its fields, and without other data.
     pub fn new(id: DocId, texts: Vec<String>) -> Self {
         StoredText {
             id,

@@ -15,7 +15,7 @@ pub fn sha256_of(file: impl Read) -> io::Result<String> {
     Ok(hex(&digest_of(file)?))
 }
 
-/// The same as bytes.
+/// The SHA-256 of a file's content, as bytes. Errors: the file cannot be read.
 pub(crate) fn digest_of(mut file: impl Read) -> io::Result<[u8; 32]> {
     let mut hash = Sha256::new();
     let mut buffer = vec![0; BUFFER];

@@ -484,7 +484,7 @@ impl Store {
 
     /// For each way of finding the image's element in a page ("xpath", "url", "no"): in how many pages it was found so, and in how many
     /// of them the element names the image. These counts are for the terminal, and the only values that are not verified.
-    pub fn elements(&self) -> Result<Vec<(String, u32, u32)>> {
+    pub fn elements(&self) -> Result<Vec<(String, i64, i64)>> {
         let sql =
             "SELECT found, count(*), sum(names_image) FROM page GROUP BY found ORDER BY found DESC";
         self.reading(|c| {

@@ -19,9 +19,9 @@ pub(super) fn relevance(grades: &ImageGrades, stance: Stance, edition: &Edition)
 /// The largest number of images on topic, argumentative and on stance.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Attainable {
-    /// In a topic's PRO list, and in its CON list.
+    /// The numbers for a topic's PRO list, and for its CON list.
     pub lists: [[usize; 3]; 2],
-    /// In both lists together. If the run shows no image in both lists, each image counts once here, so this can be less than the sum of the two.
+    /// The numbers for both lists together. If the run shows no image in both lists, each image counts once here, so this can be less than the sum of the two.
     pub both: [usize; 3],
 }
 

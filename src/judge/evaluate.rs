@@ -46,7 +46,7 @@ fn shares(hits: [usize; 3], places: usize) -> [f64; 3] {
     hits.map(|hits| hits as f64 / places.max(1) as f64)
 }
 
-/// The places of a topic: those of one list, or of both.
+/// The number of places of a topic that P@10 counts: those of one list, or of both.
 fn places(list: Option<Stance>) -> usize {
     list.map_or(2 * DEPTH, |_| DEPTH)
 }

@@ -142,7 +142,7 @@ pub trait Inputs {
     fn crawl_ranks(&self) -> BTreeMap<usize, u32>;
 }
 
-/// What a reader is shown of the evidence of a signal.
+/// What a report shows of an image to explain a signal's value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Quoted {
     /// The titles and the words around the image.

@@ -336,7 +336,7 @@ impl TextApproach {
     /// Which documents a search finds, at most `k`.
     ///
     /// # Errors
-    /// As [`TextApproach::portals`].
+    /// Those of [`TextApproach::portals`].
     pub(crate) fn search_options(&self, k: usize) -> Result<SearchOptions> {
         let Keep { short, duplicates } = self.keeps();
         Ok(SearchOptions {

@@ -292,7 +292,7 @@ struct Search<'a> {
     by: By<'a>,
 }
 
-/// What a search goes by.
+/// What a search compares with the documents.
 enum By<'a> {
     Words(Scoring<'a>),
     /// The dense search, and its query.

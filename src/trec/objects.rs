@@ -31,7 +31,7 @@ struct Word<'a> {
 }
 
 impl Word<'_> {
-    /// Whether it is one of these words, which have blanks between them.
+    /// Whether it is one of `words`, which are separated by blanks.
     fn is(&self, words: &str) -> bool {
         words.split(' ').any(|word| word == self.lower)
     }

@@ -32,7 +32,7 @@ impl<T: Copy + Default> Aligned<T> {
         }
     }
 
-    /// The number of numbers that the allocation can hold.
+    /// How many numbers the allocation can hold.
     pub fn capacity(&self) -> usize {
         self.all.len() - self.start
     }

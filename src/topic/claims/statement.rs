@@ -218,7 +218,7 @@ pub(super) fn finite(words: &[Word]) -> Option<usize> {
     likely.map(|(_, at)| at)
 }
 
-/// The positions of the words after the first, except for those from a relative pronoun to the end of its verbs.
+/// The positions of the words after the first, without relative clauses: from the pronoun to the end of its verbs.
 pub(super) fn outside_relative_clauses(words: &[Word]) -> impl Iterator<Item = usize> {
     let mut next = 1;
     std::iter::from_fn(move || {

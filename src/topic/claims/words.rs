@@ -32,12 +32,12 @@ impl Word {
         }
     }
 
-    /// Whether it is one of these words, which have blanks between them.
+    /// Whether it is one of `words`, which are separated by blanks.
     pub fn is(&self, words: &str) -> bool {
         is_among(words, &self.lower)
     }
 
-    /// Whether its part of speech is one of these, which have blanks between them.
+    /// Whether its part of speech is one of `tags`, which are separated by blanks.
     pub fn tagged(&self, tags: &str) -> bool {
         is_among(tags, self.tag)
     }
@@ -179,7 +179,7 @@ pub(super) fn read(text: &str) -> Vec<Word> {
     words
 }
 
-/// The words after these, which have blanks between them; `None` if the words do not begin so.
+/// What follows `beginning`, whose words are separated by blanks; `None` if `words` does not begin with it.
 pub(super) fn after<'a>(words: &'a [Word], beginning: &str) -> Option<&'a [Word]> {
     beginning.split(' ').try_fold(words, |words, word| {
         let (first, rest) = words.split_first()?;
@@ -187,7 +187,7 @@ pub(super) fn after<'a>(words: &'a [Word], beginning: &str) -> Option<&'a [Word]
     })
 }
 
-/// Whether the word at this position is on a list.
+/// Whether there is a word at this position, and it is in `list`.
 pub(super) fn is_at(words: &[Word], at: usize, list: &str) -> bool {
     words.get(at).is_some_and(|word| word.is(list))
 }
@@ -197,12 +197,12 @@ pub(super) fn tag_at(words: &[Word], at: usize) -> &'static str {
     words.get(at).map_or("", |word| word.tag)
 }
 
-/// The position of the first of the words that is on a list.
+/// The position of the first word that is in `list`.
 pub(super) fn position(words: &[Word], list: &str) -> Option<usize> {
     words.iter().position(|word| word.is(list))
 }
 
-/// The words before the first that is on a list; all words if none is.
+/// The words before the first one that is in `list`; all words if none is.
 pub(super) fn before<'a>(words: &'a [Word], list: &str) -> &'a [Word] {
     &words[..position(words, list).unwrap_or(words.len())]
 }
