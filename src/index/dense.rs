@@ -35,7 +35,7 @@ pub struct Wanted {
     /// The name of the field whose texts are encoded. Several names joined by `+` are encoded as one text, in this order.
     pub field: String,
     pub passages: Passages,
-    /// The producer's name of the sentence encoder ([`crate::evidence::sentence::Sentences::producer`]).
+    /// The producer's name of the sentence encoder ([`crate::evidence::sentence::Sentences::producer_of`]).
     pub producer: String,
 }
 
