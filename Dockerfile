@@ -15,10 +15,11 @@ COPY Cargo.toml Cargo.lock ./
 COPY benches/Cargo.toml benches/
 COPY collection-tools/Cargo.toml collection-tools/
 COPY collection-tools/seeded-random/Cargo.toml collection-tools/seeded-random/
+COPY crates/riposte-eval/Cargo.toml crates/riposte-eval/
 COPY fuzz-targets/Cargo.toml fuzz-targets/
 COPY models/train/Cargo.toml models/train/
 COPY tests/need/Cargo.toml tests/need/
-RUN for package in . benches collection-tools collection-tools/seeded-random fuzz-targets models/train tests/need; do \
+RUN for package in . benches collection-tools collection-tools/seeded-random crates/riposte-eval fuzz-targets models/train tests/need; do \
       mkdir -p $package/src && touch $package/src/lib.rs && echo 'fn main() {}' > $package/src/main.rs || exit 1; \
     done \
  && cargo build --release --locked -p riposte
@@ -28,10 +29,11 @@ COPY askama.toml ./
 COPY approaches approaches
 COPY models models
 COPY build.rs ./
+COPY crates crates
 COPY src src
 # The metadata of runs name the commit: --build-arg RIPOSTE_COMMIT=$(git rev-parse HEAD)
 ARG RIPOSTE_COMMIT=unknown
-RUN touch src/lib.rs src/main.rs \
+RUN touch crates/*/src/lib.rs src/lib.rs src/main.rs \
  && cargo build --release --locked -p riposte \
  && strip -o /usr/local/bin/riposte target/release/riposte
 

@@ -9,8 +9,18 @@ use std::process::Command;
 fn main() {
     println!("cargo::rerun-if-env-changed=RIPOSTE_COMMIT");
     // a change in one of these compiles the program again anyway; the files of git that are named below show that the commit changed
-    for path in ["approaches", "models/own", "src", "Cargo.lock", "build.rs"] {
-        println!("cargo::rerun-if-changed={path}");
+    for path in [
+        "approaches",
+        "crates",
+        "models/own",
+        "src",
+        "Cargo.lock",
+        "build.rs",
+    ] {
+        // a packaged crate has no `crates`, and a path that is missing would run this script each time
+        if Path::new(path).exists() {
+            println!("cargo::rerun-if-changed={path}");
+        }
     }
     if let Ok(target) = std::env::var("TARGET") {
         println!("cargo::rustc-env=RIPOSTE_TARGET={target}");
@@ -78,6 +88,7 @@ fn of_git() -> Option<String> {
         "--porcelain",
         "--",
         "approaches",
+        "crates",
         "models/own",
         "src",
         "Cargo.lock",

@@ -9,7 +9,7 @@
 #![cfg_attr(not(test), deny(clippy::print_stderr, clippy::print_stdout))]
 
 pub mod disk;
-pub mod trec;
+mod names;
 mod web;
 
 pub mod workspace;
@@ -28,7 +28,6 @@ pub mod score;
 
 pub mod systems;
 
-pub mod judge;
 pub mod task;
 
 mod report;

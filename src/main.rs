@@ -7,7 +7,7 @@
 
 use std::process::ExitCode;
 
-use riposte::trec::escaped_lines;
+use riposte_eval::escaped_lines;
 
 fn main() -> ExitCode {
     match riposte::cli::run() {

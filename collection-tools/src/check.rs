@@ -6,9 +6,8 @@ use std::path::{Path, PathBuf};
 use anyhow::Result;
 use rayon::prelude::*;
 use riposte::collection::images::{Entry, ImageCollection, bytes_of};
-use riposte::collection::read_topics;
+use riposte::collection::{Fault, FaultKind, read_topics};
 use riposte::evidence::picture;
-use riposte::trec::{Fault, FaultKind};
 
 use crate::counted;
 

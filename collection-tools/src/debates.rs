@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use anyhow::{Context, Result, bail, ensure};
 use riposte::topic::question::claims;
-use riposte::trec::topic;
+use riposte_eval::topic;
 use seeded_random::Random;
 use serde_json::{Value, json};
 

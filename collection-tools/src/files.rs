@@ -5,7 +5,7 @@ use std::path::Path;
 
 use anyhow::{Context, Result, bail};
 use riposte::disk::hex;
-use riposte::trec::topic::Topic;
+use riposte_eval::topic::Topic;
 use sha2::{Digest, Sha256};
 
 /// Makes the directory. If it exists, it must be empty.

@@ -10,7 +10,7 @@ use image::codecs::{jpeg::JpegEncoder, png::PngEncoder, webp::WebPEncoder};
 use image::{ExtendedColorType, ImageEncoder, RgbImage};
 use rayon::prelude::*;
 use riposte::evidence::picture::perceptual_hash;
-use riposte::trec;
+use riposte_eval::TopicId;
 use seeded_random::Random;
 
 use crate::canvas::Fonts;
@@ -130,9 +130,9 @@ pub fn run(options: &Options) -> Result<()> {
 }
 
 /// A topic in the form of the lab's topics; the first one has the number 1.
-fn lab_topic((at, topic): (usize, &Topic)) -> trec::topic::Topic {
-    trec::topic::Topic {
-        id: trec::TopicId((at + 1).to_string()),
+fn lab_topic((at, topic): (usize, &Topic)) -> riposte_eval::topic::Topic {
+    riposte_eval::topic::Topic {
+        id: TopicId((at + 1).to_string()),
         title: topic.title.clone(),
         description: Some(topic.description.clone()),
         narrative: Some(topic.narrative.clone()),

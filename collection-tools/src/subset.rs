@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, bail};
 use riposte::collection::images::{Entry, ImageCollection};
 use riposte::collection::read_topics;
-use riposte::trec::topic::Topic;
+use riposte_eval::topic::Topic;
 
 use crate::counted;
 use crate::files::{new_directory, topics_xml, write};

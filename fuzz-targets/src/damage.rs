@@ -10,11 +10,12 @@ use riposte::evidence::ocr::OcrLine;
 use riposte::evidence::page::PageWords;
 use riposte::evidence::store::{Made, Record, Store};
 use riposte::evidence::{Evidence, PageEvidence, PartValue, TextPart};
+use riposte::index::ScoredDoc;
 use riposte::index::inverted::{Effort, InvertedIndex, TextCollection};
 use riposte::index::search::{self, Query, SearchOptions};
 use riposte::index::similarity::Similarity;
 use riposte::task::channels::CHANNELS;
-use riposte::trec::{DocId, ScoredDoc};
+use riposte_eval::DocId;
 use tempfile::TempDir;
 
 use crate::with_file;

@@ -1,9 +1,9 @@
 //! Runs, judgements and explanations: text files that the tasks' organisers, riposte or other systems write.
 
-use riposte::judge::verify::{Rules, verify_for_tira};
-use riposte::trec::edition::EDITIONS;
-use riposte::trec::explained::{self, ExplainedImage, ExplainedText};
-use riposte::trec::{qrels, run};
+use riposte_eval::edition::EDITIONS;
+use riposte_eval::explained::{self, ExplainedImage, ExplainedText};
+use riposte_eval::verify::{Rules, verify_for_tira};
+use riposte_eval::{qrels, run};
 
 pub const RUN_WORDS: &[&[u8]] = &[
     b"51 PRO I0123456789abcdef 1 1.0 tag\n",

@@ -10,7 +10,7 @@ use riposte::evidence::sentiment::Vader;
 use riposte::score::quality::{self, GradedText};
 use riposte::topic::question::{self, TopicParts};
 use riposte::topic::words;
-use riposte::trec::objects;
+use riposte_eval::objects;
 
 use crate::with_file;
 

@@ -4,6 +4,8 @@ use std::path::PathBuf;
 
 use anyhow::Result;
 use clap::{Args, Subcommand, ValueEnum};
+use riposte_eval::TextTask;
+use riposte_eval::edition::Edition;
 use serde::{Deserialize, Serialize};
 use strum::IntoStaticStr;
 
@@ -17,8 +19,6 @@ use crate::task::channels::CHANNELS;
 use crate::task::extraction::{ExtractionOptions, ExtractionSettings};
 use crate::task::metadata::Config;
 use crate::task::places::Places;
-use crate::trec::TextTask;
-use crate::trec::edition::Edition;
 use crate::weights::Models;
 
 /// TIRA names the directories of the collection and of the run in these environment variables. Options override them.

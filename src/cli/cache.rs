@@ -7,6 +7,7 @@ use std::time::{Duration, SystemTime};
 use anyhow::{Result, bail, ensure};
 use clap::{Args, Subcommand};
 use indicatif::{HumanBytes, HumanDuration};
+use riposte_eval::escaped;
 use serde_json::json;
 
 use super::args::CacheArgs;
@@ -14,7 +15,6 @@ use super::{parse, print, print_json, terminal};
 use crate::disk;
 use crate::task::cache::{self, Entry, Listed, Removal};
 use crate::task::places::cache_directory;
-use crate::trec::escaped;
 
 #[derive(Subcommand)]
 pub(super) enum CacheCommand {

@@ -9,6 +9,7 @@ use anyhow::{Context, Result, bail, ensure};
 use clap::parser::ValueSource;
 use clap::{ArgMatches, Args, Command};
 use etcetera::BaseStrategy;
+use riposte_eval::escaped;
 use serde::{Deserialize, Deserializer, de};
 use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
@@ -20,7 +21,6 @@ use crate::disk::hex;
 use crate::task::metadata::{Actor, Collection, Config, ConfigFile, Source};
 use crate::task::places::cache_directory;
 use crate::task::recipe;
-use crate::trec::escaped;
 use crate::weights::{DIRECTORY_VARIABLE, Models};
 
 /// The name of the file, in the working directory or in riposte's directory in the user's configuration directory.

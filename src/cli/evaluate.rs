@@ -6,17 +6,16 @@ use std::fmt;
 use std::path::Path;
 
 use anyhow::{Context, Result};
+use riposte_eval::compare::{Table, interval};
+use riposte_eval::images::ImageEvaluation;
+use riposte_eval::measure::{ImageMeasure, Measure};
+use riposte_eval::{Values, escaped, escaped_lines};
 use serde_json::json;
 
 use super::progress::print_notes;
 use super::{print, print_json, terminal};
-use crate::judge::Values;
-use crate::judge::compare::{Table, interval};
-use crate::judge::evaluate::ImageEvaluation;
-use crate::judge::measure::{ImageMeasure, Measure};
 use crate::task::evaluate::{self, Detail, EvaluatedRun, Evaluation, Judgements};
 use crate::task::files::{check_distinct, check_writable};
-use crate::trec::{escaped, escaped_lines};
 use typed::Format;
 
 pub(super) use typed::EvaluateArgs;

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail, ensure};
 use clap::{Args, Subcommand};
+use riposte_eval::edition::Edition;
 
 use super::args::{CacheArgs, INPUT, STORAGE};
 use super::progress::{EventPrinter, StageProgress, print_notes};
@@ -13,7 +14,6 @@ use crate::task::channels::CHANNELS;
 use crate::task::export::{self, RunExportSettings};
 use crate::task::extraction::open_store;
 use crate::task::files::{check_distinct, check_writable, write_atomically};
-use crate::trec::edition::Edition;
 
 #[derive(Subcommand)]
 pub(super) enum ExportCommand {

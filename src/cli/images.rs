@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
 use anyhow::{Context, Result, bail, ensure};
+use riposte_eval::{DocId, escaped};
 use serde_json::{Value, json};
 
 use super::args::{ExtractArgs, ExtractionArgs, ImagesArgs, MergeArgs, ReadArgs};
@@ -17,6 +18,7 @@ use super::texts::{
     list_faults, print_all_verified, print_collection, print_lines, print_verified,
 };
 use super::{print, print_json, terminal, topic_parts};
+use crate::collection::FaultKind;
 use crate::collection::images::bytes_of;
 use crate::evidence::extract::{Shard, Summary};
 use crate::evidence::ocr::{self, OcrLine, backend};
@@ -30,7 +32,6 @@ use crate::task::models;
 use crate::task::run_files::{OutputSettings, RunFiles};
 use crate::task::shards;
 use crate::task::stream::{self, StreamRequest};
-use crate::trec::{DocId, FaultKind, escaped};
 use crate::weights::Role;
 
 /// Size of the buffers of `extract --stream`.

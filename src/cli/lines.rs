@@ -5,11 +5,11 @@ use std::io::{BufRead, BufReader, Read, stdin};
 use std::path::Path;
 
 use anyhow::{Context, Result, anyhow, ensure};
+use riposte_eval::escaped;
 use serde::Deserialize;
 use serde_json::Value;
 
 use super::print_json;
-use crate::trec::escaped;
 
 /// Number of lines that are answered together: enough to group texts of similar length, but few enough that answers appear soon.
 const BATCH: usize = 512;

@@ -5,14 +5,14 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 use clap::builder::{PossibleValuesParser, RangedI64ValueParser, TypedValueParser};
+use riposte_eval::edition::{self, Edition};
+use riposte_eval::run::unfit_field;
 use strum::VariantNames;
 
 use crate::evidence::channel;
 use crate::evidence::extract::Shard;
 use crate::task::channels::CHANNELS;
 use crate::task::recipe;
-use crate::trec::edition::{self, Edition};
-use crate::trec::escape::unfit_field;
 
 /// Parses the name of a variant.
 pub(super) fn named<T>() -> impl TypedValueParser<Value = T>

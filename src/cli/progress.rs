@@ -4,11 +4,11 @@ use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
 use indicatif::{HumanCount, HumanDuration, ProgressBar, ProgressDrawTarget, ProgressStyle};
+use riposte_eval::escaped;
 
 use crate::index::{dense, inverted};
 use crate::reading::steps::{Outputs, Step};
 use crate::task::{Event, Stage};
-use crate::trec::escaped;
 
 /// The time between two lines if stderr is not a terminal.
 const LINE_INTERVAL: Duration = Duration::from_secs(30);

@@ -9,6 +9,7 @@ use clap::{Args, Command, ValueEnum, ValueHint};
 use clap_complete::Shell;
 use clap_mangen::Man;
 use clap_mangen::roff::{Inline, Roff, bold, roman};
+use riposte_eval::edition::{self, EDITIONS, Edition};
 use serde::Deserialize;
 
 use super::args::Task;
@@ -16,7 +17,6 @@ use super::print;
 use crate::task::approaches;
 use crate::task::channels::CHANNELS;
 use crate::task::files::write_atomically;
-use crate::trec::edition::{self, EDITIONS, Edition};
 use crate::weights::{Models, Role};
 
 #[derive(Args)]

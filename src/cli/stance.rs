@@ -1,6 +1,7 @@
 //! `stance`: detects the stance of one text, or of each line of a file.
 
 use anyhow::{Result, bail, ensure};
+use riposte_eval::Explanation;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -14,7 +15,6 @@ use crate::score::object_stance::Objects;
 use crate::task::models;
 use crate::task::stance::{ClaimStance, StanceAnswer, StanceQuestion, answer};
 use crate::topic::question;
-use crate::trec::Explanation;
 
 /// A line of a `--jsonl` file.
 #[derive(Debug, Deserialize)]

@@ -3,11 +3,12 @@
 use std::path::Path;
 
 use anyhow::{Result, ensure};
+use riposte_eval::{TextTask, run};
 
 use super::args::{ComparativeArgs, ControversialArgs, TextArgs};
 use super::progress::{EventPrinter, print_notes};
 use super::{terminal, topic_parts};
-use crate::collection::ReadTopics;
+use crate::collection::{Fault, ReadTopics};
 use crate::index::inverted::{self, InvertedIndex, Verified};
 use crate::task::debate::PER_SIDE;
 use crate::task::effort;
@@ -16,7 +17,6 @@ use crate::task::run_files::{OutputSettings, RunFiles};
 use crate::task::service_run::{self, ServiceRequest};
 use crate::task::text_indexes::TextIndexes;
 use crate::task::text_run::{self, RUN_FILE, TextRequest, TextRun};
-use crate::trec::{Fault, TextTask, run};
 
 /// Number of faults that are listed without `--verbose`.
 const LISTED_FAULTS: usize = 10;

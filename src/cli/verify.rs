@@ -5,16 +5,16 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail, ensure};
 use clap::Args;
+use riposte_eval::edition::{EDITIONS, Edition};
+use riposte_eval::escaped;
+use riposte_eval::verify::{Finding, Severity, is_valid};
 use serde_json::{Value, json};
 
 use super::args::Task;
 use super::progress::print_notes;
 use super::{parse, print, print_json, terminal};
-use crate::judge::verify::{Finding, Severity, is_valid};
 use crate::task::files::{check_distinct, check_writable, named_run};
 use crate::task::verify::{Verdict, VerificationSettings, Verifier};
-use crate::trec::edition::{EDITIONS, Edition};
-use crate::trec::escaped;
 
 /// Number of findings of each kind that are printed without `--verbose`.
 const PRINTED: usize = 5;

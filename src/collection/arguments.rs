@@ -8,13 +8,14 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Result, ensure};
+use riposte_eval::{DocId, Stance};
 use serde::Deserialize;
 use strum::VariantNames;
 
 use super::braces::ObjectEnds;
 use super::portal::Portal;
 use super::source::{self, MAX_DOCUMENT_BYTES};
-use crate::trec::{DocId, Fault, FaultKind, Stance};
+use super::{Fault, FaultKind};
 
 /// The name of the file with the whole corpus, without extension.
 const WHOLE: &str = "args-me";

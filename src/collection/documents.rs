@@ -5,11 +5,11 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
+use riposte_eval::DocId;
 use serde::Deserialize;
 
 use super::lines::JsonLines;
-use super::source;
-use crate::trec::{DocId, Fault, FaultKind};
+use super::{Fault, FaultKind, source};
 
 /// The names of files of documents, in the order in which they are searched for.
 const NAMES: [&str; 4] = [

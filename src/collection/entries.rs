@@ -16,12 +16,12 @@ use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, ensure};
+use riposte_eval::{DocId, Stance, TextTask};
 use serde::{Deserialize, Serialize};
 
 use super::lines::JsonLines;
 use super::portal::Portal;
-use super::source;
-use crate::trec::{DocId, Fault, FaultKind, Stance, TextTask};
+use super::{Fault, FaultKind, source};
 
 /// The name of the file.
 pub const FILE: &str = "riposte-texts.jsonl";

@@ -15,10 +15,10 @@ use std::io::{self, Read};
 use std::path::{Component, Path, PathBuf};
 
 use anyhow::{Context, Result, bail, ensure};
+use riposte_eval::DocId;
 use serde::Deserialize;
 
 use super::images::{Entry, MAX_FILE_BYTES, is_document_id};
-use crate::trec::DocId;
 
 /// Maximum length of a header, in bytes. It suffices for more than ten thousand files with the longest paths.
 const MAX_HEADER_BYTES: u64 = 16 << 20;

@@ -10,11 +10,11 @@ use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use anyhow::{Context, Result, bail};
+use riposte_eval::DocId;
 use sha2::{Digest, Sha256};
 
-use super::regular;
+use super::{Fault, FaultKind, regular};
 use crate::disk::{Stamp, digest_of, hex};
-use crate::trec::{DocId, Fault, FaultKind};
 
 /// Maximum size of a file, in bytes; a larger file is a fault. All pages and images of the real crawl are smaller.
 pub(super) const MAX_FILE_BYTES: u64 = 256 << 20;

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use serde::de::DeserializeOwned;
 
 use super::source::{self, MAX_DOCUMENT_BYTES};
-use crate::trec::{Fault, FaultKind};
+use super::{Fault, FaultKind};
 
 /// Reads a document from each line of a file that is not blank. For a line that cannot be read, the iterator returns a fault.
 ///

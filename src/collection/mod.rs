@@ -4,6 +4,7 @@ pub mod arguments;
 mod braces;
 pub mod documents;
 pub mod entries;
+mod fault;
 pub mod frames;
 pub mod images;
 mod lines;
@@ -15,6 +16,7 @@ pub mod shards;
 mod source;
 mod topics;
 
+pub use fault::{Fault, FaultKind};
 pub(crate) use source::read_bytes;
 pub use topics::read_topics;
 pub(crate) use topics::{ReadTopics, read_topics_with_faults};

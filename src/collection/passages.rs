@@ -7,11 +7,11 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
+use riposte_eval::DocId;
 use serde::Deserialize;
 
 use super::lines::JsonLines;
-use super::source;
-use crate::trec::{DocId, Fault, FaultKind};
+use super::{Fault, FaultKind, source};
 
 /// A passage of a web page.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use strum::VariantArray;
 
-use crate::trec::names::serde_by_name;
+use crate::names::serde_by_name;
 
 /// A debate portal. Its name is also that of its file in the corpus. Indexes store its number.
 #[derive(

@@ -6,11 +6,11 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, ensure};
+use riposte_eval::TextTask;
 use serde::{Deserialize, Serialize};
 
 use super::regular;
 use crate::disk::replace;
-use crate::trec::TextTask;
 use crate::workspace;
 
 /// The name of the file.

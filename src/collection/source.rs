@@ -6,9 +6,9 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
 use flate2::read::MultiGzDecoder;
+use riposte_eval::run::unfit_field;
 
 use super::regular;
-use crate::trec::escape::unfit_field;
 
 /// Maximum size of an argument, a passage or a document, in bytes; a longer one is a fault. All arguments of args.me are shorter.
 pub(super) const MAX_DOCUMENT_BYTES: usize = 16 << 20;

@@ -5,10 +5,10 @@ use std::path::Path;
 
 use anyhow::{Context, Result, bail};
 use encoding_rs::{Encoding, UTF_8, UTF_16BE, UTF_16LE};
+use riposte_eval::topic::{self, Topic};
 
 use super::source::read_regular;
-use crate::trec::topic::{self, Topic};
-use crate::trec::{Fault, FaultKind};
+use super::{Fault, FaultKind};
 
 /// Maximum size of a file of topics, in bytes. BEIR has files of several hundred thousand queries.
 const MAX_BYTES: u64 = 64 << 20;

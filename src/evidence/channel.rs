@@ -13,9 +13,9 @@ use super::Evidence;
 use super::document::Document;
 use super::ocr::Script;
 use super::table::Table;
+use crate::collection::Fault;
 use crate::collection::images::FileState;
 use crate::nn::conv::{Numeric, NumericMode};
-use crate::trec::Fault;
 use crate::weights::{CheckedModel, Role};
 
 /// All channels, in the order in which they are computed. A channel uses only earlier channels.

@@ -12,7 +12,7 @@ use super::picture::decode::{DecodedImage, decode};
 use super::picture::jpeg::is_cut_jpeg;
 use super::{Backend, Evidence};
 use crate::collection::images::{Entry, Listing, bytes_of};
-use crate::trec::{Fault, FaultKind};
+use crate::collection::{Fault, FaultKind};
 
 /// A document, and what is known of it so far.
 pub struct Document<'a> {

@@ -25,8 +25,8 @@ use crossbeam_channel::{Receiver, Sender};
 use super::channel::{self, Channel, Channels, Extractor};
 use super::clock::Clock;
 use super::store::{Store, StoredDocument};
+use crate::collection::Fault;
 use crate::collection::images::{Entry, FileState, ImageCollection};
-use crate::trec::Fault;
 
 use files::Policy;
 use groups::{DocumentResult, Groups};

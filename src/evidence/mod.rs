@@ -17,11 +17,12 @@ pub mod sentiment;
 pub mod store;
 pub mod table;
 
+use riposte_eval::DocId;
+
 pub use channel::{Channel, Channels};
 
 use crate::collection::images::{CrawlRank, GivenTexts};
 use crate::nn::conv::Numeric;
-use crate::trec::DocId;
 use ocr::OcrLine;
 use page::PageWords;
 use picture::Picture;

@@ -24,8 +24,8 @@ use super::table::{
     Table,
 };
 use super::{Evidence, PageEvidence};
+use crate::collection::FaultKind;
 use crate::collection::images::{CrawlRank, ImageDocument};
-use crate::trec::FaultKind;
 use crate::weights::CheckedModel;
 use text::first_of;
 

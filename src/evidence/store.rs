@@ -22,6 +22,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Error, Result, bail, ensure};
+use riposte_eval::DocId;
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, MAIN_DB, Row, params};
 
@@ -31,9 +32,9 @@ use super::picture::{self, Picture};
 use super::table::Table;
 pub(crate) use super::table::{blob_of, vector_of};
 use super::{Evidence, TextPart, clip, ocr, page, sentence};
+use crate::collection::Fault;
 use crate::collection::images::{CrawlRank, FileState};
 use crate::nn::conv::Numeric;
-use crate::trec::{DocId, Fault};
 use crate::workspace::{Lock, file};
 pub use at_work::{AtWork, Note};
 use checksum::ALL;

@@ -2,7 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use crate::trec::{DocId, ScoredDoc};
+use riposte_eval::DocId;
+
+use super::ScoredDoc;
 
 /// How rankings are fused. A ranking adds nothing to the score of a document that it does not contain.
 #[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize)]

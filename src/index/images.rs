@@ -6,6 +6,7 @@ use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use anyhow::{Context, Result};
+use riposte_eval::DocId;
 use sha2::{Digest, Sha256};
 
 use super::analyzer::{Analyzer, Stemmer, StopList};
@@ -22,7 +23,6 @@ use crate::evidence::picture::Picture;
 use crate::evidence::store::{Place, Store};
 use crate::evidence::table::Table;
 use crate::evidence::{AfinnValence, Evidence, PageEvidence, PartValue, TextPart};
-use crate::trec::DocId;
 
 /// The similarity for the words of images: Lucene's default parameters, with exact lengths.
 pub const BM25: Similarity = Similarity::Bm25 { k1: 1.2, b: 0.75 };

@@ -15,3 +15,12 @@ pub(crate) mod stop_words;
 mod term_cache;
 pub mod vector;
 pub mod wordnet;
+
+use riposte_eval::DocId;
+
+/// A document with its score for a topic. Higher is better.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ScoredDoc {
+    pub doc: DocId,
+    pub score: f64,
+}

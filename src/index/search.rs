@@ -13,13 +13,13 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use anyhow::{Context, Result, bail, ensure};
+use riposte_eval::{DocId, Explanation};
 use tantivy::tokenizer::TextAnalyzer;
 
-use super::analyzer;
+use super::{ScoredDoc, analyzer};
 use super::inverted::{InvertedIndex, Postings, Scratch, UNTOUCHED};
 pub use super::options::SearchOptions;
 use super::similarity::{FieldCounts, Similarity, TermCounts, TermScore};
-use crate::trec::{DocId, Explanation, ScoredDoc};
 use contributions::ContributionCache;
 use top::Top;
 

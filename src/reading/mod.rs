@@ -13,11 +13,11 @@ pub mod steps;
 use std::collections::BTreeMap;
 
 use anyhow::Result;
+use riposte_eval::DocId;
 
 use crate::evidence::clip::Clip;
 use crate::evidence::sentence::Sentences;
 use crate::nn::lazy::Lazy;
-use crate::trec::DocId;
 use crate::workspace::{self, Outputs as Workspace};
 use cross::Cross;
 use outputs::{Compute, complete};

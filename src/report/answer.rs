@@ -5,6 +5,11 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, ensure};
+use riposte_eval::edition::{ASSUMED, Edition};
+use riposte_eval::explained::ExplainedImage;
+use riposte_eval::run::{self, ImageRunLine, TextRunLine};
+use riposte_eval::topic::{self, Topic};
+use riposte_eval::{Stance, TextTask, objects};
 use serde::Serialize;
 use serde_json::json;
 
@@ -15,6 +20,7 @@ use super::words::Marker;
 use crate::evidence::channel::Precision;
 use crate::index::inverted::InvertedIndex;
 use crate::nn::conv::NumericMode;
+use crate::task::debate::sheet::{DebateArgument, DebateSheet, ILLUSTRATES};
 use crate::task::debate::{self, PER_SIDE};
 use crate::task::extraction::{ExtractionOptions, ExtractionSettings, Host};
 use crate::task::files::{TopicSource, write_atomically};
@@ -25,12 +31,6 @@ use crate::task::run_files::{DEBATE, EXPLANATIONS, OutputSettings};
 use crate::task::text_run::{self, RUN_FILE, TextRequest, TextRun};
 use crate::task::{OnEvent, Task, default_tag, effort};
 use crate::topic::question::{self, TopicParts};
-use crate::trec::debate::{DebateArgument, DebateSheet, ILLUSTRATES};
-use crate::trec::edition::{ASSUMED, Edition};
-use crate::trec::explained::ExplainedImage;
-use crate::trec::run::{self, ImageRunLine, TextRunLine};
-use crate::trec::topic::{self, Topic};
-use crate::trec::{Stance, TextTask, objects};
 use crate::weights::Models;
 
 /// The id of the topic. No collection has a topic with this id, so facts about its own topics (ranks in a crawl) do not count for the question.

@@ -10,6 +10,12 @@ use std::collections::{BTreeSet, HashMap};
 use std::path::PathBuf;
 
 use anyhow::Result;
+use riposte_eval::explained::ExplainedImage;
+use riposte_eval::images::ImageEvaluation;
+use riposte_eval::qrels::{ImageGrades, ImageQrels};
+use riposte_eval::run::ImageRunLine;
+use riposte_eval::topic::Topic;
+use riposte_eval::{DocId, Explanation, Stance};
 
 use super::TopicReport;
 use super::pictures::{self, Destination, PictureList, Pictures, Size};
@@ -20,14 +26,8 @@ use crate::collection::images::ImageCollection;
 use crate::evidence::picture::hamming;
 use crate::evidence::store::Store;
 use crate::evidence::{clip, page, sentence, sentiment};
-use crate::judge::evaluate::ImageEvaluation;
 use crate::score::picture_text::PictureText;
 use crate::score::select::{SAME_PICTURE_BITS, is_same_picture};
-use crate::trec::explained::ExplainedImage;
-use crate::trec::qrels::{ImageGrades, ImageQrels};
-use crate::trec::run::ImageRunLine;
-use crate::trec::topic::Topic;
-use crate::trec::{DocId, Explanation, Stance};
 pub(crate) use debate::sheet;
 use topic::PageBuilder;
 pub(crate) use view::{Debate, ImagesTopic, Thumbnail};

@@ -4,6 +4,13 @@ use std::collections::HashSet;
 use std::path::PathBuf;
 
 use anyhow::{Context, Result, bail, ensure};
+use riposte_eval::graded::TextRun;
+use riposte_eval::images::{ImageEvaluation, evaluate_images};
+use riposte_eval::measure::Measure;
+use riposte_eval::qrels::{ImageQrels, Qrels};
+use riposte_eval::run::{ImageRunLine, TextRunLine};
+use riposte_eval::topic::Topic;
+use riposte_eval::{TextTask, TopicId};
 
 use super::pictures::Destination;
 use super::place::{PICTURES, ReportPlace};
@@ -12,18 +19,11 @@ use super::{MeasureColumn, Report, images, texts};
 use crate::collection::images::ImageCollection;
 use crate::evidence::store::Store;
 use crate::index::inverted::{InvertedIndex, Verified};
-use crate::judge::evaluate::{ImageEvaluation, evaluate_images};
-use crate::judge::graded::TextRun;
-use crate::judge::measure::Measure;
 use crate::task::channels::CHANNELS;
 use crate::task::files::{read_judgements, read_run};
 use crate::task::text_approach::TextApproach;
 use crate::task::text_indexes::{TextIndexes, open_collection};
 use crate::task::{Event, OnEvent, Stage, Task};
-use crate::trec::qrels::{ImageQrels, Qrels};
-use crate::trec::run::{ImageRunLine, TextRunLine};
-use crate::trec::topic::Topic;
-use crate::trec::{TextTask, TopicId};
 
 /// A receiver of events that any thread can call, because several threads make pictures.
 pub(crate) type OnThreadEvent<'a> = dyn FnMut(Event) + Send + 'a;

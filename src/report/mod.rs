@@ -4,6 +4,9 @@
 //! The templates (`pages`) escape everything that comes from a collection, a run or judgements. A policy in every page allows only
 //! riposte's own script and style, by their hashes, and no connection.
 
+use riposte_eval::topic::Topic;
+use riposte_eval::{TopicId, Values};
+
 pub(crate) mod answer;
 mod chart;
 mod images;
@@ -16,10 +19,6 @@ pub(crate) mod shown;
 mod texts;
 mod tree;
 mod words;
-
-use crate::judge::Values;
-use crate::trec::TopicId;
-use crate::trec::topic::Topic;
 
 /// Facts for all pages of a report.
 #[derive(Debug)]

@@ -4,14 +4,13 @@ use anyhow::{Context, Result};
 use askama::Template;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
+use riposte_eval::{TopicId, Values};
 use sha2::{Digest, Sha256};
 
 use super::chart::{Column, Columns};
 use super::images::Debate;
 use super::words::{difference, shortened, slug, three_decimals};
 use super::{Body, Form, Head, MeasureColumn, Report, TopicReport};
-use crate::judge::Values;
-use crate::trec::TopicId;
 
 const STYLE: &str = include_str!("pages/report.css");
 const SCRIPT: &str = include_str!("pages/report.js");

@@ -14,12 +14,12 @@ use fast_image_resize::pixels::U8x3;
 use fast_image_resize::{FilterType, ResizeAlg, ResizeOptions, Resizer};
 use image::RgbImage;
 use rayon::prelude::*;
+use riposte_eval::DocId;
 
 use super::place::PICTURES;
 use super::words::slug;
 use crate::collection::images::bytes_of;
 use crate::evidence::picture::{DecodedImage, decode};
-use crate::trec::DocId;
 
 /// The sizes in which an image is shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

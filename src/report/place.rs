@@ -5,11 +5,11 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
+use riposte_eval::edition::Edition;
 
 use super::{Form, Report};
 use crate::disk::{self, TemporaryDir};
 use crate::task::files::write_atomically;
-use crate::trec::edition::Edition;
 
 /// Where a report is written, and how.
 pub(crate) struct ReportPlace {

@@ -4,12 +4,17 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Result, ensure};
+use riposte_eval::explained::{self, ExplainedImage, ExplainedText};
+use riposte_eval::run::{self, ImageRunLine, TextRunLine};
+use riposte_eval::topic::Topic;
+use riposte_eval::{DocId, LineError, Stance, TopicId};
 use serde::de::DeserializeOwned;
 
 use super::place::{ReportPlace, ReportWriter};
 use super::{Form, Head, MeasureColumn};
 use crate::collection::{ReadTopics, read_bytes};
 use crate::index::inverted::Effort;
+use crate::task::debate::sheet::{self, DebateSheet};
 use crate::task::files::{
     check_distinct, check_writable, decode, named_run, read_run, read_topics, report_broken_lines,
     run_names,
@@ -17,11 +22,6 @@ use crate::task::files::{
 use crate::task::places::Places;
 use crate::task::run_files::{DEBATE, EXPLANATIONS};
 use crate::task::{Event, OnEvent, Task, counted};
-use crate::trec::debate::{self, DebateSheet};
-use crate::trec::explained::{self, ExplainedImage, ExplainedText};
-use crate::trec::run::{self, ImageRunLine, TextRunLine};
-use crate::trec::topic::Topic;
-use crate::trec::{DocId, LineError, Stance, TopicId};
 
 /// The files of a run that is shown, and what it is compared with.
 pub(crate) struct InspectSettings {
@@ -413,7 +413,7 @@ fn read_sheets<T: RunLine>(
     if !path.is_file() {
         return Ok(Ok(Vec::new()));
     }
-    let problem = match debate::read(&decode(read_bytes(&path, MAX_SHEET_BYTES)?)) {
+    let problem = match sheet::read(&decode(read_bytes(&path, MAX_SHEET_BYTES)?)) {
         Ok(sheets) if T::are_debated(lines, &sheets) => return Ok(Ok(sheets)),
         Ok(_) => "these debate sheets belong to another run".to_owned(),
         Err(error) => error.to_string(),

@@ -4,6 +4,11 @@
 use std::collections::{BTreeSet, HashMap};
 
 use anyhow::Result;
+use riposte_eval::explained::ExplainedText;
+use riposte_eval::qrels::Qrels;
+use riposte_eval::run::TextRunLine;
+use riposte_eval::topic::Topic;
+use riposte_eval::{DocId, Explanation, NumberId, ObjectStance, Stance, TextTask};
 
 use super::chart::Scores;
 use super::images::sheet;
@@ -15,11 +20,6 @@ use super::words::{Marker, Span, number, shortened, three_decimals, web_address}
 use super::{Body, Change, TopicReport};
 use crate::index::inverted::{Document, InvertedIndex};
 use crate::topic::question::{self, TopicParts};
-use crate::trec::explained::ExplainedText;
-use crate::trec::qrels::Qrels;
-use crate::trec::run::TextRunLine;
-use crate::trec::topic::Topic;
-use crate::trec::{DocId, Explanation, NumberId, ObjectStance, Stance, TextTask};
 
 /// The data from which the report is made.
 pub struct Sources<'a> {

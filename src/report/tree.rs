@@ -1,9 +1,9 @@
 //! An explanation as bars, and as nested rows, each with a number and a bar.
 
 use askama::Template;
+use riposte_eval::Explanation;
 
 use super::words::{number, with_minus_signs};
-use crate::trec::Explanation;
 
 /// A number of an explanation, with the rows of its parts.
 #[derive(Debug, Template)]
@@ -140,7 +140,7 @@ impl Bar {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::trec::{NumberId, Stance};
+    use riposte_eval::{NumberId, Stance};
 
     #[test]
     fn bars_share_a_scale_with_the_rows_beside_them() {

@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 
 use anyhow::{Context, Result, ensure};
+use riposte_eval::{Explanation, NumberId};
 use serde::Deserialize;
 
 use super::{explain_logistic, logistic};
-use crate::trec::{Explanation, NumberId};
 
 /// How a model standardises and weighs one feature.
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize)]

@@ -1,5 +1,7 @@
 //! Combines several opinions on documents into one order. Nothing here touches the disk or a model.
 
+use riposte_eval::{Explanation, NumberId};
+
 pub mod argument;
 pub(crate) mod image_weights;
 pub mod linear;
@@ -16,8 +18,6 @@ pub(crate) mod side;
 pub mod signal;
 pub mod stance;
 pub mod text_stance;
-
-use crate::trec::{Explanation, NumberId};
 
 /// The logistic function 1 / (1 + e^-x), which turns log-odds into a probability.
 pub fn logistic(x: f64) -> f64 {

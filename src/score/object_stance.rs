@@ -11,6 +11,7 @@ mod mentions;
 use std::sync::LazyLock;
 
 use anyhow::{Context, Result, ensure};
+use riposte_eval::{Explanation, NumberId, ObjectStance};
 use serde::Deserialize;
 
 pub use features::{Features, NEUTRAL, Reading, features};
@@ -22,7 +23,6 @@ use super::text_stance::is_sentence;
 use crate::reading::stance_encoder::Logits;
 use crate::topic::lexicon::comparison::{ALIKE, CONTRASTS, PROS_AND_CONS};
 use crate::topic::words::{count, tokens};
-use crate::trec::{Explanation, NumberId, ObjectStance};
 
 /// The stance encoder's logits of a sentence with `OBJA` and `OBJB` in place of the first and the second object, and of the same sentence
 /// with the two exchanged.

@@ -4,7 +4,7 @@
 //! opinions with their weights. The score of a is the sum over all other documents b of p(a, b) + 1 - p(b, a). All windows of a text are
 //! compared, instead of only the best one, so the order differs from that of the point-wise scores of the same model.
 
-use crate::trec::{Explanation, NumberId};
+use riposte_eval::{Explanation, NumberId};
 
 /// The values of one opinion on each document, in the order of the documents. An opinion that reads windows has several values for a document;
 /// there are none if it has nothing to read.

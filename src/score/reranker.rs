@@ -4,14 +4,15 @@
 use std::collections::BTreeMap;
 
 use anyhow::Result;
+use riposte_eval::Explanation;
+use riposte_eval::topic::Topic;
 
 use super::quality::GradedText;
+use crate::index::ScoredDoc;
 use crate::index::inverted::InvertedIndex;
 use crate::reading::Reader;
 use crate::reading::steps::OnOutputs;
 use crate::topic::passages::Windows;
-use crate::trec::topic::Topic;
-use crate::trec::{Explanation, ScoredDoc};
 
 /// The documents at the top of a ranking, with all that re-rankers read.
 pub struct Candidates<'a> {

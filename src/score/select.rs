@@ -2,8 +2,10 @@
 
 use std::collections::BTreeMap;
 
+use riposte_eval::{DocId, Stance};
+
 use super::picture_text::PictureText;
-use crate::trec::{DocId, ScoredDoc, Stance};
+use crate::index::ScoredDoc;
 
 /// Number of images in the list of one topic and stance.
 pub(crate) const LIST_LENGTH: usize = 10;

@@ -1,8 +1,9 @@
 //! Does an image argue, and for which side? The traits of the models that estimate it.
 
+use riposte_eval::{Explanation, NumberId, Stance};
+
 use crate::index::analyzer::Analyzer;
 use crate::index::images::Image;
-use crate::trec::{Explanation, NumberId, Stance};
 
 /// Estimates whether images argue.
 pub(crate) trait ArgumentModel {

@@ -7,9 +7,10 @@
 //! A picture can contain opposite texts side by side. If one section of its text supports the claim and another one attacks it, P(pro) uses the
 //! section that supports it most, and P(con) the section that attacks it most, instead of the complete text ([`both_sides`]).
 
+use riposte_eval::{Explanation, NumberId, Stance};
+
 use super::belief;
 use super::image_weights::ImageWeights;
-use crate::trec::{Explanation, NumberId, Stance};
 
 /// A signal of the stance: positive for PRO, negative for CON.
 #[derive(Clone, Debug, Default, PartialEq)]

@@ -10,6 +10,7 @@ use std::collections::HashSet;
 use std::sync::LazyLock;
 
 use anyhow::{Context, Result, ensure};
+use riposte_eval::{Explanation, NumberId};
 use serde::Deserialize;
 
 use super::linear::{Linear, LinearText};
@@ -20,7 +21,6 @@ use crate::reading::stance_encoder::Logits;
 use crate::topic::lexicon::opinion::{OPPOSE, SUPPORT, negates};
 use crate::topic::question;
 use crate::topic::words::{apostrophe_words, tokens};
-use crate::trec::{Explanation, NumberId};
 
 /// Maximum number of characters of a sentence in an explanation.
 const SHOWN_CHARACTERS: usize = 80;

@@ -1,6 +1,7 @@
 //! Olivier Armstrong (Touché 2022): how well the arguing sentences of a text match the topic.
 
 use anyhow::Result;
+use riposte_eval::topic::Topic;
 
 use crate::index::analyzer::{self, Analyzer};
 use crate::index::vector;
@@ -10,7 +11,6 @@ use crate::score::reranker::{Assessment, Candidates, Reading, Reranker};
 use crate::score::text_stance::Model;
 use crate::topic::question;
 use crate::topic::words::sentences;
-use crate::trec::topic::Topic;
 
 /// Maximum number of sentences of a text that are read.
 const SENTENCES: usize = 50;

@@ -4,9 +4,9 @@
 //! down which centroids can be the nearest one; distances whose sums have a fixed order decide.
 
 use rayon::prelude::*;
+use riposte_eval::chance::SplitMix64;
 
 use crate::nn::transformer::packed::Linear;
-use crate::trec::chance::SplitMix64;
 
 /// Number of vectors that are compared with all centroids at once.
 const BLOCK: usize = 1024;

@@ -3,12 +3,13 @@
 use std::collections::BTreeMap;
 
 use anyhow::Result;
+use riposte_eval::{DocId, Explanation, NumberId};
 use serde::Deserialize;
 
+use crate::index::ScoredDoc;
 use crate::index::dense::{Near, Unit, Vectors};
 use crate::index::inverted::InvertedIndex;
 use crate::index::options::SearchOptions;
-use crate::trec::{DocId, Explanation, NumberId, ScoredDoc};
 
 /// For each passage of the first documents, the nearest passages are found and weighted as UMAP weights the neighbours of a point (McInnes and others
 /// 2018).

@@ -3,13 +3,13 @@
 mod components;
 
 use anyhow::Result;
+use riposte_eval::{DocId, Explanation};
 use serde::Deserialize;
 
 use crate::evidence::picture::Picture;
 use crate::evidence::store::Store;
 use crate::index::images::{Field, ImageIndex, position};
 use crate::systems::k_means::k_means;
-use crate::trec::{DocId, Explanation};
 use components::principal_components;
 
 /// The seed of the first centroids.

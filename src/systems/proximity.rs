@@ -7,12 +7,12 @@
 use std::collections::HashMap;
 
 use anyhow::{Result, ensure};
+use riposte_eval::{Explanation, NumberId};
 
-use crate::index::analyzer;
+use crate::index::{ScoredDoc, analyzer};
 use crate::index::inverted::InvertedIndex;
 use crate::index::search::{Plan, Query, QueryPart, length_of, sort};
 use crate::index::similarity::{Similarity, TermScore};
-use crate::trec::{Explanation, NumberId, ScoredDoc};
 
 /// Which pairs are scored, and how.
 #[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize)]

@@ -8,10 +8,10 @@ use std::collections::{BTreeMap, HashSet};
 use std::sync::LazyLock;
 
 use anyhow::{Context, Result, bail, ensure};
+use riposte_eval::{Explanation, NumberId};
 
 use crate::score::quality;
 use crate::score::reranker::OfText;
-use crate::trec::{Explanation, NumberId};
 
 /// How well the text is written, judged by its words.
 pub static SVR_QUALITY: OfText = OfText {

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::path::Path;
 
 use anyhow::Result;
+use riposte_eval::DocId;
 use serde::Deserialize;
 use sha2::{Digest, Sha256};
 
@@ -15,7 +16,6 @@ use crate::index::inverted::InvertedIndex;
 use crate::index::vector::dot;
 use crate::score::reranker::{Assessment, Candidates, Need, Reading, Reranker};
 use crate::topic::passages::{Passages, Windows};
-use crate::trec::DocId;
 use crate::workspace::Outputs;
 
 /// The seed of the first centroids.

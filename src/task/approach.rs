@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use anyhow::Result;
+use riposte_eval::TextTask;
 use serde::Deserialize;
 
 use crate::index::analyzer::Analyzer;
@@ -13,7 +14,6 @@ use crate::task::approaches::{self, Approach};
 use crate::task::channels::SignalKey;
 use crate::task::recipe::{At, check_weight, ensure_at};
 use crate::task::stages::PictureClusters;
-use crate::trec::TextTask;
 
 /// An approach to the image task.
 #[derive(Clone, Debug, Deserialize)]

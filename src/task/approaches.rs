@@ -3,11 +3,11 @@
 use std::path::Path;
 
 use anyhow::{Context, Result, anyhow};
+use riposte_eval::TextTask;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
 use super::recipe::{self, nearest};
-use crate::trec::TextTask;
 
 /// An approach to a task, as its file describes it.
 pub trait Approach: DeserializeOwned {

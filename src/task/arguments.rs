@@ -3,18 +3,19 @@
 use std::path::Path;
 
 use anyhow::{Context, Result};
+use riposte_eval::TextTask;
+use riposte_eval::topic::Topic;
 
 use super::OnEvent;
 use super::likeness::Arguments;
 use super::text_approach::TextApproach;
 use super::text_indexes::{TextIndexes, open_collection};
 use super::texts::{self, Settings, Sources};
+use crate::index::ScoredDoc;
 use crate::index::inverted::Effort;
 use crate::reading::Reader;
 use crate::reading::steps::OnOutputs;
 use crate::topic::question::TopicParts;
-use crate::trec::topic::Topic;
-use crate::trec::{ScoredDoc, TextTask};
 
 /// A collection of arguments. It is searched with the default approach of Task 1.
 pub(crate) struct ArgumentSource {

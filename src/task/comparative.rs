@@ -2,15 +2,16 @@
 
 use anyhow::Result;
 use rayon::prelude::*;
+use riposte_eval::ObjectStance;
+use riposte_eval::topic::Topic;
 
 use super::text_approach::TextApproach;
 use super::texts::{Sources, TextRanking};
+use crate::index::ScoredDoc;
 use crate::reading::Reader;
 use crate::reading::pieces::truncate;
 use crate::reading::steps::{OnOutputs, Step};
 use crate::score::object_stance::{MaskedLogits, Model, Objects, PREFERENCE};
-use crate::trec::topic::Topic;
-use crate::trec::{ObjectStance, ScoredDoc};
 
 /// Detects the stance of each passage of a ranking, and explains those of the explained ones. None for a topic that does not name two objects.
 ///
@@ -57,7 +58,10 @@ pub(super) fn stances(
             let (text, logits) = (&passage.text, passage.logits.as_deref());
             let explanation = (at < explained).then(|| {
                 let mut explanation = model.explain(&objects, text, logits);
-                explanation.add_cuts(&passage.cuts);
+                passage
+                    .cuts
+                    .iter()
+                    .for_each(|cut| explanation.add_note(cut));
                 explanation
             });
             let stance = model.belief(&objects, text, logits).decision;

@@ -1,13 +1,13 @@
 //! Task 1: ranks arguments for controversial questions, the relevant and well-written ones first.
 
 use anyhow::Result;
+use riposte_eval::explained::ExplainedText;
+use riposte_eval::topic::Topic;
 
 use super::texts::Sources;
 use crate::reading::steps::{OnOutputs, Step};
 use crate::score::text_stance::Model;
 use crate::topic::question;
-use crate::trec::explained::ExplainedText;
-use crate::trec::topic::Topic;
 
 /// Adds to each explained argument the explanation of its stance towards the topic's claim. The argument's own conclusion may be a different claim.
 ///

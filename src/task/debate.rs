@@ -4,25 +4,27 @@
 //! the claim gives. An image of the topic's PRO list is compared with the arguments for the claim, an image of the CON list with those against it.
 //! The comparison is by sentences, because two sentences show a reader better than two whole texts why an image and an argument belong together.
 
+pub mod sheet;
+
 use std::collections::HashSet;
 
 use anyhow::Result;
+use riposte_eval::run::ImageRunLine;
+use riposte_eval::topic::Topic;
+use riposte_eval::{DocId, Stance};
 
 use super::likeness::{FoundArgument, MIN_BALANCE, balances, side_of};
 use crate::evidence::store::Store;
 use crate::evidence::{Evidence, PageEvidence, ocr};
+use crate::index::{ScoredDoc, vector};
 use crate::index::inverted::InvertedIndex;
-use crate::index::vector;
 use crate::reading::Reader;
 use crate::reading::pieces::beginning;
 use crate::score::rerank::repeated;
 use crate::score::text_stance::Model;
 use crate::topic::question;
 use crate::topic::words::{sentences, shortened};
-use crate::trec::debate::{DebateArgument, DebateImage, DebateSheet, Illustration};
-use crate::trec::run::ImageRunLine;
-use crate::trec::topic::Topic;
-use crate::trec::{DocId, ScoredDoc, Stance};
+use sheet::{DebateArgument, DebateImage, DebateSheet, Illustration};
 
 /// Number of arguments on each side of a sheet: as many as a printed page has room for, each with its images.
 pub const PER_SIDE: usize = 5;

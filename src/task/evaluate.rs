@@ -5,20 +5,20 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Result, anyhow, bail};
 use rayon::prelude::*;
+use riposte_eval::confusion::Confusion;
+use riposte_eval::edition::Edition;
+use riposte_eval::graded::TextRun;
+use riposte_eval::images::{ImageEvaluation, counted_lines, evaluate_images};
+use riposte_eval::measure::{self, Measure};
+use riposte_eval::qrels::{GradedQrels, Qrels, StanceQrels};
+use riposte_eval::run::ImageRunLine;
+use riposte_eval::verify::{Rules, verify};
+use riposte_eval::{DocId, Error, LineError, Stance, TopicId, Values, escaped, run};
 
 use super::files::{
     JudgementsFile, NamedRun, names_of_runs, read_judgements, read_run, report_broken_lines,
 };
 use super::{Event, OnEvent, counted, recipe};
-use crate::judge::evaluate::{ImageEvaluation, counted_lines, evaluate_images};
-use crate::judge::graded::TextRun;
-use crate::judge::measure::{self, Measure};
-use crate::judge::verify::{Rules, verify};
-use crate::judge::{Values, stances::Confusion};
-use crate::trec::edition::Edition;
-use crate::trec::qrels::{GradedQrels, Qrels, StanceQrels};
-use crate::trec::run::ImageRunLine;
-use crate::trec::{DocId, LineError, Stance, TopicId, escaped, run};
 
 /// What is evaluated, and how.
 pub(crate) struct EvaluationSettings {
@@ -301,7 +301,7 @@ impl ChosenMeasure {
     /// # Errors
     /// The word is a measure neither of texts nor of images.
     pub fn parse(word: &str, levels: &[(String, f64)]) -> Result<ChosenMeasure> {
-        let of_texts = Measure::parse(word, levels).map_err(|error| format!("{error:#}"));
+        let of_texts = Measure::parse(word, levels).map_err(|error| error.to_string());
         let [_, names, _] = measure::NAMES;
         let of_images = match &of_texts {
             Ok(measure @ Measure::Image(_)) => Ok(vec![measure.clone()]),
@@ -309,8 +309,11 @@ impl ChosenMeasure {
             _ if word.starts_with("P@") || word.starts_with("P(") => names
                 .iter()
                 .map(|name| Measure::parse(&word.replacen('P', name, 1), levels))
-                .collect::<Result<_>>()
-                .map_err(|error| error.root_cause().to_string()),
+                .collect::<Result<_, Error>>()
+                .map_err(|error| match error {
+                    Error::Measure { why, .. } => why,
+                    other => other.to_string(),
+                }),
             _ => Err(String::new()),
         };
         if let (Err(why), Err(_)) = (&of_texts, &of_images) {

@@ -4,14 +4,14 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use anyhow::{Result, bail, ensure};
+use riposte_eval::edition::Edition;
+use riposte_eval::plain::{NO_JUDGEMENT, PlainQrels, PlainRun};
+use riposte_eval::qrels::{ImageQrels, Qrels};
+use riposte_eval::run::{self, ImageRunLine, TextRunLine};
+use riposte_eval::{Stance, TopicId};
 
 use super::files::{decode, read_judgements, read_run, report_broken_lines};
 use super::{Event, OnEvent};
-use crate::judge::plain::{NO_JUDGEMENT, PlainQrels, PlainRun};
-use crate::trec::edition::Edition;
-use crate::trec::qrels::{ImageQrels, Qrels};
-use crate::trec::run::{self, ImageRunLine, TextRunLine};
-use crate::trec::{Stance, TopicId};
 
 /// The files of a run: its PRO lists, its CON lists, and both.
 const RUNS: [&str; 3] = ["pro.run", "con.run", "both.run"];

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
 use anyhow::{Context, Result, bail, ensure};
+use riposte_eval::DocId;
 
 use super::channels::CHANNELS;
 use super::places::Places;
@@ -18,7 +19,6 @@ use crate::evidence::{Channel, Channels};
 use crate::nn::conv::{Numeric, NumericMode};
 use crate::nn::lazy::Lazy;
 use crate::reading::stance_encoder::StanceEncoder;
-use crate::trec::DocId;
 use crate::weights::{Models, Role};
 use crate::workspace::Outputs;
 

@@ -5,14 +5,14 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail, ensure};
+use riposte_eval::edition::{EDITIONS, Edition};
+use riposte_eval::qrels::{self, GradedQrels, Qrels};
+use riposte_eval::topic::Topic;
+use riposte_eval::{LineError, escaped, run};
 
 use super::{Event, OnEvent, counted};
 use crate::collection::{self, ReadTopics, read_bytes};
 use crate::disk;
-use crate::trec::edition::{EDITIONS, Edition};
-use crate::trec::qrels::{self, GradedQrels, Qrels};
-use crate::trec::topic::Topic;
-use crate::trec::{LineError, escaped, run};
 
 /// Maximum size of a run, a file of judgements or a list of ids, after decompression. The largest ones of the lab have a tenth of it.
 pub(crate) const MAX_RUN_BYTES: u64 = 256 << 20;

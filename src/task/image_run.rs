@@ -7,6 +7,11 @@ use std::sync::atomic::Ordering;
 use std::time::Instant;
 
 use anyhow::{Context, Result, bail, ensure};
+use riposte_eval::candidates::Candidates;
+use riposte_eval::edition::Edition;
+use riposte_eval::run::{self, AnswerLine, ImageRunLine};
+use riposte_eval::topic::Topic;
+use riposte_eval::{DocId, TopicId};
 
 use super::approach::{Form, ImageApproach, StanceRecipe};
 use super::arguments::ArgumentSource;
@@ -26,13 +31,8 @@ use crate::index::images::ImageIndex;
 use crate::index::inverted::{self, Effort};
 use crate::reading::{self, Reader};
 use crate::score::signal::Need;
+use crate::task::debate::sheet::DebateSheet;
 use crate::topic::question::TopicParts;
-use crate::trec::candidates::Candidates;
-use crate::trec::debate::DebateSheet;
-use crate::trec::edition::Edition;
-use crate::trec::run::{self, AnswerLine, ImageRunLine};
-use crate::trec::topic::Topic;
-use crate::trec::{DocId, TopicId};
 use crate::workspace::Outputs;
 
 /// What is ranked, and how.
@@ -339,7 +339,7 @@ impl ImageRuns {
     pub fn text(&self, run: &ImageRun) -> Result<String> {
         let ranking = &run.ranking;
         if self.edition.has_stances() {
-            return run::write_images(&ranking.lines);
+            return Ok(run::write_images(&ranking.lines)?);
         }
         let answer = |line: &ImageRunLine| {
             let key = (line.topic.clone(), line.image.clone());
@@ -352,7 +352,8 @@ impl ImageRuns {
                 tag: line.tag.clone(),
             }
         };
-        run::write_answers(&ranking.lines.iter().map(answer).collect::<Vec<_>>())
+        let lines: Vec<AnswerLine> = ranking.lines.iter().map(answer).collect();
+        Ok(run::write_answers(&lines)?)
     }
 
     /// The metadata of a run.

@@ -22,6 +22,11 @@ use std::sync::Arc;
 
 use anyhow::{Context, Result, anyhow, ensure};
 use rayon::prelude::*;
+use riposte_eval::candidates::Candidates;
+use riposte_eval::explained::ExplainedImage;
+use riposte_eval::run::ImageRunLine;
+use riposte_eval::topic::Topic;
+use riposte_eval::{DocId, Explanation, NumberId, TopicId};
 
 use super::approach::{ArgumentRecipe, Cut, Eligible, Form, ImageApproach, Scale, StanceRecipe};
 use super::channels::SignalKey;
@@ -34,11 +39,6 @@ use crate::reading::Reader;
 use crate::score::signal::{Inputs, Need, Values};
 use crate::score::{Opinion, explain_weighted_mean, weighted_mean};
 use crate::topic::question::{self, Question, TopicParts};
-use crate::trec::candidates::Candidates;
-use crate::trec::explained::ExplainedImage;
-use crate::trec::run::ImageRunLine;
-use crate::trec::topic::Topic;
-use crate::trec::{DocId, Explanation, NumberId, TopicId};
 use embeddings::{Embeddings, TopicVectors};
 use lists::{ScoredImage, score_candidates, select_lists};
 use signals::{Cosines, CrawlRanks};

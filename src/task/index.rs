@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use anyhow::{Context, Result, ensure};
+use riposte_eval::TextTask;
 
 use super::extraction::open_store;
 use super::image_index;
@@ -20,7 +21,6 @@ use crate::index::images::{self, Updated};
 use crate::index::inverted::{self, Effort, InvertedIndex, TextCollection, Verified};
 use crate::nn::conv::NumericMode;
 use crate::nn::lazy::Lazy;
-use crate::trec::TextTask;
 use crate::weights::{Models, Role};
 
 /// What is indexed, and how.

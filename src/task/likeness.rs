@@ -3,16 +3,16 @@
 //! Longbottom, with arguments written by a language model). The arguments here are from a collection in the args.me format.
 
 use anyhow::Result;
+use riposte_eval::{DocId, Stance};
 
 use super::text_approach::Retrieval;
+use crate::index::{ScoredDoc, vector};
 use crate::index::inverted::InvertedIndex;
 use crate::index::search::{Query, QueryPart, SearchOptions};
-use crate::index::vector;
 use crate::reading::Reader;
 use crate::reading::pieces::pieces;
 use crate::score::text_stance::Model;
 use crate::topic::question::{self, Question};
-use crate::trec::{DocId, ScoredDoc, Stance};
 
 /// Number of arguments that are retrieved for a topic. Further down the ranking, more and more are about something else.
 const ARGUMENTS: usize = 40;

@@ -1,13 +1,13 @@
 //! Ratings of single texts as arguments on a topic.
 
 use anyhow::Result;
+use riposte_eval::Explanation;
 
 use crate::nn::lazy::Lazy;
 use crate::reading::pieces::ClaimedPieces;
 use crate::reading::stance_encoder::StanceEncoder;
 use crate::score::quality::explain_rating;
 use crate::topic::question;
-use crate::trec::Explanation;
 
 /// A text, and the claim of the topic that it is rated on.
 pub struct QualityQuestion {

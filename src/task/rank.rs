@@ -1,13 +1,13 @@
 //! Ranks the documents of any text collection for queries.
 
 use anyhow::Result;
+use riposte_eval::ObjectStance;
+use riposte_eval::explained::ExplainedText;
+use riposte_eval::run::TextRunLine;
+use riposte_eval::topic::Topic;
 
 use super::texts::{Settings, Sources, TextRanking, rank};
 use crate::reading::steps::{OnOutputs, Outputs};
-use crate::trec::ObjectStance;
-use crate::trec::explained::ExplainedText;
-use crate::trec::run::TextRunLine;
-use crate::trec::topic::Topic;
 
 /// Returns the lines of the run, in the order of the topics, and the explanations of the scores. `stances` finds the stances of each topic's documents,
 /// none if they have no stance, and can add to the explanations. `on_progress` receives the number of finished topics, and the model outputs computed

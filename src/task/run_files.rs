@@ -5,13 +5,13 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, ensure};
+use riposte_eval::explained;
 use serde::Serialize;
 
 use super::default_tag;
 use super::files::{check_distinct, check_writable, write_atomically};
 use super::metadata::{self, Config, Description};
-use crate::trec::debate::{self, DebateSheet};
-use crate::trec::explained;
+use crate::task::debate::sheet::{self, DebateSheet};
 
 /// The name of the file with the explanations of the run in the same directory.
 pub(crate) const EXPLANATIONS: &str = "explain.jsonl";
@@ -126,7 +126,7 @@ impl RunFiles<'_> {
             write_atomically(path, &explained::write(explained)?)?;
         }
         if let Some(path) = debate {
-            write_atomically(path, &debate::write(sheets)?)?;
+            write_atomically(path, &sheet::write(sheets)?)?;
         }
         if let Some(config) = metadata {
             let text = description.write(config)?;

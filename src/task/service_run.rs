@@ -5,6 +5,10 @@ use std::collections::HashMap;
 use std::path::Path;
 
 use anyhow::{Context, Result};
+use riposte_eval::explained::ExplainedText;
+use riposte_eval::run::{TextRunLine, unfit_field};
+use riposte_eval::topic::Topic;
+use riposte_eval::{DocId, Explanation, NumberId, TextTask};
 
 use super::metadata::Description;
 use super::services::{Answer, ChatNoir, Engine, Found, Hit, PageRequest, Query};
@@ -12,13 +16,9 @@ use super::text_approach::{DEPTH, TextApproach};
 use super::text_run::described;
 use super::texts::EXPLAINED;
 use super::{Event, OnEvent, Stage, run_stage};
+use crate::index::ScoredDoc;
 use crate::score::select;
 use crate::topic::question::{self, TopicParts};
-use crate::trec::escape::unfit_field;
-use crate::trec::explained::ExplainedText;
-use crate::trec::run::TextRunLine;
-use crate::trec::topic::Topic;
-use crate::trec::{DocId, Explanation, NumberId, ScoredDoc, TextTask};
 use crate::workspace::{self, Outputs};
 
 /// The user's request.

@@ -11,10 +11,10 @@ mod packed;
 use std::io::Write;
 
 use anyhow::Result;
+use riposte_eval::TextTask;
 use serde_json::json;
 
 use crate::index::inverted::{IndexKind, NumberedDocuments, TextCollection, hash_of_words};
-use crate::trec::TextTask;
 
 pub use packed::{Unpacked, is_packed, unpack};
 

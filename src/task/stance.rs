@@ -1,6 +1,7 @@
 //! Stance detection for single texts: towards the claim of a topic, or towards two objects.
 
 use anyhow::Result;
+use riposte_eval::{Explanation, ObjectStance};
 use serde::Serialize;
 
 use crate::nn::lazy::Lazy;
@@ -9,7 +10,6 @@ use crate::reading::stance_encoder::{Logits, StanceEncoder};
 use crate::score::object_stance::{self, MaskedLogits, Objects, PREFERENCE};
 use crate::score::text_stance::{Model, Stances};
 use crate::topic::question;
-use crate::trec::{Explanation, ObjectStance};
 
 /// A text, and the target of its stance.
 pub enum StanceQuestion {
@@ -137,7 +137,8 @@ fn answer_one(
                 },
                 explain.then(|| {
                     let mut explanation = model.explain(objects, text, logits);
-                    explanation.add_cuts(&question.cuts(logits.is_some()));
+                    let cuts = question.cuts(logits.is_some());
+                    cuts.iter().for_each(|cut| explanation.add_note(cut));
                     explanation
                 }),
             )

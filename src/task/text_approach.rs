@@ -7,6 +7,7 @@ mod tests;
 use std::collections::BTreeMap;
 
 use anyhow::{Context, Result, anyhow, bail};
+use riposte_eval::{ObjectStance, TextTask};
 use serde::Deserialize;
 use strum::VariantNames;
 
@@ -27,7 +28,6 @@ use crate::task::rerankers::Weights;
 use crate::task::services::Engine;
 use crate::task::stages::{ClusterRecipe, Manifold, Pairs};
 use crate::topic::passages::{Passages, Windows};
-use crate::trec::{ObjectStance, TextTask};
 
 /// Maximum number of documents in the ranking of a topic, unless an approach says otherwise.
 pub(crate) const DEPTH: usize = 1000;

@@ -4,10 +4,12 @@ use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Error, Result, anyhow, bail, ensure};
+use riposte_eval::{DocId, TextTask};
 use strum::VariantArray;
 
 use super::text_approach::TextApproach;
 use super::{Event, OnEvent, Stage, run_stage};
+use crate::collection::Fault;
 use crate::collection::arguments::ArgumentCollection;
 use crate::collection::documents::DocumentCollection;
 use crate::collection::entries::EntryCollection;
@@ -15,7 +17,6 @@ use crate::collection::passages::PassageCollection;
 use crate::collection::shards::ShardCollection;
 use crate::index::analyzer::Analyzer;
 use crate::index::inverted::{self, Damage, Effort, IndexKind, InvertedIndex, TextCollection};
-use crate::trec::{DocId, Fault, TextTask};
 
 /// The task whose collection is in a directory, judged by the names of the files. `None` for other directories, and for files.
 pub(super) fn task_of(input: &Path) -> Option<TextTask> {

@@ -5,6 +5,10 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use anyhow::{Context, Result, bail, ensure};
+use riposte_eval::TextTask;
+use riposte_eval::explained::ExplainedText;
+use riposte_eval::run::TextRunLine;
+use riposte_eval::topic::Topic;
 
 use super::metadata::Description;
 use super::stages::ClusterLikeness;
@@ -15,6 +19,7 @@ use super::texts::{Settings, Sources};
 use super::{Event, OnEvent, Stage, comparative, controversial, debate, models, rank, run_stage};
 use crate::evidence::sentence;
 use crate::evidence::sentence::Sentences;
+use crate::index::ScoredDoc;
 use crate::index::inverted::{self, Damage, Effort, InvertedIndex, TextCollection};
 use crate::index::wordnet::WordNet;
 use crate::nn::conv::NumericMode;
@@ -24,12 +29,8 @@ use crate::reading::stance_encoder::StanceEncoder;
 use crate::reading::steps::Step;
 use crate::reading::{self, Reader};
 use crate::score::reranker::Need;
+use crate::task::debate::sheet::DebateSheet;
 use crate::topic::question::{self, TopicParts};
-use crate::trec::debate::DebateSheet;
-use crate::trec::explained::ExplainedText;
-use crate::trec::run::TextRunLine;
-use crate::trec::topic::Topic;
-use crate::trec::{ScoredDoc, TextTask};
 use crate::weights::{Models, Role};
 use crate::workspace::Outputs;
 

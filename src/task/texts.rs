@@ -8,9 +8,13 @@ mod sources;
 use std::collections::HashMap;
 
 use anyhow::{Context, Result, bail};
+use riposte_eval::explained::ExplainedText;
+use riposte_eval::topic::Topic;
+use riposte_eval::{DocId, Explanation, NumberId};
 
 use super::stages::{Pairs, manifold};
 use super::text_approach::{DEPTH, Retrieval, SearchParameters, TextApproach};
+use crate::index::ScoredDoc;
 use crate::index::analyzer::{self, Analyzer};
 use crate::index::fusion::{Fusion, fuse};
 use crate::index::inverted::InvertedIndex;
@@ -22,9 +26,6 @@ use crate::score::rerank::RETRIEVAL;
 use crate::score::reranker::{Candidates, Reading};
 use crate::score::select;
 use crate::topic::question::{self, TopicParts};
-use crate::trec::explained::ExplainedText;
-use crate::trec::topic::Topic;
-use crate::trec::{DocId, Explanation, NumberId, ScoredDoc};
 use dense::DenseSearch;
 use rerank::Documents;
 

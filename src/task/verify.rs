@@ -4,6 +4,9 @@ use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail, ensure};
+use riposte_eval::edition::{self, ASSUMED, Edition};
+use riposte_eval::verify::{Finding, Rule, Rules, RunKind, Severity, verify_for_tira};
+use riposte_eval::{DocId, TopicId, run};
 
 use super::files::{MAX_RUN_BYTES, decode, own_topics, read_run, read_topics};
 use super::metadata::{self, Described};
@@ -12,9 +15,6 @@ use super::{OnEvent, Task};
 use crate::collection::images::ImageCollection;
 use crate::collection::read_bytes;
 use crate::disk;
-use crate::judge::verify::{Finding, Rule, Rules, RunKind, Severity, verify_for_tira};
-use crate::trec::edition::{self, ASSUMED, Edition};
-use crate::trec::{DocId, TopicId, run};
 
 /// What is expected of the runs.
 #[derive(Debug, Default)]

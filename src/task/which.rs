@@ -3,10 +3,10 @@
 use std::path::Path;
 
 use anyhow::{Context, Result, ensure};
+use riposte_eval::TextTask;
+use riposte_eval::verify::RunKind;
 
 use super::text_indexes::task_of;
-use crate::judge::verify::RunKind;
-use crate::trec::TextTask;
 
 /// A task of the lab, or the ranking of any texts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -17,11 +17,12 @@ mod statement;
 mod verbs;
 mod words;
 
+use riposte_eval::objects;
+
 use self::clause::Clause;
 use self::nouns::is_plural;
 use self::openings::TitleForm;
 use self::words::{Word, in_headline_case, is_headline, read, text, uncapitalised, with_capital};
-use crate::trec::objects;
 
 /// Maximum number of words of a title that is read as a sentence. A longer one is its own claim.
 const MAX_WORDS: usize = 80;

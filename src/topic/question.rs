@@ -1,12 +1,13 @@
 //! A topic as a question with two sides: the words to search for, the claims of both sides, and whether the claim is for or against its
 //! subject.
 
+use riposte_eval::topic::Topic;
+
 pub use super::claims::{claims, negated};
 use super::lexicon::opinion::{
     AGAINST, CAUSES, EVILS, NEGATIONS, NOT_AGAINST, REDUCTIONS, SHORT_STEM_ENDINGS,
 };
 use super::words::trimmed_words;
-use crate::trec::topic::Topic;
 
 /// The parts of a topic that are searched for besides its title. A run that uses only the title counts as "automatic".
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

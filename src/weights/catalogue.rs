@@ -7,7 +7,7 @@ use anyhow::{Context, Result, bail, ensure};
 use serde::Deserialize;
 use strum::VariantNames;
 
-use crate::trec::names::serde_by_name;
+use crate::names::serde_by_name;
 
 /// What riposte uses a model for.
 #[derive(

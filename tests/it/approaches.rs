@@ -7,7 +7,7 @@ use std::path::Path;
 use riposte::task::approach::ImageApproach;
 use riposte::task::approaches;
 use riposte::task::text_approach::TextApproach;
-use riposte::trec::TextTask;
+use riposte_eval::TextTask;
 use serde_json::Value;
 
 use crate::support::collection::{argument, write_arguments};

@@ -5,7 +5,8 @@ use std::path::Path;
 
 use proptest::prelude::*;
 use riposte::collection::arguments::{Argument, ArgumentCollection};
-use riposte::trec::{Fault, FaultKind, Stance};
+use riposte::collection::{Fault, FaultKind};
+use riposte_eval::Stance;
 
 use crate::support::assert_says;
 use crate::support::files::gzip;

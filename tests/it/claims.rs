@@ -7,8 +7,8 @@
 use std::collections::BTreeSet;
 
 use riposte::topic::question::{self, Polarity, TopicParts, claims, negated};
-use riposte::trec::objects;
-use riposte::trec::topic::{self, Topic};
+use riposte_eval::objects;
+use riposte_eval::topic::{self, Topic};
 
 use crate::support::need::{Data, need};
 use crate::support::program::WorkDir;

@@ -3,13 +3,12 @@
 use std::fmt::Write;
 
 use proptest::prelude::*;
-use riposte::judge::Values;
-use riposte::judge::compare::{Table, paired};
-use riposte::judge::graded::TextRun;
-use riposte::judge::measure::Measure;
-use riposte::trec::qrels::{self, Qrels};
-use riposte::trec::run::{TextRunLine, read_texts, write_texts};
-use riposte::trec::{DocId, ObjectStance, TopicId};
+use riposte_eval::compare::{Table, paired};
+use riposte_eval::graded::TextRun;
+use riposte_eval::measure::Measure;
+use riposte_eval::qrels::{self, Qrels};
+use riposte_eval::run::{TextRunLine, read_texts, write_texts};
+use riposte_eval::{DocId, ObjectStance, TopicId, Values};
 
 use crate::measures::{RUN, assert_close, values};
 use crate::support::assert_says;

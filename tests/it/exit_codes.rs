@@ -5,10 +5,10 @@ use std::io::Cursor;
 use std::path::Path;
 
 use image::{DynamicImage, ImageFormat, RgbImage};
+use riposte::collection::FaultKind;
 use riposte::collection::images::ImageCollection;
 use riposte::evidence::store::Store;
 use riposte::task::channels::CHANNELS;
-use riposte::trec::FaultKind;
 use serde_json::json;
 use tempfile::TempDir;
 

@@ -1,4 +1,5 @@
-//! What ARCHITECTURE.md promises about imports. A parser reads the modules of `src/`, from `lib.rs` and `main.rs` on.
+//! What ARCHITECTURE.md promises about imports, apart from what the compiler promises of the crates. A parser reads the modules of `src/`, from
+//! `lib.rs` and `main.rs` on, and those of `crates/riposte-eval/src/`.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -12,9 +13,9 @@ use crate::support::root;
 
 /// The rooms of `src/` by floor. A file can import from lower floors and from its own room.
 const FLOORS: [&[&str]; 11] = [
-    &["disk", "trec", "web"],
+    &["disk", "names", "web"],
     &["workspace"],
-    &["collection", "judge", "nn", "weights"],
+    &["collection", "nn", "weights"],
     &["evidence", "topic"],
     &["index", "reading"],
     &["score"],
@@ -31,16 +32,19 @@ const IMPORTERS: [(&str, &[&str]); 2] = [("web", &["systems", "weights"]), ("sys
 /// Where code may use the network.
 const NETWORK: [&str; 3] = ["web.rs", "weights/", "systems/chatnoir"];
 
-/// The crates that `trec/` and `score/` may use, because these rooms only compute.
+/// The crates that `score/` may use, because it only computes.
 const PURE: [&str; 7] = [
     "anyhow",
-    "quick_xml",
+    "riposte_eval",
     "serde",
     "serde_json",
     "strsim",
     "strum",
     "toml",
 ];
+
+/// All that riposte-eval depends on: no database, no index, no command line and no network.
+const EVAL_DEPENDENCIES: [&str; 5] = ["quick-xml", "serde", "serde_json", "strum", "thiserror"];
 
 /// The files that code may embed from other directories, and who may embed them. The first entry that fits counts.
 const OWNERS: [(&str, &[&str]); 9] = [
@@ -55,21 +59,32 @@ const OWNERS: [(&str, &[&str]); 9] = [
     ("models/own/", &["score/", "systems/"]),
 ];
 
-/// The segments of a path, from the root of the crate: `["trec", "run", "RunLine"]`. Those of a path into another crate begin with "::".
+/// The segments of a path, from the root of the crate: `["index", "fusion", "rrf"]`. Those of a path into another crate begin with "::".
 type Segments = Vec<String>;
 
-/// The modules with a file of their own, by their paths.
-static MODULES: LazyLock<BTreeMap<Segments, Module>> = LazyLock::new(|| {
-    let mut modules = BTreeMap::new();
+/// The modules of a crate that have a file of their own, by their paths.
+type Modules = BTreeMap<Segments, Module>;
+
+/// The modules of the package riposte.
+static MODULES: LazyLock<Modules> = LazyLock::new(|| {
+    let mut modules = Modules::new();
     for (name, file) in [(vec![], "lib.rs"), (vec!["main".to_owned()], "main.rs")] {
-        read(&mut modules, name, &root().join("src").join(file), false);
+        read(&mut modules, "src", name, &root().join("src").join(file), false);
     }
+    modules
+});
+
+const EVAL: &str = "crates/riposte-eval/src";
+
+static EVAL_MODULES: LazyLock<Modules> = LazyLock::new(|| {
+    let mut modules = Modules::new();
+    read(&mut modules, EVAL, vec![], &root().join(EVAL).join("lib.rs"), false);
     modules
 });
 
 #[derive(Default)]
 struct Module {
-    /// Its path in `src/`.
+    /// Its path in the `src/` of its crate.
     file: String,
     /// The paths that it names, each with whether test code names it.
     imports: BTreeSet<(Segments, bool)>,
@@ -92,16 +107,17 @@ impl Module {
 }
 
 /// Reads a file and the files of its modules.
-fn read(modules: &mut BTreeMap<Segments, Module>, name: Segments, file: &Path, is_test: bool) {
+fn read(modules: &mut Modules, source: &'static str, name: Segments, file: &Path, is_test: bool) {
     let parsed = syn::parse_file(&fs::read_to_string(file).unwrap()).unwrap();
     let mut reader = Reader {
         modules,
+        source,
         module: Module::default(),
         name: name.clone(),
         depth: name.len(),
         is_test,
     };
-    reader.module.file = inside(file, "src");
+    reader.module.file = inside(file, source);
     reader.visit_file(&parsed);
     let module = reader.module;
     modules.insert(name, module);
@@ -114,7 +130,9 @@ fn inside(file: &Path, directory: &str) -> String {
 }
 
 struct Reader<'m> {
-    modules: &'m mut BTreeMap<Segments, Module>,
+    modules: &'m mut Modules,
+    /// The folder of the crate's `lib.rs`.
+    source: &'static str,
     module: Module,
     /// The path of the module that is being read. Its first `depth` segments are the path of the file's module.
     name: Segments,
@@ -177,7 +195,7 @@ impl<'ast> Visit<'ast> for Reader<'_> {
 
     fn visit_item_mod(&mut self, item: &'ast ItemMod) {
         item.attrs.iter().for_each(|a| self.visit_attribute(a));
-        let mut directory = root().join("src");
+        let mut directory = root().join(self.source);
         directory.extend(&self.name);
         let name = item.ident.to_string();
         self.name.push(name.clone());
@@ -187,7 +205,13 @@ impl<'ast> Visit<'ast> for Reader<'_> {
             let beside = directory.join(format!("{name}.rs"));
             let below = directory.join(name).join("mod.rs");
             let file = if beside.exists() { beside } else { below };
-            read(self.modules, self.name.clone(), &file, self.is_test);
+            read(
+                self.modules,
+                self.source,
+                self.name.clone(),
+                &file,
+                self.is_test,
+            );
         }
         self.name.pop();
     }
@@ -212,7 +236,7 @@ impl<'ast> Visit<'ast> for Reader<'_> {
     fn visit_macro(&mut self, item: &'ast Macro) {
         if item.path.is_ident("include_str") || item.path.is_ident("include_bytes") {
             let name = item.parse_body::<syn::LitStr>().unwrap().value();
-            let file = root().join("src").join(&self.module.file);
+            let file = root().join(self.source).join(&self.module.file);
             let file = file.parent().unwrap().join(name);
             self.module.embedded.push(inside(&file, ""));
         }
@@ -231,8 +255,8 @@ fn assert_none(faults: &[String]) {
 }
 
 /// `is_wrong` gets a module, the [`Segments`] of a path that it imports, and whether test code does so.
-fn assert_no_import(is_wrong: impl Fn(&Module, &[&str], bool) -> bool) {
-    let imports = MODULES.values().flat_map(|module| {
+fn assert_no_import(modules: &Modules, is_wrong: impl Fn(&Module, &[&str], bool) -> bool) {
+    let imports = modules.values().flat_map(|module| {
         let imports = module.imports.iter();
         imports.map(move |(path, is_test)| (module, path, is_test))
     });
@@ -255,6 +279,7 @@ fn every_file_is_a_module_that_these_tests_read() {
         counts.sum()
     }
     assert_eq!(MODULES.len(), count(&root().join("src")));
+    assert_eq!(EVAL_MODULES.len(), count(&root().join(EVAL)));
 }
 
 /// This also holds for the tests inside files.
@@ -264,28 +289,46 @@ fn a_file_imports_lower_floors_or_its_own_room() {
         let floor = FLOORS.iter().position(|rooms| rooms.contains(&room));
         floor.unwrap_or_else(|| panic!("{room} has no floor"))
     };
-    assert_no_import(|module, path, _| match *path {
+    assert_no_import(&MODULES, |module, path, _| match *path {
         ["::", ..] | [] => false,
         [target, ..] if target == module.room() => false,
         [target, ..] => {
             let of_target = IMPORTERS.iter().find(|(room, _)| *room == target);
             floor(target) >= floor(module.room())
                 || of_target.is_some_and(|(_, may)| !may.contains(&module.room()))
-                || module.room() == "judge" && target != "trec"
         }
     });
 }
 
-/// They get numbers and texts. Types that read files or compute a network are recognised by the ends of their names, whatever room they are in.
+/// Whether code can reach files, the network or other processes with it.
+fn is_outside(part: &str) -> bool {
+    ["env", "fs", "io", "net", "process"].contains(&part)
+}
+
+/// Its callers read the files.
 #[test]
-fn trec_and_score_touch_neither_disk_nor_models() {
+fn riposte_eval_stands_alone_and_touches_no_disk() {
+    let manifest = fs::read_to_string(root().join("crates/riposte-eval/Cargo.toml")).unwrap();
+    let manifest: toml::Table = manifest.parse().unwrap();
+    let dependencies = manifest["dependencies"].as_table().unwrap().keys();
+    let dependencies: BTreeSet<&str> = dependencies.map(String::as_str).collect();
+    assert_eq!(dependencies, BTreeSet::from(EVAL_DEPENDENCIES));
+    assert_no_import(&EVAL_MODULES, |_, path, _| match *path {
+        ["::", "std", part, ..] => is_outside(part),
+        _ => false,
+    });
+}
+
+/// It gets numbers and texts. Types that read files or compute a network are recognised by the ends of their names, whatever room they are in.
+#[test]
+fn score_touches_neither_disk_nor_models() {
     let manifest = fs::read_to_string(root().join("Cargo.toml")).unwrap();
     let manifest: toml::Table = manifest.parse().unwrap();
     let crates = manifest["dependencies"].as_table().unwrap().keys();
     let crates: BTreeSet<String> = crates.map(|name| name.replace('-', "_")).collect();
-    assert_no_import(|module, path, is_test| match *path {
-        _ if is_test || !["trec", "score"].contains(&module.room()) => false,
-        ["::", "std", part, ..] => ["env", "fs", "io", "net", "process"].contains(&part),
+    assert_no_import(&MODULES, |module, path, is_test| match *path {
+        _ if is_test || module.room() != "score" => false,
+        ["::", "std", part, ..] => is_outside(part),
         ["::", name, ..] => crates.contains(name) && !PURE.contains(&name),
         ["disk" | "nn" | "weights" | "workspace", ..] => true,
         [room, .., name] if room != module.room() => {
@@ -314,7 +357,7 @@ fn a_file_embeds_what_stands_beside_it_or_what_it_owns() {
 
 #[test]
 fn only_the_fetching_of_models_and_the_clients_of_services_reach_the_network() {
-    assert_no_import(|module, path, is_test| {
+    assert_no_import(&MODULES, |module, path, is_test| {
         let is_network = matches!(
             *path,
             ["::", "ureq", ..] | ["::", "std", "net", ..] | ["web", ..]
@@ -325,7 +368,8 @@ fn only_the_fetching_of_models_and_the_clients_of_services_reach_the_network() {
 
 #[test]
 fn a_lint_allows_unsafe_code_in_the_files_that_are_named_here() {
-    let with = MODULES.values().filter(|module| module.has_unsafe);
+    let modules = MODULES.values().chain(EVAL_MODULES.values());
+    let with = modules.filter(|module| module.has_unsafe);
     let files: BTreeSet<&str> = with.map(|module| module.file.as_str()).collect();
     // a memory map of a checkpoint, and the inner loops of convolutions and of int8 products
     let named = [
@@ -337,14 +381,14 @@ fn a_lint_allows_unsafe_code_in_the_files_that_are_named_here() {
 }
 
 /// The module to which a path leads, also through `pub use`.
-fn target(path: &[String]) -> Option<&'static Segments> {
+fn target<'m>(modules: &'m Modules, path: &[String]) -> Option<&'m Segments> {
     let ends = (1..=path.len()).rev();
     let (name, module) = ends
         .map(|end| &path[..end])
-        .find_map(|start| MODULES.get_key_value(start))?;
+        .find_map(|start| modules.get_key_value(start))?;
     let item = path.get(name.len());
     match item.and_then(|item| module.exports.get(item)) {
-        Some(behind) => target(&[behind, &path[name.len() + 1..]].concat()),
+        Some(behind) => target(modules, &[behind, &path[name.len() + 1..]].concat()),
         None => Some(name),
     }
 }
@@ -353,9 +397,15 @@ fn target(path: &[String]) -> Option<&'static Segments> {
 /// circle; only their tests may.
 #[test]
 fn files_do_not_import_each_other_in_circles() {
+    for modules in [&MODULES, &EVAL_MODULES] {
+        assert_no_circle(modules);
+    }
+}
+
+fn assert_no_circle(modules: &Modules) {
     let mut imports: BTreeMap<&Segments, BTreeSet<&Segments>> = BTreeMap::new();
-    for (name, module) in MODULES.iter() {
-        let targets = module.shipped().filter_map(|path| target(path));
+    for (name, module) in modules {
+        let targets = module.shipped().filter_map(|path| target(modules, path));
         let others = targets.filter(|other| !name.starts_with(other) && !other.starts_with(name));
         imports.insert(name, others.collect());
     }

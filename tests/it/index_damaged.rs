@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use riposte::index::images::{self, ImageIndex};
 use riposte::index::inverted::{self, Event, IndexKind, InvertedIndex, TextCollection};
-use riposte::trec::DocId;
+use riposte_eval::DocId;
 
 use crate::index_files::{arguments, effort, open, ranked, words};
 use crate::index_images::{Evidence, scores};

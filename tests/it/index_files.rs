@@ -4,11 +4,12 @@ use std::fs;
 use std::path::Path;
 
 use riposte::collection::passages::PassageCollection;
+use riposte::index::ScoredDoc;
 use riposte::index::analyzer::Analyzer;
 use riposte::index::inverted::{self, Effort, Event, IndexKind, InvertedIndex, TextCollection};
 use riposte::index::search::{Query, QueryPart, SearchOptions};
 use riposte::index::similarity::Similarity;
-use riposte::trec::{DocId, ScoredDoc, Stance};
+use riposte_eval::{DocId, Stance};
 
 use crate::search::{ALL, BM25, built, collection, doc, ids, query};
 use crate::support::chance::Chance;

@@ -11,7 +11,7 @@ use riposte::evidence::page::PageWords;
 use riposte::evidence::store::{Made, Record, Store};
 use riposte::index::images::{self, Field, ImageIndex, Updated};
 use riposte::task::channels::CHANNELS;
-use riposte::trec::DocId;
+use riposte_eval::DocId;
 
 use crate::index_files::{effort, words};
 use crate::support::chance::Chance;

@@ -10,7 +10,7 @@ use riposte::evidence::store::Store;
 use riposte::index::images::{self, ImageIndex, Updated};
 use riposte::index::inverted::{self, IndexKind, TextCollection};
 use riposte::task::channels::CHANNELS;
-use riposte::trec::DocId;
+use riposte_eval::DocId;
 
 use crate::index_files::{arguments, effort, words};
 use crate::index_images::{Evidence, scores};

@@ -6,11 +6,11 @@ use std::path::PathBuf;
 use std::process::Command;
 
 use proptest::prelude::*;
-use riposte::judge::evaluate::{ImageEvaluation, evaluate_images};
-use riposte::judge::verify::{Finding, Rules, Severity, is_valid, verify};
-use riposte::trec::edition::Edition;
-use riposte::trec::run::{ImageRunLine, read_images, write_images};
-use riposte::trec::{DocId, Stance, TopicId, qrels};
+use riposte_eval::edition::Edition;
+use riposte_eval::images::{ImageEvaluation, evaluate_images};
+use riposte_eval::run::{ImageRunLine, read_images, write_images};
+use riposte_eval::verify::{Finding, Rules, Severity, is_valid, verify};
+use riposte_eval::{DocId, Stance, TopicId, qrels};
 
 use crate::support::need::{Data, Python, need};
 

@@ -6,15 +6,15 @@ use std::fs;
 use std::process::Command;
 
 use proptest::prelude::*;
-use riposte::judge::evaluate::evaluate_images;
-use riposte::judge::graded::TextRun;
-use riposte::judge::measure::Measure;
-use riposte::judge::verify::{Finding, Rule, Rules, Severity, verify};
-use riposte::judge::{Values, stances::Confusion};
-use riposte::trec::edition::Edition;
-use riposte::trec::qrels::{self, Qrels};
-use riposte::trec::run::read_texts;
-use riposte::trec::{DocId, ObjectStance, Stance, TopicId};
+use riposte_eval::confusion::Confusion;
+use riposte_eval::edition::Edition;
+use riposte_eval::graded::TextRun;
+use riposte_eval::images::evaluate_images;
+use riposte_eval::measure::Measure;
+use riposte_eval::qrels::{self, Qrels};
+use riposte_eval::run::read_texts;
+use riposte_eval::verify::{Finding, Rule, Rules, Severity, verify};
+use riposte_eval::{DocId, ObjectStance, Stance, TopicId, Values, evaluate};
 use serde::Deserialize;
 
 use crate::support::chance::Chance;
@@ -25,22 +25,13 @@ use crate::support::reference;
 
 /// The values of the measure with this name, for the texts of a run and of judgements.
 pub fn values(name: &str, run: &str, judgements: &str) -> Values {
-    let (lines, errors) = read_texts(run);
-    assert_eq!(errors, []);
     let (judgements, errors) = qrels::read(judgements);
     assert_eq!(errors, []);
     let measure: Measure = name.parse().unwrap();
     assert_eq!(measure.to_string(), name, "it prints another name");
-    let ranked = TextRun::new(&lines);
-    match (measure, judgements) {
-        (Measure::Graded(measure), Qrels::Graded(qrels) | Qrels::Answers(qrels)) => {
-            ranked.measure(&qrels, &measure)
-        }
-        (Measure::Stance(measure), Qrels::Stances(qrels)) => {
-            ranked.measure_stances(&qrels, &measure)
-        }
-        (measure, qrels) => panic!("{measure} of {qrels:?}"),
-    }
+    let mut evaluation = evaluate(run, &judgements, &[measure]).unwrap();
+    assert_eq!(evaluation.errors, []);
+    evaluation.values.remove(0)
 }
 
 #[track_caller]

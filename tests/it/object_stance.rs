@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 use riposte::reading::stance_encoder::StanceEncoder;
 use riposte::score::object_stance::{Belief, Model, Objects, PREFERENCE};
-use riposte::trec::ObjectStance::{First, Neutral, No, Second};
+use riposte_eval::ObjectStance::{First, Neutral, No, Second};
 
 use crate::stance_encoder::real;
 

@@ -1,5 +1,5 @@
 //! The files that `cargo package` would publish: they are small enough for a registry, and the demo's collection, the Python package and these
-//! tests are not among them.
+//! tests are not among them. riposte-eval is packaged first, because riposte depends on it.
 
 use std::process::Command;
 
@@ -12,7 +12,7 @@ const MOST_BYTES: u64 = 15 << 19;
 #[track_caller]
 fn package(target: &std::path::Path, arguments: &[&str]) -> String {
     let mut cargo = Command::new(env!("CARGO"));
-    cargo.args(["package", "--allow-dirty", "--offline", "-p", "riposte"]);
+    cargo.args(["package", "--allow-dirty", "--offline"]);
     cargo.args(arguments).current_dir(root());
     let output = cargo.env("CARGO_TARGET_DIR", target).output().unwrap();
     let said = String::from_utf8_lossy(&output.stderr);
@@ -23,7 +23,7 @@ fn package(target: &std::path::Path, arguments: &[&str]) -> String {
 #[test]
 fn the_packaged_crate_is_small_and_has_neither_sample_nor_python_nor_tests() {
     let target = tempfile::tempdir().unwrap();
-    let list = package(target.path(), &["--list"]);
+    let list = package(target.path(), &["--list", "-p", "riposte"]);
     let unwanted = [
         "sample/",
         "tests/",
@@ -47,7 +47,10 @@ fn the_packaged_crate_is_small_and_has_neither_sample_nor_python_nor_tests() {
     ] {
         assert!(list.lines().any(|line| line == file), "{file} is missing");
     }
-    package(target.path(), &["--no-verify"]);
+    package(
+        target.path(),
+        &["--no-verify", "-p", "riposte-eval", "-p", "riposte"],
+    );
     let version = env!("CARGO_PKG_VERSION");
     let file = target
         .path()

@@ -4,7 +4,8 @@ use std::fs;
 use std::path::Path;
 
 use riposte::collection::passages::{Passage, PassageCollection};
-use riposte::trec::{Fault, FaultKind, objects, topic};
+use riposte::collection::{Fault, FaultKind};
+use riposte_eval::{objects, topic};
 
 use crate::support::files::gzip;
 use crate::support::need::{Data, need};

@@ -4,7 +4,7 @@
 use riposte::index::analyzer::{StopList, terms};
 use riposte::task::approaches;
 use riposte::task::text_approach::TextApproach;
-use riposte::trec::TextTask;
+use riposte_eval::TextTask;
 
 use crate::support::collection::{argument, write_arguments};
 use crate::support::program::{WorkDir, rank_arguments, succeed};

@@ -5,6 +5,7 @@ use std::path::Path;
 
 use riposte::collection::arguments::ArgumentCollection;
 use riposte::collection::portal::Portal;
+use riposte::index::ScoredDoc;
 use riposte::index::feedback::Rm3;
 use riposte::index::inverted::{Effort, InvertedIndex, Marks, TextCollection};
 use riposte::index::options::PortalSet;
@@ -12,7 +13,7 @@ use riposte::index::search::{Query, QueryPart, SearchOptions};
 use riposte::index::similarity::{FieldCounts, Similarity, TermCounts};
 use riposte::index::wordnet::WordNet;
 use riposte::systems::proximity::{Pairs, PairsOf};
-use riposte::trec::{DocId, ScoredDoc};
+use riposte_eval::DocId;
 use serde_json::{Value, json};
 
 use crate::support::chance::Chance;

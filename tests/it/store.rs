@@ -7,13 +7,14 @@ use std::path::{Path, PathBuf};
 use std::process::Output;
 
 use riposte::collection::images::CrawlRank;
+use riposte::collection::{Fault, FaultKind};
 use riposte::evidence::ocr::OcrLine;
 use riposte::evidence::page::PageWords;
 use riposte::evidence::picture::Picture;
 use riposte::evidence::store::{Made, Record, Store, is_damaged_record};
 use riposte::evidence::{AfinnValence, Evidence, PageEvidence, PartValue, TextPart};
 use riposte::task::channels::CHANNELS;
-use riposte::trec::{DocId, Fault, FaultKind};
+use riposte_eval::DocId;
 use rusqlite::Connection;
 use tempfile::TempDir;
 

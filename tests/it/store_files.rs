@@ -8,7 +8,7 @@ use std::time::SystemTime;
 use riposte::evidence::store::Store;
 use riposte::index::images as index;
 use riposte::task::channels::CHANNELS;
-use riposte::trec::DocId;
+use riposte_eval::DocId;
 use rusqlite::Connection;
 use tempfile::TempDir;
 

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::process::Command;
 
-use riposte::judge::verify::refused_by_tira;
+use riposte_eval::verify::refused_by_tira;
 
 use crate::images::images;
 use crate::support::files::{text, write};

@@ -3,10 +3,10 @@
 use std::fs;
 
 use proptest::prelude::*;
-use riposte::judge::verify::{Finding, Rule, Rules, Severity, is_valid, verify};
-use riposte::trec::edition::Edition;
-use riposte::trec::run::{TextRunLine, write_texts};
-use riposte::trec::{DocId, ObjectStance, TextTask, TopicId};
+use riposte_eval::edition::Edition;
+use riposte_eval::run::{TextRunLine, write_texts};
+use riposte_eval::verify::{Finding, Rule, Rules, Severity, is_valid, verify};
+use riposte_eval::{DocId, ObjectStance, TextTask, TopicId};
 
 use serde::Deserialize;
 

@@ -1,7 +1,7 @@
 //! A generator of random numbers whose sequence depends only on the seed. The committed sample and the trained weights
 //! follow from its bits, so it must not change when a dependency is updated.
 
-use riposte::trec::chance::SplitMix64;
+use riposte_eval::chance::SplitMix64;
 
 /// A stream of random numbers.
 #[derive(Clone, Debug)]

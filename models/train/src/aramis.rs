@@ -16,7 +16,7 @@ use riposte::systems::aramis::networks::{
     ArgumentInputs, ArgumentNetwork, StanceNetwork, side, stance_inputs, tokens,
 };
 use riposte::task::approach::ImageApproach;
-use riposte::trec::DocId;
+use riposte_eval::DocId;
 
 use crate::aramis_learning::{
     ArgumentLearner, CON, Example, Learner, NEUTRAL, PRO, StanceInputs, StanceLearner, learn,

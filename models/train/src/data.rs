@@ -10,8 +10,8 @@ use flate2::read::MultiGzDecoder;
 use riposte::collection::read_topics;
 use riposte::reading::stance_encoder::Class;
 use riposte::topic::question;
-use riposte::trec::qrels::{self, Qrels};
-use riposte::trec::{DocId, ObjectStance, TopicId};
+use riposte_eval::qrels::{self, Qrels};
+use riposte_eval::{DocId, ObjectStance, TopicId};
 use serde::Deserialize;
 use sha2::{Digest, Sha256};
 

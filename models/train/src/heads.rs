@@ -11,8 +11,8 @@ use riposte::reading::pieces::ClaimedPieces;
 use riposte::reading::stance_encoder::{Class, StanceEncoder};
 use riposte::score::object_stance::{self, Objects, PREFERENCE};
 use riposte::score::text_stance::{Model, TextKind};
-use riposte::trec::ObjectStance;
 use riposte::weights::{ModelStatus, Models};
+use riposte_eval::ObjectStance;
 
 use crate::Sources;
 use crate::data::{self, StanceExample, StanceSet};

@@ -24,10 +24,10 @@ use riposte::task::channels::CHANNELS;
 use riposte::task::likeness::{ArgumentVectors, Arguments, argument_sentences};
 use riposte::task::text_approach::TextApproach;
 use riposte::topic::question::{self, Question, TopicParts};
-use riposte::trec::qrels::{self, Qrels};
-use riposte::trec::topic::Topic;
-use riposte::trec::{Stance, TextTask, TopicId};
 use riposte::workspace::Outputs;
+use riposte_eval::qrels::{self, Qrels};
+use riposte_eval::topic::Topic;
+use riposte_eval::{Stance, TextTask, TopicId};
 use serde::Deserialize;
 
 use crate::base_model::BaseModel;

@@ -12,7 +12,7 @@ use riposte::score::object_stance::{
     Cascade, CascadeText, Features, Objects, PREFERENCE, Reading, features, neutral_names, reading,
     takes_names, which_names,
 };
-use riposte::trec::{ObjectStance, TopicId};
+use riposte_eval::{ObjectStance, TopicId};
 
 use crate::base_model::BaseModel;
 use crate::data;

@@ -11,7 +11,7 @@ use riposte::reading::stance_encoder::StanceEncoder;
 use riposte::score::linear::{Linear, LinearText};
 use riposte::score::logit;
 use riposte::score::quality::{FEATURES, RATED, READ, features, read_quality};
-use riposte::trec::TopicId;
+use riposte_eval::TopicId;
 
 use crate::base_model::BaseModel;
 use crate::data::{self, JudgedTask, JudgedText, StanceExample};

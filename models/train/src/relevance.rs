@@ -11,7 +11,7 @@ use std::path::PathBuf;
 use anyhow::{Context, Result};
 use riposte::reading::pieces::beginning;
 use riposte::reading::stance_encoder::StanceEncoder;
-use riposte::trec::TopicId;
+use riposte_eval::TopicId;
 
 use crate::Sources;
 use crate::data::{self, JudgedTask};

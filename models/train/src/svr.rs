@@ -6,7 +6,7 @@ use std::path::Path;
 
 use anyhow::Result;
 use riposte::systems::svr::{Model, TfIdf, Vocabulary, words};
-use riposte::trec::TopicId;
+use riposte_eval::TopicId;
 use seeded_random::Random;
 
 use crate::data::{self, JudgedText};

@@ -2,9 +2,10 @@
 
 use std::fmt::{self, Display, Formatter};
 
+use riposte_eval::{Stance, escaped};
+
 use super::super::terminal::labelled;
 use crate::report::answer::{Answer, Argument, Image, Side, Text};
-use crate::trec::{Stance, escaped};
 
 /// The width of the text in characters.
 const WIDTH: usize = 80;

@@ -5,12 +5,12 @@ use std::path::PathBuf;
 
 use anyhow::{Result, ensure};
 use clap::{Args, ValueEnum};
+use riposte_eval::edition::Edition;
+use riposte_eval::measure::TOUCHE_LEVELS;
 
 use super::super::parse;
-use crate::judge::measure::TOUCHE_LEVELS;
 use crate::task::evaluate::{ChosenMeasure, EvaluationSettings};
 use crate::task::files::{NamedRun, has_judgements};
-use crate::trec::edition::Edition;
 
 #[derive(Args)]
 #[command(

@@ -8,14 +8,15 @@ use std::path::Path;
 use std::sync::Mutex;
 
 use anyhow::{Context, Result};
+use riposte_eval::DocId;
 
 use super::files::Policy;
 use super::worker::Worker;
 use super::{Store, Tools};
+use crate::collection::Fault;
 use crate::collection::images::{Entry, ImageCollection};
 use crate::evidence::clock::Clock;
 use crate::evidence::store::{PassedOver, Place};
-use crate::trec::{DocId, Fault};
 
 /// The documents that an extraction was working on when its process ended, and whose files are still the same. With `retry`, also those
 /// that are passed over.

@@ -5,13 +5,13 @@ use rusqlite::{Row, ToSql};
 
 use super::backend;
 use super::{OCR_BLOCK, OCR_LINE, OcrLine, OcrsReader, PpOcr, Script, TextReader, blocks};
+use crate::collection::FaultKind;
 use crate::evidence::Evidence;
 use crate::evidence::channel::{Backend, Channel, Extractor, Precision, Put};
 use crate::evidence::document::{Document, fault, guarded};
 use crate::evidence::table::Table;
 use crate::nn::conv::NumericMode;
 use crate::nn::lazy::Lazy;
-use crate::trec::FaultKind;
 use crate::weights::{CheckedModel, Role};
 
 /// The channel of the text in an image.

@@ -6,7 +6,7 @@
 use std::fs::File;
 use std::io::{self, Read};
 
-use crate::trec::DocId;
+use riposte_eval::DocId;
 
 /// Length of a line, with its newline. An id is the name of a directory, which has at most 255 bytes.
 const LINE: usize = 400;

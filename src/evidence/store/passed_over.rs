@@ -3,12 +3,13 @@
 use std::path::PathBuf;
 
 use anyhow::Result;
+use riposte_eval::DocId;
 use rusqlite::{Connection, params};
 
 use super::checksum::ALL;
 use super::tables::PASSED_OVER;
 use super::{Store, rows};
-use crate::trec::{DocId, Fault, FaultKind};
+use crate::collection::{Fault, FaultKind};
 
 /// A document in which riposte died.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -3,14 +3,15 @@
 use std::path::PathBuf;
 
 use anyhow::Result;
+use riposte_eval::DocId;
 use rusqlite::{Connection, ToSql, params};
 
 use super::{checksum, tables};
 use crate::collection::images::FileState;
+use crate::collection::{Fault, FaultKind};
 use crate::evidence::Evidence;
 use crate::evidence::channel::{Channel, Channels, Made, Record};
 use crate::evidence::table::Table;
-use crate::trec::{DocId, Fault, FaultKind};
 
 /// Whether the store has the document.
 pub(super) fn is_stored(c: &Connection, document: &str) -> rusqlite::Result<bool> {

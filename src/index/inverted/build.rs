@@ -8,6 +8,7 @@ use std::thread::ScopedJoinHandle;
 use std::time::Duration;
 
 use anyhow::{Context, Result};
+use riposte_eval::DocId;
 use rustc_hash::{FxHashMap, FxHashSet};
 use tantivy::index::IndexSettings;
 use tantivy::merge_policy::NoMergePolicy;
@@ -17,7 +18,7 @@ use tantivy::{Index, IndexWriter, TantivyDocument};
 use super::disk::{self, SealedDirectory};
 use super::schema::{self, Fields};
 use super::{Document, Meta, SHORT_WORDS, TextCollection};
-use crate::trec::{DocId, Fault};
+use crate::collection::Fault;
 
 /// Maximum number of documents in a batch for one thread.
 const BATCH: usize = 256;

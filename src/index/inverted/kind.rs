@@ -5,6 +5,7 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Result, bail};
+use riposte_eval::TextTask;
 use serde::{Deserialize, Serialize};
 use strum::VariantNames;
 
@@ -14,8 +15,8 @@ use crate::collection::entries::EntryCollection;
 pub use crate::collection::entries::StoredText as Document;
 use crate::collection::passages::{self, Passage, PassageCollection};
 use crate::collection::shards::ShardCollection;
+use crate::collection::{Fault, FaultKind};
 use crate::index::analyzer::Analyzer;
-use crate::trec::{Fault, FaultKind, TextTask};
 
 /// The version of the file format and of the analyzers. It must be increased when either changes; indexes of another version are built again.
 pub(super) const FORMAT: u32 = 5;

@@ -22,6 +22,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use anyhow::{Context, Result, anyhow};
 use rayon::prelude::*;
+use riposte_eval::DocId;
 use rustc_hash::{FxHashMap, FxHashSet};
 use serde::Serialize;
 use sha2::{Digest, Sha256};
@@ -42,7 +43,6 @@ use super::analyzer::Analyzer;
 use super::options::{PortalSet, SearchOptions};
 use super::similarity::{FieldCounts, Similarity, TermCounts};
 use crate::disk::hex;
-use crate::trec::DocId;
 pub use disk::Damage;
 use disk::damaged;
 pub(super) use postings::Postings;

@@ -5,6 +5,7 @@
 //! `premises` contains the original text. Lengths, marks and the checksum of the stored texts are columns (tantivy's fast fields).
 
 use anyhow::{Context, Result};
+use riposte_eval::{DocId, Stance};
 use sha2::{Digest, Sha256};
 use tantivy::TantivyDocument;
 use tantivy::schema::{
@@ -16,7 +17,6 @@ use tantivy::tokenizer::TextAnalyzer;
 use super::{Document, IndexKind};
 use crate::collection::portal::Portal;
 use crate::index::analyzer;
-use crate::trec::{DocId, Stance};
 
 /// The names of the columns for a document's id, its marks and the checksum of its texts.
 pub(crate) const ID: &str = "id";

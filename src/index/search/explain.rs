@@ -1,10 +1,10 @@
 //! Explains the score of one document: the same sum as in a search, term by term.
 
 use anyhow::Result;
+use riposte_eval::{Explanation, Name, NumberId};
 
 use super::{Group, Plan, QueryTerm, length_of};
 use crate::index::inverted::UNTOUCHED;
-use crate::trec::{Explanation, Name, NumberId};
 
 impl Plan<'_> {
     /// The contributions to a document's score, in the order in which a search adds them.

@@ -1,10 +1,11 @@
 //! Copies: a ranking keeps one of several images with the same picture, and a page shows the others beside it.
 
+use riposte_eval::DocId;
+
 use super::topic::PageBuilder;
 use super::view::{LookAlikeView, Twins};
 use super::{LOOK_ALIKES, LookAlike};
 use crate::report::pictures::Size;
-use crate::trec::DocId;
 
 impl PageBuilder<'_> {
     fn copies(&self, id: &DocId) -> impl Iterator<Item = &LookAlike> {

@@ -2,14 +2,17 @@
 
 use std::collections::BTreeSet;
 
+use riposte_eval::topic::Topic;
+use riposte_eval::{DocId, Stance, TopicId};
+
 use super::super::Form;
 use super::super::words::{Marker, difference, ordinal, shortened, three_decimals};
 use super::topic::PageBuilder;
 use super::view::{ArgumentView, Card, Debate, DebateSide, IllustrationView, LikeView, class};
+use crate::task::debate::sheet::{
+    DebateArgument, DebateImage, DebateSheet, ILLUSTRATES, Illustration,
+};
 use crate::topic::question;
-use crate::trec::debate::{DebateArgument, DebateImage, DebateSheet, ILLUSTRATES, Illustration};
-use crate::trec::topic::Topic;
-use crate::trec::{DocId, Stance, TopicId};
 
 /// The maximum number of characters of a quotation below an image.
 const WORDS: usize = 140;

@@ -3,6 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use anyhow::Result;
+use riposte_eval::qrels::ImageGrades;
+use riposte_eval::run::ImageRunLine;
+use riposte_eval::{DocId, Explanation, Stance};
 
 use super::super::chart::{Candidate, Scatter};
 use super::super::pictures::{Pictures, Size, Source};
@@ -17,9 +20,6 @@ use super::view::{LINES, blocks_of, class, facts, gauge, page_view};
 use super::{CandidateRanks, LOOK_ALIKES, LookAlike, LookAlikes, Sources, TopicPlan};
 use crate::evidence::{Evidence, PageEvidence};
 use crate::topic::question::{self, TopicParts};
-use crate::trec::qrels::ImageGrades;
-use crate::trec::run::ImageRunLine;
-use crate::trec::{DocId, Explanation, Stance};
 
 /// The maximum number of pages shown for an image.
 const PAGES: usize = 3;

@@ -1,5 +1,7 @@
 //! The data of the templates for an image topic.
 
+use riposte_eval::{Explanation, NumberId, Stance};
+
 use super::super::Change;
 use super::super::chart::Scatter;
 use super::super::pictures::Source;
@@ -7,7 +9,6 @@ use super::super::tree::{Gauge, Row};
 use super::super::words::{Marker, Span, shortened, three_decimals, web_address};
 use crate::evidence::ocr::{self, OcrLine};
 use crate::evidence::{Evidence, PageEvidence};
-use crate::trec::{Explanation, NumberId, Stance};
 
 /// A small picture in the table of topics.
 #[derive(Debug)]

@@ -1,11 +1,12 @@
 //! The sentence about an image: "PRO 3: on topic by the text in it and its page's title; the words around it support the claim."
 
+use riposte_eval::explained::ExplainedImage;
+use riposte_eval::{Explanation, NumberId, Stance};
+
 use super::super::words::{joined, ordinal, three_decimals};
 use crate::score::select::LIST_LENGTH;
 use crate::score::stance;
 use crate::task::channels::SignalKey;
-use crate::trec::explained::ExplainedImage;
-use crate::trec::{Explanation, NumberId, Stance};
 
 /// A source is named beside the first one if it adds at least this share of what the first one adds.
 const ALSO: f64 = 0.5;
@@ -288,8 +289,8 @@ fn unlisted(image: &ExplainedImage, candidates: &Candidates) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::trec::explained::ListEntry;
-    use crate::trec::{DocId, TopicId};
+    use riposte_eval::explained::ListEntry;
+    use riposte_eval::{DocId, TopicId};
 
     /// A candidate with these channels of relevance and these signals for PRO. The signals for CON are their opposites.
     fn image(

@@ -1,11 +1,12 @@
 //! The sentence about a text: "1st: re-ranked, mostly by how well it is written and by the topic's terms in it (felon, vote)."
 
+use riposte_eval::explained::ExplainedText;
+use riposte_eval::{Base, Explanation, NumberId, ObjectStance};
+
 use super::super::words::{joined, ordinal};
 use crate::score::rerank::RETRIEVAL;
 use crate::score::reranker::Reranker;
 use crate::task::rerankers::{self, windowed::Sentence};
-use crate::trec::explained::ExplainedText;
-use crate::trec::{Base, Explanation, NumberId, ObjectStance};
 
 /// The second part of a score is named if it adds at least this share of what the first one adds.
 const ALSO: f64 = 0.5;
@@ -141,7 +142,7 @@ fn side(stance: &Explanation, objects: Option<&[String; 2]>) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::trec::{DocId, Name, TopicId};
+    use riposte_eval::{DocId, Name, TopicId};
 
     fn leaf(id: NumberId, value: f64) -> Explanation {
         Explanation::new(id, value)

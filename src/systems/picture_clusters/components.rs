@@ -1,8 +1,7 @@
 //! Principal components: fewer numbers for each vector, which preserve as much of the variance between vectors as that many numbers can.
 
 use rayon::prelude::*;
-
-use crate::trec::chance::SplitMix64;
+use riposte_eval::chance::SplitMix64;
 
 /// Maximum number of steps of the orthogonal iteration. Each step reduces the error of a component by the ratio of two neighbouring variances.
 const MAX_STEPS: usize = 1000;

@@ -3,15 +3,15 @@
 use std::collections::{HashMap, HashSet};
 
 use anyhow::{Context, Result};
+use riposte_eval::DocId;
 
 use super::{FROM_MODELS, Features, text_features};
-use crate::index::analyzer;
+use crate::index::{ScoredDoc, analyzer};
 use crate::index::inverted::InvertedIndex;
 use crate::index::search::{Query, QueryPart};
 use crate::index::similarity::Similarity;
 use crate::score::quality::{self, GradedText};
 use crate::score::reranker::Candidates;
-use crate::trec::{DocId, ScoredDoc};
 
 /// The similarities of the first two features, with the parameters that Lucene has by default.
 const SIMILARITIES: [Similarity; 2] = [

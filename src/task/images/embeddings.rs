@@ -1,6 +1,7 @@
 //! The embeddings of topics, and of the arguments about them.
 
 use anyhow::{Result, ensure};
+use riposte_eval::topic::Topic;
 
 use super::super::approach::{Form, StanceRecipe};
 use super::super::likeness::{ArgumentVectors, Arguments, argument_sentences};
@@ -11,7 +12,6 @@ use crate::reading::{QueryEncoder, Reader};
 use crate::score::signal::Need;
 use crate::topic::prompts::{self, Role};
 use crate::topic::question::Question;
-use crate::trec::topic::Topic;
 
 /// The embeddings of all topics of a run. Those of a channel that is off are missing.
 pub(super) struct Embeddings {

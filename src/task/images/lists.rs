@@ -2,6 +2,11 @@
 
 use std::collections::{BTreeMap, HashSet};
 
+use riposte_eval::explained::{ExplainedImage, ListEntry};
+use riposte_eval::run::ImageRunLine;
+use riposte_eval::topic::Topic;
+use riposte_eval::{DocId, Explanation, NumberId, Stance};
+
 use super::super::approach::{Form, ScoreRecipe};
 use super::embeddings::KindVector;
 use super::opinions::{argument_scores, stance_scores};
@@ -13,10 +18,6 @@ use crate::score::mixture::{Scaling, mix};
 use crate::score::picture_text::PictureText;
 use crate::score::select::{self, Candidate, LIST_LENGTH, Selected, Selection};
 use crate::score::side::Sides;
-use crate::trec::explained::{ExplainedImage, ListEntry};
-use crate::trec::run::ImageRunLine;
-use crate::trec::topic::Topic;
-use crate::trec::{DocId, Explanation, NumberId, Stance};
 
 /// A candidate with the explanations of its scores.
 pub(super) struct ScoredImage {

@@ -1,5 +1,7 @@
 //! The scores of the candidates other than relevance: argumentativeness and stance.
 
+use riposte_eval::{Explanation, NumberId, Stance};
+
 use super::super::approach::{ArgumentRecipe, ImageApproach, Sentiment, StanceRecipe, StanceTexts};
 use super::super::likeness::Likeness;
 use super::embeddings::{KindVector, TopicVectors};
@@ -12,7 +14,6 @@ use crate::score::side::Sides;
 use crate::score::stance::{self, Signal, StanceSignals};
 use crate::score::text_stance::{self, Stances};
 use crate::topic::question::Question;
-use crate::trec::{Explanation, NumberId, Stance};
 
 /// The argumentativeness of each candidate; `None` if the approach does not estimate it.
 pub(super) fn argument_scores(

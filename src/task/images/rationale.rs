@@ -1,9 +1,10 @@
 //! Why an image conveys a claim, in a sentence for human readers.
 
+use riposte_eval::{Explanation, NumberId};
+
 use crate::index::images::Image;
 use crate::score::signal::Quoted;
 use crate::task::channels::SignalKey;
-use crate::trec::{Explanation, NumberId};
 
 /// Maximum number of characters of a quotation.
 const QUOTED: usize = 200;

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use anyhow::{Result, anyhow};
 use rayon::prelude::*;
+use riposte_eval::{DocId, TopicId};
 
 use super::super::approach::{Relevance, Sentiment};
 use super::super::channels::SignalKey;
@@ -15,7 +16,6 @@ use crate::evidence::{TextPart, sentiment};
 use crate::index::images::position;
 use crate::index::vector;
 use crate::score::signal::{Need, Values};
-use crate::trec::{DocId, TopicId};
 
 /// Number of images whose vectors a thread reads at once.
 const CHUNK: usize = 128;

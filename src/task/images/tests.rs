@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use riposte_eval::{DocId, Stance, TopicId};
 use tempfile::TempDir;
 
 use super::super::approach::ScoreRecipe;
@@ -18,7 +19,6 @@ use crate::index::inverted::Effort;
 use crate::reading::Models;
 use crate::score::mixture::Scaling;
 use crate::systems::aramis::networks::{self, ArgumentInputs, ArgumentNetwork, StanceNetwork};
-use crate::trec::{DocId, Stance, TopicId};
 use crate::workspace::Outputs;
 
 /// The evidence of one image with one page.

@@ -1,6 +1,7 @@
 //! The texts of the candidates for a topic, as the stance encoder reads them: the texts in pictures, their sections, and the words around the pictures.
 
 use anyhow::Result;
+use riposte_eval::{Explanation, NumberId};
 
 use crate::index::images::Image;
 use crate::reading::Reader;
@@ -12,7 +13,6 @@ use crate::score::stance::{self, Signal};
 use crate::score::text_stance::{self, Stances};
 use crate::topic::question::{self, Question};
 use crate::topic::words::alphanumeric_words;
-use crate::trec::{Explanation, NumberId};
 
 /// The stances of an image's texts towards the topic's claim; `None` where there is no text. The value of an explanation is
 /// P(pro) - P(con).

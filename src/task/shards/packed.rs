@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, anyhow, bail, ensure};
 use parquet::record::{Field, Row};
+use riposte_eval::TextTask;
 use serde::Deserialize;
 use sha2::{Digest, Sha256};
 
@@ -19,7 +20,6 @@ use crate::collection::parquet::{each_row, files};
 use crate::collection::shards::ShardCollection;
 use crate::disk::{TemporaryDir, hex, parent};
 use crate::index::inverted::{Damage, InvertedIndex};
-use crate::trec::TextTask;
 
 /// The directory with the Parquet files.
 const ROWS: &str = "parts";

@@ -4,18 +4,19 @@ use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, ensure};
+use riposte_eval::{DocId, Explanation, NumberId};
 
 use super::super::stages::ClusterLikeness;
 use super::super::text_approach::{Dense, TextApproach};
 use super::super::{Event, OnEvent, Stage, run_stage};
 use crate::evidence::sentence::Sentences;
+use crate::index::ScoredDoc;
 use crate::index::dense::{self, Encode, Near, Vectors, Wanted};
 use crate::index::inverted::InvertedIndex;
 use crate::index::options::SearchOptions;
 use crate::nn::conv::Numeric;
 use crate::nn::lazy::Lazy;
 use crate::reading::Reader;
-use crate::trec::{DocId, Explanation, NumberId, ScoredDoc};
 
 /// The vectors of a collection, and the documents or passages that are nearest to each topic.
 pub struct DenseSearch<'a> {

@@ -3,15 +3,16 @@
 use std::collections::HashMap;
 
 use anyhow::Result;
+use riposte_eval::topic::Topic;
+use riposte_eval::{Base, DocId, Explanation, NumberId};
 
 use super::super::text_approach::Pairwise;
 use super::rerank::Documents;
 use super::sources::Sources;
+use crate::index::ScoredDoc;
 use crate::reading::steps::OnOutputs;
 use crate::score::pairwise::{self, Evidence};
 use crate::score::reranker::Reading;
-use crate::trec::topic::Topic;
-use crate::trec::{Base, DocId, Explanation, NumberId, ScoredDoc};
 
 /// Sorts a ranking, and gives new scores to its first documents. These scores are sums of preferences ([`pairwise`]), all above the scores of the
 /// other documents, which do not change. `explained` has the explanations of the scores so far, and receives those of the new scores. If no opinion
@@ -62,7 +63,7 @@ pub(super) fn compare(
         let mut explanation = Explanation::sum(NumberId::Score, parts);
         found.score = explanation.value();
         explanation.add_part(before);
-        explanation.add_cuts(cuts);
+        cuts.iter().for_each(|cut| explanation.add_note(cut));
         explained.insert(found.doc.clone(), explanation);
     }
     Ok(())

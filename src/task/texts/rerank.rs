@@ -3,9 +3,12 @@
 use std::collections::BTreeMap;
 
 use anyhow::{Context, Result};
+use riposte_eval::topic::Topic;
+use riposte_eval::{Base, DocId, Explanation, NumberId};
 
 use super::super::text_approach::Rerank;
 use super::sources::Sources;
+use crate::index::ScoredDoc;
 use crate::reading::pieces::truncate;
 use crate::reading::steps::OnOutputs;
 use crate::score::quality::GradedText;
@@ -15,8 +18,6 @@ use crate::task::rerankers::windowed::{Sentence, likeness};
 use crate::task::rerankers::windows::UnreadWindows;
 use crate::task::rerankers::{self, Cluster};
 use crate::topic::passages::Windows;
-use crate::trec::topic::Topic;
-use crate::trec::{Base, DocId, Explanation, NumberId, ScoredDoc};
 
 /// The base that is added to the mean of a document's opinions, which is in [0, 1]. The two bases keep near-duplicates below all other re-ranked
 /// documents, and above documents that are not re-ranked.
@@ -69,7 +70,7 @@ pub(super) fn rerank(
                 part.add_part(why);
             }
         }
-        explanation.add_cuts(cuts);
+        cuts.iter().for_each(|cut| explanation.add_note(cut));
         explained.push((found.doc.clone(), explanation));
     }
     scale_others(others);

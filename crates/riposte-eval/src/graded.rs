@@ -4,11 +4,11 @@ use std::cmp::Ordering;
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 use super::measure::{Gain, GradedKind, GradedMeasure};
-use super::{Aggregation, Values};
-use crate::trec::edition::Unjudged;
-use crate::trec::qrels::GradedQrels;
-use crate::trec::run::TextRunLine;
-use crate::trec::{DocId, TopicId};
+use super::values::{Aggregation, Values};
+use crate::edition::Unjudged;
+use crate::qrels::GradedQrels;
+use crate::run::TextRunLine;
+use crate::{DocId, TopicId};
 
 /// A text run, with the results of each topic in the orders that evaluators use.
 pub struct TextRun<'a> {
@@ -64,7 +64,7 @@ impl<'a> TextRun<'a> {
     }
 
     /// The number of topics in the run that are not judged.
-    pub(crate) fn unjudged_topics(&self, is_judged: impl Fn(&TopicId) -> bool) -> usize {
+    pub fn unjudged_topics(&self, is_judged: impl Fn(&TopicId) -> bool) -> usize {
         self.topics.keys().filter(|topic| !is_judged(topic)).count()
     }
 

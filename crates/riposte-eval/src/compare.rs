@@ -3,12 +3,10 @@
 use std::collections::BTreeSet;
 use std::fmt;
 
-use console::Style;
-
-use super::stances::Confusion;
-use super::{Aggregation, Values};
-use crate::trec::chance::SplitMix64;
-use crate::trec::escaped;
+use super::confusion::Confusion;
+use super::values::{Aggregation, Values};
+use crate::chance::SplitMix64;
+use crate::escaped;
 
 /// Up to this many topics with a difference, all assignments are tried; with more topics, [`SAMPLES`] random ones.
 const EXACT_UP_TO: usize = 16;
@@ -198,7 +196,16 @@ pub struct Table {
 type Cell = (String, Style);
 
 fn plain(text: String) -> Cell {
-    (text, Style::new())
+    (text, Style::Plain)
+}
+
+/// How a terminal shows a text, as the parameter of the escape sequence `CSI … m`.
+#[derive(Clone, Copy, PartialEq)]
+enum Style {
+    Plain = 0,
+    Bold = 1,
+    Dim = 2,
+    Green = 32,
 }
 
 /// The name of a row with the highest values that runs can reach.
@@ -292,9 +299,9 @@ impl Table {
         let name_width = lengths.max().unwrap_or(0);
         let width_of = |at: usize| length(&self.columns[at]).max(narrowest);
         let colours = f.alternate();
-        let styled = |text: String, style: Style| {
-            let style = style.force_styling(colours);
-            style.apply_to(text).to_string()
+        let styled = |text: String, style: Style| match colours && style != Style::Plain {
+            true => format!("\x1b[{}m{text}\x1b[0m", style as u8),
+            false => text,
         };
         let mut rest = 0..self.columns.len();
         loop {
@@ -309,7 +316,7 @@ impl Table {
             for at in block.clone() {
                 titles += &format!("  {:>width$}", self.columns[at], width = width_of(at));
             }
-            writeln!(f, "{}", styled(titles, Style::new().bold()))?;
+            writeln!(f, "{}", styled(titles, Style::Bold))?;
             for (row, name) in names.iter().enumerate() {
                 let cells: Vec<Cell> = block.clone().map(|at| cell(row, at)).collect();
                 if cells.iter().all(|(text, _)| text.is_empty()) {
@@ -340,12 +347,12 @@ impl fmt::Display for Table {
             if is_attainable {
                 let most = self.attainable[run][at];
                 let text = most.map_or(String::new(), |most| format!("{most:.4} "));
-                return (text, Style::new().dim());
+                return (text, Style::Dim);
             }
             let values = self.rows.iter().map(|(_, row)| row[at].all());
             let value = self.rows[run].1[at].all();
             match self.rows.len() > 1 && value == values.fold(f64::MIN, f64::max) {
-                true => (format!("{value:.4}*"), Style::new().green()),
+                true => (format!("{value:.4}*"), Style::Green),
                 false => plain(format!("{value:.4} ")),
             }
         })

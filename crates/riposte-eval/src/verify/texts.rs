@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashMap};
 
 use super::{Finding, Findings, Rule, Rules, Severity};
-use crate::trec::{DocId, TopicId};
+use crate::{DocId, TopicId};
 
 /// Checks a text run (`topic Q0|stance doc rank score tag`). The findings are in the order of lines; those about the whole run come
 /// last.

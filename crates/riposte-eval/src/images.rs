@@ -5,11 +5,11 @@ use std::fmt;
 
 use super::attainable::{Attainable, DEPTH, relevance};
 use super::measure::ImageMeasure;
-use super::{Aggregation, Values};
-use crate::trec::edition::Edition;
-use crate::trec::qrels::ImageQrels;
-use crate::trec::run::ImageRunLine;
-use crate::trec::{Stance, TopicId};
+use super::values::{Aggregation, Values, prototext};
+use crate::edition::Edition;
+use crate::qrels::ImageQrels;
+use crate::run::ImageRunLine;
+use crate::{Stance, TopicId};
 
 /// Counts over the first ten images of a list, or of several lists. An image that was not judged counts as off topic.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -63,7 +63,9 @@ pub struct ImageEvaluation {
 pub struct TopicHits {
     /// Of the PRO list and of the CON list.
     lists: [Hits; 2],
+    /// Whether the run has an image for the topic.
     pub in_run: bool,
+    /// Whether an image was judged for the topic.
     pub is_judged: bool,
     /// The largest numbers that lists could reach with the judgements.
     attainable: Attainable,
@@ -209,7 +211,7 @@ impl ImageEvaluation {
             "stanceRelevanceP@10",
         ];
         let values = self.official().map(|value| format!("{value:.3}"));
-        super::prototext(names.into_iter().zip(values))
+        prototext(names.into_iter().zip(values))
     }
 
     /// The counts of a list, or of both, over the topics that `include` selects.

@@ -2,17 +2,17 @@
 //!
 //! Evaluators such as trec_eval, ir_measures and ranx identify a result by topic and document, and ignore the second column. So each list of an image
 //! run gets a separate query, `34-PRO` or `34-CON`, in the run and in the judgements. P@10 over these queries then equals that of
-//! [`super::evaluate`], where every list has ten places.
+//! [`super::images`], where every list has ten places.
 
 use std::collections::{BTreeSet, HashSet};
 use std::fmt::Write;
 
 use super::attainable::relevance;
-use super::evaluate::lists;
-use crate::trec::edition::Edition;
-use crate::trec::qrels::ImageQrels;
-use crate::trec::run::{ImageRunLine, TextRunLine, read_back};
-use crate::trec::{Stance, TopicId};
+use super::images::lists;
+use crate::edition::Edition;
+use crate::qrels::ImageQrels;
+use crate::run::{ImageRunLine, TextRunLine, read_back};
+use crate::{Stance, TopicId};
 
 /// The document in the judgements of a query that has none: evaluators leave out queries without a judgement, but the organisers count
 /// them as 0.
@@ -22,7 +22,9 @@ pub const NO_JUDGEMENT: &str = "no-judgement";
 /// they are written and as 32-bit floats.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct PlainRun {
+    /// The PRO lists.
     pub pro: Vec<TextRunLine>,
+    /// The CON lists.
     pub con: Vec<TextRunLine>,
     /// Number of lines that are left out because their image is already in the list.
     pub repeated: usize,
@@ -86,7 +88,7 @@ fn strictly_decrease(list: &[TextRunLine]) -> bool {
 /// Judgements with the queries of a [`PlainRun`], as files: on topic, argumentative, on stance.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PlainQrels {
-    /// In the order of [`super::evaluate::Hits::precision`].
+    /// In the order of [`super::images::Hits::precision`].
     pub files: [String; 3],
     /// The topics that have only [`NO_JUDGEMENT`].
     pub unjudged: Vec<TopicId>,

@@ -5,9 +5,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::escape::unfit_field;
+use super::lines::numbered_lines;
+use super::run::unfit_field;
 use super::topic::{self, Topic};
-use super::{DocId, LineError, TopicId, numbered_lines};
+use super::{DocId, LineError, TopicId};
 
 /// After this number of faults the rest of a file is not read.
 const MAX_FAULTS: usize = 100;

@@ -2,22 +2,25 @@
 
 use std::fmt::Write;
 
-use anyhow::{Context, Result, bail, ensure};
 use serde::{Deserialize, Serialize};
 
-use super::escape::unfit_field;
-use super::{DocId, LineError, ObjectStance, Stance, TopicId, each_line};
+use super::lines::each_line;
+use super::{DocId, Error, LineError, ObjectStance, Stance, TopicId};
 
 /// A line of an image run: `topic PRO|CON imageId rank score tag` (Touché 2022 and 2023, Task 3).
 #[derive(Clone, Debug, PartialEq)]
 pub struct ImageRunLine {
+    /// The topic for which the image is listed.
     pub topic: TopicId,
+    /// The list.
     pub stance: Stance,
+    /// The id of the image.
     pub image: DocId,
     /// From 1. Some submitted runs count from 0.
     pub rank: u32,
     /// Finite. Higher is better. `None` if it was read from a run of 2024 or 2025, which has no scores.
     pub score: Option<f64>,
+    /// The name of the run, the same on all lines.
     pub tag: String,
 }
 
@@ -25,32 +28,40 @@ pub struct ImageRunLine {
 /// into this type.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TextRunLine {
+    /// The topic for which the document is listed.
     pub topic: TopicId,
     /// Only in Task 2; `None` if the second column is not one of the four stances.
     pub stance: Option<ObjectStance>,
+    /// The id of the document.
     pub doc: DocId,
     /// From 1. Some submitted runs count from 0.
     pub rank: u32,
     /// Finite. Higher is better. `None` as for [`ImageRunLine::score`].
     pub score: Option<f64>,
+    /// The name of the run, the same on all lines.
     pub tag: String,
 }
 
 /// A line of an image run of 2024 or 2025, where one list answers each claim.
 #[derive(Clone, Debug, PartialEq)]
 pub struct AnswerLine {
+    /// The claim, as `argument_id` names it.
     pub argument: TopicId,
+    /// The id of the image.
     pub image: DocId,
     /// From 1.
     pub rank: u32,
+    /// The name of the run, the same on all lines.
     pub tag: String,
     /// Why the image conveys the argument, for a human reader.
     pub rationale: Option<String>,
 }
 
-/// Formats a run of 2024 or 2025: one JSON object per line, in the given order. Errors: a field is empty or contains white space or a control
-/// character.
-pub fn write_answers(lines: &[AnswerLine]) -> Result<String> {
+/// Formats a run of 2024 or 2025: one JSON object per line, in the given order.
+///
+/// # Errors
+/// A field is empty or contains white space or a control character.
+pub fn write_answers(lines: &[AnswerLine]) -> Result<String, Error> {
     #[derive(Serialize)]
     struct AnswerObject<'a> {
         argument_id: &'a str,
@@ -71,26 +82,44 @@ pub fn write_answers(lines: &[AnswerLine]) -> Result<String> {
             rank: line.rank,
             tag: &line.tag,
             rationale: line.rationale.as_deref(),
-        })?;
+        });
+        let what = "a line of a run";
+        let line = line.map_err(|error| Error::Json { what, error })?;
         run.push_str(&line);
         run.push('\n');
     }
     Ok(run)
 }
 
+/// Why a text cannot be a field of a run line; `None` if it can. Fields are separated by white space.
+pub fn unfit_field(text: &str) -> Option<&'static str> {
+    if text.is_empty() {
+        Some("is empty")
+    } else if text.contains(char::is_whitespace) {
+        Some("has a blank in it")
+    } else if text.contains(char::is_control) {
+        Some("has a control character in it")
+    } else {
+        None
+    }
+}
+
 /// Checks that the fields can be written to a run line.
-fn check_fields(fields: [&str; 3]) -> Result<()> {
+fn check_fields(fields: [&str; 3]) -> Result<(), Error> {
     for field in fields {
         if let Some(why) = unfit_field(field) {
-            bail!("cannot write {field:?} as a field of a run line: it {why}");
+            let field = field.to_owned();
+            return Err(Error::UnfitField { field, why });
         }
     }
     Ok(())
 }
 
-/// Formats an image run: the lines in the given order, fields separated by one space, scores with six decimals. Errors: a field
-/// is empty or contains white space or a control character, or a score is missing or not finite.
-pub fn write_images(lines: &[ImageRunLine]) -> Result<String> {
+/// Formats an image run: the lines in the given order, fields separated by one space, scores with six decimals.
+///
+/// # Errors
+/// A field is empty or contains white space or a control character, or a score is missing or not finite.
+pub fn write_images(lines: &[ImageRunLine]) -> Result<String, Error> {
     let mut run = String::with_capacity(lines.len() * 64);
     for line in lines {
         let stance = line.stance.word();
@@ -101,7 +130,10 @@ pub fn write_images(lines: &[ImageRunLine]) -> Result<String> {
 }
 
 /// Formats a text run like [`write_images`], with `Q0` for a line without a stance.
-pub fn write_texts(lines: &[TextRunLine]) -> Result<String> {
+///
+/// # Errors
+/// Those of [`write_images`].
+pub fn write_texts(lines: &[TextRunLine]) -> Result<String, Error> {
     let mut run = String::with_capacity(lines.len() * 64);
     for line in lines {
         let stance = line.stance.map_or("Q0", ObjectStance::word);
@@ -119,9 +151,12 @@ fn write_line(
     rank: u32,
     score: Option<f64>,
     tag: &str,
-) -> Result<()> {
+) -> Result<(), Error> {
     check_fields([&topic.0, &doc.0, tag])?;
-    let score = score.with_context(|| format!("{doc} has no score for topic {topic}"))?;
+    let score = score.ok_or_else(|| Error::NoScore {
+        topic: topic.clone(),
+        doc: doc.clone(),
+    })?;
     let score = fixed_point(score)?;
     // writing to a String cannot fail
     let _ = writeln!(run, "{topic} {stance} {doc} {rank} {score} {tag}");
@@ -132,12 +167,15 @@ fn write_line(
 ///
 /// # Errors
 /// The score is not finite.
-pub fn written_score(score: f64) -> Result<f64> {
-    Ok(fixed_point(score)?.parse()?)
+pub fn written_score(score: f64) -> Result<f64, Error> {
+    let written = fixed_point(score)?;
+    written.parse().map_err(|_| Error::Score(score))
 }
 
-fn fixed_point(score: f64) -> Result<String> {
-    ensure!(score.is_finite(), "cannot write the score {score}");
+fn fixed_point(score: f64) -> Result<String, Error> {
+    if !score.is_finite() {
+        return Err(Error::Score(score));
+    }
     let text = format!("{score:.6}");
     Ok(match text.strip_prefix('-') {
         // "-0.000000" and "0.000000" are the same score
@@ -156,7 +194,7 @@ pub(crate) fn read_back(score: f64) -> f32 {
 /// Reads an image run. Returns the lines that can be read, in order, and an error for each of the others.
 ///
 /// The reader accepts what teams submit: tabs or spaces, stances in lower case, tags with blanks in double quotes, CRLF, scores
-/// with an exponent. Whether a run is valid is checked by `judge::verify`.
+/// with an exponent. Whether a run is valid is checked by [`verify`](crate::verify).
 pub fn read_images(text: &str) -> (Vec<ImageRunLine>, Vec<LineError>) {
     read(text, |line| {
         let [topic, stance, image, rank, score, tag] = fields(line)?;
@@ -218,12 +256,12 @@ pub fn read_claims(text: &str) -> (Vec<ImageRunLine>, Vec<LineError>) {
 }
 
 /// Whether a run consists of JSON lines.
-pub(crate) fn is_json(text: &str) -> bool {
+pub fn is_json(text: &str) -> bool {
     let text = text.trim_start_matches('\u{feff}');
     text.trim_start().starts_with('{')
 }
 
-fn read<T>(text: &str, of: impl Fn(&str) -> Result<T>) -> (Vec<T>, Vec<LineError>) {
+fn read<T>(text: &str, of: impl Fn(&str) -> Result<T, String>) -> (Vec<T>, Vec<LineError>) {
     let mut lines = Vec::new();
     let errors = each_line(text, |line| {
         lines.push(of(line)?);
@@ -233,40 +271,43 @@ fn read<T>(text: &str, of: impl Fn(&str) -> Result<T>) -> (Vec<T>, Vec<LineError
 }
 
 /// The six fields of a line. Quotes around the tag are removed.
-fn fields(line: &str) -> Result<[&str; 6]> {
+fn fields(line: &str) -> Result<[&str; 6], String> {
     let mut rest = line.trim();
     let mut fields = [""; 6];
     let names = ["topic", "stance or Q0", "document", "rank", "score"];
     for (slot, name) in fields.iter_mut().zip(names) {
         let (field, after) = rest.split_once(char::is_whitespace).unwrap_or((rest, ""));
         rest = after.trim_start();
-        ensure!(!field.is_empty(), "no {name}");
+        if field.is_empty() {
+            return Err(format!("no {name}"));
+        }
         *slot = field;
     }
     let quoted = rest.strip_prefix('"').and_then(|r| r.strip_suffix('"'));
     let tag = quoted.unwrap_or(rest);
-    ensure!(!tag.is_empty(), "no tag");
-    ensure!(
-        quoted.is_some() || !tag.contains(char::is_whitespace),
-        "more than six fields"
-    );
+    if tag.is_empty() {
+        return Err("no tag".to_owned());
+    }
+    if quoted.is_none() && tag.contains(char::is_whitespace) {
+        return Err("more than six fields".to_owned());
+    }
     fields[5] = tag;
     Ok(fields)
 }
 
-fn read_stance(stance: &str) -> Result<Stance> {
+fn read_stance(stance: &str) -> Result<Stance, String> {
     let read = stance.to_ascii_uppercase().parse().ok();
-    read.with_context(|| format!("{stance:?} is neither PRO nor CON"))
+    read.ok_or_else(|| format!("{stance:?} is neither PRO nor CON"))
 }
 
-fn read_rank(rank: &str) -> Result<u32> {
+fn read_rank(rank: &str) -> Result<u32, String> {
     let read = rank.parse().ok();
-    read.with_context(|| format!("{rank:?} is not a rank"))
+    read.ok_or_else(|| format!("{rank:?} is not a rank"))
 }
 
-fn read_score(score: &str) -> Result<f64> {
+fn read_score(score: &str) -> Result<f64, String> {
     let read = score.parse().ok().filter(|score| f64::is_finite(*score));
-    read.with_context(|| format!("{score:?} is not a score"))
+    read.ok_or_else(|| format!("{score:?} is not a score"))
 }
 
 #[derive(Deserialize)]
@@ -280,20 +321,23 @@ struct Answer {
     tag: Option<String>,
 }
 
-/// Reads one line of a 2025 image run. Errors: it is not a JSON object with these keys, or its method is not `retrieval`.
-pub(crate) fn read_answer(line: &str) -> Result<AnswerLine> {
-    let line: Answer = serde_json::from_str(line)
-        .context("not a line of a 2025 run (argument_id, image_id, rank)")?;
+/// Reads one line of a 2025 image run. The error says why it cannot: it is not a JSON object with these keys, or its method is not `retrieval`.
+pub(crate) fn read_answer(line: &str) -> Result<AnswerLine, String> {
+    let line: Answer = serde_json::from_str(line).map_err(|error| {
+        format!("not a line of a 2025 run (argument_id, image_id, rank): {error}")
+    })?;
     for (name, id) in [
         ("argument_id", &line.argument_id),
         ("image_id", &line.image_id),
     ] {
         if let Some(why) = unfit_field(id) {
-            bail!("its {name} {why}");
+            return Err(format!("its {name} {why}"));
         }
     }
     if let Some(method) = line.method.filter(|m| m != "retrieval") {
-        bail!("method {method:?}: only retrieved images can be judged");
+        return Err(format!(
+            "method {method:?}: only retrieved images can be judged"
+        ));
     }
     Ok(AnswerLine {
         argument: TopicId(line.argument_id),

@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use super::{Finding, Findings, Rule, Rules, Severity};
-use crate::trec::TopicId;
-use crate::trec::run::{AnswerLine, read_answer};
+use crate::TopicId;
+use crate::run::{AnswerLine, read_answer};
 
 const KEYS: &str =
     r#"{"argument_id": "1-1", "method": "retrieval", "image_id": "I…", "rank": 1, "tag": "…"}"#;
@@ -23,8 +23,8 @@ pub(super) fn verify(run: &[u8], rules: &Rules, is_full: bool) -> Vec<Finding> {
         findings.line = number;
         match read_answer(line) {
             Ok(read) => lines.push((number, read)),
-            Err(error) => {
-                findings.error(Rule::Fields, format!("{error:#}"), KEYS);
+            Err(what) => {
+                findings.error(Rule::Fields, what, KEYS);
                 continue;
             }
         }

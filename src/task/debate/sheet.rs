@@ -1,10 +1,9 @@
 //! The debate sheet of a topic: the strongest arguments for and against its claim, and the images that illustrate them. `--debate` writes the sheets
 //! as JSON lines, and the report reads them.
 
-use anyhow::{Context, Result};
+use riposte_eval::lines::{read_json, write_json};
+use riposte_eval::{DocId, Error, LineError, Stance, TopicId};
 use serde::{Deserialize, Serialize};
-
-use super::{DocId, LineError, Stance, TopicId, read_json_lines, write_json_lines};
 
 /// The minimum similarity of an image and an argument that it illustrates. Sentences of the sample that are less similar share a town or a job, but
 /// no thought.
@@ -109,13 +108,13 @@ impl DebateSheet {
 }
 
 /// Writes one line for each topic, a JSON object. Errors: a value is not finite, which JSON cannot express.
-pub fn write(sheets: &[DebateSheet]) -> Result<Vec<u8>> {
-    write_json_lines(sheets).context("cannot write a debate sheet")
+pub fn write(sheets: &[DebateSheet]) -> Result<Vec<u8>, Error> {
+    write_json(sheets, "a debate sheet")
 }
 
 /// Reads the lines that [`write()`] writes. Errors: the first line that is not in this format.
 pub fn read(text: &str) -> Result<Vec<DebateSheet>, LineError> {
-    read_json_lines(text, "a debate sheet")
+    read_json(text, "a debate sheet")
 }
 
 #[cfg(test)]

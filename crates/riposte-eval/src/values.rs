@@ -1,31 +1,22 @@
-//! Is a run valid, and how good is it? The room uses only `trec`, so that an error in the code that ranks cannot also be in the code that evaluates.
-
-mod attainable;
-pub mod compare;
-pub mod evaluate;
-pub mod graded;
-pub mod measure;
-pub mod plain;
-pub mod stances;
-pub mod verify;
+//! The values of a measure.
 
 use std::collections::BTreeMap;
 
-use crate::trec::TopicId;
-use measure::StanceMeasure;
-use stances::Confusion;
+use super::TopicId;
+use super::confusion::Confusion;
+use super::measure::StanceMeasure;
 
 /// The values of a measure for a run: one for each topic, and one for all topics together.
 #[derive(Clone, Debug)]
 pub struct Values {
     /// The topics that the measure counts.
     pub topics: BTreeMap<TopicId, f64>,
-    aggregation: Aggregation,
+    pub(crate) aggregation: Aggregation,
 }
 
 /// How the value for all topics is computed.
 #[derive(Clone, Debug)]
-enum Aggregation {
+pub(crate) enum Aggregation {
     /// As the mean over topics.
     Mean,
     /// From the results of all topics, counted together.
@@ -33,7 +24,7 @@ enum Aggregation {
 }
 
 impl Values {
-    fn new(topics: BTreeMap<TopicId, f64>, aggregation: Aggregation) -> Values {
+    pub(crate) fn new(topics: BTreeMap<TopicId, f64>, aggregation: Aggregation) -> Values {
         // an empty sum is minus zero
         let topics = topics.into_iter().map(|(topic, of)| (topic, of + 0.0));
         let topics = topics.collect();
@@ -59,7 +50,7 @@ impl Values {
 }
 
 /// Formats measures as TIRA's `evaluation.prototext`.
-fn prototext(measures: impl IntoIterator<Item = (&'static str, String)>) -> String {
+pub(crate) fn prototext(measures: impl IntoIterator<Item = (&'static str, String)>) -> String {
     let measure = |(key, value)| format!("measure {{\n key: \"{key}\"\n value: \"{value}\"\n}}\n");
     measures.into_iter().map(measure).collect()
 }

@@ -1,8 +1,8 @@
 //! Recognises the task and the year of a run from its lines.
 
-use crate::trec::edition::{Edition, RunFormat};
-use crate::trec::run::{is_json, read_answer};
-use crate::trec::{ObjectStance, TextTask};
+use crate::edition::{Edition, RunFormat};
+use crate::run::{is_json, read_answer};
+use crate::{ObjectStance, TextTask};
 
 /// The task and the edition that a run is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{Findings, Rule, Rules, Severity, Verdict};
-use crate::trec::run::ImageRunLine;
-use crate::trec::{DocId, Stance, TopicId};
+use crate::run::ImageRunLine;
+use crate::{DocId, Stance, TopicId};
 
 /// Checks an image run (`topic PRO|CON imageId rank score tag`).
 ///

@@ -2,17 +2,20 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use anyhow::{Context, Result, bail, ensure};
 use serde::Deserialize;
 
-use super::escape::unfit_field;
-use super::{DocId, LineError, ObjectStance, Stance, TopicId, each_line, numbered_lines};
+use super::lines::{each_line, numbered_lines};
+use super::run::unfit_field;
+use super::{DocId, LineError, ObjectStance, Stance, TopicId};
 
 /// The grades of an image for a topic; `None` for a question that was not judged.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ImageGrades {
+    /// Is it about the topic?
     pub on_topic: Option<i32>,
+    /// Does it argue for what the topic asks?
     pub pro: Option<i32>,
+    /// Does it argue against it?
     pub con: Option<i32>,
 }
 
@@ -27,13 +30,13 @@ impl ImageGrades {
 }
 
 /// The judged images, by topic.
-pub(crate) type ImageQrels = BTreeMap<TopicId, BTreeMap<DocId, ImageGrades>>;
+pub type ImageQrels = BTreeMap<TopicId, BTreeMap<DocId, ImageGrades>>;
 
 /// The graded documents, by topic. Grades may be negative or fractional.
-pub(crate) type GradedQrels = BTreeMap<TopicId, HashMap<DocId, f64>>;
+pub type GradedQrels = BTreeMap<TopicId, HashMap<DocId, f64>>;
 
 /// The judged stances of documents, by topic.
-pub(crate) type StanceQrels = BTreeMap<TopicId, HashMap<DocId, ObjectStance>>;
+pub type StanceQrels = BTreeMap<TopicId, HashMap<DocId, ObjectStance>>;
 
 /// Judgements of any kind.
 #[derive(Clone, Debug, PartialEq)]
@@ -70,7 +73,7 @@ pub fn read(text: &str) -> (Qrels, Vec<LineError>) {
         }
         [_, _, _, stance] if ObjectStance::parse(stance).is_some() => {
             let (stances, errors) = read_plain(text, |word| {
-                ObjectStance::parse(word).with_context(|| format!("{word:?} is not a stance"))
+                ObjectStance::parse(word).ok_or_else(|| format!("{word:?} is not a stance"))
             });
             (Qrels::Stances(stances), errors)
         }
@@ -98,17 +101,22 @@ fn read_beir(text: &str) -> (GradedQrels, Vec<LineError>) {
         // an id may contain a space
         let fields: Vec<&str> = line.split('\t').map(str::trim).collect();
         let &[topic, doc, score] = fields.as_slice() else {
-            bail!("{} fields between tabs, must be three", fields.len());
+            return Err(format!(
+                "{} fields between tabs, must be three",
+                fields.len()
+            ));
         };
-        ensure!(!topic.is_empty() && !doc.is_empty(), "an id is empty");
+        if topic.is_empty() || doc.is_empty() {
+            return Err("an id is empty".to_owned());
+        }
         enter(&mut qrels, topic, doc, grade_of(score)?)
     });
     (qrels, errors)
 }
 
-fn grade_of(word: &str) -> Result<f64> {
+fn grade_of(word: &str) -> Result<f64, String> {
     let read = word.parse().ok().filter(|grade| f64::is_finite(*grade));
-    read.with_context(|| format!("{word:?} is not a grade"))
+    read.ok_or_else(|| format!("{word:?} is not a grade"))
 }
 
 /// Reads judgements of images. Returns what can be read, and an error for each line that cannot.
@@ -118,26 +126,25 @@ pub fn read_images(text: &str) -> (ImageQrels, Vec<LineError>) {
     (qrels, errors)
 }
 
-fn four_fields(line: &str) -> Result<[&str; 4]> {
+fn four_fields(line: &str) -> Result<[&str; 4], String> {
     let fields: Vec<&str> = line.split_whitespace().collect();
     let four = fields.as_slice().try_into().ok();
-    four.with_context(|| format!("{} fields, must be four", fields.len()))
+    four.ok_or_else(|| format!("{} fields, must be four", fields.len()))
 }
 
 fn is_image_question(word: &str) -> bool {
     matches!(word, "ONTOPIC" | "PRO" | "CON")
 }
 
-fn image_line(line: &str, qrels: &mut ImageQrels) -> Result<()> {
+fn image_line(line: &str, qrels: &mut ImageQrels) -> Result<(), String> {
     let [topic, question, image, grade] = four_fields(line)?;
     let Ok(grade) = grade.parse::<i32>() else {
-        bail!("{grade:?} is not a grade");
+        return Err(format!("{grade:?} is not a grade"));
     };
     // checked before anything is added, because a topic with an entry counts as judged
-    ensure!(
-        is_image_question(question),
-        "{question:?} is not one of ONTOPIC, PRO, CON"
-    );
+    if !is_image_question(question) {
+        return Err(format!("{question:?} is not one of ONTOPIC, PRO, CON"));
+    }
     let topic = qrels.entry(TopicId(topic.to_owned())).or_default();
     let grades = topic.entry(DocId(image.to_owned())).or_default();
     let slot = match question {
@@ -146,10 +153,11 @@ fn image_line(line: &str, qrels: &mut ImageQrels) -> Result<()> {
         _ => &mut grades.on_topic,
     };
     let first = *slot.get_or_insert(grade);
-    ensure!(
-        first == grade,
-        "judged {grade} here and {first} on an earlier line"
-    );
+    if first != grade {
+        return Err(format!(
+            "judged {grade} here and {first} on an earlier line"
+        ));
+    }
     Ok(())
 }
 
@@ -157,7 +165,7 @@ type ByDocument<T> = BTreeMap<TopicId, HashMap<DocId, T>>;
 
 fn read_plain<T: Copy + PartialEq + std::fmt::Debug>(
     text: &str,
-    of: impl Fn(&str) -> Result<T>,
+    of: impl Fn(&str) -> Result<T, String>,
 ) -> (ByDocument<T>, Vec<LineError>) {
     let mut qrels = ByDocument::new();
     let errors = each_line(text, |line| {
@@ -172,13 +180,14 @@ fn enter<T: Copy + PartialEq + std::fmt::Debug>(
     topic: &str,
     doc: &str,
     judgement: T,
-) -> Result<()> {
+) -> Result<(), String> {
     let topic = qrels.entry(TopicId(topic.to_owned())).or_default();
     let first = *topic.entry(DocId(doc.to_owned())).or_insert(judgement);
-    ensure!(
-        first == judgement,
-        "judged {judgement:?} here and {first:?} on an earlier line"
-    );
+    if first != judgement {
+        return Err(format!(
+            "judged {judgement:?} here and {first:?} on an earlier line"
+        ));
+    }
     Ok(())
 }
 
@@ -213,15 +222,15 @@ enum Answer {
 }
 
 impl Answer {
-    fn grade(&self) -> Result<u8> {
+    fn grade(&self) -> Result<u8, String> {
         match self {
             Answer::Grade(grade @ 0..=2) => Ok(*grade),
-            Answer::Grade(grade) => bail!("grade {grade}, must be 0 to 2"),
+            Answer::Grade(grade) => Err(format!("grade {grade}, must be 0 to 2")),
             Answer::Word(word) => match word.trim().to_ascii_lowercase().as_str() {
                 "no" => Ok(0),
                 "partial" | "partially" | "partially agree" => Ok(1),
                 "yes" => Ok(2),
-                _ => bail!("{word:?} is not one of yes, partially agree, no"),
+                _ => Err(format!("{word:?} is not one of yes, partially agree, no")),
             },
         }
     }
@@ -234,16 +243,16 @@ fn combined(a: u8, b: u8) -> u8 {
 }
 
 impl AnswerRecord {
-    fn grade(&self) -> Result<u8> {
+    fn grade(&self) -> Result<u8, String> {
         match (self.aspects.as_slice(), &self.answer) {
             ([one], None) => one.answer.grade(),
             ([one, two], None) => Ok(combined(one.answer.grade()?, two.answer.grade()?)),
             ([], Some(answer)) => answer.grade(),
-            (aspects, answer) => bail!(
+            (aspects, answer) => Err(format!(
                 "{} aspects and {} answer, must be two aspects or one answer",
                 aspects.len(),
                 if answer.is_some() { "an" } else { "no" }
-            ),
+            )),
         }
     }
 
@@ -263,23 +272,24 @@ impl AnswerRecord {
 struct AnswersByAssessor(BTreeMap<String, BTreeMap<(String, String), u8>>);
 
 impl AnswersByAssessor {
-    fn take(&mut self, record: AnswerRecord) -> Result<()> {
+    fn take(&mut self, record: AnswerRecord) -> Result<(), String> {
         for (name, id) in [
             ("argument", &record.argument_id),
             ("image", &record.image_id),
         ] {
             if let Some(why) = unfit_field(id) {
-                bail!("the id of the {name} {why}");
+                return Err(format!("the id of the {name} {why}"));
             }
         }
         let grade = record.grade()?;
         let of = self.0.entry(record.assessors()).or_default();
         let pair = (record.argument_id, record.image_id);
         let first = *of.entry(pair).or_insert(grade);
-        ensure!(
-            first == grade,
-            "judged {grade} here and {first} earlier, by the same assessor"
-        );
+        if first != grade {
+            return Err(format!(
+                "judged {grade} here and {first} earlier, by the same assessor"
+            ));
+        }
         Ok(())
     }
 
@@ -290,7 +300,7 @@ impl AnswersByAssessor {
             Ok(all) => (1..)
                 .zip(all)
                 .filter_map(|(number, record)| Some((number, self.take(record).err()?)))
-                .map(|(number, why)| error(1, format!("entry {number} of the array: {why:#}")))
+                .map(|(number, why)| error(1, format!("entry {number} of the array: {why}")))
                 .collect(),
             Err(why) => vec![error(
                 why.line() as u64,
@@ -310,7 +320,8 @@ fn read_answers(text: &str) -> (GradedQrels, Vec<LineError>) {
         read.take_array(array)
     } else {
         each_line(text, |line| {
-            read.take(serde_json::from_str(line).context("not a judgement of 2025")?)
+            let record = serde_json::from_str(line);
+            read.take(record.map_err(|error| format!("not a judgement of 2025: {error}"))?)
         })
     };
     let mut assessors = read.0.into_values();

@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use crate::trec::edition::Edition;
-use crate::trec::qrels::ImageGrades;
-use crate::trec::{DocId, Stance};
+use crate::edition::Edition;
+use crate::qrels::ImageGrades;
+use crate::{DocId, Stance};
 
 /// The number of results of each topic and stance that P@10 counts.
 pub(super) const DEPTH: usize = 10;

@@ -50,19 +50,6 @@ fn is_control(c: char) -> bool {
         || matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
-/// Why a text cannot be a field of a run line; `None` if it can. Fields are separated by white space.
-pub(crate) fn unfit_field(text: &str) -> Option<&'static str> {
-    if text.is_empty() {
-        Some("is empty")
-    } else if text.contains(char::is_whitespace) {
-        Some("has a blank in it")
-    } else if text.contains(char::is_control) {
-        Some("has a control character in it")
-    } else {
-        None
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

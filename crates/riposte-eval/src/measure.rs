@@ -4,12 +4,11 @@
 use std::fmt;
 use std::str::FromStr;
 
-use anyhow::{Context, Result, bail, ensure};
 use strum::{EnumString, IntoStaticStr, VariantNames};
 
-use crate::trec::edition::{EDITIONS, Ndcg};
-use crate::trec::qrels::Qrels;
-use crate::trec::{ObjectStance, Stance};
+use crate::edition::{EDITIONS, Ndcg};
+use crate::qrels::Qrels;
+use crate::{Error, ObjectStance, Stance};
 
 /// A measure of a run.
 #[derive(Clone, Debug, PartialEq)]
@@ -25,6 +24,7 @@ pub enum Measure {
 /// A measure of a ranking by graded judgements.
 #[derive(Clone, Debug, PartialEq)]
 pub struct GradedMeasure {
+    /// What is computed.
     pub kind: GradedKind,
     /// The lowest grade of a relevant document. nDCG and Judged do not use it.
     pub rel: Level,
@@ -37,7 +37,9 @@ pub struct GradedMeasure {
 /// A relevance level: a grade and, if it was given by name, that name.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Level {
+    /// The lowest grade of the level.
     pub grade: f64,
+    /// The name, as in `rel=highly`.
     pub name: Option<String>,
 }
 
@@ -83,10 +85,13 @@ pub enum Gain {
 /// What an [`ImageMeasure`] asks of an image.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, EnumString, IntoStaticStr, VariantNames)]
 pub enum ImageQuestion {
+    /// Is it about the topic?
     #[strum(serialize = "topicRelevanceP")]
     OnTopic,
+    /// Does it argue for either side?
     #[strum(serialize = "argumentativenessP")]
     Argumentative,
+    /// Does it argue for the side of its list?
     #[strum(serialize = "stanceRelevanceP")]
     OnStance,
 }
@@ -94,6 +99,7 @@ pub enum ImageQuestion {
 /// P@10 of an image run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ImageMeasure {
+    /// What must be true of an image that counts.
     pub question: ImageQuestion,
     /// Whether all judged topics count, not only those in the run (the official denominator).
     pub all_judged: bool,
@@ -104,6 +110,7 @@ pub struct ImageMeasure {
 /// How well the stances in a text run agree with the judged ones.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StanceMeasure {
+    /// What is computed.
     pub kind: StanceKind,
     /// The class that is measured; `None` for the mean over all four.
     pub class: Option<ObjectStance>,
@@ -114,27 +121,30 @@ pub struct StanceMeasure {
 /// What a [`StanceMeasure`] computes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, EnumString, IntoStaticStr, VariantNames)]
 pub enum StanceKind {
+    /// The share of the results with this stance for which it was judged, too.
     #[strum(serialize = "StanceP")]
     Precision,
+    /// The share of the results judged to have this stance that the run gives it.
     #[strum(serialize = "StanceR")]
     Recall,
+    /// The harmonic mean of precision and recall.
     #[strum(serialize = "StanceF1")]
     F1,
 }
 
 /// The names of the measures, each as it is printed: those of graded judgements, of images and of stances. With judgements of images, `P` means all
 /// that are of images.
-pub(crate) const NAMES: [&[&str]; 3] = [
+pub const NAMES: [&[&str]; 3] = [
     GradedKind::VARIANTS,
     ImageQuestion::VARIANTS,
     StanceKind::VARIANTS,
 ];
 
 /// Names of grades, for `rel=NAME`.
-pub(crate) type Levels<'a> = &'a [(String, f64)];
+pub type Levels<'a> = &'a [(String, f64)];
 
 /// The names that Touché gives to grades.
-pub(crate) const TOUCHE_LEVELS: [(&str, f64); 2] = [("relevant", 1.0), ("highly", 2.0)];
+pub const TOUCHE_LEVELS: [(&str, f64); 2] = [("relevant", 1.0), ("highly", 2.0)];
 
 /// A measure's name, split into its parts: `Name(key=value,…)@cutoff`.
 struct ParsedName<'a> {
@@ -144,18 +154,19 @@ struct ParsedName<'a> {
 }
 
 impl<'a> ParsedName<'a> {
-    fn parse(text: &'a str) -> Result<ParsedName<'a>> {
+    /// The error says what is wrong, as do the other functions of this file that a name passes through.
+    fn parse(text: &'a str) -> Result<ParsedName<'a>, String> {
         let (front, cutoff) = match text.trim().rsplit_once('@') {
             Some((front, cutoff)) => {
                 let number = cutoff.trim().parse().ok().filter(|number| *number > 0);
-                let number = number.with_context(|| format!("{cutoff:?} is not a cutoff"))?;
+                let number = number.ok_or_else(|| format!("{cutoff:?} is not a cutoff"))?;
                 (front.trim(), Some(number))
             }
             None => (text.trim(), None),
         };
         let (name, inside) = match front.split_once('(') {
             Some((name, rest)) => {
-                let inside = rest.strip_suffix(')').context("a bracket is not closed")?;
+                let inside = rest.strip_suffix(')').ok_or("a bracket is not closed")?;
                 (name.trim(), inside)
             }
             None => (front, ""),
@@ -164,12 +175,11 @@ impl<'a> ParsedName<'a> {
         for parameter in inside.split(',').filter(|p| !p.trim().is_empty()) {
             let (key, value) = parameter
                 .split_once('=')
-                .with_context(|| format!("{parameter:?} is not key=value"))?;
+                .ok_or_else(|| format!("{parameter:?} is not key=value"))?;
             let key = key.trim();
-            ensure!(
-                parameters.iter().all(|(k, _)| *k != key),
-                "{key} is given twice"
-            );
+            if parameters.iter().any(|(k, _)| *k == key) {
+                return Err(format!("{key} is given twice"));
+            }
             parameters.push((key, value.trim().trim_matches(['\'', '"'])));
         }
         Ok(ParsedName {
@@ -188,11 +198,14 @@ impl<'a> ParsedName<'a> {
 
 impl Measure {
     /// The measures that are computed from judgements if the user names no others: those of the first edition that has judgements of this kind.
-    pub fn defaults(qrels: &Qrels) -> Result<Vec<Measure>> {
+    ///
+    /// # Errors
+    /// None: a test parses the measures of all editions.
+    pub fn defaults(qrels: &Qrels) -> Result<Vec<Measure>, Error> {
         let of_images = matches!(qrels, Qrels::Images(_) | Qrels::Answers(_));
         for edition in EDITIONS.iter().filter(|of| of.task.is_none() == of_images) {
             let measures = edition.measures.iter().map(|name| name.parse());
-            let mut measures = measures.collect::<Result<Vec<Measure>>>()?;
+            let mut measures = measures.collect::<Result<Vec<Measure>, Error>>()?;
             measures.retain(|measure| measure.fits(qrels));
             if !measures.is_empty() {
                 return Ok(measures);
@@ -210,13 +223,18 @@ impl Measure {
         }
     }
 
-    /// The measure with this name. Errors: an unknown name or parameter, a cutoff that is missing or not supported, a level that is not
-    /// in `levels`.
-    pub fn parse(text: &str, levels: Levels) -> Result<Measure> {
-        Measure::from_name(text, levels).with_context(|| format!("no measure {text:?}"))
+    /// The measure with this name.
+    ///
+    /// # Errors
+    /// An unknown name or parameter, a cutoff that is missing or not supported, a level that is not in `levels`.
+    pub fn parse(text: &str, levels: Levels) -> Result<Measure, Error> {
+        Measure::from_name(text, levels).map_err(|why| Error::Measure {
+            name: text.to_owned(),
+            why,
+        })
     }
 
-    fn from_name(text: &str, levels: Levels) -> Result<Measure> {
+    fn from_name(text: &str, levels: Levels) -> Result<Measure, String> {
         let mut parts = ParsedName::parse(text)?;
         let name = parts.name;
         let measure = if let Ok(question) = name.parse() {
@@ -227,31 +245,33 @@ impl Measure {
             Measure::graded(name, &mut parts, levels)?
         };
         if let Some((key, value)) = parts.parameters.first() {
-            bail!("it takes no {key}={value}");
+            return Err(format!("it takes no {key}={value}"));
         }
         Ok(measure)
     }
 
-    fn graded(name: &str, parts: &mut ParsedName, levels: Levels) -> Result<Measure> {
+    fn graded(name: &str, parts: &mut ParsedName, levels: Levels) -> Result<Measure, String> {
         use GradedKind as K;
         let Ok(mut kind) = name.parse() else {
             let [graded, images, stances] = NAMES.map(|names| names.join(", "));
-            bail!("known are {graded}; for images {images}; for stances {stances}");
+            return Err(format!(
+                "known are {graded}; for images {images}; for stances {stances}"
+            ));
         };
         if let K::Ndcg(gain) = &mut kind {
             *gain = match (parts.take("touche"), parts.take("dcg")) {
                 (None, None | Some("log2")) => Gain::Grade,
                 (None, Some("exp-log2")) => Gain::Exponential,
-                (Some(_), Some(_)) => bail!("touche and dcg cannot be combined"),
-                (None, Some(dcg)) => bail!("dcg={dcg}: log2 or exp-log2"),
+                (Some(_), Some(_)) => return Err("touche and dcg cannot be combined".to_owned()),
+                (None, Some(dcg)) => return Err(format!("dcg={dcg}: log2 or exp-log2")),
                 (Some(year), None) => match Ndcg::of_year(year) {
                     Some(script) => Gain::Organisers(script),
-                    None => bail!("touche={year}: {}", Ndcg::known()),
+                    None => return Err(format!("touche={year}: {}", Ndcg::known())),
                 },
             };
         }
         let rel = match (parts.take("rel"), kind) {
-            (Some(rel), K::Ndcg(_) | K::Judged) => bail!("it takes no rel={rel}"),
+            (Some(rel), K::Ndcg(_) | K::Judged) => return Err(format!("it takes no rel={rel}")),
             (Some(rel), _) => Level::parse(rel, levels)?,
             (None, _) => Level {
                 grade: 1.0,
@@ -261,14 +281,14 @@ impl Measure {
         let judged_only = match parts.take("judged_only") {
             None | Some("False") => false,
             Some("True") if !matches!(kind, K::Judged | K::Ndcg(Gain::Organisers(_))) => true,
-            Some(value) => bail!("judged_only={value}"),
+            Some(value) => return Err(format!("judged_only={value}")),
         };
         let cutoff = parts.cutoff;
         match kind {
-            K::P | K::R | K::Success | K::Ndcg(Gain::Organisers(_)) => {
-                ensure!(cutoff.is_some(), "it needs a cutoff, as in {name}@5");
+            K::P | K::R | K::Success | K::Ndcg(Gain::Organisers(_)) if cutoff.is_none() => {
+                return Err(format!("it needs a cutoff, as in {name}@5"));
             }
-            K::Rprec => ensure!(cutoff.is_none(), "it takes no cutoff"),
+            K::Rprec if cutoff.is_some() => return Err("it takes no cutoff".to_owned()),
             _ => {}
         }
         Ok(Measure::Graded(GradedMeasure {
@@ -279,16 +299,18 @@ impl Measure {
         }))
     }
 
-    fn image(question: ImageQuestion, parts: &mut ParsedName) -> Result<Measure> {
-        ensure!(parts.cutoff == Some(10), "image runs are measured @10");
+    fn image(question: ImageQuestion, parts: &mut ParsedName) -> Result<Measure, String> {
+        if parts.cutoff != Some(10) {
+            return Err("image runs are measured @10".to_owned());
+        }
         let all_judged = match parts.take("topics") {
             None | Some("run") => false,
             Some("judged") => true,
-            Some(topics) => bail!("topics={topics}: run or judged"),
+            Some(topics) => return Err(format!("topics={topics}: run or judged")),
         };
         let list = parts.take("list").map(|list| {
             let stance: Option<Stance> = list.parse().ok();
-            stance.with_context(|| format!("list={list}: PRO or CON"))
+            stance.ok_or_else(|| format!("list={list}: PRO or CON"))
         });
         Ok(Measure::Image(ImageMeasure {
             question,
@@ -297,10 +319,10 @@ impl Measure {
         }))
     }
 
-    fn stance(kind: StanceKind, parts: &mut ParsedName) -> Result<Measure> {
+    fn stance(kind: StanceKind, parts: &mut ParsedName) -> Result<Measure, String> {
         let class = parts.take("class").map(|class| {
             let stance = ObjectStance::parse(class);
-            stance.with_context(|| format!("class={class}: FIRST, SECOND, NEUTRAL or NO"))
+            stance.ok_or_else(|| format!("class={class}: FIRST, SECOND, NEUTRAL or NO"))
         });
         Ok(Measure::Stance(StanceMeasure {
             kind,
@@ -311,17 +333,17 @@ impl Measure {
 }
 
 impl FromStr for Measure {
-    type Err = anyhow::Error;
+    type Err = Error;
 
     /// Parses with the level names of [`TOUCHE_LEVELS`].
-    fn from_str(text: &str) -> Result<Measure> {
+    fn from_str(text: &str) -> Result<Measure, Error> {
         let levels = TOUCHE_LEVELS.map(|(name, grade)| (name.to_owned(), grade));
         Measure::parse(text, &levels)
     }
 }
 
 impl Level {
-    fn parse(text: &str, levels: Levels) -> Result<Level> {
+    fn parse(text: &str, levels: Levels) -> Result<Level, String> {
         let named = levels.iter().find(|(name, _)| name == text);
         let (name, grade) = match named {
             Some((name, grade)) => (Some(name.clone()), Some(*grade)),
@@ -330,7 +352,7 @@ impl Level {
                 text.parse().ok().filter(|grade| f64::is_finite(*grade)),
             ),
         };
-        let grade = grade.with_context(|| {
+        let grade = grade.ok_or_else(|| {
             let known: Vec<&str> = levels.iter().map(|(name, _)| name.as_str()).collect();
             format!("rel={text}: a grade, or one of {}", known.join(", "))
         })?;

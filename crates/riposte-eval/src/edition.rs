@@ -5,12 +5,39 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::ops::RangeInclusive;
 
+use strum::{EnumString, IntoStaticStr, VariantArray};
+
+use super::TopicId;
 use super::topic::Topic;
-use super::{TextTask, TopicId};
+
+/// A task that ranks texts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, EnumString, IntoStaticStr, VariantArray)]
+#[strum(serialize_all = "lowercase")]
+pub enum TextTask {
+    /// Task 1: rank arguments for controversial questions.
+    Controversial,
+    /// Task 2: rank passages (before 2022: web pages) for comparative questions.
+    Comparative,
+    /// No task of the lab: rank the documents of any collection for queries.
+    Rank,
+}
+
+impl TextTask {
+    /// The name of the task's command and of the directory of its approaches.
+    pub fn word(self) -> &'static str {
+        self.into()
+    }
+
+    /// The task with this name.
+    pub fn parse(word: &str) -> Option<TextTask> {
+        word.parse().ok()
+    }
+}
 
 /// A task of the lab in one year.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Edition {
+    /// The year of the lab.
     pub year: u32,
     /// `None` for images.
     pub task: Option<TextTask>,
@@ -23,6 +50,7 @@ pub struct Edition {
     pub told_from: Option<u32>,
     /// The greatest number of results in a list.
     pub length: u32,
+    /// The lines of a run.
     pub run: RunFormat,
     /// The measures that `evaluate` computes if the user names no others. They cover all kinds of judgements of the year.
     pub measures: &'static [&'static str],
@@ -74,6 +102,7 @@ pub enum RunFormat {
 pub struct Ndcg {
     /// The year that names the script in a measure, as in `nDCG(touche=2021)@5`.
     pub year: u32,
+    /// What the script does with results that are not judged.
     pub unjudged: Unjudged,
     /// The number of results that the script reads, whatever the cutoff.
     pub depth: usize,

@@ -3,16 +3,17 @@
 
 use std::collections::HashSet;
 
-use anyhow::{Context, Result, bail};
 use quick_xml::events::{BytesStart, Event};
 use quick_xml::{Reader, XmlVersion};
 
-use super::escape::unfit_field;
-use super::{LineError, TopicId, numbered_lines, objects};
+use super::lines::numbered_lines;
+use super::run::unfit_field;
+use super::{Error, LineError, TopicId, objects};
 
 /// A topic: a controversial or comparative question, with what the assessors were told about it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Topic {
+    /// The number.
     pub id: TopicId,
     /// The question ("Should the voting age be lowered?"), or the claim of an argument of 2024 or 2025. Never empty.
     pub title: String,
@@ -49,6 +50,7 @@ impl Topic {
 pub struct ParsedTopics {
     /// In the order of the file; at least one.
     pub topics: Vec<Topic>,
+    /// What could not be read.
     pub faults: Vec<LineError>,
 }
 
@@ -65,18 +67,19 @@ impl ParsedTopics {
     fn add(&mut self, line: u64, fields: TopicFields) {
         match fields.finish() {
             Ok(topic) => self.topics.push(topic),
-            Err(error) => self.fault(line, format!("{error:#}")),
+            Err(what) => self.fault(line, what),
         }
     }
 }
 
 /// Reads topics, in the order of the file. The first character that is not blank decides the format: `<` means XML.
 ///
-/// Errors: those of [`read`], and the first fault that it finds.
-pub fn parse(text: &str) -> Result<Vec<Topic>> {
+/// # Errors
+/// Those of [`read`], and the first fault that it finds.
+pub fn parse(text: &str) -> Result<Vec<Topic>, Error> {
     let ParsedTopics { topics, faults } = read(text)?;
-    match faults.first() {
-        Some(fault) => bail!("{fault}"),
+    match faults.into_iter().next() {
+        Some(fault) => Err(fault.into()),
         None => Ok(topics),
     }
 }
@@ -84,8 +87,9 @@ pub fn parse(text: &str) -> Result<Vec<Topic>> {
 /// Reads topics as [`parse`] does, and skips what is broken: a topic without a number or a title, or with a number that cannot be written to a run;
 /// XML that is not well-formed; the missing end of a truncated file.
 ///
-/// Errors: the text is in neither format, two topics have the same number, or no topic can be read.
-pub fn read(text: &str) -> Result<ParsedTopics> {
+/// # Errors
+/// The text is in neither format, two topics have the same number, or no topic can be read.
+pub fn read(text: &str) -> Result<ParsedTopics, Error> {
     let text = text.trim_start_matches('\u{feff}');
     let file = if text.trim_start().starts_with('<') {
         read_xml(text)
@@ -93,15 +97,13 @@ pub fn read(text: &str) -> Result<ParsedTopics> {
         read_queries(text)
     };
     if file.topics.is_empty() {
-        match file.faults.first() {
-            Some(fault) => bail!("{fault}"),
-            None => bail!("it contains no topic"),
-        }
+        let fault = file.faults.into_iter().next();
+        return Err(fault.map_or(Error::NoTopic, Error::Line));
     }
     let mut seen = HashSet::new();
     for topic in &file.topics {
         if !seen.insert(&topic.id) {
-            bail!("topic number {} occurs twice", topic.id);
+            return Err(Error::RepeatedTopic(topic.id.clone()));
         }
     }
     Ok(file)
@@ -152,7 +154,8 @@ impl TopicFields {
         }
     }
 
-    fn finish(self) -> Result<Topic> {
+    /// The topic. The error says what it lacks.
+    fn finish(self) -> Result<Topic, String> {
         let tidy = |text: Option<String>| {
             text.map(|text| text.split_whitespace().collect::<Vec<_>>().join(" "))
                 .filter(|text| !text.is_empty())
@@ -162,12 +165,14 @@ impl TopicFields {
         } else {
             ("topic", "title", "a topic has no <number>")
         };
-        let number = tidy(self.number).context(without_number)?;
+        let number = tidy(self.number).ok_or(without_number)?;
         if let Some(why) = unfit_field(&number) {
-            bail!("the number {number:?} of a topic {why}, so it cannot be written to a run");
+            return Err(format!(
+                "the number {number:?} of a topic {why}, so it cannot be written to a run"
+            ));
         }
         let title = tidy(self.query).or_else(|| tidy(self.title));
-        let title = title.with_context(|| format!("{element} {number} has no <{title_name}>"))?;
+        let title = title.ok_or_else(|| format!("{element} {number} has no <{title_name}>"))?;
         let argument = self.is_argument.then(|| ArgumentParts {
             premise: tidy(self.premise),
             premise_type: tidy(self.premise_type),
@@ -188,7 +193,7 @@ impl TopicFields {
 }
 
 /// The topic of a query; `None` if the query has no words or its id cannot be written to a run.
-pub(super) fn from_query(id: TopicId, query: &str) -> Option<Topic> {
+pub(crate) fn from_query(id: TopicId, query: &str) -> Option<Topic> {
     let fields = TopicFields {
         number: Some(id.0),
         title: Some(query.to_owned()),

@@ -46,8 +46,10 @@ pub enum NumberId {
     Proximity,
     /// The contribution of a term in a field. Without a field, it is the contribution of the term in all fields together.
     Term {
+        /// The field of the documents, such as "title".
         #[serde(default, skip_serializing_if = "Option::is_none")]
         field: Option<Name>,
+        /// The term, as the index has it.
         term: Name,
     },
     /// The contribution of all terms that are not listed.
@@ -62,6 +64,7 @@ pub enum NumberId {
     Search {
         /// From 1, in the order of the recipe.
         number: usize,
+        /// The weight of the search in the fusion.
         weight: f64,
         /// The rank of the document in this search, from 1; `None` if the search did not find it.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -108,7 +111,7 @@ impl NumberId {
     }
 
     /// The contribution of this feature.
-    pub(crate) fn feature(name: impl Into<Name>) -> Self {
+    pub fn feature(name: impl Into<Name>) -> Self {
         NumberId::Feature(name.into())
     }
 
@@ -177,7 +180,7 @@ pub struct Explanation {
 
 impl Explanation {
     /// A number without parts.
-    pub(crate) fn new(id: NumberId, value: f64) -> Self {
+    pub fn new(id: NumberId, value: f64) -> Self {
         Explanation {
             name: id.name(),
             id: Some(id),
@@ -188,7 +191,7 @@ impl Explanation {
     }
 
     /// The sum of the parts, added up in their order.
-    pub(crate) fn sum(id: NumberId, parts: Vec<Explanation>) -> Self {
+    pub fn sum(id: NumberId, parts: Vec<Explanation>) -> Self {
         let value = parts.iter().map(Explanation::value).sum();
         Explanation::new(id, value)
             .with_how("sum")
@@ -196,7 +199,7 @@ impl Explanation {
     }
 
     /// Another value of the same number, computed from this one, which becomes its first part.
-    pub(crate) fn revised(self, value: f64, how: impl Into<String>) -> Self {
+    pub fn revised(self, value: f64, how: impl Into<String>) -> Self {
         Explanation {
             id: self.id.clone(),
             name: self.name.clone(),
@@ -207,13 +210,13 @@ impl Explanation {
     }
 
     /// The same number under another name.
-    pub(crate) fn named(self, name: impl Into<Name>) -> Self {
+    pub fn named(self, name: impl Into<Name>) -> Self {
         let name = name.into();
         Explanation { name, ..self }
     }
 
     /// Gives the number another id, and the name of that id. The value and the parts stay the same.
-    pub(crate) fn identified(self, id: NumberId) -> Self {
+    pub fn identified(self, id: NumberId) -> Self {
         Explanation {
             name: id.name(),
             id: Some(id),
@@ -222,32 +225,27 @@ impl Explanation {
     }
 
     /// The same number with this description of how it was computed.
-    pub(crate) fn with_how(self, how: impl Into<String>) -> Self {
+    pub fn with_how(self, how: impl Into<String>) -> Self {
         let how = how.into();
         Explanation { how, ..self }
     }
 
     /// The same number with these parts.
-    pub(crate) fn with_parts(self, parts: Vec<Explanation>) -> Self {
+    pub fn with_parts(self, parts: Vec<Explanation>) -> Self {
         Explanation { parts, ..self }
     }
 
     /// Adds a part. The value does not change.
-    pub(crate) fn add_part(&mut self, part: Explanation) {
+    pub fn add_part(&mut self, part: Explanation) {
         self.parts.push(part);
     }
 
     /// Appends a note to the description of how it was computed.
-    pub(crate) fn add_note(&mut self, note: &str) {
+    pub fn add_note(&mut self, note: &str) {
         if !self.how.is_empty() {
             self.how.push_str("; ");
         }
         self.how.push_str(note);
-    }
-
-    /// Appends notes about parts of a text that were left out.
-    pub(crate) fn add_cuts(&mut self, cuts: &[String]) {
-        cuts.iter().for_each(|cut| self.add_note(cut));
     }
 
     /// What this number is; `None` if it was read from the file of a version of riposte that wrote no ids.
@@ -276,7 +274,7 @@ impl Explanation {
     }
 
     /// The parts themselves.
-    pub(crate) fn into_parts(self) -> Vec<Explanation> {
+    pub fn into_parts(self) -> Vec<Explanation> {
         self.parts
     }
 
@@ -291,7 +289,7 @@ impl Explanation {
     }
 
     /// The first part with this id, at any depth.
-    pub(crate) fn find_mut(&mut self, id: &NumberId) -> Option<&mut Explanation> {
+    pub fn find_mut(&mut self, id: &NumberId) -> Option<&mut Explanation> {
         match self.parts.iter().position(|part| part.is(id)) {
             Some(at) => self.parts.get_mut(at),
             None => self.parts.iter_mut().find_map(|part| part.find_mut(id)),

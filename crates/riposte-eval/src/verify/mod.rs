@@ -13,10 +13,10 @@ use std::fmt;
 pub use kind::RunKind;
 pub use tira::refused_by_tira;
 
-use super::prototext;
-use crate::trec::edition::{Edition, PLAIN, RunFormat, TEXTS};
-use crate::trec::run::ImageRunLine;
-use crate::trec::{DocId, TopicId};
+use super::values::prototext;
+use crate::edition::{Edition, PLAIN, RunFormat, TEXTS};
+use crate::run::ImageRunLine;
+use crate::{DocId, TopicId};
 
 /// The rules for a run.
 #[derive(Clone, Debug)]
@@ -167,6 +167,7 @@ pub enum Severity {
 }
 
 impl Severity {
+    /// The word before a finding: "error".
     pub fn word(self) -> &'static str {
         self.into()
     }
@@ -175,16 +176,27 @@ impl Severity {
 /// What a finding is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Rule {
+    /// The run has no line.
     Empty,
+    /// Bytes that are not UTF-8, or a byte order mark.
     Encoding,
+    /// Lines that end with CR LF.
     LineEnds,
+    /// The number of fields, or the keys of a JSON object.
     Fields,
+    /// Fields that are not separated by one space.
     Blanks,
+    /// An unknown topic.
     Topic,
+    /// An unknown word in the second column.
     Stance,
+    /// An unknown document, or an id of the wrong form.
     Document,
+    /// A rank that is no number, is out of range, or was given before.
     Rank,
+    /// A score that is no number, or increases.
     Score,
+    /// Several tags, or a tag that is not one word.
     Tag,
     /// A document twice in a list.
     Repeated,
@@ -196,9 +208,13 @@ pub enum Rule {
     Order,
     /// More results than are allowed for a topic.
     Depth,
+    /// Topics without any result.
     MissingTopics,
+    /// Topics with only one of their two lists.
     OneSided,
+    /// Lists with few results.
     ShortList,
+    /// Images in both lists of a topic.
     BothLists,
     /// What `ir-metadata.yml` beside the run says.
     Metadata,
@@ -209,8 +225,11 @@ pub enum Rule {
 pub struct Finding {
     /// From 1; `None` if the finding is about the whole run.
     pub line: Option<u64>,
+    /// How serious it is.
     pub severity: Severity,
+    /// What it is about.
     pub rule: Rule,
+    /// What was noticed.
     pub what: String,
     /// How to correct it, or what it causes.
     pub hint: String,

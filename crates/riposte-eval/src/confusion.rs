@@ -1,13 +1,9 @@
-//! Compares the stances of passages in a run (Task 2) with the judged ones.
+//! Confusion matrices of stances (Task 2).
 
-use std::collections::{BTreeMap, HashMap};
 use std::fmt;
 
-use super::graded::TextRun;
-use super::measure::{StanceKind, StanceMeasure};
-use super::{Aggregation, Values};
-use crate::trec::qrels::StanceQrels;
-use crate::trec::{DocId, ObjectStance, TopicId};
+use super::ObjectStance;
+use super::measure::StanceKind;
 
 /// A confusion matrix: how many results of a judged stance (row) have which stance in the run (column), in the order of
 /// [`ObjectStance::ALL`]. The last column counts results whose line has no stance.
@@ -15,7 +11,7 @@ use crate::trec::{DocId, ObjectStance, TopicId};
 pub struct Confusion(pub [[u32; 5]; 4]);
 
 impl Confusion {
-    fn count(&mut self, judged: ObjectStance, listed: Option<ObjectStance>) {
+    pub(crate) fn count(&mut self, judged: ObjectStance, listed: Option<ObjectStance>) {
         self.0[judged as usize][listed.map_or(4, |stance| stance as usize)] += 1;
     }
 
@@ -79,40 +75,5 @@ impl fmt::Display for Confusion {
             "{:<56}  {precision:>9.3}  {recall:>6.3}  {f1:.3}",
             format!("mean of the four, {} judged results", self.results())
         )
-    }
-}
-
-impl TextRun<'_> {
-    /// The confusion matrix of each judged topic, over its first `cutoff` results in trec_eval's order, or over all.
-    pub fn confusions(
-        &self,
-        qrels: &StanceQrels,
-        cutoff: Option<usize>,
-    ) -> BTreeMap<TopicId, Confusion> {
-        let cutoff = cutoff.unwrap_or(usize::MAX);
-        let confusion = |topic: &TopicId, judged: &HashMap<DocId, ObjectStance>| {
-            let mut confusion = Confusion::default();
-            let results = self.topic(topic).into_iter().flat_map(|of| &of.by_score);
-            for line in results.take(cutoff) {
-                if let Some(stance) = judged.get(&line.doc) {
-                    confusion.count(*stance, line.stance);
-                }
-            }
-            confusion
-        };
-        let topics = qrels.iter();
-        topics
-            .map(|(topic, judged)| (topic.clone(), confusion(topic, judged)))
-            .collect()
-    }
-
-    /// The value of a measure for each judged topic, and for the results of all topics together.
-    pub fn measure_stances(&self, qrels: &StanceQrels, measure: &StanceMeasure) -> Values {
-        let confusions = self.confusions(qrels, measure.cutoff);
-        let topics = confusions
-            .iter()
-            .map(|(topic, c)| (topic.clone(), c.measure(measure.kind, measure.class)))
-            .collect();
-        Values::new(topics, Aggregation::Pooled(*measure, confusions))
     }
 }

@@ -1,16 +1,17 @@
 //! Explanations of a ranking's scores, as JSON lines: what `--explain` writes and the report reads.
 
-use anyhow::{Context, Result};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-use super::{DocId, Explanation, LineError, NumberId, Stance, TopicId};
-use super::{read_json_lines, write_json_lines};
+use super::lines::{read_json, write_json};
+use super::{DocId, Error, Explanation, LineError, NumberId, Stance, TopicId};
 
 /// A candidate of an image ranking, with the explanation of its scores, whether it was selected or not.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ExplainedImage {
+    /// The topic of the ranking.
     pub topic: TopicId,
+    /// The candidate.
     pub image: DocId,
     /// The lists that show it; empty if it was not selected.
     pub listed: Vec<ListEntry>,
@@ -54,19 +55,24 @@ impl ExplainedImage {
 /// The position of an image in one of a topic's lists, as in the run file.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ListEntry {
+    /// The list.
     pub stance: Stance,
     /// From 1.
     pub rank: u32,
+    /// The score in this list, as the run has it.
     pub score: f64,
 }
 
 /// A ranked text, with the explanation of its score.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ExplainedText {
+    /// The topic of the ranking.
     pub topic: TopicId,
+    /// The text.
     pub document: DocId,
     /// From 1.
     pub rank: usize,
+    /// How its score was computed.
     pub score: Explanation,
     /// For a passage, its stance towards the topic's two objects.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -80,12 +86,18 @@ impl ExplainedText {
     }
 }
 
-/// Writes one JSON object per line. Errors: a value is not finite, which JSON cannot express.
-pub fn write<T: Serialize>(explained: &[T]) -> Result<Vec<u8>> {
-    write_json_lines(explained).context("cannot write an explanation")
+/// Writes one JSON object per line.
+///
+/// # Errors
+/// A value is not finite, which JSON cannot express.
+pub fn write<T: Serialize>(explained: &[T]) -> Result<Vec<u8>, Error> {
+    write_json(explained, "an explanation")
 }
 
-/// Reads the lines that [`write()`] writes. Errors: the first line that is not in this format.
+/// Reads the lines that [`write()`] writes.
+///
+/// # Errors
+/// The first line that is not in this format.
 pub fn read<T: DeserializeOwned>(text: &str) -> Result<Vec<T>, LineError> {
-    read_json_lines(text, "an explanation of this task")
+    read_json(text, "an explanation of this task")
 }

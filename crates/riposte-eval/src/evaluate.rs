@@ -1,0 +1,110 @@
+//! Evaluates a run by judgements of any kind.
+
+use super::edition::Edition;
+use super::graded::TextRun;
+use super::images::evaluate_images;
+use super::measure::Measure;
+use super::qrels::Qrels;
+use super::run::{read_images, read_texts};
+use super::values::Values;
+use super::{Error, LineError};
+
+/// The values of measures for a run.
+#[derive(Clone, Debug)]
+pub struct Evaluation {
+    /// The values of each measure, in the order in which the measures were given.
+    pub values: Vec<Values>,
+    /// The lines of the run that could not be read. They do not count.
+    pub errors: Vec<LineError>,
+}
+
+/// Evaluates a run, which is read in the format to which the judgements belong. With judgements of images, the grades that are relevant are those of
+/// the first edition; [`evaluate_images`] takes another one.
+///
+/// # Errors
+/// A measure cannot be computed from judgements of this kind ([`Measure::fits`]).
+pub fn evaluate(run: &str, qrels: &Qrels, measures: &[Measure]) -> Result<Evaluation, Error> {
+    let other = |measure: &Measure| Error::OtherJudgements {
+        measure: measure.to_string(),
+    };
+    let (values, errors): (Result<Vec<Values>, Error>, _) = match qrels {
+        Qrels::Images(qrels) => {
+            let (lines, errors) = read_images(run);
+            let evaluated = evaluate_images(&lines, qrels, Edition::first());
+            let values = measures.iter().map(|measure| match measure {
+                Measure::Image(measure) => Ok(evaluated.measure(measure)),
+                _ => Err(other(measure)),
+            });
+            (values.collect(), errors)
+        }
+        Qrels::Graded(qrels) | Qrels::Answers(qrels) => {
+            let (lines, errors) = read_texts(run);
+            let run = TextRun::new(&lines);
+            let values = measures.iter().map(|measure| match measure {
+                Measure::Graded(measure) => Ok(run.measure(qrels, measure)),
+                _ => Err(other(measure)),
+            });
+            (values.collect(), errors)
+        }
+        Qrels::Stances(qrels) => {
+            let (lines, errors) = read_texts(run);
+            let run = TextRun::new(&lines);
+            let values = measures.iter().map(|measure| match measure {
+                Measure::Stance(measure) => Ok(run.measure_stances(qrels, measure)),
+                _ => Err(other(measure)),
+            });
+            (values.collect(), errors)
+        }
+    };
+    values.map(|values| Evaluation { values, errors })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::qrels;
+    use super::*;
+
+    fn evaluated(run: &str, judgements: &str, measure: &str) -> Result<Evaluation, Error> {
+        let (qrels, errors) = qrels::read(judgements);
+        assert!(errors.is_empty(), "{errors:?}");
+        evaluate(run, &qrels, &[measure.parse()?])
+    }
+
+    #[test]
+    fn the_judgements_decide_how_a_run_is_read() {
+        for (run, judgements, measure, value) in [
+            ("1 Q0 a 1 2 t\n1 Q0 b 2 1 t\n", "1 0 b 1\n", "RR", 0.5),
+            (
+                "1 FIRST a 1 2 t\n",
+                "1 0 a FIRST\n",
+                "StanceP(class=FIRST)",
+                1.0,
+            ),
+            (
+                "1 PRO Ia 1 2 t\n",
+                "1 ONTOPIC Ia 1\n",
+                "topicRelevanceP(list=PRO)@10",
+                0.1,
+            ),
+            (
+                "{\"argument_id\": \"1-1\", \"image_id\": \"Ia\", \"rank\": 1}\n",
+                "{\"argument_id\": \"1-1\", \"image_id\": \"Ia\", \"answer\": \"yes\"}\n",
+                "nDCG@1",
+                1.0,
+            ),
+        ] {
+            let found = evaluated(run, judgements, measure).unwrap();
+            assert_eq!(found.values[0].all(), value, "{measure}");
+            assert!(found.errors.is_empty(), "{:?}", found.errors);
+        }
+    }
+
+    #[test]
+    fn a_broken_line_is_named_and_another_measure_is_an_error() {
+        let found = evaluated("1 Q0 a 1 2 t\n1 Q0\n", "1 0 a 1\n", "RR").unwrap();
+        assert_eq!(found.errors[0].to_string(), "line 2: no document");
+        let error = evaluated("", "1 0 a FIRST\n", "nDCG@5").unwrap_err();
+        let said = "nDCG@5 cannot be computed from these judgements";
+        assert_eq!(error.to_string(), said);
+    }
+}
