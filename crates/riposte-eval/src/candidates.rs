@@ -5,10 +5,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::lines::numbered_lines;
-use super::run::unfit_field;
-use super::topic::{self, Topic};
-use super::{DocId, LineError, TopicId};
+use crate::lines::numbered_lines;
+use crate::run::unfit_field;
+use crate::topic::{self, Topic};
+use crate::{DocId, LineError, TopicId};
 
 /// After this number of faults the rest of a file is not read.
 const MAX_FAULTS: usize = 100;

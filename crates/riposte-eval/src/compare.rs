@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 use std::fmt;
 
-use super::confusion::Confusion;
-use super::values::{Aggregation, Values};
+use crate::confusion::Confusion;
+use crate::values::{Aggregation, Values};
 use crate::chance::SplitMix64;
 use crate::escaped;
 

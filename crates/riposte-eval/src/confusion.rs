@@ -2,8 +2,8 @@
 
 use std::fmt;
 
-use super::ObjectStance;
-use super::measure::StanceKind;
+use crate::ObjectStance;
+use crate::measure::StanceKind;
 
 /// A confusion matrix: how many results of a judged stance (row) have which stance in the run (column), in the order of
 /// [`ObjectStance::ALL`]. The last column counts results whose line has no stance.

@@ -7,8 +7,8 @@ use std::ops::RangeInclusive;
 
 use strum::{EnumString, IntoStaticStr, VariantArray};
 
-use super::TopicId;
-use super::topic::Topic;
+use crate::TopicId;
+use crate::topic::Topic;
 
 /// A task that ranks texts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, EnumString, IntoStaticStr, VariantArray)]

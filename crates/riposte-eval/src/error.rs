@@ -1,6 +1,6 @@
 //! What can go wrong.
 
-use super::{DocId, TopicId, escaped};
+use crate::{DocId, TopicId, escaped};
 
 /// What can go wrong in this crate. A message is complete: it also says what an underlying library said.
 ///

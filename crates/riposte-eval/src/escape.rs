@@ -18,7 +18,7 @@ pub fn escaped(text: &str) -> Escaped<'_> {
     }
 }
 
-/// Escapes a text, except for its line breaks and tabs. It is for texts of several lines that riposte has laid out.
+/// Escapes a text, except for its line breaks and tabs. It is for texts of several lines that the program itself has laid out.
 pub fn escaped_lines(text: &str) -> Escaped<'_> {
     Escaped {
         text,

@@ -1,13 +1,13 @@
 //! Evaluates a run by judgements of any kind.
 
-use super::edition::Edition;
-use super::graded::TextRun;
-use super::images::evaluate_images;
-use super::measure::Measure;
-use super::qrels::Qrels;
-use super::run::{read_images, read_texts};
-use super::values::Values;
-use super::{Error, LineError};
+use crate::edition::Edition;
+use crate::graded::TextRun;
+use crate::images::evaluate_images;
+use crate::measure::Measure;
+use crate::qrels::Qrels;
+use crate::run::{read_images, read_texts};
+use crate::values::Values;
+use crate::{Error, LineError};
 
 /// The values of measures for a run.
 #[derive(Clone, Debug)]
@@ -61,7 +61,7 @@ pub fn evaluate(run: &str, qrels: &Qrels, measures: &[Measure]) -> Result<Evalua
 
 #[cfg(test)]
 mod tests {
-    use super::super::qrels;
+    use crate::qrels;
     use super::*;
 
     fn evaluated(run: &str, judgements: &str, measure: &str) -> Result<Evaluation, Error> {

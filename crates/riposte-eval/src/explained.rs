@@ -1,10 +1,10 @@
-//! Explanations of a ranking's scores, as JSON lines: what `--explain` writes and the report reads.
+//! Explanations of a ranking's scores, as JSON lines: what `riposte images --explain` writes.
 
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-use super::lines::{read_json, write_json};
-use super::{DocId, Error, Explanation, LineError, NumberId, Stance, TopicId};
+use crate::lines::{read_json, write_json};
+use crate::{DocId, Error, Explanation, LineError, NumberId, Stance, TopicId};
 
 /// A candidate of an image ranking, with the explanation of its scores, whether it was selected or not.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use serde::{Deserialize, Serialize};
 
-use super::{DocId, ObjectStance, Stance};
+use crate::{DocId, ObjectStance, Stance};
 
 /// The name of a channel, a signal, a feature or a service, or a word of a text.
 pub type Name = Cow<'static, str>;

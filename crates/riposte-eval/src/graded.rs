@@ -3,8 +3,8 @@
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-use super::measure::{Gain, GradedKind, GradedMeasure};
-use super::values::{Aggregation, Values};
+use crate::measure::{Gain, GradedKind, GradedMeasure};
+use crate::values::{Aggregation, Values};
 use crate::edition::Unjudged;
 use crate::qrels::GradedQrels;
 use crate::run::TextRunLine;

@@ -3,9 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
-use super::attainable::{Attainable, DEPTH, relevance};
-use super::measure::ImageMeasure;
-use super::values::{Aggregation, Values, prototext};
+use crate::attainable::{Attainable, DEPTH, relevance};
+use crate::measure::ImageMeasure;
+use crate::values::{Aggregation, Values, prototext};
 use crate::edition::Edition;
 use crate::qrels::ImageQrels;
 use crate::run::ImageRunLine;

@@ -3,7 +3,7 @@
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use super::{Error, LineError};
+use crate::{Error, LineError};
 
 /// Passes the lines that are not blank to a function, which says why it cannot read a line. Returns an error for each line that it cannot read.
 pub(crate) fn each_line(

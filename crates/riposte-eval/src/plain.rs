@@ -7,8 +7,8 @@
 use std::collections::{BTreeSet, HashSet};
 use std::fmt::Write;
 
-use super::attainable::relevance;
-use super::images::lists;
+use crate::attainable::relevance;
+use crate::images::lists;
 use crate::edition::Edition;
 use crate::qrels::ImageQrels;
 use crate::run::{ImageRunLine, TextRunLine, read_back};

@@ -4,9 +4,9 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use serde::Deserialize;
 
-use super::lines::{each_line, numbered_lines};
-use super::run::unfit_field;
-use super::{DocId, LineError, ObjectStance, Stance, TopicId};
+use crate::lines::{each_line, numbered_lines};
+use crate::run::unfit_field;
+use crate::{DocId, LineError, ObjectStance, Stance, TopicId};
 
 /// The grades of an image for a topic; `None` for a question that was not judged.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

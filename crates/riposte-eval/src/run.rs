@@ -4,8 +4,8 @@ use std::fmt::Write;
 
 use serde::{Deserialize, Serialize};
 
-use super::lines::each_line;
-use super::{DocId, Error, LineError, ObjectStance, Stance, TopicId};
+use crate::lines::each_line;
+use crate::{DocId, Error, LineError, ObjectStance, Stance, TopicId};
 
 /// A line of an image run: `topic PRO|CON imageId rank score tag` (Touché 2022 and 2023, Task 3).
 #[derive(Clone, Debug, PartialEq)]

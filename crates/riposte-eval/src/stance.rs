@@ -1,13 +1,15 @@
 //! The stances of documents: towards a topic, or towards the two objects of a comparative question.
 
-use serde::{Deserialize, Serialize};
-use strum::{EnumString, IntoStaticStr};
+use std::str::FromStr;
+
+use serde::de::{Deserialize, Deserializer, Error};
+use serde::ser::{Serialize, Serializer};
+use strum::{EnumString, IntoStaticStr, VariantNames};
 
 /// The stance of a document towards a topic: for or against what the topic asks.
-#[derive(strum::Display, EnumString, IntoStaticStr)]
+#[derive(strum::Display, EnumString, IntoStaticStr, VariantNames)]
 #[strum(serialize_all = "UPPERCASE")]
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "UPPERCASE")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Stance {
     /// For it.
     Pro,
@@ -31,10 +33,9 @@ impl Stance {
 }
 
 /// The stance of a passage towards the two objects of a comparative question (Touché 2022, Task 2).
-#[derive(strum::Display, EnumString, IntoStaticStr)]
+#[derive(strum::Display, EnumString, IntoStaticStr, VariantNames)]
 #[strum(serialize_all = "UPPERCASE", ascii_case_insensitive)]
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "UPPERCASE")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum ObjectStance {
     /// It prefers the first object.
     First,
@@ -58,5 +59,39 @@ impl ObjectStance {
     /// The reverse of [`Self::word`], in upper or lower case.
     pub fn parse(word: &str) -> Option<ObjectStance> {
         word.parse().ok()
+    }
+}
+
+/// Reads a stance by its name in run files. The error for an unknown name is serde's own.
+fn by_name<'de, T: FromStr, D: Deserializer<'de>>(
+    deserializer: D,
+    names: &'static [&'static str],
+) -> Result<T, D::Error> {
+    let name = String::deserialize(deserializer)?;
+    name.parse()
+        .map_err(|_| Error::unknown_variant(&name, names))
+}
+
+impl Serialize for Stance {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.word())
+    }
+}
+
+impl<'de> Deserialize<'de> for Stance {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        by_name(deserializer, Stance::VARIANTS)
+    }
+}
+
+impl Serialize for ObjectStance {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.word())
+    }
+}
+
+impl<'de> Deserialize<'de> for ObjectStance {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        by_name(deserializer, ObjectStance::VARIANTS)
     }
 }

@@ -2,12 +2,12 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use super::confusion::Confusion;
-use super::graded::TextRun;
-use super::measure::StanceMeasure;
-use super::qrels::StanceQrels;
-use super::values::{Aggregation, Values};
-use super::{DocId, ObjectStance, TopicId};
+use crate::confusion::Confusion;
+use crate::graded::TextRun;
+use crate::measure::StanceMeasure;
+use crate::qrels::StanceQrels;
+use crate::values::{Aggregation, Values};
+use crate::{DocId, ObjectStance, TopicId};
 
 impl TextRun<'_> {
     /// The confusion matrix of each judged topic, over its first `cutoff` results in trec_eval's order, or over all.

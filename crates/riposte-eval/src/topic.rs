@@ -6,9 +6,9 @@ use std::collections::HashSet;
 use quick_xml::events::{BytesStart, Event};
 use quick_xml::{Reader, XmlVersion};
 
-use super::lines::numbered_lines;
-use super::run::unfit_field;
-use super::{Error, LineError, TopicId, objects};
+use crate::lines::numbered_lines;
+use crate::run::unfit_field;
+use crate::{Error, LineError, TopicId, objects};
 
 /// A topic: a controversial or comparative question, with what the assessors were told about it.
 #[derive(Clone, Debug, PartialEq, Eq)]

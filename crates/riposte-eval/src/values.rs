@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use super::TopicId;
-use super::confusion::Confusion;
-use super::measure::StanceMeasure;
+use crate::TopicId;
+use crate::confusion::Confusion;
+use crate::measure::StanceMeasure;
 
 /// The values of a measure for a run: one for each topic, and one for all topics together.
 #[derive(Clone, Debug)]

@@ -13,7 +13,7 @@ use std::fmt;
 pub use kind::RunKind;
 pub use tira::refused_by_tira;
 
-use super::values::prototext;
+use crate::values::prototext;
 use crate::edition::{Edition, PLAIN, RunFormat, TEXTS};
 use crate::run::ImageRunLine;
 use crate::{DocId, TopicId};
