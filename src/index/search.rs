@@ -16,10 +16,10 @@ use anyhow::{Context, Result, bail, ensure};
 use riposte_eval::{DocId, Explanation};
 use tantivy::tokenizer::TextAnalyzer;
 
-use super::{ScoredDoc, analyzer};
 use super::inverted::{InvertedIndex, Postings, Scratch, UNTOUCHED};
 pub use super::options::SearchOptions;
 use super::similarity::{FieldCounts, Similarity, TermCounts, TermScore};
+use super::{ScoredDoc, analyzer};
 use contributions::ContributionCache;
 use top::Top;
 

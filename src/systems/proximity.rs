@@ -9,10 +9,10 @@ use std::collections::HashMap;
 use anyhow::{Result, ensure};
 use riposte_eval::{Explanation, NumberId};
 
-use crate::index::{ScoredDoc, analyzer};
 use crate::index::inverted::InvertedIndex;
 use crate::index::search::{Plan, Query, QueryPart, length_of, sort};
 use crate::index::similarity::{Similarity, TermScore};
+use crate::index::{ScoredDoc, analyzer};
 
 /// Which pairs are scored, and how.
 #[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize)]

@@ -6,9 +6,9 @@ use anyhow::Result;
 use riposte_eval::{DocId, Stance};
 
 use super::text_approach::Retrieval;
-use crate::index::{ScoredDoc, vector};
 use crate::index::inverted::InvertedIndex;
 use crate::index::search::{Query, QueryPart, SearchOptions};
+use crate::index::{ScoredDoc, vector};
 use crate::reading::Reader;
 use crate::reading::pieces::pieces;
 use crate::score::text_stance::Model;

@@ -69,7 +69,13 @@ type Modules = BTreeMap<Segments, Module>;
 static MODULES: LazyLock<Modules> = LazyLock::new(|| {
     let mut modules = Modules::new();
     for (name, file) in [(vec![], "lib.rs"), (vec!["main".to_owned()], "main.rs")] {
-        read(&mut modules, "src", name, &root().join("src").join(file), false);
+        read(
+            &mut modules,
+            "src",
+            name,
+            &root().join("src").join(file),
+            false,
+        );
     }
     modules
 });
@@ -78,7 +84,13 @@ const EVAL: &str = "crates/riposte-eval/src";
 
 static EVAL_MODULES: LazyLock<Modules> = LazyLock::new(|| {
     let mut modules = Modules::new();
-    read(&mut modules, EVAL, vec![], &root().join(EVAL).join("lib.rs"), false);
+    read(
+        &mut modules,
+        EVAL,
+        vec![],
+        &root().join(EVAL).join("lib.rs"),
+        false,
+    );
     modules
 });
 

@@ -3,10 +3,10 @@
 use std::collections::BTreeSet;
 use std::fmt;
 
-use crate::confusion::Confusion;
-use crate::values::{Aggregation, Values};
 use crate::chance::SplitMix64;
+use crate::confusion::Confusion;
 use crate::escaped;
+use crate::values::{Aggregation, Values};
 
 /// Up to this many topics with a difference, all assignments are tried; with more topics, [`SAMPLES`] random ones.
 const EXACT_UP_TO: usize = 16;

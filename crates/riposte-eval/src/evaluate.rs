@@ -61,8 +61,8 @@ pub fn evaluate(run: &str, qrels: &Qrels, measures: &[Measure]) -> Result<Evalua
 
 #[cfg(test)]
 mod tests {
-    use crate::qrels;
     use super::*;
+    use crate::qrels;
 
     fn evaluated(run: &str, judgements: &str, measure: &str) -> Result<Evaluation, Error> {
         let (qrels, errors) = qrels::read(judgements);

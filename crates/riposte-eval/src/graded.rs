@@ -3,11 +3,11 @@
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-use crate::measure::{Gain, GradedKind, GradedMeasure};
-use crate::values::{Aggregation, Values};
 use crate::edition::Unjudged;
+use crate::measure::{Gain, GradedKind, GradedMeasure};
 use crate::qrels::GradedQrels;
 use crate::run::TextRunLine;
+use crate::values::{Aggregation, Values};
 use crate::{DocId, TopicId};
 
 /// A text run, with the results of each topic in the orders that evaluators use.

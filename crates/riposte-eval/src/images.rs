@@ -4,11 +4,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 use crate::attainable::{Attainable, DEPTH, relevance};
-use crate::measure::ImageMeasure;
-use crate::values::{Aggregation, Values, prototext};
 use crate::edition::Edition;
+use crate::measure::ImageMeasure;
 use crate::qrels::ImageQrels;
 use crate::run::ImageRunLine;
+use crate::values::{Aggregation, Values, prototext};
 use crate::{Stance, TopicId};
 
 /// Counts over the first ten images of a list, or of several lists. An image that was not judged counts as off topic.

@@ -8,8 +8,8 @@ use std::collections::{BTreeSet, HashSet};
 use std::fmt::Write;
 
 use crate::attainable::relevance;
-use crate::images::lists;
 use crate::edition::Edition;
+use crate::images::lists;
 use crate::qrels::ImageQrels;
 use crate::run::{ImageRunLine, TextRunLine, read_back};
 use crate::{Stance, TopicId};

@@ -6,10 +6,10 @@ use anyhow::{Context, Result};
 use riposte_eval::DocId;
 
 use super::{FROM_MODELS, Features, text_features};
-use crate::index::{ScoredDoc, analyzer};
 use crate::index::inverted::InvertedIndex;
 use crate::index::search::{Query, QueryPart};
 use crate::index::similarity::Similarity;
+use crate::index::{ScoredDoc, analyzer};
 use crate::score::quality::{self, GradedText};
 use crate::score::reranker::Candidates;
 

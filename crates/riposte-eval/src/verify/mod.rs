@@ -13,9 +13,9 @@ use std::fmt;
 pub use kind::RunKind;
 pub use tira::refused_by_tira;
 
-use crate::values::prototext;
 use crate::edition::{Edition, PLAIN, RunFormat, TEXTS};
 use crate::run::ImageRunLine;
+use crate::values::prototext;
 use crate::{DocId, TopicId};
 
 /// The rules for a run.
