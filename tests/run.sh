@@ -16,7 +16,7 @@ fi
 if sh tests/chromium.sh; then
     require chromium
 fi
-# the programs of tests/peers.txt, for the tests that compare riposte with them
+# the programs of tests/peers.txt, for the tests that compare riposte with them or check its files
 python=${PYTHON:-python3}
 if { [ -x target/peers/bin/python ] || $python -m venv target/peers; } && target/peers/bin/python -m pip install -q -r tests/peers.txt; then
     require peers

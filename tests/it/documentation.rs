@@ -8,6 +8,7 @@ use std::process::Command;
 
 use riposte::weights::Models;
 
+use crate::support::make;
 use crate::support::need::{Model, Program, Python, need};
 use crate::support::program::{
     code, collection_tools, rank_arguments, riposte, stderr, stdout, succeed,
@@ -349,7 +350,6 @@ impl Helps {
 fn every_command_and_option_that_is_named_exists() {
     let mut helps = Helps(BTreeMap::new());
     let mut faults = Vec::new();
-    let makefile = fs::read_to_string(root().join("Makefile")).unwrap();
     for page in pages() {
         let blocks = page.commands();
         let lines = blocks.iter().flat_map(|block| {
@@ -361,13 +361,10 @@ fn every_command_and_option_that_is_named_exists() {
         let spans = spans.map(|(line, span)| (line, span.to_owned()));
         for (line, command) in lines.chain(spans) {
             let command = command.trim();
-            if let Some(rest) = command.strip_prefix("make ") {
-                let target = rest.split_whitespace().find(|word| !word.contains('='));
-                if let Some(target) = target
-                    && !makefile.contains(&format!("\n{target}:"))
-                {
-                    faults.push(format!("{}:{line}: there is no make {target}", page.name));
-                }
+            if command.starts_with("make ")
+                && let Err(fault) = make::targets(command)
+            {
+                faults.push(format!("{}:{line}: {fault}", page.name));
             }
             for fault in helps.faults(command) {
                 faults.push(format!("{}:{line}: {fault}", page.name));

@@ -75,3 +75,4 @@ mod tira;
 mod torture;
 mod verify;
 mod version;
+mod workflows;

@@ -1,10 +1,7 @@
-//! The parts of a release: the scripts in packaging/, and the workflow that calls them.
+//! The parts of a release: the scripts in packaging/. tests/it/workflows.rs checks the workflow that calls them.
 
-use std::collections::BTreeSet;
 use std::path::Path;
 use std::process::{Command, Output};
-
-use yaml_serde::Value;
 
 use crate::support::files::{name, text};
 use crate::support::need::{Program, need};
@@ -94,32 +91,6 @@ fn the_archive_has_everything_and_the_same_bytes_again() {
     }
     let said = stdout(&succeed(Command::new(inside.join("riposte")).arg("-V")));
     assert_eq!(said, format!("riposte {version}\n"));
-}
-
-/// GitHub's workflow cannot run here. It is safe if its actions are pinned and no value of the event reaches a shell. Other tests run its scripts.
-#[test]
-fn the_workflow_is_safe_and_calls_scripts_that_exist() {
-    let source = std::fs::read_to_string(root().join(".github/workflows/release.yml")).unwrap();
-    let workflow: Value = yaml_serde::from_str(&source).unwrap();
-    assert_eq!(workflow["permissions"]["contents"], "read");
-    let mut called = BTreeSet::new();
-    for (name, job) in workflow["jobs"].as_mapping().unwrap() {
-        for step in job["steps"].as_sequence().unwrap() {
-            let text = |key: &str| step.get(key).and_then(Value::as_str).unwrap_or_default();
-            let pin = text("uses").split_once('@').map_or("", |(_, pin)| pin);
-            let is_commit = pin.len() == 40 && pin.bytes().all(|byte| byte.is_ascii_hexdigit());
-            assert!(text("uses").is_empty() || is_commit, "{name:?}: {step:?}");
-            assert!(!text("run").contains("${{"), "{name:?}: {step:?}");
-            let words = text("run").split_whitespace();
-            called.extend(words.filter_map(|word| word.strip_prefix("packaging/")));
-        }
-    }
-    for name in ["version.sh", "archive.sh", "deb.sh"] {
-        assert!(called.contains(name), "{name} is not called");
-    }
-    for name in called {
-        assert!(root().join("packaging").join(name).exists(), "{name}");
-    }
 }
 
 /// Files that the Debian package takes from the repository exist. packaging/extras.sh or the build writes each of the others.

@@ -5,6 +5,7 @@ pub mod chance;
 pub mod checkpoint;
 pub mod collection;
 pub mod files;
+pub mod make;
 pub mod need;
 #[allow(dead_code, reason = "unit tests and fuzz-targets/ use the rest")]
 #[path = "../../../src/nn/tests/onnx_writer.rs"]

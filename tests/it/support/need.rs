@@ -44,7 +44,7 @@ impl Thing for Model<'_> {
     }
 }
 
-/// A Python with a package of tests/peers.txt, by the package's name. Riposte must agree with these packages, which researchers use. tests/run.sh
+/// A Python with a package of tests/peers.txt, by the package's name. Riposte must agree with most of these, which researchers use. tests/run.sh
 /// installs them in target/peers.
 pub struct Peer<'a>(pub &'a str);
 
@@ -63,6 +63,25 @@ impl Thing for Peer<'_> {
             Ok(tried) if tried.status.success() => Ok(python),
             _ => Err(format!("target/peers has no Python with {}", self.0)),
         }
+    }
+}
+
+/// A program that a package of tests/peers.txt installs on Linux, in target/peers or on the path, by its name.
+pub struct PeerProgram(pub &'static str);
+
+impl Thing for PeerProgram {
+    type Found = PathBuf;
+
+    fn kind(&self) -> Option<Kind> {
+        cfg!(target_os = "linux").then_some(Kind::Peers)
+    }
+
+    fn find(&self) -> Result<PathBuf, String> {
+        let installed = crate::support::root().join("target/peers/bin").join(self.0);
+        if installed.is_file() {
+            return Ok(installed);
+        }
+        Program(self.0).find()
     }
 }
 
