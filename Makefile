@@ -205,7 +205,7 @@ train:
 	test -n "$(DATA)" || { echo "make train DATA=DIR: the directory with the development data"; exit 2; }
 	$(BUILD_TRAIN)
 	$(RIPOSTE) models fetch ppocr-v4 all-minilm-l6-v2
-	test -z "$(TREEBANK)" || $(TRAIN) tagger --data $(TREEBANK) -o models/own/tagger.bin
+	test -z "$(TREEBANK)" || $(TRAIN) tagger --data $(TREEBANK) -o crates/riposte-claims/models/tagger.bin
 	$(TRAIN) svr-quality --data $(DATA) -o models/own/svr-quality.tsv
 	test -z "$(STANCE)" || $(KEEP) $(TRAIN) stance --data $(DATA) -o models/own/stance.safetensors
 	$(BUILD_TRAIN)

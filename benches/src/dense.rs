@@ -12,9 +12,9 @@ use riposte::evidence::sentence::Sentences;
 use riposte::index::analyzer::Analyzer;
 use riposte::index::dense::{Unit, Vectors, Wanted};
 use riposte::index::inverted::{Effort, InvertedIndex, TextCollection};
+use riposte::index::passages::{Passages, Windows};
 use riposte::index::search::SearchOptions;
 use riposte::nn::transformer::Backend;
-use riposte::topic::passages::{Passages, Windows};
 use serde_json::json;
 
 #[derive(clap::Args)]

@@ -1,6 +1,6 @@
 //! The parts that only generated collections in the form of 2025 have: claims, captions, and judgements for claims.
 
-use riposte::topic::question::claims;
+use riposte_claims::claims;
 
 use crate::files::xml_text;
 use crate::pictures::Content;

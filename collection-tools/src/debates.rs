@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::path::PathBuf;
 
 use anyhow::{Context, Result, bail, ensure};
-use riposte::topic::question::claims;
+use riposte_claims::claims;
 use riposte_eval::topic;
 use seeded_random::Random;
 use serde_json::{Value, json};

@@ -9,7 +9,8 @@ use riposte::collection::shards::{self, ShardCollection};
 use riposte::evidence::sentiment::Vader;
 use riposte::score::quality::{self, GradedText};
 use riposte::topic::question::{self, TopicParts};
-use riposte::topic::words;
+use riposte_claims::claims;
+use riposte_claims::words;
 use riposte_eval::objects;
 
 use crate::with_file;
@@ -57,7 +58,7 @@ pub fn topics(bytes: &[u8]) {
                 narrative: true,
             };
             let _ = question::read(topic, parts);
-            let _ = question::claims(&topic.title);
+            let _ = claims(&topic.title);
             let _ = objects::from_title(&topic.title);
         }
     });

@@ -1,6 +1,7 @@
 //! `stance`: detects the stance of one text, or of each line of a file.
 
 use anyhow::{Result, bail, ensure};
+use riposte_claims::claims;
 use riposte_eval::Explanation;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -14,7 +15,6 @@ use crate::reading::stance_encoder::StanceEncoder;
 use crate::score::object_stance::Objects;
 use crate::task::models;
 use crate::task::stance::{ClaimStance, StanceAnswer, StanceQuestion, answer};
-use crate::topic::question;
 
 /// A line of a `--jsonl` file.
 #[derive(Debug, Deserialize)]
@@ -77,7 +77,7 @@ pub fn stance(args: &StanceArgs) -> Result<u8> {
         objects: args.objects.clone().and_then(|two| two.try_into().ok()),
     };
     if let Some(topic) = &args.topic
-        && question::claims(topic).1.is_empty()
+        && claims(topic).1.is_empty()
     {
         say!(
             "note: the topic is an open question, and makes no claim to support or attack: the stance is towards its words"

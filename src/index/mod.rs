@@ -8,6 +8,7 @@ pub mod images;
 pub mod inverted;
 mod kstem;
 pub mod options;
+pub mod passages;
 pub mod search;
 pub mod similarity;
 mod splitter;

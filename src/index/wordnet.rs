@@ -7,12 +7,12 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
+use riposte_claims::words::alphanumeric_words;
 use strum::{Display, VariantArray};
 use tantivy::tokenizer::TextAnalyzer;
 
 use super::analyzer;
 use super::search::QueryPart;
-use crate::topic::words::alphanumeric_words;
 
 /// A part of speech.
 ///

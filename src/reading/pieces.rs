@@ -1,6 +1,6 @@
 //! The pieces of a text that the stance encoder reads.
 
-use crate::topic::words::sentences;
+use riposte_claims::words::sentences;
 
 /// Maximum number of sentences that are read one by one.
 const SENTENCES: usize = 2;

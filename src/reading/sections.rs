@@ -5,8 +5,9 @@
 
 use std::sync::LazyLock;
 
+use riposte_claims::words::alphanumeric_words;
+
 use crate::evidence::ocr::{OcrLine, TextBlock, blocks};
-use crate::topic::words::alphanumeric_words;
 
 /// Maximum number of sections of a picture that are read.
 const SECTIONS: usize = 8;

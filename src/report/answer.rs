@@ -5,6 +5,7 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, ensure};
+use riposte_claims::claims;
 use riposte_eval::edition::{ASSUMED, Edition};
 use riposte_eval::explained::ExplainedImage;
 use riposte_eval::run::{self, ImageRunLine, TextRunLine};
@@ -30,7 +31,7 @@ use crate::task::places::Places;
 use crate::task::run_files::{DEBATE, EXPLANATIONS, OutputSettings};
 use crate::task::text_run::{self, RUN_FILE, TextRequest, TextRun};
 use crate::task::{OnEvent, Task, default_tag, effort};
-use crate::topic::question::{self, TopicParts};
+use crate::topic::question::TopicParts;
 use crate::weights::Models;
 
 /// The id of the topic. No collection has a topic with this id, so facts about its own topics (ranks in a crawl) do not count for the question.
@@ -411,7 +412,7 @@ impl Answer {
 impl Side {
     /// A side with its claim, without arguments and images.
     fn new(question: &str, side: Stance) -> Side {
-        let (claim, counter_claim) = question::claims(question);
+        let (claim, counter_claim) = claims(question);
         Side {
             side,
             claim: match side {

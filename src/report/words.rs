@@ -7,7 +7,7 @@ use tantivy::tokenizer::TextAnalyzer;
 
 use crate::disk::hex;
 use crate::index::analyzer::{self, Analyzer, Stemmer, StopList};
-pub(crate) use crate::topic::words::shortened;
+pub(crate) use crate::task::debate::shortened;
 
 /// A measure or probability, with three decimals.
 pub(crate) fn three_decimals(value: f64) -> String {

@@ -2,12 +2,12 @@
 //!
 //! riposte answers by a weighted sum of a few features. The formula of the team Aramis is in `systems/aramis.rs`.
 
+use riposte_claims::lexicon::opinion::CLAIM_WORDS;
+use riposte_claims::words::trimmed_words;
 use riposte_eval::{Explanation, NumberId};
 
 use super::belief;
 use super::image_weights::ImageWeights;
-use crate::topic::lexicon::opinion::CLAIM_WORDS;
-use crate::topic::words::trimmed_words;
 
 /// The features of a picture that show whether it argues.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]

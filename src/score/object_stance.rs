@@ -11,6 +11,8 @@ mod mentions;
 use std::sync::LazyLock;
 
 use anyhow::{Context, Result, ensure};
+use riposte_claims::lexicon::comparison::{ALIKE, CONTRASTS, PROS_AND_CONS};
+use riposte_claims::words::{count, tokens};
 use riposte_eval::{Explanation, NumberId, ObjectStance};
 use serde::Deserialize;
 
@@ -21,8 +23,6 @@ pub use mentions::Objects;
 use super::linear::{Linear, LinearText};
 use super::text_stance::is_sentence;
 use crate::reading::stance_encoder::Logits;
-use crate::topic::lexicon::comparison::{ALIKE, CONTRASTS, PROS_AND_CONS};
-use crate::topic::words::{count, tokens};
 
 /// The stance encoder's logits of a sentence with `OBJA` and `OBJB` in place of the first and the second object, and of the same sentence
 /// with the two exchanged.

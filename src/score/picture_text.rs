@@ -8,10 +8,10 @@
 use std::cmp::Ordering;
 use std::collections::HashMap;
 
+use riposte_claims::lexicon::opinion::{NEGATIVE_WORDS, OPPOSE, REDUCTIONS, SUPPORT, negates};
 use strsim::levenshtein;
 
 use crate::evidence::ocr::OcrLine;
-use crate::topic::lexicon::opinion::{NEGATIVE_WORDS, OPPOSE, REDUCTIONS, SUPPORT, negates};
 
 /// Minimum height of a line of text, in pixels of the smaller picture, for its words to count. Boxes of lines include a margin, so the letters
 /// themselves are lower.

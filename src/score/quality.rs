@@ -13,13 +13,13 @@ use std::collections::HashSet;
 use std::sync::LazyLock;
 
 use anyhow::{Context, Result};
+use riposte_claims::words::{Sentence, Token, count, sentences};
 use riposte_eval::{Explanation, NumberId};
 use serde::Deserialize;
 
 use super::linear::{Linear, LinearText};
 use super::text_stance::is_sentence;
 use crate::reading::stance_encoder::StanceReading;
-use crate::topic::words::{Sentence, Token, count, sentences};
 use lists::{
     CONNECTIVES, DEBATE, EVIDENCE, MARKUP, MISSPELLINGS, PROFANE_WORDS, PROFANITY, SECOND_PERSON,
     SLANG, STOP_WORDS,

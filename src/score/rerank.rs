@@ -3,11 +3,11 @@
 use std::collections::HashSet;
 
 use anyhow::{Result, ensure};
+use riposte_claims::lexicon::comparison::WEIGHING;
+use riposte_claims::words::alphanumeric_words;
 use riposte_eval::{Explanation, NumberId};
 
 use super::{Opinion, explain_weighted_mean, weighted_mean};
-use crate::topic::lexicon::comparison::WEIGHING;
-use crate::topic::words::alphanumeric_words;
 
 /// Number of words in a shingle.
 const SHINGLE_WORDS: usize = 3;

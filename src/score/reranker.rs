@@ -10,9 +10,9 @@ use riposte_eval::topic::Topic;
 use super::quality::GradedText;
 use crate::index::ScoredDoc;
 use crate::index::inverted::InvertedIndex;
+use crate::index::passages::Windows;
 use crate::reading::Reader;
 use crate::reading::steps::OnOutputs;
-use crate::topic::passages::Windows;
 
 /// The documents at the top of a ranking, with all that re-rankers read.
 pub struct Candidates<'a> {

@@ -10,6 +10,9 @@ use std::collections::HashSet;
 use std::sync::LazyLock;
 
 use anyhow::{Context, Result, ensure};
+use riposte_claims::lexicon::opinion::{OPPOSE, SUPPORT, negates};
+use riposte_claims::words::{apostrophe_words, tokens};
+use riposte_claims::{polarity, polarity_of_words};
 use riposte_eval::{Explanation, NumberId};
 use serde::Deserialize;
 
@@ -18,9 +21,6 @@ use super::{logistic, logit};
 use crate::evidence::sentiment::Vader;
 use crate::reading::pieces::{beginning, pieces};
 use crate::reading::stance_encoder::Logits;
-use crate::topic::lexicon::opinion::{OPPOSE, SUPPORT, negates};
-use crate::topic::question;
-use crate::topic::words::{apostrophe_words, tokens};
 
 /// Maximum number of characters of a sentence in an explanation.
 const SHOWN_CHARACTERS: usize = 80;
@@ -74,11 +74,11 @@ impl Stances {
 /// The values of the features [`SIDES`] and [`NEITHER`], each in the order of their names.
 pub fn features(claim: &str, text: &str) -> (Vec<f64>, Vec<f64>) {
     let text = beginning(text);
-    let sign = question::polarity(claim).sign();
+    let sign = polarity(claim).sign();
     let lean = leaning(text).unwrap_or(0.0);
     let valence = Vader::new().compound(text);
     let shared = shared_words(claim, text);
-    let agrees = question::polarity_of_words(text).sign() * sign;
+    let agrees = polarity_of_words(text).sign() * sign;
     (
         vec![lean * sign, valence * sign, agrees, agrees * shared],
         vec![

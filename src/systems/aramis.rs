@@ -9,6 +9,7 @@ pub mod networks;
 
 use std::f64::consts::PI;
 
+use riposte_claims::words::trimmed_words;
 use riposte_eval::{Explanation, NumberId};
 
 use crate::evidence::TextPart;
@@ -16,7 +17,6 @@ use crate::evidence::sentiment::Vader;
 use crate::index::analyzer::Analyzer;
 use crate::index::images::Image;
 use crate::score::side::{ArgumentModel, SideModel, Sides};
-use crate::topic::words::trimmed_words;
 
 /// The input of the formulas. Colours are shares of the pixels, in [0, 1]; sentiments are VADER's compound scores, in [-1, 1].
 #[derive(Clone, Copy, Debug, Default, PartialEq)]

@@ -1,6 +1,8 @@
 //! Olivier Armstrong (Touché 2022): how well the arguing sentences of a text match the topic.
 
 use anyhow::Result;
+use riposte_claims::claims;
+use riposte_claims::words::sentences;
 use riposte_eval::topic::Topic;
 
 use crate::index::analyzer::{self, Analyzer};
@@ -9,8 +11,6 @@ use crate::score::object_stance::{Objects, PREFERENCE};
 use crate::score::okapi::okapi;
 use crate::score::reranker::{Assessment, Candidates, Reading, Reranker};
 use crate::score::text_stance::Model;
-use crate::topic::question;
-use crate::topic::words::sentences;
 
 /// Maximum number of sentences of a text that are read.
 const SENTENCES: usize = 50;
@@ -145,7 +145,7 @@ fn arguing_sentences<'a>(
     let objects = objects.map(|[first, second]| Objects::new(first, second));
     let claim = match objects {
         Some(_) => PREFERENCE.to_owned(),
-        None => question::claims(&topic.title).0,
+        None => claims(&topic.title).0,
     };
     let masked = |sentence: &&str| -> String {
         let masked = objects.as_ref().map(|objects| objects.masked(sentence));

@@ -2,8 +2,9 @@
 
 use std::vec::IntoIter;
 
+use riposte_claims::tagger::{self, TaggedWord};
+
 use crate::index::analyzer::{Splitter, Words};
-use crate::topic::tagger::{self, TaggedWord};
 
 /// Both splitters leave words out by their tags ([`LEFT_OUT`]). With `typed`, the tag is also a part of the term: `<NNS>felon`.
 pub const SPLITTERS: [Splitter; 2] = [

@@ -13,9 +13,9 @@ use crate::disk::hex;
 use crate::evidence::store::{blob_of, vector_of};
 use crate::index::dense::{Vectors, Wanted};
 use crate::index::inverted::InvertedIndex;
+use crate::index::passages::{Passages, Windows};
 use crate::index::vector::dot;
 use crate::score::reranker::{Assessment, Candidates, Need, Reading, Reranker};
-use crate::topic::passages::{Passages, Windows};
 use crate::workspace::Outputs;
 
 /// The seed of the first centroids.

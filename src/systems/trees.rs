@@ -6,12 +6,12 @@ mod features;
 use std::sync::LazyLock;
 
 use anyhow::{Context, Result, bail, ensure};
+use riposte_claims::words::sentences;
 use riposte_eval::{Explanation, NumberId};
 
 use crate::evidence::sentiment::Vader;
 use crate::score::quality;
 use crate::score::reranker::{Assessment, Candidates, Reading, Reranker};
-use crate::topic::words::sentences;
 
 pub use features::features;
 

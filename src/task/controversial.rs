@@ -1,13 +1,13 @@
 //! Task 1: ranks arguments for controversial questions, the relevant and well-written ones first.
 
 use anyhow::Result;
+use riposte_claims::claims;
 use riposte_eval::explained::ExplainedText;
 use riposte_eval::topic::Topic;
 
 use super::texts::Sources;
 use crate::reading::steps::{OnOutputs, Step};
 use crate::score::text_stance::Model;
-use crate::topic::question;
 
 /// Adds to each explained argument the explanation of its stance towards the topic's claim. The argument's own conclusion may be a different claim.
 ///
@@ -23,7 +23,7 @@ pub(super) fn explain_stances(
         return Ok(());
     };
     sources.reader.enter(Step::Stance);
-    let (claim, _) = question::claims(&topic.title);
+    let (claim, _) = claims(&topic.title);
     let premises = |text: &ExplainedText| {
         let texts = index.document(&text.document)?.texts;
         Ok(texts.into_iter().next().unwrap_or_default())

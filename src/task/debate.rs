@@ -9,6 +9,8 @@ pub mod sheet;
 use std::collections::HashSet;
 
 use anyhow::Result;
+use riposte_claims::claims;
+use riposte_claims::words::sentences;
 use riposte_eval::run::ImageRunLine;
 use riposte_eval::topic::Topic;
 use riposte_eval::{DocId, Stance};
@@ -22,8 +24,6 @@ use crate::reading::Reader;
 use crate::reading::pieces::beginning;
 use crate::score::rerank::repeated;
 use crate::score::text_stance::Model;
-use crate::topic::question;
-use crate::topic::words::{sentences, shortened};
 use sheet::{DebateArgument, DebateImage, DebateSheet, Illustration};
 
 /// Number of arguments on each side of a sheet: as many as a printed page has room for, each with its images.
@@ -80,7 +80,7 @@ pub fn sheet(
     per_side: usize,
     reader: &mut Reader,
 ) -> Result<DebateSheet> {
-    let (claim, _) = question::claims(&topic.title);
+    let (claim, _) = claims(&topic.title);
     let ranking = ranking.get(..CONSIDERED).unwrap_or(ranking);
     let mut found = Vec::with_capacity(ranking.len());
     for (rank, scored) in (1..).zip(ranking) {
@@ -231,6 +231,16 @@ fn quoted(sentences: &[String]) -> String {
     let before = sentences.iter().map(count).take_while(|is_short| *is_short);
     let end = sentences.len().min(before.count() + 1);
     quotation(&sentences[..end].join(" "))
+}
+
+/// At most `most` characters of a text, cut at white space if there is any, with an ellipsis if anything is missing.
+pub(crate) fn shortened(text: &str, most: usize) -> String {
+    let Some((end, _)) = text.char_indices().nth(most) else {
+        return text.to_owned();
+    };
+    let start = &text[..end];
+    let cut = start.rfind(char::is_whitespace).unwrap_or(end);
+    format!("{} …", start[..cut].trim_end())
 }
 
 /// A text on one line, shortened to the length of a quotation.

@@ -3,6 +3,7 @@
 //! Longbottom, with arguments written by a language model). The arguments here are from a collection in the args.me format.
 
 use anyhow::Result;
+use riposte_claims::claims;
 use riposte_eval::{DocId, Stance};
 
 use super::text_approach::Retrieval;
@@ -12,7 +13,7 @@ use crate::index::{ScoredDoc, vector};
 use crate::reading::Reader;
 use crate::reading::pieces::pieces;
 use crate::score::text_stance::Model;
-use crate::topic::question::{self, Question};
+use crate::topic::question::Question;
 
 /// Number of arguments that are retrieved for a topic. Further down the ranking, more and more are about something else.
 const ARGUMENTS: usize = 40;
@@ -137,7 +138,7 @@ impl FoundArgument {
             let text = index.field(name).and_then(|at| document.texts.get(at));
             text.cloned().unwrap_or_default()
         };
-        let (conclusion, _) = question::claims(&field("conclusion"));
+        let (conclusion, _) = claims(&field("conclusion"));
         Ok(FoundArgument {
             conclusion,
             premise: field("premises"),

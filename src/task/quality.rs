@@ -1,13 +1,13 @@
 //! Ratings of single texts as arguments on a topic.
 
 use anyhow::Result;
+use riposte_claims::claims;
 use riposte_eval::Explanation;
 
 use crate::nn::lazy::Lazy;
 use crate::reading::pieces::ClaimedPieces;
 use crate::reading::stance_encoder::StanceEncoder;
 use crate::score::quality::explain_rating;
-use crate::topic::question;
 
 /// A text, and the claim of the topic that it is rated on.
 pub struct QualityQuestion {
@@ -18,7 +18,7 @@ pub struct QualityQuestion {
 impl QualityQuestion {
     /// The question for the rating of a text on `topic`: a question, a motion, a claim or a subject.
     pub fn new(topic: &str, text: String) -> Self {
-        let (claim, _) = question::claims(topic);
+        let (claim, _) = claims(topic);
         QualityQuestion { claim, text }
     }
 }

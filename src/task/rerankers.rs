@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
 use anyhow::Result;
+use riposte_claims::tagger;
 use serde::de::{Deserialize, Deserializer, Error};
 
 use crate::evidence::sentiment::Vader;
@@ -18,7 +19,6 @@ use crate::systems::arguing::Arguing;
 use crate::systems::svr;
 pub(crate) use crate::systems::text_clusters::Cluster;
 use crate::systems::trees::{FeatureSet, Trees};
-use crate::topic::tagger;
 use stance_encoder::{Relevance, Side};
 use windowed::{Cross, Sentence};
 

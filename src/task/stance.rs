@@ -1,6 +1,7 @@
 //! Stance detection for single texts: towards the claim of a topic, or towards two objects.
 
 use anyhow::Result;
+use riposte_claims::claims;
 use riposte_eval::{Explanation, ObjectStance};
 use serde::Serialize;
 
@@ -9,7 +10,6 @@ use crate::reading::pieces::{pieces, used_part};
 use crate::reading::stance_encoder::{Logits, StanceEncoder};
 use crate::score::object_stance::{self, MaskedLogits, Objects, PREFERENCE};
 use crate::score::text_stance::{Model, Stances};
-use crate::topic::question;
 
 /// A text, and the target of its stance.
 pub enum StanceQuestion {
@@ -20,7 +20,7 @@ pub enum StanceQuestion {
 impl StanceQuestion {
     /// The question for the stance of a text towards the claim of a topic.
     pub(crate) fn about_topic(topic: &str, text: String) -> Self {
-        let (claim, _) = question::claims(topic);
+        let (claim, _) = claims(topic);
         StanceQuestion::Claim { claim, text }
     }
 

@@ -17,6 +17,7 @@ use crate::index::dense::Unit;
 use crate::index::feedback::Rm3;
 use crate::index::fusion::Fusion;
 use crate::index::options::{PortalSet, SearchOptions};
+use crate::index::passages::{Passages, Windows};
 use crate::index::similarity::Similarity;
 use crate::index::wordnet::Synonyms;
 use crate::score::rerank::{Combine, Scale};
@@ -27,7 +28,6 @@ use crate::task::recipe::{At, check_weight, ensure_at};
 use crate::task::rerankers::Weights;
 use crate::task::services::Engine;
 use crate::task::stages::{ClusterRecipe, Manifold, Pairs};
-use crate::topic::passages::{Passages, Windows};
 
 /// Maximum number of documents in the ranking of a topic, unless an approach says otherwise.
 pub(crate) const DEPTH: usize = 1000;

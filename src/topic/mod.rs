@@ -1,10 +1,4 @@
-//! What does a topic ask? The room has claims and their polarity, the prompts for CLIP, word lists of opinion and comparison, parts of speech, and
-//! the ways to split a text into words, sentences and passages.
+//! What does a topic ask? The words to search for, the claims of both sides, and the prompts for CLIP. The crate `riposte_claims` reads the title.
 
-mod claims;
-pub(crate) mod lexicon;
-pub mod passages;
 pub(crate) mod prompts;
 pub mod question;
-pub mod tagger;
-pub mod words;

@@ -6,7 +6,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use riposte::collection::arguments::ArgumentCollection;
-use riposte::topic::question;
+use riposte_claims::claims;
 use serde_json::Value;
 use tempfile::TempDir;
 
@@ -138,7 +138,7 @@ fn the_terminal_shows_both_sides_in_narrow_lines() {
 
 /// For each argument about a topic in a generated collection: whether it supports the topic's claim. Arguments about other topics are missing.
 fn sides_of(collection: &Path, title: &str) -> HashMap<String, bool> {
-    let (claim, counter_claim) = question::claims(title);
+    let (claim, counter_claim) = claims(title);
     let arguments = ArgumentCollection::open(collection).unwrap();
     let mut sides = HashMap::new();
     for argument in arguments.arguments().map(Result::unwrap) {

@@ -1,5 +1,5 @@
 //! What ARCHITECTURE.md promises about imports, apart from what the compiler promises of the crates. A parser reads the modules of `src/`, from
-//! `lib.rs` and `main.rs` on, and those of `crates/riposte-eval/src/`.
+//! `lib.rs` and `main.rs` on, and those of the crates in `crates/`.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -33,8 +33,9 @@ const IMPORTERS: [(&str, &[&str]); 2] = [("web", &["systems", "weights"]), ("sys
 const NETWORK: [&str; 3] = ["web.rs", "weights/", "systems/chatnoir"];
 
 /// The crates that `score/` may use, because it only computes.
-const PURE: [&str; 7] = [
+const PURE: [&str; 8] = [
     "anyhow",
+    "riposte_claims",
     "riposte_eval",
     "serde",
     "serde_json",
@@ -43,15 +44,23 @@ const PURE: [&str; 7] = [
     "toml",
 ];
 
-/// All that riposte-eval depends on: no database, no index, no command line and no network.
-const EVAL_DEPENDENCIES: [&str; 5] = ["quick-xml", "serde", "serde_json", "strum", "thiserror"];
+/// The crates in `crates/`, with all that each depends on: no database, no index, no command line and no network.
+const CRATES: [(&str, &[&str]); 2] = [
+    ("riposte-claims", &["flate2", "riposte-eval", "thiserror"]),
+    (
+        "riposte-eval",
+        &["quick-xml", "serde", "serde_json", "strum", "thiserror"],
+    ),
+];
+
+/// The crates that open no file: their callers do.
+const WITHOUT_FILES: [&str; 2] = ["riposte-claims", "riposte-eval"];
 
 /// The files that code may embed from other directories, and who may embed them. The first entry that fits counts.
-const OWNERS: [(&str, &[&str]); 9] = [
+const OWNERS: [(&str, &[&str]); 8] = [
     ("approaches/", &["cli/approaches.rs", "task/"]),
     ("models/models.toml", &["weights/"]),
     ("models/own/stance.safetensors", &["reading/"]),
-    ("models/own/tagger.bin", &["topic/"]),
     ("models/own/images.toml", &["score/image_weights.rs"]),
     ("models/own/object-stance.toml", &["score/object_stance.rs"]),
     ("models/own/quality.toml", &["score/quality.rs"]),
@@ -71,7 +80,7 @@ static MODULES: LazyLock<Modules> = LazyLock::new(|| {
     for (name, file) in [(vec![], "lib.rs"), (vec!["main".to_owned()], "main.rs")] {
         read(
             &mut modules,
-            "src",
+            Path::new("src"),
             name,
             &root().join("src").join(file),
             false,
@@ -80,18 +89,16 @@ static MODULES: LazyLock<Modules> = LazyLock::new(|| {
     modules
 });
 
-const EVAL: &str = "crates/riposte-eval/src";
-
-static EVAL_MODULES: LazyLock<Modules> = LazyLock::new(|| {
-    let mut modules = Modules::new();
-    read(
-        &mut modules,
-        EVAL,
-        vec![],
-        &root().join(EVAL).join("lib.rs"),
-        false,
-    );
-    modules
+/// The modules of each crate in `crates/`.
+static CRATE_MODULES: LazyLock<BTreeMap<&str, Modules>> = LazyLock::new(|| {
+    let of_crate = CRATES.map(|(name, _)| {
+        let mut modules = Modules::new();
+        let source = Path::new("crates").join(name).join("src");
+        let file = root().join(&source).join("lib.rs");
+        read(&mut modules, &source, vec![], &file, false);
+        (name, modules)
+    });
+    of_crate.into()
 });
 
 #[derive(Default)]
@@ -119,7 +126,7 @@ impl Module {
 }
 
 /// Reads a file and the files of its modules.
-fn read(modules: &mut Modules, source: &'static str, name: Segments, file: &Path, is_test: bool) {
+fn read(modules: &mut Modules, source: &Path, name: Segments, file: &Path, is_test: bool) {
     let parsed = syn::parse_file(&fs::read_to_string(file).unwrap()).unwrap();
     let mut reader = Reader {
         modules,
@@ -135,7 +142,7 @@ fn read(modules: &mut Modules, source: &'static str, name: Segments, file: &Path
     modules.insert(name, module);
 }
 
-fn inside(file: &Path, directory: &str) -> String {
+fn inside(file: &Path, directory: &Path) -> String {
     let directory = root().join(directory).canonicalize().unwrap();
     let file = file.canonicalize().unwrap();
     file.strip_prefix(directory).unwrap().display().to_string()
@@ -144,7 +151,7 @@ fn inside(file: &Path, directory: &str) -> String {
 struct Reader<'m> {
     modules: &'m mut Modules,
     /// The folder of the crate's `lib.rs`.
-    source: &'static str,
+    source: &'m Path,
     module: Module,
     /// The path of the module that is being read. Its first `depth` segments are the path of the file's module.
     name: Segments,
@@ -250,7 +257,7 @@ impl<'ast> Visit<'ast> for Reader<'_> {
             let name = item.parse_body::<syn::LitStr>().unwrap().value();
             let file = root().join(self.source).join(&self.module.file);
             let file = file.parent().unwrap().join(name);
-            self.module.embedded.push(inside(&file, ""));
+            self.module.embedded.push(inside(&file, Path::new("")));
         }
         let tokens = item.tokens.to_string().replace(" :: ", "::");
         for path in tokens.split(|c: char| !c.is_alphanumeric() && c != '_' && c != ':') {
@@ -291,7 +298,12 @@ fn every_file_is_a_module_that_these_tests_read() {
         counts.sum()
     }
     assert_eq!(MODULES.len(), count(&root().join("src")));
-    assert_eq!(EVAL_MODULES.len(), count(&root().join(EVAL)));
+    for (name, modules) in &*CRATE_MODULES {
+        let source = root().join("crates").join(name).join("src");
+        assert_eq!(modules.len(), count(&source), "{name}");
+    }
+    let folders = fs::read_dir(root().join("crates")).unwrap();
+    assert_eq!(folders.count(), CRATES.len());
 }
 
 /// This also holds for the tests inside files.
@@ -317,18 +329,27 @@ fn is_outside(part: &str) -> bool {
     ["env", "fs", "io", "net", "process"].contains(&part)
 }
 
-/// Its callers read the files.
 #[test]
-fn riposte_eval_stands_alone_and_touches_no_disk() {
-    let manifest = fs::read_to_string(root().join("crates/riposte-eval/Cargo.toml")).unwrap();
-    let manifest: toml::Table = manifest.parse().unwrap();
-    let dependencies = manifest["dependencies"].as_table().unwrap().keys();
-    let dependencies: BTreeSet<&str> = dependencies.map(String::as_str).collect();
-    assert_eq!(dependencies, BTreeSet::from(EVAL_DEPENDENCIES));
-    assert_no_import(&EVAL_MODULES, |_, path, _| match *path {
-        ["::", "std", part, ..] => is_outside(part),
-        _ => false,
-    });
+fn a_crate_depends_only_on_what_is_named_here() {
+    for (name, expected) in CRATES {
+        let manifest = root().join("crates").join(name).join("Cargo.toml");
+        let manifest: toml::Table = fs::read_to_string(manifest).unwrap().parse().unwrap();
+        let dependencies = manifest["dependencies"].as_table().unwrap().keys();
+        let dependencies: BTreeSet<&str> = dependencies.map(String::as_str).collect();
+        assert_eq!(dependencies, expected.iter().copied().collect(), "{name}");
+    }
+}
+
+#[test]
+fn crates_that_open_no_file_touch_no_disk() {
+    for name in WITHOUT_FILES {
+        assert_no_import(&CRATE_MODULES[name], |_, path, _| match *path {
+            // buffers in memory have these traits too
+            ["::", "std", "io", "Error" | "Read" | "Write"] => false,
+            ["::", "std", part, ..] => is_outside(part),
+            _ => false,
+        });
+    }
 }
 
 /// It gets numbers and texts. Types that read files or compute a network are recognised by the ends of their names, whatever room they are in.
@@ -364,7 +385,14 @@ fn a_file_embeds_what_stands_beside_it_or_what_it_owns() {
         let wrong = module.embedded.iter().filter(|file| is_wrong(module, file));
         wrong.map(|file| format!("{} embeds {file}", module.file))
     });
-    assert_none(&faults.collect::<Vec<_>>());
+    // a crate is published alone, so it has all that it embeds
+    let of_crates = CRATE_MODULES.iter().flat_map(|(name, modules)| {
+        let own = Path::new("crates").join(name);
+        let embedded = modules.values().flat_map(|module| &module.embedded);
+        let wrong = embedded.filter(move |file| !Path::new(file).starts_with(&own));
+        wrong.map(move |file| format!("{name} embeds {file}"))
+    });
+    assert_none(&faults.chain(of_crates).collect::<Vec<_>>());
 }
 
 #[test]
@@ -380,7 +408,8 @@ fn only_the_fetching_of_models_and_the_clients_of_services_reach_the_network() {
 
 #[test]
 fn a_lint_allows_unsafe_code_in_the_files_that_are_named_here() {
-    let modules = MODULES.values().chain(EVAL_MODULES.values());
+    let of_crates = CRATE_MODULES.values().flat_map(BTreeMap::values);
+    let modules = MODULES.values().chain(of_crates);
     let with = modules.filter(|module| module.has_unsafe);
     let files: BTreeSet<&str> = with.map(|module| module.file.as_str()).collect();
     // a memory map of a checkpoint, and the inner loops of convolutions and of int8 products
@@ -409,9 +438,8 @@ fn target<'m>(modules: &'m Modules, path: &[String]) -> Option<&'m Segments> {
 /// circle; only their tests may.
 #[test]
 fn files_do_not_import_each_other_in_circles() {
-    for modules in [&MODULES, &EVAL_MODULES] {
-        assert_no_circle(modules);
-    }
+    assert_no_circle(&MODULES);
+    CRATE_MODULES.values().for_each(assert_no_circle);
 }
 
 fn assert_no_circle(modules: &Modules) {

@@ -1,5 +1,5 @@
 //! The files that `cargo package` would publish: they are small enough for a registry, and the demo's collection, the Python package and these
-//! tests are not among them. riposte-eval is packaged first, because riposte depends on it.
+//! tests are not among them. The crates on which riposte depends are packaged with it.
 
 use std::process::Command;
 
@@ -43,13 +43,21 @@ fn the_packaged_crate_is_small_and_has_neither_sample_nor_python_nor_tests() {
         "Cargo.lock",
         "src/lib.rs",
         "README.md",
-        "models/own/tagger.bin",
+        "models/own/stance.safetensors",
     ] {
         assert!(list.lines().any(|line| line == file), "{file} is missing");
     }
     package(
         target.path(),
-        &["--no-verify", "-p", "riposte-eval", "-p", "riposte"],
+        &[
+            "--no-verify",
+            "-p",
+            "riposte-eval",
+            "-p",
+            "riposte-claims",
+            "-p",
+            "riposte",
+        ],
     );
     let version = env!("CARGO_PKG_VERSION");
     let file = target

@@ -9,7 +9,7 @@ use anyhow::{Context, Result, bail, ensure};
 use flate2::read::MultiGzDecoder;
 use riposte::collection::read_topics;
 use riposte::reading::stance_encoder::Class;
-use riposte::topic::question;
+use riposte_claims::claims;
 use riposte_eval::qrels::{self, Qrels};
 use riposte_eval::{DocId, ObjectStance, TopicId};
 use serde::Deserialize;
@@ -35,7 +35,7 @@ pub fn judged_tasks(dir: &Path, what: &str) -> Result<[JudgedTask; 2]> {
         Ok(JudgedTask {
             name,
             claims: topics
-                .map(|topic| (topic.id, question::claims(&topic.title).0))
+                .map(|topic| (topic.id, claims(&topic.title).0))
                 .collect(),
             texts,
             judged,
@@ -87,7 +87,7 @@ pub fn rated_arguments(path: &Path) -> Result<Vec<StanceExample>> {
         let quality = quality
             .with_context(|| format!("{} has a quality without a number", path.display()))?;
         Ok(StanceExample {
-            claim: question::claims(&topic).0,
+            claim: claims(&topic).0,
             text,
             supports: stance == "1",
             quality: Some(quality),
@@ -405,7 +405,7 @@ fn ibm_claims(path: &Path) -> Result<Vec<StanceExample>> {
     let rows = columns(path, names)?.into_iter();
     Ok(rows
         .map(|[topic, text, stance, group]| StanceExample {
-            claim: question::claims(&topic).0,
+            claim: claims(&topic).0,
             text,
             supports: stance == "PRO",
             quality: None,
@@ -418,7 +418,7 @@ fn key_points(path: &Path, text: &str) -> Result<Vec<StanceExample>> {
     let rows = columns(path, ["topic", text, "stance"])?.into_iter();
     Ok(rows
         .map(|[topic, text, stance]| StanceExample {
-            claim: question::claims(&topic).0,
+            claim: claims(&topic).0,
             text,
             supports: stance == "1",
             quality: None,
@@ -559,7 +559,7 @@ fn debates(path: &Path) -> Result<Vec<StanceExample>> {
         }
         for premise in argument.premises {
             rows.push(StanceExample {
-                claim: question::claims(conclusion).0,
+                claim: claims(conclusion).0,
                 text: premise.text,
                 supports: premise.stance == "PRO",
                 quality: None,

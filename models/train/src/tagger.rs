@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail, ensure};
 use riposte::disk::sha256_of;
-use riposte::topic::tagger::{
+use riposte_claims::tagger::{
     FEATURES, Feature, Form, Model, TAGS, Tag, encode, features, tag_with,
 };
 use seeded_random::Random;
@@ -334,8 +334,8 @@ pub fn train(dir: &Path, recipe: &Recipe) -> Result<Vec<u8>> {
     let training = read(dir, "train")?;
     let learned = learn(&examples(&training), recipe);
     let mut head = format!(
-        "# Parts of speech: weights of src/topic/tagger.rs.\n\
-         # train tagger --data DIR -o models/own/tagger.bin; seed {}, {} passes\n\
+        "# Parts of speech: weights of riposte_claims::tagger.\n\
+         # train tagger --data DIR -o crates/riposte-claims/models/tagger.bin; seed {}, {} passes\n\
          # From the training part of Universal Dependencies English EWT (CC BY-SA 4.0), {} sentences, sha256 {}.\n\
          # Licence of these weights: CC BY-SA 4.0.\n",
         recipe.seed,
@@ -348,7 +348,7 @@ pub fn train(dir: &Path, recipe: &Recipe) -> Result<Vec<u8>> {
     let _ = writeln!(head, "# {figures}");
     let weights: usize = learned.values().map(Vec::len).sum();
     println!("{} features, {weights} weights\n{figures}", learned.len());
-    encode(&head, &learned)
+    Ok(encode(&head, &learned)?)
 }
 
 /// The sha256 of a file, in hexadecimal digits.

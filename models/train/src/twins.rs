@@ -3,8 +3,8 @@
 //!
 //! The encoder ignores capitals, so the templates do too.
 
-use riposte::topic::question;
-use riposte::topic::words::sentences;
+use riposte_claims::negated;
+use riposte_claims::words::sentences;
 use seeded_random::Random;
 
 use crate::data::StanceExample;
@@ -264,7 +264,7 @@ pub fn of_text(
         }
         7 => {
             let words = first.split_whitespace().count();
-            let negated = (words <= 20).then(|| question::negated(&first)).flatten()?;
+            let negated = (words <= 20).then(|| negated(&first)).flatten()?;
             Some((negated, AgainstA))
         }
         _ => Some((opposite(&first, random)?, AgainstA)),
@@ -478,7 +478,7 @@ pub fn of_claim(claim: &str, random: &mut Random) -> Option<(String, bool)> {
         ];
         return Some((format!("{}{claim}", pick(&denials, random)), false));
     }
-    Some((question::negated(claim)?, false))
+    Some((negated(claim)?, false))
 }
 
 /// Texts about a subject that take no side.

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use riposte_claims::claims;
 use riposte_eval::topic::Topic;
 use riposte_eval::{DocId, Stance, TopicId};
 
@@ -12,7 +13,6 @@ use super::view::{ArgumentView, Card, Debate, DebateSide, IllustrationView, Like
 use crate::task::debate::sheet::{
     DebateArgument, DebateImage, DebateSheet, ILLUSTRATES, Illustration,
 };
-use crate::topic::question;
 
 /// The maximum number of characters of a quotation below an image.
 const WORDS: usize = 140;
@@ -41,7 +41,7 @@ pub(crate) fn sheet(
         facts.push(format!("{} of them take no clear side", sheet.undecided));
     }
     facts.push("stance: P(pro) − P(con)".into());
-    let (claim, counter_claim) = question::claims(&topic.title);
+    let (claim, counter_claim) = claims(&topic.title);
     let sides = [(Stance::Pro, claim), (Stance::Con, counter_claim)];
     let sides = sides.map(|(stance, claim)| {
         let arguments = (1..).zip(sheet.arguments_of(stance));

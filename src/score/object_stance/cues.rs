@@ -1,10 +1,11 @@
 //! Evidence in a sentence for one of two objects: comparatives ("A is better than B") and choices ("I prefer A").
 
+use riposte_claims::lexicon::comparison::{BETTER, CHOOSE, PREFER, TAKES_TO, UNWANTED, WORSE};
+use riposte_claims::lexicon::opinion::{NEGATIVE_WORDS, negates};
+use riposte_claims::words::Sentence;
+
 use super::mentions::Mention;
 use crate::evidence::sentiment::Vader;
-use crate::topic::lexicon::comparison::{BETTER, CHOOSE, PREFER, TAKES_TO, UNWANTED, WORSE};
-use crate::topic::lexicon::opinion::{NEGATIVE_WORDS, negates};
-use crate::topic::words::Sentence;
 
 /// Maximum distance of an object before its comparative, in tokens.
 const MAX_BEFORE_COMPARATIVE: usize = 25;

@@ -1,15 +1,16 @@
 //! The features of a passage for the stance towards two objects. Odd features change their sign when the objects are swapped; even features do
 //! not change.
 
-use super::cues::cues;
-use super::mentions::{Mention, Objects};
-use crate::evidence::sentiment::Vader;
-use crate::topic::lexicon::comparison::{
+use riposte_claims::lexicon::comparison::{
     ALIKE, BETTER, CLAUSE_BREAKS, COMPARING, CONDITIONS, CONTRASTS, OBJECT_STOP_WORDS,
     PROS_AND_CONS, SUPERLATIVES, WORSE,
 };
-use crate::topic::lexicon::opinion::FIRST_PERSON;
-use crate::topic::words::{Sentence, count};
+use riposte_claims::lexicon::opinion::FIRST_PERSON;
+use riposte_claims::words::{Sentence, count};
+
+use super::cues::cues;
+use super::mentions::{Mention, Objects};
+use crate::evidence::sentiment::Vader;
 
 /// Names of the odd features of words, which show for which object a passage is. With the encoder, [`LEANING`] is added.
 pub(crate) const WHICH: [&str; 4] = ["comparatives", "choices", "share of mentions", "sentiment"];

@@ -2,8 +2,8 @@
 
 use std::collections::HashSet;
 
-use crate::topic::lexicon::comparison::{ALIASES, OBJECT_STOP_WORDS};
-use crate::topic::words::{Sentence, Token, sentences, tokens};
+use riposte_claims::lexicon::comparison::{ALIASES, OBJECT_STOP_WORDS};
+use riposte_claims::words::{Sentence, Token, sentences, tokens};
 
 /// Maximum distance, in tokens, of two words of an object in one mention: "goat and sheep" are two apart in "goat and sheep milk".
 const MAX_GAP: usize = 2;

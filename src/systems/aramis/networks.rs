@@ -4,6 +4,7 @@
 use std::sync::LazyLock;
 
 use anyhow::{Context, Result};
+use riposte_claims::words::trimmed_words;
 use riposte_eval::{Explanation, NumberId};
 use serde::Deserialize;
 
@@ -14,7 +15,6 @@ use crate::index::analyzer::{Analyzer, terms};
 use crate::index::images::Image;
 use crate::score::logistic;
 use crate::score::side::{ArgumentModel, SideModel, Sides};
-use crate::topic::words::trimmed_words;
 
 /// The number of cells along each side of the grid that maps the text in a picture.
 pub const GRID: usize = 8;

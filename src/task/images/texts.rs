@@ -1,6 +1,8 @@
 //! The texts of the candidates for a topic, as the stance encoder reads them: the texts in pictures, their sections, and the words around the pictures.
 
 use anyhow::Result;
+use riposte_claims::polarity;
+use riposte_claims::words::alphanumeric_words;
 use riposte_eval::{Explanation, NumberId};
 
 use crate::index::images::Image;
@@ -11,8 +13,7 @@ use crate::reading::stance_encoder::{Logits, StanceReading};
 use crate::score::logistic;
 use crate::score::stance::{self, Signal};
 use crate::score::text_stance::{self, Stances};
-use crate::topic::question::{self, Question};
-use crate::topic::words::alphanumeric_words;
+use crate::topic::question::Question;
 
 /// The stances of an image's texts towards the topic's claim; `None` where there is no text. The value of an explanation is
 /// P(pro) - P(con).
@@ -174,7 +175,7 @@ const HEADED: f64 = 0.8;
 /// The stance of a section by its heading. "Cons" is against the subject that the title or the heading names, such as "zoos" or "should zoos be
 /// closed?". If that subject and the topic's claim have opposite polarities, the section is for the claim.
 fn headed(heading: &Heading, title: &str, question: &Question, text: &str) -> Signal {
-    let subject = question::polarity(&format!("{title} {}", heading.text));
+    let subject = polarity(&format!("{title} {}", heading.text));
     let is_turned = subject != question.polarity;
     let supports = heading.supports != is_turned;
     let side = if heading.supports { "for" } else { "against" };

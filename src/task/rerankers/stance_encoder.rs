@@ -1,12 +1,12 @@
 //! Re-rankers that read the beginning of each text together with the topic's claim. A text without words has no value.
 
 use anyhow::Result;
+use riposte_claims::claims;
 
 use crate::reading::pieces::beginning;
 use crate::reading::stance_encoder::StanceReading;
 use crate::score::reranker::{Assessment, Candidates, Reading, Reranker};
 use crate::score::text_stance::Model;
-use crate::topic::question;
 
 /// The probability that the text takes a side on the topic: P(pro) + P(con).
 pub(super) struct Side;
@@ -61,7 +61,7 @@ fn assess(
     value: impl Fn(&str, &str, StanceReading) -> f64,
     reading: &mut Reading,
 ) -> Result<Vec<Assessment>> {
-    let (claim, _) = question::claims(&documents.topic.title);
+    let (claim, _) = claims(&documents.topic.title);
     let texts = documents.texts.iter();
     let pairs: Vec<(&str, &str)> = texts
         .map(|text| (claim.as_str(), beginning(text)))

@@ -9,6 +9,7 @@ use riposte_eval::{Base, DocId, Explanation, NumberId};
 use super::super::text_approach::Rerank;
 use super::sources::Sources;
 use crate::index::ScoredDoc;
+use crate::index::passages::Windows;
 use crate::reading::pieces::truncate;
 use crate::reading::steps::OnOutputs;
 use crate::score::quality::GradedText;
@@ -17,7 +18,6 @@ use crate::score::reranker::{Assessment, Candidates, Reading, Reranker};
 use crate::task::rerankers::windowed::{Sentence, likeness};
 use crate::task::rerankers::windows::UnreadWindows;
 use crate::task::rerankers::{self, Cluster};
-use crate::topic::passages::Windows;
 
 /// The base that is added to the mean of a document's opinions, which is in [0, 1]. The two bases keep near-duplicates below all other re-ranked
 /// documents, and above documents that are not re-ranked.

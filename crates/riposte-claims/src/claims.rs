@@ -1,6 +1,6 @@
 //! The claims of both sides of a topic: the statement that its title asks about, and the negation of this statement.
 //!
-//! The tagger ([`super::tagger`]) finds the verb. In a yes-no question the subject ends before the main verb ("Should felons who have completed their
+//! The tagger ([`crate::tagger`]) finds the verb. In a yes-no question the subject ends before the main verb ("Should felons who have completed their
 //! sentence | be allowed …") or the predicate ("Is drinking milk | healthy …"). Each place where it could end is tried, and the question's words are
 //! tagged again as the statement that would follow: "cause" is a verb after "poverty will", and "crime" is a noun. In a statement, the finite verb is
 //! the first one outside relative clauses that agrees with the words before it.
@@ -175,5 +175,20 @@ fn in_case_of(title: &str, claim: String) -> String {
         in_headline_case(&claim)
     } else {
         claim
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    proptest::proptest! {
+        #[test]
+        fn any_title_has_two_claims_or_none(title in "\\PC{0,80}|[A-Za-z ,.?'’-]{0,60}|((should|is|the|who|not|n't|all|or|and|people|that|ban|,|a|to|do|there|no|any|why|how|causes|harm|Don't) ?){0,12}[?]?") {
+            let (claim, counter) = claims(&title);
+            crate::polarity(&title);
+            negated(&title);
+            proptest::prop_assert!(claim.is_empty() && counter.is_empty() || claim != counter);
+        }
     }
 }

@@ -1,7 +1,22 @@
 //! Parts of speech: splits an English text into words as the Penn Treebank does, and finds the tag of each word.
 //!
 //! An averaged perceptron (Collins 2002) reads a sentence from left to right. It sees the word, its beginning and end, its
-//! neighbours and the two tags before it. `train tagger` learns its weights.
+//! neighbours and the two tags before it. Its weights are compiled in; 94 percent of the tags of newsgroups, reviews and mail are right
+//! (`models/README.md`).
+//!
+//! ```
+//! use riposte_claims::tagger::{adjectives, tag};
+//!
+//! let words = tag("Cats can't bark.").into_iter();
+//! let words: Vec<String> = words.map(|word| format!("{}/{}", word.text, word.tag)).collect();
+//! assert_eq!(words.join(" "), "Cats/NNS ca/MD n't/RB bark/VB ./.");
+//!
+//! // the share of adjectives among the words
+//! assert_eq!(adjectives("A big dog and a small, old cat!"), 3.0 / 8.0);
+//! ```
+//!
+//! [`tag()`] and [`adjectives`] are all that most callers need. The rest is for whoever learns other weights: [`split()`] gives the words,
+//! [`features()`] what is seen of a word, and [`encode`] writes the file that [`Model::parse`] reads and [`tag_with`] uses.
 
 mod features;
 mod model;
@@ -64,16 +79,18 @@ impl fmt::Display for Tag {
 /// A word or mark of a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TaggedWord<'a> {
+    /// The word, as it is in the text.
     pub text: &'a str,
     /// Byte offset of its start in the text.
     pub start: usize,
+    /// Its part of speech.
     pub tag: Tag,
 }
 
 static COMMITTED: LazyLock<Model> = LazyLock::new(|| {
     // the file is compiled in; tests read it
-    Model::parse(include_bytes!("../../models/own/tagger.bin"))
-        .expect("models/own/tagger.bin has the weights of the tagger")
+    Model::parse(include_bytes!("../models/tagger.bin"))
+        .expect("models/tagger.bin has the weights of the tagger")
 });
 
 /// The words and marks of a text with their parts of speech, in order. Each character that is not white space belongs to one of them.
@@ -83,7 +100,7 @@ pub fn tag(text: &str) -> Vec<TaggedWord<'_>> {
 
 /// How much more a word by itself looks like a verb in its base form than like a noun or an adjective: positive for "create", negative for "crime".
 /// Many English verbs are also nouns, so only the difference between two words is informative.
-pub fn verb_preference(word: &str) -> i32 {
+pub(crate) fn verb_preference(word: &str) -> i32 {
     let tag = |name| Tag::find(name).unwrap_or(Tag(0));
     COMMITTED.preference(&Form::of(word), tag("VB"), &["NN", "NNS", "JJ"].map(tag))
 }

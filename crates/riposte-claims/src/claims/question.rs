@@ -5,7 +5,7 @@ use std::cmp::Reverse;
 use super::clause::{Clause, VerbKind};
 use super::statement::{PREPOSITIONS, outside_relative_clauses, relative_clause, tagged_again};
 use super::words::{Word, is_at, tag_at};
-use crate::topic::tagger;
+use crate::tagger;
 
 /// The auxiliary verb that begins a question, its kind, and the number of its words: two if it ends with "n't".
 pub(super) fn auxiliary(words: &[Word]) -> Option<(Word, VerbKind, usize)> {

@@ -1,11 +1,17 @@
 //! Word lists about opinion and comparison.
 //!
-//! The lists were written for riposte; no published source is recorded for them. Words are in lower case. Learned weights depend on the features that
-//! are counted with these lists, so a changed list needs `make train`. For the same reason, overlapping lists are merged only if nothing uses one of
-//! them without the other.
+//! The lists were written for riposte; no published source is recorded for them. Words are in lower case. riposte has learned weights of features
+//! that are counted with these lists, so a changed list needs new weights. For the same reason, overlapping lists are merged only if nothing uses
+//! one of them without the other.
 //!
-//! Lists that belong to one method stay with it: VADER's in `evidence::sentiment`, those of writing quality in `score::quality`, stop
-//! lists of retrieval in `index::stop_words`, and the grammar of claims in [`super::claims`].
+//! ```
+//! use riposte_claims::lexicon::opinion::{SUPPORT, negates};
+//! use riposte_claims::words::{count, tokens};
+//!
+//! let tokens = tokens("Free museums are a great benefit, aren't they?");
+//! assert_eq!(count(&tokens, SUPPORT), 2.0);
+//! assert!(tokens.iter().any(|token| negates(&token.lower)));
+//! ```
 
 pub mod comparison;
 pub mod opinion;

@@ -7,13 +7,13 @@
 use std::collections::BTreeMap;
 use std::io::{Read, Write};
 
-use anyhow::{Context, Result, bail, ensure};
 use flate2::Compression;
 use flate2::read::DeflateDecoder;
 use flate2::write::DeflateEncoder;
 
 use super::features::{Feature, Form, features, own_features};
 use super::{TAGS, Tag};
+use crate::Error;
 
 /// Maximum size of the uncompressed weights in bytes.
 const MOST_BYTES: u64 = 1 << 24;
@@ -38,19 +38,21 @@ struct Slot {
 }
 
 impl Model {
+    /// The model with these weights: for each feature the tags that it speaks for (above 0) or against.
+    ///
     /// # Errors
     /// A feature has more weights than there are tags.
-    pub fn new(learned: &BTreeMap<Feature, Vec<(Tag, i8)>>) -> Result<Self> {
+    pub fn new(learned: &BTreeMap<Feature, Vec<(Tag, i8)>>) -> Result<Self, Error> {
+        const TOO_MANY: Error = Error::Unfit("a feature has too many weights");
         let length = (2 * learned.len() + 1).next_power_of_two();
         let mut model = Model {
             slots: vec![Slot::default(); length],
             weights: Vec::new(),
         };
         for (feature, weights) in learned {
-            ensure!(
-                weights.len() <= TAGS.len(),
-                "a feature has too many weights"
-            );
+            if weights.len() > TAGS.len() {
+                return Err(TOO_MANY);
+            }
             if weights.is_empty() {
                 continue;
             }
@@ -60,7 +62,7 @@ impl Model {
             }
             model.slots[at] = Slot {
                 feature: *feature,
-                start: u32::try_from(model.weights.len())?,
+                start: u32::try_from(model.weights.len()).map_err(|_| TOO_MANY)?,
                 count: weights.len() as u32,
             };
             model.weights.extend(weights);
@@ -131,7 +133,7 @@ impl Model {
     }
 
     /// How much more a word by itself speaks for one tag than for the best of others.
-    pub fn preference(&self, word: &Form, tag: Tag, others: &[Tag]) -> i32 {
+    pub(super) fn preference(&self, word: &Form, tag: Tag, others: &[Tag]) -> i32 {
         let scores = self.scores(own_features(word));
         let score = |tag: &Tag| scores.get(tag.index()).copied().unwrap_or_default();
         score(&tag) - others.iter().map(score).max().unwrap_or_default()
@@ -141,72 +143,80 @@ impl Model {
     ///
     /// # Errors
     /// The bytes are not a weight file, or are damaged.
-    pub fn parse(bytes: &[u8]) -> Result<Self> {
+    pub fn parse(bytes: &[u8]) -> Result<Self, Error> {
         let head = bytes.windows(2).position(|pair| pair == b"\n\n");
         let packed = head.and_then(|end| bytes.get(end + 2..));
-        let packed = packed.context("the weights of the tagger have no head")?;
+        let packed = packed.ok_or(Error::NoHead)?;
         let mut body = Vec::new();
         let mut unpacked = DeflateDecoder::new(packed).take(MOST_BYTES);
-        unpacked
-            .read_to_end(&mut body)
-            .context("cannot decompress the weights of the tagger")?;
-        Self::new(&read_body(&body).context("the weights of the tagger are damaged")?)
+        let unpacked = unpacked.read_to_end(&mut body);
+        unpacked.map_err(Error::Compressed)?;
+        Self::new(&read_body(&body).map_err(Error::Damaged)?)
     }
 }
 
-fn read_body(mut body: &[u8]) -> Result<BTreeMap<Feature, Vec<(Tag, i8)>>> {
+/// The weights, or what is wrong with the bytes.
+fn read_body(mut body: &[u8]) -> Result<BTreeMap<Feature, Vec<(Tag, i8)>>, String> {
     let body = &mut body;
-    let number = u32::from_le_bytes(*take(body, 4)?.first_chunk().context("no number")?) as usize;
+    let number = take(body, 4)?.first_chunk().ok_or(CUT)?;
+    let number = u32::from_le_bytes(*number) as usize;
     let mut features = Vec::new();
     let mut last: Feature = 0;
     for _ in 0..number {
         let difference = read_number(body)?;
-        last = last.checked_add(difference).context("features overflow")?;
+        last = last.checked_add(difference).ok_or("features overflow")?;
         features.push(last);
     }
     let counts = take(body, number)?;
     let total = counts.iter().map(|count| usize::from(*count)).sum();
     let tags = take(body, total)?;
     let weights = take(body, total)?;
-    ensure!(body.is_empty(), "there are bytes after the end");
+    if !body.is_empty() {
+        return Err("there are bytes after the end".to_owned());
+    }
     let mut pairs = tags.iter().zip(weights).map(|(tag, weight)| {
-        ensure!(usize::from(*tag) < TAGS.len(), "there is no tag {tag}");
-        Ok((Tag(*tag), weight.cast_signed()))
+        if usize::from(*tag) < TAGS.len() {
+            Ok((Tag(*tag), weight.cast_signed()))
+        } else {
+            Err(format!("there is no tag {tag}"))
+        }
     });
     let mut learned = BTreeMap::new();
     for (feature, count) in features.into_iter().zip(counts) {
         let of_feature = pairs.by_ref().take(usize::from(*count));
-        learned.insert(feature, of_feature.collect::<Result<_>>()?);
+        learned.insert(feature, of_feature.collect::<Result<_, String>>()?);
     }
     Ok(learned)
 }
 
-fn take<'a>(body: &mut &'a [u8], length: usize) -> Result<&'a [u8]> {
-    let (taken, rest) = body
-        .split_at_checked(length)
-        .context("the end is missing")?;
+const CUT: &str = "the end is missing";
+
+fn take<'a>(body: &mut &'a [u8], length: usize) -> Result<&'a [u8], &'static str> {
+    let (taken, rest) = body.split_at_checked(length).ok_or(CUT)?;
     *body = rest;
     Ok(taken)
 }
 
-fn read_number(body: &mut &[u8]) -> Result<u32> {
+fn read_number(body: &mut &[u8]) -> Result<u32, &'static str> {
     let mut number = 0;
     for shift in (0..u32::BITS).step_by(7) {
-        let byte = *take(body, 1)?.first().context("the end is missing")?;
+        let byte = *take(body, 1)?.first().ok_or(CUT)?;
         number |= u32::from(byte & 0x7f) << shift;
         if byte < 0x80 {
             return Ok(number);
         }
     }
-    bail!("a number is too long")
+    Err("a number is too long")
 }
 
 /// Encodes the weight file. `head` consists of whole lines, none of them empty.
 ///
 /// # Errors
-/// A feature has more weights than one byte can count.
-pub fn encode(head: &str, learned: &BTreeMap<Feature, Vec<(Tag, i8)>>) -> Result<Vec<u8>> {
-    let mut body = u32::try_from(learned.len())?.to_le_bytes().to_vec();
+/// There are more features than four bytes can count, or a feature has more weights than one byte can count.
+pub fn encode(head: &str, learned: &BTreeMap<Feature, Vec<(Tag, i8)>>) -> Result<Vec<u8>, Error> {
+    let number = u32::try_from(learned.len());
+    let number = number.map_err(|_| Error::Unfit("there are too many features"))?;
+    let mut body = number.to_le_bytes().to_vec();
     let mut last = 0;
     for feature in learned.keys() {
         let mut difference = feature - last;
@@ -218,14 +228,16 @@ pub fn encode(head: &str, learned: &BTreeMap<Feature, Vec<(Tag, i8)>>) -> Result
         body.push(difference as u8);
     }
     for weights in learned.values() {
-        body.push(u8::try_from(weights.len())?);
+        let number = u8::try_from(weights.len());
+        body.push(number.map_err(|_| Error::Unfit("a feature has too many weights"))?);
     }
     let pairs = || learned.values().flatten();
     body.extend(pairs().map(|(tag, _)| tag.0));
     body.extend(pairs().map(|(_, weight)| weight.cast_unsigned()));
     let mut encoder = DeflateEncoder::new(Vec::new(), Compression::best());
-    encoder.write_all(&body)?;
-    Ok([head.as_bytes(), b"\n", &encoder.finish()?].concat())
+    let written = encoder.write_all(&body).and_then(|()| encoder.finish());
+    let packed = written.map_err(Error::Uncompressed)?;
+    Ok([head.as_bytes(), b"\n", &packed].concat())
 }
 
 #[cfg(test)]

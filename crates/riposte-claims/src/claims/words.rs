@@ -1,6 +1,6 @@
 //! A sentence as a list of words with parts of speech. The words can be put into another order.
 
-use crate::topic::tagger;
+use crate::tagger;
 
 /// A word or mark of a sentence. Compounds with hyphens are one word, contractions are two ("do", "n't").
 #[derive(Clone, Debug)]

@@ -9,12 +9,21 @@
 //! | [`alphanumeric_words`] | Don, t | cutting, edge | C | dropped |
 //! | [`apostrophe_words`] | Don't | cutting, edge | C | dropped, except apostrophes |
 //!
-//! The terms of the text index are made by `index::analyzer`, and VADER and AFINN (`evidence::sentiment`) split as their authors' programs
-//! do.
+//! [`crate::tagger::split()`] splits as the Penn Treebank does.
+//!
+//! ```
+//! use riposte_claims::words::sentences;
+//!
+//! let sentences = sentences("C++ wins! Goat's milk, v1.5, isn't cow's.");
+//! assert_eq!(sentences[1].text, "Goat's milk, v1.5, isn't cow's.");
+//! let words: Vec<&str> = sentences[1].words().map(|word| word.lower.as_str()).collect();
+//! assert_eq!(words, ["goat's", "milk", "v1", "5", "isn't", "cow's"]);
+//! ```
 
 /// A word or a punctuation mark.
 #[derive(Clone, Debug)]
 pub struct Token<'a> {
+    /// The token, as it is in the text.
     pub text: &'a str,
     /// The token in lower case, with straight apostrophes.
     pub lower: String,
@@ -39,7 +48,7 @@ pub struct Sentence<'a> {
 
 impl Sentence<'_> {
     /// Whether the sentence ends with a question mark.
-    pub(crate) fn is_question(&self) -> bool {
+    pub fn is_question(&self) -> bool {
         self.tokens.last().is_some_and(|token| token.text == "?")
     }
 
@@ -97,16 +106,6 @@ pub fn tokens(text: &str) -> Vec<Token<'_>> {
     tokens
 }
 
-/// At most `most` characters of a text, cut at white space if there is any, with an ellipsis if anything is missing.
-pub(crate) fn shortened(text: &str, most: usize) -> String {
-    let Some((end, _)) = text.char_indices().nth(most) else {
-        return text.to_owned();
-    };
-    let start = &text[..end];
-    let cut = start.rfind(char::is_whitespace).unwrap_or(end);
-    format!("{} …", start[..cut].trim_end())
-}
-
 /// The sentences of a text, in order. Those without a word are left out.
 pub fn sentences(text: &str) -> Vec<Sentence<'_>> {
     let mut sentences = Vec::new();
@@ -149,20 +148,20 @@ fn end_sentence<'a>(
 
 /// The words between white space, without the characters before their first letter or digit and after their last. Characters inside a word are kept.
 /// A piece without letters and digits is not a word.
-pub(crate) fn trimmed_words(text: &str) -> impl Iterator<Item = &str> {
+pub fn trimmed_words(text: &str) -> impl Iterator<Item = &str> {
     text.split_whitespace()
         .map(|word| word.trim_matches(|c: char| !c.is_alphanumeric()))
         .filter(|word| !word.is_empty())
 }
 
 /// The runs of letters and digits.
-pub(crate) fn alphanumeric_words(text: &str) -> impl Iterator<Item = &str> {
+pub fn alphanumeric_words(text: &str) -> impl Iterator<Item = &str> {
     text.split(|c: char| !c.is_alphanumeric())
         .filter(|word| !word.is_empty())
 }
 
 /// The runs of letters, digits and apostrophes, straight or curly. A run of only apostrophes counts as a word too.
-pub(crate) fn apostrophe_words(text: &str) -> impl Iterator<Item = &str> {
+pub fn apostrophe_words(text: &str) -> impl Iterator<Item = &str> {
     text.split(|c: char| !(c.is_alphanumeric() || matches!(c, '\'' | '’')))
         .filter(|word| !word.is_empty())
 }

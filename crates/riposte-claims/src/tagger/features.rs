@@ -42,6 +42,7 @@ fn step(hash: u32, c: char) -> u32 {
 }
 
 impl Form {
+    /// The form of a word or mark.
     pub fn of(word: &str) -> Self {
         let mut form = Form {
             word: START,
@@ -127,7 +128,7 @@ fn mix(template: u32, a: u32, b: u32) -> Feature {
 }
 
 /// The features of a word by itself, which do not depend on its neighbours. [`features`] gives the same ones.
-pub fn own_features(word: &Form) -> impl Iterator<Item = Feature> {
+pub(super) fn own_features(word: &Form) -> impl Iterator<Item = Feature> {
     let parts = [word.word]
         .into_iter()
         .chain(word.suffixes)
