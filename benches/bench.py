@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Compares riposte with the usual Python programs on the same images and texts, and writes a table of medians, ratios and goals.
 
-    make bench [COLLECTION=DIR] [WORDS=truth.json] [ONLY=decode,ocr] [ROUNDS=5]
-    .venv/bin/python benches/bench.py --collection DIR          # what `make bench` runs, after building
+    make -C benches bench [COLLECTION=DIR] [WORDS=truth.json] [ONLY=decode,ocr] [ROUNDS=5]
+    .venv/bin/python benches/bench.py --collection DIR          # what `make -C benches bench` runs, after building
 
 Each round runs every contestant of a part once, in turn (A B C A B C), so that other work of the machine affects all of them equally. A
 ratio is the median over the rounds of peer / riposte. Contestants are processes that stay alive, each limited to the number of cores

@@ -1,6 +1,6 @@
 //! The stages of extraction on the committed sample: `cargo bench -p benches --bench stages`; `-- Decode` after it takes one of them.
 //!
-//! They compare a change with the commit before it. `make bench` compares the stages with other programs.
+//! They compare a change with the commit before it. `make -C benches bench` compares the stages with other programs.
 
 use std::fs;
 use std::path::Path;

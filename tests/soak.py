@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Ranks, changes and ranks again a large collection of copied evidence, and measures whether memory and file handles stay flat.
 
-    make soak                                             # 20,000 documents, ten updates, on the release build
+    make -C tests soak                                             # 20,000 documents, ten updates, on the release build
     python3 tests/soak.py --documents 2000 --updates 3 --riposte target/release/riposte
 
 Each round changes the words of 1% of the documents in the store, as a new extraction would. Then riposte updates its index and ranks all

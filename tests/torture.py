@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Kills riposte, fills its disk, cuts its power and flips bits of its files, and compares the results with those of an undisturbed run.
 
-    make torture                                  # all parts, on the release build
+    make -C tests torture                                  # all parts, on the release build
     python3 tests/torture.py --kills 14 --flips 40 --riposte target/release/riposte     # about a minute
     python3 tests/torture.py --only kills,flips --seed 7
 

@@ -3,8 +3,8 @@
 //! A target must return for any input: it must not panic, hang, or take memory without bound. Whether a reader accepts the bytes, and what it
 //! reads, is checked only where a wrong answer can be recognised: a damaged index must not change a ranking.
 //!
-//! `cargo test -p fuzz-targets` runs the committed inputs in `corpus/`, and then mutated ones for a short time. `make fuzz MINUTES=n` runs mutated
-//! inputs for n minutes. `fuzz/` passes the same functions to cargo-fuzz.
+//! `cargo test -p fuzz-targets` runs the committed inputs in `corpus/`, and then mutated ones for a short time. `make -C tests fuzz MINUTES=n`
+//! runs mutated inputs for n minutes. `fuzz/` passes the same functions to cargo-fuzz.
 
 pub mod damage;
 pub mod frames;

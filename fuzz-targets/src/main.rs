@@ -1,4 +1,4 @@
-//! `make fuzz MINUTES=n`: runs targets on mutated inputs and prints a table.
+//! `make -C tests fuzz MINUTES=n`: runs targets on mutated inputs and prints a table.
 
 use std::path::PathBuf;
 use std::process::ExitCode;

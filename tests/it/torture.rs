@@ -1,4 +1,4 @@
-//! A short round of `make torture`: kills, full and read-only disks, power cuts, flipped bits.
+//! A short round of `make -C tests torture`: kills, full and read-only disks, power cuts, flipped bits.
 
 use std::process::Command;
 
