@@ -23,7 +23,7 @@ COPY tests/need/Cargo.toml tests/need/
 RUN for package in . benches collection-tools collection-tools/seeded-random crates/riposte-claims crates/riposte-eval fuzz-targets models/train tests/need; do \
       mkdir -p $package/src && touch $package/src/lib.rs && echo 'fn main() {}' > $package/src/main.rs || exit 1; \
     done \
- && cargo build --release --locked -p riposte
+ && cargo build --release --locked -p riposte-ir
 
 # COPY keeps the times of files. Without `touch`, Cargo would not compile sources that are older than the empty ones.
 COPY askama.toml ./
@@ -35,7 +35,7 @@ COPY src src
 # The metadata of runs name the commit: --build-arg RIPOSTE_COMMIT=$(git rev-parse HEAD)
 ARG RIPOSTE_COMMIT=unknown
 RUN touch crates/*/src/lib.rs src/lib.rs src/main.rs \
- && cargo build --release --locked -p riposte \
+ && cargo build --release --locked -p riposte-ir \
  && strip -o /usr/local/bin/riposte target/release/riposte
 
 # The build fails if one of these models cannot be fetched. Every user may read them, because the image may run as any user.

@@ -28,7 +28,7 @@ lint:
 	$(CARGO) clippy --release --workspace --all-targets -- -D warnings
 
 doc:
-	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --release --no-deps --document-private-items -p riposte
+	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --release --no-deps --document-private-items -p riposte-ir
 
 # The Python wheel, the release archive and the Debian package (packaging/Makefile).
 wheel archive deb:

@@ -17,4 +17,4 @@ riposte ($version-1) unstable; urgency=medium
 END
 gzip -9n <CHANGELOG.md >out/packaging/changelog.gz
 mkdir -p "$out"
-${CARGO:-cargo} deb --no-build -p riposte -o "$out/"
+${CARGO:-cargo} deb --no-build -p riposte-ir -o "$out/"

@@ -19,7 +19,7 @@ assert arguments[arguments.index("--bin") + 1] == "riposte", arguments
 manifest = arguments[arguments.index("--manifest-path") + 1]
 command = [os.environ["REAL_CARGO"], "metadata", "--no-deps", "--offline", "--format-version", "1", "--manifest-path", manifest]
 packages = json.loads(subprocess.check_output(command))["packages"]
-package = next(package for package in packages if package["name"] == "riposte")
+package = next(package for package in packages if package["name"] == "riposte-ir")
 target = next(target for target in package["targets"] if target["kind"] == ["bin"])
 # a copy, because maturin moves the program, and other tests are running it
 program = str(Path(os.environ["CARGO_TARGET_DIR"], "release", "riposte"))

@@ -66,26 +66,28 @@ def in_environment(python: Path, *args: object) -> subprocess.CompletedProcess[s
 def test_it_contains_what_it_should_and_is_small(wheel):
     with zipfile.ZipFile(wheel) as archive:
         names = archive.namelist()
-        metadata = archive.read(f"riposte-{VERSION}.dist-info/METADATA").decode()
+        metadata = archive.read(f"riposte_ir-{VERSION}.dist-info/METADATA").decode()
         (program,) = [info for info in archive.infolist() if info.filename.endswith("/scripts/riposte")]
-        licence = archive.read(f"riposte-{VERSION}.dist-info/licenses/licenses/LICENSE-MIT")
-    info = f"riposte-{VERSION}.dist-info"
+        licence = archive.read(f"riposte_ir-{VERSION}.dist-info/licenses/licenses/LICENSE-MIT")
+    info = f"riposte_ir-{VERSION}.dist-info"
     shared = ["_cluster", "_layout", "_program", "_shards", "_stream"]
     modules = ["__init__", "__main__", "_spark_extract", "_spark_rank", "_spark_texts", *shared, "datasets", "evidence", "pt", "spark"]
     licences = ["APACHE", "KStem", "MIT", "models.md", "vaderSentiment"]
     expected = [f"riposte/{name}.py" for name in modules] + [
         "riposte/py.typed",
-        *(f"riposte-{VERSION}.data/scripts/{name}" for name in ("riposte", "riposte-spark")),
+        *(f"riposte_ir-{VERSION}.data/scripts/{name}" for name in ("riposte", "riposte-spark")),
     ]
-    expected += [f"{info}/{name}" for name in ("METADATA", "RECORD", "WHEEL", "sboms/riposte.cyclonedx.json")]
+    expected += [f"{info}/{name}" for name in ("METADATA", "RECORD", "WHEEL", "sboms/riposte-ir.cyclonedx.json")]
     expected += [f"{info}/licenses/licenses/LICENSE-{name}" for name in licences]
     assert sorted(names) == sorted(expected)
     assert licence == (REPOSITORY / "LICENSE-MIT").read_bytes()
     assert program.external_attr >> 16 & 0o111 == 0o111
     assert wheel.stat().st_size < MOST_BYTES
     assert wheel.stat().st_size - program.compress_size < MOST_OTHER_BYTES
-    assert re.match(rf"riposte-{re.escape(VERSION)}-py3-none-\w+\.whl", wheel.name)
+    assert re.match(rf"riposte_ir-{re.escape(VERSION)}-py3-none-\w+\.whl", wheel.name)
     head, _, description = metadata.partition("\n\n")
+    repository = re.search(r'^repository = "(.+)"', (REPOSITORY / "Cargo.toml").read_text(), re.MULTILINE)
+    assert repository and f"Project-URL: Source Code, {repository[1]}" in head.splitlines()
     for line in [f"Version: {VERSION}", "Requires-Python: >=3.10", "License-Expression: Apache-2.0 OR MIT", "Provides-Extra: pyterrier"]:
         assert line in head.splitlines()
     assert not re.search(r"^Requires-Dist: (?!.*extra ==)", head, re.MULTILINE)
@@ -110,9 +112,9 @@ def test_the_package_finds_the_program_of_its_environment(installed):
     said = in_environment(installed, "-c", code)
     assert said.stdout.splitlines() == [str(installed.with_name("riposte")), VERSION, f"riposte {VERSION}"], said.stderr
     spark = in_environment(installed.with_name("riposte-spark"), "extract", "in", "out")
-    assert spark.returncode == 2 and spark.stderr == "riposte-spark: pyspark is not installed: pip install 'riposte[spark]'\n", spark.stderr
+    assert spark.returncode == 2 and spark.stderr == "riposte-spark: pyspark is not installed: pip install 'riposte-ir[spark]'\n", spark.stderr
     pyterrier = in_environment(installed, "-c", "import riposte; riposte.pt")
     assert "ImportError: riposte.pt needs PyTerrier and pandas" in pyterrier.stderr
-    shown = subprocess.run([sys.executable, "-m", "pip", "--python", installed, "show", "-f", "riposte"], capture_output=True, text=True, check=True)
+    shown = subprocess.run([sys.executable, "-m", "pip", "--python", installed, "show", "-f", "riposte-ir"], capture_output=True, text=True, check=True)
     lines = [line.strip() for line in shown.stdout.splitlines()]
-    assert {"Name: riposte", f"Version: {VERSION}", "Requires:", "../../../bin/riposte", "riposte/pt.py"} <= set(lines)
+    assert {"Name: riposte-ir", f"Version: {VERSION}", "Requires:", "../../../bin/riposte", "riposte/pt.py"} <= set(lines)

@@ -1,29 +1,44 @@
 //! The files that `cargo package` would publish: they are small enough for a registry, and the demo's collection, the Python package and these
 //! tests are not among them. The crates on which riposte depends are packaged with it.
 
+use std::collections::BTreeSet;
+use std::path::Path;
 use std::process::Command;
 
+use serde_json::Value;
+
+use crate::support::program::{stdout, succeed};
 use crate::support::root;
 
-/// Maximum size of the packaged crate in bytes (7.5 MiB). Registries accept 10 MiB, and models/own/stance.safetensors takes most of it.
+/// Maximum size of a packaged crate in bytes (7.5 MiB). Registries accept 10 MiB, and models/own/stance.safetensors takes most of riposte's.
 const MOST_BYTES: u64 = 15 << 19;
 
-/// The output of `cargo package` with these arguments. Its files go to a separate directory, so that it does not wait for other commands.
-#[track_caller]
-fn package(target: &std::path::Path, arguments: &[&str]) -> String {
+/// Cargo, without a network.
+fn cargo(arguments: &[&str]) -> Command {
     let mut cargo = Command::new(env!("CARGO"));
-    cargo.args(["package", "--allow-dirty", "--offline"]);
-    cargo.args(arguments).current_dir(root());
-    let output = cargo.env("CARGO_TARGET_DIR", target).output().unwrap();
-    let said = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "{said}");
-    String::from_utf8(output.stdout).unwrap()
+    cargo.args(arguments).arg("--offline").current_dir(root());
+    cargo
+}
+
+/// The packages of this repository that are published, as `cargo metadata` describes them.
+fn published() -> Vec<Value> {
+    let mut metadata = cargo(&["metadata", "--no-deps", "--format-version", "1"]);
+    let metadata: Value = serde_json::from_str(&stdout(&succeed(&mut metadata))).unwrap();
+    let packages = metadata["packages"].as_array().unwrap().iter();
+    // `publish = false` is an empty list of registries
+    let packages = packages.filter(|package| package["publish"].is_null());
+    packages.cloned().collect()
+}
+
+fn text<'p>(package: &'p Value, field: &str) -> &'p str {
+    let value = package[field].as_str();
+    value.unwrap_or_else(|| panic!("{} has no {field}", package["name"]))
 }
 
 #[test]
-fn the_packaged_crate_is_small_and_has_neither_sample_nor_python_nor_tests() {
-    let target = tempfile::tempdir().unwrap();
-    let list = package(target.path(), &["--list", "-p", "riposte"]);
+fn the_packaged_crates_are_small_and_riposte_has_neither_sample_nor_python_nor_tests() {
+    let mut list = cargo(&["package", "--allow-dirty", "--list", "-p", "riposte-ir"]);
+    let list = stdout(&succeed(&mut list));
     let unwanted = [
         "sample/",
         "tests/",
@@ -47,22 +62,78 @@ fn the_packaged_crate_is_small_and_has_neither_sample_nor_python_nor_tests() {
     ] {
         assert!(list.lines().any(|line| line == file), "{file} is missing");
     }
-    package(
-        target.path(),
-        &[
-            "--no-verify",
-            "-p",
-            "riposte-eval",
-            "-p",
-            "riposte-claims",
-            "-p",
-            "riposte",
-        ],
-    );
-    let version = env!("CARGO_PKG_VERSION");
-    let file = target
-        .path()
-        .join(format!("package/riposte-{version}.crate"));
-    let bytes = std::fs::metadata(&file).unwrap().len();
-    assert!(bytes < MOST_BYTES, "{} has {bytes} bytes", file.display());
+    // a separate directory, so that it does not wait for other commands
+    let target = tempfile::tempdir().unwrap();
+    let mut pack = cargo(&["package", "--allow-dirty", "--no-verify"]);
+    pack.env("CARGO_TARGET_DIR", target.path());
+    let packages = published();
+    for package in &packages {
+        pack.args(["-p", text(package, "name")]);
+    }
+    succeed(&mut pack);
+    for package in &packages {
+        let (name, version) = (text(package, "name"), text(package, "version"));
+        let file = target
+            .path()
+            .join(format!("package/{name}-{version}.crate"));
+        let bytes = std::fs::metadata(&file).unwrap().len();
+        assert!(bytes < MOST_BYTES, "{} has {bytes} bytes", file.display());
+    }
+}
+
+/// What crates.io requires or shows, and the limits that it sets.
+#[test]
+fn the_published_crates_describe_themselves() {
+    let packages = published();
+    let repository = text(&packages[0], "repository");
+    for package in &packages {
+        let name = text(package, "name");
+        assert_eq!(text(package, "repository"), repository, "{name}");
+        assert_eq!(text(package, "license"), "Apache-2.0 OR MIT", "{name}");
+        assert_eq!(
+            text(package, "rust_version"),
+            env!("CARGO_PKG_RUST_VERSION"),
+            "{name}"
+        );
+        assert!(text(package, "description").len() < 1000, "{name}");
+        let dir = Path::new(text(package, "manifest_path")).parent().unwrap();
+        assert!(
+            dir.join(text(package, "readme")).is_file(),
+            "{name} has no README"
+        );
+        let keywords = package["keywords"].as_array().unwrap();
+        assert!((1..=5).contains(&keywords.len()), "{name}: {keywords:?}");
+        let fits = |keyword: &Value| keyword.as_str().is_some_and(|word| word.len() <= 20);
+        assert!(keywords.iter().all(fits), "{name}: {keywords:?}");
+        let categories = package["categories"].as_array().unwrap();
+        assert!(
+            (1..=5).contains(&categories.len()),
+            "{name}: {categories:?}"
+        );
+    }
+}
+
+/// A crate can be published only after those that it needs.
+#[test]
+fn the_manual_publishes_each_crate_after_those_that_it_needs() {
+    let page = std::fs::read_to_string(root().join("docs/contributing.md")).unwrap();
+    let named = page
+        .lines()
+        .filter_map(|line| line.strip_prefix("cargo publish -p "));
+    let named: Vec<&str> = named.collect();
+    let packages = published();
+    let names: BTreeSet<&str> = packages
+        .iter()
+        .map(|package| text(package, "name"))
+        .collect();
+    assert_eq!(named.iter().copied().collect::<BTreeSet<_>>(), names);
+    let place = |name: &str| named.iter().position(|other| *other == name);
+    for package in &packages {
+        let name = text(package, "name");
+        let needed = package["dependencies"].as_array().unwrap().iter();
+        let needed = needed.map(|dependency| text(dependency, "name"));
+        for other in needed.filter(|other| names.contains(other)) {
+            assert!(place(other) < place(name), "{name} needs {other}");
+        }
+    }
 }

@@ -6,7 +6,7 @@ The package contains the program `riposte` and calls it. It computes nothing its
 - `riposte.pt` has PyTerrier transformers (the extra `pyterrier` installs the packages that they need).
 - `riposte.datasets` writes data sets of ir_datasets as files that riposte reads.
 - `riposte.evidence` reads the evidence about images as data frames.
-- `riposte.spark` computes evidence, indexes and runs on Spark: `pip install 'riposte[spark]'`.
+- `riposte.spark` computes evidence, indexes and runs on Spark: `pip install 'riposte-ir[spark]'`.
 
 The last four modules are imported when they are first used, so `import riposte` needs no other packages.
 """
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 __all__ = ["RiposteError", "RiposteWarning", "datasets", "evidence", "find_binary", "pt", "run", "spark"]
 
 try:
-    __version__ = version("riposte")
+    __version__ = version("riposte-ir")
 except PackageNotFoundError:  # imported from a checkout that is not installed
     __version__ = "0"
 

@@ -1,4 +1,4 @@
-"""riposte on Apache Spark, for collections that are too large for one machine. Needs pyspark and pyarrow: `pip install 'riposte[spark]'`.
+"""riposte on Apache Spark, for collections that are too large for one machine. Needs pyspark and pyarrow: `pip install 'riposte-ir[spark]'`.
 
     riposte-spark extract hdfs:///touche/2023 hdfs:///touche/2023-evidence --models models
     riposte-spark index hdfs:///touche/passages hdfs:///touche/passages-index --task comparative
@@ -90,7 +90,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         from pyspark.errors import PySparkException
         from pyspark.sql import SparkSession
     except ImportError:
-        print("riposte-spark: pyspark is not installed: pip install 'riposte[spark]'", file=sys.stderr)
+        print("riposte-spark: pyspark is not installed: pip install 'riposte-ir[spark]'", file=sys.stderr)
         return 2
     if (typed.master or "local").startswith("local"):
         os.environ.setdefault("PYSPARK_PYTHON", sys.executable)  # otherwise the tasks run in the first python3 of PATH
