@@ -32,4 +32,16 @@ pub mod task;
 
 mod report;
 
+mod api;
+
 pub mod cli;
+
+pub use api::{
+    Answer, Approach, Argument, Collection, Error, Evaluated, Image, ObjectStances, PictureReader,
+    PictureText, RankedDocument, Ranking, Request, Side, StanceDetector, Text, evaluate,
+};
+pub use evidence::ocr::OcrLine;
+pub use riposte_eval::topic::Topic;
+pub use riposte_eval::{DocId, Explanation, ObjectStance, Stance, TextTask, TopicId, Values};
+pub use score::text_stance::Stances;
+pub use task::{Event, Stage, Task};

@@ -13,7 +13,10 @@ use super::images::{print_faults, with_host};
 use super::progress::EventPrinter;
 use super::texts::print_collection;
 use super::{print, print_json};
-use crate::report::answer::{AnsweringRun, AskSettings, ask as answer};
+use crate::api::Collection;
+use crate::api::ask::{AnsweringRun, AskSettings};
+use crate::task;
+use crate::task::extraction::{ExtractionOptions, ExtractionSettings};
 
 #[derive(Args)]
 pub(super) struct AskArgs {
@@ -73,24 +76,35 @@ pub fn ask(args: &AskArgs) -> Result<u8> {
         }
         (dir, _) => dir.clone(),
     };
+    let task = args.task.map(Task::meant);
+    let collection = Collection {
+        task: task.map_or_else(|| task::Task::of_collection(&args.input), Ok)?,
+        settings: ExtractionSettings {
+            input: args.input.clone(),
+            places: args
+                .cache
+                .places(args.evidence.as_ref(), args.index.as_ref()),
+            models: args.models.open()?,
+            options: ExtractionOptions::in_numbers(args.models.numeric),
+            limit: None,
+            threads: args.threads,
+            rehash: false,
+            retry: false,
+        },
+    };
+    // with `--task images`, the collection's own arguments are left out
+    let own = || args.task.is_none().then(|| collection.own_arguments());
     let settings = AskSettings {
-        question: args.question.join(" "),
-        task: args.task.map(Task::meant),
-        input: args.input.clone(),
-        arguments: args.arguments.clone(),
-        approach: args.approach.clone(),
+        collection: &collection,
+        question: &args.question.join(" "),
+        arguments: args.arguments.clone().or_else(|| own().flatten()),
+        approach: &args.approach,
         number: args.number as usize,
-        places: args
-            .cache
-            .places(args.evidence.as_ref(), args.index.as_ref()),
-        models: args.models.open()?,
-        numeric: args.models.numeric,
-        threads: args.threads,
         output: output.clone(),
     };
     let mut printer = EventPrinter::new(args.quiet);
     let on_event = &mut |event| printer.print(event);
-    let answered = with_host(|host| answer(&settings, host, on_event))?;
+    let answered = with_host(|host| settings.answer(host, on_event))?;
     let code = match &answered.run {
         AnsweringRun::Images(runs) => {
             let arguments = runs.arguments.as_ref();

@@ -2,12 +2,12 @@
 
 use std::collections::BTreeMap;
 use std::io::{BufReader, BufWriter};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result, ensure};
 use riposte_eval::{DocId, escaped};
 use serde_json::{Value, json};
 
@@ -18,38 +18,48 @@ use super::texts::{
     list_faults, print_all_verified, print_collection, print_lines, print_verified,
 };
 use super::{print, print_json, terminal, topic_parts};
+use crate::api::picture_text::open_picture;
+use crate::api::request::ImageOptions;
+use crate::api::{Approach, Collection, PictureReader, Request};
 use crate::collection::FaultKind;
-use crate::collection::images::bytes_of;
 use crate::evidence::extract::{Shard, Summary};
-use crate::evidence::ocr::{self, OcrLine, backend};
-use crate::evidence::picture;
+use crate::evidence::ocr::OcrLine;
 use crate::evidence::store::Store;
+use crate::task::Task;
 use crate::task::channels::CHANNELS;
 use crate::task::extraction::{self, Extraction, ExtractionSettings, Host};
 use crate::task::files::TopicSource;
-use crate::task::image_run::{ImageRuns, ImageSettings, PreparedImages};
-use crate::task::models;
+use crate::task::image_run::ImageRuns;
 use crate::task::run_files::{OutputSettings, RunFiles};
 use crate::task::shards;
 use crate::task::stream::{self, StreamRequest};
-use crate::weights::Role;
 
 /// Size of the buffers of `extract --stream`.
 const STREAM_BUFFER: usize = 1 << 16;
 
 /// `riposte images`: retrieves images and writes a run for each approach. Returns the exit code.
 pub fn images(args: &ImagesArgs) -> Result<u8> {
-    let (options, topics) = (&args.extraction, args.topics.clone());
-    let settings = ImageSettings {
-        extraction: options.settings()?,
+    let options = &args.extraction;
+    // names are checked before anything is read
+    let approaches = args.approach.iter();
+    let approaches = approaches.map(|name| Approach::find(Task::Images, name));
+    let approaches = approaches.collect::<Result<_>>()?;
+    let collection = Collection {
+        task: Task::Images,
+        settings: options.settings()?,
+    };
+    let topics = args.topics.clone();
+    let request = Request {
         topics: topics.map_or(TopicSource::Collection, TopicSource::File),
-        candidates: args.candidates.clone(),
-        edition: args.edition,
         parts: topic_parts(&args.parts),
-        approaches: args.approach.clone(),
-        overlap: args.overlap,
-        arguments: args.arguments.clone(),
         debate: args.debate.is_some(),
+        images: ImageOptions {
+            candidates: args.candidates.clone(),
+            edition: args.edition,
+            overlap: args.overlap,
+            arguments: args.arguments.clone(),
+        },
+        ..Request::new(&collection, approaches)
     };
     let output = OutputSettings {
         dir: args.output.clone(),
@@ -60,16 +70,7 @@ pub fn images(args: &ImagesArgs) -> Result<u8> {
     };
     let mut printer = EventPrinter::new(options.quiet);
     let on_event = &mut |event| printer.print(event);
-    let prepared = PreparedImages::read(&settings, on_event)?;
-    let read = [&args.topics, &args.candidates].into_iter().flatten();
-    let read: Vec<&Path> = read.map(PathBuf::as_path).collect();
-    let files = output.check(prepared.edition.run_file(), &prepared.names(), &read)?;
-    let tags: Vec<&str> = files.iter().map(|files| files.tag.as_str()).collect();
-    let done = with_host(|host| prepared.run(&tags, host, on_event))?;
-    for (run, files) in done.runs.iter().zip(&files) {
-        let (text, description) = (done.text(run)?, done.describe(run)?);
-        files.write(&text, &run.ranking.explained, &run.sheets, &description)?;
-    }
+    let (done, files) = with_host(|host| request.rank_images(Some(&output), host, on_event))?;
     print_runs(options, &done, &files)
 }
 
@@ -143,29 +144,23 @@ fn stream(args: &ExtractArgs) -> Result<u8> {
 /// `riposte read`: prints the text in image files. Returns the exit code: 1 if some of them cannot be decoded, 2 if all.
 pub fn read(args: &ReadArgs) -> Result<u8> {
     let models = args.models.open()?;
-    let reader = match models::find(&models, Role::Ocr, args.ocr.as_deref())? {
-        Ok(model) => ocr::load(&model, args.models.numeric, args.script)?,
-        Err(why) => bail!("{why}"),
-    };
-    say!("ocr: {}", backend::describe(reader.backends()));
+    let (name, numeric) = (args.ocr.as_deref(), args.models.numeric);
+    let reader = PictureReader::with(&models, name, numeric, args.script)?;
+    say!("ocr: {}", reader.describe());
     let mut failed = 0;
     for path in &args.images {
-        let bytes = bytes_of(path).map_err(anyhow::Error::msg);
-        let image = match bytes.and_then(|bytes| picture::decode(&bytes)) {
-            Ok(image) => image.image,
+        let picture = match open_picture(path) {
+            Ok(picture) => picture,
             Err(error) => {
-                let message = format!("cannot read {}: {error:#}", path.display());
-                say!("{}", escaped(&message));
+                say!("{}", escaped(&format!("{error:#}")));
                 failed += 1;
                 continue;
             }
         };
         let start = Instant::now();
-        let reading = || format!("cannot read the text in {}", path.display());
-        let lines = reader.read(&image).with_context(reading)?;
+        let read = reader.read_picture(path, &picture)?;
         let ms = start.elapsed().as_secs_f64() * 1e3;
-        let blocks: Vec<String> = ocr::blocks(&lines).map(|block| block.text()).collect();
-        let text = blocks.join("\n\n");
+        let text = read.text();
         if args.text {
             if args.images.len() > 1 {
                 print(&format_args!("{}:\n", escaped(&path.to_string_lossy())))?;
@@ -181,7 +176,7 @@ pub fn read(args: &ReadArgs) -> Result<u8> {
                 "block": of.block,
             })
         };
-        let lines: Vec<Value> = lines.iter().map(line).collect();
+        let lines: Vec<Value> = read.lines.iter().map(line).collect();
         print_json(&json!({"path": path, "ms": ms, "lines": lines, "text": text}))?;
     }
     Ok(match failed {

@@ -10,11 +10,9 @@ use super::args::StanceArgs;
 use super::lines::answer_file;
 use super::print_json;
 use super::progress::print_notes;
-use crate::nn::lazy::Lazy;
-use crate::reading::stance_encoder::StanceEncoder;
+use crate::api::StanceDetector;
 use crate::score::object_stance::Objects;
-use crate::task::models;
-use crate::task::stance::{ClaimStance, StanceAnswer, StanceQuestion, answer};
+use crate::task::stance::{ClaimStance, StanceAnswer, StanceQuestion};
 
 /// A line of a `--jsonl` file.
 #[derive(Debug, Deserialize)]
@@ -49,19 +47,14 @@ impl StanceLine {
 
 /// `riposte stance`.
 pub fn stance(args: &StanceArgs) -> Result<u8> {
-    let encoder = models::installed_stance_encoder(
-        &args.models.open()?,
-        args.models.numeric,
-        "stance is estimated from words only",
-        &mut print_notes,
-    )?;
+    let models = args.models.open()?;
+    let detector = StanceDetector::with(&models, args.models.numeric, &mut print_notes)?;
     if let Some(path) = &args.jsonl {
-        let encoder = encoder.as_ref();
         return answer_file(
             path,
             |line| serde_json::from_slice::<StanceLine>(line)?.question(),
-            |question| question.cuts(encoder.is_some()),
-            |questions| answers(questions, encoder, args.explain),
+            |question| question.cuts(detector.has_encoder()),
+            |questions| answers(questions, &detector, args.explain),
         );
     }
     let Some(text) = args.text.clone() else {
@@ -84,10 +77,10 @@ pub fn stance(args: &StanceArgs) -> Result<u8> {
         );
     }
     let question = line.question()?;
-    for cut in question.cuts(encoder.is_some()) {
+    for cut in question.cuts(detector.has_encoder()) {
         say!("note: {cut}");
     }
-    answers(&[question], encoder.as_ref(), args.explain)?
+    answers(&[question], &detector, args.explain)?
         .iter()
         .try_for_each(print_json)?;
     Ok(0)
@@ -96,10 +89,10 @@ pub fn stance(args: &StanceArgs) -> Result<u8> {
 /// The answers as JSON, in the order of the questions.
 fn answers(
     questions: &[StanceQuestion],
-    encoder: Option<&Lazy<StanceEncoder>>,
+    detector: &StanceDetector,
     explain: bool,
 ) -> Result<Vec<Value>> {
-    let answers = answer(questions, encoder, explain)?.into_iter();
+    let answers = detector.answer(questions, explain)?.into_iter();
     Ok(answers.map(to_json).collect())
 }
 

@@ -1,22 +1,25 @@
 //! `controversial`, `comparative` and `rank`.
 
 use std::path::Path;
+use std::sync::atomic::AtomicBool;
 
-use anyhow::{Result, ensure};
-use riposte_eval::{TextTask, run};
+use anyhow::Result;
+use riposte_eval::TextTask;
 
 use super::args::{ComparativeArgs, ControversialArgs, TextArgs};
-use super::progress::{EventPrinter, print_notes};
+use super::progress::EventPrinter;
 use super::{terminal, topic_parts};
-use crate::collection::{Fault, ReadTopics};
+use crate::api::request::{DoneTexts, Written};
+use crate::api::{Approach, Collection, Request};
+use crate::collection::Fault;
 use crate::index::inverted::{self, InvertedIndex, Verified};
-use crate::task::debate::PER_SIDE;
-use crate::task::effort;
-use crate::task::files::read_topics;
-use crate::task::run_files::{OutputSettings, RunFiles};
-use crate::task::service_run::{self, ServiceRequest};
+use crate::task::Task;
+use crate::task::extraction::{ExtractionOptions, ExtractionSettings};
+use crate::task::files::TopicSource;
+use crate::task::run_files::OutputSettings;
+use crate::task::service_run::ServiceRun;
 use crate::task::text_indexes::TextIndexes;
-use crate::task::text_run::{self, RUN_FILE, TextRequest, TextRun};
+use crate::task::text_run::TextRun;
 
 /// Number of faults that are listed without `--verbose`.
 const LISTED_FAULTS: usize = 10;
@@ -77,7 +80,34 @@ fn retrieve(args: &TextArgs, task: TextTask, wanted: Wanted) -> Result<u8> {
         debate,
         key_file,
     } = wanted;
-    let approaches = text_run::find_approaches(task, &args.approach)?;
+    let kind = Task::Texts(task);
+    let approaches = args.approach.iter();
+    let approaches = approaches.map(|name| Approach::find(kind, name));
+    let approaches = approaches.collect::<Result<_>>()?;
+    let indexing = &args.indexing;
+    let collection = Collection {
+        task: kind,
+        settings: ExtractionSettings {
+            input: args.input.clone(),
+            places: indexing.places(None),
+            models: args.models.open()?,
+            options: ExtractionOptions::in_numbers(args.models.numeric),
+            limit: None,
+            threads: indexing.threads,
+            rehash: args.rehash,
+            retry: false,
+        },
+    };
+    let topics = args.topics.clone();
+    let request = Request {
+        topics: topics.map_or(TopicSource::Collection, TopicSource::File),
+        parts: topic_parts(&args.parts),
+        explain: args.explain.is_some(),
+        stances,
+        debate: debate.is_some(),
+        key_file: key_file.map(Path::to_owned),
+        ..Request::new(&collection, approaches)
+    };
     let output = OutputSettings {
         dir: args.output.clone(),
         tag: args.tag.clone(),
@@ -85,69 +115,33 @@ fn retrieve(args: &TextArgs, task: TextTask, wanted: Wanted) -> Result<u8> {
         debate: debate.map(Path::to_owned),
         metadata: args.metadata.config(),
     };
-    let ReadTopics { topics, faults } =
-        read_topics(args.topics.as_deref(), &args.input, &mut print_notes)?;
-    let names: Vec<&str> = approaches.iter().map(|approach| &*approach.name).collect();
-    let read: Vec<&Path> = args.topics.as_deref().into_iter().chain(key_file).collect();
-    let files = output.check(RUN_FILE, &names, &read)?;
-    let indexing = &args.indexing;
-    let base = indexing.places(None).texts(&args.input, &mut print_notes)?;
-    let mut code = u8::from(!faults.is_empty());
-    if let ([approach], [file]) = (approaches.as_slice(), files.as_slice())
-        && approach.service.is_some()
-    {
-        let request = ServiceRequest {
-            topics: &topics,
-            approach,
-            parts: topic_parts(&args.parts),
-            tag: &file.tag,
-            explain: args.explain.is_some(),
-            stances,
-            key_file,
-            workspace: &base,
-        };
-        return Ok(code.max(ask_service(args, &request, file)?));
-    }
-    ensure!(
-        key_file.is_none(),
-        "--key-file is for approaches that ask a service, such as chatnoir"
-    );
-    let models = args.models.open()?;
-    let effort = effort(indexing.threads)?;
     let mut printer = EventPrinter::new(indexing.quiet);
-    for (n, (approach, file)) in approaches.iter().zip(&files).enumerate() {
-        let request = TextRequest {
-            task,
-            input: &args.input,
-            topics: &topics,
-            approach,
-            parts: topic_parts(&args.parts),
-            tag: &file.tag,
-            explain: args.explain.is_some(),
-            stances,
-            debate: debate.map(|_| PER_SIDE),
-            base: &base,
-            models: &models,
-            numeric: args.models.numeric,
-            effort,
-            // the first run has read the collection
-            rehash: args.rehash && n == 0,
-        };
-        let done = text_run::run(&request, &mut |event| printer.print(event))?;
-        let description = request.describe(&done);
-        let lines = run::write_texts(&done.lines)?;
-        file.write(&lines, &done.explained, &done.sheets, &description)?;
-        if n == 0 {
-            let collection = print_collection(&done.indexes, indexing.quiet, indexing.verbose);
-            code = code.max(collection);
-        }
-        print_run(args, &done, topics.len(), &file.run);
-    }
-    Ok(code)
+    let on_event = &mut |event| printer.print(event);
+    let (mut code, mut is_first) = (0, true);
+    let never = AtomicBool::new(false);
+    let has_faults =
+        request.rank_texts(Some(&output), &never, on_event, &mut |done, written| {
+            match done {
+                DoneTexts::Searched(run) => {
+                    if is_first {
+                        let (quiet, verbose) = (indexing.quiet, indexing.verbose);
+                        code = code.max(print_collection(&run.indexes, quiet, verbose));
+                    }
+                    print_run(args, &run, &written);
+                }
+                DoneTexts::Asked(run) => {
+                    print_answers(args, &run, &written);
+                    code = code.max(u8::from(run.broken > 0));
+                }
+            }
+            is_first = false;
+            Ok(())
+        })?;
+    Ok(code.max(u8::from(has_faults)))
 }
 
 /// Prints figures about a run.
-fn print_run(args: &TextArgs, done: &TextRun, topics: usize, file: &Path) {
+fn print_run(args: &TextArgs, done: &TextRun, written: &Written) {
     if args.indexing.verbose {
         print_all_verified(&done.indexes);
     }
@@ -164,7 +158,13 @@ fn print_run(args: &TextArgs, done: &TextRun, topics: usize, file: &Path) {
     };
     let (index, rank) = (done.index_seconds, done.rank_seconds);
     say!("  seconds: index {index:.1}, rank {rank:.1}{steps}");
-    print_lines(done.lines.len(), topics, file);
+    print_written(done.lines.len(), written);
+}
+
+fn print_written(lines: usize, written: &Written) {
+    if let Some(file) = written.file {
+        print_lines(lines, written.topics, file);
+    }
 }
 
 /// Prints the number of lines of a run, and its file.
@@ -174,24 +174,18 @@ pub(super) fn print_lines(lines: usize, topics: usize, file: &Path) {
     say!("{lines} for {topics} in {}", file.display());
 }
 
-/// Retrieves with an approach that asks a service. `--rehash`, `--threads` and `--models` have no effect, because there is no collection.
-fn ask_service(args: &TextArgs, request: &ServiceRequest, file: &RunFiles) -> Result<u8> {
-    let quiet = args.indexing.quiet;
-    let mut printer = EventPrinter::new(quiet);
-    let done = service_run::run(request, &mut |event| printer.print(event))?;
-    let description = request.describe(&args.input);
-    let lines = run::write_texts(&done.lines)?;
-    file.write(&lines, &done.explained, &[], &description)?;
-    if !quiet {
-        say!(
-            "  pages of results: {} requested, {} stored in {}",
-            done.asked,
-            done.stored,
-            request.workspace.display()
-        );
-        print_lines(done.lines.len(), request.topics.len(), &file.run);
+/// Prints figures about a run that a search engine has answered.
+fn print_answers(args: &TextArgs, done: &ServiceRun, written: &Written) {
+    if args.indexing.quiet {
+        return;
     }
-    Ok(u8::from(done.broken > 0))
+    say!(
+        "  pages of results: {} requested, {} stored in {}",
+        done.asked,
+        done.stored,
+        written.base.display()
+    );
+    print_written(done.lines.len(), written);
 }
 
 /// Prints the number of documents in a collection, and its faults. Returns the exit code.

@@ -7,7 +7,6 @@
 use riposte_eval::topic::Topic;
 use riposte_eval::{TopicId, Values};
 
-pub(crate) mod answer;
 mod chart;
 mod images;
 pub(crate) mod inspect;
@@ -18,7 +17,7 @@ mod reason;
 pub(crate) mod shown;
 mod texts;
 mod tree;
-mod words;
+pub(crate) mod words;
 
 /// Facts for all pages of a report.
 #[derive(Debug)]

@@ -41,6 +41,18 @@ pub(crate) struct ExtractionOptions {
 }
 
 impl ExtractionOptions {
+    /// The options of a task that only chooses the numbers that models may be computed in.
+    pub(crate) fn in_numbers(numeric: NumericMode) -> Self {
+        let precision = Precision {
+            numeric,
+            ..Precision::default()
+        };
+        ExtractionOptions {
+            precision,
+            ..ExtractionOptions::default()
+        }
+    }
+
     /// The name of the model that the user has chosen for a role.
     fn chosen(&self, role: Role) -> Option<&str> {
         match role {
@@ -52,6 +64,7 @@ impl ExtractionOptions {
 }
 
 /// What is extracted, and how.
+#[derive(Clone)]
 pub(crate) struct ExtractionSettings {
     /// The collection: a directory, or an evidence store whose images are ranked without their files.
     pub input: PathBuf,

@@ -21,6 +21,7 @@ pub(crate) const MAX_RUN_BYTES: u64 = 256 << 20;
 const REPORTED_LINES: usize = 10;
 
 /// Where the topics of a run come from.
+#[derive(Clone)]
 pub(crate) enum TopicSource {
     /// The collection's own file.
     Collection,

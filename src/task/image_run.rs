@@ -44,8 +44,8 @@ pub(crate) struct ImageSettings {
     /// The year of the task; `None` to infer it from the topics.
     pub edition: Option<u32>,
     pub parts: TopicParts,
-    /// The names of the approaches; empty for the default approach of the edition.
-    pub approaches: Vec<String>,
+    /// Empty for the default approach of the edition.
+    pub approaches: Vec<ImageApproach>,
     /// Whether an image may be in both lists of a topic.
     pub overlap: bool,
     /// A collection of arguments, with which images are compared.
@@ -104,10 +104,6 @@ impl<'s> PreparedImages<'s> {
     /// # Errors
     /// A file cannot be read or has nothing to rank, an approach is unknown, or settings do not fit the edition.
     pub fn read(settings: &'s ImageSettings, on_event: &mut OnEvent) -> Result<Self> {
-        // names are checked before anything is read
-        let named = settings.approaches.iter();
-        let named = named.map(|name| ImageApproach::find(name));
-        let named = named.collect::<Result<Vec<_>>>()?;
         let mut collection = settings.extraction.open_or_stored()?;
         let (topics, mut candidates, has_faults) = settings.read_topics(on_event)?;
         let named_edition = settings.edition.and_then(|year| Edition::find(None, year));
@@ -122,7 +118,7 @@ impl<'s> PreparedImages<'s> {
                 Edition::years_with_stances()
             );
         }
-        let approaches = approaches(edition, named)?;
+        let approaches = approaches(edition, &settings.approaches)?;
         if let Some(candidates) = &mut candidates {
             restrict(&mut collection, candidates, on_event)?;
         }
@@ -266,7 +262,7 @@ impl ImageSettings {
 ///
 /// # Errors
 /// An approach makes lists in a form that this edition does not accept.
-fn approaches(edition: &Edition, named: Vec<ImageApproach>) -> Result<Vec<ImageApproach>> {
+fn approaches(edition: &Edition, named: &[ImageApproach]) -> Result<Vec<ImageApproach>> {
     let (form, default, theirs) = if edition.has_stances() {
         let theirs = "one list for each claim, and this year needs lists for and against it";
         (Form::Stances, "riposte", theirs)
@@ -281,7 +277,7 @@ fn approaches(edition: &Edition, named: Vec<ImageApproach>) -> Result<Vec<ImageA
     if let Some(ImageApproach { name, .. }) = other {
         bail!("the approach {name} makes {theirs} (--edition {edition}): {default} makes these");
     }
-    Ok(named)
+    Ok(named.to_vec())
 }
 
 /// Leaves in the collection only the images that are candidates for some topic.
@@ -331,48 +327,47 @@ fn open_arguments(
     Ok(arguments)
 }
 
-impl ImageRuns {
-    /// The text of a run's file, in the format of the edition.
-    ///
-    /// # Errors
-    /// A field of a line cannot be written.
-    pub fn text(&self, run: &ImageRun) -> Result<String> {
-        let ranking = &run.ranking;
-        if self.edition.has_stances() {
-            return Ok(run::write_images(&ranking.lines)?);
-        }
-        let answer = |line: &ImageRunLine| {
-            let key = (line.topic.clone(), line.image.clone());
-            let rationale = ranking.rationales.get(&key);
-            AnswerLine {
-                rationale: rationale.filter(|_| self.edition.has_premises()).cloned(),
-                argument: key.0,
-                image: key.1,
-                rank: line.rank,
-                tag: line.tag.clone(),
-            }
-        };
-        let lines: Vec<AnswerLine> = ranking.lines.iter().map(answer).collect();
-        Ok(run::write_answers(&lines)?)
+/// The text of a run's file, in the format of the edition.
+///
+/// # Errors
+/// A field of a line cannot be written.
+pub(crate) fn text(edition: &Edition, ranking: &ImageRanking) -> Result<String> {
+    if edition.has_stances() {
+        return Ok(run::write_images(&ranking.lines)?);
     }
+    let answer = |line: &ImageRunLine| {
+        let key = (line.topic.clone(), line.image.clone());
+        let rationale = ranking.rationales.get(&key);
+        AnswerLine {
+            rationale: rationale.filter(|_| edition.has_premises()).cloned(),
+            argument: key.0,
+            image: key.1,
+            rank: line.rank,
+            tag: line.tag.clone(),
+        }
+    };
+    let lines: Vec<AnswerLine> = ranking.lines.iter().map(answer).collect();
+    Ok(run::write_answers(&lines)?)
+}
 
+impl ImageRuns {
     /// The metadata of a run.
     ///
     /// # Errors
     /// The evidence cannot be read.
-    pub fn describe<'a>(&self, run: &'a ImageRun) -> Result<Description<'a>> {
+    pub fn describe(&self, run: &ImageRun) -> Result<Description> {
         let edition = self.edition;
         let approach = &run.settings.approach;
         Ok(Description {
-            tag: &run.settings.tag,
+            tag: run.settings.tag.clone(),
             task: "image retrieval for arguments".to_owned(),
             year: Some(edition.year),
             test_collection: format!("Touché {edition}, image retrieval for arguments"),
             parts: run.settings.parts,
-            approach: &approach.name,
-            source: &approach.source,
-            unknown: &approach.unknown,
-            recipe: &approach.text,
+            approach: approach.name.clone(),
+            source: approach.source.clone(),
+            unknown: approach.unknown.clone(),
+            recipe: approach.text.clone(),
             documents: self.summary.documents,
             topics: self.topics.len(),
             models: self.extraction.producers()?,

@@ -75,8 +75,8 @@ pub struct Collection {
 
 /// A run that is described.
 #[derive(Clone, Debug)]
-pub struct Description<'a> {
-    pub tag: &'a str,
+pub struct Description {
+    pub tag: String,
     /// The task, as the lab calls it.
     pub task: String,
     /// The year of the lab, if it is known.
@@ -85,13 +85,13 @@ pub struct Description<'a> {
     pub test_collection: String,
     /// The parts of the topics besides their titles that were used. A run that used any of them is a manual run.
     pub parts: TopicParts,
-    pub approach: &'a str,
+    pub approach: String,
     /// The publication that describes the approach.
-    pub source: &'a str,
+    pub source: String,
     /// What the publication leaves open, and what riposte does differently.
-    pub unknown: &'a str,
+    pub unknown: String,
     /// The recipe, in TOML.
-    pub recipe: &'a str,
+    pub recipe: String,
     /// The number of documents that were searched; 0 if it is not known.
     pub documents: usize,
     pub topics: usize,
@@ -101,13 +101,13 @@ pub struct Description<'a> {
     pub collection: PathBuf,
 }
 
-impl Description<'_> {
+impl Description {
     /// The text of the file.
     ///
     /// # Errors
     /// The recipe is not TOML.
     pub fn write(&self, config: &Config) -> Result<String> {
-        let recipe: toml::Table = toml::from_str(self.recipe).context("the recipe")?;
+        let recipe: toml::Table = toml::from_str(&self.recipe).context("the recipe")?;
         let mut recipe = yaml_serde::to_value(recipe)?;
         if let Value::Mapping(recipe) = &mut recipe {
             // the method has these as fields already
@@ -151,12 +151,12 @@ impl Description<'_> {
     }
 
     fn description(&self) -> String {
-        let approach = self.approach;
-        let source = match self.source {
+        let approach = &self.approach;
+        let source = match self.source.as_str() {
             "" => "a recipe of the user's own".to_owned(),
             source => source.to_owned(),
         };
-        match self.unknown {
+        match self.unknown.as_str() {
             "" => format!("{approach}: {source}"),
             unknown => format!("{approach}: {source}. Not known, or different here: {unknown}"),
         }

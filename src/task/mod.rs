@@ -46,7 +46,7 @@ use anyhow::{Result, ensure};
 use crate::index::inverted::Effort;
 use crate::index::{dense, inverted};
 use crate::reading::steps::Outputs;
-pub(crate) use which::Task;
+pub use which::Task;
 
 /// A stage of a task that takes long enough to show its progress.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

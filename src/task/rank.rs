@@ -1,6 +1,8 @@
 //! Ranks the documents of any text collection for queries.
 
-use anyhow::Result;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use anyhow::{Result, bail};
 use riposte_eval::ObjectStance;
 use riposte_eval::explained::ExplainedText;
 use riposte_eval::run::TextRunLine;
@@ -11,15 +13,16 @@ use crate::reading::steps::{OnOutputs, Outputs};
 
 /// Returns the lines of the run, in the order of the topics, and the explanations of the scores. `stances` finds the stances of each topic's documents,
 /// none if they have no stance, and can add to the explanations. `on_progress` receives the number of finished topics, and the model outputs computed
-/// for the next one.
+/// for the next one. When `stop` is set, the ranking ends before the next topic.
 ///
 /// # Errors
-/// An index, the store of model outputs or a model fails, or a field of the approach is not in the collection.
+/// An index, the store of model outputs or a model fails, the ranking was stopped, or a field of the approach is not in the collection.
 pub(super) fn run<'a, 'r>(
     topics: &[Topic],
     sources: &mut Sources<'a, 'r>,
     settings: &Settings,
     tag: &str,
+    stop: &AtomicBool,
     on_progress: &mut dyn FnMut(usize, Option<Outputs>),
     mut stances: impl FnMut(
         &Topic,
@@ -30,6 +33,9 @@ pub(super) fn run<'a, 'r>(
 ) -> Result<(Vec<TextRunLine>, Vec<ExplainedText>)> {
     let (mut lines, mut explained) = (Vec::new(), Vec::new());
     for (done, topic) in topics.iter().enumerate() {
+        if stop.load(Ordering::Relaxed) {
+            bail!("stopped before the end, without a run; the same command continues from there");
+        }
         let on_outputs: &mut OnOutputs = &mut |outputs| on_progress(done, Some(outputs));
         let mut ranking = rank(topic, sources, settings, on_outputs)?;
         let mut stances = stances(topic, sources, &mut ranking, on_outputs)?.into_iter();

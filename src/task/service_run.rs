@@ -40,7 +40,7 @@ pub(crate) struct ServiceRequest<'a> {
 
 impl ServiceRequest<'_> {
     /// The metadata of a run for the topics of the collection `input`.
-    pub fn describe(&self, input: &Path) -> Description<'_> {
+    pub fn describe(&self, input: &Path) -> Description {
         let (approach, parts, topics) = (self.approach, self.parts, self.topics);
         described(
             TextTask::Comparative,

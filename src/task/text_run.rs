@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
 use anyhow::{Context, Result, bail, ensure};
@@ -56,6 +57,8 @@ pub(crate) struct TextRequest<'a> {
     pub effort: Effort,
     /// Whether all files of the collection are read and hashed to see if they have changed.
     pub rehash: bool,
+    /// Set when the user wants to stop. The ranking then ends after the topic in progress.
+    pub stop: &'a AtomicBool,
 }
 
 /// A run, and figures about it.
@@ -79,13 +82,11 @@ pub(crate) const RUN_FILE: &str = "run.txt";
 /// Maximum number of topics that a note names.
 const NAMED: usize = 3;
 
-/// The approaches with these names. An approach that asks a service must be the only one.
+/// Checks that these approaches can be used together for a task.
 ///
 /// # Errors
-/// There is no such approach. Or one asks a service, although there are others, or although the task does not allow it.
-pub(crate) fn find_approaches(task: TextTask, names: &[String]) -> Result<Vec<TextApproach>> {
-    let found = names.iter().map(|name| TextApproach::find(task, name));
-    let found = found.collect::<Result<Vec<_>>>()?;
+/// One asks a service, although there are others, or although the task does not allow it.
+pub(crate) fn check_services(task: TextTask, found: &[TextApproach]) -> Result<()> {
     if let Some(asking) = found.iter().find(|approach| approach.service.is_some()) {
         ensure!(
             task == TextTask::Comparative,
@@ -98,18 +99,18 @@ pub(crate) fn find_approaches(task: TextTask, names: &[String]) -> Result<Vec<Te
             asking.name
         );
     }
-    Ok(found)
+    Ok(())
 }
 
 /// The metadata of a run, without documents and models.
-pub(super) fn described<'a>(
+pub(super) fn described(
     task: TextTask,
     input: &Path,
-    approach: &'a TextApproach,
+    approach: &TextApproach,
     parts: TopicParts,
     topics: &[Topic],
-    tag: &'a str,
-) -> Description<'a> {
+    tag: &str,
+) -> Description {
     let named = input.file_name().unwrap_or_default();
     let (task, test_collection) = match task {
         TextTask::Controversial => (
@@ -123,15 +124,15 @@ pub(super) fn described<'a>(
         TextTask::Rank => ("text retrieval", named.to_string_lossy().into_owned()),
     };
     Description {
-        tag,
+        tag: tag.to_owned(),
         task: task.to_owned(),
         year: None,
         test_collection,
         parts,
-        approach: &approach.name,
-        source: &approach.source,
-        unknown: &approach.unknown,
-        recipe: &approach.text,
+        approach: approach.name.clone(),
+        source: approach.source.clone(),
+        unknown: approach.unknown.clone(),
+        recipe: approach.text.clone(),
         documents: 0,
         topics: topics.len(),
         models: BTreeMap::new(),
@@ -141,7 +142,7 @@ pub(super) fn described<'a>(
 
 impl TextRequest<'_> {
     /// The metadata of the run.
-    pub fn describe(&self, done: &TextRun) -> Description<'_> {
+    pub fn describe(&self, done: &TextRun) -> Description {
         let documents = done.indexes.first().map_or(0, InvertedIndex::documents);
         let (approach, parts, topics) = (self.approach, self.parts, self.topics);
         Description {
@@ -346,6 +347,7 @@ fn rank_topics(
             sources,
             &settings,
             tag,
+            request.stop,
             on_progress,
             |topic, sources, ranking, on_outputs| {
                 match task {

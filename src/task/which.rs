@@ -10,8 +10,10 @@ use super::text_indexes::task_of;
 
 /// A task of the lab, or the ranking of any texts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Task {
+pub enum Task {
+    /// Images for controversial questions or claims.
     Images,
+    /// Arguments, passages, or other documents.
     Texts(TextTask),
 }
 

@@ -20,6 +20,7 @@ mod dense;
 mod documentation;
 mod editions;
 mod evaluate;
+mod examples;
 mod exit_codes;
 mod export;
 mod extraction;

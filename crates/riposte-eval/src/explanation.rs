@@ -1,10 +1,11 @@
 //! Explanations: the numbers from which a score was computed, as a tree.
 
 use std::borrow::Cow;
+use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{DocId, ObjectStance, Stance};
+use crate::{DocId, ObjectStance, Stance, escaped};
 
 /// The name of a channel, a signal, a feature or a service, or a word of a text.
 pub type Name = Cow<'static, str>;
@@ -297,9 +298,37 @@ impl Explanation {
     }
 }
 
+/// The number with its name and how it was computed, then its parts, indented by two spaces more.
+impl fmt::Display for Explanation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fn write(of: &Explanation, depth: usize, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            let indent = 2 * depth;
+            write!(f, "{:indent$}{} {:.4}", "", escaped(&of.name), of.value)?;
+            if !of.how.is_empty() {
+                write!(f, " ({})", escaped(&of.how))?;
+            }
+            of.parts.iter().try_for_each(|part| {
+                writeln!(f)?;
+                write(part, depth + 1, f)
+            })
+        }
+        write(self, 0, f)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_explanation_is_printed_as_an_indented_tree() {
+        let channel = Explanation::new(NumberId::channel("bm25 ocr"), 0.25);
+        let relevance = Explanation::sum(NumberId::Relevance, vec![channel]);
+        assert_eq!(
+            relevance.to_string(),
+            "relevance 0.2500 (sum)\n  bm25 ocr 0.2500"
+        );
+    }
 
     fn json(explanation: &Explanation) -> String {
         serde_json::to_string(explanation).unwrap()

@@ -38,6 +38,21 @@ pub struct ArgumentParts {
 }
 
 impl Topic {
+    /// A topic that is only a question or a claim. If it compares two things, these are its objects.
+    ///
+    /// # Errors
+    /// The id cannot be a field of a run line, or the title is empty.
+    pub fn new(id: &str, title: &str) -> Result<Topic, Error> {
+        let fields = TopicFields {
+            number: Some(id.to_owned()),
+            title: Some(title.to_owned()),
+            ..TopicFields::default()
+        };
+        let line = 1;
+        let topic = fields.finish();
+        topic.map_err(|what| LineError { line, what }.into())
+    }
+
     /// What an image should convey: the premise of an argument of 2024, else the title.
     pub fn conveyed(&self) -> &str {
         let premise = self.argument.as_ref().and_then(|a| a.premise.as_deref());

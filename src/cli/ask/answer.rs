@@ -5,7 +5,7 @@ use std::fmt::{self, Display, Formatter};
 use riposte_eval::{Stance, escaped};
 
 use super::super::terminal::labelled;
-use crate::report::answer::{Answer, Argument, Image, Side, Text};
+use crate::api::ask::{Answer, Argument, Image, Side, Text};
 
 /// The width of the text in characters.
 const WIDTH: usize = 80;

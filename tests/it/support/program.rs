@@ -46,18 +46,24 @@ pub fn rank_arguments(home: &Path, input: &Path, out: &Path) -> Command {
     riposte(home, &["controversial", "-i", input, "-o", out])
 }
 
-/// `collection-tools`. Cargo does not build this program for these tests, because it is another package. It is in the workspace's target
-/// directory, two levels above this test (target/PROFILE/deps/it-…).
-pub fn collection_tools(args: &[&str]) -> Command {
+/// A program that Cargo builds beside these tests, but whose path it does not pass to them: of another package (`folder` is empty), or an example. It
+/// is in the workspace's target directory, two levels above this test (target/PROFILE/deps/it-…).
+pub fn built(folder: &str, name: &str) -> PathBuf {
     let test = std::env::current_exe().unwrap();
     let profile = test.ancestors().nth(2).unwrap();
-    let program = profile.join(format!("collection-tools{}", std::env::consts::EXE_SUFFIX));
+    let program = format!("{name}{}", std::env::consts::EXE_SUFFIX);
+    let program = profile.join(folder).join(program);
     assert!(
         program.is_file(),
-        "{} is missing: run `cargo build -p collection-tools` (with --release for a release build)",
+        "{} is missing: `cargo build --workspace --examples` builds it (with --release for a release build)",
         program.display()
     );
-    let mut command = Command::new(program);
+    program
+}
+
+/// `collection-tools`, which is another package.
+pub fn collection_tools(args: &[&str]) -> Command {
+    let mut command = Command::new(built("", "collection-tools"));
     command.args(args).stdin(Stdio::null());
     command
 }

@@ -5,6 +5,16 @@ const TWO: &str = "<topics>\n<topic><number> 34 </number><title>Are A &amp; B&#3
     <topic><number>5</number><title><![CDATA[C <d>]]></title><objects>a, b</objects></topic></topics>";
 
 #[test]
+fn a_question_is_a_topic_with_the_objects_that_it_compares() {
+    let topic = Topic::new("7", " Which is better,\na cat or a dog? ").unwrap();
+    assert_eq!(topic.id.0, "7");
+    assert_eq!(topic.title, "Which is better, a cat or a dog?");
+    assert!(topic.objects.is_some());
+    assert!(Topic::new("7 8", "Should zoos exist?").is_err());
+    assert!(Topic::new("7", " ").is_err());
+}
+
+#[test]
 fn the_arguments_of_2025_are_read() {
     let argument = "<argument><id>1-2</id><topic>Work</topic><claim>Robots help</claim></argument>";
     let topics = parse(&format!("<arguments>{argument}</arguments>")).unwrap();

@@ -2,9 +2,11 @@
 //!
 //! The question becomes the topic of a run of the task, so an answer is the same as in a run.
 
+use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result, bail, ensure};
 use riposte_claims::claims;
 use riposte_eval::edition::{ASSUMED, Edition};
 use riposte_eval::explained::ExplainedImage;
@@ -14,25 +16,22 @@ use riposte_eval::{Stance, TextTask, objects};
 use serde::Serialize;
 use serde_json::json;
 
-use super::inspect::{self, OnThreadEvent};
-use super::place::ReportPlace;
-use super::shown::ShownRun;
-use super::words::Marker;
-use crate::evidence::channel::Precision;
+use super::request::{DoneTexts, ImageOptions};
+use super::{Approach, Collection, Error, Request};
 use crate::index::inverted::InvertedIndex;
-use crate::nn::conv::NumericMode;
+use crate::report::inspect::{self, OnThreadEvent};
+use crate::report::place::ReportPlace;
+use crate::report::shown::ShownRun;
+use crate::report::words::Marker;
+use crate::task::debate;
 use crate::task::debate::sheet::{DebateArgument, DebateSheet, ILLUSTRATES};
-use crate::task::debate::{self, PER_SIDE};
-use crate::task::extraction::{ExtractionOptions, ExtractionSettings, Host};
+use crate::task::extraction::Host;
 use crate::task::files::{TopicSource, write_atomically};
-use crate::task::image_run::{ImageRuns, ImageSettings, PreparedImages};
+use crate::task::image_run::ImageRuns;
 use crate::task::images::ImageRanking;
-use crate::task::places::Places;
 use crate::task::run_files::{DEBATE, EXPLANATIONS, OutputSettings};
-use crate::task::text_run::{self, RUN_FILE, TextRequest, TextRun};
-use crate::task::{OnEvent, Task, default_tag, effort};
-use crate::topic::question::TopicParts;
-use crate::weights::Models;
+use crate::task::text_run::TextRun;
+use crate::task::{Event, OnEvent, Task};
 
 /// The id of the topic. No collection has a topic with this id, so facts about its own topics (ranks in a crawl) do not count for the question.
 const TOPIC: &str = "asked";
@@ -44,25 +43,16 @@ const REPORT: &str = "report";
 /// The maximum number of characters of a question.
 const QUESTION: usize = 1000;
 
-/// The arguments in a collection of images, which answer together with the images.
-const ARGUMENTS: &str = "args-me.json";
-
 /// A question, and what it is answered from.
-pub(crate) struct AskSettings {
-    pub question: String,
-    /// The task whose documents answer; `None` to infer it from the collection.
-    pub task: Option<Task>,
-    pub input: PathBuf,
-    /// Arguments that answer together with the images. If `None`, the collection's own arguments do, unless `task` is given.
+pub(crate) struct AskSettings<'a> {
+    pub collection: &'a Collection,
+    pub question: &'a str,
+    /// Arguments that answer together with images.
     pub arguments: Option<PathBuf>,
-    pub approach: String,
+    /// The name of the approach.
+    pub approach: &'a str,
     /// The number of arguments and of images on each side, or of texts.
     pub number: usize,
-    pub places: Places,
-    pub models: Models,
-    pub numeric: NumericMode,
-    /// Number of threads; `None` for one per core.
-    pub threads: Option<usize>,
     /// The directory for the files of the run and for its report; `None` to write none.
     pub output: Option<PathBuf>,
 }
@@ -82,7 +72,7 @@ pub(crate) enum AnsweringRun {
 
 /// The answer to a question: two sides, or a list of texts.
 #[derive(Debug, Default, Serialize)]
-pub(crate) struct Answer {
+pub struct Answer {
     pub question: String,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub sides: Vec<Side>,
@@ -98,7 +88,7 @@ pub(crate) struct Answer {
 
 /// What speaks for or against the claim of a question.
 #[derive(Debug, Serialize)]
-pub(crate) struct Side {
+pub struct Side {
     pub side: Stance,
     /// The claim of this side; empty for an open question.
     pub claim: String,
@@ -110,7 +100,7 @@ pub(crate) struct Side {
 
 /// An argument, quoted by the words that take its side most clearly.
 #[derive(Debug, Serialize)]
-pub(crate) struct Argument {
+pub struct Argument {
     pub id: String,
     /// Rank among all arguments, from 1.
     pub rank: usize,
@@ -124,7 +114,7 @@ pub(crate) struct Argument {
 
 /// An image, and the words that connect it with the question.
 #[derive(Debug, Serialize)]
-pub(crate) struct Image {
+pub struct Image {
     pub rank: u32,
     pub id: String,
     pub score: f64,
@@ -144,7 +134,7 @@ pub(crate) struct Image {
 
 /// A passage, or a document of another text collection.
 #[derive(Debug, Serialize)]
-pub(crate) struct Text {
+pub struct Text {
     pub rank: u32,
     pub id: String,
     pub score: f64,
@@ -154,46 +144,85 @@ pub(crate) struct Text {
     pub url: Option<String>,
 }
 
-/// Answers a question.
-///
-/// # Errors
-/// The question is empty or too long, there is nothing to answer with, or the run fails.
-pub(crate) fn ask(settings: &AskSettings, host: &Host, on_event: &mut OnEvent) -> Result<Answered> {
-    let words: Vec<&str> = settings.question.split_whitespace().collect();
-    let question = words.join(" ");
-    ensure!(!question.is_empty(), "the question is empty");
-    ensure!(
-        question.chars().count() <= QUESTION,
-        "the question has more than {QUESTION} characters"
-    );
-    let task = settings.task;
-    let task = task.map_or_else(|| Task::of_collection(&settings.input), Ok)?;
-    ensure!(
-        settings.arguments.is_none() || task == Task::Images,
-        "--arguments answer together with images, and {} has other documents",
-        settings.input.display()
-    );
-    let line = format!("{}\n", json!({"qid": TOPIC, "query": question}));
-    let topic = topic::parse(&line)?.into_iter().next();
-    let topic = topic.context("the question is no topic")?;
-    if let Some(dir) = &settings.output {
-        std::fs::create_dir_all(dir).with_context(|| format!("cannot create {}", dir.display()))?;
-        write_atomically(&dir.join(TOPICS_FILE), line.as_bytes())?;
+impl Collection {
+    /// Answers a question with the default approach: by the best images and arguments for and against its claim, or by the best texts; by at most `number`
+    /// of each. `on_event` is as for [`Request::rank`].
+    ///
+    /// # Errors
+    /// The question is empty or longer than 1,000 characters, there is nothing to answer with, or the ranking fails.
+    pub fn ask(
+        &self,
+        question: &str,
+        number: usize,
+        mut on_event: impl FnMut(Event) -> ControlFlow<()>,
+    ) -> Result<Answer, Error> {
+        let settings = AskSettings {
+            collection: self,
+            question,
+            arguments: self.own_arguments(),
+            approach: "riposte",
+            number,
+            output: None,
+        };
+        let stop = AtomicBool::new(false);
+        let on_event: &mut OnEvent = &mut |event| {
+            if on_event(event).is_break() {
+                stop.store(true, Ordering::Relaxed);
+            }
+        };
+        let answered = settings.answer(&Host::without_processes(&stop), on_event);
+        let answered = answered.map_err(|error| Error::computation(error, &stop))?;
+        Ok(answered.answer)
     }
-    let (answer, run) = match task {
-        Task::Images => settings.ask_images(&topic, host, on_event)?,
-        Task::Texts(task) => settings.ask_texts(task, &topic, on_event)?,
-    };
-    Ok(Answered { answer, run, topic })
 }
 
-impl AskSettings {
-    /// The arguments that answer together with the images, if there are any.
-    fn arguments(&self) -> Option<PathBuf> {
-        let own = self.input.join(ARGUMENTS);
-        // with `--task images`, the collection's own arguments are left out
-        let own = (self.task.is_none() && own.is_file()).then_some(own);
-        self.arguments.clone().or(own)
+impl AskSettings<'_> {
+    /// Answers the question.
+    ///
+    /// # Errors
+    /// The question is empty or too long, there is nothing to answer with, or the run fails.
+    pub fn answer(&self, host: &Host, on_event: &mut OnEvent) -> Result<Answered> {
+        let words: Vec<&str> = self.question.split_whitespace().collect();
+        let question = words.join(" ");
+        ensure!(!question.is_empty(), "the question is empty");
+        ensure!(
+            question.chars().count() <= QUESTION,
+            "the question has more than {QUESTION} characters"
+        );
+        let task = self.collection.task;
+        ensure!(
+            self.arguments.is_none() || task == Task::Images,
+            "--arguments answer together with images, and {} has other documents",
+            self.collection.dir().display()
+        );
+        let line = format!("{}\n", json!({"qid": TOPIC, "query": question}));
+        let topic = topic::parse(&line)?.into_iter().next();
+        let topic = topic.context("the question is no topic")?;
+        if let Some(dir) = &self.output {
+            std::fs::create_dir_all(dir)
+                .with_context(|| format!("cannot create {}", dir.display()))?;
+            write_atomically(&dir.join(TOPICS_FILE), line.as_bytes())?;
+        }
+        let (answer, run) = match task {
+            Task::Images => self.ask_images(&topic, host, on_event)?,
+            Task::Texts(task) => self.ask_texts(task, &topic, host.stop, on_event)?,
+        };
+        Ok(Answered { answer, run, topic })
+    }
+
+    fn request(&self, topic: &Topic, debate: bool) -> Result<Request<'_>> {
+        let approach = Approach::find(self.collection.task, self.approach)?;
+        Ok(Request {
+            topics: TopicSource::Given(vec![topic.clone()]),
+            explain: self.output.is_some(),
+            debate,
+            images: ImageOptions {
+                edition: Some(ASSUMED),
+                arguments: self.arguments.clone(),
+                ..ImageOptions::default()
+            },
+            ..self.collection.request(approach)
+        })
     }
 
     /// The files of the run, if an output directory is given. `debate` says whether debate sheets are among them.
@@ -214,51 +243,14 @@ impl AskSettings {
         host: &Host,
         on_event: &mut OnEvent,
     ) -> Result<(Answer, AnsweringRun)> {
-        let arguments = self.arguments();
-        let settings = ImageSettings {
-            extraction: ExtractionSettings {
-                input: self.input.clone(),
-                places: self.places.clone(),
-                models: self.models.clone(),
-                options: ExtractionOptions {
-                    precision: Precision {
-                        numeric: self.numeric,
-                        ..Precision::default()
-                    },
-                    ..ExtractionOptions::default()
-                },
-                limit: None,
-                threads: self.threads,
-                rehash: false,
-                retry: false,
-            },
-            topics: TopicSource::Given(vec![topic.clone()]),
-            candidates: None,
-            edition: Some(ASSUMED),
-            parts: TopicParts::default(),
-            approaches: vec![self.approach.clone()],
-            overlap: false,
-            debate: arguments.is_some(),
-            arguments,
-        };
-        let prepared = PreparedImages::read(&settings, on_event)?;
-        let output = self.files(settings.debate);
-        let names = prepared.names();
-        let checked = output.as_ref();
-        let checked = checked.map(|output| output.check(RUN_FILE, &names, &[]));
-        let tag = default_tag(names.first().copied().unwrap_or_default());
-        let files = checked.transpose()?.unwrap_or_default();
-        let mut runs = prepared.run(&[&tag], host, on_event)?;
+        let debate = self.arguments.is_some();
+        let (request, output) = (self.request(topic, debate)?, self.files(debate));
+        let (mut runs, _) = request.rank_images(output.as_ref(), host, on_event)?;
         let run = runs.runs.first_mut().context("the approach has no run")?;
         for line in &mut run.ranking.lines {
             line.score = line.score.map(run::written_score).transpose()?;
         }
-        let run = runs.runs.first().context("the approach has no run")?;
-        for files in &files {
-            let (text, description) = (runs.text(run)?, runs.describe(run)?);
-            files.write(&text, &run.ranking.explained, &run.sheets, &description)?;
-        }
-        if let (Some(dir), false) = (&self.output, settings.debate) {
+        if let (Some(dir), false) = (&self.output, debate) {
             remove_older(&dir.join(DEBATE))?;
         }
         let answer = Answer::of_images(&topic.title, self.number, &runs)?;
@@ -269,44 +261,24 @@ impl AskSettings {
         &self,
         task: TextTask,
         topic: &Topic,
+        stop: &AtomicBool,
         on_event: &mut OnEvent,
     ) -> Result<(Answer, AnsweringRun)> {
-        let approaches = text_run::find_approaches(task, std::slice::from_ref(&self.approach))?;
-        let approach = approaches.first().context("there is no approach")?;
-        ensure!(
-            approach.service.is_none(),
-            "the approach {} asks a service: it has no texts to answer with",
-            approach.name
-        );
         let debate = task == TextTask::Controversial;
-        let output = self.files(debate);
-        let checked = output.as_ref();
-        let checked = checked.map(|output| output.check(RUN_FILE, &[&approach.name], &[]));
-        let files = checked.transpose()?.unwrap_or_default();
-        let base = self.places.texts(&self.input, on_event)?;
-        let request = TextRequest {
-            task,
-            input: &self.input,
-            topics: std::slice::from_ref(topic),
-            approach,
-            parts: TopicParts::default(),
-            tag: &default_tag(&approach.name),
-            explain: self.output.is_some(),
-            stances: task != TextTask::Rank,
-            debate: debate.then_some(PER_SIDE),
-            base: &base,
-            models: &self.models,
-            numeric: self.numeric,
-            effort: effort(self.threads)?,
-            rehash: false,
+        let (request, output) = (self.request(topic, debate)?, self.files(debate));
+        request.ensure_no_service()?;
+        let mut searched = None;
+        request.rank_texts(output.as_ref(), stop, on_event, &mut |done, _| {
+            if let DoneTexts::Searched(run) = done {
+                searched = Some(run);
+            }
+            Ok(())
+        })?;
+        let Some(mut run) = searched else {
+            bail!("the approach has no run");
         };
-        let mut run = text_run::run(&request, on_event)?;
         for line in &mut run.lines {
             line.score = line.score.map(run::written_score).transpose()?;
-        }
-        for files in &files {
-            let (text, description) = (run::write_texts(&run.lines)?, request.describe(&run));
-            files.write(&text, &run.explained, &run.sheets, &description)?;
         }
         let answer = match task {
             TextTask::Controversial => Answer::of_arguments(&topic.title, self.number, &run)?,

@@ -1,0 +1,109 @@
+use std::path::{Path, PathBuf};
+
+use riposte_eval::topic::Topic;
+
+use super::{Approach, Error, Request};
+use crate::collection::ReadTopics;
+use crate::task::extraction::{ExtractionOptions, ExtractionSettings};
+use crate::task::files::read_topics;
+use crate::task::places::Places;
+use crate::task::{Event, Task};
+use crate::weights::Models;
+
+/// The arguments in a collection of images, which answer together with the images.
+const ARGUMENTS: &str = "args-me.json";
+
+/// A collection on disk, and where riposte stores what it computes about it.
+///
+/// Opening a collection reads little: what is computed is stored, and used again by the next call and by the command line. The formats are those of
+/// `docs/formats.md`.
+pub struct Collection {
+    pub(crate) task: Task,
+    pub(crate) settings: ExtractionSettings,
+}
+
+impl Collection {
+    /// The collection in a directory. What its documents are is inferred from the names of its files; a collection of images and texts counts as
+    /// images. What is computed about it is stored in the user's cache directory. The installed models are used, in int8 on machines with
+    /// instructions for it.
+    ///
+    /// # Errors
+    /// There is no collection, or the user has no data directory, where models could be.
+    pub fn open(dir: impl AsRef<Path>) -> Result<Collection, Error> {
+        let input = dir.as_ref().to_owned();
+        Ok(Collection {
+            task: Task::of_collection(&input).map_err(Error::input)?,
+            settings: ExtractionSettings {
+                input,
+                places: Places::default(),
+                models: Models::at(None).map_err(Error::model)?,
+                options: ExtractionOptions::default(),
+                limit: None,
+                threads: None,
+                rehash: false,
+                retry: false,
+            },
+        })
+    }
+
+    /// The same collection for another task, such as the texts of a collection that has images and texts.
+    #[must_use]
+    pub fn for_task(mut self, task: Task) -> Collection {
+        self.task = task;
+        self
+    }
+
+    /// Stores what is computed in this directory, which is created if necessary, instead of in the user's cache directory.
+    #[must_use]
+    pub fn stored_in(mut self, dir: impl AsRef<Path>) -> Collection {
+        self.settings.places.cache = Some(dir.as_ref().to_owned());
+        self
+    }
+
+    /// Uses the models in this directory, which need not exist.
+    ///
+    /// # Errors
+    /// Never on a correct build: the list of models is part of it.
+    pub fn with_models(mut self, dir: impl AsRef<Path>) -> Result<Collection, Error> {
+        self.settings.models = Models::at(Some(dir.as_ref())).map_err(Error::model)?;
+        Ok(self)
+    }
+
+    /// Computes on this number of threads, at least 1, instead of one for each core. Results do not depend on it.
+    #[must_use]
+    pub fn with_threads(mut self, threads: usize) -> Collection {
+        self.settings.threads = Some(threads);
+        self
+    }
+
+    /// Its directory.
+    pub fn dir(&self) -> &Path {
+        &self.settings.input
+    }
+
+    /// The task whose documents it has.
+    pub fn task(&self) -> Task {
+        self.task
+    }
+
+    /// The topics in its own file of topics. Topics that cannot be read are left out; `on_event` receives an [`Event::Fault`] for each.
+    ///
+    /// # Errors
+    /// There is no such file, or no topic in it can be read.
+    pub fn topics(&self, mut on_event: impl FnMut(Event)) -> Result<Vec<Topic>, Error> {
+        let read = read_topics(None, &self.settings.input, &mut on_event);
+        let ReadTopics { topics, .. } = read.map_err(Error::input)?;
+        Ok(topics)
+    }
+
+    /// A request to rank its documents by this approach.
+    pub fn request(&self, approach: Approach) -> Request<'_> {
+        Request::new(self, vec![approach])
+    }
+
+    /// The arguments in a collection of images, if it has any.
+    pub(crate) fn own_arguments(&self) -> Option<PathBuf> {
+        let own = self.settings.input.join(ARGUMENTS);
+        (self.task == Task::Images && own.is_file()).then_some(own)
+    }
+}

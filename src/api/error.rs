@@ -1,0 +1,63 @@
+//! What can go wrong, by what was being done.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// What can go wrong. A message is complete: it names the file, and often what would mend it.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// The collection, its topics or other files that were given cannot be read, or have nothing to rank.
+    #[error("{0}")]
+    Input(Cause),
+    /// There is no such approach, its recipe is wrong, or it is for another task.
+    #[error("{0}")]
+    Approach(Cause),
+    /// A model that is needed is missing or damaged, or cannot be loaded.
+    #[error("{0}")]
+    Model(Cause),
+    /// Computing failed: a store or an index is damaged or cannot be written, or a model failed.
+    #[error("{0}")]
+    Computation(Cause),
+    /// A file cannot be written.
+    #[error("{0}")]
+    Output(Cause),
+    /// The receiver of the events has stopped the work. What was computed before is stored; the same call continues from there.
+    #[error("stopped before the end; the same call continues from there")]
+    Stopped,
+}
+
+/// The messages of an error and of what caused it, in one line.
+#[derive(Debug)]
+pub struct Cause(anyhow::Error);
+
+impl std::fmt::Display for Cause {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{:#}", self.0)
+    }
+}
+
+impl Error {
+    pub(super) fn input(error: anyhow::Error) -> Error {
+        Error::Input(Cause(error))
+    }
+
+    pub(super) fn approach(error: anyhow::Error) -> Error {
+        Error::Approach(Cause(error))
+    }
+
+    pub(super) fn model(error: anyhow::Error) -> Error {
+        Error::Model(Cause(error))
+    }
+
+    pub(super) fn output(error: anyhow::Error) -> Error {
+        Error::Output(Cause(error))
+    }
+
+    /// The error of a computation that could be stopped.
+    pub(super) fn computation(error: anyhow::Error, stop: &AtomicBool) -> Error {
+        if stop.load(Ordering::Relaxed) {
+            return Error::Stopped;
+        }
+        Error::Computation(Cause(error))
+    }
+}

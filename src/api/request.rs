@@ -1,0 +1,398 @@
+use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use anyhow::{Context, Result, ensure};
+use riposte_eval::TextTask;
+use riposte_eval::run;
+use riposte_eval::topic::Topic;
+
+use super::{Approach, Collection, Error, Ranking};
+use crate::collection::ReadTopics;
+use crate::task::approach::ImageApproach;
+use crate::task::debate::PER_SIDE;
+use crate::task::extraction::{ExtractionSettings, Host, Trial};
+use crate::task::files::{TopicSource, read_topics};
+use crate::task::image_run::{self, ImageRuns, ImageSettings, PreparedImages};
+use crate::task::metadata::Description;
+use crate::task::run_files::{OutputSettings, RunFiles};
+use crate::task::service_run::{self, ServiceRequest, ServiceRun};
+use crate::task::text_approach::TextApproach;
+use crate::task::text_run::{self, RUN_FILE, TextRequest, TextRun};
+use crate::task::{Event, OnEvent, Task, default_tag, effort};
+use crate::topic::question::TopicParts;
+
+/// What is ranked, for which topics, and how.
+///
+/// ```no_run
+/// use std::ops::ControlFlow;
+///
+/// let collection = riposte::Collection::open("sample")?;
+/// let approach = riposte::Approach::named(collection.task(), "riposte")?;
+/// let ranking = collection.request(approach).explained().rank(|event| {
+///     eprintln!("{event:?}");
+///     ControlFlow::Continue(()) // Break(()) stops
+/// })?;
+/// ranking.write_run("out")?;
+/// # Ok::<(), riposte::Error>(())
+/// ```
+pub struct Request<'c> {
+    pub(crate) collection: &'c Collection,
+    /// Empty for the default approach of the edition.
+    pub(crate) approaches: Vec<Approach>,
+    pub(crate) topics: TopicSource,
+    pub(crate) parts: TopicParts,
+    pub(crate) tag: Option<String>,
+    /// Images are always explained.
+    pub(crate) explain: bool,
+    /// Texts: whether their stances are detected, too.
+    pub(crate) stances: bool,
+    pub(crate) debate: bool,
+    pub(crate) images: ImageOptions,
+    /// The file with the key of a search engine.
+    pub(crate) key_file: Option<PathBuf>,
+}
+
+/// What only requests for images have.
+#[derive(Default)]
+pub(crate) struct ImageOptions {
+    /// As in [`ImageSettings`].
+    pub candidates: Option<PathBuf>,
+    pub edition: Option<u32>,
+    pub overlap: bool,
+    pub arguments: Option<PathBuf>,
+}
+
+/// A finished run of texts, by a search of the collection or by a search engine on the web.
+pub(crate) enum DoneTexts {
+    Searched(TextRun),
+    Asked(ServiceRun),
+}
+
+/// The receiver of a finished run of texts, with its metadata and its files.
+pub(crate) type OnDone<'a> = dyn FnMut(DoneTexts, Written) -> Result<()> + 'a;
+
+/// How a run of texts was described, and where it was written.
+pub(crate) struct Written<'a> {
+    pub description: Description,
+    /// The number of topics.
+    pub topics: usize,
+    /// The workspace of the collection.
+    pub base: &'a Path,
+    /// The file of the run; `None` if it was not written.
+    pub file: Option<&'a Path>,
+}
+
+impl<'c> Request<'c> {
+    pub(crate) fn new(collection: &'c Collection, approaches: Vec<Approach>) -> Request<'c> {
+        Request {
+            collection,
+            approaches,
+            topics: TopicSource::Collection,
+            parts: TopicParts::default(),
+            tag: None,
+            explain: false,
+            stances: collection.task != Task::Texts(TextTask::Rank),
+            debate: false,
+            images: ImageOptions::default(),
+            key_file: None,
+        }
+    }
+
+    /// Ranks for these topics, and not for those in the collection's own file.
+    #[must_use]
+    pub fn topics(mut self, topics: Vec<Topic>) -> Self {
+        self.topics = TopicSource::Given(topics);
+        self
+    }
+
+    /// Ranks for the topics in this file: XML of the lab, or JSON lines of TIREx or BEIR.
+    #[must_use]
+    pub fn topics_in(mut self, file: impl AsRef<Path>) -> Self {
+        self.topics = TopicSource::File(file.as_ref().to_owned());
+        self
+    }
+
+    /// Also explains the score of each document. Image rankings are always explained; texts take longer.
+    #[must_use]
+    pub fn explained(mut self) -> Self {
+        self.explain = true;
+        self
+    }
+
+    /// The name of the run, in the last column of its lines. By default it contains the name of the approach.
+    #[must_use]
+    pub fn tag(mut self, tag: impl Into<String>) -> Self {
+        self.tag = Some(tag.into());
+        self
+    }
+
+    /// Ranks the documents. Computes and stores first what is missing: evidence about images, an index, vectors.
+    ///
+    /// `on_event` receives notes, faults in files, and progress. If it returns [`ControlFlow::Break`], the work ends with [`Error::Stopped`]: images
+    /// after those that are being read, a ranking after the topic in progress, an index only when it is finished.
+    ///
+    /// # Errors
+    /// There is nothing to rank, the approach is for another task, a store or a model fails, or `on_event` has stopped the work.
+    pub fn rank(
+        &self,
+        mut on_event: impl FnMut(Event) -> ControlFlow<()>,
+    ) -> Result<Ranking, Error> {
+        let stop = AtomicBool::new(false);
+        let on_event: &mut OnEvent = &mut |event| {
+            if on_event(event).is_break() {
+                stop.store(true, Ordering::Relaxed);
+            }
+        };
+        self.rank_one(&Host::without_processes(&stop), on_event)
+            .map_err(|error| Error::computation(error, &stop))
+    }
+
+    fn rank_one(&self, host: &Host, on_event: &mut OnEvent) -> Result<Ranking> {
+        let mut ranking = None;
+        if self.collection.task == Task::Images {
+            let (done, _) = self.rank_images(None, host, on_event)?;
+            return Ranking::of_images(done);
+        }
+        self.rank_texts(None, host.stop, on_event, &mut |done, written| {
+            ranking = Some(Ranking::of_texts(done, written.description));
+            Ok(())
+        })?;
+        ranking.context("the approach made no run")
+    }
+
+    /// Ranks images by each approach, and writes the runs if `output` is given. The files of the runs are in the order of the runs.
+    pub(crate) fn rank_images<'o>(
+        &self,
+        output: Option<&'o OutputSettings>,
+        host: &Host,
+        on_event: &mut OnEvent,
+    ) -> Result<(ImageRuns, Vec<RunFiles<'o>>)> {
+        let approaches: Vec<ImageApproach> = self.of_task(Approach::images)?;
+        let settings = ImageSettings {
+            extraction: self.collection.settings.clone(),
+            topics: self.topics.clone(),
+            candidates: self.images.candidates.clone(),
+            edition: self.images.edition,
+            parts: self.parts,
+            approaches,
+            overlap: self.images.overlap,
+            arguments: self.images.arguments.clone(),
+            debate: self.debate,
+        };
+        let prepared = PreparedImages::read(&settings, on_event)?;
+        let (names, run_file) = (prepared.names(), prepared.edition.run_file());
+        let read = self.files_to_read();
+        let files = output.map(|output| output.check(run_file, &names, &read));
+        let files = files.transpose()?;
+        let tags: Vec<String> = match &files {
+            Some(files) => files.iter().map(|files| files.tag.clone()).collect(),
+            None => names.iter().map(|name| self.tag_of(name)).collect(),
+        };
+        let tags: Vec<&str> = tags.iter().map(String::as_str).collect();
+        let done = prepared.run(&tags, host, on_event)?;
+        let files = files.unwrap_or_default();
+        for (run, files) in done.runs.iter().zip(&files) {
+            let text = image_run::text(done.edition, &run.ranking)?;
+            let description = done.describe(run)?;
+            files.write(&text, &run.ranking.explained, &run.sheets, &description)?;
+        }
+        Ok((done, files))
+    }
+
+    /// Ranks texts by each approach. Each run is written when it is finished, if `output` is given, and then passed to `on_done`. Returns whether topics
+    /// are broken.
+    pub(crate) fn rank_texts(
+        &self,
+        output: Option<&OutputSettings>,
+        stop: &AtomicBool,
+        on_event: &mut OnEvent,
+        on_done: &mut OnDone,
+    ) -> Result<bool> {
+        let Task::Texts(task) = self.collection.task else {
+            anyhow::bail!("the collection has images, and no texts are ranked");
+        };
+        let approaches: Vec<TextApproach> = self.of_task(Approach::texts)?;
+        text_run::check_services(task, &approaches)?;
+        let settings = &self.collection.settings;
+        let (topics, has_faults) = self.read_topics(on_event)?;
+        let names: Vec<&str> = approaches.iter().map(|approach| &*approach.name).collect();
+        let read = self.files_to_read();
+        let files = output.map(|output| output.check(RUN_FILE, &names, &read));
+        let files = files.transpose()?.unwrap_or_default();
+        let base = settings.places.texts(&settings.input, on_event)?;
+        for (n, approach) in approaches.iter().enumerate() {
+            let files = files.get(n);
+            let tag = files.map_or_else(|| self.tag_of(&approach.name), |files| files.tag.clone());
+            let run = OneRun {
+                request: self,
+                task,
+                topics: &topics,
+                approach,
+                tag: &tag,
+                base: &base,
+                is_first: n == 0,
+            };
+            if approach.service.is_some() {
+                run.ask(files, on_event, on_done)?;
+            } else {
+                run.search(files, stop, on_event, on_done)?;
+            }
+        }
+        Ok(has_faults)
+    }
+
+    /// # Errors
+    /// An approach asks a search engine, whose answers have no texts.
+    pub(super) fn ensure_no_service(&self) -> Result<()> {
+        let asking = self.approaches.iter().filter_map(Approach::texts);
+        let asking = asking.filter(|approach| approach.service.is_some()).next();
+        ensure!(
+            asking.is_none(),
+            "the approach {} asks a service: it has no texts to answer with",
+            asking.map_or("", |approach| &approach.name)
+        );
+        Ok(())
+    }
+
+    fn tag_of(&self, approach: &str) -> String {
+        self.tag.clone().unwrap_or_else(|| default_tag(approach))
+    }
+
+    /// The approaches, all of which must be for the task of the collection.
+    fn of_task<A: Clone>(&self, recipe: impl Fn(&Approach) -> Option<&A>) -> Result<Vec<A>> {
+        let mut recipes = Vec::new();
+        for approach in &self.approaches {
+            let (is, wants) = (approach.task(), self.collection.task);
+            ensure!(
+                is == wants,
+                "the approach {} is for {}, and not for {}",
+                approach.name(),
+                is.word(),
+                wants.word()
+            );
+            recipes.extend(recipe(approach).cloned());
+        }
+        Ok(recipes)
+    }
+
+    fn read_topics(&self, on_event: &mut OnEvent) -> Result<(Vec<Topic>, bool)> {
+        let file = match &self.topics {
+            TopicSource::Given(topics) => return Ok((topics.clone(), false)),
+            TopicSource::File(file) => Some(file.as_path()),
+            TopicSource::Collection => None,
+        };
+        let input = &self.collection.settings.input;
+        let ReadTopics { topics, faults } = read_topics(file, input, on_event)?;
+        Ok((topics, !faults.is_empty()))
+    }
+
+    /// The files that must not be overwritten.
+    fn files_to_read(&self) -> Vec<&Path> {
+        let mut files = Vec::new();
+        if let TopicSource::File(file) = &self.topics {
+            files.push(file.as_path());
+        }
+        let others = [&self.images.candidates, &self.key_file];
+        files.extend(others.into_iter().flatten().map(PathBuf::as_path));
+        files
+    }
+}
+
+/// A run of texts in the making.
+struct OneRun<'a> {
+    request: &'a Request<'a>,
+    task: TextTask,
+    topics: &'a [Topic],
+    approach: &'a TextApproach,
+    tag: &'a str,
+    base: &'a Path,
+    is_first: bool,
+}
+
+impl OneRun<'_> {
+    fn search(
+        &self,
+        files: Option<&RunFiles>,
+        stop: &AtomicBool,
+        on_event: &mut OnEvent,
+        on_done: &mut OnDone,
+    ) -> Result<()> {
+        let (request, settings) = (self.request, &self.request.collection.settings);
+        ensure!(
+            request.key_file.is_none(),
+            "--key-file is for approaches that ask a service, such as chatnoir"
+        );
+        let searched = TextRequest {
+            task: self.task,
+            input: &settings.input,
+            topics: self.topics,
+            approach: self.approach,
+            parts: request.parts,
+            tag: self.tag,
+            explain: request.explain,
+            stances: request.stances,
+            debate: request.debate.then_some(PER_SIDE),
+            base: self.base,
+            models: &settings.models,
+            numeric: settings.options.precision.numeric,
+            effort: effort(settings.threads)?,
+            // the first run has read the collection
+            rehash: settings.rehash && self.is_first,
+            stop,
+        };
+        let done = text_run::run(&searched, on_event)?;
+        let description = searched.describe(&done);
+        if let Some(files) = files {
+            let lines = run::write_texts(&done.lines)?;
+            files.write(&lines, &done.explained, &done.sheets, &description)?;
+        }
+        on_done(DoneTexts::Searched(done), self.written(description, files))
+    }
+
+    fn written<'w>(&'w self, description: Description, files: Option<&'w RunFiles>) -> Written<'w> {
+        Written {
+            description,
+            topics: self.topics.len(),
+            base: self.base,
+            file: files.map(|files| files.run.as_path()),
+        }
+    }
+
+    /// `--rehash`, `--threads` and `--models` have no effect, because there is no collection.
+    fn ask(
+        &self,
+        files: Option<&RunFiles>,
+        on_event: &mut OnEvent,
+        on_done: &mut OnDone,
+    ) -> Result<()> {
+        let asked = ServiceRequest {
+            topics: self.topics,
+            approach: self.approach,
+            parts: self.request.parts,
+            tag: self.tag,
+            explain: self.request.explain,
+            stances: self.request.stances,
+            key_file: self.request.key_file.as_deref(),
+            workspace: self.base,
+        };
+        let done = service_run::run(&asked, on_event)?;
+        let description = asked.describe(&self.request.collection.settings.input);
+        if let Some(files) = files {
+            let lines = run::write_texts(&done.lines)?;
+            files.write(&lines, &done.explained, &[], &description)?;
+        }
+        on_done(DoneTexts::Asked(done), self.written(description, files))
+    }
+}
+
+impl<'a> Host<'a> {
+    /// For a program that cannot start itself again to try documents in which it may have died: they are tried in this process.
+    pub(super) fn without_processes(stop: &'a AtomicBool) -> Host<'a> {
+        Host {
+            watch: &|| Ok(()),
+            stop,
+            try_apart: &|_: &ExtractionSettings, _, _| Ok(Trial::default()),
+        }
+    }
+}

@@ -1,0 +1,120 @@
+use std::path::Path;
+
+use anyhow::Result;
+use riposte_eval::{Explanation, ObjectStance};
+
+use super::Error;
+use crate::nn::conv::NumericMode;
+use crate::nn::lazy::Lazy;
+use crate::reading::stance_encoder::StanceEncoder;
+use crate::score::object_stance::Objects;
+use crate::score::text_stance::Stances;
+use crate::task::stance::{self, StanceAnswer, StanceQuestion};
+use crate::task::{Event, OnEvent, models};
+use crate::weights::Models;
+
+/// Detects the stance of texts.
+///
+/// It reads them with the stance encoder if the model `all-minilm-l6-v2` is installed; otherwise it goes by words alone.
+pub struct StanceDetector {
+    encoder: Option<Lazy<StanceEncoder>>,
+}
+
+/// The stance of a text towards two objects.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ObjectStances {
+    /// The decision.
+    pub decision: ObjectStance,
+    /// The probability that the text prefers the first object. The four probabilities add up to 1.
+    pub first: f64,
+    /// The probability that it prefers the second object.
+    pub second: f64,
+    /// The probability that it compares both and prefers none.
+    pub neutral: f64,
+    /// The probability that it does not compare them.
+    pub no: f64,
+}
+
+impl StanceDetector {
+    /// With the models that are installed in `models`, or in the user's data directory. `on_event` receives an [`Event::Note`] if the stance encoder is
+    /// missing.
+    ///
+    /// # Errors
+    /// An installed model is damaged.
+    pub fn open(
+        models: Option<&Path>,
+        mut on_event: impl FnMut(Event),
+    ) -> Result<StanceDetector, Error> {
+        let models = Models::at(models).map_err(Error::model)?;
+        StanceDetector::with(&models, NumericMode::default(), &mut on_event).map_err(Error::model)
+    }
+
+    pub(crate) fn with(
+        models: &Models,
+        numeric: NumericMode,
+        on_event: &mut OnEvent,
+    ) -> Result<StanceDetector> {
+        let otherwise = "stance is estimated from words only";
+        let encoder = models::installed_stance_encoder(models, numeric, otherwise, on_event)?;
+        Ok(StanceDetector { encoder })
+    }
+
+    /// Whether the stance encoder is installed.
+    pub fn has_encoder(&self) -> bool {
+        self.encoder.is_some()
+    }
+
+    /// The stance of a text towards the claim of a question or topic, such as "Should the voting age be lowered?". Only the beginning of a long text is
+    /// read.
+    ///
+    /// # Errors
+    /// The stance encoder cannot be loaded, or fails.
+    pub fn towards(&self, topic: &str, text: &str) -> Result<Stances, Error> {
+        let question = StanceQuestion::about_topic(topic, text.to_owned());
+        match self.answer_one(question)? {
+            StanceAnswer::Claim(stances) => Ok(stances),
+            StanceAnswer::Objects { .. } => Ok(Stances::NEITHER),
+        }
+    }
+
+    /// The stance of a text towards two objects, such as "cats" and "dogs".
+    ///
+    /// # Errors
+    /// The stance encoder cannot be loaded, or fails.
+    pub fn between(&self, first: &str, second: &str, text: &str) -> Result<ObjectStances, Error> {
+        let question = StanceQuestion::Objects {
+            objects: Objects::new(first, second),
+            text: text.to_owned(),
+        };
+        let (decision, [first, second, neutral, no]) = match self.answer_one(question)? {
+            StanceAnswer::Objects {
+                decision,
+                probabilities,
+            } => (decision, probabilities),
+            StanceAnswer::Claim(_) => (ObjectStance::No, [0.0, 0.0, 0.0, 1.0]),
+        };
+        Ok(ObjectStances {
+            decision,
+            first,
+            second,
+            neutral,
+            no,
+        })
+    }
+
+    fn answer_one(&self, question: StanceQuestion) -> Result<StanceAnswer, Error> {
+        let answers = self.answer(&[question], false).map_err(Error::model)?;
+        let answer = answers.into_iter().next();
+        let answer = answer.ok_or_else(|| anyhow::anyhow!("there is no answer"));
+        Ok(answer.map_err(Error::model)?.0)
+    }
+
+    /// As [`stance::answer`].
+    pub(crate) fn answer(
+        &self,
+        questions: &[StanceQuestion],
+        explain: bool,
+    ) -> Result<Vec<(StanceAnswer, Option<Explanation>)>> {
+        stance::answer(questions, self.encoder.as_ref(), explain)
+    }
+}
