@@ -245,8 +245,8 @@ impl<'c> Request<'c> {
     /// # Errors
     /// An approach asks a search engine, whose answers have no texts.
     pub(super) fn ensure_no_service(&self) -> Result<()> {
-        let asking = self.approaches.iter().filter_map(Approach::texts);
-        let asking = asking.filter(|approach| approach.service.is_some()).next();
+        let mut asking = self.approaches.iter().filter_map(Approach::texts);
+        let asking = asking.find(|approach| approach.service.is_some());
         ensure!(
             asking.is_none(),
             "the approach {} asks a service: it has no texts to answer with",

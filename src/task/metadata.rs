@@ -298,17 +298,17 @@ const TIRA_FIELDS: [&str; 5] = [
 mod tests {
     use super::*;
 
-    fn described(parts: TopicParts) -> Description<'static> {
+    fn described(parts: TopicParts) -> Description {
         Description {
-            tag: "riposte",
+            tag: "riposte".to_owned(),
             task: "image retrieval for arguments".to_owned(),
             year: Some(2022),
             test_collection: "Touché 2022, image retrieval for arguments".to_owned(),
             parts,
-            approach: "minsc",
-            source: "a source: with a colon",
-            unknown: "",
-            recipe: "name = \"minsc\"\n[relevance.channels]\n\"bm25 main\" = 1.0\n",
+            approach: "minsc".to_owned(),
+            source: "a source: with a colon".to_owned(),
+            unknown: String::new(),
+            recipe: "name = \"minsc\"\n[relevance.channels]\n\"bm25 main\" = 1.0\n".to_owned(),
             documents: 66,
             topics: 6,
             models: BTreeMap::from([("ppocr-v4".to_owned(), "ab12".to_owned())]),

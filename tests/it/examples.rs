@@ -10,7 +10,7 @@ use tempfile::TempDir;
 
 use crate::support::files::text;
 use crate::support::need::{Model, need};
-use crate::support::program::{built, riposte, stderr, stdout, succeed};
+use crate::support::program::{built, riposte, stdout, succeed};
 use crate::support::{assert_says, sample};
 
 const QUESTION: &str = "Should zoos be closed?";
