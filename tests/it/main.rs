@@ -8,6 +8,7 @@ mod bounds;
 mod cache;
 mod challenge;
 mod chatnoir;
+mod citation;
 mod claims;
 mod clip;
 mod command_line;
