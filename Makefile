@@ -27,8 +27,10 @@ lint:
 	$(CARGO) fmt --all --check
 	$(CARGO) clippy --release --workspace --all-targets -- -D warnings
 
+# riposte's documentation is for people who work on it, so it shows private items too; that of the crates is for their users.
 doc:
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --release --no-deps --document-private-items -p riposte-ir
+	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --release --no-deps -p riposte-eval -p riposte-claims
 
 # The Python wheel, the release archive and the Debian package (packaging/Makefile).
 wheel archive deb:

@@ -20,8 +20,8 @@ const SEED: u64 = 2022;
 /// The number of samples for a confidence interval. Another seed then hardly moves the ends of the interval.
 const RESAMPLES: usize = 10_000;
 
-/// The 95% confidence interval of a value for all topics: the percentiles 2.5 and 97.5 of the values of [`RESAMPLES`] samples of as many topics,
-/// drawn with replacement (percentile bootstrap; Efron, 1979). Both ends are 0 if there is no topic.
+/// The 95% confidence interval of a value for all topics: the percentiles 2.5 and 97.5 of the values of 10,000 samples of as many topics, drawn
+/// with replacement (percentile bootstrap; Efron, 1979). Both ends are 0 if there is no topic.
 pub fn interval(values: &Values) -> (f64, f64) {
     let numbers: Vec<f64> = values.topics.values().copied().collect();
     match &values.aggregation {

@@ -31,7 +31,7 @@
 //! |---|---|
 //! | formats | [`topic`], [`run`], [`qrels`], [`candidates`]; what differs between the years of the lab: [`edition`] |
 //! | is a run valid? | [`verify`](mod@verify), also by the checks of TIRA |
-//! | how good is it? | [`evaluate`] by the names of measures in [`measure`]; [`graded`], [`confusion`] and [`images`] for more detail |
+//! | how good is it? | [`evaluate()`] by the names of measures in [`measure`]; [`graded`], [`confusion`] and [`images`] for more detail |
 //! | is one better? | [`compare`]: tables, confidence intervals, and the paired randomisation test |
 //! | what do other evaluators read? | [`plain`] |
 //! | why is a document ranked there? | [`explanation`], and [`explained`] for its file |
