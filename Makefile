@@ -30,7 +30,7 @@ lint:
 # riposte's documentation is for people who work on it, so it shows private items too; that of the crates is for their users.
 doc:
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --release --no-deps --document-private-items -p riposte-ir
-	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --release --no-deps -p riposte-eval -p riposte-claims
+	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --release --no-deps $(patsubst crates/%,-p %,$(wildcard crates/*))
 
 # The Python wheel, the release archive and the Debian package (packaging/Makefile).
 wheel archive deb:

@@ -27,7 +27,7 @@ use self::words::{Word, in_headline_case, is_headline, read, text, uncapitalised
 /// Maximum number of words of a title that is read as a sentence. A longer one is its own claim.
 const MAX_WORDS: usize = 80;
 
-/// The claims of both sides of a title: the statement that a yes-no question asks about, and its negation.
+/// The claim and the counter-claim of a title: for a yes-no question, the statement that it asks about, and its negation.
 ///
 /// | title | claim | counter-claim |
 /// |---|---|---|
@@ -38,8 +38,22 @@ const MAX_WORDS: usize = 80;
 /// | subject without a verb | it is good | it is bad |
 /// | other question ("Which is the best pet?") | the title itself | empty |
 ///
-/// Words keep their capitals. Only the first word of a statement gets a small letter if other words are put before it. Both claims are empty if the
+/// A title that cannot be read as any of these is its own claim, and the counter-claim begins with "it is not true that". Words keep their capitals. Only the first word of a statement gets a small letter if other words are put before it. Both claims are empty if the
 /// title has no word.
+///
+/// ```
+/// use riposte_claims::claims;
+///
+/// for (title, claim, counter) in [
+///     ("Is feminism still needed?", "feminism is still needed", "feminism is no longer needed"),
+///     ("This house would ban boxing", "we should ban boxing", "we should not ban boxing"),
+///     ("Why is Linux better than Windows?", "Linux is better than Windows", "Linux is not better than Windows"),
+///     ("School uniforms", "School uniforms are good", "School uniforms are bad"),
+///     ("Which is the best pet?", "Which is the best pet", ""),
+/// ] {
+///     assert_eq!(claims(title), (claim.to_owned(), counter.to_owned()));
+/// }
+/// ```
 pub fn claims(title: &str) -> (String, String) {
     let bare = without_end_mark(title);
     if !bare.contains(char::is_alphanumeric) {
@@ -147,8 +161,17 @@ fn not_true(words: &[Word]) -> String {
     format!("it is not true that {}", text(&uncapitalised(words)))
 }
 
-/// The opposite of a statement: its negation is removed or, if it has none, one is added. `None` if the statement has no finite verb or several main
-/// clauses, or if the text has several sentences.
+/// The opposite of a statement: its negation is removed or, if it has none, one is added.
+///
+/// `None` if the statement has no finite verb or several main clauses, or if the text has several sentences. A mark at the end is dropped.
+///
+/// ```
+/// use riposte_claims::negated;
+///
+/// assert_eq!(negated("There is a God.").as_deref(), Some("There is no God"));
+/// assert_eq!(negated("Newspapers are no longer needed").as_deref(), Some("Newspapers are still needed"));
+/// assert_eq!(negated("Two sentences. Are not negated."), None);
+/// ```
 pub fn negated(claim: &str) -> Option<String> {
     let bare = without_end_mark(claim);
     if bare.split_whitespace().count() > MAX_WORDS {

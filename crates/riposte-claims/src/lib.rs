@@ -1,5 +1,5 @@
-//! Turns an English question into the claims of its two sides, and says what else a question tells without a model: whether its claim is for or
-//! against its subject, and which words approve, reject, negate or compare.
+//! Turns an English question into the claims of its two sides, and reads what else its words tell: whether the claim is for or against its subject,
+//! and which words approve, reject, negate or compare.
 //!
 //! ```
 //! use riposte_claims::words::sentences;

@@ -76,7 +76,7 @@ impl fmt::Display for Tag {
     }
 }
 
-/// A word or mark of a text.
+/// A word or mark of a text, with its part of speech.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TaggedWord<'a> {
     /// The word, as it is in the text.
@@ -93,7 +93,9 @@ static COMMITTED: LazyLock<Model> = LazyLock::new(|| {
         .expect("models/tagger.bin has the weights of the tagger")
 });
 
-/// The words and marks of a text with their parts of speech, in order. Each character that is not white space belongs to one of them.
+/// The words and marks of a text with their parts of speech, in order.
+///
+/// Each character that is not white space belongs to one of them.
 pub fn tag(text: &str) -> Vec<TaggedWord<'_>> {
     tag_with(&COMMITTED, text)
 }

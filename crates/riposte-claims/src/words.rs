@@ -1,6 +1,6 @@
 //! Ways to split a text into words, and into sentences.
 //!
-//! They differ in what a word is, and features and learned weights depend on the differences:
+//! They differ in what a word is, so whoever counts words or learns weights of them keeps to one:
 //!
 //! | function | "Don't!" | "cutting-edge" | "C++" | punctuation |
 //! |---|---|---|---|---|
@@ -9,7 +9,7 @@
 //! | [`alphanumeric_words`] | Don, t | cutting, edge | C | dropped |
 //! | [`apostrophe_words`] | Don't | cutting, edge | C | dropped, except apostrophes |
 //!
-//! [`crate::tagger::split()`] splits as the Penn Treebank does.
+//! [`tagger::split`](crate::tagger::split()) splits as the Penn Treebank does.
 //!
 //! ```
 //! use riposte_claims::words::sentences;
@@ -106,7 +106,7 @@ pub fn tokens(text: &str) -> Vec<Token<'_>> {
     tokens
 }
 
-/// The sentences of a text, in order. Those without a word are left out.
+/// The sentences of a text, in order. Those without a word are left out; [`Sentence`] says where one ends.
 pub fn sentences(text: &str) -> Vec<Sentence<'_>> {
     let mut sentences = Vec::new();
     let mut current: Vec<Token<'_>> = Vec::new();
@@ -146,8 +146,9 @@ fn end_sentence<'a>(
     }
 }
 
-/// The words between white space, without the characters before their first letter or digit and after their last. Characters inside a word are kept.
-/// A piece without letters and digits is not a word.
+/// The words between white space, without the marks around them.
+///
+/// The characters before the first letter or digit of a word and after its last are left out; those inside it are kept. A piece without letters and digits is not a word.
 pub fn trimmed_words(text: &str) -> impl Iterator<Item = &str> {
     text.split_whitespace()
         .map(|word| word.trim_matches(|c: char| !c.is_alphanumeric()))
@@ -160,7 +161,9 @@ pub fn alphanumeric_words(text: &str) -> impl Iterator<Item = &str> {
         .filter(|word| !word.is_empty())
 }
 
-/// The runs of letters, digits and apostrophes, straight or curly. A run of only apostrophes counts as a word too.
+/// The runs of letters, digits and apostrophes, straight or curly.
+///
+/// A run of only apostrophes counts as a word too.
 pub fn apostrophe_words(text: &str) -> impl Iterator<Item = &str> {
     text.split(|c: char| !(c.is_alphanumeric() || matches!(c, '\'' | '’')))
         .filter(|word| !word.is_empty())

@@ -1,4 +1,22 @@
 //! Compares several runs: which is best by each measure, and whether a difference is larger than chance.
+//!
+//! ```
+//! use riposte_eval::compare::{interval, paired};
+//! use riposte_eval::{evaluate, qrels};
+//!
+//! let (qrels, _) = qrels::read("1 0 a 1\n2 0 a 1\n3 0 a 1\n");
+//! let values = |run: &str| -> Result<_, riposte_eval::Error> {
+//!     Ok(evaluate(run, &qrels, &["RR".parse()?])?.values.remove(0))
+//! };
+//! let first = values("1 Q0 b 1 2 one\n1 Q0 a 2 1 one\n2 Q0 b 1 2 one\n2 Q0 a 2 1 one\n3 Q0 a 1 1 one\n")?;
+//! let second = values("1 Q0 a 1 1 two\n2 Q0 a 1 1 two\n3 Q0 a 1 1 two\n")?;
+//!
+//! let test = paired(&first, &second);
+//! assert_eq!((test.difference, test.topics), (1.0 / 3.0, 3));
+//! assert_eq!(test.p, 0.5); // two topics differ: a difference as large is found by chance in half of the cases
+//! assert_eq!(interval(&second), (1.0, 1.0));
+//! # Ok::<(), riposte_eval::Error>(())
+//! ```
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -20,8 +38,10 @@ const SEED: u64 = 2022;
 /// The number of samples for a confidence interval. Another seed then hardly moves the ends of the interval.
 const RESAMPLES: usize = 10_000;
 
-/// The 95% confidence interval of a value for all topics: the percentiles 2.5 and 97.5 of the values of 10,000 samples of as many topics, drawn
-/// with replacement (percentile bootstrap; Efron, 1979). Both ends are 0 if there is no topic.
+/// The 95% confidence interval of a value for all topics. Both ends are 0 if there is no topic.
+///
+/// They are the percentiles 2.5 and 97.5 of the values of 10,000 samples of as many topics, drawn with replacement (percentile bootstrap; Efron,
+/// 1979).
 pub fn interval(values: &Values) -> (f64, f64) {
     let numbers: Vec<f64> = values.topics.values().copied().collect();
     match &values.aggregation {

@@ -1,5 +1,6 @@
-//! The editions of the lab's tasks: what topics, runs and judgements of a year look like. A year whose formats are known is one more entry of
-//! [`EDITIONS`].
+//! The editions of the lab's tasks: what topics, runs and judgements of a year look like.
+//!
+//! A year whose formats are known is one more entry of [`EDITIONS`]; [`Edition::find`] finds it.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;

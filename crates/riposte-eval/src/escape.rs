@@ -2,8 +2,9 @@
 
 use std::fmt;
 
-/// A text from a file, such as a name or an id, that is safe to print: control characters, line breaks and marks that change the direction of text
-/// are written as escapes (`\u{1b}`). So no file can move the cursor, forge a line or hide what follows.
+/// A text from a file, such as a name or an id, that is safe to print.
+///
+/// Control characters, line breaks and marks that change the direction of text are written as escapes (`\u{1b}`). So no file can move the cursor, forge a line or hide what follows.
 #[derive(Clone, Copy, Debug)]
 pub struct Escaped<'a> {
     text: &'a str,

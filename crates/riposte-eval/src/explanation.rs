@@ -1,4 +1,14 @@
 //! Explanations: the numbers from which a score was computed, as a tree.
+//!
+//! ```
+//! use riposte_eval::{Explanation, NumberId};
+//!
+//! let words = Explanation::new(NumberId::channel("bm25"), 2.5);
+//! let picture = Explanation::new(NumberId::channel("clip"), 0.5);
+//! let score = Explanation::sum(NumberId::Score, vec![words, picture]);
+//! assert_eq!(score.value(), 3.0);
+//! assert_eq!(score.part(&NumberId::channel("clip")).map(Explanation::value), Some(0.5));
+//! ```
 
 use std::borrow::Cow;
 use std::fmt;

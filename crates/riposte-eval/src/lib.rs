@@ -35,6 +35,7 @@
 //! | is one better? | [`compare`]: tables, confidence intervals, and the paired randomisation test |
 //! | what do other evaluators read? | [`plain`] |
 //! | why is a document ranked there? | [`explanation`], and [`explained`] for its file |
+//! | what the program riposte uses, too | [`objects`] in the titles of comparative questions, [`lines`] of JSON, numbers by [`chance`] |
 //!
 //! Measures have the names and the values of [ir_measures](https://ir-measur.es) and trec_eval; `nDCG(touche=2021)@5` is that of the organisers' script.
 //!
@@ -70,10 +71,12 @@ pub mod topic;
 mod values;
 pub mod verify;
 
+#[doc(inline)]
 pub use edition::TextTask;
 pub use error::{Error, LineError};
 pub use escape::{Escaped, escaped, escaped_lines};
 pub use evaluate::{Evaluation, evaluate};
+#[doc(inline)]
 pub use explanation::{Base, Explanation, Name, NumberId};
 pub use id::{DocId, TopicId};
 pub use stance::{ObjectStance, Stance};

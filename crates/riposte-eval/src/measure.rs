@@ -1,5 +1,27 @@
-//! The measures and their names. A measure prints under the name from which it is parsed. The names for text retrieval are those of
-//! ir_measures (`nDCG@5`, `P(rel=2)@10`), with the same meaning.
+//! The measures and their names.
+//!
+//! A measure prints under the name from which it is parsed. The names for text retrieval are those of ir_measures, with the same meaning.
+//!
+//! | name | judgements | parameters | `@cutoff` |
+//! |---|---|---|---|
+//! | `P`, `R`, `Success` | grades | `rel=2` (a relevant document has at least this grade; default 1), `judged_only=True` | needed |
+//! | `AP`, `RR` | grades | the same | optional |
+//! | `Rprec` | grades | the same | none |
+//! | `nDCG` | grades | `dcg=exp-log2`, `judged_only=True`; or `touche=2021`: as the organisers' script computes it | optional; needed with `touche` |
+//! | `Judged` | grades | | optional |
+//! | `topicRelevanceP`, `argumentativenessP`, `stanceRelevanceP` | images | `topics=judged`, `list=PRO` | `@10` |
+//! | `StanceP`, `StanceR`, `StanceF1` | stances | `class=FIRST` | optional |
+//!
+//! ```
+//! use riposte_eval::measure::Measure;
+//!
+//! let measure: Measure = "P(rel=2)@10".parse()?;
+//! assert_eq!(measure.to_string(), "P(rel=2)@10");
+//!
+//! let error = "P(rel=2)".parse::<Measure>().unwrap_err();
+//! assert_eq!(error.to_string(), "no measure \"P(rel=2)\": it needs a cutoff, as in P@5");
+//! # Ok::<(), riposte_eval::Error>(())
+//! ```
 
 use std::fmt;
 use std::str::FromStr;
@@ -223,7 +245,8 @@ impl Measure {
         }
     }
 
-    /// The measure with this name.
+    /// The measure with this name. `levels` are the words that `rel` may have besides numbers; `str::parse` allows those of
+    /// [`TOUCHE_LEVELS`].
     ///
     /// # Errors
     /// An unknown name or parameter, a cutoff that is missing or not supported, a level that is not in `levels`.

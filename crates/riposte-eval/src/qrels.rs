@@ -1,4 +1,14 @@
-//! Judgements of documents (qrels).
+//! Judgements of documents (qrels); [`Qrels`] lists their formats.
+//!
+//! ```
+//! use riposte_eval::qrels::{self, Qrels};
+//! use riposte_eval::{DocId, TopicId};
+//!
+//! let (qrels, errors) = qrels::read("51 0 d1 1\n51 0 d2 many\n51 0 d3 2\n");
+//! assert_eq!(errors[0].line, 2); // the other lines count
+//! let Qrels::Graded(grades) = qrels else { panic!("these are grades") };
+//! assert_eq!(grades[&TopicId("51".into())][&DocId("d3".into())], 2.0);
+//! ```
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 

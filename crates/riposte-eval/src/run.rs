@@ -1,4 +1,14 @@
 //! Run files: the only writer of run lines, and a reader that accepts what teams really submit.
+//!
+//! ```
+//! use riposte_eval::run::{read_texts, write_texts};
+//!
+//! let (lines, errors) = read_texts("51 Q0 d1 1 12.5 mine\n51 Q0 d2 second 11 mine\n");
+//! assert_eq!(errors[0].line, 2);
+//! assert_eq!((lines.len(), lines[0].score), (1, Some(12.5)));
+//! assert_eq!(write_texts(&lines)?, "51 Q0 d1 1 12.500000 mine\n");
+//! # Ok::<(), riposte_eval::Error>(())
+//! ```
 
 use std::fmt::Write;
 
@@ -24,8 +34,9 @@ pub struct ImageRunLine {
     pub tag: String,
 }
 
-/// A line of a text run: `topic Q0|FIRST|SECOND|NEUTRAL|NO doc rank score tag` (Tasks 1 and 2). A line of an image run of 2024 or 2025 is also read
-/// into this type.
+/// A line of a text run: `topic Q0|FIRST|SECOND|NEUTRAL|NO doc rank score tag` (Tasks 1 and 2).
+///
+/// A line of an image run of 2024 or 2025 is also read into this type.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TextRunLine {
     /// The topic for which the document is listed.
@@ -209,7 +220,9 @@ pub fn read_images(text: &str) -> (Vec<ImageRunLine>, Vec<LineError>) {
     })
 }
 
-/// Reads a text run like [`read_images`]. If the file begins with a brace, it is read as a 2025 image run in JSON lines
+/// Reads a text run like [`read_images`].
+///
+/// If the file begins with a brace, it is read as a 2025 image run in JSON lines
 /// (`{"argument_id","method","image_id","rank","tag"}`).
 ///
 /// A second column that is not one of the four stances (`Q0`, `0`) is not an error.

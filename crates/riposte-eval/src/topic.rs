@@ -1,5 +1,18 @@
-//! Topics, from the lab's XML (2020 to 2023, tasks 1 to 3, and the arguments of 2024 and 2025), `queries.xml` of TIREx, or `queries.jsonl`
-//! of TIREx or BEIR.
+//! Topics: what was asked.
+//!
+//! They are read from the lab's XML (2020 to 2023, tasks 1 to 3, and the arguments of 2024 and 2025), `queries.xml` of TIREx, or `queries.jsonl` of
+//! TIREx or BEIR.
+//!
+//! ```
+//! use riposte_eval::topic;
+//!
+//! let topics = topic::parse(
+//!     "<topics><topic><number>1</number><title>Which is better, a laptop or a desktop?</title></topic></topics>",
+//! )?;
+//! assert_eq!(topics[0].id.0, "1");
+//! assert_eq!(topics[0].objects, Some(["laptop".to_owned(), "desktop".to_owned()]));
+//! # Ok::<(), riposte_eval::Error>(())
+//! ```
 
 use std::collections::HashSet;
 

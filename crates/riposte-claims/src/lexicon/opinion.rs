@@ -3,6 +3,7 @@
 use super::list;
 
 /// Stems that turn a claim against its subject: "Should bottled water be banned?".
+///
 /// A stem of up to three letters counts only as a whole word or with one of [`SHORT_STEM_ENDINGS`]; a longer one counts at the
 /// beginning of any word. Words that begin as in [`NOT_AGAINST`] do not count.
 pub const AGAINST: &[&str] = &list::<30>(
@@ -45,7 +46,7 @@ pub const REDUCTIONS: &[&str] = &["fewer", "less"];
 /// Words that, besides those of [`negates`], negate a comparison or a choice: "neither is better".
 pub const NEGATIVE_WORDS: &[&str] = &["nothing", "none", "neither", "nor", "cannot", "hardly"];
 
-/// Words of approval. With [`OPPOSE`] they make the feature "words of approval and rejection" of the stance of texts.
+/// Words of approval; the counterpart of [`OPPOSE`].
 pub const SUPPORT: &[&str] = &list::<40>(
     "yes support supports pro pros good great benefit benefits beneficial advantage advantages \
     right rights allow legalize legalise better help helps save saves protect protects love safe \
@@ -61,7 +62,9 @@ pub const OPPOSE: &[&str] = &list::<52>(
     negative fail fails failure worse worst unsafe cruel abuse death",
 );
 
-/// Words with which the text in a picture states, demands or asks something, so that the picture argues. Approval and rejection count equally here.
+/// Words with which the text in a picture states, demands or asks something, so that the picture argues.
+///
+/// Approval and rejection count equally here.
 /// The list overlaps with [`SUPPORT`] and [`OPPOSE`] and contains neither: riposte's learned weights of images belong to exactly these words.
 pub const CLAIM_WORDS: &[&str] = &list::<52>(
     "should must need needs stop ban support vote save end no not never yes why because don't dont \

@@ -138,7 +138,9 @@ pub(super) fn own_features(word: &Form) -> impl Iterator<Item = Feature> {
         .map(|(part, template)| mix(template, part, 0))
 }
 
-/// The features of the word at `at` in a sentence. `before` has the tags of the word before it and of the one before that.
+/// The features of the word at `at` in a sentence.
+///
+/// `before` has the tags of the word before it and of the one before that.
 pub fn features(sentence: &[Form], at: usize, before: [Option<Tag>; 2]) -> [Feature; FEATURES] {
     let form = |offset: isize| {
         at.checked_add_signed(offset)

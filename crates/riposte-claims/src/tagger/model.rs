@@ -18,7 +18,9 @@ use crate::Error;
 /// Maximum size of the uncompressed weights in bytes.
 const MOST_BYTES: u64 = 1 << 24;
 
-/// The learned weights: each feature has one for every tag that it speaks for or against. A word that always has the same tag is a feature too, with
+/// The learned weights: each feature has one for every tag that it speaks for or against.
+///
+/// A word that always has the same tag is a feature too, with
 /// one weight for that tag.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Model {

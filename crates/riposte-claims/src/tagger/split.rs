@@ -32,9 +32,9 @@ const AFTER_APOSTROPHE: [&str; 6] = ["d", "ll", "m", "re", "s", "ve"];
 /// The byte offsets of a word or mark; the end is exclusive.
 pub type Span = (usize, usize);
 
-/// The words and marks of a text in order. Each character that is not white space belongs to one of them.
+/// The words and marks of a text in order, as the Penn Treebank has them.
 ///
-/// Punctuation marks are separate; a run of the same mark is one. Contractions and possessives are two words ("do" "n't", "cat" "'s", "can" "not"),
+/// Each character that is not white space belongs to one of them. Punctuation marks are separate; a run of the same mark is one. Contractions and possessives are two words ("do" "n't", "cat" "'s", "can" "not"),
 /// compounds with a hyphen are three, unless they begin with a prefix. Numbers, abbreviations, addresses and smileys are not split.
 pub fn split(text: &str) -> Vec<Span> {
     let mut spans = Vec::with_capacity(text.len() / 5);

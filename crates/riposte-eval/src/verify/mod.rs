@@ -1,4 +1,15 @@
 //! Checks whether a run is valid, by the organisers' rules, and reports what their scripts overlook.
+//!
+//! ```
+//! use riposte_eval::verify::{Rule, Rules, is_valid, verify};
+//!
+//! let run = b"1 Q0 d1 1 2.5 mine\n1 Q0 d2 second 1.5 mine\n";
+//! let verdict = verify(run, &Rules::of_any_collection());
+//! assert!(!is_valid(&verdict.findings));
+//! let finding = &verdict.findings[0];
+//! assert_eq!((finding.line, finding.rule), (Some(2), Rule::Rank));
+//! assert!(finding.to_string().starts_with("line 2: error: "));
+//! ```
 
 mod answers;
 mod images;
@@ -103,7 +114,11 @@ pub struct Verdict {
     pub accepted: Vec<ImageRunLine>,
 }
 
-/// Checks a run by the rules of its format, which the modules `images`, `answers` and `texts` list.
+/// Checks a run by the rules of its format.
+///
+/// For image runs with stances, errors are what the organisers' verifiers refuse. For the other tasks no verifier is published, or only for one year;
+/// there, errors are what the task's page demands. What the organisers' scripts accept, but is probably a mistake, is a warning. [`Rule`] lists what
+/// findings are about.
 pub fn verify(run: &[u8], rules: &Rules) -> Verdict {
     let findings = match rules.format {
         RunFormat::Stances { .. } => return images::verify(run, rules),
@@ -116,8 +131,9 @@ pub fn verify(run: &[u8], rules: &Rules) -> Verdict {
     }
 }
 
-/// Checks a run as [`verify`] does, and adds what TIRA refuses. Runs for claims are not checked for that. Lines that already break a rule of the task
-/// get no finding about TIRA.
+/// Checks a run as [`verify`] does, and adds what TIRA refuses.
+///
+/// Runs for claims are not checked for that. Lines that already break a rule of the task get no finding about TIRA.
 pub fn verify_for_tira(run: &[u8], rules: &Rules) -> Verdict {
     let mut verdict = verify(run, rules);
     if !matches!(rules.format, RunFormat::Claims { .. }) {

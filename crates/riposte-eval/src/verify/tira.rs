@@ -10,8 +10,9 @@ const MIN_TOPICS: usize = 3;
 /// Maximum size of a run that TIRA accepts, in bytes.
 const MAX_BYTES: usize = 75 << 20;
 
-/// What TIRA refuses in a run; empty if it accepts the run. TIRA ignores the second column, so it refuses an image under both stances of a
-/// topic.
+/// What TIRA refuses in a run; empty if it accepts the run.
+///
+/// TIRA ignores the second column, so it refuses an image under both stances of a topic.
 pub fn refused_by_tira(run: &[u8]) -> Vec<Finding> {
     let mut findings = Findings::default();
     let mut refuse = |line: Option<u64>, rule, what: String, hint: &str| {
