@@ -49,7 +49,7 @@ book:
 # vector instructions, so the same kernels run over arrays. It comes with nightly toolchains: make miri CARGO="cargo +nightly"
 # (rustup +nightly component add miri rust-src).
 miri:
-	$(CARGO) miri test --lib nn::conv
+	$(CARGO) miri test -p riposte-nn --lib conv
 
 # Checks that all packages compile with the minimum Rust version in Cargo.toml. If the toolchain has that version, the tests already show it;
 # otherwise rustup must have that version (rustup toolchain install VERSION).

@@ -8,14 +8,15 @@
 // these macros panic if they cannot write; `cli` prints messages and results without them
 #![cfg_attr(not(test), deny(clippy::print_stderr, clippy::print_stdout))]
 
+mod device;
 pub mod disk;
+pub mod lazy;
 mod names;
 mod web;
 
 pub mod workspace;
 
 pub mod collection;
-pub mod nn;
 pub mod weights;
 
 pub mod evidence;

@@ -14,7 +14,7 @@ use riposte::index::dense::{Unit, Vectors, Wanted};
 use riposte::index::inverted::{Effort, InvertedIndex, TextCollection};
 use riposte::index::passages::{Passages, Windows};
 use riposte::index::search::SearchOptions;
-use riposte::nn::transformer::Backend;
+use riposte_nn::transformer::Backend;
 use serde_json::json;
 
 #[derive(clap::Args)]

@@ -13,9 +13,9 @@ use riposte::evidence::page::{self, PageWords};
 use riposte::evidence::picture;
 use riposte::evidence::sentence::Sentences;
 use riposte::evidence::sentiment::Vader;
-use riposte::nn::conv::{Numeric, NumericMode};
-use riposte::nn::transformer::Backend;
 use riposte::weights::{CheckedModel, ModelStatus, Models};
+use riposte_nn::conv::{Numeric, NumericMode};
+use riposte_nn::transformer::Backend;
 use serde::Deserialize;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]

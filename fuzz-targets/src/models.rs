@@ -6,13 +6,11 @@ use image::RgbImage;
 use riposte::evidence::ocr::backend::Runtime;
 use riposte::evidence::ocr::{PpOcr, Script, TextReader};
 use riposte::evidence::sentence::Sentences;
-use riposte::nn::conv::NumericMode;
-use riposte::nn::transformer::Backend;
+use riposte_nn::conv::NumericMode;
+use riposte_nn::onnx_writer;
+use riposte_nn::transformer::Backend;
 
-#[path = "../../src/nn/tests/onnx_writer.rs"]
-pub mod onnx;
-
-const DETECTOR: &[u8] = include_bytes!("../../src/nn/reference/convnet-detector.onnx");
+const DETECTOR: &[u8] = include_bytes!("../../src/evidence/ocr/reference/convnet-detector.onnx");
 
 pub const NETWORK_WORDS: &[&[u8]] = &[
     b"Conv",
@@ -38,7 +36,7 @@ pub const NETWORK_WORDS: &[&[u8]] = &[
 
 /// A recogniser with random weights.
 pub fn recogniser() -> Vec<u8> {
-    onnx::recogniser().model()
+    onnx_writer::recogniser().model()
 }
 
 /// The bytes themselves. If they begin with `EDIT`, the rest describes changes of `whole` (see [`crate::damage`]), and the changed file is returned.

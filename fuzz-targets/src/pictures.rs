@@ -4,10 +4,10 @@ use std::sync::OnceLock;
 
 use riposte::evidence::ocr::{PpOcr, Script, TextReader};
 use riposte::evidence::picture;
-use riposte::nn::conv::NumericMode;
+use riposte_nn::conv::NumericMode;
 
 /// A detector of text with random weights (tests/reference/convnet.py).
-const DETECTOR: &[u8] = include_bytes!("../../src/nn/reference/convnet-detector.onnx");
+const DETECTOR: &[u8] = include_bytes!("../../src/evidence/ocr/reference/convnet-detector.onnx");
 
 /// The signatures of image formats, the names of their chunks and markers, and widths and heights.
 pub const WORDS: &[&[u8]] = &[

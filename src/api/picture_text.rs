@@ -2,12 +2,12 @@ use std::path::Path;
 
 use anyhow::{Context, Result, bail};
 use image::RgbImage;
+use riposte_nn::conv::NumericMode;
 
 use super::Error;
 use crate::collection::images::bytes_of;
 use crate::evidence::ocr::{self, OcrLine, Script, TextReader, backend};
 use crate::evidence::picture;
-use crate::nn::conv::NumericMode;
 use crate::task::models;
 use crate::weights::{Models, Role};
 

@@ -2,10 +2,10 @@ use std::path::Path;
 
 use anyhow::Result;
 use riposte_eval::{Explanation, ObjectStance};
+use riposte_nn::conv::NumericMode;
 
 use super::Error;
-use crate::nn::conv::NumericMode;
-use crate::nn::lazy::Lazy;
+use crate::lazy::Lazy;
 use crate::reading::stance_encoder::StanceEncoder;
 use crate::score::object_stance::Objects;
 use crate::score::text_stance::Stances;

@@ -6,6 +6,7 @@ use anyhow::Result;
 use clap::{Args, Subcommand, ValueEnum};
 use riposte_eval::TextTask;
 use riposte_eval::edition::Edition;
+use riposte_nn::conv::{Numeric, NumericMode};
 use serde::{Deserialize, Serialize};
 use strum::IntoStaticStr;
 
@@ -13,7 +14,6 @@ use super::parse;
 use crate::evidence::channel::Precision;
 use crate::evidence::extract::Shard;
 use crate::evidence::ocr::Script;
-use crate::nn::conv::{Numeric, NumericMode};
 use crate::task;
 use crate::task::channels::CHANNELS;
 use crate::task::extraction::{ExtractionOptions, ExtractionSettings};

@@ -8,7 +8,7 @@ use super::args::QualityArgs;
 use super::lines::answer_file;
 use super::print_json;
 use super::progress::print_notes;
-use crate::nn::lazy::Lazy;
+use crate::lazy::Lazy;
 use crate::reading::stance_encoder::StanceEncoder;
 use crate::task::models;
 use crate::task::quality::{QualityQuestion, rate};

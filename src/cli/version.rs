@@ -1,6 +1,6 @@
 //! `--version`: the commit and the target of the build, and the instructions that it uses on this machine.
 
-use crate::nn::conv::{float_instructions, int8_instructions};
+use riposte_nn::conv::{float_instructions, int8_instructions};
 
 /// What `--version` prints after the name. `-V` prints only the version.
 pub(super) fn long() -> String {

@@ -6,6 +6,7 @@ use std::any::Any;
 use std::collections::BTreeMap;
 
 use anyhow::Result;
+use riposte_nn::conv::{Numeric, NumericMode};
 use rusqlite::{Row, ToSql};
 
 pub use super::Backend;
@@ -15,7 +16,6 @@ use super::ocr::Script;
 use super::table::Table;
 use crate::collection::Fault;
 use crate::collection::images::FileState;
-use crate::nn::conv::{Numeric, NumericMode};
 use crate::weights::{CheckedModel, Role};
 
 /// All channels, in the order in which they are computed. A channel uses only earlier channels.

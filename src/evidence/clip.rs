@@ -5,9 +5,16 @@
 //! of Hugging Face's `CLIPModel` within 1e-4 (tests/it/clip.rs).
 
 use std::path::Path;
+use std::sync::Arc;
 
 use anyhow::{Context, Result, ensure};
 use image::RgbImage;
+use riposte_nn::checkpoint::Checkpoint;
+use riposte_nn::conv::Numeric;
+use riposte_nn::tokens::{Input, Tokenizer};
+use riposte_nn::transformer::Backend;
+use riposte_nn::transformer::clip::{ClipConfig, TextTower, VisionTower};
+use riposte_nn::transformer::examples;
 use rusqlite::Row;
 
 use super::Evidence;
@@ -16,13 +23,8 @@ use super::document::Document;
 pub use super::pixels::Pixels;
 use super::pixels::Preprocessing;
 use super::table::{ColumnType::Vector, Table, blob_of, vector_of};
-use crate::nn::checkpoint::Checkpoint;
-use crate::nn::conv::Numeric;
-use crate::nn::lazy::Lazy;
-use crate::nn::tokens::{Input, Tokenizer};
-use crate::nn::transformer::Backend;
-use crate::nn::transformer::clip::{ClipConfig, ClipTowers};
-use crate::nn::transformer::examples;
+use crate::device;
+use crate::lazy::Lazy;
 use crate::weights::{CheckedModel, Role};
 
 /// Part of the producer's name. It changes whenever the same checkpoint would give other vectors.
@@ -36,7 +38,9 @@ pub struct Clip {
     config: ClipConfig,
     preprocessing: Preprocessing,
     tokenizer: Tokenizer,
-    towers: ClipTowers,
+    /// A ranking needs only the text tower, an extraction only the vision tower.
+    text: Lazy<TextTower>,
+    vision: Lazy<VisionTower>,
 }
 
 impl Clip {
@@ -54,8 +58,15 @@ impl Clip {
         let load = || -> Result<Self> {
             let (config, preprocessing, tokenizer, checkpoint) = open(dir)?;
             let examples = tokenizer.encode(examples)?;
+            let (backend, int8) = (device::backend(backend), !examples.is_empty());
+            let checkpoint = Arc::new(checkpoint);
+            let (of_text, source) = (config.clone(), checkpoint.clone());
+            let text = move || Ok(TextTower::read(&of_text, &*source, backend, &examples)?);
+            let of_vision = config.clone();
+            let vision = move || Ok(VisionTower::read(&of_vision, &*checkpoint, backend, int8)?);
             Ok(Clip {
-                towers: ClipTowers::new(&config, checkpoint, backend, examples),
+                text: Lazy::new("text tower".to_owned(), text),
+                vision: Lazy::new("vision tower".to_owned(), vision),
                 config,
                 preprocessing,
                 tokenizer,
@@ -66,13 +77,17 @@ impl Clip {
 
     /// Whether the towers that have been used compute any product in int8.
     pub fn numeric(&self) -> Numeric {
-        self.towers.numeric()
+        let text = self.text.loaded().map(TextTower::numeric);
+        let vision = self.vision.loaded().map(VisionTower::numeric);
+        text.max(vision).unwrap_or(Numeric::Float)
     }
 
     /// The least cosine between vectors in int8 and vectors in floats, over the few texts and pictures with which the towers in use were quantised;
     /// `None` in floats.
     pub fn agreement(&self) -> Option<f32> {
-        self.towers.agreement()
+        let text = self.text.loaded().and_then(TextTower::agreement);
+        let vision = self.vision.loaded().and_then(VisionTower::agreement);
+        text.into_iter().chain(vision).reduce(f32::min)
     }
 
     /// Checks all files of a checkpoint as [`Clip::load`] does, without reading the weights.
@@ -122,7 +137,7 @@ impl Clip {
             },
         );
         let values: Result<Vec<&[f32]>> = values.collect();
-        let vectors = values.and_then(|values| self.towers.embed_images(&values));
+        let vectors = values.and_then(|values| Ok(self.vision.get()?.embed(&values)?));
         vectors.with_context(|| format!("computing CLIP vectors of {} images", images.len()))
     }
 
@@ -133,8 +148,8 @@ impl Clip {
     /// The tokenizer or the device fails.
     pub fn embed_texts(&self, texts: &[&str]) -> Result<Vec<Vec<f32>>> {
         let tokens = self.tokenizer.encode(texts.iter().copied())?;
-        let vectors = self.towers.embed_texts(&tokens);
-        vectors.context("computing CLIP vectors of texts")
+        let embed = || -> Result<_> { Ok(self.text.get()?.embed(&tokens)?) };
+        embed().context("computing CLIP vectors of texts")
     }
 }
 

@@ -18,11 +18,11 @@ pub mod store;
 pub mod table;
 
 use riposte_eval::DocId;
+use riposte_nn::conv::Numeric;
 
 pub use channel::{Channel, Channels};
 
 use crate::collection::images::{CrawlRank, GivenTexts};
-use crate::nn::conv::Numeric;
 use ocr::OcrLine;
 use page::PageWords;
 use picture::Picture;
@@ -120,7 +120,7 @@ pub struct Backend {
 }
 
 impl Backend {
-    /// The backend of an encoder ([`crate::nn::transformer`]).
+    /// The backend of an encoder ([`riposte_nn::transformer`]).
     pub(crate) fn of_transformer(numeric: Numeric) -> Backend {
         let name = format!("transformer {numeric}");
         Backend { name, numeric }

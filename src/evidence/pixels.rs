@@ -9,9 +9,9 @@
 use std::f64::consts::PI;
 use std::path::Path;
 
-use crate::nn::checkpoint::read_json;
 use anyhow::{Context, Result, bail, ensure};
 use image::RgbImage;
+use riposte_nn::checkpoint::read_json;
 use serde::Deserialize;
 
 /// The preprocessed pixels of an image.

@@ -7,6 +7,13 @@
 use std::path::Path;
 
 use anyhow::{Context, Result};
+use riposte_nn::checkpoint::Checkpoint;
+use riposte_nn::conv::{Numeric, NumericMode};
+use riposte_nn::normalise;
+use riposte_nn::tokens::{Input, Tokenizer};
+use riposte_nn::transformer::Backend;
+use riposte_nn::transformer::bert::{BARE, Bert, BertConfig};
+use riposte_nn::transformer::examples;
 use rusqlite::Row;
 
 use super::channel::{self, Channel, Extractor, Precision, Put};
@@ -16,14 +23,8 @@ use super::table::{
     Table, blob_of, vector_of,
 };
 use super::{Evidence, TextPart, read_part, texts};
-use crate::nn::checkpoint::Checkpoint;
-use crate::nn::conv::{Numeric, NumericMode};
-use crate::nn::lazy::Lazy;
-use crate::nn::normalise;
-use crate::nn::tokens::{Input, Tokenizer};
-use crate::nn::transformer::Backend;
-use crate::nn::transformer::bert::{BARE, Bert, BertConfig};
-use crate::nn::transformer::examples;
+use crate::device;
+use crate::lazy::Lazy;
 use crate::weights::{CheckedModel, Role};
 
 /// Part of the producer's name. It changes whenever the same checkpoint would give other vectors.
@@ -56,6 +57,7 @@ impl Sentences {
             let tokenizer = Tokenizer::read(dir, Input::Single, max_tokens, config.vocab_size)?;
             let checkpoint = Checkpoint::open(dir, &config.expected_tensors(&BARE))?;
             let examples = tokenizer.encode(examples::texts())?;
+            let backend = device::backend(backend);
             Ok(Sentences {
                 tokenizer,
                 bert: Bert::read(&config, &BARE, max_tokens, &checkpoint, backend, &examples)?,

@@ -23,6 +23,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Error, Result, bail, ensure};
 use riposte_eval::DocId;
+use riposte_nn::conv::Numeric;
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, MAIN_DB, Row, params};
 
@@ -34,7 +35,6 @@ pub(crate) use super::table::{blob_of, vector_of};
 use super::{Evidence, TextPart, clip, ocr, page, sentence};
 use crate::collection::Fault;
 use crate::collection::images::{CrawlRank, FileState};
-use crate::nn::conv::Numeric;
 use crate::workspace::{Lock, file};
 pub use at_work::{AtWork, Note};
 use checksum::ALL;

@@ -13,13 +13,13 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, ensure};
 use half::f16;
+use riposte_nn::conv::Numeric;
 use sha2::{Digest, Sha256};
 
 use super::inverted::InvertedIndex;
 use super::options::SearchOptions;
 use crate::disk::hex;
 use crate::index::passages::Passages;
-use crate::nn::conv::Numeric;
 use crate::workspace::{Lock, Outputs};
 use blob::Blob;
 use half_floats::convert;

@@ -8,14 +8,14 @@
 use std::path::Path;
 
 use anyhow::{Context, Result, ensure};
+use riposte_nn::checkpoint::Checkpoint;
+use riposte_nn::conv::Numeric;
+use riposte_nn::tokens::{Input, Tokenizer};
+use riposte_nn::transformer::Linear;
+use riposte_nn::transformer::bert::{Bert, BertConfig, WITH_HEAD};
+use riposte_nn::transformer::{Backend, TensorSource, examples, expected_affine};
 
-use crate::nn;
-use crate::nn::checkpoint::Checkpoint;
-use crate::nn::conv::Numeric;
-use crate::nn::tokens::{Input, Tokenizer};
-use crate::nn::transformer::bert::{Bert, BertConfig, WITH_HEAD};
-use crate::nn::transformer::packed::Linear;
-use crate::nn::transformer::{Backend, TensorSource, examples, expected_affine};
+use crate::device;
 
 /// A part of the producer's name. It must change whenever the same checkpoint would give other scores.
 const VERSION: u32 = 2;
@@ -58,7 +58,7 @@ impl Cross {
         let linear = |name: &str, out: usize| -> Result<Linear> {
             let weight = checkpoint.tensor(&format!("{name}.weight"))?;
             let bias = checkpoint.tensor(&format!("{name}.bias"))?;
-            Linear::new(&weight, out, Some(&bias))
+            Ok(Linear::new(&weight, out, Some(&bias))?)
         };
         let examples = tokenizer.encode(examples::pairs())?;
         Ok(Cross {
@@ -69,7 +69,7 @@ impl Cross {
                 &WITH_HEAD,
                 max_tokens,
                 &checkpoint,
-                backend,
+                device::backend(backend),
                 &examples,
             )?,
             pooler: linear(POOLER, hidden)?,
@@ -104,10 +104,11 @@ impl Cross {
     /// The tokenizer or the device fails, or a score is not finite.
     pub fn score(&self, topic: &str, texts: &[&str]) -> Result<Vec<f32>> {
         let pairs = texts.iter().map(|&text| (topic, text));
-        let scores = self.tokenizer.encode(pairs).and_then(|tokens| {
+        let tokens = self.tokenizer.encode(pairs).map_err(anyhow::Error::from);
+        let scores = tokens.and_then(|tokens| {
             self.bert.classify(&tokens, |firsts| {
                 let mut pooled = self.pooler.forward(firsts)?;
-                nn::tanh(&mut pooled);
+                riposte_nn::tanh(&mut pooled);
                 let logits = self.classifier.forward(&pooled)?;
                 ensure!(
                     logits.iter().all(|logit| logit.is_finite()),

@@ -17,7 +17,7 @@ use riposte_eval::DocId;
 
 use crate::evidence::clip::Clip;
 use crate::evidence::sentence::Sentences;
-use crate::nn::lazy::Lazy;
+use crate::lazy::Lazy;
 use crate::workspace::{self, Outputs as Workspace};
 use cross::Cross;
 use outputs::{Compute, complete};

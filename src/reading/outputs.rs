@@ -3,10 +3,10 @@
 use std::collections::{HashMap, HashSet};
 
 use anyhow::{Result, ensure};
+use riposte_nn::conv::Numeric;
 
 use crate::evidence::store::{blob_of, vector_of};
-use crate::nn::conv::Numeric;
-use crate::nn::lazy::Lazy;
+use crate::lazy::Lazy;
 use crate::workspace::Outputs;
 
 /// Number of outputs that are computed and written together. A killed process loses at most these.

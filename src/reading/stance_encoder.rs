@@ -10,18 +10,18 @@ use std::path::Path;
 
 use anyhow::{Context, Result, ensure};
 use half::f16;
+use riposte_nn::checkpoint::{Checkpoint, Table, floats};
+use riposte_nn::conv::Numeric;
+use riposte_nn::tokens::{Input, Tokenizer};
+use riposte_nn::transformer::Linear;
+use riposte_nn::transformer::bert::{BARE, Bert, BertConfig};
+use riposte_nn::transformer::{Backend, TensorSource, examples};
 use safetensors::tensor::{SafeTensors, TensorView};
 use safetensors::{Dtype, serialize};
 use sha2::{Digest, Sha256};
 
+use crate::device;
 use crate::disk::hex;
-use crate::nn;
-use crate::nn::checkpoint::{Checkpoint, Table, floats};
-use crate::nn::conv::Numeric;
-use crate::nn::tokens::{Input, Tokenizer};
-use crate::nn::transformer::bert::{BARE, Bert, BertConfig};
-use crate::nn::transformer::packed::Linear;
-use crate::nn::transformer::{Backend, TensorSource, examples};
 
 /// Maximum number of tokens of a pair, including the three special tokens. The longer of the two texts is truncated at its end.
 pub const MAX_TOKENS: usize = 96;
@@ -149,7 +149,7 @@ impl StanceEncoder {
                 bias.len() == out && weight.len() == out * config.hidden_size,
                 "{name} has another size"
             );
-            Linear::new(&weight, out, Some(&bias))
+            Ok(Linear::new(&weight, out, Some(&bias))?)
         };
         let tokenizer = Tokenizer::read(dir, Input::Pair, max_tokens, config.vocab_size)?;
         let examples = tokenizer.encode(examples::pairs())?;
@@ -167,7 +167,7 @@ impl StanceEncoder {
                     checkpoint,
                     changes,
                 },
-                backend,
+                device::backend(backend),
                 &examples,
             )?,
         })
@@ -227,7 +227,7 @@ impl StanceEncoder {
     ) -> Result<Vec<T>> {
         let read = |firsts: &[f32]| {
             let mut hidden = self.dense.forward(firsts)?;
-            nn::tanh(&mut hidden);
+            riposte_nn::tanh(&mut hidden);
             let outputs = self.out.forward(&hidden)?;
             ensure!(
                 outputs.iter().all(|output| output.is_finite()),
@@ -241,6 +241,7 @@ impl StanceEncoder {
         };
         let tokens = self.tokenizer.encode(pairs.iter().copied());
         tokens
+            .map_err(anyhow::Error::from)
             .and_then(|tokens| self.bert.classify(&tokens, read))
             .with_context(|| format!("reading {} claims and texts", pairs.len()))
     }
@@ -251,12 +252,8 @@ impl StanceEncoder {
 /// # Errors
 /// `tokenizer.json` or `config.json` is missing or damaged.
 pub fn tokenizer(dir: &Path) -> Result<Tokenizer> {
-    Tokenizer::read(
-        dir,
-        Input::Pair,
-        MAX_TOKENS,
-        BertConfig::read(dir)?.vocab_size,
-    )
+    let vocabulary = BertConfig::read(dir)?.vocab_size;
+    Ok(Tokenizer::read(dir, Input::Pair, MAX_TOKENS, vocabulary)?)
 }
 
 /// A tensor of a fine-tuned model.
@@ -410,11 +407,13 @@ struct ChangedCheckpoint<'a> {
 }
 
 impl TensorSource for ChangedCheckpoint<'_> {
-    fn tensor(&self, name: &str) -> Result<Vec<f32>> {
-        self.changes.apply(name, self.checkpoint.read(name)?)
+    fn tensor(&self, name: &str) -> riposte_nn::Result<Vec<f32>> {
+        let published = self.checkpoint.read(name)?;
+        let changed = self.changes.apply(name, published);
+        changed.map_err(riposte_nn::Error::other)
     }
 
-    fn table(&self, name: &str) -> Result<Table> {
+    fn table(&self, name: &str) -> riposte_nn::Result<Table> {
         if !self.changes.has(name) {
             return self.checkpoint.table(name);
         }

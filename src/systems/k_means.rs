@@ -5,8 +5,7 @@
 
 use rayon::prelude::*;
 use riposte_eval::chance::SplitMix64;
-
-use crate::nn::transformer::packed::Linear;
+use riposte_nn::transformer::Linear;
 
 /// Number of vectors that are compared with all centroids at once.
 const BLOCK: usize = 1024;

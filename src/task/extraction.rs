@@ -6,6 +6,7 @@ use std::sync::atomic::AtomicBool;
 
 use anyhow::{Context, Result, bail, ensure};
 use riposte_eval::DocId;
+use riposte_nn::conv::{Numeric, NumericMode};
 
 use super::channels::CHANNELS;
 use super::places::Places;
@@ -16,8 +17,7 @@ use crate::evidence::channel::{Extractor, Precision};
 use crate::evidence::extract::{self, Extent, Shard, Summary, Tools};
 use crate::evidence::store::{Merged, ShardFile, Store, is_damaged_record};
 use crate::evidence::{Channel, Channels};
-use crate::nn::conv::{Numeric, NumericMode};
-use crate::nn::lazy::Lazy;
+use crate::lazy::Lazy;
 use crate::reading::stance_encoder::StanceEncoder;
 use crate::weights::{Models, Role};
 use crate::workspace::Outputs;

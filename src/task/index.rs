@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use anyhow::{Context, Result, ensure};
 use riposte_eval::TextTask;
+use riposte_nn::conv::NumericMode;
 
 use super::extraction::open_store;
 use super::image_index;
@@ -19,8 +20,7 @@ use crate::evidence::store::Store;
 use crate::index::dense::{Vectors, Wanted};
 use crate::index::images::{self, Updated};
 use crate::index::inverted::{self, Effort, InvertedIndex, TextCollection, Verified};
-use crate::nn::conv::NumericMode;
-use crate::nn::lazy::Lazy;
+use crate::lazy::Lazy;
 use crate::weights::{Models, Role};
 
 /// What is indexed, and how.

@@ -1,11 +1,11 @@
 //! Finds and loads the installed models.
 
 use anyhow::{Result, bail};
+use riposte_nn::conv::NumericMode;
+use riposte_nn::transformer::Backend;
 
 use super::{Event, OnEvent, recipe};
-use crate::nn::conv::NumericMode;
-use crate::nn::lazy::Lazy;
-use crate::nn::transformer::Backend;
+use crate::lazy::Lazy;
 use crate::reading::cross::Cross;
 use crate::reading::stance_encoder::StanceEncoder;
 use crate::weights::{CheckedModel, ModelStatus, Models, Role};

@@ -4,7 +4,7 @@ use anyhow::Result;
 use riposte_claims::claims;
 use riposte_eval::Explanation;
 
-use crate::nn::lazy::Lazy;
+use crate::lazy::Lazy;
 use crate::reading::pieces::ClaimedPieces;
 use crate::reading::stance_encoder::StanceEncoder;
 use crate::score::quality::explain_rating;

@@ -5,7 +5,7 @@ use riposte_claims::claims;
 use riposte_eval::{Explanation, ObjectStance};
 use serde::Serialize;
 
-use crate::nn::lazy::Lazy;
+use crate::lazy::Lazy;
 use crate::reading::pieces::{pieces, used_part};
 use crate::reading::stance_encoder::{Logits, StanceEncoder};
 use crate::score::object_stance::{self, MaskedLogits, Objects, PREFERENCE};

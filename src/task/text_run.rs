@@ -10,6 +10,7 @@ use riposte_eval::TextTask;
 use riposte_eval::explained::ExplainedText;
 use riposte_eval::run::TextRunLine;
 use riposte_eval::topic::Topic;
+use riposte_nn::conv::NumericMode;
 
 use super::metadata::Description;
 use super::stages::ClusterLikeness;
@@ -23,8 +24,7 @@ use crate::evidence::sentence::Sentences;
 use crate::index::ScoredDoc;
 use crate::index::inverted::{self, Damage, Effort, InvertedIndex, TextCollection};
 use crate::index::wordnet::WordNet;
-use crate::nn::conv::NumericMode;
-use crate::nn::lazy::Lazy;
+use crate::lazy::Lazy;
 use crate::reading::cross::Cross;
 use crate::reading::stance_encoder::StanceEncoder;
 use crate::reading::steps::Step;

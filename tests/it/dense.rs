@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use riposte::evidence::sentence::Sentences;
 use riposte::index::vector::dot;
-use riposte::nn::transformer::Backend;
+use riposte_nn::transformer::Backend;
 use rusqlite::{Connection, OpenFlags};
 use serde_json::Value;
 

@@ -7,12 +7,12 @@ use image::RgbImage;
 use riposte::evidence::ocr::backend::Runtime;
 use riposte::evidence::ocr::{PpOcr, Script, TextReader};
 use riposte::evidence::sentence::Sentences;
-use riposte::nn::conv::NumericMode;
-use riposte::nn::transformer::Backend;
+use riposte_nn::conv::NumericMode;
+use riposte_nn::onnx_writer::{self as onnx, Graph, Message, ints, numbers};
+use riposte_nn::transformer::Backend;
 use serde_json::{Value, json};
 
 use crate::support::checkpoint::copy_of;
-use crate::support::onnx::{self, Graph, Message, ints, numbers};
 use crate::support::program::{WorkDir, riposte, stderr};
 use crate::support::root;
 
@@ -20,7 +20,7 @@ use crate::support::root;
 fn networks() -> (tempfile::TempDir, PathBuf, PathBuf) {
     let dir = tempfile::tempdir().unwrap();
     let (det, rec) = (dir.path().join("det.onnx"), dir.path().join("rec.onnx"));
-    let detector = root().join("src/nn/reference/convnet-detector.onnx");
+    let detector = root().join("src/evidence/ocr/reference/convnet-detector.onnx");
     fs::copy(detector, &det).unwrap();
     fs::write(&rec, onnx::recogniser().model()).unwrap();
     (dir, det, rec)

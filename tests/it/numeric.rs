@@ -14,9 +14,9 @@ use riposte::evidence::extract::{Extent, GROUP, Shard, Tools, extract};
 use riposte::evidence::ocr::backend::{Backend, Runtime};
 use riposte::evidence::ocr::{OcrLine, PpOcr, Script, TextReader};
 use riposte::evidence::store::{self, Store};
-use riposte::nn::conv::{Numeric, NumericMode};
-use riposte::nn::lazy::Lazy;
+use riposte::lazy::Lazy;
 use riposte::task::channels::CHANNELS;
+use riposte_nn::conv::{Numeric, NumericMode};
 use rusqlite::Connection;
 use tempfile::TempDir;
 

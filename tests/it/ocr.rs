@@ -4,14 +4,14 @@ use std::path::{Path, PathBuf};
 
 use image::{Rgb, RgbImage};
 use riposte::evidence::ocr::{OcrLine, OcrsReader, PpOcr, Script, TextReader};
-use riposte::nn::conv::NumericMode;
+use riposte_nn::conv::NumericMode;
 
 use crate::support::need::{Data, Model, need};
 use crate::support::root;
 
 /// A replacement for the recogniser of ocrs, which cannot be fetched: it reads "x" for each stroke of ink (tests/reference/ink_recogniser.py).
 fn ink_recogniser() -> PathBuf {
-    root().join("src/nn/reference/ink-recogniser.onnx")
+    root().join("src/evidence/ocr/reference/ink-recogniser.onnx")
 }
 
 /// The detector and the recogniser of PP-OCRv4.

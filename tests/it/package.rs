@@ -166,6 +166,8 @@ fn the_manual_publishes_each_crate_after_those_that_it_needs() {
     for package in &packages {
         let name = text(package, "name");
         let needed = package["dependencies"].as_array().unwrap().iter();
+        // a dependency of tests that has only a path is not published
+        let needed = needed.filter(|dependency| dependency["req"] != "*");
         let needed = needed.map(|dependency| text(dependency, "name"));
         for other in needed.filter(|other| names.contains(other)) {
             assert!(place(other) < place(name), "{name} needs {other}");

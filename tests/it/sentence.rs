@@ -4,8 +4,8 @@ use std::fs::{self, File};
 use std::path::Path;
 
 use riposte::evidence::sentence::Sentences;
-use riposte::nn::conv::Numeric;
-use riposte::nn::transformer::Backend;
+use riposte_nn::conv::Numeric;
+use riposte_nn::transformer::Backend;
 use serde_json::json;
 
 use crate::clip::TextReference;
@@ -36,7 +36,7 @@ fn agree(model: &Sentences, expected: &[TextReference]) {
 
 #[test]
 fn vectors_are_those_of_sentence_transformers() {
-    for &backend in Backend::ALL {
+    for backend in [Backend::Auto, Backend::Float] {
         let model = Sentences::load(&reference("tiny-sentence"), backend).unwrap();
         agree(&model, &values("tiny-sentence.json"));
         assert!(model.embed(&[]).unwrap().is_empty());
@@ -48,7 +48,7 @@ fn the_real_model_agrees_with_sentence_transformers() {
     let Some(minilm) = need(Model(MINILM)) else {
         return;
     };
-    for &backend in Backend::ALL {
+    for backend in [Backend::Auto, Backend::Float] {
         let model = Sentences::load(&minilm.dir, backend).unwrap();
         if model.numeric() == Numeric::Float {
             agree(&model, &values("minilm.json"));

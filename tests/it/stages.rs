@@ -4,8 +4,8 @@
 use std::fs;
 
 use riposte::evidence::sentence::Sentences;
-use riposte::nn::transformer::Backend;
 use riposte::weights::CheckedModel;
+use riposte_nn::transformer::Backend;
 use serde_json::{Value, json};
 
 use crate::sentence::MINILM;

@@ -3,10 +3,10 @@
 use std::fs;
 use std::process::Command;
 
-use riposte::nn::transformer::Backend;
 use riposte::reading::stance_encoder::{
     OUTPUTS, StanceEncoder, StanceReading, TrainedTensor, pack,
 };
+use riposte_nn::transformer::Backend;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -70,7 +70,7 @@ fn agree(model: &StanceEncoder, expected: &[Pair], tolerance: f32) {
 
 #[test]
 fn logits_are_those_of_transformers() {
-    for &backend in Backend::ALL {
+    for backend in [Backend::Auto, Backend::Float] {
         agree(&tiny_with(backend), &pairs("tiny-pair.json"), 1e-4);
     }
     assert!(tiny().logits(&[]).unwrap().is_empty());

@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 
-use riposte::nn::transformer::Backend;
 use riposte::reading::cross::Cross;
+use riposte_nn::transformer::Backend;
 use serde_json::{Value, json};
 
 use crate::sentence::MINILM;

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Makes src/nn/reference/convnet-*.onnx, small random networks of the same kinds of layers as text detectors and recognisers,
+"""Makes src/evidence/ocr/reference/convnet-*.onnx, small random networks of the same kinds of layers as text detectors and recognisers,
 and convnet.json, the outputs that onnxruntime computes with them.
 
     pip install onnx onnxruntime numpy
@@ -17,7 +17,7 @@ import onnx
 import onnxruntime
 from onnx import TensorProto, helper, numpy_helper
 
-HERE = pathlib.Path(__file__).resolve().parent.parent.parent / "src/nn/reference"
+HERE = pathlib.Path(__file__).resolve().parent.parent.parent / "src/evidence/ocr/reference"
 RANDOM = np.random.default_rng(7)
 
 

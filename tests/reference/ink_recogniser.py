@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Makes src/nn/reference/ink-recogniser.onnx, a stand-in for the ocrs recogniser with predictable output.
+"""Makes src/evidence/ocr/reference/ink-recogniser.onnx, a stand-in for the ocrs recogniser with predictable output.
 
 It has the input and output of the real recogniser: grey pixels (batch, 1, 64, width) in [-0.5, 0.5], and log-probabilities (width / 4,
 batch, 97). A step of 64 × 4 pixels with a mean below 0.35 contains ink and is read as "x" of the default alphabet. Any other step is read
@@ -40,7 +40,7 @@ graph = helper.make_graph(
 )
 model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
 onnx.checker.check_model(model)
-target = Path(__file__).resolve().parent.parent.parent / "src/nn/reference/ink-recogniser.onnx"
+target = Path(__file__).resolve().parent.parent.parent / "src/evidence/ocr/reference/ink-recogniser.onnx"
 target.parent.mkdir(parents=True, exist_ok=True)
 onnx.save(model, target)
 print(target.name, target.stat().st_size, "bytes")

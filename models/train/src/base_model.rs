@@ -4,9 +4,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
-use riposte::nn::transformer::Backend;
 use riposte::reading::stance_encoder::StanceEncoder;
 use riposte::weights::{ModelStatus, Models};
+use riposte_nn::transformer::Backend;
 
 const NAME: &str = "all-minilm-l6-v2";
 

@@ -14,7 +14,7 @@ use riposte::evidence::store::Store;
 use riposte::evidence::{TextPart, ocr_text, picture};
 use riposte::index::images::Image;
 use riposte::index::inverted::{Effort, InvertedIndex, TextCollection};
-use riposte::nn::lazy::Lazy;
+use riposte::lazy::Lazy;
 use riposte::reading::stance_encoder::StanceEncoder;
 use riposte::reading::{self, Reader};
 use riposte::score::argument::{PictureFeatures, argument_features, count_words};

@@ -32,8 +32,8 @@ use std::process::ExitCode;
 use anyhow::{Context, Result};
 use base_model::BaseModel;
 use clap::{Parser, Subcommand};
-use riposte::nn::transformer::Backend;
 use riposte::systems::trees::FeatureSet;
+use riposte_nn::transformer::Backend;
 
 #[derive(Parser)]
 #[command(

@@ -5,11 +5,11 @@ use std::path::Path;
 
 use anyhow::{Context, Result};
 use candle_core::{DType, Device, Tensor, Var};
-use riposte::nn::checkpoint::Checkpoint;
-use riposte::nn::transformer::bert::{BARE, BertConfig, typed_positions};
-use riposte::nn::transformer::candle::{BatchShape, LayerOps, MASKED, layer_forward};
-use riposte::nn::transformer::{Affine, Layer};
 use riposte::reading::stance_encoder::{CLASSES, Class, HEAD_DENSE, HEAD_OUT, OUTPUTS};
+use riposte_candle::{BatchShape, LayerOps, MASKED, layer_forward};
+use riposte_nn::checkpoint::Checkpoint;
+use riposte_nn::transformer::bert::{BARE, BertConfig, typed_positions};
+use riposte_nn::transformer::{Affine, Layer};
 use seeded_random::Random;
 use tokenizers::Encoding;
 
@@ -241,7 +241,7 @@ impl Network {
         let first = ops.dropout(first)?;
         let hidden = ops.linear(&first, &head(HEAD_DENSE)?)?.tanh()?;
         let hidden = ops.dropout(hidden)?;
-        ops.linear(&hidden, &head(HEAD_OUT)?)
+        Ok(ops.linear(&hidden, &head(HEAD_OUT)?)?)
     }
 }
 

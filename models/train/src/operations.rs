@@ -3,11 +3,10 @@
 //! candle's own layer norm, softmax and GELU have no gradient, or need a dozen passes over memory for it. The operations here
 //! compute value and gradient in one pass each on the CPU. On other devices candle's slower ones are used.
 
-use anyhow::{Result, ensure};
-use candle_core::{CpuStorage, CustomOp1, CustomOp2, CustomOp3, Layout, Shape, Tensor};
+use candle_core::{CpuStorage, CustomOp1, CustomOp2, CustomOp3, Layout, Result, Shape, Tensor};
 use rayon::prelude::*;
-use riposte::nn::transformer::candle::LayerOps;
-use riposte::nn::transformer::{Activation, Affine};
+use riposte_candle::LayerOps;
+use riposte_nn::transformer::{Activation, Affine};
 use rten_simd::{SimdOp, SimdUnaryOp};
 use rten_vecmath::{Erf, Exp, Gelu as GeluOp, Softmax as SoftmaxOp};
 use seeded_random::Random;
@@ -34,11 +33,12 @@ impl LayerOps for Training<'_> {
     }
 
     fn activate(&mut self, x: &Tensor, activation: Activation) -> Result<Tensor> {
-        ensure!(
-            activation == Activation::Gelu,
-            "only GELU can be trained, not {activation:?}"
-        );
-        gelu(x)
+        match activation {
+            Activation::Gelu => gelu(x),
+            other => Err(candle_core::Error::Msg(format!(
+                "only GELU can be trained, not {other:?}"
+            ))),
+        }
     }
 
     fn dropout(&mut self, x: Tensor) -> Result<Tensor> {
@@ -99,13 +99,11 @@ fn dropout(x: &Tensor, random: &mut Random) -> Result<Tensor> {
             }
         })
         .collect();
-    Ok((x * Tensor::from_vec(mask, x.shape(), x.device())?)?)
+    x * Tensor::from_vec(mask, x.shape(), x.device())?
 }
 
-type CandleResult<T> = candle_core::Result<T>;
-
 /// The values of a contiguous tensor of 32-bit floats.
-fn values<'a>(storage: &'a CpuStorage, layout: &Layout) -> CandleResult<&'a [f32]> {
+fn values<'a>(storage: &'a CpuStorage, layout: &Layout) -> Result<&'a [f32]> {
     let (from, to) = layout
         .contiguous_offsets()
         .ok_or_else(|| candle_core::Error::Msg("the tensor is not contiguous".into()))?;
@@ -118,7 +116,7 @@ fn values<'a>(storage: &'a CpuStorage, layout: &Layout) -> CandleResult<&'a [f32
 }
 
 /// The values of a tensor of 32-bit floats, in row-major order.
-pub fn to_vec(tensor: &Tensor) -> CandleResult<Vec<f32>> {
+pub fn to_vec(tensor: &Tensor) -> Result<Vec<f32>> {
     tensor.flatten_all()?.to_vec1()
 }
 
@@ -140,7 +138,7 @@ impl CustomOp2 for AddBias {
         lx: &Layout,
         b: &CpuStorage,
         lb: &Layout,
-    ) -> CandleResult<(CpuStorage, Shape)> {
+    ) -> Result<(CpuStorage, Shape)> {
         let bias = values(b, lb)?;
         let mut out = values(x, lx)?.to_vec();
         out.par_chunks_mut(bias.len() * 64).for_each(|rows| {
@@ -157,7 +155,7 @@ impl CustomOp2 for AddBias {
         b: &Tensor,
         _out: &Tensor,
         grad: &Tensor,
-    ) -> CandleResult<(Option<Tensor>, Option<Tensor>)> {
+    ) -> Result<(Option<Tensor>, Option<Tensor>)> {
         let sums = column_sums(&to_vec(grad)?, b.elem_count());
         let of_bias = Tensor::from_vec(sums, b.shape(), b.device())?;
         Ok((Some(grad.clone()), Some(of_bias)))
@@ -180,7 +178,7 @@ impl CustomOp1 for Gelu {
         "gelu"
     }
 
-    fn cpu_fwd(&self, x: &CpuStorage, l: &Layout) -> CandleResult<(CpuStorage, Shape)> {
+    fn cpu_fwd(&self, x: &CpuStorage, l: &Layout) -> Result<(CpuStorage, Shape)> {
         let mut out = values(x, l)?.to_vec();
         out.par_chunks_mut(1 << 14)
             .for_each(|part| GeluOp {}.map_mut(part));
@@ -188,7 +186,7 @@ impl CustomOp1 for Gelu {
     }
 
     /// The derivative is Φ(x) + x φ(x).
-    fn bwd(&self, x: &Tensor, _out: &Tensor, grad: &Tensor) -> CandleResult<Option<Tensor>> {
+    fn bwd(&self, x: &Tensor, _out: &Tensor, grad: &Tensor) -> Result<Option<Tensor>> {
         const PART: usize = 1 << 12;
         let (inputs, mut grads) = (to_vec(x)?, to_vec(grad)?);
         grads
@@ -218,7 +216,7 @@ impl CustomOp1 for Softmax {
         "softmax"
     }
 
-    fn cpu_fwd(&self, x: &CpuStorage, l: &Layout) -> CandleResult<(CpuStorage, Shape)> {
+    fn cpu_fwd(&self, x: &CpuStorage, l: &Layout) -> Result<(CpuStorage, Shape)> {
         let mut out = values(x, l)?.to_vec();
         let width = width(l);
         out.par_chunks_mut(width * 64).for_each(|rows| {
@@ -230,7 +228,7 @@ impl CustomOp1 for Softmax {
     }
 
     /// The gradient is p (g - Σ p g).
-    fn bwd(&self, x: &Tensor, out: &Tensor, grad: &Tensor) -> CandleResult<Option<Tensor>> {
+    fn bwd(&self, x: &Tensor, out: &Tensor, grad: &Tensor) -> Result<Option<Tensor>> {
         let (probabilities, mut grads) = (to_vec(out)?, to_vec(grad)?);
         let width = width(x.layout());
         grads
@@ -276,7 +274,7 @@ impl CustomOp3 for LayerNorm {
         lw: &Layout,
         b: &CpuStorage,
         lb: &Layout,
-    ) -> CandleResult<(CpuStorage, Shape)> {
+    ) -> Result<(CpuStorage, Shape)> {
         let (weight, bias) = (values(w, lw)?, values(b, lb)?);
         let mut out = values(x, lx)?.to_vec();
         out.par_chunks_mut(weight.len())
@@ -297,7 +295,7 @@ impl CustomOp3 for LayerNorm {
         b: &Tensor,
         _out: &Tensor,
         grad: &Tensor,
-    ) -> CandleResult<(Option<Tensor>, Option<Tensor>, Option<Tensor>)> {
+    ) -> Result<(Option<Tensor>, Option<Tensor>, Option<Tensor>)> {
         let (mut inputs, mut grads, weight) = (to_vec(x)?, to_vec(grad)?, to_vec(w)?);
         let width = weight.len();
         let of_bias = column_sums(&grads, width);
@@ -376,25 +374,25 @@ mod tests {
             (
                 "layer norm",
                 |x| layer_norm(&x[0], &x[1], &x[2], 1e-12),
-                |x| Ok(candle_nn::ops::layer_norm_slow(&x[0], &x[1], &x[2], 1e-12)?),
+                |x| candle_nn::ops::layer_norm_slow(&x[0], &x[1], &x[2], 1e-12),
                 vec![&[70, 12], &[12], &[12]],
             ),
             (
                 "softmax",
                 |x| softmax(&x[0]),
-                |x| Ok(candle_nn::ops::softmax(&x[0], candle_core::D::Minus1)?),
+                |x| candle_nn::ops::softmax(&x[0], candle_core::D::Minus1),
                 vec![&[3, 2, 9, 9]],
             ),
             (
                 "gelu",
                 |x| gelu(&x[0]),
-                |x| Ok(x[0].gelu_erf()?),
+                |x| x[0].gelu_erf(),
                 vec![&[90, 60]],
             ),
             (
                 "affine",
                 |x| affine(&x[0], &x[1], &x[2]),
-                |x| Ok(x[0].matmul(&x[1].t()?)?.broadcast_add(&x[2])?),
+                |x| x[0].matmul(&x[1].t()?)?.broadcast_add(&x[2]),
                 vec![&[70, 12], &[9, 12], &[9]],
             ),
         ];

@@ -10,11 +10,11 @@ use std::time::Instant;
 use anyhow::Result;
 use candle_core::Device;
 use rayon::prelude::*;
-use riposte::nn::tokens::Tokenizer;
 use riposte::reading::stance_encoder::{
     self, Class, MAX_TOKENS, StanceEncoder, StanceReading, TrainedTensor,
 };
 use riposte::score::object_stance::{Objects, PREFERENCE};
+use riposte_nn::tokens::Tokenizer;
 use seeded_random::Random;
 use tokenizers::Encoding;
 
@@ -626,7 +626,7 @@ fn tokenize(tokenizer: &Tokenizer, pairs: &[Pair]) -> Result<Vec<Encoding>> {
         .iter()
         .map(|pair| (pair.claim.as_str(), pair.text.as_str()))
         .collect();
-    tokenizer.encode(texts)
+    Ok(tokenizer.encode(texts)?)
 }
 
 /// Batches of the indices of pairs of similar length, in random order.

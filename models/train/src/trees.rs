@@ -10,7 +10,7 @@ use riposte::collection::arguments::ArgumentCollection;
 use riposte::collection::read_topics;
 use riposte::evidence::sentence::Sentences;
 use riposte::index::inverted::{Effort, InvertedIndex, TextCollection};
-use riposte::nn::lazy::Lazy;
+use riposte::lazy::Lazy;
 use riposte::reading::stance_encoder::StanceEncoder;
 use riposte::reading::{self, Reader};
 use riposte::score::{quality, reranker};

@@ -2,12 +2,12 @@
 
 use std::fmt;
 
-use crate::nn::conv::Numeric;
+use riposte_nn::conv::Numeric;
 
 /// The runtime that computes a part of a network.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Runtime {
-    /// The convolution runtime, [`crate::nn::conv`].
+    /// The convolution runtime, [`riposte_nn::conv`].
     Conv(Numeric),
     /// rten, in floats.
     Rten {

@@ -1,6 +1,7 @@
 //! The channel of the text in an image, and the readers that compute it.
 
 use anyhow::{Context, Result, bail};
+use riposte_nn::conv::NumericMode;
 use rusqlite::{Row, ToSql};
 
 use super::backend;
@@ -10,8 +11,7 @@ use crate::evidence::Evidence;
 use crate::evidence::channel::{Backend, Channel, Extractor, Precision, Put};
 use crate::evidence::document::{Document, fault, guarded};
 use crate::evidence::table::Table;
-use crate::nn::conv::NumericMode;
-use crate::nn::lazy::Lazy;
+use crate::lazy::Lazy;
 use crate::weights::{CheckedModel, Role};
 
 /// The channel of the text in an image.

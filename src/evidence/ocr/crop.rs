@@ -5,9 +5,9 @@ use fast_image_resize::images::{TypedImage, TypedImageRef};
 use fast_image_resize::pixels::U8x3;
 use fast_image_resize::{FilterType, ResizeAlg, ResizeOptions, Resizer};
 use image::RgbImage;
+use riposte_nn::conv::{BufferPool, FeatureMap};
 
 use super::boxes::TextBox;
-use crate::nn::conv::{BufferPool, FeatureMap};
 
 /// The detector halves its input five times, so both sides must be multiples of this.
 const DETECTOR_GRID: usize = 32;

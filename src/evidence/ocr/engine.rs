@@ -5,6 +5,7 @@ use std::path::Path;
 use anyhow::{Context, Result, anyhow, ensure};
 use image::RgbImage;
 use ocrs::{ImageSource, OcrEngine, OcrEngineParams};
+use riposte_nn::conv::{Buffer, FeatureMap, NumericMode};
 use rten::{Dimension, Model};
 use rten_imageproc::{BoundingRect, RotatedRect, bounding_rect};
 use rten_tensor::prelude::*;
@@ -15,7 +16,6 @@ use super::ctc::{self, Reading};
 use super::layout::{self, ReadLine};
 use super::network::{Core, Cores, Network, load_model, read};
 use super::{OcrLine, TextReader, crop};
-use crate::nn::conv::{Buffer, FeatureMap, NumericMode};
 
 /// Must be increased with every change that makes the same models read an image differently.
 const CODE_VERSION: u32 = 2;

@@ -4,7 +4,7 @@
 //! engine with its own models ([`OcrsReader`]). The stages of the first are `boxes` (from the detector's map to boxes), `crop`
 //! (from a box to the image of a line), `ctc` (from the recogniser's output to characters) and `layout` (from lines to blocks in reading
 //! order). `network` runs the models:
-//! [`crate::nn::conv`] computes the convolutions, rten the rest; `backend` says which computes what.
+//! [`riposte_nn::conv`] computes the convolutions, rten the rest; `backend` says which computes what.
 
 pub mod backend;
 mod block;

@@ -7,18 +7,18 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use anyhow::{Context, Result, anyhow, bail, ensure};
 use image::RgbImage;
+use riposte_nn::conv::{BufferPool, Classifier, Extent, FeatureMap, NumericMode, Parts, compile};
+use riposte_nn::onnx;
 use rten::{Model, ModelOptions, NodeId, RunOptions, ThreadPool};
 use rten_tensor::prelude::*;
 use rten_tensor::{NdTensor, NdTensorView, Tensor, TensorView};
 
 use super::backend::{Backend, Runtime};
 use super::{MIN_SIDE, OcrLine};
-use crate::nn::conv::{BufferPool, Classifier, Extent, FeatureMap, NumericMode, Parts, compile};
-use crate::nn::onnx;
 
 /// A network with one input and one output.
 ///
-/// The convolution runtime ([`crate::nn::conv`]) computes the network's beginning as far as it knows the operators, the convolutions just before the
+/// The convolution runtime ([`riposte_nn::conv`]) computes the network's beginning as far as it knows the operators, the convolutions just before the
 /// output layer, and that layer. rten computes the rest, and all of a network that the convolution runtime refuses.
 pub(super) struct Network {
     pub(super) model: Model,
@@ -274,10 +274,10 @@ fn compile_guarded(
 ) -> (Part<Parts>, Option<Classifier>) {
     match catch_unwind(|| compile(bytes, mode, kept, extent)) {
         Ok(Ok(compiled)) => {
-            let parts = compiled.parts.map_err(|error| format!("{error:#}"));
+            let parts = compiled.parts.map_err(|error| error.to_string());
             (parts, compiled.classifier)
         }
-        Ok(Err(error)) => (Err(format!("{error:#}")), None),
+        Ok(Err(error)) => (Err(error.to_string()), None),
         Err(panic) => (
             Err(format!("compiling it failed: {}", message_of(&*panic))),
             None,
@@ -380,7 +380,7 @@ mod tests {
 
     fn reference(name: &str) -> std::path::PathBuf {
         Path::new(env!("CARGO_MANIFEST_DIR"))
-            .join("src/nn/reference")
+            .join("src/evidence/ocr/reference")
             .join(name)
     }
 
@@ -451,7 +451,7 @@ mod tests {
     fn labels_that_are_kept_share_the_probability_whichever_runtime_computes_them() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("rec.onnx");
-        std::fs::write(&path, crate::nn::tests::onnx_writer::recogniser().model()).unwrap();
+        std::fs::write(&path, riposte_nn::onnx_writer::recogniser().model()).unwrap();
         let all = steps(&Network::load("toy", &path, NumericMode::Float).unwrap());
         assert_eq!(all[0].len(), 12);
         let kept = vec![0, 7, 3, 11];
@@ -459,7 +459,7 @@ mod tests {
             Network::load_keeping("toy", &path, NumericMode::Float, |_| Ok(Some(kept))).unwrap()
         };
         let mut network = load(kept.clone());
-        let conv = Some(Runtime::Conv(crate::nn::conv::Numeric::Float));
+        let conv = Some(Runtime::Conv(riposte_nn::conv::Numeric::Float));
         assert_eq!(network.backend.output_layer, conv);
         let by_conv = steps(&network);
         network.classifier = None;

@@ -4,6 +4,7 @@ use std::path::Path;
 
 use anyhow::{Context, Result, bail, ensure};
 use image::RgbImage;
+use riposte_nn::conv::NumericMode;
 use rten::{Dimension, Model};
 use rten_tensor::NdTensorView;
 use rten_tensor::prelude::*;
@@ -15,7 +16,6 @@ use super::ctc::{self, Reading};
 use super::layout::{self, ReadLine};
 use super::network::{Core, Cores, Network};
 use super::{OcrLine, Script, TextReader};
-use crate::nn::conv::NumericMode;
 
 /// Must be increased with every change that makes the same models read an image differently.
 const CODE_VERSION: u32 = 4;
@@ -230,13 +230,14 @@ fn alphabet_of(recogniser: &Model) -> Result<Vec<String>> {
 
 #[cfg(test)]
 mod tests {
+    use riposte_nn::onnx_writer::recogniser_of;
+
     use super::*;
-    use crate::nn::tests::onnx_writer::recogniser_of;
 
     #[test]
     fn a_reader_of_latin_script_has_no_other_characters() {
-        let det =
-            Path::new(env!("CARGO_MANIFEST_DIR")).join("src/nn/reference/convnet-detector.onnx");
+        let det = Path::new(env!("CARGO_MANIFEST_DIR"))
+            .join("src/evidence/ocr/reference/convnet-detector.onnx");
         let dir = tempfile::tempdir().unwrap();
         let rec = dir.path().join("rec.onnx");
         std::fs::write(&rec, recogniser_of("e汉té，o∶ⅡЯ").model()).unwrap();

@@ -8,11 +8,11 @@ use std::ops::Range;
 
 use anyhow::{Result, ensure};
 use rayon::prelude::*;
+use riposte_nn::conv::kernel::{Activation, CHANNEL_BLOCK, PackedWeights, Product, Windows};
 
 use super::Vectors;
 use super::half_floats::{convert, inner_products};
 use crate::index::vector;
-use crate::nn::conv::kernel::{Activation, CHANNEL_BLOCK, PackedWeights, Product, Windows};
 
 /// Minimum number of passages that are compared together. It is small enough that their vectors stay in the fastest caches.
 const BLOCK: usize = 128;

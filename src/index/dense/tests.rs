@@ -2,10 +2,10 @@ use std::cmp::Ordering;
 
 use half::f16;
 use proptest::prelude::*;
+use riposte_nn::normalise;
 
 use super::*;
 use crate::index::vector;
-use crate::nn::normalise;
 
 /// The result of [`Vectors::nearest`], from a sorted list of all comparisons.
 fn all_compared(documents: &[Vec<Vec<f32>>], query: &[f32], k: usize, unit: Unit) -> Vec<Near> {

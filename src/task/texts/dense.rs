@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, ensure};
 use riposte_eval::{DocId, Explanation, NumberId};
+use riposte_nn::conv::Numeric;
 
 use super::super::stages::ClusterLikeness;
 use super::super::text_approach::{Dense, TextApproach};
@@ -14,8 +15,7 @@ use crate::index::ScoredDoc;
 use crate::index::dense::{self, Encode, Near, Vectors, Wanted};
 use crate::index::inverted::InvertedIndex;
 use crate::index::options::SearchOptions;
-use crate::nn::conv::Numeric;
-use crate::nn::lazy::Lazy;
+use crate::lazy::Lazy;
 use crate::reading::Reader;
 
 /// The vectors of a collection, and the documents or passages that are nearest to each topic.

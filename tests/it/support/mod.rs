@@ -7,9 +7,6 @@ pub mod collection;
 pub mod files;
 pub mod make;
 pub mod need;
-#[allow(dead_code, reason = "unit tests and fuzz-targets/ use the rest")]
-#[path = "../../../src/nn/tests/onnx_writer.rs"]
-pub mod onnx;
 pub mod pictures;
 pub mod program;
 

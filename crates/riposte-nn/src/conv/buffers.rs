@@ -1,0 +1,164 @@
+//! Feature maps, and the pool of the buffers that hold them.
+
+use super::aligned::Aligned;
+use super::quantised::Quantisation;
+use crate::error::{Error, Result, ensure};
+
+/// Index of a feature map of the network. The inputs come first.
+pub(super) type ValueId = usize;
+
+/// Checks that the maps that a network needs at the same time have at most [`MAX_NUMBERS`] numbers.
+pub(super) fn check_size(maps: &[Option<FeatureMap>]) -> Result<()> {
+    let numbers: usize = maps.iter().flatten().map(|map| map.data.len()).sum();
+    ensure!(
+        numbers <= MAX_NUMBERS,
+        Unsupported,
+        "the network needs {numbers} numbers at a time, more than {MAX_NUMBERS}"
+    );
+    Ok(())
+}
+
+/// The map of a value that an earlier step has computed.
+pub(super) fn computed(maps: &[Option<FeatureMap>], value: ValueId) -> Result<&FeatureMap> {
+    maps[value]
+        .as_ref()
+        .ok_or_else(|| Error::Unsupported("a step reads a map that is not computed yet".to_owned()))
+}
+
+/// A feature map of one image, (height, width, channels) with channels innermost; the network's input is one too.
+///
+/// Row follows row and pixel follows pixel, each pixel `stride` numbers after the one before. The numbers of a pixel from
+/// `channels` to `stride` are padding: they are finite, and the weights for them are zero.
+#[derive(Clone, Debug, Default)]
+pub struct FeatureMap {
+    /// Rows of pixels.
+    pub height: usize,
+    /// Pixels in a row.
+    pub width: usize,
+    /// Numbers of a pixel, without padding.
+    pub channels: usize,
+    /// Numbers from a pixel to the next one.
+    pub stride: usize,
+    /// `height · width · stride` numbers.
+    pub data: Buffer,
+}
+
+impl FeatureMap {
+    /// A map without padding, every number of which is `value`.
+    pub fn filled(height: usize, width: usize, channels: usize, value: f32) -> FeatureMap {
+        let numbers = vec![value; height * width * channels];
+        FeatureMap {
+            height,
+            width,
+            channels,
+            stride: channels,
+            data: Buffer::copy_of(&numbers),
+        }
+    }
+
+    /// The number at row `y`, column `x` and `channel`.
+    ///
+    /// # Panics
+    /// If the map has no such pixel.
+    pub fn at(&self, y: usize, x: usize, channel: usize) -> f32 {
+        self.data[(y * self.width + x) * self.stride + channel]
+    }
+
+    /// Row `y`: (width, stride).
+    pub(super) fn row(&self, y: usize) -> &[f32] {
+        let length = self.width * self.stride;
+        &self.data[y * length..(y + 1) * length]
+    }
+}
+
+/// Numbers of a map, in an allocation that can be larger.
+pub type Buffer = Aligned<f32>;
+
+/// Allocations that are reused from layer to layer and from image to image.
+#[derive(Default)]
+pub struct BufferPool {
+    free: Vec<Buffer>,
+    /// Scratch space for quantised inputs.
+    pub(crate) bytes: Vec<u8>,
+    pub(crate) quantisations: Vec<Quantisation>,
+}
+
+/// Maximum number of free buffers that are kept: more than the OCR networks use at a time.
+const MAX_FREE: usize = 24;
+
+/// A feature map has at most this many numbers, and so have all maps together that a network needs at the same time: 512 MiB. The largest map of the
+/// OCR networks has 14 million; a damaged model file can ask for any number.
+pub(super) const MAX_NUMBERS: usize = 1 << 27;
+
+impl BufferPool {
+    /// A map with arbitrary finite contents.
+    ///
+    /// # Errors
+    /// It would have more than 2^27 numbers (512 MiB).
+    pub fn map(
+        &mut self,
+        height: usize,
+        width: usize,
+        channels: usize,
+        stride: usize,
+    ) -> Result<FeatureMap> {
+        let numbers = height.checked_mul(width);
+        let numbers = numbers.and_then(|pixels| pixels.checked_mul(stride));
+        let numbers = numbers.filter(|&numbers| numbers <= MAX_NUMBERS);
+        let numbers = numbers.ok_or_else(|| {
+            Error::Unsupported(format!(
+                "the network needs a map of {height} × {width} pixels with {channels} channels, which is too large"
+            ))
+        })?;
+        Ok(FeatureMap {
+            height,
+            width,
+            channels,
+            stride,
+            data: self.take(numbers),
+        })
+    }
+
+    /// A map without padding and with arbitrary finite contents, to be filled with an image.
+    pub fn image(&mut self, height: usize, width: usize, channels: usize) -> FeatureMap {
+        FeatureMap {
+            height,
+            width,
+            channels,
+            stride: channels,
+            data: self.take(height * width * channels),
+        }
+    }
+
+    /// Takes the map's buffer back.
+    pub fn recycle(&mut self, map: FeatureMap) {
+        self.give_back(map.data);
+    }
+
+    /// A buffer of `length` numbers with arbitrary finite contents: the smallest free one that is large enough, or a new one.
+    pub(crate) fn take(&mut self, length: usize) -> Buffer {
+        let fitting = (0..self.free.len())
+            .filter(|&n| self.free[n].capacity() >= length)
+            .min_by_key(|&n| self.free[n].capacity());
+        match fitting {
+            Some(n) => self.free.swap_remove(n).with_length(length),
+            None => Buffer::zeros(length),
+        }
+    }
+
+    /// A buffer with these numbers.
+    pub(crate) fn copy(&mut self, numbers: &[f32]) -> Buffer {
+        let mut copy = self.take(numbers.len());
+        copy.copy_from_slice(numbers);
+        copy
+    }
+
+    /// Takes a buffer back. If there are [`MAX_FREE`] already, the smallest of them is freed.
+    pub(crate) fn give_back(&mut self, buffer: Buffer) {
+        if self.free.len() == MAX_FREE {
+            let smallest = (0..MAX_FREE).min_by_key(|&n| self.free[n].capacity());
+            smallest.map(|n| self.free.swap_remove(n));
+        }
+        self.free.push(buffer);
+    }
+}

@@ -1,0 +1,681 @@
+//! The inner loops in floats: a matrix product whose left operand is a window that slides over a feature map, and a
+//! depthwise convolution.
+//!
+//! Channels are innermost and padded with zeros to a multiple of [`CHANNEL_BLOCK`], so that the channels of a pixel are a
+//! whole number of vectors on every machine and no loop has a remainder.
+//!
+//! The loops load and store through raw pointers. Every entry point asserts first that all windows lie within the input and
+//! all results within the output, and takes the output's pointer once from its `&mut` slice, which it does not use again.
+
+#![expect(
+    unsafe_code,
+    reason = "vectors are loaded and stored by pointer; each entry point asserts the bounds once"
+)]
+
+use std::ops::Range;
+
+use rten_simd::ops::{BitOps, NumOps};
+use rten_simd::{Isa, SimdOp};
+
+use super::aligned::Aligned;
+
+/// Channels are padded to a multiple of this number: the lanes of the widest vectors.
+pub const CHANNEL_BLOCK: usize = 16;
+
+/// The function that is applied to each sum before it is stored.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Activation {
+    /// The identity.
+    None,
+    /// `max(x, 0)`
+    Relu,
+    /// `scale · x · min(max(x + 3, 0), 6) / 6 + shift`
+    HardSwish {
+        /// Multiplies the result.
+        scale: f32,
+        /// Is added to the result.
+        shift: f32,
+    },
+    /// `min(max(scale · x + shift, 0), 1)`
+    HardSigmoid {
+        /// Multiplies x.
+        scale: f32,
+        /// Is added before the result is bounded.
+        shift: f32,
+    },
+}
+
+#[inline(always)]
+fn activate<I: Isa>(isa: I, x: I::F32, activation: Activation) -> I::F32 {
+    let ops = isa.f32();
+    match activation {
+        Activation::None => x,
+        Activation::Relu => ops.max(x, ops.zero()),
+        Activation::HardSwish { scale, shift } => {
+            let gate = ops.clamp(ops.add(x, ops.splat(3.0)), ops.zero(), ops.splat(6.0));
+            let product = ops.mul(x, gate);
+            ops.mul_add(product, ops.splat(scale / 6.0), ops.splat(shift))
+        }
+        Activation::HardSigmoid { scale, shift } => {
+            let gate = ops.mul_add(x, ops.splat(scale), ops.splat(shift));
+            ops.clamp(gate, ops.zero(), ops.one())
+        }
+    }
+}
+
+/// Whether a slice of `available` numbers holds `count` runs of `length` numbers that begin `step` numbers apart.
+pub(super) fn holds(available: usize, count: usize, step: usize, length: usize) -> bool {
+    match count.checked_sub(1) {
+        None => true,
+        Some(steps) => steps
+            .checked_mul(step)
+            .and_then(|start| start.checked_add(length))
+            .is_some_and(|end| end <= available),
+    }
+}
+
+/// The left operand of a product, a matrix of `count` rows.
+///
+/// Row `m` of the matrix is a window: for each of `rows` in turn, the `length` numbers from `m · step` on. For a convolution,
+/// `rows` are the rows of the feature map under the kernel; for a plain product, one slice.
+#[derive(Clone, Copy, Debug)]
+pub struct Windows<'a, T> {
+    /// The slices from which a window takes numbers, in this order.
+    pub rows: &'a [&'a [T]],
+    /// Numbers that a window takes from each row.
+    pub length: usize,
+    /// Numbers from the start of a window to the start of the next one.
+    pub step: usize,
+    /// Number of windows.
+    pub count: usize,
+}
+
+impl<'a, T> Windows<'a, T> {
+    /// Windows over these rows, with the fields of the same names.
+    pub fn new(rows: &'a [&'a [T]], length: usize, step: usize, count: usize) -> Self {
+        Windows {
+            rows,
+            length,
+            step,
+            count,
+        }
+    }
+
+    /// Numbers in a window: columns of the matrix.
+    pub fn size(&self) -> usize {
+        self.rows.len() * self.length
+    }
+
+    /// Whether every window lies within every row.
+    pub fn fit(&self) -> bool {
+        self.rows
+            .iter()
+            .all(|row| holds(row.len(), self.count, self.step, self.length))
+    }
+}
+
+/// The right operand of a product and its bias, laid out in panels of one to three vectors of this machine.
+///
+/// Invariant: `bias` has as many numbers as the panels have columns, `data` has `rows` numbers for each column.
+#[derive(Clone, Debug)]
+pub struct PackedWeights {
+    /// Numbers in a vector of the instructions that the panels are for.
+    lanes: usize,
+    /// Vectors across each panel.
+    panels: Vec<usize>,
+    /// Panel after panel; within a panel, row after row.
+    data: Aligned<f32>,
+    bias: Vec<f32>,
+    rows: usize,
+}
+
+/// Evaluates to the number of lanes of this machine's vectors of floats.
+struct Lanes;
+
+impl SimdOp for Lanes {
+    type Output = usize;
+    #[inline(always)]
+    fn eval<I: Isa>(self, isa: I) -> usize {
+        isa.f32().len()
+    }
+}
+
+/// Divides `vectors` vectors of columns into panels of at most `widest` vectors. Four vectors become two panels of two, if `widest` is three.
+pub(super) fn panels(vectors: usize, widest: usize) -> Vec<usize> {
+    let mut panels = Vec::new();
+    let mut left = vectors;
+    while left > 0 {
+        let width = if left == 4 && widest == 3 {
+            2
+        } else {
+            left.min(widest)
+        };
+        panels.push(width);
+        left -= width;
+    }
+    panels
+}
+
+impl PackedWeights {
+    /// Packs a (rows, columns) matrix for this machine; `bias` has a number for each column.
+    ///
+    /// # Panics
+    /// If the number of columns is zero or not a multiple of [`CHANNEL_BLOCK`], or does not divide the number of weights.
+    pub fn new(weights: &[f32], bias: Vec<f32>) -> PackedWeights {
+        PackedWeights::with_lanes(weights, bias, Lanes.dispatch())
+    }
+
+    fn with_lanes(weights: &[f32], bias: Vec<f32>, lanes: usize) -> PackedWeights {
+        let columns = bias.len();
+        assert!(
+            columns > 0
+                && columns.is_multiple_of(CHANNEL_BLOCK)
+                && CHANNEL_BLOCK.is_multiple_of(lanes)
+                && weights.len().is_multiple_of(columns)
+        );
+        // tiles of three vectors by eight rows, or of two by twelve, fill 32 registers; two by six fill 16
+        let widest = if lanes == 8 { 2 } else { 3 };
+        let panels = panels(columns / lanes, widest);
+        let mut data = Vec::with_capacity(weights.len());
+        let mut first = 0;
+        for width in &panels {
+            for row in weights.chunks(columns) {
+                data.extend_from_slice(&row[first..first + width * lanes]);
+            }
+            first += width * lanes;
+        }
+        PackedWeights {
+            lanes,
+            panels,
+            data: Aligned::copy_of(&data),
+            rows: weights.len() / columns,
+            bias,
+        }
+    }
+
+    /// Columns of the matrix, a multiple of [`CHANNEL_BLOCK`].
+    pub fn columns(&self) -> usize {
+        self.bias.len()
+    }
+
+    /// Rows of the matrix.
+    pub fn rows(&self) -> usize {
+        self.rows
+    }
+}
+
+/// `out[m] = activation(bias + Σ window m · weights)` for each window.
+#[derive(Clone, Copy, Debug)]
+pub struct Product<'a> {
+    /// The left operand.
+    pub windows: Windows<'a, f32>,
+    /// The right operand and the bias.
+    pub weights: &'a PackedWeights,
+    /// Whether the sums begin with the numbers in `out` instead of the bias.
+    pub accumulate: bool,
+    /// The function that is applied to each sum.
+    pub activation: Activation,
+}
+
+/// Maximum number of weights that are read again for each small group of windows: a share of the second-level cache.
+const MANY_WEIGHTS: usize = 1 << 16;
+/// Windows in a group if there are more weights; both tile heights divide it.
+const MANY_WINDOWS: usize = 480;
+
+impl<'a> Product<'a> {
+    /// The product whose sums begin with the bias.
+    pub fn new(
+        windows: Windows<'a, f32>,
+        weights: &'a PackedWeights,
+        activation: Activation,
+    ) -> Self {
+        Product {
+            windows,
+            weights,
+            accumulate: false,
+            activation,
+        }
+    }
+
+    /// Computes the product into `out`, which has a row for each window.
+    ///
+    /// # Panics
+    /// If a window reaches beyond its rows or does not have as many numbers as the weights have rows, or if the results do not fit into `out`.
+    pub fn run(self, out: &mut [f32]) {
+        ProductInto { product: self, out }.dispatch();
+    }
+}
+
+struct ProductInto<'a, 'b> {
+    product: Product<'a>,
+    out: &'b mut [f32],
+}
+
+impl SimdOp for ProductInto<'_, '_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn eval<I: Isa>(self, isa: I) {
+        let ProductInto { product, out } = self;
+        let Product {
+            windows,
+            weights,
+            activation,
+            ..
+        } = product;
+        let lanes = isa.f32().len();
+        let columns = weights.columns();
+        assert!(weights.lanes == lanes && windows.size() == weights.rows);
+        assert!(windows.fit());
+        assert!(holds(out.len(), windows.count, columns, columns));
+        let (narrow, wide) = if lanes == 8 { (6, 6) } else { (12, 8) };
+        let out = out.as_mut_ptr();
+        let mut from = 0;
+        // Both tile heights divide the groups of windows. The windows of a group stay in the first-level cache, or if the weights are too
+        // many to be read again for each group, in the second.
+        let most = if weights.data.len() > MANY_WEIGHTS {
+            MANY_WINDOWS
+        } else {
+            narrow.max(wide) * 2
+        };
+        while from < windows.count {
+            let group = (windows.count - from).min(most);
+            let (mut column, mut data) = (0, &*weights.data);
+            for &width in &weights.panels {
+                let height = if width == 3 { wide } else { narrow };
+                let (mut m, end) = (from, from + group);
+                while m < end {
+                    let left = end - m;
+                    // SAFETY: `tile` needs its windows below `count`, and the arms take at most `left` of them; its columns
+                    // below `columns`, and the panels' widths add up to that; and `data` to begin with the panel, which
+                    // the slicing below keeps true. `out` has room for all results by the assertion above.
+                    m += unsafe {
+                        match (width, left) {
+                            (3, 8..) if height == 8 => {
+                                product.tile::<I, 8, 3>(isa, m, column, data, out)
+                            }
+                            (3, 4..) => product.tile::<I, 4, 3>(isa, m, column, data, out),
+                            (3, 2..) => product.tile::<I, 2, 3>(isa, m, column, data, out),
+                            (3, _) => product.tile::<I, 1, 3>(isa, m, column, data, out),
+                            (2, 12..) if height == 12 => {
+                                product.tile::<I, 12, 2>(isa, m, column, data, out)
+                            }
+                            (2, 6..) => product.tile::<I, 6, 2>(isa, m, column, data, out),
+                            (2, 2..) => product.tile::<I, 2, 2>(isa, m, column, data, out),
+                            (2, _) => product.tile::<I, 1, 2>(isa, m, column, data, out),
+                            (_, 12..) if height == 12 => {
+                                product.tile::<I, 12, 1>(isa, m, column, data, out)
+                            }
+                            (_, 4..) => product.tile::<I, 4, 1>(isa, m, column, data, out),
+                            _ => product.tile::<I, 1, 1>(isa, m, column, data, out),
+                        }
+                    };
+                }
+                column += width * lanes;
+                data = &data[width * lanes * weights.rows..];
+            }
+            if activation != Activation::None {
+                // SAFETY: the group's windows are below `count`, so `out` has room for their results, which the tiles have written.
+                unsafe { product.activate_windows(isa, from..from + group, out) };
+            }
+            from += group;
+        }
+    }
+}
+
+impl Product<'_> {
+    /// Applies the activation to the results of these windows.
+    ///
+    /// # Safety
+    /// `out` may be read and written up to the last result of the last window. The number of columns is a multiple of the number of lanes.
+    #[inline(always)]
+    unsafe fn activate_windows<I: Isa>(&self, isa: I, windows: Range<usize>, out: *mut f32) {
+        let ops = isa.f32();
+        let columns = self.weights.columns();
+        for m in windows {
+            for column in (0..columns).step_by(ops.len()) {
+                // SAFETY: column + lanes <= columns, so the vector lies within the results of the window.
+                unsafe {
+                    let result = out.add(m * columns + column);
+                    let x = activate(isa, ops.load_ptr(result), self.activation);
+                    ops.store_ptr(x, result);
+                }
+            }
+        }
+    }
+
+    /// Computes `HEIGHT` windows from `first` on by `WIDTH` vectors of columns from `column` on. Returns `HEIGHT`.
+    ///
+    /// The activation is not applied here: with more than a store after the loop, the compiler keeps the sums in memory
+    /// during the loop, which halves the speed.
+    ///
+    /// # Safety
+    /// - The windows fit into their rows (`Windows::fit`), their size is the number of the weights' rows, and
+    ///   `first + HEIGHT <= count`.
+    /// - `column + WIDTH · lanes <= columns`, and `panel` begins with the panel of these columns: `WIDTH · lanes` numbers for
+    ///   each row of the weights.
+    /// - `out` may be read and written up to the last result of window `first + HEIGHT - 1`.
+    #[inline(always)]
+    #[allow(clippy::needless_range_loop)]
+    unsafe fn tile<I: Isa, const HEIGHT: usize, const WIDTH: usize>(
+        &self,
+        isa: I,
+        first: usize,
+        column: usize,
+        panel: &[f32],
+        out: *mut f32,
+    ) -> usize {
+        let ops = isa.f32();
+        let lanes = ops.len();
+        let columns = self.weights.columns();
+        debug_assert!(first + HEIGHT <= self.windows.count);
+        debug_assert!(column + WIDTH * lanes <= columns);
+        debug_assert!(panel.len() >= WIDTH * lanes * self.weights.rows);
+        // SAFETY: the bias has a number for each column, and so have the results of each window. Window `first + m` lies within each row up to
+        // `length` numbers from its start. `weights` advances by WIDTH vectors for each number of a window, that is, for each row of the panel. The
+        // results are within `out`.
+        unsafe {
+            let mut sums = [[ops.zero(); WIDTH]; HEIGHT];
+            // the numbers that the sums begin with, one for each column, and how far they are from window to window
+            let (begin, begin_step) = if self.accumulate {
+                (out.add(first * columns + column).cast_const(), columns)
+            } else {
+                (self.weights.bias.as_ptr().add(column), 0)
+            };
+            for m in 0..HEIGHT {
+                for v in 0..WIDTH {
+                    sums[m][v] = ops.load_ptr(begin.add(m * begin_step + v * lanes));
+                }
+            }
+            let mut weights = panel.as_ptr();
+            let step = self.windows.step;
+            for row in self.windows.rows {
+                let base = row.as_ptr().add(first * step);
+                for k in 0..self.windows.length {
+                    let x = base.add(k);
+                    let mut w = [ops.zero(); WIDTH];
+                    for v in 0..WIDTH {
+                        w[v] = ops.load_ptr(weights.add(v * lanes));
+                    }
+                    for m in 0..HEIGHT {
+                        let a = ops.splat(*x.add(m * step));
+                        for v in 0..WIDTH {
+                            sums[m][v] = ops.mul_add(a, w[v], sums[m][v]);
+                        }
+                    }
+                    weights = weights.add(WIDTH * lanes);
+                }
+            }
+            let out = out.add(first * columns + column);
+            for m in 0..HEIGHT {
+                for v in 0..WIDTH {
+                    ops.store_ptr(sums[m][v], out.add(m * columns + v * lanes));
+                }
+            }
+        }
+        HEIGHT
+    }
+}
+
+/// A depthwise convolution of some rows of output pixels: for each pixel and channel, the bias and the sum over the kernel's
+/// rows and columns of the channel's inputs times its weights.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Depthwise<'a> {
+    /// The input rows under the kernels of the first to the last output row, each (pixels, channels) and padded on both sides.
+    pub rows: &'a [&'a [f32]],
+    /// Rows and columns of the kernel.
+    pub kernel: (usize, usize),
+    /// Channels, a multiple of [`CHANNEL_BLOCK`].
+    pub channels: usize,
+    /// Input rows from an output row to the next one, and input pixels from a window to the next one.
+    pub stride: (usize, usize),
+    /// Pixels in an output row.
+    pub width: usize,
+    /// Numbers from an output row to the next one.
+    pub out_step: usize,
+    /// (kernel rows, kernel columns, channels)
+    pub weights: &'a [f32],
+    /// One number for each channel.
+    pub bias: &'a [f32],
+    pub activation: Activation,
+}
+
+impl Depthwise<'_> {
+    /// Computes the rows into `out`, each (pixels, channels). Their number follows from that of the input rows.
+    ///
+    /// # Panics
+    /// If a window reaches beyond its rows, the channels are not a multiple of [`CHANNEL_BLOCK`], the weights or the bias have another shape, or the
+    /// results do not fit into `out`.
+    pub fn run(self, out: &mut [f32]) {
+        DepthwiseInto { of: self, out }.dispatch();
+    }
+}
+
+/// Channels that a depthwise convolution computes at a time: the pixels under a tile's windows stay in the first-level cache until the
+/// next tile, which reads most of them again.
+const CHANNELS_AT_A_TIME: usize = 96;
+
+struct DepthwiseInto<'a, 'b> {
+    of: Depthwise<'a>,
+    out: &'b mut [f32],
+}
+
+impl SimdOp for DepthwiseInto<'_, '_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn eval<I: Isa>(self, isa: I) {
+        let DepthwiseInto { of, out } = self;
+        let (channels, width) = (of.channels, of.width);
+        let (rows, columns) = of.kernel;
+        let (down, across) = of.stride;
+        assert!(channels.is_multiple_of(CHANNEL_BLOCK) && of.bias.len() == channels);
+        assert!(CHANNEL_BLOCK.is_multiple_of(isa.f32().len()));
+        assert!(of.weights.len() == rows * columns * channels);
+        // the number of output rows that have all their input rows
+        let height = match of.rows.len().checked_sub(rows) {
+            Some(further) => further / down + 1,
+            None => 0,
+        };
+        assert!(holds(out.len(), height, of.out_step, width * channels));
+        for input in of.rows {
+            let pixels = input.len() / channels;
+            assert!(holds(pixels, width, across, columns));
+        }
+        let out = out.as_mut_ptr();
+        for from in (0..channels).step_by(CHANNELS_AT_A_TIME) {
+            let some = from..channels.min(from + CHANNELS_AT_A_TIME);
+            let mut y = 0;
+            while y < height {
+                let pair = height - y >= 2;
+                let mut x = 0;
+                while x < width {
+                    let at = (y, x, &some);
+                    // SAFETY: the assertions above hold for all windows and results of the rows below `height` and the columns
+                    // below `width`, and `some` are channels. Each arm takes at most `width - x` columns, and two rows only
+                    // if there are two.
+                    x += unsafe {
+                        match (columns, across, width - x) {
+                            (3, 1, 6..) if pair => of.tile::<I, 3, 1, 6, 2>(isa, at, out),
+                            (3, 1, 6..) => of.tile::<I, 3, 1, 6, 1>(isa, at, out),
+                            (3, 1, _) if pair => of.tile::<I, 3, 1, 1, 2>(isa, at, out),
+                            (3, 1, _) => of.tile::<I, 3, 1, 1, 1>(isa, at, out),
+                            (3, 2, 4..) if pair => of.tile::<I, 3, 2, 4, 2>(isa, at, out),
+                            (3, 2, 4..) => of.tile::<I, 3, 2, 4, 1>(isa, at, out),
+                            (3, 2, _) if pair => of.tile::<I, 3, 2, 1, 2>(isa, at, out),
+                            (3, 2, _) => of.tile::<I, 3, 2, 1, 1>(isa, at, out),
+                            (5, 1, 5..) if pair => of.tile::<I, 5, 1, 5, 2>(isa, at, out),
+                            (5, 1, 5..) => of.tile::<I, 5, 1, 5, 1>(isa, at, out),
+                            (5, 1, _) if pair => of.tile::<I, 5, 1, 1, 2>(isa, at, out),
+                            (5, 1, _) => of.tile::<I, 5, 1, 1, 1>(isa, at, out),
+                            (5, 2, 4..) if pair => of.tile::<I, 5, 2, 4, 2>(isa, at, out),
+                            (5, 2, 4..) => of.tile::<I, 5, 2, 4, 1>(isa, at, out),
+                            (5, 2, _) if pair => of.tile::<I, 5, 2, 1, 2>(isa, at, out),
+                            (5, 2, _) => of.tile::<I, 5, 2, 1, 1>(isa, at, out),
+                            _ if pair => {
+                                of.any_kernel(isa, (y + 1, x, &some), out);
+                                of.any_kernel(isa, at, out)
+                            }
+                            _ => of.any_kernel(isa, at, out),
+                        }
+                    };
+                }
+                y += if pair { 2 } else { 1 };
+            }
+        }
+    }
+}
+
+/// Loads the cache line at `address` into the cache in advance; the address need not be valid. The pixels of a map lie far apart, so the processor
+/// does not foresee the loads of a tile, and a depthwise convolution would spend much of its time waiting for them.
+#[inline(always)]
+fn prefetch(address: *const f32) {
+    #[cfg(all(target_arch = "x86_64", not(miri)))]
+    // SAFETY: a prefetch reads nothing and cannot fail, whatever the address
+    unsafe {
+        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+        _mm_prefetch::<_MM_HINT_T0>(address.cast());
+    }
+    #[cfg(not(all(target_arch = "x86_64", not(miri))))]
+    let _ = address;
+}
+
+impl Depthwise<'_> {
+    /// Prefetches a cache line of each of `pixels` pixels in these rows. `at` is the position of the first pixel in each row.
+    #[inline(always)]
+    fn prefetch_pixels(&self, rows: Range<usize>, pixels: usize, at: usize) {
+        for row in &self.rows[rows] {
+            for pixel in 0..pixels {
+                prefetch(row.as_ptr().wrapping_add(at + pixel * self.channels));
+            }
+        }
+    }
+
+    /// Computes `some` channels of `PIXELS` output pixels from `first` on in each of `ROWS` rows from `top` on, for a kernel of `COLUMNS` columns.
+    /// Returns `PIXELS`. Neighbouring output rows read mostly the same pixels, so computing two at a time halves what is loaded into the nearest
+    /// cache.
+    ///
+    /// # Safety
+    /// - `some` are channels, from one multiple of the lanes to another.
+    /// - `COLUMNS` and `STRIDE` are those of the convolution, and the weights and the bias have their documented shapes.
+    /// - The windows of the pixels lie within `rows`.
+    /// - `out` may be written up to the last channel of pixel `first + PIXELS - 1` of row `top + ROWS - 1`.
+    #[inline(always)]
+    #[allow(clippy::needless_range_loop)]
+    unsafe fn tile<
+        I: Isa,
+        const COLUMNS: usize,
+        const STRIDE: usize,
+        const PIXELS: usize,
+        const ROWS: usize,
+    >(
+        &self,
+        isa: I,
+        (top, first, some): (usize, usize, &Range<usize>),
+        out: *mut f32,
+    ) -> usize {
+        let ops = isa.f32();
+        let (rows, down) = (self.kernel.0, self.stride.0);
+        let above = top * down;
+        debug_assert!(self.kernel.1 == COLUMNS && self.stride.1 == STRIDE);
+        debug_assert!(above + (ROWS - 1) * down + rows <= self.rows.len());
+        debug_assert!(self.channels.is_multiple_of(ops.len()));
+        debug_assert!(
+            self.rows.iter().all(|row| {
+                row.len() >= ((first + PIXELS - 1) * STRIDE + COLUMNS) * self.channels
+            })
+        );
+        // SAFETY: the input rows of the output rows exist. `some` begins and ends at multiples of the lanes, and ends at `channels` at the latest, so
+        // a vector from each of its steps on lies within the bias, within the channels of each pixel under the windows, and within those of each
+        // result. `weights` advances by `channels` for each element of the kernel, so it stays on this channel; after the last element it would point
+        // beyond the end, which `wrapping_add` allows as long as nothing is read there.
+        unsafe {
+            let mut channel = some.start;
+            while channel < some.end {
+                if channel.is_multiple_of(CHANNEL_BLOCK) {
+                    let next = ((first + PIXELS - 1) * STRIDE + COLUMNS) * self.channels + channel;
+                    let last = above + (ROWS - 1) * down + rows;
+                    self.prefetch_pixels(above..last, PIXELS * STRIDE, next);
+                }
+                let mut sums = [[ops.load_ptr(self.bias.as_ptr().add(channel)); PIXELS]; ROWS];
+                let mut weights = self.weights.as_ptr().add(channel);
+                for row in 0..rows {
+                    let mut bases = [std::ptr::null(); ROWS];
+                    for n in 0..ROWS {
+                        let row = self.rows.get_unchecked(above + n * down + row);
+                        bases[n] = row.as_ptr().add(first * STRIDE * self.channels + channel);
+                    }
+                    for column in 0..COLUMNS {
+                        let w = ops.load_ptr(weights);
+                        for n in 0..ROWS {
+                            for pixel in 0..PIXELS {
+                                let at = (pixel * STRIDE + column) * self.channels;
+                                let x = ops.load_ptr(bases[n].add(at));
+                                sums[n][pixel] = ops.mul_add(x, w, sums[n][pixel]);
+                            }
+                        }
+                        weights = weights.wrapping_add(self.channels);
+                    }
+                }
+                for n in 0..ROWS {
+                    let out = out.add((top + n) * self.out_step + first * self.channels + channel);
+                    for pixel in 0..PIXELS {
+                        ops.store_ptr(
+                            activate(isa, sums[n][pixel], self.activation),
+                            out.add(pixel * self.channels),
+                        );
+                    }
+                }
+                channel += ops.len();
+            }
+        }
+        PIXELS
+    }
+
+    /// Computes `some` channels of one output pixel of row `y` for a kernel of any width. Returns 1.
+    ///
+    /// # Safety
+    /// As for [`Depthwise::tile`], for one pixel.
+    #[inline(always)]
+    unsafe fn any_kernel<I: Isa>(
+        &self,
+        isa: I,
+        (y, first, some): (usize, usize, &Range<usize>),
+        out: *mut f32,
+    ) -> usize {
+        let ops = isa.f32();
+        let above = y * self.stride.0;
+        debug_assert!(above + self.kernel.0 <= self.rows.len());
+        debug_assert!(self.channels.is_multiple_of(ops.len()));
+        // SAFETY: as in `tile`.
+        unsafe {
+            let mut channel = some.start;
+            while channel < some.end {
+                let mut sum = ops.load_ptr(self.bias.as_ptr().add(channel));
+                let mut weights = self.weights.as_ptr().add(channel);
+                for row in &self.rows[above..above + self.kernel.0] {
+                    let base = row
+                        .as_ptr()
+                        .add(first * self.stride.1 * self.channels + channel);
+                    for column in 0..self.kernel.1 {
+                        sum = ops.mul_add(
+                            ops.load_ptr(base.add(column * self.channels)),
+                            ops.load_ptr(weights),
+                            sum,
+                        );
+                        weights = weights.wrapping_add(self.channels);
+                    }
+                }
+                ops.store_ptr(
+                    activate(isa, sum, self.activation),
+                    out.add(y * self.out_step + first * self.channels + channel),
+                );
+                channel += ops.len();
+            }
+        }
+        1
+    }
+}
+
+#[cfg(test)]
+mod tests;

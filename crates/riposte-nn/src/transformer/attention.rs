@@ -1,0 +1,213 @@
+//! Attention of the packed backend: for each row of a query, the softmax of its products with the keys, and the sum of the values weighted by it.
+//!
+//! The heads are small (32 or 64 numbers), and most sequences are short, so packing operands for a general product would take longer than the
+//! product. Here the keys of a head are transposed once, and several rows are computed at a time in registers.
+
+use rten_simd::ops::{BitOps, NumOps};
+use rten_simd::{Isa, SimdOp};
+use rten_vecmath::Softmax;
+
+use crate::conv::BufferPool;
+
+/// Query rows that are computed at a time.
+const ROWS: usize = 4;
+/// Vectors that are computed at a time for each of them.
+const VECTORS: usize = 2;
+/// Keys and the widths of heads are padded to a multiple of this: vectors of the widest instructions.
+const PADDING: usize = 16 * VECTORS;
+
+/// One head of one sequence.
+pub(super) struct Head<'a> {
+    /// Row r begins at `r · query_step`.
+    pub query: &'a [f32],
+    pub query_step: usize,
+    pub queries: usize,
+    /// Row r begins at `r · key_step`.
+    pub key: &'a [f32],
+    /// The values. Row r begins at `r · key_step`.
+    pub value: &'a [f32],
+    pub key_step: usize,
+    /// Rows of keys and of values.
+    pub length: usize,
+    /// Numbers of the head in each row.
+    pub width: usize,
+    /// How many of the keys row r of the query sees: `first_seen + r`, or all if None.
+    pub first_seen: Option<usize>,
+}
+
+impl Head<'_> {
+    /// Writes the weighted sums of the values: row r to `out[r · query_step ..]`, `width` numbers.
+    pub fn attend(&self, out: &mut [f32], pool: &mut BufferPool) {
+        let keys = self.length.next_multiple_of(PADDING);
+        let values = self.width.next_multiple_of(PADDING);
+        let mut transposed = pool.take(self.width * keys);
+        for (d, row) in transposed.chunks_mut(keys).enumerate() {
+            let column = self.key.iter().skip(d).step_by(self.key_step);
+            for (to, x) in row.iter_mut().zip(column.take(self.length)) {
+                *to = *x;
+            }
+            row[self.length..].fill(0.0);
+        }
+        let mut value = pool.take(self.length * values);
+        let rows = self.value.chunks(self.key_step);
+        for (to, row) in value.chunks_mut(values).zip(rows) {
+            to[..self.width].copy_from_slice(&row[..self.width]);
+            to[self.width..].fill(0.0);
+        }
+        let mut scores = pool.take(ROWS * keys);
+        let mut mixed = pool.take(ROWS * values);
+        for first in (0..self.queries).step_by(ROWS) {
+            let count = ROWS.min(self.queries - first);
+            let row = |r: usize| {
+                // in the last block, the last row takes the place of missing rows, and their results are not used
+                let from = (first + r.min(count - 1)) * self.query_step;
+                &self.query[from..from + self.width]
+            };
+            Product {
+                rows: std::array::from_fn(row),
+                matrix: &transposed,
+                stride: keys,
+                out: &mut scores,
+            }
+            .dispatch();
+            let mut most = 0;
+            for (r, scores) in scores.chunks_mut(keys).take(count).enumerate() {
+                let seen = self.first_seen.map_or(self.length, |seen| seen + first + r);
+                let seen = seen.min(self.length);
+                Softmax::new_mut(&mut scores[..seen]).dispatch();
+                scores[seen..].fill(0.0);
+                most = most.max(seen);
+            }
+            let weights = |r: usize| &scores[r * keys..r * keys + most];
+            Product {
+                rows: std::array::from_fn(weights),
+                matrix: &value,
+                stride: values,
+                out: &mut mixed,
+            }
+            .dispatch();
+            for (r, mixed) in mixed.chunks(values).take(count).enumerate() {
+                let to = (first + r) * self.query_step;
+                out[to..to + self.width].copy_from_slice(&mixed[..self.width]);
+            }
+        }
+        for buffer in [transposed, value, scores, mixed] {
+            pool.give_back(buffer);
+        }
+    }
+}
+
+/// The product of [`ROWS`] rows with a matrix.
+struct Product<'a> {
+    /// All of the same length.
+    rows: [&'a [f32]; ROWS],
+    /// (length of the rows or more, stride)
+    matrix: &'a [f32],
+    /// A multiple of [`PADDING`].
+    stride: usize,
+    /// (ROWS, stride)
+    out: &'a mut [f32],
+}
+
+impl SimdOp for Product<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn eval<I: Isa>(self, isa: I) {
+        let ops = isa.f32();
+        let length = self.rows[0].len();
+        for column in (0..self.stride).step_by(ops.len() * VECTORS) {
+            let mut sums = [[ops.zero(); VECTORS]; ROWS];
+            let matrix = self.matrix.chunks_exact(self.stride).take(length);
+            for (n, numbers) in matrix.enumerate() {
+                let numbers = ops.load_many::<VECTORS>(&numbers[column..]);
+                for (sums, row) in sums.iter_mut().zip(self.rows) {
+                    let x = ops.splat(row[n]);
+                    for (sum, number) in sums.iter_mut().zip(numbers) {
+                        *sum = ops.mul_add(x, number, *sum);
+                    }
+                }
+            }
+            for (out, sums) in self.out.chunks_exact_mut(self.stride).zip(sums) {
+                for (out, sum) in out[column..].chunks_exact_mut(ops.len()).zip(sums) {
+                    ops.store(sum, out);
+                }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Attention by its definition, in doubles.
+    fn naive(head: &Head, out: &mut [f64]) {
+        for r in 0..head.queries {
+            let seen = head
+                .first_seen
+                .map_or(head.length, |seen| seen + r)
+                .min(head.length);
+            let scores: Vec<f64> = (0..seen)
+                .map(|j| {
+                    (0..head.width)
+                        .map(|d| {
+                            f64::from(head.query[r * head.query_step + d])
+                                * f64::from(head.key[j * head.key_step + d])
+                        })
+                        .sum()
+                })
+                .collect();
+            let total: f64 = scores.iter().map(|x| x.exp()).sum();
+            for d in 0..head.width {
+                out[r * head.query_step + d] = (0..seen)
+                    .map(|j| scores[j].exp() / total * f64::from(head.value[j * head.key_step + d]))
+                    .sum();
+            }
+        }
+    }
+
+    #[test]
+    fn it_is_what_its_definition_says_for_all_lengths_and_widths() {
+        let number = |n: usize| ((n * 7919 + 13) % 1009) as f32 / 505.0 - 1.0;
+        let mut pool = BufferPool::default();
+        for (length, queries, width, first_seen) in [
+            (1, 1, 32, None),
+            (5, 5, 32, None),
+            (33, 33, 8, None),
+            (40, 40, 64, Some(1)),
+            (17, 1, 20, Some(9)),
+            (96, 7, 32, None),
+        ] {
+            let (query_step, key_step) = (width + 3, 2 * width + 5);
+            let numbers = |count: usize, from: usize| -> Vec<f32> {
+                (0..count).map(|n| number(n + from)).collect()
+            };
+            let (query, keys) = (
+                numbers(queries * query_step, 3),
+                numbers(length * key_step, 71),
+            );
+            let head = Head {
+                query: &query,
+                query_step,
+                queries,
+                key: &keys,
+                value: &keys[width..],
+                key_step,
+                length,
+                width,
+                first_seen,
+            };
+            let mut out = vec![0.0; queries * query_step];
+            head.attend(&mut out, &mut pool);
+            let mut expected = vec![0.0; queries * query_step];
+            naive(&head, &mut expected);
+            for (n, (x, expected)) in out.iter().zip(&expected).enumerate() {
+                assert!(
+                    (f64::from(*x) - expected).abs() < 1e-5,
+                    "{length} {width} {n}: {x}, not {expected}"
+                );
+            }
+        }
+    }
+}

@@ -1,0 +1,372 @@
+//! Linear layers of the packed backend.
+
+use crate::conv::kernel::{Activation, CHANNEL_BLOCK, PackedWeights, Product, Windows};
+use crate::conv::quantised::{Int8Product, Int8Weights};
+use crate::conv::{Buffer, BufferPool, Numeric};
+use crate::error::{Result, ensure};
+
+/// Maximum number of inputs whose weights are packed together. A panel of that size fits, or nearly fits, into the first-level cache.
+const INPUTS_AT_A_TIME: usize = 384;
+
+/// A linear layer: x · Wᵀ + b.
+pub struct Linear {
+    /// Inputs.
+    width: usize,
+    /// Outputs.
+    out: usize,
+    weights: Weights,
+}
+
+enum Weights {
+    /// One matrix for each [`INPUTS_AT_A_TIME`] inputs. The first has the bias.
+    Float(Vec<PackedWeights>),
+    Int8(Box<Int8>),
+}
+
+/// A layer whose products are computed in int8: weights by output, inputs by row, sums in 32 bits.
+///
+/// A few inputs of a transformer are many times as large as all others. With one scale for each row, few of the 255 steps would be left for the
+/// others. So before quantisation each input is multiplied by a factor, and its weights are divided by it, so that both have the same range (Xiao et
+/// al. 2023, SmoothQuant, <https://arxiv.org/abs/2211.10438>), and the [`KEPT`] widest products stay in floats (Dettmers et al. 2022, LLM.int8(),
+/// <https://arxiv.org/abs/2208.07339>).
+struct Int8 {
+    weights: Int8Weights,
+    /// The factor of each input; 0 for inputs that are kept in floats.
+    factors: Vec<f32>,
+    /// The inputs that are kept in floats.
+    kept: [usize; KEPT],
+    /// The weights of these inputs, and the bias.
+    kept_weights: PackedWeights,
+}
+
+/// Number of inputs of each layer that are multiplied in floats.
+const KEPT: usize = 8;
+/// Number of rows that one loop hands to the next at a time, so that they stay in the caches.
+const ROWS_AT_A_TIME: usize = 48;
+
+impl Linear {
+    /// Packs `weight` (out, in), row after row, in floats.
+    ///
+    /// # Errors
+    /// The weights are not `out` whole rows, or the bias does not have `out` numbers.
+    pub fn new(weight: &[f32], out: usize, bias: Option<&[f32]>) -> Result<Self> {
+        let width = check(weight, out, bias)?;
+        let columns = out.next_multiple_of(CHANNEL_BLOCK);
+        let mut parts = Vec::new();
+        for first in (0..width).step_by(INPUTS_AT_A_TIME) {
+            let inputs: Vec<usize> = (first..width).take(INPUTS_AT_A_TIME).collect();
+            let bias = if first == 0 { bias } else { None };
+            let matrix = transposed(weight, width, &inputs, |_| 1.0);
+            parts.push(PackedWeights::new(&matrix, padded(bias, columns)));
+        }
+        Ok(Linear {
+            width,
+            out,
+            weights: Weights::Float(parts),
+        })
+    }
+
+    /// As [`Linear::new`], in int8. `ranges` has the greatest expected absolute value of each input. None if the machine has no instructions for
+    /// int8, or the layer is too small.
+    ///
+    /// # Errors
+    /// As [`Linear::new`], or the number of ranges is not that of the inputs.
+    pub fn in_int8(
+        weight: &[f32],
+        out: usize,
+        bias: Option<&[f32]>,
+        ranges: &[f32],
+    ) -> Result<Option<Self>> {
+        let width = check(weight, out, bias)?;
+        ensure!(
+            ranges.len() == width,
+            Input,
+            "there are {} ranges for {width} inputs",
+            ranges.len()
+        );
+        if !out.is_multiple_of(CHANNEL_BLOCK) || width <= 4 * KEPT {
+            return Ok(None);
+        }
+        let mut greatest = vec![0f32; width];
+        for row in weight.chunks(width) {
+            for (greatest, x) in greatest.iter_mut().zip(row) {
+                *greatest = greatest.max(x.abs());
+            }
+        }
+        let product = |input: &usize| ranges[*input] * greatest[*input];
+        let mut order: Vec<usize> = (0..width).collect();
+        order.sort_by(|a, b| product(b).total_cmp(&product(a)));
+        let kept: [usize; KEPT] = std::array::from_fn(|n| order[n]);
+        let factors: Vec<f32> = (0..width)
+            .map(|input| {
+                if kept.contains(&input) {
+                    return 0.0;
+                }
+                // an input that was always zero, or has only zero weights, has no range to balance
+                let factor = (greatest[input] / ranges[input]).sqrt();
+                if factor.is_normal() { factor } else { 1.0 }
+            })
+            .collect();
+        let inputs: Vec<usize> = (0..width).collect();
+        let matrix = transposed(weight, width, &inputs, |input| {
+            let factor = factors[input];
+            if factor > 0.0 { factor.recip() } else { 0.0 }
+        });
+        let Some(weights) = Int8Weights::new(&matrix, vec![0.0; out]) else {
+            return Ok(None);
+        };
+        let kept_weights = transposed(weight, width, &kept, |_| 1.0);
+        Ok(Some(Linear {
+            width,
+            out,
+            weights: Weights::Int8(Box::new(Int8 {
+                weights,
+                factors,
+                kept,
+                kept_weights: PackedWeights::new(&kept_weights, padded(bias, out)),
+            })),
+        }))
+    }
+
+    /// The number of outputs for each row.
+    pub fn out(&self) -> usize {
+        self.out
+    }
+
+    /// Whether the products are computed in int8 or in floats.
+    pub fn numeric(&self) -> Numeric {
+        match self.weights {
+            Weights::Float(_) => Numeric::Float,
+            Weights::Int8(_) => Numeric::Int8,
+        }
+    }
+
+    /// Maps rows (n, in) to rows (n, out). A row's result does not depend on the rows beside it.
+    ///
+    /// # Errors
+    /// The rows do not have the layer's width.
+    pub fn forward(&self, x: &[f32]) -> Result<Vec<f32>> {
+        let out = self.forward_with(x, &mut BufferPool::default())?;
+        Ok(out.to_vec())
+    }
+
+    /// As [`Linear::forward`], with buffers that are reused.
+    ///
+    /// # Errors
+    /// As [`Linear::forward`].
+    pub(crate) fn forward_with(&self, x: &[f32], pool: &mut BufferPool) -> Result<Buffer> {
+        ensure!(
+            x.len().is_multiple_of(self.width),
+            Input,
+            "{} numbers cannot be divided into rows of {}",
+            x.len(),
+            self.width
+        );
+        let rows = x.len() / self.width;
+        let columns = self.out.next_multiple_of(CHANNEL_BLOCK);
+        let mut out = pool.take(rows * columns);
+        match &self.weights {
+            Weights::Float(parts) => self.multiply(parts, x, &mut out),
+            Weights::Int8(int8) => int8.multiply(x, self.width, &mut out, pool),
+        }
+        if columns > self.out {
+            let mut kept = pool.take(rows * self.out);
+            for (to, row) in kept.chunks_mut(self.out).zip(out.chunks(columns)) {
+                to.copy_from_slice(&row[..self.out]);
+            }
+            pool.give_back(out);
+            return Ok(kept);
+        }
+        Ok(out)
+    }
+
+    fn multiply(&self, parts: &[PackedWeights], x: &[f32], out: &mut [f32]) {
+        let rows = x.len() / self.width;
+        let mut first = 0;
+        for (n, weights) in parts.iter().enumerate() {
+            let inputs = [&x[first.min(x.len())..]];
+            Product {
+                windows: Windows::new(&inputs, weights.rows(), self.width, rows),
+                weights,
+                accumulate: n > 0,
+                activation: Activation::None,
+            }
+            .run(out);
+            first += weights.rows();
+        }
+    }
+}
+
+impl Int8 {
+    /// Writes x · weights + bias, (n, out), for rows (n, width).
+    fn multiply(&self, x: &[f32], width: usize, out: &mut [f32], pool: &mut BufferPool) {
+        let columns = self.weights.columns();
+        let mut scaled = pool.take(ROWS_AT_A_TIME * width);
+        let mut base = pool.take(ROWS_AT_A_TIME * columns);
+        let mut kept = [0.0; ROWS_AT_A_TIME * KEPT];
+        let blocks = x.chunks(ROWS_AT_A_TIME * width);
+        for (x, out) in blocks.zip(out.chunks_mut(ROWS_AT_A_TIME * columns)) {
+            let count = x.len() / width;
+            let rows = x.chunks(width).zip(scaled.chunks_mut(width));
+            for ((from, to), kept) in rows.zip(kept.chunks_mut(KEPT)) {
+                for ((to, x), factor) in to.iter_mut().zip(from).zip(&self.factors) {
+                    *to = x * factor;
+                }
+                for (to, &input) in kept.iter_mut().zip(&self.kept) {
+                    *to = from[input];
+                }
+            }
+            let base = &mut base[..count * columns];
+            let rows = [kept.as_slice()];
+            let windows = Windows::new(&rows, KEPT, KEPT, count);
+            Product::new(windows, &self.kept_weights, Activation::None).run(base);
+            let BufferPool {
+                bytes,
+                quantisations,
+                ..
+            } = pool;
+            self.weights
+                .quantise_pixels(&scaled, width, width, count, bytes, quantisations);
+            let inputs = self.weights.rows();
+            Int8Product {
+                windows: Windows::new(&[bytes], inputs, inputs, count),
+                quantisations,
+                weights: &self.weights,
+                base: Some(base),
+                activation: Activation::None,
+            }
+            .run(out);
+        }
+        pool.give_back(scaled);
+        pool.give_back(base);
+    }
+}
+
+/// The number of inputs of a layer with these weights.
+fn check(weight: &[f32], out: usize, bias: Option<&[f32]>) -> Result<usize> {
+    ensure!(
+        out > 0 && !weight.is_empty() && weight.len().is_multiple_of(out),
+        Model,
+        "{} weights cannot be divided among {out} outputs",
+        weight.len()
+    );
+    ensure!(
+        bias.is_none_or(|bias| bias.len() == out),
+        Model,
+        "the bias does not fit {out} outputs"
+    );
+    Ok(weight.len() / out)
+}
+
+/// The weights (out, width) of these inputs, each times its factor, as (inputs, outputs padded with zeros).
+fn transposed(
+    weight: &[f32],
+    width: usize,
+    inputs: &[usize],
+    factor: impl Fn(usize) -> f32,
+) -> Vec<f32> {
+    let columns = (weight.len() / width).next_multiple_of(CHANNEL_BLOCK);
+    let mut matrix = vec![0.0; inputs.len() * columns];
+    for (&input, to) in inputs.iter().zip(matrix.chunks_mut(columns)) {
+        let factor = factor(input);
+        for (to, row) in to.iter_mut().zip(weight.chunks(width)) {
+            *to = row[input] * factor;
+        }
+    }
+    matrix
+}
+
+fn padded(bias: Option<&[f32]>, columns: usize) -> Vec<f32> {
+    let mut padded = bias.map(<[f32]>::to_vec).unwrap_or_default();
+    padded.resize(columns, 0.0);
+    padded
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn numbers(count: usize, seed: usize) -> Vec<f32> {
+        let number = |n: usize| ((n * 7919 + seed * 104_729) % 2003) as f32 / 1001.0 - 1.0;
+        (0..count).map(number).collect()
+    }
+
+    fn naive(weight: &[f32], bias: &[f32], x: &[f32]) -> Vec<f64> {
+        let width = weight.len() / bias.len();
+        let of_row = |row: &[f32]| -> Vec<f64> {
+            let output = |(weights, bias): (&[f32], &f32)| {
+                let products = weights.iter().zip(row);
+                let products = products.map(|(w, x)| f64::from(*w) * f64::from(*x));
+                products.sum::<f64>() + f64::from(*bias)
+            };
+            weight.chunks(width).zip(bias).map(output).collect()
+        };
+        x.chunks(width).flat_map(of_row).collect()
+    }
+
+    #[test]
+    fn layers_of_any_size_are_sums_of_products() {
+        for (width, out, rows) in [
+            (1, 1, 1),
+            (7, 5, 3),
+            (385, 16, 50),
+            (800, 33, 2),
+            (384, 384, 0),
+        ] {
+            let (weight, bias) = (numbers(width * out, 1), numbers(out, 2));
+            let x = numbers(rows * width, 3);
+            let layer = Linear::new(&weight, out, Some(&bias)).unwrap();
+            let found = layer.forward(&x).unwrap();
+            let expected = naive(&weight, &bias, &x);
+            assert_eq!(found.len(), expected.len());
+            for (x, expected) in found.iter().zip(expected) {
+                assert!(
+                    (f64::from(*x) - expected).abs() < 1e-3,
+                    "{width} {out}: {x}, {expected}"
+                );
+            }
+            assert!(layer.forward(&vec![0.0; width * 2 + 1]).is_err() || width == 1);
+        }
+        assert!(Linear::new(&[1.0; 7], 2, None).is_err());
+        assert!(Linear::new(&[1.0; 8], 2, Some(&[0.0; 3])).is_err());
+    }
+
+    /// In int8 a few inputs that are a hundred times as large as the others take no precision from these, and rows do not depend on
+    /// each other.
+    #[test]
+    fn int8_is_near_floats_where_some_inputs_are_much_larger() {
+        let (width, out, rows) = (384, 64, 100);
+        let (weight, bias) = (numbers(width * out, 1), numbers(out, 2));
+        let size = |input: usize| if input % 60 == 3 { 100.0 } else { 1.0 };
+        let mut x = numbers(rows * width, 3);
+        for (n, x) in x.iter_mut().enumerate() {
+            *x *= size(n % width);
+        }
+        let ranges: Vec<f32> = (0..width).map(size).collect();
+        let Some(layer) = Linear::in_int8(&weight, out, Some(&bias), &ranges).unwrap() else {
+            // the machine has no instructions for it
+            return;
+        };
+        assert_eq!(layer.numeric(), Numeric::Int8);
+        let found = layer.forward(&x).unwrap();
+        let expected = naive(&weight, &bias, &x);
+        let (mut error, mut size) = (0.0, 0.0);
+        for (x, expected) in found.iter().zip(&expected) {
+            error += (f64::from(*x) - expected).powi(2);
+            size += expected.powi(2);
+        }
+        assert!((error / size).sqrt() < 1e-3, "{}", (error / size).sqrt());
+        for (row, found) in x.chunks(width).zip(found.chunks(out)) {
+            assert_eq!(layer.forward(row).unwrap(), found);
+        }
+    }
+
+    #[test]
+    fn layers_that_are_too_small_for_int8_are_refused() {
+        let none = Linear::in_int8(&[1.0; 32 * 16], 16, None, &[1.0; 32]).unwrap();
+        assert!(none.is_none());
+        let none = Linear::in_int8(&[1.0; 384 * 17], 17, None, &[1.0; 384]).unwrap();
+        assert!(none.is_none());
+        assert!(Linear::in_int8(&[1.0; 384 * 16], 16, None, &[1.0; 383]).is_err());
+    }
+}

@@ -1,0 +1,469 @@
+//! The packed backend: an encoder on the CPU.
+//!
+//! Sequences lie one after another without padding, and each one attends only to itself. Matrix products are those of the convolution runtime
+//! ([`Linear`]), softmax and activations come from rten, the runtime of the OCR engine; all use the widest instructions that the machine has. In the
+//! last layer, only the wanted rows are computed.
+
+use std::cell::RefCell;
+
+use rten_simd::{Isa, SimdOp, SimdUnaryOp};
+use rten_vecmath::{Gelu, Swish};
+
+use super::attention::Head;
+use super::linear::Linear;
+use super::{Activation, Affine, Attention, EncoderConfig, NormOrder, Rows, TensorSource};
+use crate::conv::{Buffer, BufferPool, Numeric};
+use crate::error::{Result, ensure};
+
+/// Maximum number of tokens in a batch. Larger batches do not make the matrix products faster, and do not fit into the caches.
+pub(super) const BATCH_TOKENS: usize = 480;
+
+thread_local! {
+    /// Allocating and freeing memory in each layer would take longer than a small layer itself. A thread runs no other task while it computes an
+    /// encoder, so nothing else borrows its buffers.
+    static BUFFERS: RefCell<BufferPool> = RefCell::default();
+}
+
+/// The layers of a model.
+pub(super) struct Encoder {
+    config: EncoderConfig,
+    layers: Vec<Layer>,
+}
+
+struct Layer {
+    /// The weights and the bias are already divided by √(head width).
+    query: Linear,
+    key_and_value: Linear,
+    output: Linear,
+    attention_norm: Norm,
+    up: Linear,
+    down: Linear,
+    mlp_norm: Norm,
+}
+
+/// A layer norm.
+pub(crate) struct Norm {
+    weight: Vec<f32>,
+    bias: Vec<f32>,
+    epsilon: f32,
+}
+
+impl Norm {
+    fn of(affine: Affine<Vec<f32>>, epsilon: f64) -> Self {
+        Norm {
+            weight: affine.weight,
+            bias: affine.bias,
+            epsilon: epsilon as f32,
+        }
+    }
+
+    /// Reads the layer norm of that name.
+    ///
+    /// # Errors
+    /// `source` fails.
+    pub fn read(source: &impl TensorSource, name: &str, epsilon: f64) -> Result<Self> {
+        let affine = super::affine(name, &mut |name| source.tensor(name))?;
+        Ok(Norm::of(affine, epsilon))
+    }
+
+    /// Normalises each row in place.
+    pub fn forward(&self, x: &mut [f32]) {
+        Normalise { norm: self, x }.dispatch();
+    }
+}
+
+/// A layer norm of rows. It is a [`SimdOp`] so that the compiler uses the machine's widest vectors; the order of the sums is the same for all widths.
+struct Normalise<'a> {
+    norm: &'a Norm,
+    x: &'a mut [f32],
+}
+
+impl SimdOp for Normalise<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn eval<I: Isa>(self, _: I) {
+        let Norm {
+            weight,
+            bias,
+            epsilon,
+        } = self.norm;
+        let width = weight.len();
+        for row in self.x.chunks_mut(width) {
+            let mean = sum(row, |x| x) / width as f32;
+            let variance = sum(row, |x| (x - mean) * (x - mean)) / width as f32;
+            let scale = (variance + epsilon).sqrt().recip();
+            for ((x, w), b) in row.iter_mut().zip(weight).zip(bias) {
+                *x = (*x - mean) * scale * w + b;
+            }
+        }
+    }
+}
+
+/// Adds `other` to `x`.
+pub(super) fn add(x: &mut [f32], other: &[f32]) {
+    x.iter_mut().zip(other).for_each(|(x, other)| *x += other);
+}
+
+/// The sum of `of` over a row, in sixteen lanes, which the compiler turns into vector instructions.
+#[inline(always)]
+fn sum(row: &[f32], of: impl Fn(f32) -> f32) -> f32 {
+    let mut lanes = [0f32; 16];
+    let (parts, rest) = row.as_chunks::<16>();
+    for part in parts {
+        for (lane, x) in lanes.iter_mut().zip(part) {
+            *lane += of(*x);
+        }
+    }
+    lanes.iter().sum::<f32>() + rest.iter().map(|x| of(*x)).sum::<f32>()
+}
+
+/// The greatest absolute values of the inputs of a layer's products, which decide how they are quantised.
+struct Ranges {
+    /// The inputs of the queries, keys and values, (hidden)
+    attention: Vec<f32>,
+    /// The inputs of the linear layer after the attention, (hidden)
+    output: Vec<f32>,
+    /// The inputs of the first layer of the MLP, (hidden)
+    up: Vec<f32>,
+}
+
+impl Ranges {
+    fn new(hidden: usize) -> Ranges {
+        let [attention, output, up] = [(); 3].map(|()| vec![0.0; hidden]);
+        Ranges {
+            attention,
+            output,
+            up,
+        }
+    }
+
+    /// Widens the ranges to include the numbers in these rows.
+    fn widen(ranges: &mut [f32], rows: &[f32]) {
+        for row in rows.chunks(ranges.len()) {
+            for (range, x) in ranges.iter_mut().zip(row) {
+                *range = range.max(x.abs());
+            }
+        }
+    }
+
+    /// Rounds the ranges up to eighths of a power of two, so that machines whose floats differ in the last bits quantise in the same way.
+    fn rounded(mut self) -> Ranges {
+        for range in [&mut self.attention, &mut self.output, &mut self.up] {
+            for x in range.iter_mut().filter(|x| x.is_normal()) {
+                *x = ((x.log2() * 8.0).ceil() / 8.0).exp2();
+            }
+        }
+        self
+    }
+}
+
+fn linear(affine: &Affine<Vec<f32>>) -> Result<Linear> {
+    Linear::new(&affine.weight, affine.bias.len(), Some(&affine.bias))
+}
+
+/// The layer in int8 if the machine has instructions for it, otherwise `float`.
+fn quantised(float: Linear, affine: &Affine<Vec<f32>>, ranges: &[f32]) -> Result<Linear> {
+    let (weight, bias) = (&affine.weight, &affine.bias);
+    let int8 = Linear::in_int8(weight, bias.len(), Some(bias), ranges)?;
+    Ok(int8.unwrap_or(float))
+}
+
+impl Layer {
+    /// Packs a layer. `examples` has rows of the input, which decide how the layer is quantised, and are then replaced by the layer's output; None
+    /// leaves the layer in floats.
+    fn new(
+        config: &EncoderConfig,
+        layer: super::Layer<Vec<f32>>,
+        examples: Option<&mut Examples>,
+    ) -> Result<Self> {
+        let scale = (config.head_width() as f32).powf(-0.5);
+        let mut query = layer.query;
+        let numbers = query.weight.iter_mut().chain(&mut query.bias);
+        numbers.for_each(|x| *x *= scale);
+        let mut key_and_value = layer.key;
+        key_and_value.weight.extend(layer.value.weight);
+        key_and_value.bias.extend(layer.value.bias);
+        let packed = Layer {
+            query: linear(&query)?,
+            key_and_value: linear(&key_and_value)?,
+            output: linear(&layer.output)?,
+            attention_norm: Norm::of(layer.attention_norm, config.epsilon),
+            up: linear(&layer.up)?,
+            down: linear(&layer.down)?,
+            mlp_norm: Norm::of(layer.mlp_norm, config.epsilon),
+        };
+        let Some(examples) = examples else {
+            return Ok(packed);
+        };
+        let mut ranges = Ranges::new(config.hidden);
+        let step = Step {
+            config,
+            layer: &packed,
+            sequences: &examples.sequences,
+            positions: None,
+            attention: examples.attention,
+        };
+        let rows = step.run(
+            &examples.rows,
+            &mut BufferPool::default(),
+            Some(&mut ranges),
+        )?;
+        examples.rows = rows.to_vec();
+        let ranges = ranges.rounded();
+        Ok(Layer {
+            query: quantised(packed.query, &query, &ranges.attention)?,
+            key_and_value: quantised(packed.key_and_value, &key_and_value, &ranges.attention)?,
+            output: quantised(packed.output, &layer.output, &ranges.output)?,
+            up: quantised(packed.up, &layer.up, &ranges.up)?,
+            ..packed
+        })
+    }
+}
+
+/// Sequences that decide how an encoder is quantised.
+pub(super) struct Examples {
+    /// (tokens, hidden): the input of the first layer; afterwards, the output of the last layer in floats.
+    pub rows: Vec<f32>,
+    pub sequences: Vec<Sequence>,
+    pub attention: Attention,
+}
+
+/// Where the rows of a sequence are in its batch. A sequence begins with rows that it shares with earlier sequences; its own rows follow. A batch has
+/// each row once: the rows of the first sequence, then those that the second adds, and so on. Rows can be shared only if no row sees a later one.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Sequence {
+    /// The numbers of the shared rows.
+    pub shared: Vec<usize>,
+    /// The number of own rows.
+    pub own: usize,
+}
+
+impl Sequence {
+    /// Sequences of these lengths that share nothing.
+    pub fn of(lengths: &[usize]) -> Vec<Sequence> {
+        let alone = |&own: &usize| Sequence {
+            shared: Vec::new(),
+            own,
+        };
+        lengths.iter().map(alone).collect()
+    }
+
+    fn len(&self) -> usize {
+        self.shared.len() + self.own
+    }
+
+    /// The number of the row at a position, if own rows begin with number `first`.
+    fn row(&self, position: usize, first: usize) -> Result<usize> {
+        ensure!(
+            position < self.len(),
+            Input,
+            "a sequence of {} tokens has no row {position}",
+            self.len()
+        );
+        let shared = self.shared.get(position).copied();
+        Ok(shared.unwrap_or_else(|| first + position - self.shared.len()))
+    }
+}
+
+impl Encoder {
+    /// Packs the layers, which have the sizes of `config`. With examples, the products of attention and the first product of each MLP are computed in
+    /// int8, if the machine has instructions for it. The second product of each MLP stays in floats: its inputs have the widest range, and in int8 it
+    /// costs the vectors of MiniLM as much precision as all other products together.
+    ///
+    /// # Errors
+    /// A layer cannot be read, or has other sizes.
+    pub(super) fn new(
+        config: &EncoderConfig,
+        layers: impl Iterator<Item = Result<super::Layer<Vec<f32>>>>,
+        mut examples: Option<&mut Examples>,
+    ) -> Result<Self> {
+        Ok(Encoder {
+            layers: layers
+                .map(|layer| Layer::new(config, layer?, examples.as_deref_mut()))
+                .collect::<Result<_>>()?,
+            config: config.clone(),
+        })
+    }
+
+    /// Whether any product is computed in int8.
+    pub(super) fn numeric(&self) -> Numeric {
+        let layers = self.layers.iter().map(|layer| layer.query.numeric());
+        layers.max().unwrap_or(Numeric::Float)
+    }
+
+    /// As [`super::Encoder::forward`].
+    pub(super) fn forward(
+        &self,
+        x: Vec<f32>,
+        sequences: &[Sequence],
+        rows: Rows,
+        attention: Attention,
+    ) -> Result<Vec<f32>> {
+        BUFFERS.with_borrow_mut(|pool| {
+            let mut x = Buffer::copy_of(&x);
+            for (n, layer) in self.layers.iter().enumerate() {
+                let positions = match rows {
+                    Rows::OneEach(positions) if n + 1 == self.layers.len() => Some(positions),
+                    _ => None,
+                };
+                let step = Step {
+                    config: &self.config,
+                    layer,
+                    sequences,
+                    positions,
+                    attention,
+                };
+                let next = step.run(&x, pool, None)?;
+                pool.give_back(std::mem::replace(&mut x, next));
+            }
+            let rows = x.to_vec();
+            pool.give_back(x);
+            Ok(rows)
+        })
+    }
+}
+
+/// A layer, and the sequences that it is computed for.
+struct Step<'a> {
+    config: &'a EncoderConfig,
+    layer: &'a Layer,
+    sequences: &'a [Sequence],
+    /// The position in each sequence of the row that is wanted; all rows if None.
+    positions: Option<&'a [usize]>,
+    attention: Attention,
+}
+
+impl Step<'_> {
+    /// The layer's output for rows (tokens, hidden). `ranges` are widened to include the inputs of its products.
+    fn run(
+        &self,
+        x: &[f32],
+        pool: &mut BufferPool,
+        mut ranges: Option<&mut Ranges>,
+    ) -> Result<Buffer> {
+        let layer = self.layer;
+        let mut normed = pool.copy(x);
+        if self.config.norms == NormOrder::Before {
+            layer.attention_norm.forward(&mut normed);
+        }
+        if let Some(ranges) = &mut ranges {
+            Ranges::widen(&mut ranges.attention, &normed);
+        }
+        let mixed = self.attend(&normed, pool)?;
+        pool.give_back(normed);
+        if let Some(ranges) = &mut ranges {
+            Ranges::widen(&mut ranges.output, &mixed);
+        }
+        let mut out = self.chosen(x, pool)?;
+        let output = layer.output.forward_with(&mixed, pool)?;
+        add(&mut out, &output);
+        pool.give_back(mixed);
+        pool.give_back(output);
+        let mlp = match self.config.norms {
+            NormOrder::After => {
+                layer.attention_norm.forward(&mut out);
+                self.mlp(&out, pool, ranges)?
+            }
+            NormOrder::Before => {
+                let mut normed = pool.copy(&out);
+                layer.mlp_norm.forward(&mut normed);
+                let mlp = self.mlp(&normed, pool, ranges)?;
+                pool.give_back(normed);
+                mlp
+            }
+        };
+        add(&mut out, &mlp);
+        pool.give_back(mlp);
+        if self.config.norms == NormOrder::After {
+            layer.mlp_norm.forward(&mut out);
+        }
+        Ok(out)
+    }
+
+    fn mlp(&self, x: &[f32], pool: &mut BufferPool, ranges: Option<&mut Ranges>) -> Result<Buffer> {
+        if let Some(ranges) = ranges {
+            Ranges::widen(&mut ranges.up, x);
+        }
+        let mut inner = self.layer.up.forward_with(x, pool)?;
+        match self.config.activation {
+            Activation::Gelu => Gelu {}.map_mut(&mut inner),
+            Activation::QuickGelu => Swish { alpha: 1.702 }.map_mut(&mut inner),
+        }
+        let out = self.layer.down.forward_with(&inner, pool);
+        pool.give_back(inner);
+        out
+    }
+
+    /// The wanted rows of (tokens, hidden).
+    fn chosen(&self, rows: &[f32], pool: &mut BufferPool) -> Result<Buffer> {
+        let Some(positions) = self.positions else {
+            return Ok(pool.copy(rows));
+        };
+        let hidden = self.config.hidden;
+        let mut chosen = pool.take(self.sequences.len() * hidden);
+        let mut at = 0;
+        let sequences = self.sequences.iter().zip(positions);
+        for ((sequence, position), to) in sequences.zip(chosen.chunks_mut(hidden)) {
+            let row = sequence.row(*position, at)?;
+            to.copy_from_slice(&rows[row * hidden..(row + 1) * hidden]);
+            at += sequence.own;
+        }
+        Ok(chosen)
+    }
+
+    /// The attention's weighted sums of the values, for the wanted rows of `x`.
+    fn attend(&self, x: &[f32], pool: &mut BufferPool) -> Result<Buffer> {
+        let (hidden, heads) = (self.config.hidden, self.config.heads);
+        let width = hidden / heads;
+        let key_and_value = self.layer.key_and_value.forward_with(x, pool)?;
+        let wanted = self.chosen(x, pool)?;
+        let query = self.layer.query.forward_with(&wanted, pool)?;
+        let mut mixed = wanted;
+        // the first rows of the sequence among the keys, and among the queries
+        let (mut at, mut query_at) = (0, 0);
+        for (n, sequence) in self.sequences.iter().enumerate() {
+            let position = self.positions.map(|positions| positions[n]);
+            let queries = if position.is_some() { 1 } else { sequence.own };
+            let own = &key_and_value[at * 2 * hidden..(at + sequence.own) * 2 * hidden];
+            let mut gathered = None;
+            if !sequence.shared.is_empty() {
+                let mut rows = pool.take(sequence.len() * 2 * hidden);
+                let (shared, rest) = rows.split_at_mut(sequence.shared.len() * 2 * hidden);
+                for (row, to) in sequence.shared.iter().zip(shared.chunks_mut(2 * hidden)) {
+                    to.copy_from_slice(&key_and_value[row * 2 * hidden..(row + 1) * 2 * hidden]);
+                }
+                rest.copy_from_slice(own);
+                gathered = Some(rows);
+            }
+            let keys = gathered.as_deref().unwrap_or(own);
+            for head in 0..heads {
+                let offset = head * width;
+                let from = query_at * hidden + offset;
+                Head {
+                    query: &query[from..],
+                    query_step: hidden,
+                    queries,
+                    key: &keys[offset..],
+                    value: &keys[offset + hidden..],
+                    key_step: 2 * hidden,
+                    length: sequence.len(),
+                    width,
+                    first_seen: match self.attention {
+                        Attention::Causal => Some(position.unwrap_or(sequence.shared.len()) + 1),
+                        Attention::Full => None,
+                    },
+                }
+                .attend(&mut mixed[from..], pool);
+            }
+            if let Some(rows) = gathered {
+                pool.give_back(rows);
+            }
+            at += sequence.own;
+            query_at += queries;
+        }
+        pool.give_back(key_and_value);
+        pool.give_back(query);
+        Ok(mixed)
+    }
+}
