@@ -25,6 +25,7 @@ mod examples;
 mod exit_codes;
 mod export;
 mod extraction;
+mod features;
 mod floors;
 mod golden_texts;
 mod hostile_models;
