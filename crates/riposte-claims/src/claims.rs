@@ -47,7 +47,7 @@ const MAX_WORDS: usize = 80;
 /// for (title, claim, counter) in [
 ///     ("Is feminism still needed?", "feminism is still needed", "feminism is no longer needed"),
 ///     ("This house would ban boxing", "we should ban boxing", "we should not ban boxing"),
-///     ("Why is Linux better than Windows?", "Linux is better than Windows", "Linux is not better than Windows"),
+///     ("Why is homework bad?", "homework is bad", "homework is not bad"),
 ///     ("School uniforms", "School uniforms are good", "School uniforms are bad"),
 ///     ("Which is the best pet?", "Which is the best pet", ""),
 /// ] {
