@@ -1,40 +1,82 @@
-//! riposte: image and text retrieval for arguments, for the Touché tasks.
+//! Retrieves images, arguments and passages for argumentative questions: the [Touché](https://touche.webis.de) tasks, and questions of one's own.
 //!
-//! The rooms are listed in the order in which data passes through them. Each uses only rooms above it (`ARCHITECTURE.md`, "Invariants";
-//! `tests/it/floors.rs` reads the imports).
+//! ```
+//! use std::ops::ControlFlow;
+//!
+//! use riposte::{Approach, Collection, Task, TextTask, Topic};
+//!
+//! # let home = tempfile::tempdir().unwrap();
+//! // arguments in the format of args.me, and where what is computed about them is stored
+//! let collection = Collection::open("sample")?.for_task(Task::Texts(TextTask::Controversial));
+//! let collection = collection.stored_in(home.path()).with_models("models")?;
+//! let approach = Approach::named(collection.task(), "riposte")?;
+//!
+//! let topics = vec![Topic::new("1", "Should zoos be closed?").unwrap()];
+//! let request = collection.request(approach).topics(topics).explained();
+//! let ranking = request.rank(|_event| ControlFlow::Continue(()))?; // Break(()) stops
+//! let best = ranking.documents().next().unwrap();
+//! println!("{} {:.3}: {}", best.document, best.score, ranking.explanation(&best).unwrap());
+//! ranking.write_run(home.path().join("out"))?; // run.txt, explain.jsonl, ir-metadata.yml
+//! # Ok::<(), riposte::Error>(())
+//! ```
+//!
+//! | to | call |
+//! |---|---|
+//! | rank images, arguments, passages or other texts | [`Collection`], [`Approach`], [`Request`], [`Ranking`] |
+//! | evaluate a run | [`evaluate()`] |
+//! | answer a question | [`Collection::ask`] |
+//! | detect a stance | [`StanceDetector`] |
+//! | read the text in a picture | [`PictureReader`] |
+//!
+//! `docs/library.md` says more, and `examples/` has five programs. The types at the root are what others can build on. The modules are the rooms of the
+//! program, which the other packages of the repository use too; they may change with any version. They are listed in the order in which data passes
+//! through them, and each uses only rooms above it (`ARCHITECTURE.md`, "Invariants"; `tests/it/floors.rs` reads the imports).
 
-// the documentation is for people who work on riposte, so it shows private items too (`make doc`)
+// `make doc` is for people who work on riposte, and shows private items and all rooms; docs.rs shows only what others can build on
 #![allow(rustdoc::private_intra_doc_links)]
 // these macros panic if they cannot write; `cli` prints messages and results without them
 #![cfg_attr(not(test), deny(clippy::print_stderr, clippy::print_stdout))]
 
 mod device;
+#[cfg_attr(docsrs, doc(hidden))]
 pub mod disk;
+#[cfg_attr(docsrs, doc(hidden))]
 pub mod lazy;
 mod names;
 mod web;
 
+#[cfg_attr(docsrs, doc(hidden))]
 pub mod workspace;
 
+#[cfg_attr(docsrs, doc(hidden))]
 pub mod collection;
+#[cfg_attr(docsrs, doc(hidden))]
 pub mod weights;
 
+#[cfg_attr(docsrs, doc(hidden))]
 pub mod evidence;
+#[cfg_attr(docsrs, doc(hidden))]
 pub mod topic;
 
+#[cfg_attr(docsrs, doc(hidden))]
 pub mod index;
+#[cfg_attr(docsrs, doc(hidden))]
 pub mod reading;
 
+#[cfg_attr(docsrs, doc(hidden))]
 pub mod score;
 
+#[cfg_attr(docsrs, doc(hidden))]
 pub mod systems;
 
+#[cfg_attr(docsrs, doc(hidden))]
 pub mod task;
 
 mod report;
 
 mod api;
 
+#[cfg_attr(docsrs, doc(hidden))]
 pub mod cli;
 
 pub use api::{

@@ -145,7 +145,7 @@ def start(master, source, output, *args, program=PROGRAM):
 def extract(*args, code=0, **more):
     """Runs riposte-spark. Returns its messages."""
     process = start(*args, **more)
-    _, said = process.communicate(timeout=300)
+    _, said = process.communicate(timeout=900)
     assert process.returncode == code, said
     return said
 
@@ -214,7 +214,7 @@ def test_processes_that_are_killed_change_nothing(collection, alone, tmp_path):
     program = between(tmp_path / "state", hold=60)
     process = start(PROCESSES, collection, tmp_path / "evidence", program=program)
     sessions.kill_executor_at_work(process, tmp_path / "state")
-    _, said = process.communicate(timeout=300)
+    _, said = process.communicate(timeout=900)
     assert process.returncode == 0, said
     # parts that the killed executor had begun, or finished without a commit, are computed again
     assert len((tmp_path / "state/begun").read_text().splitlines()) >= 210

@@ -141,13 +141,13 @@ def test_processes_that_are_killed_change_nothing(passages, tmp_path):
     index = ["--task", "comparative", "--shards", 8, *where]
     process = sessions.start("index", passages, tmp_path / "index", *index, program=program, cwd=tmp_path)
     sessions.kill_executor_at_work(process, tmp_path / "state")
-    _, said = process.communicate(timeout=300)
+    _, said = process.communicate(timeout=900)
     assert process.returncode == 1, said
     # shards that the killed executor had begun, or finished without a commit, are made again
     assert (tmp_path / "state/begun").read_text().count("index -q") > 8
     topics = ["--topics", passages / "topics.xml"]
     process = sessions.start("search", tmp_path / "index", tmp_path / "out", *topics, *where, "--tag", "ours", program=program, cwd=tmp_path)
-    _, said = process.communicate(timeout=300)
+    _, said = process.communicate(timeout=900)
     assert process.returncode == 0, said
     run, _ = alone("comparative", passages, "bm25", tmp_path, code=1)
     ours = [line.split(b" ")[:-1] + [b"ours"] for line in run.splitlines()]
