@@ -33,6 +33,7 @@ pub(super) fn run<'a, 'r>(
 ) -> Result<(Vec<TextRunLine>, Vec<ExplainedText>)> {
     let (mut lines, mut explained) = (Vec::new(), Vec::new());
     for (done, topic) in topics.iter().enumerate() {
+        on_progress(done, None);
         if stop.load(Ordering::Relaxed) {
             bail!("stopped before the end, without a run; the same command continues from there");
         }
