@@ -27,8 +27,14 @@ pub enum Error {
 }
 
 /// The messages of an error and of what caused it, in one line.
-#[derive(Debug)]
 pub struct Cause(anyhow::Error);
+
+/// The messages, because this is what Rust prints if `main` returns the error.
+impl std::fmt::Debug for Cause {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{:?}", self.to_string())
+    }
+}
 
 impl std::fmt::Display for Cause {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {

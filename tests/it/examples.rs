@@ -97,7 +97,7 @@ fn evaluating_a_run_prints_the_values_of_the_command() {
         &["images", "-i", input, "-o", text(&out)],
     ));
     let run = out.join("run.txt");
-    let words = [text(&run), text(&qrels), "nDCG@5"];
+    let words = [text(&run), text(&qrels), "P@10"];
     let printed = stdout(&succeed(&mut example(home.path(), "evaluate_run", &words)));
     let words = [
         "evaluate",
@@ -107,7 +107,7 @@ fn evaluating_a_run_prints_the_values_of_the_command() {
         "--qrels",
         text(&qrels),
         text(&run),
-        "nDCG@5",
+        "P@10",
     ];
     let theirs = stdout(&succeed(&mut riposte(home.path(), &words)));
     let all = theirs
@@ -117,7 +117,7 @@ fn evaluating_a_run_prints_the_values_of_the_command() {
     let value: f64 = all.rsplit('\t').next().unwrap().parse().unwrap();
     assert_eq!(
         printed.lines().next().unwrap(),
-        format!("nDCG@5\t{value:.4}")
+        format!("topicRelevanceP@10\t{value:.4}")
     );
 }
 
@@ -160,7 +160,10 @@ fn walk(dir: &Path) -> Vec<PathBuf> {
     for path in crate::support::files::entries(dir) {
         if path.is_dir() {
             found.extend(walk(&path));
-        } else if path.extension().is_some_and(|e| e == "png" || e == "jpg") {
+        } else if path
+            .extension()
+            .is_some_and(|extension| extension == "webp")
+        {
             found.push(path);
         }
     }
