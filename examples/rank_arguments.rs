@@ -1,4 +1,4 @@
-//! Ranks the arguments of a collection for a question of one's own: `rank_arguments COLLECTION QUESTION`.
+//! Ranks the arguments of a collection for your own question: `rank_arguments COLLECTION QUESTION`.
 
 use std::ops::ControlFlow;
 

@@ -1,4 +1,4 @@
-//! Retrieves images, arguments and passages for argumentative questions: the [Touché](https://touche.webis.de) tasks, and questions of one's own.
+//! Retrieves images, arguments and passages for argumentative questions: the [Touché](https://touche.webis.de) tasks, and your own questions.
 //!
 //! ```
 //! use std::ops::ControlFlow;

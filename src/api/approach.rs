@@ -45,7 +45,7 @@ impl Approach {
         }
     }
 
-    /// The approach with this name or, if it ends in `.toml`, in this file.
+    /// Finds an approach by its name. A name that ends in `.toml` is the path of a file with the approach.
     pub(crate) fn find(task: Task, name: &str) -> anyhow::Result<Approach> {
         Ok(Approach(match task {
             Task::Images => Recipe::Images(Box::new(ImageApproach::find(name)?)),

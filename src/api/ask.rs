@@ -4,7 +4,7 @@
 
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::AtomicBool;
 
 use anyhow::{Context, Result, bail, ensure};
 use riposte_claims::claims;
@@ -16,7 +16,7 @@ use riposte_eval::{Stance, TextTask, objects};
 use serde::Serialize;
 use serde_json::json;
 
-use super::request::{DoneTexts, ImageOptions};
+use super::request::{DoneTexts, ImageOptions, stoppable};
 use super::{Approach, Collection, Error, Request};
 use crate::index::inverted::InvertedIndex;
 use crate::report::inspect::{self, OnThreadEvent};
@@ -164,14 +164,9 @@ impl Collection {
             number,
             output: None,
         };
-        let stop = AtomicBool::new(false);
-        let on_event: &mut OnEvent = &mut |event| {
-            if on_event(event).is_break() {
-                stop.store(true, Ordering::Relaxed);
-            }
-        };
-        let answered = settings.answer(&Host::without_processes(&stop), on_event);
-        let answered = answered.map_err(|error| Error::computation(error, &stop))?;
+        let answered = stoppable(&mut on_event, |host, on_event| {
+            settings.answer(host, on_event)
+        })?;
         Ok(answered.answer)
     }
 }

@@ -86,7 +86,7 @@ impl Collection {
         self.task
     }
 
-    /// The topics in its own file of topics. Topics that cannot be read are left out; `on_event` receives an [`Event::Fault`] for each.
+    /// The topics in the collection's own file. Topics that cannot be read are left out; `on_event` receives an [`Event::Fault`] for each.
     ///
     /// # Errors
     /// There is no such file, or no topic in it can be read.

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// The collection, its topics or other files that were given cannot be read, or have nothing to rank.
+    /// A collection, a file of topics, a run, judgements or a picture cannot be read.
     #[error("{0}")]
     Input(Cause),
     /// There is no such approach, its recipe is wrong, or it is for another task.
@@ -15,7 +15,8 @@ pub enum Error {
     /// A model that is needed is missing or damaged, or cannot be loaded.
     #[error("{0}")]
     Model(Cause),
-    /// Computing failed: a store or an index is damaged or cannot be written, or a model failed.
+    /// A ranking failed: there is nothing to rank, a file that was given to it cannot be read, a store or an index is damaged or cannot be written, or a
+    /// model failed.
     #[error("{0}")]
     Computation(Cause),
     /// A file cannot be written.

@@ -83,7 +83,7 @@ pub(crate) fn open_picture(path: &Path) -> Result<RgbImage> {
 }
 
 impl PictureText {
-    /// The texts of the blocks, which empty lines separate.
+    /// The texts of the blocks, separated by empty lines.
     pub fn text(&self) -> String {
         ocr::texts(&self.lines).join("\n\n")
     }

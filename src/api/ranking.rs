@@ -1,4 +1,6 @@
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 
 use anyhow::{Context, Result};
 use riposte_eval::edition::Edition;
@@ -21,6 +23,8 @@ pub struct Ranking {
     /// One for each topic, if they were requested; otherwise empty.
     sheets: Vec<DebateSheet>,
     description: Description,
+    /// By topic and document, the position of its explanation. Filled when the first explanation is looked up.
+    positions: OnceLock<HashMap<(TopicId, DocId), usize>>,
 }
 
 enum Content {
@@ -32,6 +36,23 @@ enum Content {
         lines: Vec<TextRunLine>,
         explained: Vec<ExplainedText>,
     },
+}
+
+impl Content {
+    fn positions(&self) -> HashMap<(TopicId, DocId), usize> {
+        match self {
+            Content::Images { ranking, .. } => {
+                let explained = ranking.explained.iter();
+                let keys = explained.map(|of| (of.topic.clone(), of.image.clone()));
+                keys.zip(0..).collect()
+            }
+            Content::Texts { explained, .. } => {
+                let explained = explained.iter();
+                let keys = explained.map(|of| (of.topic.clone(), of.document.clone()));
+                keys.zip(0..).collect()
+            }
+        }
+    }
 }
 
 /// A document in a ranking.
@@ -67,6 +88,7 @@ impl Ranking {
             },
             sheets: run.sheets,
             description,
+            positions: OnceLock::new(),
         })
     }
 
@@ -79,6 +101,7 @@ impl Ranking {
             content: Content::Texts { lines, explained },
             sheets,
             description,
+            positions: OnceLock::new(),
         }
     }
 
@@ -122,17 +145,11 @@ impl Ranking {
     /// How the score of a document was computed: its parts, with their weights. `None` if the ranking was made without explanations
     /// ([`Request::explained`](crate::Request::explained)).
     pub fn explanation(&self, of: &RankedDocument) -> Option<&Explanation> {
+        let positions = self.positions.get_or_init(|| self.content.positions());
+        let at = *positions.get(&(of.topic.clone(), of.document.clone()))?;
         match &self.content {
-            Content::Images { ranking, .. } => {
-                let mut explained = ranking.explained.iter();
-                let found = explained.find(|e| e.topic == *of.topic && e.image == *of.document)?;
-                found.score(of.side?)
-            }
-            Content::Texts { explained, .. } => {
-                let mut explained = explained.iter();
-                let found = explained.find(|e| e.topic == *of.topic && e.document == *of.document);
-                found.map(|explained| &explained.score)
-            }
+            Content::Images { ranking, .. } => ranking.explained.get(at)?.score(of.side?),
+            Content::Texts { explained, .. } => Some(&explained.get(at)?.score),
         }
     }
 
@@ -149,7 +166,7 @@ impl Ranking {
         self.text().map_err(Error::output)
     }
 
-    /// Writes run.txt (run.jsonl for the claims of 2024 and 2025) and ir-metadata.yml, and explain.jsonl if there are explanations, to a directory, which is
+    /// Writes run.txt (results.jsonl for the claims of 2024 and 2025) and ir-metadata.yml, and explain.jsonl if there are explanations, to a directory, which is
     /// created if necessary. Returns the path of the run.
     ///
     /// # Errors
@@ -185,7 +202,7 @@ impl Ranking {
     }
 
     /// Writes the files of the run.
-    pub(super) fn write(&self, files: &RunFiles) -> Result<()> {
+    fn write(&self, files: &RunFiles) -> Result<()> {
         let (text, sheets, description) = (self.text()?, &self.sheets, &self.description);
         match &self.content {
             Content::Images { ranking, .. } => {

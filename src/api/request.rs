@@ -9,7 +9,6 @@ use riposte_eval::topic::Topic;
 
 use super::{Approach, Collection, Error, Ranking};
 use crate::collection::ReadTopics;
-use crate::task::approach::ImageApproach;
 use crate::task::debate::PER_SIDE;
 use crate::task::extraction::{ExtractionSettings, Host, Trial};
 use crate::task::files::{TopicSource, read_topics};
@@ -133,19 +132,15 @@ impl<'c> Request<'c> {
     /// after those that are being read, a ranking after the topic in progress, an index only when it is finished.
     ///
     /// # Errors
-    /// There is nothing to rank, the approach is for another task, a store or a model fails, or `on_event` has stopped the work.
+    /// The approach is for another task, there is nothing to rank, a store or a model fails, or `on_event` has stopped the work.
     pub fn rank(
         &self,
         mut on_event: impl FnMut(Event) -> ControlFlow<()>,
     ) -> Result<Ranking, Error> {
-        let stop = AtomicBool::new(false);
-        let on_event: &mut OnEvent = &mut |event| {
-            if on_event(event).is_break() {
-                stop.store(true, Ordering::Relaxed);
-            }
-        };
-        self.rank_one(&Host::without_processes(&stop), on_event)
-            .map_err(|error| Error::computation(error, &stop))
+        self.check_approaches().map_err(Error::approach)?;
+        stoppable(&mut on_event, |host, on_event| {
+            self.rank_one(host, on_event)
+        })
     }
 
     fn rank_one(&self, host: &Host, on_event: &mut OnEvent) -> Result<Ranking> {
@@ -168,14 +163,15 @@ impl<'c> Request<'c> {
         host: &Host,
         on_event: &mut OnEvent,
     ) -> Result<(ImageRuns, Vec<RunFiles<'o>>)> {
-        let approaches: Vec<ImageApproach> = self.of_task(Approach::images)?;
+        self.check_approaches()?;
+        let approaches = self.approaches.iter().filter_map(Approach::images).cloned();
         let settings = ImageSettings {
             extraction: self.collection.settings.clone(),
             topics: self.topics.clone(),
             candidates: self.images.candidates.clone(),
             edition: self.images.edition,
             parts: self.parts,
-            approaches,
+            approaches: approaches.collect(),
             overlap: self.images.overlap,
             arguments: self.images.arguments.clone(),
             debate: self.debate,
@@ -212,7 +208,9 @@ impl<'c> Request<'c> {
         let Task::Texts(task) = self.collection.task else {
             anyhow::bail!("the collection has images, and no texts are ranked");
         };
-        let approaches: Vec<TextApproach> = self.of_task(Approach::texts)?;
+        self.check_approaches()?;
+        let approaches = self.approaches.iter().filter_map(Approach::texts);
+        let approaches: Vec<&TextApproach> = approaches.collect();
         text_run::check_services(task, &approaches)?;
         let settings = &self.collection.settings;
         let (topics, has_faults) = self.read_topics(on_event)?;
@@ -221,7 +219,7 @@ impl<'c> Request<'c> {
         let files = output.map(|output| output.check(RUN_FILE, &names, &read));
         let files = files.transpose()?.unwrap_or_default();
         let base = settings.places.texts(&settings.input, on_event)?;
-        for (n, approach) in approaches.iter().enumerate() {
+        for (n, approach) in approaches.into_iter().enumerate() {
             let files = files.get(n);
             let tag = files.map_or_else(|| self.tag_of(&approach.name), |files| files.tag.clone());
             let run = OneRun {
@@ -234,7 +232,7 @@ impl<'c> Request<'c> {
                 is_first: n == 0,
             };
             if approach.service.is_some() {
-                run.ask(files, on_event, on_done)?;
+                run.ask(files, stop, on_event, on_done)?;
             } else {
                 run.search(files, stop, on_event, on_done)?;
             }
@@ -259,9 +257,9 @@ impl<'c> Request<'c> {
         self.tag.clone().unwrap_or_else(|| default_tag(approach))
     }
 
-    /// The approaches, all of which must be for the task of the collection.
-    fn of_task<A: Clone>(&self, recipe: impl Fn(&Approach) -> Option<&A>) -> Result<Vec<A>> {
-        let mut recipes = Vec::new();
+    /// # Errors
+    /// An approach is for another task than the collection.
+    fn check_approaches(&self) -> Result<()> {
         for approach in &self.approaches {
             let (is, wants) = (approach.task(), self.collection.task);
             ensure!(
@@ -271,9 +269,8 @@ impl<'c> Request<'c> {
                 is.word(),
                 wants.word()
             );
-            recipes.extend(recipe(approach).cloned());
         }
-        Ok(recipes)
+        Ok(())
     }
 
     fn read_topics(&self, on_event: &mut OnEvent) -> Result<(Vec<Topic>, bool)> {
@@ -343,26 +340,38 @@ impl OneRun<'_> {
         };
         let done = text_run::run(&searched, on_event)?;
         let description = searched.describe(&done);
-        if let Some(files) = files {
-            let lines = run::write_texts(&done.lines)?;
-            files.write(&lines, &done.explained, &done.sheets, &description)?;
-        }
-        on_done(DoneTexts::Searched(done), self.written(description, files))
+        self.finish(DoneTexts::Searched(done), description, files, on_done)
     }
 
-    fn written<'w>(&'w self, description: Description, files: Option<&'w RunFiles>) -> Written<'w> {
-        Written {
+    /// Writes a run, if it has files, and passes it on.
+    fn finish(
+        &self,
+        done: DoneTexts,
+        description: Description,
+        files: Option<&RunFiles>,
+        on_done: &mut OnDone,
+    ) -> Result<()> {
+        if let Some(files) = files {
+            let (lines, explained, sheets) = match &done {
+                DoneTexts::Searched(run) => (&run.lines, &run.explained, &run.sheets[..]),
+                DoneTexts::Asked(run) => (&run.lines, &run.explained, &[][..]),
+            };
+            files.write(&run::write_texts(lines)?, explained, sheets, &description)?;
+        }
+        let written = Written {
             description,
             topics: self.topics.len(),
             base: self.base,
             file: files.map(|files| files.run.as_path()),
-        }
+        };
+        on_done(done, written)
     }
 
     /// `--rehash`, `--threads` and `--models` have no effect, because there is no collection.
     fn ask(
         &self,
         files: Option<&RunFiles>,
+        stop: &AtomicBool,
         on_event: &mut OnEvent,
         on_done: &mut OnDone,
     ) -> Result<()> {
@@ -375,24 +384,31 @@ impl OneRun<'_> {
             stances: self.request.stances,
             key_file: self.request.key_file.as_deref(),
             workspace: self.base,
+            stop,
         };
         let done = service_run::run(&asked, on_event)?;
         let description = asked.describe(&self.request.collection.settings.input);
-        if let Some(files) = files {
-            let lines = run::write_texts(&done.lines)?;
-            files.write(&lines, &done.explained, &[], &description)?;
-        }
-        on_done(DoneTexts::Asked(done), self.written(description, files))
+        self.finish(DoneTexts::Asked(done), description, files, on_done)
     }
 }
 
-impl<'a> Host<'a> {
-    /// For a program that cannot start itself again to try documents in which it may have died: they are tried in this process.
-    pub(super) fn without_processes(stop: &'a AtomicBool) -> Host<'a> {
-        Host {
-            watch: &|| Ok(()),
-            stop,
-            try_apart: &|_: &ExtractionSettings, _, _| Ok(Trial::default()),
+/// Runs a computation that ends with [`Error::Stopped`] when an event is answered with [`ControlFlow::Break`].
+///
+/// The caller's program cannot start itself again to try the documents in which it may have died, so they are tried in this process.
+pub(super) fn stoppable<T>(
+    on_event: &mut dyn FnMut(Event) -> ControlFlow<()>,
+    compute: impl FnOnce(&Host, &mut OnEvent) -> Result<T>,
+) -> Result<T, Error> {
+    let stop = AtomicBool::new(false);
+    let host = Host {
+        watch: &|| Ok(()),
+        stop: &stop,
+        try_apart: &|_: &ExtractionSettings, _, _| Ok(Trial::default()),
+    };
+    let on_event: &mut OnEvent = &mut |event| {
+        if on_event(event).is_break() {
+            stop.store(true, Ordering::Relaxed);
         }
-    }
+    };
+    compute(&host, on_event).map_err(|error| Error::computation(error, &stop))
 }

@@ -22,7 +22,7 @@ use super::image_index;
 use super::images::{self, ImageRanking, Settings};
 use super::metadata::Description;
 use super::text_run::ensure_documents;
-use super::{Event, OnEvent, Stage, run_stage};
+use super::{Event, OnEvent, STOPPED, Stage, run_stage};
 use crate::collection::images::ImageCollection;
 use crate::collection::{ReadTopics, read_bytes};
 use crate::evidence::extract::{self, Shard, Summary};
@@ -215,7 +215,7 @@ impl<'s> PreparedImages<'s> {
         let extent = settings.extent(Shard::WHOLE);
         let summary = extraction.extract(&self.collection, extent, host.stop, on_event)?;
         if summary.stopped {
-            bail!("stopped before the end, without a run; the same command continues from there");
+            bail!(STOPPED);
         }
         Ok(summary)
     }

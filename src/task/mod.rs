@@ -89,6 +89,10 @@ pub enum Event {
     Ended,
 }
 
+/// The error message after the user has stopped a run.
+pub(crate) const STOPPED: &str =
+    "stopped before the end, without a run; the same command continues from there";
+
 /// The receiver of a task's events.
 pub(crate) type OnEvent<'a> = dyn FnMut(Event) + 'a;
 

@@ -8,6 +8,7 @@ use riposte_eval::explained::ExplainedText;
 use riposte_eval::run::TextRunLine;
 use riposte_eval::topic::Topic;
 
+use super::STOPPED;
 use super::texts::{Settings, Sources, TextRanking, rank};
 use crate::reading::steps::{OnOutputs, Outputs};
 
@@ -35,7 +36,7 @@ pub(super) fn run<'a, 'r>(
     for (done, topic) in topics.iter().enumerate() {
         on_progress(done, None);
         if stop.load(Ordering::Relaxed) {
-            bail!("stopped before the end, without a run; the same command continues from there");
+            bail!(STOPPED);
         }
         let on_outputs: &mut OnOutputs = &mut |outputs| on_progress(done, Some(outputs));
         let mut ranking = rank(topic, sources, settings, on_outputs)?;

@@ -3,8 +3,9 @@
 
 use std::collections::HashMap;
 use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 use riposte_eval::explained::ExplainedText;
 use riposte_eval::run::{TextRunLine, unfit_field};
 use riposte_eval::topic::Topic;
@@ -15,7 +16,7 @@ use super::services::{Answer, ChatNoir, Engine, Found, Hit, PageRequest, Query};
 use super::text_approach::{DEPTH, TextApproach};
 use super::text_run::described;
 use super::texts::EXPLAINED;
-use super::{Event, OnEvent, Stage, run_stage};
+use super::{Event, OnEvent, STOPPED, Stage, run_stage};
 use crate::index::ScoredDoc;
 use crate::score::select;
 use crate::topic::question::{self, TopicParts};
@@ -36,6 +37,8 @@ pub(crate) struct ServiceRequest<'a> {
     pub key_file: Option<&'a Path>,
     /// The workspace with the stored answers.
     pub workspace: &'a Path,
+    /// Set when the user wants to stop. No more topics are then asked for.
+    pub stop: &'a AtomicBool,
 }
 
 impl ServiceRequest<'_> {
@@ -81,6 +84,9 @@ pub(crate) fn run(request: &ServiceRequest, on_event: &mut OnEvent) -> Result<Se
     let total = request.topics.len();
     run_stage(Stage::Asking, total, on_event, |on_event| {
         for (n, topic) in request.topics.iter().enumerate() {
+            if request.stop.load(Ordering::Relaxed) {
+                bail!(STOPPED);
+            }
             let found = find(topic, engine, request, &client, &mut stored, &mut done, on_event)
                 .with_context(|| {
                     format!(

@@ -86,7 +86,7 @@ const NAMED: usize = 3;
 ///
 /// # Errors
 /// One asks a service, although there are others, or although the task does not allow it.
-pub(crate) fn check_services(task: TextTask, found: &[TextApproach]) -> Result<()> {
+pub(crate) fn check_services(task: TextTask, found: &[&TextApproach]) -> Result<()> {
     if let Some(asking) = found.iter().find(|approach| approach.service.is_some()) {
         ensure!(
             task == TextTask::Comparative,

@@ -203,6 +203,17 @@ fn a_ranking_stops_when_its_events_are_answered_with_break_and_goes_on_later() {
             .unwrap();
         assert!(!ranking.is_empty());
         assert_eq!(ranking.documents().count(), ranking.len());
+        let explained = ranking.documents().filter(|found| {
+            let explanation = ranking.explanation(found);
+            explanation.is_some_and(|explanation| explanation.value().is_finite())
+        });
+        // images are explained even if nobody asks for it
+        let expected = if task == Task::Images {
+            ranking.len()
+        } else {
+            0
+        };
+        assert_eq!(explained.count(), expected);
     }
 }
 
@@ -223,6 +234,7 @@ fn errors_say_what_was_being_done() {
         .rank(|_| ControlFlow::Continue(()))
         .err()
         .unwrap();
+    assert!(matches!(refused, Error::Approach(_)));
     assert_says(
         &refused.to_string(),
         &["bm25 is for rank, and not for images"],

@@ -64,7 +64,7 @@ impl Display for Chain<'_> {
     }
 }
 
-/// Adds to an error what was being done.
+/// Says in an error what was being done when it happened.
 pub(crate) trait While<T> {
     fn during<D: Into<String>>(self, doing: impl FnOnce() -> D) -> Result<T>;
 }
