@@ -315,7 +315,7 @@ pub fn private_directory(parent: &Path, name: &str) -> Result<PathBuf> {
 }
 
 /// The directory that [`private_directory`] would return, if it exists. It is not created.
-pub(crate) fn existing_private_directory(parent: &Path, name: &str) -> Option<PathBuf> {
+pub fn existing_private_directory(parent: &Path, name: &str) -> Option<PathBuf> {
     #[cfg(unix)]
     let name = &format!("{name}-{}", rustix::process::geteuid().as_raw());
     let dir = parent.join(name);

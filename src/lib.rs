@@ -37,12 +37,14 @@
 // these macros panic if they cannot write; `cli` prints messages and results without them
 #![cfg_attr(not(test), deny(clippy::print_stderr, clippy::print_stdout))]
 
-mod device;
+#[cfg_attr(docsrs, doc(hidden))]
+pub mod device;
 #[cfg_attr(docsrs, doc(hidden))]
 pub mod disk;
 #[cfg_attr(docsrs, doc(hidden))]
 pub mod lazy;
-mod names;
+#[cfg_attr(docsrs, doc(hidden))]
+pub mod names;
 mod web;
 
 #[cfg_attr(docsrs, doc(hidden))]
@@ -72,13 +74,11 @@ pub mod systems;
 #[cfg_attr(docsrs, doc(hidden))]
 pub mod task;
 
-mod report;
-
-mod api;
+#[cfg_attr(docsrs, doc(hidden))]
+pub mod report;
 
 #[cfg_attr(docsrs, doc(hidden))]
-pub mod cli;
-
+pub mod api;
 pub use api::{
     Answer, Approach, Argument, Collection, Error, Evaluated, Image, ObjectStances, PictureReader,
     PictureText, RankedDocument, Ranking, Request, Side, StanceDetector, Text, evaluate,

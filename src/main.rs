@@ -5,16 +5,18 @@
 
 #![deny(clippy::print_stderr, clippy::print_stdout)]
 
+mod cli;
+
 use std::process::ExitCode;
 
 use riposte_eval::escaped_lines;
 
 fn main() -> ExitCode {
-    match riposte::cli::run() {
+    match cli::run() {
         Ok(code) => ExitCode::from(code),
         Err(error) => {
             let error = escaped_lines(&format!("{error:#}")).to_string();
-            riposte::cli::say_line(&format!("riposte: {error}"));
+            cli::say_line(&format!("riposte: {error}"));
             ExitCode::from(2)
         }
     }

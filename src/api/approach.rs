@@ -45,8 +45,9 @@ impl Approach {
         }
     }
 
+    #[doc(hidden)]
     /// Finds an approach by its name. A name that ends in `.toml` is the path of a file with the approach.
-    pub(crate) fn find(task: Task, name: &str) -> anyhow::Result<Approach> {
+    pub fn find(task: Task, name: &str) -> anyhow::Result<Approach> {
         Ok(Approach(match task {
             Task::Images => Recipe::Images(Box::new(ImageApproach::find(name)?)),
             Task::Texts(task) => Recipe::Texts(task, Box::new(TextApproach::find(task, name)?)),

@@ -2,6 +2,8 @@
 //!
 //! The question becomes the topic of a run of the task, so an answer is the same as in a run.
 
+mod answer;
+
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
@@ -15,6 +17,8 @@ use riposte_eval::topic::{self, Topic};
 use riposte_eval::{Stance, TextTask, objects};
 use serde::Serialize;
 use serde_json::json;
+
+pub use answer::labelled;
 
 use super::request::{DoneTexts, ImageOptions, stoppable};
 use super::{Approach, Collection, Error, Request};
@@ -44,7 +48,7 @@ const REPORT: &str = "report";
 const QUESTION: usize = 1000;
 
 /// A question, and what it is answered from.
-pub(crate) struct AskSettings<'a> {
+pub struct AskSettings<'a> {
     pub collection: &'a Collection,
     pub question: &'a str,
     /// Arguments that answer together with images.
@@ -58,14 +62,14 @@ pub(crate) struct AskSettings<'a> {
 }
 
 /// An answer, and the run that it comes from.
-pub(crate) struct Answered {
+pub struct Answered {
     pub answer: Answer,
     pub run: AnsweringRun,
     topic: Topic,
 }
 
 /// The run with the question as its topic.
-pub(crate) enum AnsweringRun {
+pub enum AnsweringRun {
     Images(Box<ImageRuns>),
     Texts(TextTask, TextRun),
 }

@@ -18,8 +18,10 @@ const ARGUMENTS: &str = "args-me.json";
 /// Opening a collection reads little: what is computed is stored, and used again by the next call and by the command line. The formats are those of
 /// `docs/formats.md`.
 pub struct Collection {
-    pub(crate) task: Task,
-    pub(crate) settings: ExtractionSettings,
+    #[doc(hidden)]
+    pub task: Task,
+    #[doc(hidden)]
+    pub settings: ExtractionSettings,
 }
 
 impl Collection {
@@ -101,8 +103,9 @@ impl Collection {
         Request::new(self, vec![approach])
     }
 
+    #[doc(hidden)]
     /// The arguments in a collection of images, if it has any.
-    pub(crate) fn own_arguments(&self) -> Option<PathBuf> {
+    pub fn own_arguments(&self) -> Option<PathBuf> {
         let own = self.settings.input.join(ARGUMENTS);
         (self.task == Task::Images && own.is_file()).then_some(own)
     }

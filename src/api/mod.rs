@@ -1,14 +1,14 @@
 //! What can a program call? The types at the root of the crate, which the command line uses too.
 
-pub(crate) mod approach;
-pub(crate) mod ask;
-pub(crate) mod collection;
+pub mod approach;
+pub mod ask;
+pub mod collection;
 mod error;
-pub(crate) mod evaluate;
-pub(crate) mod picture_text;
-pub(crate) mod ranking;
-pub(crate) mod request;
-pub(crate) mod stance;
+pub mod evaluate;
+pub mod picture_text;
+pub mod ranking;
+pub mod request;
+pub mod stance;
 
 pub use approach::Approach;
 pub use ask::{Answer, Argument, Image, Side, Text};

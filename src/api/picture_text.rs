@@ -36,8 +36,9 @@ impl PictureReader {
         with.map_err(Error::model)
     }
 
+    #[doc(hidden)]
     /// With the OCR model of that name, or with the first that is installed.
-    pub(crate) fn with(
+    pub fn with(
         models: &Models,
         name: Option<&str>,
         numeric: NumericMode,
@@ -66,8 +67,9 @@ impl PictureReader {
         self.read_picture(path, &picture).map_err(Error::model)
     }
 
+    #[doc(hidden)]
     /// The text in a picture, which came from this file.
-    pub(crate) fn read_picture(&self, path: &Path, picture: &RgbImage) -> Result<PictureText> {
+    pub fn read_picture(&self, path: &Path, picture: &RgbImage) -> Result<PictureText> {
         let reading = || format!("cannot read the text in {}", path.display());
         let lines = self.reader.read(picture).with_context(reading)?;
         Ok(PictureText { lines })
@@ -75,7 +77,7 @@ impl PictureReader {
 }
 
 /// Reads and decodes an image file.
-pub(crate) fn open_picture(path: &Path) -> Result<RgbImage> {
+pub fn open_picture(path: &Path) -> Result<RgbImage> {
     let bytes = bytes_of(path).map_err(anyhow::Error::msg);
     let decoded = bytes.and_then(|bytes| picture::decode(&bytes));
     let decoded = decoded.with_context(|| format!("cannot read {}", path.display()))?;

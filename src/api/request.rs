@@ -36,25 +36,35 @@ use crate::topic::question::TopicParts;
 /// # Ok::<(), riposte::Error>(())
 /// ```
 pub struct Request<'c> {
-    pub(crate) collection: &'c Collection,
+    #[doc(hidden)]
+    pub collection: &'c Collection,
+    #[doc(hidden)]
     /// Empty for the default approach of the edition.
-    pub(crate) approaches: Vec<Approach>,
-    pub(crate) topics: TopicSource,
-    pub(crate) parts: TopicParts,
-    pub(crate) tag: Option<String>,
+    pub approaches: Vec<Approach>,
+    #[doc(hidden)]
+    pub topics: TopicSource,
+    #[doc(hidden)]
+    pub parts: TopicParts,
+    #[doc(hidden)]
+    pub tag: Option<String>,
+    #[doc(hidden)]
     /// Images are always explained.
-    pub(crate) explain: bool,
+    pub explain: bool,
+    #[doc(hidden)]
     /// Texts: whether their stances are detected, too.
-    pub(crate) stances: bool,
-    pub(crate) debate: bool,
-    pub(crate) images: ImageOptions,
+    pub stances: bool,
+    #[doc(hidden)]
+    pub debate: bool,
+    #[doc(hidden)]
+    pub images: ImageOptions,
+    #[doc(hidden)]
     /// The file with the key of a search engine.
-    pub(crate) key_file: Option<PathBuf>,
+    pub key_file: Option<PathBuf>,
 }
 
 /// What only requests for images have.
 #[derive(Default)]
-pub(crate) struct ImageOptions {
+pub struct ImageOptions {
     /// As in [`ImageSettings`].
     pub candidates: Option<PathBuf>,
     pub edition: Option<u32>,
@@ -63,16 +73,16 @@ pub(crate) struct ImageOptions {
 }
 
 /// A finished run of texts, by a search of the collection or by a search engine on the web.
-pub(crate) enum DoneTexts {
+pub enum DoneTexts {
     Searched(TextRun),
     Asked(ServiceRun),
 }
 
 /// The receiver of a finished run of texts, with its metadata and its files.
-pub(crate) type OnDone<'a> = dyn FnMut(DoneTexts, Written) -> Result<()> + 'a;
+pub type OnDone<'a> = dyn FnMut(DoneTexts, Written) -> Result<()> + 'a;
 
 /// How a run of texts was described, and where it was written.
-pub(crate) struct Written<'a> {
+pub struct Written<'a> {
     pub description: Description,
     /// The number of topics.
     pub topics: usize,
@@ -83,7 +93,8 @@ pub(crate) struct Written<'a> {
 }
 
 impl<'c> Request<'c> {
-    pub(crate) fn new(collection: &'c Collection, approaches: Vec<Approach>) -> Request<'c> {
+    #[doc(hidden)]
+    pub fn new(collection: &'c Collection, approaches: Vec<Approach>) -> Request<'c> {
         Request {
             collection,
             approaches,
@@ -156,8 +167,9 @@ impl<'c> Request<'c> {
         ranking.context("the approach made no run")
     }
 
+    #[doc(hidden)]
     /// Ranks images by each approach, and writes the runs if `output` is given. The files of the runs are in the order of the runs.
-    pub(crate) fn rank_images<'o>(
+    pub fn rank_images<'o>(
         &self,
         output: Option<&'o OutputSettings>,
         host: &Host,
@@ -196,9 +208,10 @@ impl<'c> Request<'c> {
         Ok((done, files))
     }
 
+    #[doc(hidden)]
     /// Ranks texts by each approach. Each run is written when it is finished, if `output` is given, and then passed to `on_done`. Returns whether topics
     /// are broken.
-    pub(crate) fn rank_texts(
+    pub fn rank_texts(
         &self,
         output: Option<&OutputSettings>,
         stop: &AtomicBool,

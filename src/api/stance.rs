@@ -49,7 +49,8 @@ impl StanceDetector {
         StanceDetector::with(&models, NumericMode::default(), &mut on_event).map_err(Error::model)
     }
 
-    pub(crate) fn with(
+    #[doc(hidden)]
+    pub fn with(
         models: &Models,
         numeric: NumericMode,
         on_event: &mut OnEvent,
@@ -109,8 +110,9 @@ impl StanceDetector {
         Ok(answer.map_err(Error::model)?.0)
     }
 
+    #[doc(hidden)]
     /// As [`stance::answer`].
-    pub(crate) fn answer(
+    pub fn answer(
         &self,
         questions: &[StanceQuestion],
         explain: bool,

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use super::args::{ApproachesArgs, ApproachesCommand, Task};
 use super::{print, terminal, without_nulls};
-use crate::task::approaches::{self, About};
+use riposte::task::approaches::{self, About};
 
 /// The systems on the result pages of the lab.
 const SYSTEMS: &str = include_str!("../../approaches/systems.toml");

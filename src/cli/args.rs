@@ -11,15 +11,15 @@ use serde::{Deserialize, Serialize};
 use strum::IntoStaticStr;
 
 use super::parse;
-use crate::evidence::channel::Precision;
-use crate::evidence::extract::Shard;
-use crate::evidence::ocr::Script;
-use crate::task;
-use crate::task::channels::CHANNELS;
-use crate::task::extraction::{ExtractionOptions, ExtractionSettings};
-use crate::task::metadata::Config;
-use crate::task::places::Places;
-use crate::weights::Models;
+use riposte::evidence::channel::Precision;
+use riposte::evidence::extract::Shard;
+use riposte::evidence::ocr::Script;
+use riposte::task;
+use riposte::task::channels::CHANNELS;
+use riposte::task::extraction::{ExtractionOptions, ExtractionSettings};
+use riposte::task::metadata::Config;
+use riposte::task::places::Places;
+use riposte::weights::Models;
 
 /// TIRA names the directories of the collection and of the run in these environment variables. Options override them.
 pub(super) const INPUT: &str = "inputDataset";

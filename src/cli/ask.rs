@@ -1,7 +1,5 @@
 //! `ask`: answers a question without a file of topics.
 
-mod answer;
-
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
@@ -13,10 +11,10 @@ use super::images::{print_faults, with_host};
 use super::progress::EventPrinter;
 use super::texts::print_collection;
 use super::{print, print_json};
-use crate::api::Collection;
-use crate::api::ask::{AnsweringRun, AskSettings};
-use crate::task;
-use crate::task::extraction::{ExtractionOptions, ExtractionSettings};
+use riposte::api::Collection;
+use riposte::api::ask::{AnsweringRun, AskSettings};
+use riposte::task;
+use riposte::task::extraction::{ExtractionOptions, ExtractionSettings};
 
 #[derive(Args)]
 pub(super) struct AskArgs {

@@ -12,9 +12,9 @@ use serde_json::json;
 
 use super::args::CacheArgs;
 use super::{parse, print, print_json, terminal};
-use crate::disk;
-use crate::task::cache::{self, Entry, Listed, Removal};
-use crate::task::places::cache_directory;
+use riposte::disk;
+use riposte::task::cache::{self, Entry, Listed, Removal};
+use riposte::task::places::cache_directory;
 
 #[derive(Subcommand)]
 pub(super) enum CacheCommand {

@@ -16,12 +16,12 @@ use sha2::{Digest, Sha256};
 
 use super::args::{CACHE, CacheArgs, TAG, THREADS};
 use super::{parse, print, print_json};
-use crate::collection::read_bytes;
-use crate::disk::hex;
-use crate::task::metadata::{Actor, Collection, Config, ConfigFile, Source};
-use crate::task::places::cache_directory;
-use crate::task::recipe;
-use crate::weights::{DIRECTORY_VARIABLE, Models};
+use riposte::collection::read_bytes;
+use riposte::disk::hex;
+use riposte::task::metadata::{Actor, Collection, Config, ConfigFile, Source};
+use riposte::task::places::cache_directory;
+use riposte::task::recipe;
+use riposte::weights::{DIRECTORY_VARIABLE, Models};
 
 /// The name of the file, in the working directory or in riposte's directory in the user's configuration directory.
 const FILE: &str = "riposte.toml";
@@ -319,21 +319,5 @@ fn unset(name: &str) -> &'static str {
         "threads" => "one per core",
         "tag" => "riposte, or riposte-NAME for the approach NAME",
         _ => "unknown",
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn paths_begin_at_the_file_or_at_home() {
-        let file = Path::new("/project/riposte.toml");
-        let at = |path: &str| absolute(Path::new(path), file).unwrap();
-        assert_eq!(at("cache"), Path::new("/project/cache"));
-        assert_eq!(at("/fast/cache"), Path::new("/fast/cache"));
-        assert_eq!(at("~/cache"), etcetera::home_dir().unwrap().join("cache"));
-        assert_eq!(at("~cache"), Path::new("/project/~cache"));
-        assert!(absolute(Path::new(""), file).is_err());
     }
 }

@@ -14,8 +14,8 @@ use serde_json::json;
 
 use super::progress::print_notes;
 use super::{print, print_json, terminal};
-use crate::task::evaluate::{self, Detail, EvaluatedRun, Evaluation, Judgements};
-use crate::task::files::{check_distinct, check_writable};
+use riposte::task::evaluate::{self, Detail, EvaluatedRun, Evaluation, Judgements};
+use riposte::task::files::{check_distinct, check_writable};
 use typed::Format;
 
 pub(super) use typed::EvaluateArgs;

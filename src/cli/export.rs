@@ -9,11 +9,11 @@ use riposte_eval::edition::Edition;
 use super::args::{CacheArgs, INPUT, STORAGE};
 use super::progress::{EventPrinter, StageProgress, print_notes};
 use super::{parse, print};
-use crate::evidence::store::{Store, exported_files};
-use crate::task::channels::CHANNELS;
-use crate::task::export::{self, RunExportSettings};
-use crate::task::extraction::open_store;
-use crate::task::files::{check_distinct, check_writable, write_atomically};
+use riposte::evidence::store::{Store, exported_files};
+use riposte::task::channels::CHANNELS;
+use riposte::task::export::{self, RunExportSettings};
+use riposte::task::extraction::open_store;
+use riposte::task::files::{check_distinct, check_writable, write_atomically};
 
 #[derive(Subcommand)]
 pub(super) enum ExportCommand {

@@ -18,21 +18,21 @@ use super::texts::{
     list_faults, print_all_verified, print_collection, print_lines, print_verified,
 };
 use super::{print, print_json, terminal, topic_parts};
-use crate::api::picture_text::open_picture;
-use crate::api::request::ImageOptions;
-use crate::api::{Approach, Collection, PictureReader, Request};
-use crate::collection::FaultKind;
-use crate::evidence::extract::{Shard, Summary};
-use crate::evidence::ocr::OcrLine;
-use crate::evidence::store::Store;
-use crate::task::Task;
-use crate::task::channels::CHANNELS;
-use crate::task::extraction::{self, Extraction, ExtractionSettings, Host};
-use crate::task::files::TopicSource;
-use crate::task::image_run::ImageRuns;
-use crate::task::run_files::{OutputSettings, RunFiles};
-use crate::task::shards;
-use crate::task::stream::{self, StreamRequest};
+use riposte::api::picture_text::open_picture;
+use riposte::api::request::ImageOptions;
+use riposte::api::{Approach, Collection, PictureReader, Request};
+use riposte::collection::FaultKind;
+use riposte::evidence::extract::{Shard, Summary};
+use riposte::evidence::ocr::OcrLine;
+use riposte::evidence::store::Store;
+use riposte::task::Task;
+use riposte::task::channels::CHANNELS;
+use riposte::task::extraction::{self, Extraction, ExtractionSettings, Host};
+use riposte::task::files::TopicSource;
+use riposte::task::image_run::ImageRuns;
+use riposte::task::run_files::{OutputSettings, RunFiles};
+use riposte::task::shards;
+use riposte::task::stream::{self, StreamRequest};
 
 /// Size of the buffers of `extract --stream`.
 const STREAM_BUFFER: usize = 1 << 16;

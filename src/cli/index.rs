@@ -7,9 +7,9 @@ use super::args::{IndexArgs, Task};
 use super::progress::EventPrinter;
 use super::texts::{print_all_verified, print_collection, print_verified};
 use super::{print, print_json};
-use crate::index::inverted::{InvertedIndex, Report};
-use crate::task::effort;
-use crate::task::index::{self, IndexSettings, Indexed, IndexedVectors};
+use riposte::index::inverted::{InvertedIndex, Report};
+use riposte::task::effort;
+use riposte::task::index::{self, IndexSettings, Indexed, IndexedVectors};
 
 /// `riposte index`.
 pub fn index(args: &IndexArgs) -> Result<u8> {

@@ -6,10 +6,10 @@ use super::args::{InspectArgs, Task};
 use super::print;
 use super::progress::EventPrinter;
 use super::texts::print_verified;
-use crate::report::inspect;
-use crate::report::place::ReportPlace;
-use crate::report::shown::InspectSettings;
-use crate::task::effort;
+use riposte::report::inspect;
+use riposte::report::place::ReportPlace;
+use riposte::report::shown::InspectSettings;
+use riposte::task::effort;
 
 /// `riposte inspect`. The exit code is 1 if there are lines that cannot be read.
 pub fn inspect(args: &InspectArgs) -> Result<u8> {

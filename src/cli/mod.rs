@@ -39,7 +39,6 @@ use clap::{ArgMatches, CommandFactory, FromArgMatches, Parser, Subcommand};
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::topic::question::TopicParts;
 use args::{
     ApproachesArgs, ComparativeArgs, ControversialArgs, ExtractArgs, ImagesArgs, IndexArgs,
     InspectArgs, MergeArgs, MetadataArgs, QualityArgs, ReadArgs, StanceArgs, TextArgs,
@@ -47,6 +46,7 @@ use args::{
 use cache::CacheCommand;
 use config::{ConfigArgs, Configuration, ConfigurationArgs};
 use export::ExportCommand;
+use riposte::topic::question::TopicParts;
 use shell::{CompletionsArgs, ManArgs};
 
 /// Retrieve images, arguments and passages for the Touché tasks, and check, evaluate and inspect the runs.

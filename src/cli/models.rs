@@ -8,8 +8,8 @@ use indicatif::DecimalBytes;
 use serde_json::{Value, json};
 
 use super::{print, print_json, say_line, terminal, without_nulls};
-use crate::task::recipe;
-use crate::weights::{self, Catalogue, ModelRow, ModelStatus, Models};
+use riposte::task::recipe;
+use riposte::weights::{self, Catalogue, ModelRow, ModelStatus, Models};
 
 #[derive(Subcommand)]
 pub(super) enum ModelsCommand {

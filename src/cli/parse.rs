@@ -9,10 +9,10 @@ use riposte_eval::edition::{self, Edition};
 use riposte_eval::run::unfit_field;
 use strum::VariantNames;
 
-use crate::evidence::channel;
-use crate::evidence::extract::Shard;
-use crate::task::channels::CHANNELS;
-use crate::task::recipe;
+use riposte::evidence::channel;
+use riposte::evidence::extract::Shard;
+use riposte::task::channels::CHANNELS;
+use riposte::task::recipe;
 
 /// Parses the name of a variant.
 pub(super) fn named<T>() -> impl TypedValueParser<Value = T>

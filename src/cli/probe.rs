@@ -12,8 +12,8 @@ use riposte_eval::DocId;
 
 use super::args::ExtractArgs;
 use super::progress::print_notes;
-use crate::collection::images::ImageCollection;
-use crate::task::extraction::{self, ExtractionSettings, Trial};
+use riposte::collection::images::ImageCollection;
+use riposte::task::extraction::{self, ExtractionSettings, Trial};
 
 /// Maximum time for a document, including the loading of models. The largest documents take less than a minute on one core.
 const PATIENCE: Duration = Duration::from_secs(600);

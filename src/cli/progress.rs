@@ -6,9 +6,9 @@ use std::time::{Duration, Instant};
 use indicatif::{HumanCount, HumanDuration, ProgressBar, ProgressDrawTarget, ProgressStyle};
 use riposte_eval::escaped;
 
-use crate::index::{dense, inverted};
-use crate::reading::steps::{Outputs, Step};
-use crate::task::{Event, Stage};
+use riposte::index::{dense, inverted};
+use riposte::reading::steps::{Outputs, StageOutputs, Step};
+use riposte::task::{Event, Stage};
 
 /// The time between two lines if stderr is not a terminal.
 const LINE_INTERVAL: Duration = Duration::from_secs(30);
@@ -227,70 +227,7 @@ impl EventPrinter {
     }
 }
 
-/// The model outputs of a step in a stage. Items have their outputs computed one after the other, and the number of outputs of an item is known
-/// only when it begins.
-#[derive(Clone, Copy, Debug, Default)]
-struct StageOutputs {
-    /// Number of outputs of all groups before the current one.
-    before: usize,
-    /// Computed outputs of the current group, and their number.
-    done: usize,
-    total: usize,
-}
-
-impl StageOutputs {
-    fn add(&mut self, Outputs { done, total, .. }: Outputs) {
-        // each group begins with 0
-        if done == 0 {
-            self.before += self.total;
-        }
-        (self.done, self.total) = (done, total);
-    }
-
-    fn done(&self) -> usize {
-        self.before + self.done
-    }
-
-    /// The number of outputs in the stage, and whether it is final: before the last item begins, it is estimated from the items so far.
-    fn total(&self, finished: usize, items: usize) -> (usize, bool) {
-        let begun = finished + 1;
-        let known = self.before + self.total;
-        if begun >= items {
-            return (known, true);
-        }
-        let estimated = known as f64 * items as f64 / begun as f64;
-        (estimated.round() as usize, false)
-    }
-}
-
 /// Prints the notes and faults of a task that shows no progress.
 pub(crate) fn print_notes(event: Event) {
     EventPrinter::new(true).print(event);
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn outputs_are_counted_over_all_items_of_a_stage() {
-        let mut printer = EventPrinter::new(true);
-        let mut shown =
-            |step, done, total, finished| printer.step(Outputs { step, done, total }, finished, 4);
-        use Step::{SentenceVectors, Stance};
-        let first = shown(SentenceVectors, 0, 300, 0);
-        assert_eq!(first, "sentence vectors 0 of about 1,200");
-        let first = shown(SentenceVectors, 256, 300, 0);
-        assert_eq!(first, "sentence vectors 256 of about 1,200");
-        shown(SentenceVectors, 300, 300, 0);
-        let other = shown(Stance, 40, 80, 0);
-        assert_eq!(other, "stance 40 of about 320");
-        // the second item has fewer, and the third has all of its outputs stored
-        let second = shown(SentenceVectors, 0, 100, 1);
-        assert_eq!(second, "sentence vectors 300 of about 800");
-        shown(SentenceVectors, 100, 100, 1);
-        shown(SentenceVectors, 0, 20, 3);
-        let last = shown(SentenceVectors, 20, 20, 3);
-        assert_eq!(last, "sentence vectors 420 of 420");
-    }
 }

@@ -8,10 +8,10 @@ use super::args::QualityArgs;
 use super::lines::answer_file;
 use super::print_json;
 use super::progress::print_notes;
-use crate::lazy::Lazy;
-use crate::reading::stance_encoder::StanceEncoder;
-use crate::task::models;
-use crate::task::quality::{QualityQuestion, rate};
+use riposte::lazy::Lazy;
+use riposte::reading::stance_encoder::StanceEncoder;
+use riposte::task::models;
+use riposte::task::quality::{QualityQuestion, rate};
 
 /// A line of a `--jsonl` file.
 #[derive(Debug, Deserialize)]

@@ -14,10 +14,10 @@ use serde::Deserialize;
 
 use super::args::Task;
 use super::print;
-use crate::task::approaches;
-use crate::task::channels::CHANNELS;
-use crate::task::files::write_atomically;
-use crate::weights::{Models, Role};
+use riposte::task::approaches;
+use riposte::task::channels::CHANNELS;
+use riposte::task::files::write_atomically;
+use riposte::weights::{Models, Role};
 
 #[derive(Args)]
 pub(super) struct CompletionsArgs {

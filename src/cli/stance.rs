@@ -10,9 +10,9 @@ use super::args::StanceArgs;
 use super::lines::answer_file;
 use super::print_json;
 use super::progress::print_notes;
-use crate::api::StanceDetector;
-use crate::score::object_stance::Objects;
-use crate::task::stance::{ClaimStance, StanceAnswer, StanceQuestion};
+use riposte::api::StanceDetector;
+use riposte::score::object_stance::Objects;
+use riposte::task::stance::{ClaimStance, StanceAnswer, StanceQuestion};
 
 /// A line of a `--jsonl` file.
 #[derive(Debug, Deserialize)]

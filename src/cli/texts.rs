@@ -9,17 +9,17 @@ use riposte_eval::TextTask;
 use super::args::{ComparativeArgs, ControversialArgs, TextArgs};
 use super::progress::EventPrinter;
 use super::{terminal, topic_parts};
-use crate::api::request::{DoneTexts, Written};
-use crate::api::{Approach, Collection, Request};
-use crate::collection::Fault;
-use crate::index::inverted::{self, InvertedIndex, Verified};
-use crate::task::Task;
-use crate::task::extraction::{ExtractionOptions, ExtractionSettings};
-use crate::task::files::TopicSource;
-use crate::task::run_files::OutputSettings;
-use crate::task::service_run::ServiceRun;
-use crate::task::text_indexes::TextIndexes;
-use crate::task::text_run::TextRun;
+use riposte::api::request::{DoneTexts, Written};
+use riposte::api::{Approach, Collection, Request};
+use riposte::collection::Fault;
+use riposte::index::inverted::{self, InvertedIndex, Verified};
+use riposte::task::Task;
+use riposte::task::extraction::{ExtractionOptions, ExtractionSettings};
+use riposte::task::files::TopicSource;
+use riposte::task::run_files::OutputSettings;
+use riposte::task::service_run::ServiceRun;
+use riposte::task::text_indexes::TextIndexes;
+use riposte::task::text_run::TextRun;
 
 /// Number of faults that are listed without `--verbose`.
 const LISTED_FAULTS: usize = 10;

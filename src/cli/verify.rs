@@ -13,8 +13,8 @@ use serde_json::{Value, json};
 use super::args::Task;
 use super::progress::print_notes;
 use super::{parse, print, print_json, terminal};
-use crate::task::files::{check_distinct, check_writable, named_run};
-use crate::task::verify::{Verdict, VerificationSettings, Verifier};
+use riposte::task::files::{check_distinct, check_writable, named_run};
+use riposte::task::verify::{Verdict, VerificationSettings, Verifier};
 
 /// Number of findings of each kind that are printed without `--verbose`.
 const PRINTED: usize = 5;

@@ -17,6 +17,6 @@ mod source;
 mod topics;
 
 pub use fault::{Fault, FaultKind};
-pub(crate) use source::read_bytes;
+pub use source::read_bytes;
 pub use topics::read_topics;
 pub(crate) use topics::{ReadTopics, read_topics_with_faults};

@@ -45,7 +45,7 @@ const MAX_LINES: usize = 2_000_000;
 ///
 /// Errors: the file cannot be read or decompressed, or it has more than `limit` bytes after decompression, more than two million lines, or more than
 /// 16 MiB on a line.
-pub(crate) fn read_bytes(path: &Path, limit: u64) -> Result<Vec<u8>> {
+pub fn read_bytes(path: &Path, limit: u64) -> Result<Vec<u8>> {
     let reading = || format!("cannot read {}", path.display());
     let file = File::open(path).and_then(unpacked).with_context(reading)?;
     read_lines(file, limit).with_context(reading)

@@ -29,7 +29,7 @@ use crate::task::{Event, OnEvent, Stage, Task};
 pub(crate) type OnThreadEvent<'a> = dyn FnMut(Event) + Send + 'a;
 
 /// A report that was written.
-pub(crate) struct Written {
+pub struct Written {
     /// Its first page.
     pub page: PathBuf,
     /// How much of each index was verified.
@@ -42,7 +42,7 @@ pub(crate) struct Written {
 ///
 /// # Errors
 /// A file cannot be read, has nothing of this task, or the report cannot be written.
-pub(crate) fn inspect(settings: &InspectSettings, on_event: &mut OnThreadEvent) -> Result<Written> {
+pub fn inspect(settings: &InspectSettings, on_event: &mut OnThreadEvent) -> Result<Written> {
     let (_, run) = read_run(&settings.run)?;
     let task = match settings.task {
         Some(task) => task,

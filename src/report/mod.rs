@@ -9,12 +9,12 @@ use riposte_eval::{TopicId, Values};
 
 mod chart;
 mod images;
-pub(crate) mod inspect;
+pub mod inspect;
 mod pages;
 mod pictures;
-pub(crate) mod place;
+pub mod place;
 mod reason;
-pub(crate) mod shown;
+pub mod shown;
 mod texts;
 mod tree;
 pub(crate) mod words;

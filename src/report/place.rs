@@ -12,7 +12,7 @@ use crate::disk::{self, TemporaryDir};
 use crate::task::files::write_atomically;
 
 /// Where a report is written, and how.
-pub(crate) struct ReportPlace {
+pub struct ReportPlace {
     /// The directory of the report, or its file.
     pub output: PathBuf,
     pub form: Form,
@@ -82,7 +82,7 @@ const MARK: &str = "<meta name=\"generator\" content=\"riposte inspect\">";
 pub(crate) const PICTURES: &str = "pictures";
 
 /// Writes a report to a temporary directory, which replaces `dir` at the end.
-pub(crate) struct ReportWriter<'a> {
+pub struct ReportWriter<'a> {
     dir: &'a Path,
     temporary: TemporaryDir,
 }

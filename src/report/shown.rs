@@ -24,7 +24,7 @@ use crate::task::run_files::{DEBATE, EXPLANATIONS};
 use crate::task::{Event, OnEvent, Task, counted};
 
 /// The files of a run that is shown, and what it is compared with.
-pub(crate) struct InspectSettings {
+pub struct InspectSettings {
     /// The task of the run; `None` to infer it from the collection and the run.
     pub task: Option<Task>,
     /// The run, as PATH or NAME=PATH ([`named_run`]).

@@ -18,7 +18,7 @@ use crate::reading::steps::OnOutputs;
 use crate::topic::question::TopicParts;
 
 /// A collection of arguments. It is searched with the default approach of Task 1.
-pub(crate) struct ArgumentSource {
+pub struct ArgumentSource {
     pub indexes: TextIndexes,
     approach: TextApproach,
 }

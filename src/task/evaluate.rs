@@ -21,7 +21,7 @@ use super::files::{
 use super::{Event, OnEvent, counted, recipe};
 
 /// What is evaluated, and how.
-pub(crate) struct EvaluationSettings {
+pub struct EvaluationSettings {
     /// Decides which grades count as relevant for images.
     pub edition: &'static Edition,
     /// Files of judgements, each as FILE or NAME=FILE.
@@ -33,7 +33,7 @@ pub(crate) struct EvaluationSettings {
 }
 
 /// Runs, and the values of the measures for each.
-pub(crate) struct Evaluation {
+pub struct Evaluation {
     pub judgements: Vec<Judgements>,
     pub runs: Vec<EvaluatedRun>,
     /// Whether a line of a file cannot be read, or a run has no line.
@@ -41,7 +41,7 @@ pub(crate) struct Evaluation {
 }
 
 /// Judgements, their name in tables, and the measures that are computed from them.
-pub(crate) struct Judgements {
+pub struct Judgements {
     pub name: String,
     pub qrels: Qrels,
     pub measures: Vec<Measure>,
@@ -49,7 +49,7 @@ pub(crate) struct Judgements {
 
 /// A run and its evaluation.
 #[derive(Default)]
-pub(crate) struct EvaluatedRun {
+pub struct EvaluatedRun {
     pub name: String,
     pub path: PathBuf,
     bytes: Vec<u8>,
@@ -65,7 +65,7 @@ pub(crate) struct EvaluatedRun {
 }
 
 /// Results that are printed in addition to the values of the measures.
-pub(crate) enum Detail {
+pub enum Detail {
     Images(ImageEvaluation),
     Stances {
         qrels: String,
@@ -77,7 +77,7 @@ pub(crate) enum Detail {
 }
 
 /// A measure. The same word can mean one measure of texts and several of images.
-pub(crate) struct ChosenMeasure {
+pub struct ChosenMeasure {
     word: String,
     of_texts: Result<Measure, String>,
     of_images: Result<Vec<Measure>, String>,
@@ -87,10 +87,7 @@ pub(crate) struct ChosenMeasure {
 ///
 /// # Errors
 /// A file cannot be read or has no judgement, or a measure cannot be computed from the judgements.
-pub(crate) fn evaluate(
-    settings: &EvaluationSettings,
-    on_event: &mut OnEvent,
-) -> Result<Evaluation> {
+pub fn evaluate(settings: &EvaluationSettings, on_event: &mut OnEvent) -> Result<Evaluation> {
     let mut has_faults = false;
     let mut judgements = Vec::new();
     for file in &settings.judgements {

@@ -23,7 +23,7 @@ const QRELS: [&str; 3] = ["topic.qrels", "argumentative.qrels", "stance.qrels"];
 const NAMED: usize = 5;
 
 /// What is exported.
-pub(crate) struct RunExportSettings {
+pub struct RunExportSettings {
     /// An image run.
     pub run: PathBuf,
     /// Judgements of images, which are exported for the run's queries, too.
@@ -35,7 +35,7 @@ pub(crate) struct RunExportSettings {
 }
 
 /// An exported run.
-pub(crate) struct RunExport {
+pub struct RunExport {
     /// The file of the run.
     pub path: PathBuf,
     pub files: Vec<ExportedFile>,
@@ -43,7 +43,7 @@ pub(crate) struct RunExport {
     pub has_faults: bool,
 }
 
-pub(crate) struct ExportedFile {
+pub struct ExportedFile {
     pub name: &'static str,
     pub text: String,
     /// What the file contains, in words.
@@ -54,7 +54,7 @@ pub(crate) struct ExportedFile {
 ///
 /// # Errors
 /// A file cannot be read, or is not an image run or not judgements of images.
-pub(crate) fn run(settings: &RunExportSettings, on_event: &mut OnEvent) -> Result<RunExport> {
+pub fn run(settings: &RunExportSettings, on_event: &mut OnEvent) -> Result<RunExport> {
     let (path, bytes) = read_run(&settings.run)?;
     let (lines, errors) = run::read_images(&decode(bytes));
     report_broken_lines(&path, &errors, on_event);

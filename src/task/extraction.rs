@@ -30,7 +30,7 @@ const NAMED_RECORDS: usize = 5;
 
 /// The options that a user can choose.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct ExtractionOptions {
+pub struct ExtractionOptions {
     /// The name of the OCR model; `None` for the first that is installed.
     pub ocr: Option<String>,
     /// The name of the CLIP model; `None` for the first that is installed.
@@ -42,7 +42,7 @@ pub(crate) struct ExtractionOptions {
 
 impl ExtractionOptions {
     /// The options of a task that only chooses the numbers that models may be computed in.
-    pub(crate) fn in_numbers(numeric: NumericMode) -> Self {
+    pub fn in_numbers(numeric: NumericMode) -> Self {
         let precision = Precision {
             numeric,
             ..Precision::default()
@@ -65,7 +65,7 @@ impl ExtractionOptions {
 
 /// What is extracted, and how.
 #[derive(Clone)]
-pub(crate) struct ExtractionSettings {
+pub struct ExtractionSettings {
     /// The collection: a directory, or an evidence store whose images are ranked without their files.
     pub input: PathBuf,
     pub places: Places,
@@ -83,7 +83,7 @@ pub(crate) struct ExtractionSettings {
 
 /// What the program that runs a task must provide.
 #[derive(Clone, Copy)]
-pub(crate) struct Host<'a> {
+pub struct Host<'a> {
     /// Begins to watch for the user's wish to stop. It is called only when all locks are held, so that Ctrl-C still ends a process that waits for
     /// another one.
     pub watch: &'a dyn Fn() -> Result<()>,
@@ -157,7 +157,7 @@ impl ExtractionSettings {
 
 /// The result of trying documents in separate processes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Trial {
+pub struct Trial {
     /// The documents in which a process died, and how it died.
     pub deaths: Vec<(DocId, String)>,
     /// Whether the user stopped the trial. Nothing is recorded in that case.
@@ -165,7 +165,7 @@ pub(crate) struct Trial {
 }
 
 /// The installed extractors and the evidence store.
-pub(crate) struct Extraction {
+pub struct Extraction {
     models: Models,
     /// The installed extractors.
     pub tools: Tools,
@@ -232,7 +232,7 @@ impl Extraction {
     /// evidence if they differ between images; empty otherwise.
     ///
     /// Errors: the store cannot be read.
-    pub(crate) fn backend(&self, channel: &dyn Channel) -> Result<String> {
+    pub fn backend(&self, channel: &dyn Channel) -> Result<String> {
         if channel.values_in_int8().is_none() {
             return Ok(String::new());
         }
@@ -254,7 +254,7 @@ impl Extraction {
     }
 
     /// The name of a channel's model, or why there is none; empty for channels without a model.
-    pub(crate) fn model_status(&self, channel: &str) -> &str {
+    pub fn model_status(&self, channel: &str) -> &str {
         let status = self.model_status.get(channel);
         status.map_or("", String::as_str)
     }
@@ -405,7 +405,7 @@ impl Extraction {
 ///
 /// # Errors
 /// The store cannot be read, a model is damaged or fails, or `on_done` does.
-pub(crate) fn attempt(
+pub fn attempt(
     collection: &ImageCollection,
     evidence: &Path,
     models: &Models,
@@ -421,7 +421,7 @@ pub(crate) fn attempt(
 ///
 /// # Errors
 /// The store or a model fails, or the user has stopped the extraction. What was computed before is stored in every case.
-pub(crate) fn run(
+pub fn run(
     settings: &ExtractionSettings,
     shard: Shard,
     host: &Host,
@@ -443,7 +443,7 @@ pub(crate) fn run(
 ///
 /// # Errors
 /// Those of `open`.
-pub(crate) fn open_store(
+pub fn open_store(
     path: &Path,
     open: fn(&Path, Channels) -> Result<Store>,
     on_event: &mut OnEvent,

@@ -22,7 +22,7 @@ const REPORTED_LINES: usize = 10;
 
 /// Where the topics of a run come from.
 #[derive(Clone)]
-pub(crate) enum TopicSource {
+pub enum TopicSource {
     /// The collection's own file.
     Collection,
     File(PathBuf),
@@ -105,7 +105,7 @@ fn keep_tested(topics: &mut Vec<Topic>, collection: &Path, on_event: &mut OnEven
 }
 
 /// Checks before the work that a file can be written: creates its directory, and a temporary file in it.
-pub(crate) fn check_writable(file: &Path) -> Result<()> {
+pub fn check_writable(file: &Path) -> Result<()> {
     let writing = || format!("cannot write {}", file.display());
     let name = file.file_name();
     ensure!(!file.is_dir(), "{}: it is a directory", writing());
@@ -117,7 +117,7 @@ pub(crate) fn check_writable(file: &Path) -> Result<()> {
 }
 
 /// Checks that all output files are different, and that none is an input. Outputs are given with their options.
-pub(crate) fn check_distinct(outputs: &[(&str, &Path)], inputs: &[&Path]) -> Result<()> {
+pub fn check_distinct(outputs: &[(&str, &Path)], inputs: &[&Path]) -> Result<()> {
     for (n, (option, output)) in outputs.iter().enumerate() {
         let place = place_of(output);
         for (other, before) in outputs.iter().take(n) {
@@ -145,13 +145,13 @@ fn place_of(file: &Path) -> PathBuf {
 }
 
 /// Writes a file completely or, after an error, not at all.
-pub(crate) fn write_atomically(path: &Path, bytes: &[u8]) -> Result<()> {
+pub fn write_atomically(path: &Path, bytes: &[u8]) -> Result<()> {
     disk::replace(path, bytes).with_context(|| format!("cannot write {}", path.display()))
 }
 
 /// The name and the path of a run that is given as NAME=PATH; `None` and the path if there is no name. A word with a bracket before the equals sign
 /// is a measure, and a path that exists has no name.
-pub(crate) fn named_run(typed: &Path) -> (Option<&str>, &Path) {
+pub fn named_run(typed: &Path) -> (Option<&str>, &Path) {
     let named = typed.to_str().and_then(|text| text.split_once('='));
     match named {
         Some((name, path)) if !name.is_empty() && !name.contains('(') && !typed.exists() => {
@@ -162,7 +162,7 @@ pub(crate) fn named_run(typed: &Path) -> (Option<&str>, &Path) {
 }
 
 /// A run, and its name if one was given.
-pub(crate) struct NamedRun {
+pub struct NamedRun {
     pub name: Option<String>,
     pub path: PathBuf,
 }
@@ -305,7 +305,7 @@ fn report_without_relevant(path: &Path, grades: &GradedQrels, on_event: &mut OnE
 }
 
 /// Whether a word names a file of judgements: some of its lines are judgements, and none is a line of a run.
-pub(crate) fn has_judgements(word: &str) -> bool {
+pub fn has_judgements(word: &str) -> bool {
     let (_, path) = named_run(Path::new(word));
     if !path.is_file() {
         return false;

@@ -68,7 +68,7 @@ pub(crate) struct PreparedImages<'s> {
 }
 
 /// The requested runs, and what they were made from.
-pub(crate) struct ImageRuns {
+pub struct ImageRuns {
     /// One for each approach.
     pub runs: Vec<ImageRun>,
     pub summary: Summary,
@@ -82,7 +82,7 @@ pub(crate) struct ImageRuns {
 }
 
 /// A run, and figures about it.
-pub(crate) struct ImageRun {
+pub struct ImageRun {
     pub settings: Settings,
     pub ranking: ImageRanking,
     /// One for each topic, if sheets were requested; otherwise empty.

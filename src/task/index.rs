@@ -24,7 +24,7 @@ use crate::lazy::Lazy;
 use crate::weights::{Models, Role};
 
 /// What is indexed, and how.
-pub(crate) struct IndexSettings {
+pub struct IndexSettings {
     /// The task of the collection; `None` to infer it.
     pub task: Option<Task>,
     pub input: PathBuf,
@@ -41,7 +41,7 @@ pub(crate) struct IndexSettings {
 }
 
 /// The indexes of a collection.
-pub(crate) enum Indexed {
+pub enum Indexed {
     Images {
         index: Box<InvertedIndex>,
         updated: Updated,
@@ -55,7 +55,7 @@ pub(crate) enum Indexed {
 }
 
 /// The sentence vectors of a collection.
-pub(crate) struct IndexedVectors {
+pub struct IndexedVectors {
     /// The workspace.
     pub file: PathBuf,
     pub passages: usize,
@@ -67,7 +67,7 @@ pub(crate) struct IndexedVectors {
 ///
 /// # Errors
 /// There is no document, or an index or a model fails.
-pub(crate) fn index(settings: &IndexSettings, on_event: &mut OnEvent) -> Result<Indexed> {
+pub fn index(settings: &IndexSettings, on_event: &mut OnEvent) -> Result<Indexed> {
     match settings.task()? {
         Task::Images => settings.index_images(on_event),
         Task::Texts(task) => settings.index_texts(task, on_event),
@@ -78,10 +78,7 @@ pub(crate) fn index(settings: &IndexSettings, on_event: &mut OnEvent) -> Result<
 ///
 /// # Errors
 /// A file is missing or damaged.
-pub(crate) fn check(
-    settings: &IndexSettings,
-    on_event: &mut OnEvent,
-) -> Result<Vec<(PathBuf, String)>> {
+pub fn check(settings: &IndexSettings, on_event: &mut OnEvent) -> Result<Vec<(PathBuf, String)>> {
     let (dirs, vectors) = match settings.task()? {
         Task::Images => {
             let evidence = settings.open_images(on_event)?;

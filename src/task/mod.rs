@@ -9,34 +9,34 @@ pub mod channels;
 pub mod comparative;
 pub mod controversial;
 pub(crate) mod debate;
-pub(crate) mod evaluate;
-pub(crate) mod export;
+pub mod evaluate;
+pub mod export;
 pub mod extraction;
-pub(crate) mod files;
+pub mod files;
 pub(crate) mod image_index;
-pub(crate) mod image_run;
+pub mod image_run;
 pub mod images;
-pub(crate) mod index;
+pub mod index;
 pub mod likeness;
 pub mod metadata;
 pub mod models;
-pub(crate) mod places;
+pub mod places;
 pub mod quality;
 pub mod rank;
 pub mod recipe;
 pub mod rerankers;
-pub(crate) mod run_files;
-pub(crate) mod service_run;
+pub mod run_files;
+pub mod service_run;
 pub mod services;
 pub mod shards;
 pub(crate) mod stages;
 pub mod stance;
-pub(crate) mod stream;
+pub mod stream;
 pub mod text_approach;
-pub(crate) mod text_indexes;
-pub(crate) mod text_run;
+pub mod text_indexes;
+pub mod text_run;
 pub mod texts;
-pub(crate) mod verify;
+pub mod verify;
 pub(crate) mod which;
 
 use std::fmt;
@@ -113,7 +113,7 @@ pub(crate) fn run_stage<T>(
 ///
 /// # Errors
 /// The number is 0.
-pub(crate) fn effort(threads: Option<usize>) -> Result<Effort> {
+pub fn effort(threads: Option<usize>) -> Result<Effort> {
     let mut effort = Effort::default();
     if let Some(threads) = threads {
         ensure!(threads > 0, "--threads must be at least 1");
@@ -123,7 +123,7 @@ pub(crate) fn effort(threads: Option<usize>) -> Result<Effort> {
 }
 
 /// A count with its noun: "1 topic", "2 topics".
-pub(crate) fn counted<N>(count: N, one: &str, many: &str) -> String
+pub fn counted<N>(count: N, one: &str, many: &str) -> String
 where
     N: fmt::Display + From<u8> + PartialEq,
 {

@@ -82,7 +82,7 @@ pub(crate) fn stance_encoder(
 ///
 /// # Errors
 /// The sentence model is damaged.
-pub(crate) fn installed_stance_encoder(
+pub fn installed_stance_encoder(
     models: &Models,
     mode: NumericMode,
     otherwise: &str,

@@ -11,7 +11,7 @@ use crate::{disk, workspace};
 
 /// The places that the user has chosen. What has no chosen place is stored in the cache directory.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Places {
+pub struct Places {
     /// The evidence store of an image collection, an SQLite file.
     pub evidence: Option<PathBuf>,
     /// A directory for the indexes of a text collection and for model outputs.
@@ -105,7 +105,7 @@ fn writable_cache(chosen: Option<&Path>, option: &str, on_event: &mut OnEvent) -
 }
 
 /// The cache directory: the chosen one, or riposte in the user's cache directory. `None` if the user has none.
-pub(crate) fn cache_directory(chosen: Option<&Path>) -> Option<PathBuf> {
+pub fn cache_directory(chosen: Option<&Path>) -> Option<PathBuf> {
     if let Some(dir) = chosen {
         return Some(dir.to_owned());
     }

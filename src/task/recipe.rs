@@ -11,7 +11,7 @@ use toml::de::{DeTable, DeValue};
 const LONGEST_COMPARED: usize = 100;
 
 /// Reads a recipe. An error names the line, and what an unknown key or name was probably meant to be.
-pub(crate) fn read<T: DeserializeOwned>(text: &str) -> Result<T> {
+pub fn read<T: DeserializeOwned>(text: &str) -> Result<T> {
     toml::from_str(text).map_err(|error| {
         let shown = error.to_string();
         let shown = shown.trim_end();
@@ -119,7 +119,7 @@ fn offset(text: &str, keys: &[String]) -> usize {
 /// The known name that is most similar to a mistyped word, if there is a similar one. A similar name begins with the word, or differs from it by at
 /// most a third of the letters: left out, added, exchanged or swapped with their neighbours. If several are equally similar, the first one is
 /// returned.
-pub(crate) fn nearest<'a>(word: &str, known: &[&'a str]) -> Option<&'a str> {
+pub fn nearest<'a>(word: &str, known: &[&'a str]) -> Option<&'a str> {
     let length = word.chars().count();
     if length > LONGEST_COMPARED {
         return None;

@@ -21,7 +21,7 @@ pub(crate) const DEBATE: &str = "debate.jsonl";
 
 /// Where the runs of one or several approaches are written.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct OutputSettings {
+pub struct OutputSettings {
     /// The directory of the run. If there are several approaches, each run has a directory in it, which is named after the approach.
     pub dir: PathBuf,
     /// The tag of the run; `None` for one that contains the name of the approach.
@@ -35,7 +35,7 @@ pub(crate) struct OutputSettings {
 }
 
 /// The files of the run of one approach, and its tag.
-pub(crate) struct RunFiles<'a> {
+pub struct RunFiles<'a> {
     pub run: PathBuf,
     pub tag: String,
     settings: &'a OutputSettings,

@@ -58,7 +58,7 @@ impl ServiceRequest<'_> {
 
 /// A run, and figures about it.
 #[derive(Default)]
-pub(crate) struct ServiceRun {
+pub struct ServiceRun {
     pub lines: Vec<TextRunLine>,
     pub explained: Vec<ExplainedText>,
     /// Number of requests that were sent and answered.

@@ -19,14 +19,14 @@ pub enum StanceQuestion {
 
 impl StanceQuestion {
     /// The question for the stance of a text towards the claim of a topic.
-    pub(crate) fn about_topic(topic: &str, text: String) -> Self {
+    pub fn about_topic(topic: &str, text: String) -> Self {
         let (claim, _) = claims(topic);
         StanceQuestion::Claim { claim, text }
     }
 
     /// Describes the parts of the text that are not read. Empty for a claim, because only the beginning of its text is ever read. `encodes` says
     /// whether there is an encoder.
-    pub(crate) fn cuts(&self, encodes: bool) -> Vec<String> {
+    pub fn cuts(&self, encodes: bool) -> Vec<String> {
         let StanceQuestion::Objects { objects, text } = self else {
             return Vec::new();
         };
@@ -52,7 +52,7 @@ pub enum StanceAnswer {
 /// The stance of a text towards a claim.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "UPPERCASE")]
-pub(crate) enum ClaimStance {
+pub enum ClaimStance {
     Pro,
     Con,
     Neither,
@@ -60,7 +60,7 @@ pub(crate) enum ClaimStance {
 
 impl ClaimStance {
     /// The most probable stance.
-    pub(crate) fn most_probable(stances: &Stances) -> Self {
+    pub fn most_probable(stances: &Stances) -> Self {
         if stances.neither >= stances.pro.max(stances.con) {
             ClaimStance::Neither
         } else if stances.pro > stances.con {

@@ -38,7 +38,7 @@ const AHEAD: usize = 4;
 
 /// How a stream is computed.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct StreamRequest<'a> {
+pub struct StreamRequest<'a> {
     pub options: &'a ExtractionOptions,
     pub threads: usize,
     /// How riposte died in the documents of the stream. If it is given, nothing is computed, and all documents are passed over.
@@ -63,7 +63,7 @@ struct Answer {
 /// # Errors
 /// A required model is missing, or a model is damaged or fails; a frame is cut or malformed; or the output cannot be written. The documents before
 /// the error have been written.
-pub(crate) fn stream(
+pub fn stream(
     models: &Models,
     request: StreamRequest,
     input: impl Read + Send + 'static,

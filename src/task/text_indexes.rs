@@ -40,7 +40,7 @@ pub(super) fn task_of(input: &Path) -> Option<TextTask> {
 ///
 /// # Errors
 /// There is no such collection at `input`.
-pub(crate) fn open_collection(task: TextTask, input: &Path) -> Result<TextCollection> {
+pub fn open_collection(task: TextTask, input: &Path) -> Result<TextCollection> {
     if let Some(stored) = stored(input)? {
         ensure!(
             stored.kind() == IndexKind::of(task),
@@ -166,7 +166,7 @@ pub(crate) fn damaged_shard(damage: &Damage) -> Error {
 }
 
 /// The indexes that an approach searches.
-pub(crate) struct TextIndexes {
+pub struct TextIndexes {
     /// One for each analyzer.
     corpora: Vec<InvertedIndex>,
     /// The position in `corpora` of each retrieval's index.

@@ -36,7 +36,7 @@ use crate::weights::{Models, Role};
 use crate::workspace::Outputs;
 
 /// The user's request.
-pub(crate) struct TextRequest<'a> {
+pub struct TextRequest<'a> {
     pub task: TextTask,
     pub input: &'a Path,
     pub topics: &'a [Topic],

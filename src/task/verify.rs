@@ -18,7 +18,7 @@ use crate::disk;
 
 /// What is expected of the runs.
 #[derive(Debug, Default)]
-pub(crate) struct VerificationSettings {
+pub struct VerificationSettings {
     /// The task of the runs; `None` to infer it from the collection or, if none is given, from the lines of each run.
     pub task: Option<Task>,
     /// The year of the lab; `None` to infer it from the lines of each run.
@@ -34,7 +34,7 @@ pub(crate) struct VerificationSettings {
 }
 
 /// Checks runs one after the other.
-pub(crate) struct Verifier<'a> {
+pub struct Verifier<'a> {
     settings: &'a VerificationSettings,
     /// The expected topics; `None` for those of the edition.
     topics: Option<Vec<TopicId>>,
@@ -45,7 +45,7 @@ pub(crate) struct Verifier<'a> {
 }
 
 /// What was found in a run.
-pub(crate) struct Verdict {
+pub struct Verdict {
     /// The file of the run.
     pub path: PathBuf,
     pub task: Task,

@@ -27,7 +27,7 @@ use sha2::{Digest, Sha256};
 use crate::disk::{self, Stamp, hex};
 
 /// The environment variable that names the models directory.
-pub(crate) const DIRECTORY_VARIABLE: &str = "RIPOSTE_MODELS";
+pub const DIRECTORY_VARIABLE: &str = "RIPOSTE_MODELS";
 
 /// How a file's sha256 is known to be right, from the strongest reason to the weakest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, strum::Display)]

@@ -1,6 +1,7 @@
 //! riposte.toml: where it is found, and what it can contain.
 
 use std::fs;
+use std::path::Path;
 use std::process::Output;
 
 use crate::support::files::{text, write};
@@ -72,6 +73,28 @@ fn what_is_typed_goes_before_the_environment_and_that_before_the_file() {
             ("7".into(), "the command line".into())
         );
         assert_eq!(of(&[], " --no-config").1, "by default");
+    }
+}
+
+#[test]
+fn the_cache_of_a_configuration_begins_at_its_file_or_at_home() {
+    let dir = WorkDir::new();
+    let home = dir.path("home");
+    for (written, expected) in [
+        ("kept", dir.path("project/kept")),
+        ("./a/../kept", dir.path("project/a/../kept")),
+        ("/fast/kept", "/fast/kept".into()),
+        ("~/kept", home.join("kept")),
+        ("~kept", dir.path("project/~kept")),
+    ] {
+        write(
+            &dir.path("project/riposte.toml"),
+            format!("cache = \"{written}\"\n"),
+        );
+        let config = text(&dir.path("project/riposte.toml")).to_owned();
+        let variables = [("HOME", text(&home)), ("RIPOSTE_CONFIG", config.as_str())];
+        let (value, _) = in_force(&dir, &variables, "", "cache");
+        assert_eq!(Path::new(&value), expected, "{written}");
     }
 }
 

@@ -237,6 +237,11 @@ impl<'ast> Visit<'ast> for Reader<'_> {
 
     fn visit_item_mod(&mut self, item: &'ast ItemMod) {
         item.attrs.iter().for_each(|a| self.visit_attribute(a));
+        let outside = self.name.clone();
+        if outside == ["main"] {
+            // main.rs stands beside lib.rs, and so do its modules
+            self.name.clear();
+        }
         let mut directory = root().join(self.source);
         directory.extend(&self.name);
         let name = item.ident.to_string();
@@ -255,7 +260,7 @@ impl<'ast> Visit<'ast> for Reader<'_> {
                 self.is_test,
             );
         }
-        self.name.pop();
+        self.name = outside;
     }
 
     fn visit_item_use(&mut self, item: &'ast ItemUse) {

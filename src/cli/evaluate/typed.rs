@@ -9,8 +9,8 @@ use riposte_eval::edition::Edition;
 use riposte_eval::measure::TOUCHE_LEVELS;
 
 use super::super::parse;
-use crate::task::evaluate::{ChosenMeasure, EvaluationSettings};
-use crate::task::files::{NamedRun, has_judgements};
+use riposte::task::evaluate::{ChosenMeasure, EvaluationSettings};
+use riposte::task::files::{NamedRun, has_judgements};
 
 #[derive(Args)]
 #[command(

@@ -22,7 +22,7 @@ use crate::index::analyzer::Analyzer;
 pub(super) const FORMAT: u32 = 5;
 
 /// A text with fewer words is marked as short. Such texts are seldom arguments, but length normalisation favours them.
-pub(crate) const SHORT_WORDS: usize = 20;
+pub const SHORT_WORDS: usize = 20;
 
 /// What kind of documents an index contains.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, strum::Display)]

@@ -32,11 +32,12 @@ pub(crate) use build::hash_of_words;
 pub(super) use build::join;
 pub use build::{Effort, Event};
 pub use contents::forget_hashes;
-pub(crate) use disk::Verified;
+pub use disk::Verified;
 pub(crate) use disk::is_only_index;
 pub use disk::remove;
+pub(crate) use kind::NumberedDocuments;
 pub use kind::{Document, ImageField, IndexKind, TextCollection};
-pub(crate) use kind::{Meta, NumberedDocuments, SHORT_WORDS};
+pub use kind::{Meta, SHORT_WORDS};
 pub(super) use schema::checksum;
 
 use super::analyzer::Analyzer;
