@@ -18,9 +18,7 @@ use crate::support::chance::Chance;
 use crate::support::collection::{argument, write_arguments};
 use crate::support::files::{json_lines, text};
 use crate::support::need::{Model, need};
-use crate::support::program::{
-    WorkDir, code, collection_tools, riposte, stderr, stdout, succeed, typed,
-};
+use crate::support::program::{WorkDir, code, riposte, stderr, stdout, succeed};
 
 const TOPICS: &str = "<topics><topic><number>1</number><title>Should goats be banned?</title></topic>\
     <topic><number>2</number><title>Is milk good for pupils?</title></topic></topics>";
@@ -309,18 +307,22 @@ fn only_changed_documents_are_encoded_again() {
     );
 }
 
-/// A directory with generated arguments.
-fn with_generated(count: &str) -> WorkDir {
-    let dir = with_arguments(&[]);
-    let made = dir.path("in");
-    fs::remove_dir_all(&made).unwrap();
-    let args = typed(
-        "generate-arguments --count {} --seed 3 {}",
-        &[count, text(&made)],
-    );
-    succeed(&mut collection_tools(&args));
-    fs::write(made.join("topics.xml"), TOPICS).unwrap();
-    dir
+/// A directory with so many arguments of two sentences each, so that their vectors are computed in several batches, but soon.
+fn with_many(count: usize) -> WorkDir {
+    let mut chance = Chance(3);
+    let texts = ARGUMENTS.map(|(_, text)| text).join(" ");
+    let words: Vec<&str> = texts.split_whitespace().collect();
+    let mut sentence = || {
+        let words = (0..12).map(|_| words[chance.below(words.len())].trim_matches(['.', '!']));
+        words.collect::<Vec<_>>().join(" ")
+    };
+    let arguments =
+        (0..count).map(|n| (format!("a{n}"), format!("{}. {}.", sentence(), sentence())));
+    let arguments: Vec<(String, String)> = arguments.collect();
+    let borrowed = arguments
+        .iter()
+        .map(|(id, text)| (id.as_str(), text.as_str()));
+    with_arguments(&borrowed.collect::<Vec<_>>())
 }
 
 #[test]
@@ -329,9 +331,9 @@ fn a_killed_encoding_goes_on_where_it_was() {
         return;
     };
     let models = Some(models.as_path());
-    let dir = with_generated("300");
+    let dir = with_many(400);
     let expected = {
-        let whole = with_generated("300");
+        let whole = with_many(400);
         ranked(&whole, models, "skeletor")
     };
     let line = "controversial -q -i in -o out --index kept --approach skeletor";
@@ -352,7 +354,7 @@ fn a_killed_encoding_goes_on_where_it_was() {
         child.wait().unwrap();
         kept.push(stored(&dir));
     }
-    assert!(kept[0] > 0 && kept[0] < 300, "{kept:?}");
+    assert!(kept[0] > 0 && kept[0] < 400, "{kept:?}");
     assert!(kept.is_sorted(), "stored vectors were lost: {kept:?}");
     assert_eq!(ranked(&dir, models, "skeletor"), expected);
 }
@@ -436,7 +438,7 @@ fn several_processes_compute_vectors_at_the_same_time() {
         return;
     };
     let models = Some(models.as_path());
-    let dir = with_generated("150");
+    let dir = with_many(150);
     let spawn = |output: &str| {
         let line =
             format!("controversial -q -i in -o {output} --index kept --approach robin-hood-use");
