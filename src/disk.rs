@@ -4,6 +4,7 @@
 //! A file that is being written has a temporary name, and its writer holds a lock on it. When a writer is killed, the system releases the lock, and
 //! the next run removes the file.
 
+#[cfg(feature = "texts")]
 mod hash;
 mod stamp;
 
@@ -17,7 +18,9 @@ use anyhow::ensure;
 use anyhow::{Context, Error, Result};
 use tempfile::{Builder, TempDir};
 
+#[cfg(feature = "full")]
 pub(crate) use hash::digest_of;
+#[cfg(feature = "texts")]
 pub use hash::{hex, sha256_of};
 pub use stamp::Stamp;
 
@@ -268,6 +271,7 @@ pub(crate) fn remove(path: &Path) -> io::Result<()> {
 }
 
 /// Whether an open file is the one at `path`: another process may have removed or replaced it since it was opened.
+#[cfg(feature = "texts")]
 pub(crate) fn is_at(file: &File, path: &Path) -> bool {
     let (Ok(opened), Ok(found)) = (file.metadata(), fs::symlink_metadata(path)) else {
         return false;

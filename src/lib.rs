@@ -37,54 +37,73 @@
 // these macros panic if they cannot write; `cli` prints messages and results without them
 #![cfg_attr(not(test), deny(clippy::print_stderr, clippy::print_stdout))]
 
+#[cfg(feature = "texts")]
 #[cfg_attr(docsrs, doc(hidden))]
 pub mod device;
 #[cfg_attr(docsrs, doc(hidden))]
+pub mod directories;
+#[cfg_attr(docsrs, doc(hidden))]
 pub mod disk;
+#[cfg(feature = "texts")]
 #[cfg_attr(docsrs, doc(hidden))]
 pub mod lazy;
 #[cfg_attr(docsrs, doc(hidden))]
 pub mod names;
+#[cfg(feature = "full")]
 mod web;
 
+#[cfg(feature = "texts")]
 #[cfg_attr(docsrs, doc(hidden))]
 pub mod workspace;
 
 #[cfg_attr(docsrs, doc(hidden))]
 pub mod collection;
+#[cfg(feature = "texts")]
 #[cfg_attr(docsrs, doc(hidden))]
 pub mod weights;
 
+#[cfg(feature = "texts")]
 #[cfg_attr(docsrs, doc(hidden))]
 pub mod evidence;
+#[cfg(feature = "texts")]
 #[cfg_attr(docsrs, doc(hidden))]
 pub mod topic;
 
+#[cfg(feature = "texts")]
 #[cfg_attr(docsrs, doc(hidden))]
 pub mod index;
+#[cfg(feature = "texts")]
 #[cfg_attr(docsrs, doc(hidden))]
 pub mod reading;
 
+#[cfg(feature = "texts")]
 #[cfg_attr(docsrs, doc(hidden))]
 pub mod score;
 
+#[cfg(feature = "texts")]
 #[cfg_attr(docsrs, doc(hidden))]
 pub mod systems;
 
 #[cfg_attr(docsrs, doc(hidden))]
 pub mod task;
 
+#[cfg(feature = "full")]
 #[cfg_attr(docsrs, doc(hidden))]
 pub mod report;
 
 #[cfg_attr(docsrs, doc(hidden))]
 pub mod api;
+#[cfg(feature = "full")]
+pub use api::{Answer, Argument, Image, PictureReader, PictureText, Side, Text};
+#[cfg(feature = "texts")]
 pub use api::{
-    Answer, Approach, Argument, Collection, Error, Evaluated, Image, ObjectStances, PictureReader,
-    PictureText, RankedDocument, Ranking, Request, Side, StanceDetector, Text, evaluate,
+    Approach, Collection, ObjectStances, RankedDocument, Ranking, Request, StanceDetector,
 };
+pub use api::{Error, Evaluated, evaluate};
+#[cfg(feature = "full")]
 pub use evidence::ocr::OcrLine;
 pub use riposte_eval::topic::Topic;
 pub use riposte_eval::{DocId, Explanation, ObjectStance, Stance, TextTask, TopicId, Values};
+#[cfg(feature = "texts")]
 pub use score::text_stance::Stances;
 pub use task::{Event, Stage, Task};

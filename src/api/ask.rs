@@ -18,8 +18,6 @@ use riposte_eval::{Stance, TextTask, objects};
 use serde::Serialize;
 use serde_json::json;
 
-pub use answer::labelled;
-
 use super::request::{DoneTexts, ImageOptions, stoppable};
 use super::{Approach, Collection, Error, Request};
 use crate::index::inverted::InvertedIndex;

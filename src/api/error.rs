@@ -1,5 +1,6 @@
 //! What can go wrong, by what was being done.
 
+#[cfg(feature = "texts")]
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// What can go wrong. A message is complete: it names the file, and often what would mend it.
@@ -47,7 +48,10 @@ impl Error {
     pub(super) fn input(error: anyhow::Error) -> Error {
         Error::Input(Cause(error))
     }
+}
 
+#[cfg(feature = "texts")]
+impl Error {
     pub(super) fn approach(error: anyhow::Error) -> Error {
         Error::Approach(Cause(error))
     }

@@ -11,9 +11,10 @@ use riposte_eval::{DocId, Explanation, ObjectStance, Stance, TopicId};
 use super::Error;
 use super::request::DoneTexts;
 use crate::task::debate::sheet::DebateSheet;
+use crate::task::description::Description;
 use crate::task::image_run::{self, ImageRuns};
 use crate::task::images::ImageRanking;
-use crate::task::metadata::{Config, Description};
+use crate::task::metadata::Config;
 use crate::task::run_files::{DEBATE, EXPLANATIONS, OutputSettings, RunFiles};
 use crate::task::text_run::RUN_FILE;
 

@@ -8,8 +8,10 @@ use clap::ValueEnum;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::args::{ApproachesArgs, ApproachesCommand, Task};
-use super::{print, terminal, without_nulls};
+use super::args::Task;
+use super::lines::without_nulls;
+use super::text_args::{ApproachesArgs, ApproachesCommand};
+use super::{print, terminal};
 use riposte::task::approaches::{self, About};
 
 /// The systems on the result pages of the lab.

@@ -6,9 +6,10 @@ use std::process::{Command, Stdio};
 use anyhow::{Context, Result, bail};
 use clap::Args;
 
-use super::args::{CacheArgs, INPUT, ModelsArgs, STORAGE, THREADS, Task};
+use super::args::{CacheArgs, STORAGE, THREADS, Task};
 use super::images::{print_faults, with_host};
 use super::progress::EventPrinter;
+use super::text_args::{INPUT, ModelsArgs};
 use super::texts::print_collection;
 use super::{print, print_json};
 use riposte::api::Collection;

@@ -11,10 +11,10 @@ use riposte_eval::escaped;
 use serde_json::json;
 
 use super::args::CacheArgs;
-use super::{parse, print, print_json, terminal};
+use super::{print, print_json, terminal};
+use riposte::directories::cache_directory;
 use riposte::disk;
 use riposte::task::cache::{self, Entry, Listed, Removal};
-use riposte::task::places::cache_directory;
 
 #[derive(Subcommand)]
 pub(super) enum CacheCommand {
@@ -41,7 +41,7 @@ pub(super) struct ClearArgs {
     #[command(flatten)]
     cache: CacheArgs,
     /// Remove only entries that were not used for this time, such as 12h, 30d or 8w
-    #[arg(long, value_name = "AGE", value_parser = parse::age)]
+    #[arg(long, value_name = "AGE", value_parser = age)]
     older_than: Option<Duration>,
     /// Only print what would be removed
     #[arg(long)]
@@ -49,6 +49,25 @@ pub(super) struct ClearArgs {
     /// Remove without asking
     #[arg(short, long)]
     yes: bool,
+}
+
+/// A time span such as 30d: a number of hours, days or weeks.
+fn age(text: &str) -> Result<Duration> {
+    let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
+    let hours = match text.get(digits.len()..) {
+        Some("h") => Some(1),
+        Some("d") => Some(24),
+        Some("w") => Some(7 * 24),
+        _ => None,
+    };
+    let number: Option<u64> = digits.parse().ok();
+    let seconds = number
+        .zip(hours)
+        .and_then(|(number, hours)| number.checked_mul(hours * 3600));
+    match seconds {
+        Some(seconds) => Ok(Duration::from_secs(seconds)),
+        None => bail!("a time span is a number of hours, days or weeks, such as 12h, 30d or 8w"),
+    }
 }
 
 /// `riposte cache`. The exit code of `clear` is 1 if something that was to be removed is still there.

@@ -1,6 +1,9 @@
 //! riposte.toml: defaults of options, and fields of the metadata of runs. Typed options override the environment, and the environment overrides
 //! this file.
 
+#[cfg(feature = "texts")]
+mod metadata;
+
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -12,16 +15,13 @@ use etcetera::BaseStrategy;
 use riposte_eval::escaped;
 use serde::{Deserialize, Deserializer, de};
 use serde_json::{Map, Value, json};
-use sha2::{Digest, Sha256};
 
 use super::args::{CACHE, CacheArgs, TAG, THREADS};
 use super::{parse, print, print_json};
 use riposte::collection::read_bytes;
-use riposte::disk::hex;
-use riposte::task::metadata::{Actor, Collection, Config, ConfigFile, Source};
-use riposte::task::places::cache_directory;
+use riposte::directories::{MODELS_VARIABLE, cache_directory, models_directory};
+use riposte::task::metadata::{Actor, Collection, Source};
 use riposte::task::recipe;
-use riposte::weights::{DIRECTORY_VARIABLE, Models};
 
 /// The name of the file, in the working directory or in riposte's directory in the user's configuration directory.
 const FILE: &str = "riposte.toml";
@@ -107,6 +107,7 @@ fn tag<'de, D: Deserializer<'de>>(from: D) -> Result<Option<String>, D::Error> {
 /// A configuration that was read.
 pub(super) struct Configuration {
     path: PathBuf,
+    #[cfg(feature = "texts")]
     sha256: String,
     contents: Contents,
 }
@@ -136,13 +137,15 @@ impl Configuration {
     fn read(path: &Path) -> Result<Configuration> {
         let reading = || format!("cannot use the configuration in {}", path.display());
         let bytes = read_bytes(path, MAX_BYTES).with_context(reading)?;
-        let sha256 = hex(&Sha256::digest(&bytes));
+        #[cfg(feature = "texts")]
+        let sha256 = metadata::sha256(&bytes);
         let text = String::from_utf8(bytes).with_context(reading)?;
         let mut contents: Contents = recipe::read(&text).with_context(reading)?;
         let cache = contents.cache.map(|cache| absolute(&cache, path));
         contents.cache = cache.transpose().with_context(reading)?;
         Ok(Configuration {
             path: path.to_owned(),
+            #[cfg(feature = "texts")]
             sha256,
             contents,
         })
@@ -183,28 +186,6 @@ impl Configuration {
         });
         used.map(|(name, value)| (name.to_owned(), value.to_string_lossy().into_owned()))
             .collect()
-    }
-
-    /// The fields of a run's metadata that come from this configuration. `command` is the typed command.
-    pub fn metadata(&self, command: &ArgMatches) -> Config {
-        let name = self.path.file_name().unwrap_or_default();
-        let mut options = self.used(command);
-        if let Some(cache) = options.get_mut("cache") {
-            // the path of a directory could reveal the user
-            let name = Path::new(cache).file_name().unwrap_or_default();
-            *cache = name.to_string_lossy().into_owned();
-        }
-        Config {
-            actor: self.contents.actor.clone(),
-            implementation: self.contents.implementation.clone(),
-            data: self.contents.data.clone(),
-            command: Vec::new(),
-            file: Some(ConfigFile {
-                name: name.to_string_lossy().into_owned(),
-                sha256: self.sha256.clone(),
-                options,
-            }),
-        }
     }
 
     /// Says which values of the configuration are used, unless there are none or with --quiet.
@@ -268,9 +249,9 @@ pub(super) fn config(
         .zip(values)
         .map(|((name, variable), value)| (name, value, source(name, variable)))
         .collect();
-    let models = Models::at(None).map(|models| models.dir().display().to_string());
-    let from = match std::env::var_os(DIRECTORY_VARIABLE) {
-        Some(dir) if !dir.is_empty() => format!("${DIRECTORY_VARIABLE}"),
+    let models = models_directory(None).map(|dir| dir.display().to_string());
+    let from = match std::env::var_os(MODELS_VARIABLE) {
+        Some(dir) if !dir.is_empty() => format!("${MODELS_VARIABLE}"),
         _ => "by default".to_owned(),
     };
     rows.push(("models", models.ok(), from));

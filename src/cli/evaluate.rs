@@ -12,7 +12,7 @@ use riposte_eval::measure::{ImageMeasure, Measure};
 use riposte_eval::{Values, escaped, escaped_lines};
 use serde_json::json;
 
-use super::progress::print_notes;
+use super::notes::print_notes;
 use super::{print, print_json, terminal};
 use riposte::task::evaluate::{self, Detail, EvaluatedRun, Evaluation, Judgements};
 use riposte::task::files::{check_distinct, check_writable};

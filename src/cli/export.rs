@@ -6,8 +6,10 @@ use anyhow::{Context, Result, bail, ensure};
 use clap::{Args, Subcommand};
 use riposte_eval::edition::Edition;
 
-use super::args::{CacheArgs, INPUT, STORAGE};
-use super::progress::{EventPrinter, StageProgress, print_notes};
+use super::args::{CacheArgs, STORAGE};
+use super::notes::print_notes;
+use super::progress::{EventPrinter, StageProgress};
+use super::text_args::INPUT;
 use super::{parse, print};
 use riposte::evidence::store::{Store, exported_files};
 use riposte::task::channels::CHANNELS;

@@ -11,13 +11,14 @@ use anyhow::{Context, Result, ensure};
 use riposte_eval::{DocId, escaped};
 use serde_json::{Value, json};
 
-use super::args::{ExtractArgs, ExtractionArgs, ImagesArgs, MergeArgs, ReadArgs};
+use super::image_args::{ExtractArgs, ExtractionArgs, ImagesArgs, MergeArgs, ReadArgs};
 use super::probe;
 use super::progress::EventPrinter;
+use super::text_args::topic_parts;
 use super::texts::{
     list_faults, print_all_verified, print_collection, print_lines, print_verified,
 };
-use super::{print, print_json, terminal, topic_parts};
+use super::{print, print_json, terminal};
 use riposte::api::picture_text::open_picture;
 use riposte::api::request::ImageOptions;
 use riposte::api::{Approach, Collection, PictureReader, Request};

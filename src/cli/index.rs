@@ -3,8 +3,9 @@
 use anyhow::Result;
 use serde_json::json;
 
-use super::args::{IndexArgs, Task};
+use super::args::Task;
 use super::progress::EventPrinter;
+use super::text_args::IndexArgs;
 use super::texts::{print_all_verified, print_collection, print_verified};
 use super::{print, print_json};
 use riposte::index::inverted::{InvertedIndex, Report};

@@ -2,7 +2,8 @@
 
 use anyhow::Result;
 
-use super::args::{InspectArgs, Task};
+use super::args::Task;
+use super::image_args::InspectArgs;
 use super::print;
 use super::progress::EventPrinter;
 use super::texts::print_verified;

@@ -142,3 +142,11 @@ impl BoundedLines {
         }
     }
 }
+
+/// A JSON object without the fields that have no value.
+pub(super) fn without_nulls(mut object: Value) -> Value {
+    if let Value::Object(fields) = &mut object {
+        fields.retain(|_, value| !value.is_null());
+    }
+    object
+}

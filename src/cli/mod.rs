@@ -7,26 +7,48 @@ macro_rules! say {
     };
 }
 
+#[cfg(feature = "texts")]
 mod approaches;
 mod args;
+#[cfg(feature = "full")]
 mod ask;
+#[cfg(feature = "texts")]
 mod cache;
 mod config;
 mod evaluate;
+#[cfg(feature = "full")]
 mod export;
+#[cfg(feature = "full")]
+mod image_args;
+#[cfg(feature = "full")]
 mod images;
+#[cfg(feature = "texts")]
 mod index;
+#[cfg(feature = "full")]
 mod inspect;
+#[cfg(feature = "texts")]
 mod lines;
+#[cfg(feature = "texts")]
+mod metadata;
+#[cfg(feature = "full")]
 mod models;
+mod notes;
 mod parse;
+#[cfg(feature = "full")]
 mod probe;
+#[cfg(feature = "texts")]
 mod progress;
+#[cfg(feature = "texts")]
 mod quality;
+#[cfg(feature = "full")]
 mod shard;
 mod shell;
+#[cfg(feature = "texts")]
 mod stance;
 mod terminal;
+#[cfg(feature = "texts")]
+mod text_args;
+#[cfg(feature = "texts")]
 mod texts;
 mod verify;
 mod version;
@@ -37,17 +59,20 @@ use anyhow::{Context, Result};
 use clap::builder::Resettable;
 use clap::{ArgMatches, CommandFactory, FromArgMatches, Parser, Subcommand};
 use serde::Serialize;
-use serde_json::Value;
 
-use args::{
-    ApproachesArgs, ComparativeArgs, ControversialArgs, ExtractArgs, ImagesArgs, IndexArgs,
-    InspectArgs, MergeArgs, MetadataArgs, QualityArgs, ReadArgs, StanceArgs, TextArgs,
-};
+#[cfg(feature = "texts")]
 use cache::CacheCommand;
 use config::{ConfigArgs, Configuration, ConfigurationArgs};
+#[cfg(feature = "full")]
 use export::ExportCommand;
-use riposte::topic::question::TopicParts;
+#[cfg(feature = "full")]
+use image_args::{ExtractArgs, ImagesArgs, InspectArgs, MergeArgs, ReadArgs};
 use shell::{CompletionsArgs, ManArgs};
+#[cfg(feature = "texts")]
+use text_args::{
+    ApproachesArgs, ComparativeArgs, ControversialArgs, IndexArgs, QualityArgs, StanceArgs,
+    TextArgs,
+};
 
 /// Retrieve images, arguments and passages for the Touché tasks, and check, evaluate and inspect the runs.
 #[derive(Parser)]
@@ -67,47 +92,64 @@ struct Cli {
 #[derive(Subcommand)]
 enum Command {
     /// Rank images for and against the claim of each topic (Task 3), and write a run
+    #[cfg(feature = "full")]
     Images(ImagesArgs),
     /// Rank arguments for controversial questions (Task 1), and write a run
+    #[cfg(feature = "texts")]
     Controversial(ControversialArgs),
     /// Rank passages for comparative questions, detect their stances (Task 2), and write a run
+    #[cfg(feature = "texts")]
     Comparative(ComparativeArgs),
     /// Rank any text collection in the layout of BEIR or TIREx, and write a run
+    #[cfg(feature = "texts")]
     Rank(TextArgs),
     /// Answer a question with the best images and arguments for and against, or the best texts
+    #[cfg(feature = "full")]
     Ask(ask::AskArgs),
     /// Build or update the index of a collection, and describe it
+    #[cfg(feature = "texts")]
     Index(IndexArgs),
     /// Compute the evidence of an image collection, without ranking it
+    #[cfg(feature = "full")]
     Extract(ExtractArgs),
     /// Read the text in image files, and print a JSON object per file
+    #[cfg(feature = "full")]
     Read(ReadArgs),
     /// Detect the stance of texts towards a topic or two objects, and print a JSON object per text
+    #[cfg(feature = "texts")]
     Stance(StanceArgs),
     /// Rate texts as arguments on a topic, from 0 to 1, and print a JSON object per text
+    #[cfg(feature = "texts")]
     Quality(QualityArgs),
     /// Merge shards: evidence into one store, or those of an index into one directory
+    #[cfg(feature = "full")]
     Merge(MergeArgs),
     /// List or download models
+    #[cfg(feature = "full")]
     #[command(subcommand)]
     Models(models::ModelsCommand),
     /// List the systems of the lab with their official figures, and the approaches that rebuild them
+    #[cfg(feature = "texts")]
     Approaches(ApproachesArgs),
     /// Check runs by the organisers' rules, and warn of what their verifiers overlook
     Verify(verify::VerifyArgs),
     /// Evaluate runs by judgements, and compare them
     Evaluate(evaluate::EvaluateArgs),
     /// Write a report of a run, as web pages
+    #[cfg(feature = "full")]
     Inspect(InspectArgs),
     /// Export a run or the evidence in formats that other programs read
+    #[cfg(feature = "full")]
     #[command(subcommand)]
     Export(ExportCommand),
     /// Print the configuration that is used, and the values in force
     Config(ConfigArgs),
     /// List or remove what is stored in the cache directory
+    #[cfg(feature = "texts")]
     #[command(subcommand)]
     Cache(CacheCommand),
     /// Compute what riposte-spark needs from a text collection and its shards
+    #[cfg(feature = "full")]
     #[command(subcommand, hide = true)]
     Shard(shard::ShardCommand),
     /// Print a script that completes commands, options and values in a shell
@@ -121,28 +163,13 @@ impl Command {
     fn reads_configuration(&self) -> bool {
         !matches!(self, Command::Completions(_) | Command::Man(_))
     }
-
-    /// The options for metadata, if the command writes metadata.
-    fn metadata(&mut self) -> Option<&mut MetadataArgs> {
-        match self {
-            Command::Images(args) => Some(&mut args.metadata),
-            Command::Controversial(args) => Some(&mut args.texts.metadata),
-            Command::Comparative(args) => Some(&mut args.texts.metadata),
-            Command::Rank(args) => Some(&mut args.metadata),
-            _ => None,
-        }
-    }
 }
 
 /// The command line, with the parts that are known only when the program runs.
 fn command_line() -> clap::Command {
-    let command = Cli::command().mut_subcommand("extract", |extract| {
-        // with --stream, documents come from stdin
-        extract.mut_arg("input", |input| {
-            let input = input.required(false).required_unless_present("stream");
-            input.default_value_if("stream", "true", Some("-"))
-        })
-    });
+    let command = Cli::command();
+    #[cfg(feature = "full")]
+    let command = command.mut_subcommand("extract", image_args::or_stream);
     without_empty_variables(command).long_version(version::long())
 }
 
@@ -176,10 +203,9 @@ fn read_command_line() -> Result<(Command, ArgMatches, Option<Configuration>)> {
     // parsed again with the defaults of the file; typed options and the environment override them
     let matches = configuration.with_defaults(command_line()).get_matches();
     let typed = Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
-    let (mut command, options) = (typed.command, innermost(&matches));
-    if let Some(args) = command.metadata() {
-        args.config = configuration.metadata(&options);
-    }
+    let (command, options) = (typed.command, innermost(&matches));
+    #[cfg(feature = "texts")]
+    let command = command.with_metadata(configuration.metadata(&options));
     configuration.announce(&options);
     Ok((command, options, Some(configuration)))
 }
@@ -196,25 +222,42 @@ fn innermost(matches: &ArgMatches) -> ArgMatches {
 pub fn run() -> Result<u8> {
     let (command, options, configuration) = read_command_line()?;
     match command {
+        #[cfg(feature = "full")]
         Command::Images(args) => images::images(&args),
+        #[cfg(feature = "texts")]
         Command::Controversial(args) => texts::controversial(&args),
+        #[cfg(feature = "texts")]
         Command::Comparative(args) => texts::comparative(&args),
+        #[cfg(feature = "texts")]
         Command::Rank(args) => texts::rank(&args),
+        #[cfg(feature = "full")]
         Command::Ask(args) => ask::ask(&args),
+        #[cfg(feature = "texts")]
         Command::Index(args) => index::index(&args),
+        #[cfg(feature = "full")]
         Command::Extract(args) => images::extract(&args),
+        #[cfg(feature = "full")]
         Command::Read(args) => images::read(&args),
+        #[cfg(feature = "texts")]
         Command::Stance(args) => stance::stance(&args),
+        #[cfg(feature = "texts")]
         Command::Quality(args) => quality::quality(&args),
+        #[cfg(feature = "full")]
         Command::Merge(args) => images::merge(&args),
+        #[cfg(feature = "full")]
         Command::Shard(command) => shard::shard(&command),
+        #[cfg(feature = "full")]
         Command::Models(command) => models::models(command),
+        #[cfg(feature = "texts")]
         Command::Approaches(args) => approaches::approaches(&args),
         Command::Verify(args) => verify::verify(&args),
         Command::Evaluate(args) => evaluate::evaluate(&args),
+        #[cfg(feature = "full")]
         Command::Inspect(args) => inspect::inspect(&args),
+        #[cfg(feature = "full")]
         Command::Export(command) => export::export(&command),
         Command::Config(args) => config::config(&args, configuration.as_ref(), &options),
+        #[cfg(feature = "texts")]
         Command::Cache(command) => cache::cache(&command),
         Command::Completions(args) => shell::completions(&args, command_line()),
         Command::Man(args) => shell::man(&args, command_line()),
@@ -238,21 +281,4 @@ fn print(text: &dyn std::fmt::Display) -> Result<()> {
 /// Prints a result as a JSON object on a line.
 fn print_json(value: &impl Serialize) -> Result<()> {
     print(&format_args!("{}\n", serde_json::to_string(value)?))
-}
-
-/// A JSON object without the fields that have no value.
-fn without_nulls(mut object: Value) -> Value {
-    if let Value::Object(fields) = &mut object {
-        fields.retain(|_, value| !value.is_null());
-    }
-    object
-}
-
-/// The parts of topics that `--use` names.
-fn topic_parts(names: &[String]) -> TopicParts {
-    let has = |part: &str| names.iter().any(|name| name == part);
-    TopicParts {
-        description: has("description"),
-        narrative: has("narrative"),
-    }
 }

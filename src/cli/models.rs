@@ -7,7 +7,8 @@ use clap::{Args, Subcommand};
 use indicatif::DecimalBytes;
 use serde_json::{Value, json};
 
-use super::{print, print_json, say_line, terminal, without_nulls};
+use super::lines::without_nulls;
+use super::{print, print_json, say_line, terminal};
 use riposte::task::recipe;
 use riposte::weights::{self, Catalogue, ModelRow, ModelStatus, Models};
 

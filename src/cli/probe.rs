@@ -10,8 +10,8 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result};
 use riposte_eval::DocId;
 
-use super::args::ExtractArgs;
-use super::progress::print_notes;
+use super::image_args::ExtractArgs;
+use super::notes::print_notes;
 use riposte::collection::images::ImageCollection;
 use riposte::task::extraction::{self, ExtractionSettings, Trial};
 

@@ -4,8 +4,8 @@ use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
 use indicatif::{HumanCount, HumanDuration, ProgressBar, ProgressDrawTarget, ProgressStyle};
-use riposte_eval::escaped;
 
+use super::notes::{fault, note};
 use riposte::index::{dense, inverted};
 use riposte::reading::steps::{Outputs, StageOutputs, Step};
 use riposte::task::{Event, Stage};
@@ -137,7 +137,7 @@ impl EventPrinter {
     pub fn print(&mut self, event: Event) {
         match event {
             Event::Note(text) => self.note(&text),
-            Event::Fault(text) => self.say(&escaped(&text).to_string()),
+            Event::Fault(text) => self.say(&fault(&text)),
             Event::Started { stage, total } => {
                 let label = match stage {
                     Stage::Extraction => "images extracted",
@@ -216,7 +216,7 @@ impl EventPrinter {
     }
 
     fn note(&self, text: &str) {
-        self.say(&format!("note: {}", escaped(text)));
+        self.say(&note(text));
     }
 
     fn say(&self, line: &str) {
@@ -225,9 +225,4 @@ impl EventPrinter {
             None => say!("{line}"),
         }
     }
-}
-
-/// Prints the notes and faults of a task that shows no progress.
-pub(crate) fn print_notes(event: Event) {
-    EventPrinter::new(true).print(event);
 }

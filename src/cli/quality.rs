@@ -4,10 +4,10 @@ use anyhow::{Result, bail, ensure};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::args::QualityArgs;
 use super::lines::answer_file;
+use super::notes::print_notes;
 use super::print_json;
-use super::progress::print_notes;
+use super::text_args::QualityArgs;
 use riposte::lazy::Lazy;
 use riposte::reading::stance_encoder::StanceEncoder;
 use riposte::task::models;

@@ -7,8 +7,8 @@ use anyhow::{Context, Result};
 use clap::{Args, Subcommand};
 
 use super::args::Task;
+use riposte::collection::texts::open_collection;
 use riposte::task::shards;
-use riposte::task::text_indexes::open_collection;
 
 #[derive(Subcommand)]
 pub(super) enum ShardCommand {

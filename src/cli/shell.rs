@@ -1,23 +1,20 @@
 //! `completions` and `man`: scripts for shells and manual pages. The program writes them itself, so that they agree with it.
 
-use std::collections::BTreeSet;
+mod known;
+
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 use clap::builder::PossibleValuesParser;
-use clap::{Args, Command, ValueEnum, ValueHint};
+use clap::{Args, Command, ValueHint};
 use clap_complete::Shell;
 use clap_mangen::Man;
 use clap_mangen::roff::{Inline, Roff, bold, roman};
-use riposte_eval::edition::{self, EDITIONS, Edition};
 use serde::Deserialize;
 
-use super::args::Task;
 use super::print;
-use riposte::task::approaches;
-use riposte::task::channels::CHANNELS;
+use known::Known;
 use riposte::task::files::write_atomically;
-use riposte::weights::{Models, Role};
 
 #[derive(Args)]
 pub(super) struct CompletionsArgs {
@@ -63,56 +60,6 @@ fn hidden(command: &Command) -> Vec<String> {
         .collect()
 }
 
-/// Values of options that are known only when the program runs.
-struct Known {
-    /// The approaches, each with the name of its task.
-    approaches: Vec<(&'static str, String)>,
-    models: Vec<(String, Role)>,
-}
-
-impl Known {
-    fn read() -> Result<Known> {
-        let mut approaches = Vec::new();
-        for task in Task::value_variants() {
-            let all = approaches::all(task.text())?.into_iter();
-            approaches.extend(all.map(|approach| (task.word(), approach.name)));
-        }
-        let models = Models::at(Some(Path::new("")))?;
-        let entries = models.catalogue().entries().iter();
-        Ok(Known {
-            approaches,
-            models: entries.map(|of| (of.name.clone(), of.role)).collect(),
-        })
-    }
-
-    /// The values for an option or argument of a command; none if only the user knows them.
-    fn values(&self, command: &str, arg: &str) -> BTreeSet<String> {
-        let approaches = |is_meant: &dyn Fn(&str) -> bool| {
-            let of_task = self.approaches.iter().filter(|(task, _)| is_meant(task));
-            of_task.map(|(_, name)| name.clone()).collect()
-        };
-        let years = |years: BTreeSet<u32>| years.iter().map(u32::to_string).collect();
-        let models = self.models.iter();
-        match (command, arg) {
-            ("ask", "approach") | ("show", "name") => approaches(&|_| true),
-            ("index", "approach") => approaches(&|task| task != Task::Images.word()),
-            (_, "approach") => approaches(&|task| task == command),
-            ("fetch", "names") => models
-                .flat_map(|(name, role)| [name.clone(), role.to_string()])
-                .chain(["all".to_owned()])
-                .collect(),
-            (_, "ocr" | "clip") => models
-                .filter(|(_, role)| role.word() == arg)
-                .map(|(name, _)| name.clone())
-                .collect(),
-            (_, "require") => CHANNELS.iter().map(|c| c.name().to_owned()).collect(),
-            ("images", "edition") => years(edition::years(Edition::all(None))),
-            ("verify", "edition") => years(edition::years(EDITIONS.iter())),
-            _ => BTreeSet::new(),
-        }
-    }
-}
-
 /// The command for generators of completions. It must not parse: it would refuse values that it does not complete, such as the file of an approach.
 fn with_suggestions(command: Command, known: &Known) -> Command {
     let name = command.get_name().to_owned();
@@ -136,24 +83,25 @@ fn with_suggestions(command: Command, known: &Known) -> Command {
 pub(super) fn man(args: &ManArgs, command: Command) -> Result<u8> {
     let mut command = command.disable_help_subcommand(true);
     command.build();
+    let manual = Manual::of(&command)?;
     let Some(dir) = &args.dir else {
-        let page = page(&command)?;
+        let page = page(&command, &manual)?;
         print(&String::from_utf8_lossy(&page))?;
         return Ok(0);
     };
     std::fs::create_dir_all(dir)
         .with_context(|| format!("cannot create the directory {}", dir.display()))?;
-    let count = write_pages(&command, dir)?;
+    let count = write_pages(&command, &manual, dir)?;
     say!("{count} manual pages in {}", dir.display());
     Ok(0)
 }
 
-fn write_pages(command: &Command, dir: &Path) -> Result<usize> {
+fn write_pages(command: &Command, manual: &Manual, dir: &Path) -> Result<usize> {
     let file = dir.join(format!("{}.1", page_name(command)));
-    write_atomically(&file, &page(command)?)?;
+    write_atomically(&file, &page(command, manual)?)?;
     let mut count = 1;
     for subcommand in command.get_subcommands().filter(|c| !c.is_hide_set()) {
-        count += write_pages(subcommand, dir)?;
+        count += write_pages(subcommand, manual, dir)?;
     }
     Ok(count)
 }
@@ -168,8 +116,9 @@ fn page_name(command: &Command) -> String {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Manual {
-    environment: Vec<(String, String)>,
-    files: Vec<(String, String)>,
+    /// The name, its meaning, and the command that needs it; empty if every build reads it.
+    environment: Vec<(String, String, String)>,
+    files: Vec<(String, String, String)>,
     /// The page, what the command does, and the command.
     examples: Vec<(String, String, String)>,
     exit_status: Vec<ExitStatus>,
@@ -186,10 +135,24 @@ struct ExitStatus {
     failed: String,
 }
 
+impl Manual {
+    /// What the pages of this program say: `riposte` is its whole command line, and a smaller build lacks some commands.
+    fn of(riposte: &Command) -> Result<Manual> {
+        let mut manual: Manual = toml::from_str(include_str!("manual.toml"))?;
+        let is_there = |name: &str| riposte.get_subcommands().any(|c| c.get_name() == name);
+        let is_needed =
+            |(_, _, command): &(String, String, String)| command.is_empty() || is_there(command);
+        manual.environment.retain(is_needed);
+        manual.files.retain(is_needed);
+        let examples = &mut manual.examples;
+        examples.retain(|(_, _, line)| line.split(' ').nth(1).is_some_and(is_there));
+        Ok(manual)
+    }
+}
+
 /// A manual page.
-fn page(command: &Command) -> Result<Vec<u8>> {
+fn page(command: &Command, manual: &Manual) -> Result<Vec<u8>> {
     let name = page_name(command);
-    let manual: Manual = toml::from_str(include_str!("manual.toml"))?;
     let man = Man::new(command.clone());
     let mut page = Vec::new();
     man.render_name_section(&mut page)?;
@@ -218,14 +181,18 @@ fn page(command: &Command) -> Result<Vec<u8>> {
         });
         list(&mut page, "EXIT STATUS", codes.map(described))?;
     }
-    list(
-        &mut page,
-        "ENVIRONMENT",
-        manual.environment.into_iter().map(described),
-    )?;
-    list(&mut page, "FILES", manual.files.into_iter().map(described))?;
-    let examples = manual.examples.into_iter().filter(|(of, _, _)| *of == name);
-    let examples = examples.map(|(_, what, line)| (vec![roman(what)], bold(line)));
+    for (title, entries) in [
+        ("ENVIRONMENT", &manual.environment),
+        ("FILES", &manual.files),
+    ] {
+        let entries = entries
+            .iter()
+            .map(|(name, what, _)| (name.as_str(), what.as_str()));
+        list(&mut page, title, entries.map(described))?;
+    }
+    let examples = manual.examples.iter().filter(|(of, _, _)| *of == name);
+    let examples =
+        examples.map(|(_, what, line)| (vec![roman(what.as_str())], bold(line.as_str())));
     list(&mut page, "EXAMPLES", examples)?;
     see_also(command, &name, &mut page)?;
     let title = name.to_uppercase().replace('-', "\\-");

@@ -6,10 +6,10 @@ use riposte_eval::Explanation;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::args::StanceArgs;
 use super::lines::answer_file;
+use super::notes::print_notes;
 use super::print_json;
-use super::progress::print_notes;
+use super::text_args::StanceArgs;
 use riposte::api::StanceDetector;
 use riposte::score::object_stance::Objects;
 use riposte::task::stance::{ClaimStance, StanceAnswer, StanceQuestion};

@@ -1,8 +1,9 @@
 //! The terminal that results are printed on.
 
 use console::Term;
-use riposte::api::ask::labelled;
+use riposte::task::labelled;
 
+#[cfg(feature = "texts")]
 pub(super) use riposte::task::counted;
 
 /// Columns of a table that is printed to a file or a pipe.

@@ -6,9 +6,9 @@ use std::sync::atomic::AtomicBool;
 use anyhow::Result;
 use riposte_eval::TextTask;
 
-use super::args::{ComparativeArgs, ControversialArgs, TextArgs};
 use super::progress::EventPrinter;
-use super::{terminal, topic_parts};
+use super::terminal;
+use super::text_args::{ComparativeArgs, ControversialArgs, TextArgs, topic_parts};
 use riposte::api::request::{DoneTexts, Written};
 use riposte::api::{Approach, Collection, Request};
 use riposte::collection::Fault;

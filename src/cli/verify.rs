@@ -11,7 +11,7 @@ use riposte_eval::verify::{Finding, Severity, is_valid};
 use serde_json::{Value, json};
 
 use super::args::Task;
-use super::progress::print_notes;
+use super::notes::print_notes;
 use super::{parse, print, print_json, terminal};
 use riposte::task::files::{check_distinct, check_writable, named_run};
 use riposte::task::verify::{Verdict, VerificationSettings, Verifier};

@@ -1,33 +1,47 @@
 //! `--version`: the commit and the target of the build, and the instructions that it uses on this machine.
 
+#[cfg(feature = "texts")]
 use riposte_nn::conv::{float_instructions, int8_instructions};
 
 /// What `--version` prints after the name. `-V` prints only the version.
 pub(super) fn long() -> String {
     let commit = option_env!("RIPOSTE_BUILT_FROM").unwrap_or("unknown");
     let target = option_env!("RIPOSTE_TARGET").unwrap_or("unknown");
-    let numbers = match int8_instructions() {
-        Some(instructions) => format!("int8 with {instructions}, unless --numeric float"),
-        None => "float: this machine has no instructions that make int8 faster".to_owned(),
-    };
     let features = [
+        // `full` is the rule, and includes `texts`
+        ("texts", cfg!(feature = "texts") && !cfg!(feature = "full")),
         ("candle", cfg!(feature = "candle")),
         ("cuda", cfg!(feature = "cuda")),
     ];
     let features = features.into_iter().filter(|(_, is_on)| *is_on);
     let features: Vec<&str> = features.map(|(name, _)| name).collect();
     let features = match features.as_slice() {
-        [] => "none".to_owned(),
+        [] if cfg!(feature = "full") => "none".to_owned(),
+        [] => "none, not even texts: only verify, evaluate and what shells need".to_owned(),
         features => features.join(", "),
     };
     format!(
         "{}\n\
          commit    {commit}\n\
          target    {target}\n\
-         floats    {}\n\
-         products  {numbers}\n\
-         features  {features}",
+         {}features  {features}",
         env!("CARGO_PKG_VERSION"),
-        float_instructions(),
+        numbers(),
     )
+}
+
+/// The numbers in which models compute.
+#[cfg(feature = "texts")]
+fn numbers() -> String {
+    let products = match int8_instructions() {
+        Some(instructions) => format!("int8 with {instructions}, unless --numeric float"),
+        None => "float: this machine has no instructions that make int8 faster".to_owned(),
+    };
+    format!("floats    {}\nproducts  {products}\n", float_instructions())
+}
+
+/// Without models, nothing is computed in them.
+#[cfg(not(feature = "texts"))]
+fn numbers() -> &'static str {
+    ""
 }

@@ -1,29 +1,25 @@
 //! The image collections of Touché 2022 to 2025: a directory `images/I<2 hex>/I<hex>/` for each image, with the pages that show it. Images of 2024
 //! and 2025 also have a caption, and the text in the image as the organisers' OCR read it.
 //!
-//! Only the ids and directories of all documents are kept in memory. Their contents are read one document at a time.
+//! Only the ids and directories of all documents are kept in memory. Their contents are read one document at a time (`documents`).
+
+#[cfg(feature = "full")]
+mod documents;
 
 use std::ffi::OsStr;
 use std::fs;
-use std::io::{ErrorKind, Read};
 use std::path::{Path, PathBuf};
-use std::time::SystemTime;
 
 use anyhow::{Context, Result, bail};
 use riposte_eval::DocId;
-use sha2::{Digest, Sha256};
 
-use super::{Fault, FaultKind, regular};
-use crate::disk::{Stamp, digest_of, hex};
-
-/// Maximum size of a file, in bytes; a larger file is a fault. All pages and images of the real crawl are smaller.
-pub(super) const MAX_FILE_BYTES: u64 = 256 << 20;
-
-/// Maximum size of a document's texts (pages, XPaths, rankings, URLs) together, in bytes; more is a fault. They are in memory at the same time.
-const MAX_TEXT_BYTES: u64 = 128 << 20;
-
-/// The names of image files. The first one that can be decoded is used.
-const IMAGE_FILES: [&str; 4] = ["image.webp", "image.png", "image.jpg", "image.jpeg"];
+use super::{Fault, FaultKind};
+#[cfg(feature = "full")]
+pub(super) use documents::MAX_FILE_BYTES;
+#[cfg(feature = "full")]
+pub use documents::{
+    CrawlRank, FileState, GivenTexts, ImageDocument, Listing, PageDocument, bytes_of,
+};
 
 /// The documents of an image collection, with the directory of each.
 #[derive(Debug)]
@@ -45,102 +41,7 @@ pub struct Entry {
     pub dir: PathBuf,
 }
 
-/// The files of a document.
-#[derive(Debug)]
-pub struct Listing {
-    /// The image files that exist, in the order of [`IMAGE_FILES`].
-    pub images: Vec<PathBuf>,
-    /// The directories of the pages, sorted by name.
-    pub pages: Vec<PathBuf>,
-    /// A hash over the names and sizes of all files that evidence is computed from, as 16 hex digits. If it changes, the evidence
-    /// is computed again. It leaves out the files' times, so a copy of a collection can use the same evidence.
-    pub fingerprint: String,
-    /// A hash over the names, sizes, times and inodes of the same files. While it is the same, so are their contents. Empty if a file has just been
-    /// written: writing it again might not change its time.
-    pub state: String,
-    /// All files that evidence is computed from.
-    files: Vec<PathBuf>,
-}
-
-/// Hashes that identify the files of a document and their contents.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct FileState {
-    /// See [`Listing::state`].
-    pub state: String,
-    /// See [`Entry::content`].
-    pub content: String,
-}
-
-/// What a collection says about an image, without its pixels.
-#[derive(Debug, Default)]
-pub struct ImageDocument {
-    /// `image-url.txt`; empty if it is missing.
-    pub url: String,
-    /// The perceptual hash in `image-phash.txt`: 64 characters `0` or `1`, the highest bit first.
-    pub phash: Option<u64>,
-    pub given: GivenTexts,
-    pub pages: Vec<PageDocument>,
-}
-
-/// The texts that the makers of a collection give for an image. A text that is missing is empty.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct GivenTexts {
-    /// `image-caption.txt`: what the image shows, in a sentence.
-    pub caption: String,
-    /// `image-text.txt`: the text in the image, as the makers recognised it.
-    pub text: String,
-}
-
-impl GivenTexts {
-    /// Whether there is no text.
-    pub fn is_empty(&self) -> bool {
-        self.caption.is_empty() && self.text.is_empty()
-    }
-}
-
-/// The files of [`GivenTexts`].
-const GIVEN_FILES: [&str; 2] = ["image-caption.txt", "image-text.txt"];
-
-/// A page that shows the image.
-#[derive(Debug, Default)]
-pub struct PageDocument {
-    /// The name of the page's directory: "P" and 16 hex digits.
-    pub id: String,
-    pub url: String,
-    /// The bytes of `snapshot/dom.html`; `None` if it is missing or empty.
-    pub html: Option<Vec<u8>>,
-    /// The positions of the image in the page, as XPaths of a browser.
-    pub xpaths: Vec<String>,
-    /// `snapshot/text.txt`; only read if there is no HTML.
-    pub text: Option<String>,
-    /// `rankings.jsonl`.
-    pub rankings: Vec<CrawlRank>,
-}
-
-/// The rank at which an image search returned this image on this page while the collection was crawled.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct CrawlRank {
-    pub query: String,
-    pub topic: String,
-    /// From 1.
-    pub rank: u32,
-}
-
 impl ImageCollection {
-    /// A collection whose files are elsewhere: only its evidence is here, in `store`. `ids` must be sorted.
-    pub(crate) fn without_files(store: &Path, ids: impl Iterator<Item = DocId>) -> Self {
-        let entry = |id| Entry {
-            id,
-            dir: PathBuf::new(),
-        };
-        ImageCollection {
-            dir: store.to_owned(),
-            entries: ids.map(entry).collect(),
-            faults: Vec::new(),
-            has_files: false,
-        }
-    }
-
     /// Finds the documents in `dir`, sorted by id.
     ///
     /// Errors: there is no directory `images`, or it cannot be listed.
@@ -196,258 +97,6 @@ impl ImageCollection {
     }
 }
 
-impl Entry {
-    /// Lists the document's files. A directory that cannot be listed is a fault, and so is an image that is not a regular file.
-    pub fn list(&self, faults: &mut Vec<Fault>) -> Listing {
-        let mut hash = Sha256::new();
-        let mut state_hash = Sha256::new();
-        let mut files = Vec::new();
-        let mut is_settled = true;
-        let now = SystemTime::now();
-        // whether what is at the path is a regular file; `None` if nothing is there
-        let mut note = |path: &Path| match fs::metadata(path) {
-            Ok(meta) if meta.is_file() => {
-                let name = path.strip_prefix(&self.dir).unwrap_or(path);
-                hash.update(format!("{}\0{}\n", name.display(), meta.len()));
-                let stamp = Stamp::of(&meta);
-                is_settled &= stamp.is_settled(now);
-                state_hash.update(format!("{}\0{}\n", name.display(), stamp.text));
-                files.push(path.to_owned());
-                Some(true)
-            }
-            Ok(_) => Some(false),
-            Err(_) => None,
-        };
-        let mut images: Vec<PathBuf> = Vec::new();
-        for path in IMAGE_FILES.map(|name| self.dir.join(name)) {
-            match note(&path) {
-                Some(true) => images.push(path),
-                Some(false) => faults.push(fault(FaultKind::Image, &path, "not a regular file")),
-                None => {}
-            }
-        }
-        note(&self.dir.join("image-url.txt"));
-        for file in GIVEN_FILES {
-            note(&self.dir.join(file));
-        }
-        let pages_dir = self.dir.join("pages");
-        let mut members = Vec::new();
-        if pages_dir.is_dir() {
-            members = list(&pages_dir).unwrap_or_else(|error| {
-                faults.push(fault(FaultKind::Layout, &pages_dir, format!("{error:#}")));
-                Vec::new()
-            });
-        }
-        let mut pages = Vec::new();
-        for (path, is_dir) in members {
-            if !is_dir {
-                faults.push(fault(FaultKind::Layout, &path, "not a page's directory"));
-                continue;
-            }
-            for file in PAGE_FILES {
-                note(&path.join(file));
-            }
-            pages.push(path);
-        }
-        let state = is_settled.then(|| first_half(state_hash));
-        Listing {
-            images,
-            pages,
-            fingerprint: hex(&hash.finalize()[..8]),
-            state: state.unwrap_or_default(),
-            files,
-        }
-    }
-
-    /// A hash over the names and contents of all files of the listing. If a file cannot be read, the error is hashed instead of its contents.
-    pub fn content(&self, listing: &Listing) -> String {
-        let mut hash = Sha256::new();
-        for path in &listing.files {
-            let name = path.strip_prefix(&self.dir).unwrap_or(path);
-            // each file has a separate hash, so that bytes cannot move from one file to the next unnoticed
-            let of_file = regular::open(path).and_then(|file| {
-                // no evidence is computed from a larger file
-                digest_of(file.take(MAX_FILE_BYTES))
-            });
-            hash.update(format!("{}\0", name.display()));
-            match of_file {
-                Ok(digest) => hash.update(digest),
-                Err(error) => hash.update(error.to_string()),
-            }
-        }
-        first_half(hash)
-    }
-
-    /// Reads everything except the image. What is missing or broken becomes a fault, and is empty in the result.
-    pub fn read(&self, listing: &Listing, faults: &mut Vec<Fault>) -> ImageDocument {
-        if listing.images.is_empty() {
-            faults.push(fault(FaultKind::Image, &self.dir, "no image file"));
-        }
-        if listing.pages.is_empty() {
-            faults.push(fault(FaultKind::Page, &self.dir, "no page"));
-        }
-        let mut texts = TextFiles {
-            left: MAX_TEXT_BYTES,
-        };
-        let url = texts.read(&self.dir.join("image-url.txt"), FaultKind::Page, faults);
-        let phash = bytes_of(&self.dir.join("image-phash.txt"))
-            .ok()
-            .and_then(|bytes| String::from_utf8(bytes).ok())
-            .and_then(|text| parse_phash(text.trim()));
-        let [caption, text] = GIVEN_FILES.map(|file| {
-            let path = self.dir.join(file);
-            // only the collections of some years have these files
-            let text = path
-                .exists()
-                .then(|| texts.read(&path, FaultKind::Page, faults));
-            text.flatten().unwrap_or_default().trim().to_owned()
-        });
-        ImageDocument {
-            url: url.unwrap_or_default().trim().to_owned(),
-            phash,
-            given: GivenTexts { caption, text },
-            pages: listing
-                .pages
-                .iter()
-                .map(|dir| read_page(dir, &mut texts, faults))
-                .collect(),
-        }
-    }
-}
-
-/// The first half of a SHA-256 in hexadecimal. It detects changes; it need not withstand forgery.
-fn first_half(hash: Sha256) -> String {
-    hex(&hash.finalize()[..16])
-}
-
-/// The files of a page from which evidence is computed.
-const PAGE_FILES: [&str; 5] = [
-    "page-url.txt",
-    "rankings.jsonl",
-    "snapshot/dom.html",
-    "snapshot/image-xpath.txt",
-    "snapshot/text.txt",
-];
-
-fn read_page(dir: &Path, texts: &mut TextFiles, faults: &mut Vec<Fault>) -> PageDocument {
-    let url = texts.read(&dir.join("page-url.txt"), FaultKind::Page, faults);
-    let dom = dir.join("snapshot/dom.html");
-    let html = texts.bytes_of(&dom).and_then(|bytes| match bytes.len() {
-        0 => Err("empty file".to_owned()),
-        _ => Ok(bytes),
-    });
-    let (mut text, mut xpaths) = (None, None);
-    if let Err(what) = &html {
-        faults.push(fault(FaultKind::Page, &dom, what));
-        let bytes = texts.bytes_of(&dir.join("snapshot/text.txt")).ok();
-        text = bytes.map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
-    } else {
-        let path = dir.join("snapshot/image-xpath.txt");
-        xpaths = texts.read(&path, FaultKind::XPath, faults);
-    }
-    let xpaths = xpaths.unwrap_or_default();
-    let xpaths = xpaths.lines().map(str::trim);
-    PageDocument {
-        id: file_name(dir),
-        url: url.unwrap_or_default().trim().to_owned(),
-        html: html.ok(),
-        xpaths: xpaths
-            .filter(|line| !line.is_empty())
-            .map(str::to_owned)
-            .collect(),
-        text,
-        rankings: read_rankings(&dir.join("rankings.jsonl"), texts, faults),
-    }
-}
-
-/// Reads `rankings.jsonl`. A missing file is not a fault, because only one baseline uses it. A broken line is a fault.
-fn read_rankings(path: &Path, texts: &mut TextFiles, faults: &mut Vec<Fault>) -> Vec<CrawlRank> {
-    let read = || texts.read(path, FaultKind::Rankings, faults);
-    let text = path.exists().then(read).flatten().unwrap_or_default();
-    let mut rankings = Vec::new();
-    // some editors begin a file with a byte order mark
-    for (n, line) in (1..).zip(text.trim_start_matches('\u{feff}').lines()) {
-        if line.trim().is_empty() {
-            continue;
-        }
-        match parse_ranking(line) {
-            Some(ranking) => rankings.push(ranking),
-            None => {
-                let what = "not {\"query\", \"topic\", \"rank\"}";
-                faults.push(Fault::new(FaultKind::Rankings, path, Some(n), what));
-            }
-        }
-    }
-    rankings
-}
-
-/// Parses `{"query":"…","topic":"34","rank":61}`. Topic and rank may be numbers or strings.
-fn parse_ranking(line: &str) -> Option<CrawlRank> {
-    let value: serde_json::Value = serde_json::from_str(line).ok()?;
-    let text = |key: &str| match value.get(key)? {
-        serde_json::Value::String(text) => Some(text.trim().to_owned()),
-        serde_json::Value::Number(number) => Some(number.to_string()),
-        _ => None,
-    };
-    Some(CrawlRank {
-        query: text("query")?,
-        topic: text("topic")?,
-        rank: text("rank")?.parse().ok()?,
-    })
-}
-
-fn parse_phash(text: &str) -> Option<u64> {
-    let parse = || u64::from_str_radix(text, 2).ok();
-    (text.len() == 64).then(parse).flatten()
-}
-
-/// Reads a regular file of at most 256 MiB. The error gives the reason ("missing", the file is too large) without the path.
-pub fn bytes_of(path: &Path) -> Result<Vec<u8>, String> {
-    regular::read(path, MAX_FILE_BYTES).map_err(|error| reason(&error))
-}
-
-fn reason(error: &std::io::Error) -> String {
-    match error.kind() {
-        ErrorKind::NotFound => "missing".into(),
-        _ => error.to_string(),
-    }
-}
-
-/// Reads the text files of one document.
-struct TextFiles {
-    /// The number of bytes that may still be read.
-    left: u64,
-}
-
-impl TextFiles {
-    /// Reads a file. The error gives the reason without the path.
-    fn bytes_of(&mut self, path: &Path) -> Result<Vec<u8>, String> {
-        let bytes = regular::read(path, self.left).map_err(|error| match error.kind() {
-            ErrorKind::FileTooLarge => format!(
-                "more than the {} bytes that remain of {MAX_TEXT_BYTES} for all texts of a document",
-                self.left
-            ),
-            _ => reason(&error),
-        })?;
-        self.left = self.left.saturating_sub(bytes.len() as u64);
-        Ok(bytes)
-    }
-
-    /// Reads a text file. It is a fault if the file is missing, unreadable or not UTF-8; in the last case, invalid bytes are replaced.
-    fn read(&mut self, path: &Path, kind: FaultKind, faults: &mut Vec<Fault>) -> Option<String> {
-        match self.bytes_of(path) {
-            Ok(bytes) => Some(String::from_utf8(bytes).unwrap_or_else(|error| {
-                faults.push(fault(kind, path, "not UTF-8"));
-                String::from_utf8_lossy(error.as_bytes()).into_owned()
-            })),
-            Err(what) => {
-                faults.push(fault(kind, path, what));
-                None
-            }
-        }
-    }
-}
-
 fn fault(kind: FaultKind, path: &Path, what: impl Into<String>) -> Fault {
     Fault::new(kind, path, None, what)
 }
@@ -491,6 +140,3 @@ fn is_id(name: &str, length: usize) -> bool {
             .strip_prefix('I')
             .is_some_and(|hex| hex.bytes().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f')))
 }
-
-#[cfg(test)]
-mod tests;

@@ -5,15 +5,18 @@ mod braces;
 pub mod documents;
 pub mod entries;
 mod fault;
+#[cfg(feature = "full")]
 pub mod frames;
 pub mod images;
 mod lines;
+#[cfg(feature = "full")]
 pub mod parquet;
 pub mod passages;
 pub mod portal;
 pub mod regular;
 pub mod shards;
 mod source;
+pub mod texts;
 mod topics;
 
 pub use fault::{Fault, FaultKind};

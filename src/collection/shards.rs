@@ -10,8 +10,8 @@ use riposte_eval::TextTask;
 use serde::{Deserialize, Serialize};
 
 use super::regular;
+use crate::directories::WORKSPACE_FILE;
 use crate::disk::replace;
-use crate::workspace;
 
 /// The name of the file.
 pub const FILE: &str = "riposte-shards.json";
@@ -69,7 +69,7 @@ impl ShardCollection {
             task: TextTask::parse(&list.task)
                 .with_context(|| format!("{}: there is no task {:?}", file.display(), list.task))?,
             bases: (list.shards.iter())
-                .map(|name| dir.join(name).join(workspace::FILE))
+                .map(|name| dir.join(name).join(WORKSPACE_FILE))
                 .collect(),
             content: list.content,
             file,

@@ -17,12 +17,13 @@ use super::place::{PICTURES, ReportPlace};
 use super::shown::{InspectSettings, ShownRun};
 use super::{MeasureColumn, Report, images, texts};
 use crate::collection::images::ImageCollection;
+use crate::collection::texts::open_collection;
 use crate::evidence::store::Store;
 use crate::index::inverted::{InvertedIndex, Verified};
 use crate::task::channels::CHANNELS;
 use crate::task::files::{read_judgements, read_run};
 use crate::task::text_approach::TextApproach;
-use crate::task::text_indexes::{TextIndexes, open_collection};
+use crate::task::text_indexes::TextIndexes;
 use crate::task::{Event, OnEvent, Stage, Task};
 
 /// A receiver of events that any thread can call, because several threads make pictures.

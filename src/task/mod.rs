@@ -1,52 +1,92 @@
 //! The pipeline of each task. Tasks print nothing: they report [`Event`]s and return their results.
 
+#[cfg(feature = "texts")]
 pub(crate) mod analyzers;
+#[cfg(feature = "full")]
 pub mod approach;
+#[cfg(feature = "texts")]
 pub mod approaches;
+#[cfg(feature = "texts")]
 pub(crate) mod arguments;
+#[cfg(feature = "texts")]
 pub mod cache;
+#[cfg(feature = "full")]
 pub mod channels;
+#[cfg(feature = "texts")]
 pub mod comparative;
+#[cfg(feature = "texts")]
 pub mod controversial;
+#[cfg(feature = "texts")]
 pub(crate) mod debate;
+#[cfg(feature = "texts")]
+pub mod description;
+mod document_ids;
 pub mod evaluate;
+#[cfg(feature = "full")]
 pub mod export;
+#[cfg(feature = "full")]
 pub mod extraction;
 pub mod files;
+#[cfg(feature = "full")]
 pub(crate) mod image_index;
+#[cfg(feature = "full")]
 pub mod image_run;
+#[cfg(feature = "full")]
 pub mod images;
+#[cfg(feature = "texts")]
 pub mod index;
+#[cfg(feature = "texts")]
 pub mod likeness;
 pub mod metadata;
+#[cfg(feature = "texts")]
 pub mod models;
+#[cfg(feature = "texts")]
 pub mod places;
+#[cfg(feature = "texts")]
 pub mod quality;
+#[cfg(feature = "texts")]
 pub mod rank;
 pub mod recipe;
+#[cfg(feature = "texts")]
 pub mod rerankers;
+#[cfg(feature = "texts")]
 pub mod run_files;
+#[cfg(feature = "full")]
 pub mod service_run;
+#[cfg(feature = "full")]
 pub mod services;
+#[cfg(feature = "full")]
 pub mod shards;
+#[cfg(feature = "texts")]
 pub(crate) mod stages;
+#[cfg(feature = "texts")]
 pub mod stance;
+#[cfg(feature = "full")]
 pub mod stream;
+#[cfg(feature = "texts")]
 pub mod text_approach;
+#[cfg(feature = "texts")]
 pub mod text_indexes;
+#[cfg(feature = "texts")]
 pub mod text_run;
+#[cfg(feature = "texts")]
 pub mod texts;
 pub mod verify;
 pub(crate) mod which;
+#[cfg(feature = "texts")]
+mod work;
 
 use std::fmt;
 
-use anyhow::{Result, ensure};
-
-use crate::index::inverted::Effort;
+#[cfg(feature = "texts")]
 use crate::index::{dense, inverted};
+#[cfg(feature = "texts")]
 use crate::reading::steps::Outputs;
 pub use which::Task;
+#[cfg(feature = "texts")]
+pub use work::effort;
+#[cfg(feature = "texts")]
+pub(crate) use work::{STOPPED, default_tag, run_stage};
 
 /// A stage of a task that takes long enough to show its progress.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -76,51 +116,24 @@ pub enum Event {
     /// A stage begins. `total` is the number of its items, 0 if it is unknown.
     Started { stage: Stage, total: usize },
     /// `done` items of `total` are finished. `outputs` are the model outputs that are being computed for the next item.
+    #[cfg(feature = "texts")]
     Progress {
         done: usize,
         total: usize,
         outputs: Option<Outputs>,
     },
     /// An event of the stage that opens or builds an index.
+    #[cfg(feature = "texts")]
     Index(inverted::Event),
     /// An event of the stage that computes sentence vectors.
+    #[cfg(feature = "texts")]
     Dense(dense::Event),
     /// The stage has ended, with a result or with an error.
     Ended,
 }
 
-/// The error message after the user has stopped a run.
-pub(crate) const STOPPED: &str =
-    "stopped before the end, without a run; the same command continues from there";
-
 /// The receiver of a task's events.
 pub(crate) type OnEvent<'a> = dyn FnMut(Event) + 'a;
-
-/// Runs a stage and reports its beginning and its end.
-pub(crate) fn run_stage<T>(
-    stage: Stage,
-    total: usize,
-    on_event: &mut OnEvent,
-    run: impl FnOnce(&mut OnEvent) -> T,
-) -> T {
-    on_event(Event::Started { stage, total });
-    let result = run(on_event);
-    on_event(Event::Ended);
-    result
-}
-
-/// The effort of indexing on this number of threads, or one for each core.
-///
-/// # Errors
-/// The number is 0.
-pub fn effort(threads: Option<usize>) -> Result<Effort> {
-    let mut effort = Effort::default();
-    if let Some(threads) = threads {
-        ensure!(threads > 0, "--threads must be at least 1");
-        effort.threads = threads;
-    }
-    Ok(effort)
-}
 
 /// A count with its noun: "1 topic", "2 topics".
 pub fn counted<N>(count: N, one: &str, many: &str) -> String
@@ -131,11 +144,25 @@ where
     format!("{count} {noun}")
 }
 
-/// The tag of a run if the user gives none: the approach's name, prefixed with `riposte-` unless it already begins with "riposte".
-pub(crate) fn default_tag(approach: &str) -> String {
-    let name = approach.replace(char::is_whitespace, "-");
-    match name.strip_prefix("riposte") {
-        Some(rest) if rest.is_empty() || rest.starts_with('-') => name,
-        _ => format!("riposte-{name}"),
+/// A text in lines of at most `width` characters, without a line break at the end. The first begins with `label`, the others with as many blanks. A
+/// longer word has a separate line.
+pub fn labelled(label: &str, text: &str, width: usize) -> String {
+    let indent = label.chars().count();
+    let mut lines = label.to_owned();
+    let mut length = indent;
+    for word in text.split_whitespace() {
+        let size = word.chars().count();
+        if length > indent && length + 1 + size > width {
+            lines += "\n";
+            lines += &" ".repeat(indent);
+            length = indent;
+        }
+        if length > indent {
+            lines.push(' ');
+            length += 1;
+        }
+        lines += word;
+        length += size;
     }
+    lines
 }

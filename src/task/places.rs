@@ -4,9 +4,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
-use etcetera::BaseStrategy;
 
 use super::{Event, OnEvent, cache};
+use crate::directories::cache_directory;
 use crate::{disk, workspace};
 
 /// The places that the user has chosen. What has no chosen place is stored in the cache directory.
@@ -102,19 +102,4 @@ fn writable_cache(chosen: Option<&Path>, option: &str, on_event: &mut OnEvent) -
         temporary.display()
     )));
     Ok(temporary)
-}
-
-/// The cache directory: the chosen one, or riposte in the user's cache directory. `None` if the user has none.
-pub fn cache_directory(chosen: Option<&Path>) -> Option<PathBuf> {
-    if let Some(dir) = chosen {
-        return Some(dir.to_owned());
-    }
-    let cache = match etcetera::choose_base_strategy() {
-        Ok(strategy) => Some(strategy.cache_dir()),
-        // a user without a home directory, as in a container, can have set this variable
-        Err(_) => std::env::var_os("XDG_CACHE_HOME")
-            .map(PathBuf::from)
-            .filter(|dir| dir.is_absolute()),
-    };
-    cache.map(|dir| dir.join("riposte"))
 }

@@ -1,11 +1,13 @@
 //! Reads recipes, says in which line an error is, and suggests the known name that was probably meant by an unknown one.
 
-use std::fmt;
+#[cfg(feature = "texts")]
+mod checks;
 
-use anyhow::{Result, anyhow, ensure};
+use anyhow::{Result, anyhow};
 use serde::de::DeserializeOwned;
-use toml::Spanned;
-use toml::de::{DeTable, DeValue};
+
+#[cfg(feature = "texts")]
+pub(crate) use checks::{At, check_weight, ensure_at, located};
 
 /// Longer words are not compared with known names, because the time for the comparison grows with their length.
 const LONGEST_COMPARED: usize = 100;
@@ -20,100 +22,6 @@ pub fn read<T: DeserializeOwned>(text: &str) -> Result<T> {
             None => anyhow!("{shown}"),
         }
     })
-}
-
-/// An error in a value of a recipe, with the keys that lead to the value.
-#[derive(Debug)]
-struct Misplaced {
-    /// The outermost key comes first. The key of an element of an array is its index, which begins at 0.
-    keys: Vec<String>,
-    error: anyhow::Error,
-}
-
-impl fmt::Display for Misplaced {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{:#}", self.error)
-    }
-}
-
-impl std::error::Error for Misplaced {}
-
-/// Adds to an error the place of the value that a check has refused. Each enclosing table adds its own key, so that [`located`] finds the line.
-pub(crate) trait At: Sized {
-    /// Puts `key` in front of the keys that the error already has. It can be several keys, joined by dots.
-    fn at(self, key: impl ToString) -> Self;
-}
-
-impl<T> At for Result<T> {
-    fn at(self, key: impl ToString) -> Self {
-        self.map_err(|error| {
-            let unplaced = |error| Misplaced {
-                keys: Vec::new(),
-                error,
-            };
-            let mut misplaced: Misplaced = error.downcast().unwrap_or_else(unplaced);
-            let key = key.to_string();
-            let keys = key.split('.').map(str::to_owned);
-            misplaced.keys.splice(0..0, keys);
-            misplaced.into()
-        })
-    }
-}
-
-/// Returns an error about the value of a key unless a condition holds. The author of the recipe reads the message.
-macro_rules! ensure_at {
-    ($key:expr, $holds:expr, $($error:tt)*) => {
-        if !$holds {
-            return $crate::task::recipe::At::at(Err(anyhow::anyhow!($($error)*)), $key);
-        }
-    };
-}
-pub(crate) use ensure_at;
-
-/// Checks a weight. `name` says in messages whose weight it is.
-///
-/// # Errors
-/// The weight is negative, infinite or not a number.
-pub(crate) fn check_weight(name: &str, weight: f64) -> Result<()> {
-    ensure!(
-        weight.is_finite() && weight >= 0.0,
-        "the weight of {name} must be 0 or more, not {weight}"
-    );
-    Ok(())
-}
-
-/// Puts the line of the refused value in front of the error of a check.
-pub(crate) fn located(text: &str, error: anyhow::Error) -> anyhow::Error {
-    let keys = error
-        .downcast_ref()
-        .map_or(&[][..], |at: &Misplaced| &at.keys);
-    let before = text.get(..offset(text, keys)).unwrap_or_default();
-    anyhow!("line {}: {error:#}", before.matches('\n').count() + 1)
-}
-
-/// Byte offset of the value to which the keys lead. If the recipe lacks the last of the keys, the offset is that of the value that should have them.
-fn offset(text: &str, keys: &[String]) -> usize {
-    let Ok(table) = DeTable::parse(text) else {
-        return 0;
-    };
-    let root = Spanned::new(0..0, DeValue::Table(table.into_inner()));
-    let (mut offset, mut value) = (0, &root);
-    for key in keys {
-        let found = match value.get_ref() {
-            DeValue::Table(table) => {
-                let found = table.get_key_value(key.as_str());
-                found.map(|(key, inner)| (key.span().start, inner))
-            }
-            DeValue::Array(array) => {
-                let inner = key.parse().ok().and_then(|at: usize| array.get(at));
-                inner.map(|inner| (inner.span().start, inner))
-            }
-            _ => None,
-        };
-        let Some(found) = found else { break };
-        (offset, value) = found;
-    }
-    offset
 }
 
 /// The known name that is most similar to a mistyped word, if there is a similar one. A similar name begins with the word, or differs from it by at

@@ -9,8 +9,9 @@ use riposte_eval::explained;
 use serde::Serialize;
 
 use super::default_tag;
+use super::description::Description;
 use super::files::{check_distinct, check_writable, write_atomically};
-use super::metadata::{self, Config, Description};
+use super::metadata::{self, Config};
 use crate::task::debate::sheet::{self, DebateSheet};
 
 /// The name of the file with the explanations of the run in the same directory.

@@ -11,7 +11,7 @@ use riposte_eval::run::{TextRunLine, unfit_field};
 use riposte_eval::topic::Topic;
 use riposte_eval::{DocId, Explanation, NumberId, TextTask};
 
-use super::metadata::Description;
+use super::description::Description;
 use super::services::{Answer, ChatNoir, Engine, Found, Hit, PageRequest, Query};
 use super::text_approach::{DEPTH, TextApproach};
 use super::text_run::described;

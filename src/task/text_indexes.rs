@@ -1,71 +1,17 @@
-//! The collections of the text tasks, and the indexes that an approach searches.
+//! The indexes of a text collection that an approach searches.
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Error, Result, anyhow, bail, ensure};
-use riposte_eval::{DocId, TextTask};
-use strum::VariantArray;
+use anyhow::{Context, Error, Result, anyhow, bail};
+use riposte_eval::DocId;
 
 use super::text_approach::TextApproach;
 use super::{Event, OnEvent, Stage, run_stage};
-use crate::collection::Fault;
-use crate::collection::arguments::ArgumentCollection;
-use crate::collection::documents::DocumentCollection;
-use crate::collection::entries::EntryCollection;
-use crate::collection::passages::PassageCollection;
 use crate::collection::shards::ShardCollection;
+use crate::collection::texts::TextCollection;
 use crate::index::analyzer::Analyzer;
-use crate::index::inverted::{self, Damage, Effort, IndexKind, InvertedIndex, TextCollection};
-
-/// The task whose collection is in a directory, judged by the names of the files. `None` for other directories, and for files.
-pub(super) fn task_of(input: &Path) -> Option<TextTask> {
-    if !input.is_dir() {
-        None
-    } else if let Ok(Some(stored)) = stored(input) {
-        let mut tasks = TextTask::VARIANTS.iter().copied();
-        tasks.find(|task| stored.kind() == IndexKind::of(*task))
-    } else if ArgumentCollection::open(input).is_ok() {
-        Some(TextTask::Controversial)
-    } else if PassageCollection::open(input).is_ok() {
-        Some(TextTask::Comparative)
-    } else if DocumentCollection::open(input).is_ok() {
-        Some(TextTask::Rank)
-    } else {
-        None
-    }
-}
-
-/// Opens a task's collection.
-///
-/// # Errors
-/// There is no such collection at `input`.
-pub fn open_collection(task: TextTask, input: &Path) -> Result<TextCollection> {
-    if let Some(stored) = stored(input)? {
-        ensure!(
-            stored.kind() == IndexKind::of(task),
-            "{} has {}, and {} is about {}",
-            input.display(),
-            stored.kind(),
-            task.word(),
-            IndexKind::of(task)
-        );
-        return Ok(stored);
-    }
-    Ok(match task {
-        TextTask::Controversial => TextCollection::Arguments(ArgumentCollection::open(input)?),
-        TextTask::Comparative => TextCollection::Passages(PassageCollection::open(input)?),
-        TextTask::Rank => TextCollection::Documents(DocumentCollection::open(input)?),
-    })
-}
-
-/// The collection in a directory, if its texts are stored in the form that an index has.
-fn stored(input: &Path) -> Result<Option<TextCollection>> {
-    if let Some(shards) = ShardCollection::find(input)? {
-        return Ok(Some(TextCollection::Shards(shards)));
-    }
-    Ok(EntryCollection::find(input)?.map(TextCollection::Entries))
-}
+use crate::index::inverted::{self, Damage, Effort, IndexKind, InvertedIndex};
 
 /// For each shard of a collection, the path beside which its indexes are stored. Empty if the collection is not divided.
 pub(crate) fn shards_of(collection: &TextCollection) -> Vec<PathBuf> {
@@ -75,30 +21,8 @@ pub(crate) fn shards_of(collection: &TextCollection) -> Vec<PathBuf> {
     }
 }
 
-/// The ids of all documents that can be read.
-///
-/// # Errors
-/// There is no collection of this task at `input`.
-pub(crate) fn document_ids(task: TextTask, input: &Path) -> Result<HashSet<DocId>> {
-    fn all<T>(
-        documents: impl Iterator<Item = Result<T, Fault>>,
-        id: impl Fn(T) -> DocId,
-    ) -> HashSet<DocId> {
-        documents
-            .filter_map(|document| document.ok().map(&id))
-            .collect()
-    }
-    Ok(match open_collection(task, input)? {
-        TextCollection::Arguments(arguments) => all(arguments.arguments(), |a| a.id),
-        TextCollection::Passages(passages) => all(passages.passages(), |p| p.id),
-        TextCollection::Documents(documents) => all(documents.documents(), |d| d.id),
-        TextCollection::Entries(entries) => all(entries.texts(), |text| text.id),
-        TextCollection::Shards(shards) => shard_ids(&shards)?,
-    })
-}
-
 /// The ids of the documents in all shards.
-fn shard_ids(shards: &ShardCollection) -> Result<HashSet<DocId>> {
+pub(super) fn shard_ids(shards: &ShardCollection) -> Result<HashSet<DocId>> {
     let of_shard = |base: &PathBuf| {
         let dir = base.parent().unwrap_or(base);
         let listing = || format!("cannot list {}", dir.display());

@@ -12,13 +12,14 @@ use riposte_eval::run::TextRunLine;
 use riposte_eval::topic::Topic;
 use riposte_nn::conv::NumericMode;
 
-use super::metadata::Description;
+use super::description::Description;
 use super::stages::ClusterLikeness;
 use super::text_approach::TextApproach;
-use super::text_indexes::{TextIndexes, damaged_shard, open_collection, shards_of};
+use super::text_indexes::{TextIndexes, damaged_shard, shards_of};
 use super::texts::dense::{self, DenseSearch, DenseSources};
 use super::texts::{Settings, Sources};
 use super::{Event, OnEvent, Stage, comparative, controversial, debate, models, rank, run_stage};
+use crate::collection::texts::open_collection;
 use crate::evidence::sentence;
 use crate::evidence::sentence::Sentences;
 use crate::index::ScoredDoc;

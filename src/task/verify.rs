@@ -8,9 +8,9 @@ use riposte_eval::edition::{self, ASSUMED, Edition};
 use riposte_eval::verify::{Finding, Rule, Rules, RunKind, Severity, verify_for_tira};
 use riposte_eval::{DocId, TopicId, run};
 
+use super::document_ids::document_ids;
 use super::files::{MAX_RUN_BYTES, decode, own_topics, read_run, read_topics};
 use super::metadata::{self, Described};
-use super::text_indexes::document_ids;
 use super::{OnEvent, Task};
 use crate::collection::images::ImageCollection;
 use crate::collection::read_bytes;

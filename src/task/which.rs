@@ -6,7 +6,7 @@ use anyhow::{Context, Result, ensure};
 use riposte_eval::TextTask;
 use riposte_eval::verify::RunKind;
 
-use super::text_indexes::task_of;
+use crate::collection::texts::task_of;
 
 /// A task of the lab, or the ranking of any texts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

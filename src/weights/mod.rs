@@ -14,20 +14,16 @@ pub use catalogue::{Catalogue, Entry, Role, Source};
 pub use fetch::{FetchReport, Outcome, Progress, fetch};
 
 use std::collections::BTreeMap;
-use std::ffi::OsString;
 use std::fs::{self, File, Metadata};
 use std::io;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
-use etcetera::BaseStrategy;
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use sha2::{Digest, Sha256};
 
+use crate::directories::models_directory;
 use crate::disk::{self, Stamp, hex};
-
-/// The environment variable that names the models directory.
-pub const DIRECTORY_VARIABLE: &str = "RIPOSTE_MODELS";
 
 /// How a file's sha256 is known to be right, from the strongest reason to the weakest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, strum::Display)]
@@ -89,14 +85,8 @@ impl Models {
     /// The models directory: `dir` if given, else the value of `RIPOSTE_MODELS`, else `riposte/models` in the user's data directory.
     /// It need not exist. Errors: none of these is known, because the user has no home directory either.
     pub fn at(dir: Option<&Path>) -> Result<Models> {
-        let dir = match dir {
-            Some(dir) => dir.to_owned(),
-            None => default_directory(std::env::var_os(DIRECTORY_VARIABLE), || {
-                Ok(etcetera::choose_base_strategy()?.data_dir())
-            })?,
-        };
         Ok(Models {
-            dir,
+            dir: models_directory(dir)?,
             catalogue: Catalogue::embedded()?,
         })
     }
@@ -162,18 +152,6 @@ fn is_missing(path: &Path) -> bool {
             error.kind(),
             io::ErrorKind::NotFound | io::ErrorKind::NotADirectory
         ),
-    }
-}
-
-fn default_directory(
-    variable: Option<OsString>,
-    data_dir: impl FnOnce() -> Result<PathBuf>,
-) -> Result<PathBuf> {
-    match variable.filter(|v| !v.is_empty()) {
-        Some(dir) => Ok(dir.into()),
-        None => data_dir()
-            .map(|data| data.join("riposte").join("models"))
-            .with_context(|| format!("no models directory: set {DIRECTORY_VARIABLE}")),
     }
 }
 
@@ -328,20 +306,4 @@ pub fn list(models: &Models) -> Vec<ModelRow> {
         status: models.check(entry),
     };
     models.catalogue.entries().iter().map(row).collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_variable_takes_precedence_unless_it_is_empty() {
-        let data = || Ok(PathBuf::from("/data"));
-        let dir = |v: Option<&str>| default_directory(v.map(OsString::from), data).unwrap();
-        assert_eq!(dir(Some("/m")), Path::new("/m"));
-        assert_eq!(dir(Some("")), Path::new("/data/riposte/models"));
-        assert_eq!(dir(None), Path::new("/data/riposte/models"));
-        let homeless = default_directory(None, || bail!("no home")).unwrap_err();
-        assert!(format!("{homeless:#}").contains("RIPOSTE_MODELS"));
-    }
 }

@@ -15,13 +15,11 @@ use std::path::{Path, PathBuf};
 
 use sha2::{Digest, Sha256};
 
+pub use crate::directories::WORKSPACE_FILE as FILE;
 use crate::disk::{hex, parent};
 pub use lock::Lock;
 pub(crate) use lock::lock_file;
 pub use outputs::Outputs;
-
-/// The name of the SQLite file in a directory that riposte has made for a collection.
-pub const FILE: &str = "workspace.sqlite";
 
 /// The SQLite file of the workspace to which the index in `dir` belongs.
 pub fn of_index(dir: &Path) -> PathBuf {

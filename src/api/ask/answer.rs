@@ -5,6 +5,7 @@ use std::fmt::{self, Display, Formatter};
 use riposte_eval::{Stance, escaped};
 
 use super::{Answer, Argument, Image, Side, Text};
+use crate::task::labelled;
 
 /// The width of the text in characters.
 const WIDTH: usize = 80;
@@ -155,29 +156,6 @@ impl Display for Text {
 /// A text in lines of at most [`WIDTH`] characters. The first begins with `label`.
 fn wrapped(label: &str, text: &str) -> String {
     labelled(label, &escaped(text).to_string(), WIDTH)
-}
-
-/// A text in lines of at most `width` characters, without a line break at the end. The first begins with `label`, the others with as many blanks. A
-/// longer word has a separate line.
-pub fn labelled(label: &str, text: &str, width: usize) -> String {
-    let indent = label.chars().count();
-    let mut lines = label.to_owned();
-    let mut length = indent;
-    for word in text.split_whitespace() {
-        let size = word.chars().count();
-        if length > indent && length + 1 + size > width {
-            lines += "\n";
-            lines += &" ".repeat(indent);
-            length = indent;
-        }
-        if length > indent {
-            lines.push(' ');
-            length += 1;
-        }
-        lines += word;
-        length += size;
-    }
-    lines
 }
 
 #[cfg(test)]

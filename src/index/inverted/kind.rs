@@ -9,12 +9,11 @@ use riposte_eval::TextTask;
 use serde::{Deserialize, Serialize};
 use strum::VariantNames;
 
-use crate::collection::arguments::{Argument, ArgumentCollection};
-use crate::collection::documents::{self, DocumentCollection, TextDocument};
-use crate::collection::entries::EntryCollection;
+use crate::collection::arguments::Argument;
+use crate::collection::documents::{self, TextDocument};
 pub use crate::collection::entries::StoredText as Document;
-use crate::collection::passages::{self, Passage, PassageCollection};
-use crate::collection::shards::ShardCollection;
+use crate::collection::passages::{self, Passage};
+pub use crate::collection::texts::TextCollection;
 use crate::collection::{Fault, FaultKind};
 use crate::index::analyzer::Analyzer;
 
@@ -116,18 +115,6 @@ pub enum ImageField {
     GivenText,
 }
 
-/// A collection of texts.
-#[derive(Clone, Debug)]
-pub enum TextCollection {
-    Arguments(ArgumentCollection),
-    Passages(PassageCollection),
-    Documents(DocumentCollection),
-    /// Texts of one of the other collections, in the form in which an index stores them.
-    Entries(EntryCollection),
-    /// Such texts, already indexed in shards.
-    Shards(ShardCollection),
-}
-
 fn of_argument(argument: Argument) -> Document {
     let (text, stance) = (argument.text(), argument.stance());
     let texts = vec![text, argument.conclusion, argument.title, argument.source];
@@ -156,13 +143,7 @@ pub(crate) type NumberedDocuments = Box<dyn Iterator<Item = (u64, Result<Documen
 impl TextCollection {
     /// The kind of the collection's documents.
     pub fn kind(&self) -> IndexKind {
-        match self {
-            TextCollection::Arguments(_) => IndexKind::Arguments,
-            TextCollection::Passages(_) => IndexKind::Passages,
-            TextCollection::Documents(_) => IndexKind::Documents,
-            TextCollection::Entries(entries) => IndexKind::of(entries.task),
-            TextCollection::Shards(shards) => IndexKind::of(shards.task),
-        }
+        IndexKind::of(self.task())
     }
 
     /// Whether a document that repeats an earlier one names it.

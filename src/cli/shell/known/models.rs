@@ -1,0 +1,41 @@
+//! The names of models, and of the channels of evidence.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use anyhow::Result;
+
+use super::Values;
+use riposte::task::channels::CHANNELS;
+use riposte::weights::Models;
+
+pub(super) fn values() -> Result<Vec<Values>> {
+    let models = Models::at(Some(Path::new("")))?;
+    let entries = models.catalogue().entries();
+    let names = entries
+        .iter()
+        .flat_map(|of| [of.name.clone(), of.role.to_string()]);
+    let with_role = |role: &'static str| Values {
+        command: None,
+        arg: role,
+        values: (entries.iter())
+            .filter(|of| of.role.word() == role)
+            .map(|of| of.name.clone())
+            .collect(),
+    };
+    let channels: BTreeSet<String> = CHANNELS.iter().map(|c| c.name().to_owned()).collect();
+    Ok(vec![
+        Values {
+            command: Some("fetch"),
+            arg: "names",
+            values: names.chain(["all".to_owned()]).collect(),
+        },
+        with_role("ocr"),
+        with_role("clip"),
+        Values {
+            command: None,
+            arg: "require",
+            values: channels,
+        },
+    ])
+}

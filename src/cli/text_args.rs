@@ -1,0 +1,286 @@
+//! The options of the commands for texts, and those that commands for images share with them.
+
+use std::path::PathBuf;
+use std::str::FromStr;
+
+use anyhow::Result;
+use clap::builder::{PossibleValuesParser, TypedValueParser};
+use clap::{Args, Subcommand};
+use riposte_nn::conv::NumericMode;
+use strum::VariantNames;
+
+use super::args::{CacheArgs, STORAGE, TAG, THREADS, Task};
+use super::parse;
+use riposte::task::metadata::Config;
+use riposte::task::places::Places;
+use riposte::topic::question::TopicParts;
+use riposte::weights::Models;
+
+/// TIRA names the directories of the collection and of the run in these environment variables. Options override them.
+pub(super) const INPUT: &str = "inputDataset";
+pub(super) const OUTPUT: &str = "outputDir";
+
+/// The heading of options in help texts that choose models.
+pub(super) const MODELS: &str = "Models";
+
+/// The place of options that several commands share, below the command's own options.
+pub(super) const LAST: usize = 900;
+
+impl CacheArgs {
+    /// Where evidence, indexes and model outputs are stored, which other options can place elsewhere.
+    pub(super) fn places(&self, evidence: Option<&PathBuf>, index: Option<&PathBuf>) -> Places {
+        Places {
+            evidence: evidence.cloned(),
+            index: index.cloned(),
+            cache: self.dir.clone(),
+        }
+    }
+}
+
+/// The options of the metadata beside a run.
+#[derive(Args)]
+pub(super) struct MetadataArgs {
+    /// What the configuration says of the run's makers.
+    #[arg(skip)]
+    pub(super) config: Config,
+    /// Do not write ir-metadata.yml beside the run
+    #[arg(long)]
+    pub(super) no_metadata: bool,
+}
+
+impl MetadataArgs {
+    /// The part of the metadata that only the user knows, and the command as it was typed; `None` with --no-metadata.
+    pub(super) fn config(&self) -> Option<Config> {
+        let words = std::env::args_os();
+        let command = words.map(|word| word.to_string_lossy().into_owned());
+        (!self.no_metadata).then(|| Config {
+            command: command.collect(),
+            ..self.config.clone()
+        })
+    }
+}
+
+/// The options of all commands that index texts.
+#[derive(Args)]
+pub(super) struct IndexingArgs {
+    /// Directory for text indexes and model outputs. By default the cache directory
+    #[arg(long, value_name = "DIR", help_heading = STORAGE)]
+    pub(super) index: Option<PathBuf>,
+    #[command(flatten)]
+    pub(super) cache: CacheArgs,
+    /// Number of threads that index texts. By default one per core
+    #[arg(long, value_name = "N", env = THREADS, help_heading = STORAGE)]
+    pub(super) threads: Option<usize>,
+    /// Print only notes, faults and errors
+    #[arg(short, long, display_order = LAST)]
+    pub(super) quiet: bool,
+    /// List every fault, and print how long it took to verify the index
+    #[arg(short, long, conflicts_with = "quiet", display_order = LAST)]
+    pub(super) verbose: bool,
+}
+
+impl IndexingArgs {
+    /// Where indexes and model outputs are stored and, at `evidence`, the evidence about images.
+    pub(super) fn places(&self, evidence: Option<&PathBuf>) -> Places {
+        self.cache.places(evidence, self.index.as_ref())
+    }
+}
+
+/// The options of `rank`, which `controversial` and `comparative` share.
+#[derive(Args)]
+pub(super) struct TextArgs {
+    /// Directory of the collection
+    #[arg(short, long = "input", value_name = "DIR", env = INPUT)]
+    pub(super) input: PathBuf,
+    /// Directory for the run (run.txt), created if necessary
+    #[arg(short, long, value_name = "DIR", env = OUTPUT)]
+    pub(super) output: PathBuf,
+    /// Topics: XML, or queries.jsonl of TIREx or BEIR. By default topics.xml, queries.jsonl or queries.xml in the collection
+    #[arg(long, value_name = "FILE")]
+    pub(super) topics: Option<PathBuf>,
+    /// Search for these parts of the topics, too, and not only for their titles. The run is then a manual one
+    #[arg(long = "use", value_name = "PART", value_delimiter = ',', value_parser = ["description", "narrative"])]
+    pub(super) parts: Vec<String>,
+    /// Approach: a name that `riposte approaches` lists, or a .toml file. If repeated, each run goes to DIR/NAME
+    #[arg(long, value_name = "NAME", default_value = "riposte")]
+    pub(super) approach: Vec<String>,
+    /// Tag of the run. By default the name of the approach, with riposte- before it unless it begins so. With several approaches, TAG-NAME
+    #[arg(long, value_name = "TAG", env = TAG, value_parser = parse::tag)]
+    pub(super) tag: Option<String>,
+    /// Write explanations to FILE, one JSON object per document at the top: how its score was computed. `riposte inspect` shows those in
+    /// explain.jsonl beside the run
+    #[arg(long, value_name = "FILE")]
+    pub(super) explain: Option<PathBuf>,
+    #[command(flatten)]
+    pub(super) models: ModelsArgs,
+    /// Read the whole collection to find out whether it has changed, even if the times of its files have not
+    #[arg(long, help_heading = STORAGE)]
+    pub(super) rehash: bool,
+    #[command(flatten)]
+    pub(super) metadata: MetadataArgs,
+    #[command(flatten)]
+    pub(super) indexing: IndexingArgs,
+}
+
+#[derive(Args)]
+pub(super) struct ControversialArgs {
+    #[command(flatten)]
+    pub(super) texts: TextArgs,
+    /// Write debate sheets to FILE, one JSON object per topic: its strongest arguments for and against the claim. `riposte
+    /// inspect` shows those in debate.jsonl beside the run
+    #[arg(long, value_name = "FILE")]
+    pub(super) debate: Option<PathBuf>,
+}
+
+#[derive(Args)]
+pub(super) struct ComparativeArgs {
+    #[command(flatten)]
+    pub(super) texts: TextArgs,
+    /// Do not detect stances: the second column of the run is Q0
+    #[arg(long)]
+    pub(super) no_stance: bool,
+    /// File with the key of a search service, for approaches that use one (chatnoir). By default $CHATNOIR_API_KEY
+    #[arg(long, value_name = "FILE")]
+    pub(super) key_file: Option<PathBuf>,
+}
+
+#[derive(Args)]
+pub(super) struct IndexArgs {
+    /// Collection: a directory with images/, args-me.json, the files of debate portals, passages.jsonl, corpus.jsonl or documents.jsonl; or one of
+    /// these files
+    #[arg(short, long = "input", value_name = "DIR", env = INPUT)]
+    pub(super) input: PathBuf,
+    /// Task that the collection is for. By default inferred from the names of its files
+    #[arg(long, value_enum)]
+    pub(super) task: Option<Task>,
+    /// Approach whose indexes are built (texts only)
+    #[arg(long, value_name = "NAME", default_value = "riposte")]
+    pub(super) approach: String,
+    /// Evidence store of the images. By default the one that `riposte images` uses
+    #[arg(long, value_name = "FILE", help_heading = STORAGE)]
+    pub(super) evidence: Option<PathBuf>,
+    /// Verify the checksums of all index files and stored texts, and build nothing
+    #[arg(long)]
+    pub(super) check: bool,
+    /// Rebuild the index, even if it is up to date or damaged
+    #[arg(long, conflicts_with = "check")]
+    pub(super) rebuild: bool,
+    /// Read the whole collection to find out whether it has changed, even if the times of its files have not (texts only)
+    #[arg(long, conflicts_with = "check", help_heading = STORAGE)]
+    pub(super) rehash: bool,
+    /// Print a JSON object for each index
+    #[arg(long, conflicts_with = "check")]
+    pub(super) json: bool,
+    #[command(flatten)]
+    pub(super) models: ModelsArgs,
+    #[command(flatten)]
+    pub(super) indexing: IndexingArgs,
+}
+
+#[derive(Args)]
+pub(super) struct StanceArgs {
+    /// Topic: a question, a motion, a claim or a subject
+    #[arg(long, value_name = "TOPIC", conflicts_with = "objects")]
+    pub(super) topic: Option<String>,
+    /// Two objects that the text compares, instead of a topic
+    #[arg(long, num_args = 2, value_names = ["FIRST", "SECOND"])]
+    pub(super) objects: Option<Vec<String>>,
+    /// Text whose stance is detected
+    #[arg(long, value_name = "TEXT")]
+    pub(super) text: Option<String>,
+    /// Detect the stances of many texts, from a FILE (- for stdin) with a JSON object per line: {"topic": …, "text": …} or {"objects": [first,
+    /// second], "text": …}, with any "id". Each answer repeats the id and the text of its line
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["topic", "objects", "text"])]
+    pub(super) jsonl: Option<PathBuf>,
+    /// Add an explanation to each answer
+    #[arg(long)]
+    pub(super) explain: bool,
+    #[command(flatten)]
+    pub(super) models: ModelsArgs,
+}
+
+#[derive(Args)]
+pub(super) struct QualityArgs {
+    /// Topic: a question, a motion, a claim or a subject
+    #[arg(long, value_name = "TOPIC")]
+    pub(super) topic: Option<String>,
+    /// Text that is rated
+    #[arg(long, value_name = "TEXT")]
+    pub(super) text: Option<String>,
+    /// Rate many texts, from a FILE (- for stdin) with a JSON object per line: {"topic": …, "text": …}, with any "id". Each answer repeats the id
+    /// and the text of its line
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["topic", "text"])]
+    pub(super) jsonl: Option<PathBuf>,
+    /// Add an explanation to each answer
+    #[arg(long)]
+    pub(super) explain: bool,
+    #[command(flatten)]
+    pub(super) models: ModelsArgs,
+}
+
+#[derive(Args)]
+#[command(args_conflicts_with_subcommands = true)]
+pub(super) struct ApproachesArgs {
+    #[command(subcommand)]
+    pub(super) command: Option<ApproachesCommand>,
+    /// List only the systems of this task
+    #[arg(long, value_enum)]
+    pub(super) task: Option<Task>,
+    /// Print a JSON object for each system or approach
+    #[arg(long)]
+    pub(super) json: bool,
+}
+
+#[derive(Subcommand)]
+pub(super) enum ApproachesCommand {
+    /// Print the recipe of an approach
+    Show {
+        /// Name of the approach
+        #[arg(value_name = "NAME")]
+        name: String,
+        /// Task of the approach, if approaches to several tasks have this name
+        #[arg(long, value_enum)]
+        task: Option<Task>,
+    },
+    /// Print a commented recipe, from which a new approach can be written
+    New {
+        /// Task of the approach
+        #[arg(long, value_enum, default_value_t = Task::Controversial)]
+        task: Task,
+    },
+}
+
+/// The models, and the numbers in which they compute.
+#[derive(Args, Clone)]
+pub(super) struct ModelsArgs {
+    /// Directory of the models. By default $RIPOSTE_MODELS, or riposte/models in the user's data directory
+    #[arg(long = "models", value_name = "DIR", help_heading = MODELS)]
+    pub(super) dir: Option<PathBuf>,
+    /// Numbers in which models compute: auto is int8 on machines with instructions for it, float is floats on every machine. Stored results stay as
+    /// they are
+    #[arg(long, value_name = "NUMBERS", value_parser = named::<NumericMode>(), default_value_t, help_heading = MODELS)]
+    pub(super) numeric: NumericMode,
+}
+
+impl ModelsArgs {
+    pub(super) fn open(&self) -> Result<Models> {
+        Models::at(self.dir.as_deref())
+    }
+}
+
+/// Parses the name of a variant.
+pub(super) fn named<T>() -> impl TypedValueParser<Value = T>
+where
+    T: FromStr<Err = strum::ParseError> + VariantNames + Clone + Send + Sync + 'static,
+{
+    PossibleValuesParser::new(T::VARIANTS).try_map(|name| name.parse())
+}
+
+/// The parts of topics that `--use` names.
+pub(super) fn topic_parts(names: &[String]) -> TopicParts {
+    let has = |part: &str| names.iter().any(|name| name == part);
+    TopicParts {
+        description: has("description"),
+        narrative: has("narrative"),
+    }
+}

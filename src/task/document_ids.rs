@@ -1,0 +1,47 @@
+//! The ids of the documents in a text collection.
+
+use std::collections::HashSet;
+use std::path::Path;
+
+use anyhow::Result;
+#[cfg(not(feature = "texts"))]
+use anyhow::bail;
+use riposte_eval::{DocId, TextTask};
+
+#[cfg(feature = "texts")]
+use super::text_indexes::shard_ids;
+use crate::collection::Fault;
+#[cfg(not(feature = "texts"))]
+use crate::collection::shards::ShardCollection;
+use crate::collection::texts::{TextCollection, open_collection};
+
+/// The ids of all documents that can be read.
+///
+/// # Errors
+/// There is no collection of this task at `input`.
+pub(super) fn document_ids(task: TextTask, input: &Path) -> Result<HashSet<DocId>> {
+    fn all<T>(
+        documents: impl Iterator<Item = Result<T, Fault>>,
+        id: impl Fn(T) -> DocId,
+    ) -> HashSet<DocId> {
+        documents
+            .filter_map(|document| document.ok().map(&id))
+            .collect()
+    }
+    Ok(match open_collection(task, input)? {
+        TextCollection::Arguments(arguments) => all(arguments.arguments(), |a| a.id),
+        TextCollection::Passages(passages) => all(passages.passages(), |p| p.id),
+        TextCollection::Documents(documents) => all(documents.documents(), |d| d.id),
+        TextCollection::Entries(entries) => all(entries.texts(), |text| text.id),
+        TextCollection::Shards(shards) => shard_ids(&shards)?,
+    })
+}
+
+/// Only the indexes of shards have their ids.
+#[cfg(not(feature = "texts"))]
+fn shard_ids(shards: &ShardCollection) -> Result<HashSet<DocId>> {
+    bail!(
+        "this build of riposte has no indexes, and {} lists indexes: install it with the feature texts",
+        shards.file.display()
+    )
+}

@@ -1,0 +1,45 @@
+//! What tasks that take long enough to show their progress share.
+
+use anyhow::{Result, ensure};
+
+use super::{Event, OnEvent, Stage};
+use crate::index::inverted::Effort;
+
+/// The error message after the user has stopped a run.
+pub(crate) const STOPPED: &str =
+    "stopped before the end, without a run; the same command continues from there";
+
+/// Runs a stage and reports its beginning and its end.
+pub(crate) fn run_stage<T>(
+    stage: Stage,
+    total: usize,
+    on_event: &mut OnEvent,
+    run: impl FnOnce(&mut OnEvent) -> T,
+) -> T {
+    on_event(Event::Started { stage, total });
+    let result = run(on_event);
+    on_event(Event::Ended);
+    result
+}
+
+/// The effort of indexing on this number of threads, or one for each core.
+///
+/// # Errors
+/// The number is 0.
+pub fn effort(threads: Option<usize>) -> Result<Effort> {
+    let mut effort = Effort::default();
+    if let Some(threads) = threads {
+        ensure!(threads > 0, "--threads must be at least 1");
+        effort.threads = threads;
+    }
+    Ok(effort)
+}
+
+/// The tag of a run if the user gives none: the approach's name, prefixed with `riposte-` unless it already begins with "riposte".
+pub(crate) fn default_tag(approach: &str) -> String {
+    let name = approach.replace(char::is_whitespace, "-");
+    match name.strip_prefix("riposte") {
+        Some(rest) if rest.is_empty() || rest.starts_with('-') => name,
+        _ => format!("riposte-{name}"),
+    }
+}
