@@ -1,20 +1,28 @@
-use std::path::Path;
+#[cfg(feature = "full")]
+mod images;
+#[cfg(not(feature = "full"))]
+mod no_images;
 
-use riposte_eval::TextTask;
+use std::path::Path;
 
 use super::Error;
 use crate::task::Task;
+#[cfg(feature = "full")]
 use crate::task::approach::ImageApproach;
 use crate::task::text_approach::TextApproach;
 
 /// How documents are ranked: a recipe, which is a TOML file. `riposte approaches` lists those that come with riposte.
 #[derive(Clone, Debug)]
-pub struct Approach(Recipe);
-
-#[derive(Clone, Debug)]
-enum Recipe {
-    Images(Box<ImageApproach>),
-    Texts(TextTask, Box<TextApproach>),
+pub struct Approach {
+    task: Task,
+    name: String,
+    source: String,
+    text: String,
+    /// The recipe, if it is for texts.
+    texts: Option<Box<TextApproach>>,
+    /// The recipe, if it is for images.
+    #[cfg(feature = "full")]
+    images: Option<Box<ImageApproach>>,
 }
 
 impl Approach {
@@ -48,55 +56,42 @@ impl Approach {
     #[doc(hidden)]
     /// Finds an approach by its name. A name that ends in `.toml` is the path of a file with the approach.
     pub fn find(task: Task, name: &str) -> anyhow::Result<Approach> {
-        Ok(Approach(match task {
-            Task::Images => Recipe::Images(Box::new(ImageApproach::find(name)?)),
-            Task::Texts(task) => Recipe::Texts(task, Box::new(TextApproach::find(task, name)?)),
-        }))
+        let Task::Texts(of_texts) = task else {
+            return Approach::find_for_images(name);
+        };
+        let found = TextApproach::find(of_texts, name)?;
+        Ok(Approach {
+            task,
+            name: found.name.clone(),
+            source: found.source.clone(),
+            text: found.text.clone(),
+            texts: Some(Box::new(found)),
+            #[cfg(feature = "full")]
+            images: None,
+        })
     }
 
     /// Its name, as in its file.
     pub fn name(&self) -> &str {
-        match &self.0 {
-            Recipe::Images(approach) => &approach.name,
-            Recipe::Texts(_, approach) => &approach.name,
-        }
+        &self.name
     }
 
     /// The publication that describes it; empty for a user's own approach.
     pub fn source(&self) -> &str {
-        match &self.0 {
-            Recipe::Images(approach) => &approach.source,
-            Recipe::Texts(_, approach) => &approach.source,
-        }
+        &self.source
     }
 
     /// The text of its file.
     pub fn recipe(&self) -> &str {
-        match &self.0 {
-            Recipe::Images(approach) => &approach.text,
-            Recipe::Texts(_, approach) => &approach.text,
-        }
+        &self.text
     }
 
     /// The task that it is for.
     pub fn task(&self) -> Task {
-        match &self.0 {
-            Recipe::Images(_) => Task::Images,
-            Recipe::Texts(task, _) => Task::Texts(*task),
-        }
-    }
-
-    pub(super) fn images(&self) -> Option<&ImageApproach> {
-        match &self.0 {
-            Recipe::Images(approach) => Some(approach),
-            Recipe::Texts(..) => None,
-        }
+        self.task
     }
 
     pub(super) fn texts(&self) -> Option<&TextApproach> {
-        match &self.0 {
-            Recipe::Images(_) => None,
-            Recipe::Texts(_, approach) => Some(approach),
-        }
+        self.texts.as_deref()
     }
 }

@@ -166,8 +166,8 @@ impl Collection {
             number,
             output: None,
         };
-        let answered = stoppable(&mut on_event, |host, on_event| {
-            settings.answer(host, on_event)
+        let answered = stoppable(&mut on_event, |stop, on_event| {
+            settings.answer(&Host::of_a_call(stop), on_event)
         })?;
         Ok(answered.answer)
     }

@@ -4,9 +4,9 @@ use riposte_eval::topic::Topic;
 
 use super::{Approach, Error, Request};
 use crate::collection::ReadTopics;
-use crate::task::extraction::{ExtractionOptions, ExtractionSettings};
 use crate::task::files::read_topics;
 use crate::task::places::Places;
+use crate::task::settings::{ExtractionOptions, ExtractionSettings};
 use crate::task::{Event, Task};
 use crate::weights::Models;
 

@@ -1,3 +1,10 @@
+#[cfg(feature = "full")]
+mod images;
+#[cfg(not(feature = "full"))]
+mod no_service;
+#[cfg(feature = "full")]
+mod service;
+
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -11,11 +18,12 @@ use super::{Approach, Collection, Error, Ranking};
 use crate::collection::ReadTopics;
 use crate::task::debate::PER_SIDE;
 use crate::task::description::Description;
-use crate::task::extraction::{ExtractionSettings, Host, Trial};
+#[cfg(feature = "full")]
+use crate::task::extraction::Host;
 use crate::task::files::{TopicSource, read_topics};
-use crate::task::image_run::{self, ImageRuns, ImageSettings, PreparedImages};
 use crate::task::run_files::{OutputSettings, RunFiles};
-use crate::task::service_run::{self, ServiceRequest, ServiceRun};
+#[cfg(feature = "full")]
+use crate::task::service_run::ServiceRun;
 use crate::task::text_approach::TextApproach;
 use crate::task::text_run::{self, RUN_FILE, TextRequest, TextRun};
 use crate::task::{Event, OnEvent, Task, default_tag, effort};
@@ -65,7 +73,7 @@ pub struct Request<'c> {
 /// What only requests for images have.
 #[derive(Default)]
 pub struct ImageOptions {
-    /// As in [`ImageSettings`].
+    /// As in `ImageSettings`.
     pub candidates: Option<PathBuf>,
     pub edition: Option<u32>,
     pub overlap: bool,
@@ -75,6 +83,7 @@ pub struct ImageOptions {
 /// A finished run of texts, by a search of the collection or by a search engine on the web.
 pub enum DoneTexts {
     Searched(TextRun),
+    #[cfg(feature = "full")]
     Asked(ServiceRun),
 }
 
@@ -149,63 +158,23 @@ impl<'c> Request<'c> {
         mut on_event: impl FnMut(Event) -> ControlFlow<()>,
     ) -> Result<Ranking, Error> {
         self.check_approaches().map_err(Error::approach)?;
-        stoppable(&mut on_event, |host, on_event| {
-            self.rank_one(host, on_event)
+        stoppable(&mut on_event, |stop, on_event| {
+            self.rank_one(stop, on_event)
         })
     }
 
-    fn rank_one(&self, host: &Host, on_event: &mut OnEvent) -> Result<Ranking> {
-        let mut ranking = None;
+    fn rank_one(&self, stop: &AtomicBool, on_event: &mut OnEvent) -> Result<Ranking> {
+        #[cfg(feature = "full")]
         if self.collection.task == Task::Images {
-            let (done, _) = self.rank_images(None, host, on_event)?;
+            let (done, _) = self.rank_images(None, &Host::of_a_call(stop), on_event)?;
             return Ranking::of_images(done);
         }
-        self.rank_texts(None, host.stop, on_event, &mut |done, written| {
+        let mut ranking = None;
+        self.rank_texts(None, stop, on_event, &mut |done, written| {
             ranking = Some(Ranking::of_texts(done, written.description));
             Ok(())
         })?;
         ranking.context("the approach made no run")
-    }
-
-    #[doc(hidden)]
-    /// Ranks images by each approach, and writes the runs if `output` is given. The files of the runs are in the order of the runs.
-    pub fn rank_images<'o>(
-        &self,
-        output: Option<&'o OutputSettings>,
-        host: &Host,
-        on_event: &mut OnEvent,
-    ) -> Result<(ImageRuns, Vec<RunFiles<'o>>)> {
-        self.check_approaches()?;
-        let approaches = self.approaches.iter().filter_map(Approach::images).cloned();
-        let settings = ImageSettings {
-            extraction: self.collection.settings.clone(),
-            topics: self.topics.clone(),
-            candidates: self.images.candidates.clone(),
-            edition: self.images.edition,
-            parts: self.parts,
-            approaches: approaches.collect(),
-            overlap: self.images.overlap,
-            arguments: self.images.arguments.clone(),
-            debate: self.debate,
-        };
-        let prepared = PreparedImages::read(&settings, on_event)?;
-        let (names, run_file) = (prepared.names(), prepared.edition.run_file());
-        let read = self.files_to_read();
-        let files = output.map(|output| output.check(run_file, &names, &read));
-        let files = files.transpose()?;
-        let tags: Vec<String> = match &files {
-            Some(files) => files.iter().map(|files| files.tag.clone()).collect(),
-            None => names.iter().map(|name| self.tag_of(name)).collect(),
-        };
-        let tags: Vec<&str> = tags.iter().map(String::as_str).collect();
-        let done = prepared.run(&tags, host, on_event)?;
-        let files = files.unwrap_or_default();
-        for (run, files) in done.runs.iter().zip(&files) {
-            let text = image_run::text(done.edition, &run.ranking)?;
-            let description = done.describe(run)?;
-            files.write(&text, &run.ranking.explained, &run.sheets, &description)?;
-        }
-        Ok((done, files))
     }
 
     #[doc(hidden)]
@@ -251,19 +220,6 @@ impl<'c> Request<'c> {
             }
         }
         Ok(has_faults)
-    }
-
-    /// # Errors
-    /// An approach asks a search engine, whose answers have no texts.
-    pub(super) fn ensure_no_service(&self) -> Result<()> {
-        let mut asking = self.approaches.iter().filter_map(Approach::texts);
-        let asking = asking.find(|approach| approach.service.is_some());
-        ensure!(
-            asking.is_none(),
-            "the approach {} asks a service: it has no texts to answer with",
-            asking.map_or("", |approach| &approach.name)
-        );
-        Ok(())
     }
 
     fn tag_of(&self, approach: &str) -> String {
@@ -367,6 +323,7 @@ impl OneRun<'_> {
         if let Some(files) = files {
             let (lines, explained, sheets) = match &done {
                 DoneTexts::Searched(run) => (&run.lines, &run.explained, &run.sheets[..]),
+                #[cfg(feature = "full")]
                 DoneTexts::Asked(run) => (&run.lines, &run.explained, &[][..]),
             };
             files.write(&run::write_texts(lines)?, explained, sheets, &description)?;
@@ -379,49 +336,18 @@ impl OneRun<'_> {
         };
         on_done(done, written)
     }
-
-    /// `--rehash`, `--threads` and `--models` have no effect, because there is no collection.
-    fn ask(
-        &self,
-        files: Option<&RunFiles>,
-        stop: &AtomicBool,
-        on_event: &mut OnEvent,
-        on_done: &mut OnDone,
-    ) -> Result<()> {
-        let asked = ServiceRequest {
-            topics: self.topics,
-            approach: self.approach,
-            parts: self.request.parts,
-            tag: self.tag,
-            explain: self.request.explain,
-            stances: self.request.stances,
-            key_file: self.request.key_file.as_deref(),
-            workspace: self.base,
-            stop,
-        };
-        let done = service_run::run(&asked, on_event)?;
-        let description = asked.describe(&self.request.collection.settings.input);
-        self.finish(DoneTexts::Asked(done), description, files, on_done)
-    }
 }
 
 /// Runs a computation that ends with [`Error::Stopped`] when an event is answered with [`ControlFlow::Break`].
-///
-/// The caller's program cannot start itself again to try the documents in which it may have died, so they are tried in this process.
 pub(super) fn stoppable<T>(
     on_event: &mut dyn FnMut(Event) -> ControlFlow<()>,
-    compute: impl FnOnce(&Host, &mut OnEvent) -> Result<T>,
+    compute: impl FnOnce(&AtomicBool, &mut OnEvent) -> Result<T>,
 ) -> Result<T, Error> {
     let stop = AtomicBool::new(false);
-    let host = Host {
-        watch: &|| Ok(()),
-        stop: &stop,
-        try_apart: &|_: &ExtractionSettings, _, _| Ok(Trial::default()),
-    };
     let on_event: &mut OnEvent = &mut |event| {
         if on_event(event).is_break() {
             stop.store(true, Ordering::Relaxed);
         }
     };
-    compute(&host, on_event).map_err(|error| Error::computation(error, &stop))
+    compute(&stop, on_event).map_err(|error| Error::computation(error, &stop))
 }

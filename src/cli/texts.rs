@@ -14,10 +14,11 @@ use riposte::api::{Approach, Collection, Request};
 use riposte::collection::Fault;
 use riposte::index::inverted::{self, InvertedIndex, Verified};
 use riposte::task::Task;
-use riposte::task::extraction::{ExtractionOptions, ExtractionSettings};
 use riposte::task::files::TopicSource;
 use riposte::task::run_files::OutputSettings;
+#[cfg(feature = "full")]
 use riposte::task::service_run::ServiceRun;
+use riposte::task::settings::{ExtractionOptions, ExtractionSettings};
 use riposte::task::text_indexes::TextIndexes;
 use riposte::task::text_run::TextRun;
 
@@ -129,6 +130,7 @@ fn retrieve(args: &TextArgs, task: TextTask, wanted: Wanted) -> Result<u8> {
                     }
                     print_run(args, &run, &written);
                 }
+                #[cfg(feature = "full")]
                 DoneTexts::Asked(run) => {
                     print_answers(args, &run, &written);
                     code = code.max(u8::from(run.broken > 0));
@@ -175,6 +177,7 @@ pub(super) fn print_lines(lines: usize, topics: usize, file: &Path) {
 }
 
 /// Prints figures about a run that a search engine has answered.
+#[cfg(feature = "full")]
 fn print_answers(args: &TextArgs, done: &ServiceRun, written: &Written) {
     if args.indexing.quiet {
         return;

@@ -140,3 +140,16 @@ fn is_id(name: &str, length: usize) -> bool {
             .strip_prefix('I')
             .is_some_and(|hex| hex.bytes().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f')))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ids_are_hexadecimal() {
+        assert!(is_id("I2b62b2335042df6d", 17));
+        assert!(!is_id("I2B62b2335042df6d", 17));
+        assert!(!is_id("P2b62b2335042df6d", 17));
+        assert!(!is_id("I2b", 17));
+    }
+}

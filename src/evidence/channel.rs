@@ -6,13 +6,12 @@ use std::any::Any;
 use std::collections::BTreeMap;
 
 use anyhow::Result;
-use riposte_nn::conv::{Numeric, NumericMode};
 use rusqlite::{Row, ToSql};
 
 pub use super::Backend;
 use super::Evidence;
 use super::document::Document;
-use super::ocr::Script;
+pub use super::precision::Precision;
 use super::table::Table;
 use crate::collection::Fault;
 use crate::collection::images::FileState;
@@ -84,17 +83,6 @@ pub type Put<'a> = dyn FnMut(&Table, &[&dyn ToSql]) -> rusqlite::Result<()> + 'a
 /// The channel with this name.
 pub fn find(channels: Channels, name: &str) -> Option<&'static dyn Channel> {
     channels.iter().copied().find(|c| c.name() == name)
-}
-
-/// How models compute.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Precision {
-    /// The numbers that networks other than CLIP may be computed in.
-    pub numeric: NumericMode,
-    /// The numbers of CLIP.
-    pub clip: Numeric,
-    /// The script that OCR reads.
-    pub script: Script,
 }
 
 /// Computes a channel. Several threads use it at the same time.

@@ -4,6 +4,9 @@
 //! The checkpoint directory contains `config.json`, `model.safetensors` and `tokenizer.json`. The vector is the mean of the last layer's rows over
 //! the text's tokens, scaled to unit length. It agrees with that of sentence-transformers within 1e-4 (tests/it/sentence.rs).
 
+#[cfg(feature = "full")]
+mod channel;
+
 use std::path::Path;
 
 use anyhow::{Context, Result};
@@ -14,25 +17,17 @@ use riposte_nn::tokens::{Input, Tokenizer};
 use riposte_nn::transformer::Backend;
 use riposte_nn::transformer::bert::{BARE, Bert, BertConfig};
 use riposte_nn::transformer::examples;
-use rusqlite::Row;
 
-use super::channel::{self, Channel, Extractor, Precision, Put};
-use super::document::Document;
-use super::table::{
-    ColumnType::{Text, Vector},
-    Table, blob_of, vector_of,
-};
-use super::{Evidence, TextPart, read_part, texts};
 use crate::device;
 use crate::lazy::Lazy;
-use crate::weights::{CheckedModel, Role};
+use crate::weights::CheckedModel;
+#[cfg(feature = "full")]
+pub(crate) use channel::SENTENCE;
+#[cfg(feature = "full")]
+pub use channel::SentenceVectors;
 
 /// Part of the producer's name. It changes whenever the same checkpoint would give other vectors.
 const VERSION: u32 = 2;
-
-/// The vectors of a document's texts.
-pub(crate) static SENTENCE: Table =
-    Table::new("sentence", 2, &[(Text, "page part"), (Vector, "vector")]).with_large_rows();
 
 /// Texts are truncated to this many tokens, as all-MiniLM-L6-v2's sentence_bert_config.json says (`max_seq_length`).
 const MAX_TOKENS: usize = 256;
@@ -106,80 +101,4 @@ impl Sentences {
 pub fn lazy(model: &CheckedModel, mode: NumericMode) -> Lazy<Sentences> {
     let (dir, producer) = (model.dir.clone(), Sentences::producer_of(&model.sha256));
     Lazy::new(producer, move || Sentences::load(&dir, Backend::of(mode)))
-}
-
-/// The channel of the embeddings of a document's texts.
-pub struct SentenceVectors;
-
-impl Channel for SentenceVectors {
-    fn name(&self) -> &'static str {
-        "sentence"
-    }
-
-    fn uses(&self) -> &'static [&'static str] {
-        &["page", "ocr"]
-    }
-
-    fn tables(&self) -> &'static [&'static Table] {
-        const { &[&SENTENCE] }
-    }
-
-    fn role(&self) -> Option<Role> {
-        Some(Role::Sentence)
-    }
-
-    fn values_in_int8(&self) -> Option<&'static str> {
-        Some("sentence vectors that were computed in int8 are kept")
-    }
-
-    fn extractor(
-        &self,
-        model: Option<CheckedModel>,
-        precision: Precision,
-    ) -> Result<Box<dyn Extractor>> {
-        let model = model.context("sentence vectors need a model")?;
-        Ok(Box::new(lazy(&model, precision.numeric)))
-    }
-
-    fn rows(&self, evidence: &Evidence, put: &mut Put) -> rusqlite::Result<()> {
-        for s in &evidence.sentences {
-            put(
-                &SENTENCE,
-                &[&s.page, &<&str>::from(s.part), &blob_of(&s.value)],
-            )?;
-        }
-        Ok(())
-    }
-
-    fn read(&self, _: &Table, row: &Row, evidence: &mut Evidence) -> rusqlite::Result<()> {
-        let value = || vector_of(row.get_ref(3)?.as_blob()?);
-        read_part(row, value, &mut evidence.sentences)
-    }
-}
-
-impl Extractor for Lazy<Sentences> {
-    fn producer(&self) -> String {
-        Lazy::producer(self).to_owned()
-    }
-
-    fn compute(&self, document: &mut Document) -> Result<()> {
-        let evidence = &document.evidence;
-        // main texts are compared only with claims, and only collections of claims give texts; for other collections this would be useless work
-        let with_main = !evidence.given.is_empty();
-        let mut texts = texts(evidence);
-        texts.retain(|text| text.part != TextPart::Main || with_main);
-        let values: Vec<&str> = texts.iter().map(|t| t.value.as_str()).collect();
-        let model = self.get()?;
-        let vectors = document.pool.install(|| model.embed(&values));
-        let vectors = vectors.context("the sentence encoder failed")?;
-        let values = texts.into_iter().zip(vectors);
-        let values = values.map(|(text, value)| text.with(value));
-        document.evidence.sentences = values.collect();
-        document.backend = Some(channel::Backend::of_transformer(model.numeric()));
-        Ok(())
-    }
-
-    fn describe(&self) -> Option<String> {
-        Some(self.loaded()?.numeric().to_string())
-    }
 }

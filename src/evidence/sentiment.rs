@@ -7,154 +7,16 @@
 //!
 //! AFINN's list is licensed under the ODbL and not part of this repository. It is read from a file.
 
+#[cfg(feature = "full")]
 mod afinn;
+#[cfg(feature = "full")]
+mod channels;
 mod vader;
 
+#[cfg(feature = "full")]
 pub use afinn::Afinn;
+#[cfg(feature = "full")]
+pub(crate) use channels::{AFINN, VADER};
+#[cfg(feature = "full")]
+pub use channels::{AfinnScores, VaderScores};
 pub use vader::Vader;
-
-use anyhow::{Context, Result};
-use rusqlite::Row;
-
-use super::channel::{Channel, Extractor, Precision, Put};
-use super::document::Document;
-use super::table::{
-    ColumnType::{Integer, Real, Text},
-    Table,
-};
-use super::{AfinnValence, Evidence, PartValue, read_part, texts};
-use crate::weights::{CheckedModel, Role};
-
-/// Identifies VADER's values in the evidence store. If they change, this number must change too.
-pub(crate) const PRODUCER: &str = "vader/1";
-
-/// VADER's compound scores of a document's texts.
-pub(crate) static VADER: Table = Table::new("vader", 2, &[(Text, "page part"), (Real, "compound")]);
-
-/// AFINN's valence of a document's texts: the sum, and the number of words that have a score.
-pub(crate) static AFINN: Table = Table::new(
-    "afinn",
-    2,
-    &[(Text, "page part"), (Real, "sum"), (Integer, "words")],
-);
-
-/// The channel of VADER's compound scores.
-pub struct VaderScores;
-
-/// The channel of AFINN's valence.
-pub struct AfinnScores;
-
-/// The channels whose texts both read.
-const TEXTS: &[&str] = &["page", "ocr"];
-
-/// The stage to which the time of both is added.
-const STAGE: &str = "sentiment";
-
-impl Channel for VaderScores {
-    fn name(&self) -> &'static str {
-        "vader"
-    }
-
-    fn uses(&self) -> &'static [&'static str] {
-        TEXTS
-    }
-
-    fn tables(&self) -> &'static [&'static Table] {
-        const { &[&VADER] }
-    }
-
-    fn stage(&self) -> &'static str {
-        STAGE
-    }
-
-    fn extractor(&self, _: Option<CheckedModel>, _: Precision) -> Result<Box<dyn Extractor>> {
-        Ok(Box::new(Vader::new()))
-    }
-
-    fn rows(&self, evidence: &Evidence, put: &mut Put) -> rusqlite::Result<()> {
-        let mut values = evidence.vader.iter();
-        values.try_for_each(|v| put(&VADER, &[&v.page, &<&str>::from(v.part), &v.value]))
-    }
-
-    fn read(&self, _: &Table, row: &Row, evidence: &mut Evidence) -> rusqlite::Result<()> {
-        read_part(row, || row.get(3), &mut evidence.vader)
-    }
-}
-
-impl Channel for AfinnScores {
-    fn name(&self) -> &'static str {
-        "afinn"
-    }
-
-    fn uses(&self) -> &'static [&'static str] {
-        TEXTS
-    }
-
-    fn tables(&self) -> &'static [&'static Table] {
-        const { &[&AFINN] }
-    }
-
-    fn role(&self) -> Option<Role> {
-        Some(Role::Lexicon)
-    }
-
-    fn stage(&self) -> &'static str {
-        STAGE
-    }
-
-    fn extractor(&self, model: Option<CheckedModel>, _: Precision) -> Result<Box<dyn Extractor>> {
-        let model = model.context("AFINN needs its list")?;
-        let list = Afinn::load(&model.path("AFINN-en-165.txt"))?;
-        Ok(Box::new((list, model.sha256)))
-    }
-
-    fn rows(&self, evidence: &Evidence, put: &mut Put) -> rusqlite::Result<()> {
-        let mut values = evidence.afinn.iter();
-        values.try_for_each(|PartValue { page, part, value }| {
-            let (part, words) = (<&str>::from(*part), value.words as i64);
-            put(&AFINN, &[page, &part, &value.sum, &words])
-        })
-    }
-
-    fn read(&self, _: &Table, row: &Row, evidence: &mut Evidence) -> rusqlite::Result<()> {
-        let value = || {
-            Ok(AfinnValence {
-                sum: row.get(3)?,
-                words: row.get::<_, i64>(4)? as u64,
-            })
-        };
-        read_part(row, value, &mut evidence.afinn)
-    }
-}
-
-impl Extractor for Vader {
-    fn producer(&self) -> String {
-        PRODUCER.to_owned()
-    }
-
-    fn compute(&self, document: &mut Document) -> Result<()> {
-        document.evidence.vader = of_texts(&document.evidence, |text| self.compound(text));
-        Ok(())
-    }
-}
-
-/// The list and its sha256.
-impl Extractor for (Afinn, String) {
-    fn producer(&self) -> String {
-        format!("afinn/1 {}", self.1)
-    }
-
-    fn compute(&self, document: &mut Document) -> Result<()> {
-        document.evidence.afinn = of_texts(&document.evidence, |text| self.0.valence(text));
-        Ok(())
-    }
-}
-
-/// A value for each text of the document.
-fn of_texts<T>(evidence: &Evidence, value: impl Fn(&str) -> T) -> Vec<PartValue<T>> {
-    let values = texts(evidence).into_iter().map(|text| {
-        let value = value(&text.value);
-        text.with(value)
-    });
-    values.collect()
-}

@@ -31,7 +31,7 @@ pub use super::channel::{Backend, Made, Record};
 use super::channel::{Channel, Channels};
 use super::picture::{self, Picture};
 use super::table::Table;
-pub(crate) use super::table::{blob_of, vector_of};
+pub(crate) use super::table::vector_of;
 use super::{Evidence, TextPart, clip, ocr, page, sentence};
 use crate::collection::Fault;
 use crate::collection::images::{CrawlRank, FileState};

@@ -1,7 +1,6 @@
 //! Tables with rows about documents: what the store, its checksums and its exports must know of them.
 
-use rusqlite::Error;
-use rusqlite::types::Type;
+pub(crate) use crate::workspace::blob::{blob_of, vector_of};
 
 /// A table. Its first column is `document`, the id of the document that a row is about.
 #[derive(Debug)]
@@ -120,23 +119,6 @@ impl Table {
 fn names(columns: &[Column]) -> String {
     let names: Vec<&str> = columns.iter().map(|column| column.name).collect();
     names.join(", ")
-}
-
-/// The bytes of a vector.
-pub(crate) fn blob_of(vector: &[f32]) -> Vec<u8> {
-    vector.iter().flat_map(|x| x.to_le_bytes()).collect()
-}
-
-/// The reverse of [`blob_of`].
-///
-/// # Errors
-/// The number of bytes is not divisible by 4.
-pub(crate) fn vector_of(blob: &[u8]) -> rusqlite::Result<Vec<f32>> {
-    let (numbers, rest) = blob.as_chunks::<4>();
-    if !rest.is_empty() {
-        return Err(Error::InvalidColumnType(0, "vector".into(), Type::Blob));
-    }
-    Ok(numbers.iter().copied().map(f32::from_le_bytes).collect())
 }
 
 #[cfg(test)]

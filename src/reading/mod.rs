@@ -6,6 +6,7 @@
 pub mod cross;
 mod outputs;
 pub mod pieces;
+#[cfg(feature = "full")]
 pub mod sections;
 pub mod stance_encoder;
 pub mod steps;
@@ -15,6 +16,7 @@ use std::collections::BTreeMap;
 use anyhow::Result;
 use riposte_eval::DocId;
 
+#[cfg(feature = "full")]
 use crate::evidence::clip::Clip;
 use crate::evidence::sentence::Sentences;
 use crate::lazy::Lazy;
@@ -28,6 +30,7 @@ use steps::{Clock, OnOutputs, Outputs, Step};
 /// The models that are installed.
 #[derive(Clone, Copy, Default)]
 pub struct Models<'a> {
+    #[cfg(feature = "full")]
     pub clip: Option<&'a Lazy<Clip>>,
     pub sentences: Option<&'a Lazy<Sentences>>,
     pub cross: Option<&'a Lazy<Cross>>,
@@ -38,6 +41,7 @@ pub struct Models<'a> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum QueryEncoder {
     Sentence,
+    #[cfg(feature = "full")]
     Clip,
 }
 
@@ -158,6 +162,7 @@ impl<'a> Reader<'a> {
     pub fn installed(&self, encoder: QueryEncoder) -> Option<&'a str> {
         match encoder {
             QueryEncoder::Sentence => self.models.sentences.map(Lazy::producer),
+            #[cfg(feature = "full")]
             QueryEncoder::Clip => self.models.clip.map(Lazy::producer),
         }
     }
@@ -181,6 +186,7 @@ impl<'a> Reader<'a> {
                 let model = Compute::by(model, producer, Sentences::numeric, Sentences::embed);
                 complete(outputs, producer, &inputs, None, model, quiet)
             }
+            #[cfg(feature = "full")]
             QueryEncoder::Clip => {
                 let model = self.models.clip;
                 let model = Compute::by(model, producer, Clip::numeric, Clip::embed_texts);

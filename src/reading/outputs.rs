@@ -5,9 +5,9 @@ use std::collections::{HashMap, HashSet};
 use anyhow::{Result, ensure};
 use riposte_nn::conv::Numeric;
 
-use crate::evidence::store::{blob_of, vector_of};
 use crate::lazy::Lazy;
 use crate::workspace::Outputs;
+use crate::workspace::blob::{blob_of, vector_of};
 
 /// Number of outputs that are computed and written together. A killed process loses at most these.
 const BATCH: usize = 256;

@@ -10,13 +10,13 @@ use sha2::{Digest, Sha256};
 
 use super::k_means::k_means;
 use crate::disk::hex;
-use crate::evidence::store::{blob_of, vector_of};
 use crate::index::dense::{Vectors, Wanted};
 use crate::index::inverted::InvertedIndex;
 use crate::index::passages::{Passages, Windows};
 use crate::index::vector::dot;
 use crate::score::reranker::{Assessment, Candidates, Need, Reading, Reranker};
 use crate::workspace::Outputs;
+use crate::workspace::blob::{blob_of, vector_of};
 
 /// The seed of the first centroids.
 const SEED: u64 = 1;

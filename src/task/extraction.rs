@@ -9,11 +9,11 @@ use riposte_eval::DocId;
 use riposte_nn::conv::{Numeric, NumericMode};
 
 use super::channels::CHANNELS;
-use super::places::Places;
+pub use super::settings::{ExtractionOptions, ExtractionSettings};
 use super::{Event, OnEvent, Stage, models, run_stage};
 use crate::collection::images::ImageCollection;
 use crate::disk;
-use crate::evidence::channel::{Extractor, Precision};
+use crate::evidence::channel::Extractor;
 use crate::evidence::extract::{self, Extent, Shard, Summary, Tools};
 use crate::evidence::store::{Merged, ShardFile, Store, is_damaged_record};
 use crate::evidence::{Channel, Channels};
@@ -28,31 +28,7 @@ const STOPPED: &str = "stopped before the end; the same command continues from t
 /// Number of damaged records that a note names.
 const NAMED_RECORDS: usize = 5;
 
-/// The options that a user can choose.
-#[derive(Clone, Debug, Default)]
-pub struct ExtractionOptions {
-    /// The name of the OCR model; `None` for the first that is installed.
-    pub ocr: Option<String>,
-    /// The name of the CLIP model; `None` for the first that is installed.
-    pub clip: Option<String>,
-    /// The names of channels that must be on.
-    pub required: Vec<String>,
-    pub precision: Precision,
-}
-
 impl ExtractionOptions {
-    /// The options of a task that only chooses the numbers that models may be computed in.
-    pub fn in_numbers(numeric: NumericMode) -> Self {
-        let precision = Precision {
-            numeric,
-            ..Precision::default()
-        };
-        ExtractionOptions {
-            precision,
-            ..ExtractionOptions::default()
-        }
-    }
-
     /// The name of the model that the user has chosen for a role.
     fn chosen(&self, role: Role) -> Option<&str> {
         match role {
@@ -61,24 +37,6 @@ impl ExtractionOptions {
             _ => None,
         }
     }
-}
-
-/// What is extracted, and how.
-#[derive(Clone)]
-pub struct ExtractionSettings {
-    /// The collection: a directory, or an evidence store whose images are ranked without their files.
-    pub input: PathBuf,
-    pub places: Places,
-    pub models: Models,
-    pub options: ExtractionOptions,
-    /// Only this number of images is used, the first ones by id; `None` for all.
-    pub limit: Option<usize>,
-    /// Number of threads; `None` for one per core.
-    pub threads: Option<usize>,
-    /// Whether the contents of all files are compared with those of the last extraction, even if sizes and times are unchanged.
-    pub rehash: bool,
-    /// Whether documents in which riposte has died are tried again.
-    pub retry: bool,
 }
 
 /// What the program that runs a task must provide.
@@ -91,6 +49,18 @@ pub struct Host<'a> {
     pub stop: &'a AtomicBool,
     /// Tries documents in separate processes, whose evidence is not stored. The path is that of the evidence store.
     pub try_apart: &'a TryApart<'a>,
+}
+
+impl<'a> Host<'a> {
+    /// Of a program that calls the library. It cannot start itself again to try the documents in which it may have died, so they are tried in this
+    /// process.
+    pub(crate) fn of_a_call(stop: &'a AtomicBool) -> Host<'a> {
+        Host {
+            watch: &|| Ok(()),
+            stop,
+            try_apart: &|_: &ExtractionSettings, _, _| Ok(Trial::default()),
+        }
+    }
 }
 
 type TryApart<'a> = dyn Fn(&ExtractionSettings, &Path, &[DocId]) -> Result<Trial> + 'a;

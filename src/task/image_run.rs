@@ -505,11 +505,11 @@ impl Ranked<'_> {
                 });
             };
             let arguments = source.rank(topic, reader, on_progress)?;
-            let images = Some(debate::Images {
+            let images = debate::Images {
                 store: &extraction.store,
                 lines: of_topic.get(&topic.id).map_or(&[], Vec::as_slice),
-            });
-            sheets.push(debate::sheet(
+            };
+            sheets.push(debate::illustrated(
                 topic, index, &arguments, images, PER_SIDE, reader,
             )?);
         }

@@ -1,13 +1,16 @@
 //! Builds or checks the index of a collection, without making a run.
 
+#[cfg(feature = "full")]
+mod images;
+#[cfg(not(feature = "full"))]
+mod no_images;
+
 use std::path::PathBuf;
 
 use anyhow::{Context, Result, ensure};
 use riposte_eval::TextTask;
 use riposte_nn::conv::NumericMode;
 
-use super::extraction::open_store;
-use super::image_index;
 use super::places::Places;
 use super::text_approach::TextApproach;
 use super::text_indexes::{TextIndexes, directories, shards_of};
@@ -15,11 +18,8 @@ use super::text_run::ensure_documents;
 use super::texts::dense;
 use super::{Event, OnEvent, Task, models};
 use crate::collection::texts::open_collection;
-use crate::disk::TemporaryDir;
 use crate::evidence::sentence::{self, Sentences};
-use crate::evidence::store::Store;
 use crate::index::dense::{Vectors, Wanted};
-use crate::index::images::{self, Updated};
 use crate::index::inverted::{self, Effort, InvertedIndex, TextCollection, Verified};
 use crate::lazy::Lazy;
 use crate::weights::{Models, Role};
@@ -43,11 +43,12 @@ pub struct IndexSettings {
 
 /// The indexes of a collection.
 pub enum Indexed {
+    #[cfg(feature = "full")]
     Images {
         index: Box<InvertedIndex>,
-        updated: Updated,
+        updated: images::Updated,
         /// The temporary directory with the index, if the evidence store cannot be written.
-        _temporary: Option<TemporaryDir>,
+        _temporary: Option<images::TemporaryDir>,
     },
     Texts {
         indexes: TextIndexes,
@@ -81,11 +82,7 @@ pub fn index(settings: &IndexSettings, on_event: &mut OnEvent) -> Result<Indexed
 /// A file is missing or damaged.
 pub fn check(settings: &IndexSettings, on_event: &mut OnEvent) -> Result<Vec<(PathBuf, String)>> {
     let (dirs, vectors) = match settings.task()? {
-        Task::Images => {
-            let evidence = settings.open_images(on_event)?;
-            let dir = image_index::directory(&evidence, &images::analyzer());
-            (vec![dir], None)
-        }
+        Task::Images => (vec![settings.directory_of_images(on_event)?], None),
         Task::Texts(task) => {
             let texts = settings.open_texts(task, on_event)?;
             let dirs = directories(&texts.collection, &texts.base, &texts.approach);
@@ -119,21 +116,6 @@ impl IndexSettings {
         (self.task).map_or_else(|| Task::of_collection(&self.input), Ok)
     }
 
-    /// The evidence of images.
-    fn open_images(&self, on_event: &mut OnEvent) -> Result<PathBuf> {
-        ensure!(
-            self.places.index.is_none(),
-            "--index is for texts: the index of images is stored beside the file that --evidence names"
-        );
-        let evidence = self.places.evidence(&self.input, on_event)?;
-        ensure!(
-            evidence.is_file(),
-            "there is no evidence store {}: run `riposte extract` to compute the evidence",
-            evidence.display()
-        );
-        Ok(evidence)
-    }
-
     fn open_texts(&self, task: TextTask, on_event: &mut OnEvent) -> Result<OpenedTexts> {
         ensure!(
             self.places.evidence.is_none(),
@@ -160,27 +142,6 @@ impl IndexSettings {
             collection,
             base,
             encoder,
-        })
-    }
-
-    fn index_images(&self, on_event: &mut OnEvent) -> Result<Indexed> {
-        let evidence = &self.open_images(on_event)?;
-        let analyzer = images::analyzer();
-        let mut store = open_store(evidence, Store::open, on_event)?;
-        if self.rebuild {
-            inverted::remove(&image_index::directory(evidence, &analyzer))?;
-        }
-        let (index, updated, _temporary) =
-            image_index::open(&mut store, &analyzer, self.effort, on_event)?;
-        ensure!(
-            index.documents() > 0,
-            "nothing to index: there is no document in {}",
-            evidence.display()
-        );
-        Ok(Indexed::Images {
-            index: Box::new(index),
-            updated,
-            _temporary,
         })
     }
 

@@ -6,7 +6,7 @@ pub(crate) mod analyzers;
 pub mod approach;
 #[cfg(feature = "texts")]
 pub mod approaches;
-#[cfg(feature = "texts")]
+#[cfg(feature = "full")]
 pub(crate) mod arguments;
 #[cfg(feature = "texts")]
 pub mod cache;
@@ -17,7 +17,7 @@ pub mod comparative;
 #[cfg(feature = "texts")]
 pub mod controversial;
 #[cfg(feature = "texts")]
-pub(crate) mod debate;
+pub mod debate;
 #[cfg(feature = "texts")]
 pub mod description;
 mod document_ids;
@@ -53,8 +53,10 @@ pub mod rerankers;
 pub mod run_files;
 #[cfg(feature = "full")]
 pub mod service_run;
-#[cfg(feature = "full")]
+#[cfg(feature = "texts")]
 pub mod services;
+#[cfg(feature = "texts")]
+pub mod settings;
 #[cfg(feature = "full")]
 pub mod shards;
 #[cfg(feature = "texts")]

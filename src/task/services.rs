@@ -1,14 +1,15 @@
 //! The list of the web search engines that recipes can name. Nothing else in a ranking uses the network.
 
+#[cfg(feature = "full")]
+mod client;
+
 use std::collections::BTreeSet;
-use std::path::Path;
 
 use anyhow::{Result, ensure};
 use serde::Deserialize;
 
-use crate::systems::chatnoir::{Key, Limits};
-
-pub(crate) use crate::systems::chatnoir::{Answer, ChatNoir, Found, Hit, PageRequest, Query};
+#[cfg(feature = "full")]
+pub(crate) use client::{Answer, ChatNoir, Found, Hit, PageRequest, Query};
 
 /// A search engine, as a recipe names it. The address is not part of a recipe: the user's key is sent there, and anyone can write a recipe.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
@@ -27,19 +28,6 @@ pub enum EngineName {
 }
 
 impl Engine {
-    /// The client, with the user's key from `key_file` or from the environment.
-    ///
-    /// # Errors
-    /// The key cannot be read, or the address in the environment is wrong.
-    pub(crate) fn client(&self, key_file: Option<&Path>) -> Result<ChatNoir> {
-        match self.name {
-            EngineName::ChatNoir => {
-                let key = Key::find(key_file)?;
-                ChatNoir::new(&ChatNoir::default_address()?, key, Limits::default())
-            }
-        }
-    }
-
     /// # Errors
     /// No index is named, one is named twice, or a name has other characters than letters, digits, `.`, `_` and `-`.
     pub fn check(&self) -> Result<()> {

@@ -385,7 +385,7 @@ fn debates(
             Some(ScoredDoc { doc, score })
         };
         let ranking: Vec<ScoredDoc> = of_topic.filter_map(scored).collect();
-        let sheet = debate::sheet(topic, index, &ranking, None, per_side, reader)?;
+        let sheet = debate::sheet(topic, index, &ranking, per_side, reader)?;
         on_event(Event::Progress {
             done: before + 1,
             total,

@@ -6,6 +6,7 @@
 //!
 //! SQLite keeps a rollback journal and no write-ahead log, so a workspace is a single file while nobody writes to it.
 
+pub(crate) mod blob;
 pub mod checksum;
 pub mod file;
 mod lock;

@@ -1,28 +1,6 @@
 //! Which of the recogniser's characters are read.
 
-/// The script of the texts that are read. Producers have its name in lower case.
-///
-/// PP-OCRv4's recogniser knows 6,624 characters, of which 6,280 are Chinese and 171 occur in Latin texts. With only the latter, its output layer has
-/// a fortieth of the columns, and no letter of a Latin text is taken for a Chinese character or for its full-width form.
-#[derive(
-    Clone,
-    Copy,
-    Debug,
-    Default,
-    PartialEq,
-    Eq,
-    strum::Display,
-    strum::EnumString,
-    strum::VariantNames,
-)]
-#[strum(serialize_all = "lowercase")]
-pub enum Script {
-    /// Latin letters, digits, punctuation and signs.
-    #[default]
-    Latin,
-    /// All characters that the recogniser knows.
-    All,
-}
+pub use crate::evidence::precision::Script;
 
 impl Script {
     /// Whether a character of the recogniser's alphabet is read.

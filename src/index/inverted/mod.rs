@@ -15,6 +15,7 @@ mod schema;
 mod scratch;
 mod segment;
 mod stored;
+#[cfg(feature = "full")]
 pub mod update;
 
 use std::path::{Path, PathBuf};

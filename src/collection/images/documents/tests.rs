@@ -43,11 +43,3 @@ fn a_phash_has_64_digits_first_highest() {
     assert_eq!(parse_phash(&"2".repeat(64)), None);
     assert_eq!(parse_phash(&"é".repeat(32)), None);
 }
-
-#[test]
-fn ids_are_hexadecimal() {
-    assert!(is_id("I2b62b2335042df6d", 17));
-    assert!(!is_id("I2B62b2335042df6d", 17));
-    assert!(!is_id("P2b62b2335042df6d", 17));
-    assert!(!is_id("I2b", 17));
-}

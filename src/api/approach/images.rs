@@ -1,0 +1,25 @@
+//! Approaches to the image task.
+
+use anyhow::Result;
+
+use super::Approach;
+use crate::task::Task;
+use crate::task::approach::ImageApproach;
+
+impl Approach {
+    pub(super) fn find_for_images(name: &str) -> Result<Approach> {
+        let found = ImageApproach::find(name)?;
+        Ok(Approach {
+            task: Task::Images,
+            name: found.name.clone(),
+            source: found.source.clone(),
+            text: found.text.clone(),
+            texts: None,
+            images: Some(Box::new(found)),
+        })
+    }
+
+    pub(in crate::api) fn images(&self) -> Option<&ImageApproach> {
+        self.images.as_deref()
+    }
+}

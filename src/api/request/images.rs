@@ -1,0 +1,53 @@
+//! Requests for images.
+
+use anyhow::Result;
+
+use super::Request;
+use crate::api::Approach;
+use crate::task::OnEvent;
+use crate::task::extraction::Host;
+use crate::task::image_run::{self, ImageRuns, ImageSettings, PreparedImages};
+use crate::task::run_files::{OutputSettings, RunFiles};
+
+impl Request<'_> {
+    #[doc(hidden)]
+    /// Ranks images by each approach, and writes the runs if `output` is given. The files of the runs are in the order of the runs.
+    pub fn rank_images<'o>(
+        &self,
+        output: Option<&'o OutputSettings>,
+        host: &Host,
+        on_event: &mut OnEvent,
+    ) -> Result<(ImageRuns, Vec<RunFiles<'o>>)> {
+        self.check_approaches()?;
+        let approaches = self.approaches.iter().filter_map(Approach::images).cloned();
+        let settings = ImageSettings {
+            extraction: self.collection.settings.clone(),
+            topics: self.topics.clone(),
+            candidates: self.images.candidates.clone(),
+            edition: self.images.edition,
+            parts: self.parts,
+            approaches: approaches.collect(),
+            overlap: self.images.overlap,
+            arguments: self.images.arguments.clone(),
+            debate: self.debate,
+        };
+        let prepared = PreparedImages::read(&settings, on_event)?;
+        let (names, run_file) = (prepared.names(), prepared.edition.run_file());
+        let read = self.files_to_read();
+        let files = output.map(|output| output.check(run_file, &names, &read));
+        let files = files.transpose()?;
+        let tags: Vec<String> = match &files {
+            Some(files) => files.iter().map(|files| files.tag.clone()).collect(),
+            None => names.iter().map(|name| self.tag_of(name)).collect(),
+        };
+        let tags: Vec<&str> = tags.iter().map(String::as_str).collect();
+        let done = prepared.run(&tags, host, on_event)?;
+        let files = files.unwrap_or_default();
+        for (run, files) in done.runs.iter().zip(&files) {
+            let text = image_run::text(done.edition, &run.ranking)?;
+            let description = done.describe(run)?;
+            files.write(&text, &run.ranking.explained, &run.sheets, &description)?;
+        }
+        Ok((done, files))
+    }
+}
