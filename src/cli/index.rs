@@ -6,7 +6,7 @@ use serde_json::json;
 use super::args::Task;
 use super::progress::EventPrinter;
 use super::text_args::IndexArgs;
-use super::texts::{print_all_verified, print_collection, print_verified};
+use super::texts::{print_all_verified, print_collection};
 use super::{print, print_json};
 use riposte::index::inverted::{InvertedIndex, Report};
 use riposte::task::effort;
@@ -38,7 +38,7 @@ pub fn index(args: &IndexArgs) -> Result<u8> {
         #[cfg(feature = "full")]
         Indexed::Images { index, updated, .. } => {
             if indexing.verbose {
-                print_verified(index.verified());
+                super::texts::print_verified(index.verified());
             }
             if !indexing.quiet {
                 say!(

@@ -12,7 +12,7 @@ mod top;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result, ensure};
 use riposte_eval::{DocId, Explanation};
 use tantivy::tokenizer::TextAnalyzer;
 
@@ -160,12 +160,14 @@ impl InvertedIndex {
     /// The scores of all documents in one field, by number; 0 for documents without any of the terms, and for excluded documents.
     ///
     /// Errors: those of [`InvertedIndex::search`]; a similarity with length scores, or BM25F.
+    #[cfg(feature = "full")]
     pub(super) fn scores(&self, part: QueryPart, similarity: &Similarity) -> Result<Vec<f64>> {
         let query = Query { parts: vec![part] };
         let plan = Plan::new(self, &query, similarity)?;
-        if similarity.adds_length() || similarity.combines_fields() {
-            bail!("only a sum over terms can be computed for all documents");
-        }
+        ensure!(
+            !similarity.adds_length() && !similarity.combines_fields(),
+            "only a sum over terms can be computed for all documents"
+        );
         let scratch = plan.score_all()?;
         let scores = scratch.scores.clone();
         self.return_scratch(scratch.reset());

@@ -7,6 +7,8 @@ pub mod cross;
 mod outputs;
 pub mod pieces;
 #[cfg(feature = "full")]
+mod queries;
+#[cfg(feature = "full")]
 pub mod sections;
 pub mod stance_encoder;
 pub mod steps;
@@ -24,6 +26,8 @@ use crate::workspace::{self, Outputs as Workspace};
 use cross::Cross;
 use outputs::{Compute, complete};
 use pieces::ClaimedPieces;
+#[cfg(feature = "full")]
+pub use queries::QueryEncoder;
 use stance_encoder::{Logits, OUTPUTS, StanceEncoder, StanceReading};
 use steps::{Clock, OnOutputs, Outputs, Step};
 
@@ -35,14 +39,6 @@ pub struct Models<'a> {
     pub sentences: Option<&'a Lazy<Sentences>>,
     pub cross: Option<&'a Lazy<Cross>>,
     pub pairs: Option<&'a Lazy<StanceEncoder>>,
-}
-
-/// The model that embeds a query.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum QueryEncoder {
-    Sentence,
-    #[cfg(feature = "full")]
-    Clip,
 }
 
 /// Models and the workspace with their outputs. If a model is not installed, stored outputs of a model of the same kind are used: of the one with the
@@ -158,45 +154,11 @@ impl<'a> Reader<'a> {
         self.sentence_producer.as_deref()
     }
 
-    /// The producer of an installed query encoder.
-    pub fn installed(&self, encoder: QueryEncoder) -> Option<&'a str> {
-        match encoder {
-            QueryEncoder::Sentence => self.models.sentences.map(Lazy::producer),
-            #[cfg(feature = "full")]
-            QueryEncoder::Clip => self.models.clip.map(Lazy::producer),
-        }
-    }
-
-    /// The vectors of queries by the model `producer`, of unit length and in the given order. `None` if one is missing in the workspace and
-    /// this model is not installed.
+    /// The sentence vectors of texts, of unit length and in the given order. `on_progress` receives the number of vectors that have been
+    /// computed. `None` if one is missing in the workspace and no sentence model is installed.
     ///
     /// # Errors
     /// The model fails, or the workspace cannot be read or written. The other methods have the same errors.
-    pub(crate) fn query_vectors(
-        &mut self,
-        encoder: QueryEncoder,
-        producer: &str,
-        queries: &[String],
-    ) -> Result<Option<Vec<Vec<f32>>>> {
-        let texts: Vec<&str> = queries.iter().map(String::as_str).collect();
-        let (inputs, outputs, quiet) = (keyed(&texts), &mut self.store.outputs, &mut |_, _| ());
-        match encoder {
-            QueryEncoder::Sentence => {
-                let model = self.models.sentences;
-                let model = Compute::by(model, producer, Sentences::numeric, Sentences::embed);
-                complete(outputs, producer, &inputs, None, model, quiet)
-            }
-            #[cfg(feature = "full")]
-            QueryEncoder::Clip => {
-                let model = self.models.clip;
-                let model = Compute::by(model, producer, Clip::numeric, Clip::embed_texts);
-                complete(outputs, producer, &inputs, None, model, quiet)
-            }
-        }
-    }
-
-    /// The sentence vectors of texts, of unit length and in the given order. `on_progress` receives the number of vectors that have been
-    /// computed. `None` if one is missing in the workspace and no sentence model is installed.
     pub(crate) fn sentence_vectors(
         &mut self,
         texts: &[&str],

@@ -498,6 +498,7 @@ impl Resources {
 
     fn models(&self) -> reading::Models<'_> {
         reading::Models {
+            #[cfg(feature = "full")]
             clip: None,
             sentences: self.sentences.as_ref(),
             cross: self.cross.as_ref(),

@@ -5,12 +5,16 @@
 //! `verified.toml` (the checksums computed so far, so that the files need not be hashed at each start).
 
 mod catalogue;
+#[cfg(feature = "full")]
 mod fetch;
+#[cfg(feature = "full")]
 mod http;
+#[cfg(feature = "full")]
 mod package;
 
 pub(crate) use catalogue::ModelFile;
 pub use catalogue::{Catalogue, Entry, Role, Source};
+#[cfg(feature = "full")]
 pub use fetch::{FetchReport, Outcome, Progress, fetch};
 
 use std::collections::BTreeMap;

@@ -84,7 +84,7 @@ impl Lock {
     }
 
     /// The file that is locked. Its contents belong to whoever holds the lock.
-    pub(crate) fn file(&self) -> Option<&File> {
+    pub fn file(&self) -> Option<&File> {
         self.0.as_ref()
     }
 }

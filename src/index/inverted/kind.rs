@@ -1,18 +1,16 @@
 //! The kinds of indexes and their fields, the documents of a collection, and the metadata of an index.
 
 use std::borrow::Cow;
-use std::io::Read;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Result, bail};
 use riposte_eval::TextTask;
 use serde::{Deserialize, Serialize};
 use strum::VariantNames;
 
 use crate::collection::arguments::Argument;
-use crate::collection::documents::{self, TextDocument};
+use crate::collection::documents::TextDocument;
 pub use crate::collection::entries::StoredText as Document;
-use crate::collection::passages::{self, Passage};
+use crate::collection::passages::Passage;
 pub use crate::collection::texts::TextCollection;
 use crate::collection::{Fault, FaultKind};
 use crate::index::analyzer::Analyzer;
@@ -68,26 +66,6 @@ impl IndexKind {
         }
     }
 
-    /// Reads documents from a file with one document on each line.
-    ///
-    /// # Errors
-    /// Files of this kind do not have one document on each line.
-    pub(crate) fn read_lines(self, input: Box<dyn Read + Send>) -> Result<NumberedDocuments> {
-        fn all<T: 'static>(
-            read: impl Iterator<Item = (u64, Result<T, Fault>)> + 'static,
-            document: fn(T) -> Document,
-        ) -> NumberedDocuments {
-            Box::new(read.map(move |(line, read)| (line, read.map(document))))
-        }
-        Ok(match self {
-            IndexKind::Passages => all(passages::lines(input), of_passage),
-            IndexKind::Documents => all(documents::lines(input), of_document),
-            IndexKind::Arguments | IndexKind::Images => {
-                bail!("{self} are not stored one on each line")
-            }
-        })
-    }
-
     /// Whether an index is updated document by document, from the evidence file, which has the texts. The index of a text collection stores the texts,
     /// and is built again when the collection changes.
     pub(super) fn is_updated(self) -> bool {
@@ -126,19 +104,16 @@ fn of_argument(argument: Argument) -> Document {
     }
 }
 
-fn of_passage(passage: Passage) -> Document {
+pub(super) fn of_passage(passage: Passage) -> Document {
     Document {
         url: passage.url,
         ..Document::new(passage.id, vec![passage.contents, passage.expansion])
     }
 }
 
-fn of_document(read: TextDocument) -> Document {
+pub(super) fn of_document(read: TextDocument) -> Document {
     Document::new(read.id, vec![read.text, read.title])
 }
-
-/// Documents and faults, each with the number of its line.
-pub(crate) type NumberedDocuments = Box<dyn Iterator<Item = (u64, Result<Document, Fault>)>>;
 
 impl TextCollection {
     /// The kind of the collection's documents.

@@ -9,8 +9,12 @@ mod contents;
 mod disk;
 mod guarded;
 mod kind;
+#[cfg(feature = "full")]
+mod lines;
 mod open;
 mod postings;
+#[cfg(feature = "full")]
+mod restrict;
 mod schema;
 mod scratch;
 mod segment;
@@ -22,23 +26,26 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use anyhow::{Context, Result, anyhow};
-use rayon::prelude::*;
 use riposte_eval::DocId;
 use rustc_hash::{FxHashMap, FxHashSet};
 use serde::Serialize;
 use sha2::{Digest, Sha256};
 use tantivy::Term;
 
+#[cfg(feature = "full")]
 pub(crate) use build::hash_of_words;
+#[cfg(feature = "full")]
 pub(super) use build::join;
 pub use build::{Effort, Event};
 pub use contents::forget_hashes;
 pub use disk::Verified;
 pub(crate) use disk::is_only_index;
 pub use disk::remove;
-pub(crate) use kind::NumberedDocuments;
 pub use kind::{Document, ImageField, IndexKind, TextCollection};
 pub use kind::{Meta, SHORT_WORDS};
+#[cfg(feature = "full")]
+pub(crate) use lines::NumberedDocuments;
+#[cfg(feature = "full")]
 pub(super) use schema::checksum;
 
 use super::analyzer::Analyzer;
@@ -168,20 +175,6 @@ impl InvertedIndex {
             .collect();
         let cached = self.term_counts.get_mut();
         cached.unwrap_or_else(PoisonError::into_inner).clear();
-    }
-
-    /// Excludes all documents except these: the others are neither found nor counted. Returns the number of each of these documents;
-    /// `None` for those that are not in the index.
-    pub(super) fn restrict(&mut self, ids: &[DocId]) -> Vec<Option<u32>> {
-        let numbers: Vec<Option<u32>> = ids.par_iter().map(|id| self.number(id)).collect();
-        self.marks.iter_mut().for_each(|marks| *marks |= EXCLUDED);
-        for number in numbers.iter().flatten() {
-            if let Some(marks) = self.marks.get_mut(*number as usize) {
-                *marks &= !EXCLUDED;
-            }
-        }
-        self.count();
-        numbers
     }
 
     /// Kind, analyzer, fingerprint and counts, as stored with the index.
