@@ -1,6 +1,7 @@
 //! Retrieves images, arguments and passages for argumentative questions: the [Touché](https://touche.webis.de) tasks, and your own questions.
 //!
-//! ```
+#![cfg_attr(feature = "texts", doc = "```")]
+#![cfg_attr(not(feature = "texts"), doc = "```ignore")]
 //! use std::ops::ControlFlow;
 //!
 //! use riposte::{Approach, Collection, Task, TextTask, Topic};
@@ -31,6 +32,8 @@
 //! `docs/library.md` says more, and `examples/` has five programs. The types at the root are what others can build on. The modules are the rooms of the
 //! program, which the other packages of the repository use too; they may change with any version. They are listed in the order in which data passes
 //! through them, and each uses only rooms above it (`ARCHITECTURE.md`, "Invariants"; `tests/it/floors.rs` reads the imports).
+
+// the features are described in docs/installing.md: a module without a condition is for programs that only verify and evaluate runs
 
 // `make doc` is for people who work on riposte, and shows private items and all rooms; docs.rs shows only what others can build on
 #![allow(rustdoc::private_intra_doc_links)]

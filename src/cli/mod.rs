@@ -30,7 +30,7 @@ mod inspect;
 mod lines;
 #[cfg(feature = "texts")]
 mod metadata;
-#[cfg(feature = "full")]
+#[cfg(feature = "texts")]
 mod models;
 mod notes;
 mod parse;
@@ -125,7 +125,7 @@ enum Command {
     #[cfg(feature = "full")]
     Merge(MergeArgs),
     /// List or download models
-    #[cfg(feature = "full")]
+    #[cfg(feature = "texts")]
     #[command(subcommand)]
     Models(models::ModelsCommand),
     /// List the systems of the lab with their official figures, and the approaches that rebuild them
@@ -246,7 +246,7 @@ pub fn run() -> Result<u8> {
         Command::Merge(args) => images::merge(&args),
         #[cfg(feature = "full")]
         Command::Shard(command) => shard::shard(&command),
-        #[cfg(feature = "full")]
+        #[cfg(feature = "texts")]
         Command::Models(command) => models::models(command),
         #[cfg(feature = "texts")]
         Command::Approaches(args) => approaches::approaches(&args),

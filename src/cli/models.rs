@@ -1,16 +1,18 @@
 //! `models`: downloads and lists models.
 
+#[cfg(feature = "full")]
+mod fetch;
+
 use std::path::{Path, PathBuf};
 
-use anyhow::{Result, bail};
+use anyhow::Result;
 use clap::{Args, Subcommand};
 use indicatif::DecimalBytes;
 use serde_json::{Value, json};
 
 use super::lines::without_nulls;
-use super::{print, print_json, say_line, terminal};
-use riposte::task::recipe;
-use riposte::weights::{self, Catalogue, ModelRow, ModelStatus, Models};
+use super::{print, print_json, terminal};
+use riposte::weights::{self, ModelRow, ModelStatus, Models};
 
 #[derive(Subcommand)]
 pub(super) enum ModelsCommand {
@@ -20,27 +22,10 @@ pub(super) enum ModelsCommand {
     /// file is installed only if its size and sha256 are those of the catalogue. If the catalogue has no sha256, that of the first download is
     /// recorded, and later downloads must have the same. Files that are already installed and right are kept. The exit code is 0 if all files are
     /// installed, 1 if some could not be downloaded, and 2 if none could.
-    Fetch(FetchArgs),
+    #[cfg(feature = "full")]
+    Fetch(fetch::FetchArgs),
     /// List the models with their purposes, and whether each is installed
     List(ListArgs),
-}
-
-#[derive(Args)]
-pub(super) struct FetchArgs {
-    /// Names of models (`riposte models list` prints all), such as clip-vit-base-patch32; or roles: clip, ocr, sentence, cross, lexicon. A role means
-    /// its default model, or all of its models if none is a default; `all` means every model. By default the default models: ppocr-v4,
-    /// clip-vit-base-patch32, all-minilm-l6-v2 and afinn
-    #[arg(value_name = "NAME|ROLE|all")]
-    names: Vec<String>,
-    /// Directory of the models. By default $RIPOSTE_MODELS, or riposte/models in the user's data directory
-    #[arg(long, value_name = "DIR")]
-    models: Option<PathBuf>,
-    /// Print a JSON object for each file
-    #[arg(long)]
-    json: bool,
-    /// Print only the result
-    #[arg(short, long)]
-    quiet: bool,
 }
 
 #[derive(Args)]
@@ -56,20 +41,8 @@ pub(super) struct ListArgs {
 /// `riposte models`.
 pub fn models(command: ModelsCommand) -> Result<u8> {
     match command {
-        ModelsCommand::Fetch(args) => {
-            let models = Models::at(args.models.as_deref())?;
-            check_names(&args.names, models.catalogue())?;
-            let progress = weights::Progress {
-                print: if args.quiet { None } else { Some(say_line) },
-            };
-            let report = weights::fetch(&models, &args.names, &progress)?;
-            if args.json {
-                report.files.iter().try_for_each(print_json)?;
-            } else {
-                print(&report)?;
-            }
-            Ok(report.exit_code())
-        }
+        #[cfg(feature = "full")]
+        ModelsCommand::Fetch(args) => fetch::fetch(&args),
         ModelsCommand::List(args) => {
             let models = Models::at(args.models.as_deref())?;
             let rows = weights::list(&models);
@@ -81,28 +54,6 @@ pub fn models(command: ModelsCommand) -> Result<u8> {
             Ok(0)
         }
     }
-}
-
-/// Checks the names of models and roles, so that a mistyped one is answered with the one that was probably meant.
-///
-/// # Errors
-/// A name is none, and resembles one. Names that resemble none are errors of the catalogue.
-fn check_names(names: &[String], catalogue: &Catalogue) -> Result<()> {
-    let mut known = vec!["all"];
-    for entry in catalogue.entries() {
-        known.extend([entry.name.as_str(), entry.role.word()]);
-    }
-    for name in names {
-        if known.contains(&name.as_str()) {
-            continue;
-        }
-        if let Some(near) = recipe::nearest(name, &known) {
-            bail!(
-                "there is no model or role named {name}: did you mean {near}? (`riposte models list` lists all)"
-            );
-        }
-    }
-    Ok(())
 }
 
 /// A model as JSON: its entry in the catalogue, and its installed files.

@@ -4,7 +4,7 @@ mod known;
 
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 use clap::builder::PossibleValuesParser;
 use clap::{Args, Command, ValueHint};
 use clap_complete::Shell;
@@ -137,17 +137,35 @@ struct ExitStatus {
 
 impl Manual {
     /// What the pages of this program say: `riposte` is its whole command line, and a smaller build lacks some commands.
+    ///
+    /// # Errors
+    /// The file is wrong, which is a defect of the program: in a full build, an entry is about a command that does not exist.
     fn of(riposte: &Command) -> Result<Manual> {
         let mut manual: Manual = toml::from_str(include_str!("manual.toml"))?;
-        let is_there = |name: &str| riposte.get_subcommands().any(|c| c.get_name() == name);
-        let is_needed =
-            |(_, _, command): &(String, String, String)| command.is_empty() || is_there(command);
+        let count = |of: &Manual| of.environment.len() + of.files.len() + of.examples.len();
+        let all = count(&manual);
+        let is_needed = |(_, _, command): &(String, String, String)| {
+            command.is_empty() || has(riposte, &mut command.split(' '))
+        };
         manual.environment.retain(is_needed);
         manual.files.retain(is_needed);
         let examples = &mut manual.examples;
-        examples.retain(|(_, _, line)| line.split(' ').nth(1).is_some_and(is_there));
+        examples.retain(|(_, _, line)| has(riposte, &mut line.split(' ').skip(1)));
+        ensure!(
+            !cfg!(feature = "full") || count(&manual) == all,
+            "an entry of manual.toml is about a command that does not exist"
+        );
         Ok(manual)
     }
+}
+
+/// Whether a command has the subcommands with which these words begin.
+fn has(command: &Command, words: &mut dyn Iterator<Item = &str>) -> bool {
+    let named = words.next().filter(|_| command.has_subcommands());
+    named.is_none_or(|word| {
+        let subcommand = command.find_subcommand(word);
+        subcommand.is_some_and(|subcommand| has(subcommand, words))
+    })
 }
 
 /// A manual page.

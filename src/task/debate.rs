@@ -73,7 +73,7 @@ pub fn sheet(
     Ok(sheet)
 }
 
-/// As [`sheet`], with the texts of its arguments.
+/// As [`sheet()`], with the texts of its arguments.
 fn with_texts(
     topic: &Topic,
     index: &InvertedIndex,

@@ -13,7 +13,7 @@ use crate::support::root;
 
 /// The rooms of `src/` by floor. A file can import from lower floors and from its own room.
 const FLOORS: [&[&str]; 12] = [
-    &["device", "disk", "lazy", "names", "web"],
+    &["device", "directories", "disk", "lazy", "names", "web"],
     &["workspace"],
     &["collection", "weights"],
     &["evidence", "topic"],

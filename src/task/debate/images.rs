@@ -25,10 +25,10 @@ pub struct Images<'a> {
     pub lines: &'a [&'a ImageRunLine],
 }
 
-/// As [`super::sheet`], with the images of the topic. Without sentence vectors, they are not compared with arguments.
+/// As [`super::sheet()`], with the images of the topic. Without sentence vectors, they are not compared with arguments.
 ///
 /// # Errors
-/// As for [`super::sheet`].
+/// As for [`super::sheet()`].
 pub fn illustrated(
     topic: &Topic,
     index: &InvertedIndex,
