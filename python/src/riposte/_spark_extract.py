@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.types import StructType
 
-#: The names of the files that riposte reads (src/collection/images.rs). Other files are listed, but not read: they show which directories exist.
+#: The names of the files that riposte reads (src/collection/images/documents.rs). Other files are listed, but not read: they show which directories exist.
 READ = [
     *("image.webp", "image.png", "image.jpg", "image.jpeg"),
     *("image-url.txt", "image-phash.txt", "image-caption.txt", "image-text.txt"),
