@@ -17,6 +17,13 @@ PROGRAM = os.environ["RIPOSTE_BINARY"]
 #: Masters that try a task up to four times: with threads of one process, and with executors to which all files must be shipped.
 THREADS, PROCESSES = "local[2,4]", "local-cluster[2,1,1024]"
 
+#: Each job lives for seconds, in which Java would use more time for optimising itself than for the job, and nobody looks at its web page.
+SETTINGS = """
+spark.driver.extraJavaOptions -XX:TieredStopAtLevel=1 -XX:+UseSerialGC
+spark.executor.extraJavaOptions -XX:TieredStopAtLevel=1 -XX:+UseSerialGC
+spark.ui.enabled false
+"""
+
 #: A script that calls functions of riposte.spark in one session.
 STEPS = """
 import dataclasses, json, sys
@@ -43,6 +50,9 @@ def spark_home():
     home = tempfile.TemporaryDirectory(prefix="riposte-tests-")
     for entry in Path(importlib.util.find_spec("pyspark").origin).parent.iterdir():
         Path(home.name, entry.name).symlink_to(entry)
+    conf = Path(home.name, "conf")
+    conf.mkdir()
+    (conf / "spark-defaults.conf").write_text(SETTINGS)
     return home
 
 

@@ -112,12 +112,21 @@ impl Page {
     }
 }
 
-/// A fresh directory as a reader has it who has cloned the repository and fetched the models: the sample, and both programs on the path.
-fn run_page(page: &Page, programs: &Path, models: &Path, has_sqlite: bool) -> Vec<String> {
-    let dir = tempfile::tempdir().unwrap();
-    let home = dir.path().join("home");
-    fs::create_dir(&home).unwrap();
-    let work = dir.path().join("riposte");
+/// Runs a page as a reader does who has cloned the repository and fetched the models: in `dir/riposte`, which is made anew, with the sample, and with
+/// both programs on the path. The home in `dir` stays from page to page, so that what is in the cache is computed once.
+fn run_page(
+    page: &Page,
+    dir: &Path,
+    programs: &Path,
+    models: &Path,
+    has_sqlite: bool,
+) -> Vec<String> {
+    let home = dir.join("home");
+    fs::create_dir_all(&home).unwrap();
+    let work = dir.join("riposte");
+    if work.exists() {
+        fs::remove_dir_all(&work).unwrap();
+    }
     fs::create_dir(&work).unwrap();
     let copied = Command::new("cp")
         .arg("-r")
@@ -175,7 +184,9 @@ fn run_page(page: &Page, programs: &Path, models: &Path, has_sqlite: bool) -> Ve
             .env_remove("XDG_CONFIG_HOME")
             .env("RIPOSTE_MODELS", models)
             .stdin(std::process::Stdio::null());
+        let since = std::time::Instant::now();
         let output = command.output().unwrap();
+        eprintln!("TIME {:.1} {}:{} {}", since.elapsed().as_secs_f64(), page.name, block.line, block.code.lines().next().unwrap_or(""));
         printed.push_str(&comparable(&stdout(&output)));
         printed.push_str(&comparable(&stderr(&output)));
         if code(&output) != 0 {
@@ -227,10 +238,12 @@ fn every_command_runs_on_the_sample_and_prints_what_is_shown() {
     let pages = pages();
     let failures: Vec<String> = std::thread::scope(|scope| {
         let halves = [0, 1].map(|half| {
-            let (pages, dir) = (pages.iter().skip(half).step_by(2), shown.path());
+            let (pages, models) = (pages.iter().skip(half).step_by(2), shown.path());
             scope.spawn(move || {
-                let failures = pages.flat_map(|page| run_page(page, programs, dir, has_sqlite));
-                failures.collect::<Vec<String>>()
+                let dir = tempfile::tempdir().unwrap();
+                let dir = dir.path();
+                let run = |page| run_page(page, dir, programs, models, has_sqlite);
+                pages.flat_map(run).collect::<Vec<String>>()
             })
         });
         let failures = halves.into_iter().map(|half| half.join().unwrap());
