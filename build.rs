@@ -8,20 +8,7 @@ use std::process::Command;
 
 fn main() {
     println!("cargo::rerun-if-env-changed=RIPOSTE_COMMIT");
-    // a change in one of these compiles the program again anyway; the files of git that are named below show that the commit changed
-    for path in [
-        "approaches",
-        "crates",
-        "models/own",
-        "src",
-        "Cargo.lock",
-        "build.rs",
-    ] {
-        // a packaged crate has no `crates`, and a path that is missing would run this script each time
-        if Path::new(path).exists() {
-            println!("cargo::rerun-if-changed={path}");
-        }
-    }
+    watch(&["Cargo.lock", "build.rs"]);
     if let Ok(target) = std::env::var("TARGET") {
         println!("cargo::rustc-env=RIPOSTE_TARGET={target}");
     }
@@ -35,6 +22,17 @@ fn main() {
     let commit = std::env::var("RIPOSTE_COMMIT").ok().filter(is_known);
     if let Some(commit) = commit.or_else(packaged).or_else(of_git) {
         println!("cargo::rustc-env=RIPOSTE_BUILT_FROM={commit}");
+    }
+}
+
+/// What the program is compiled from.
+const SOURCES: [&str; 5] = ["approaches", "crates", "models/own", "src", "Cargo.lock"];
+
+/// Runs this script again when one of these changes. All targets of the package are then compiled again, too.
+fn watch(paths: &[&str]) {
+    // a packaged crate has no `crates`, and a path that is missing would run this script each time
+    for path in paths.iter().filter(|path| Path::new(path).exists()) {
+        println!("cargo::rerun-if-changed={path}");
     }
 }
 
@@ -83,19 +81,13 @@ fn of_git() -> Option<String> {
         }
     }
     let commit = git(&["rev-parse", "HEAD"])?;
-    let changed = git(&[
-        "status",
-        "--porcelain",
-        "--",
-        "approaches",
-        "crates",
-        "models/own",
-        "src",
-        "Cargo.lock",
-    ])?;
-    Some(if changed.is_empty() {
-        commit
+    let status = ["status", "--porcelain", "--"];
+    let changed = git(&[&status[..], &SOURCES[..]].concat())?;
+    if changed.is_empty() {
+        watch(&SOURCES);
+        Some(commit)
     } else {
-        format!("{commit}-changed")
-    })
+        // further changes make no difference, until HEAD changes: one in src/cli then compiles only the program, and not the library
+        Some(format!("{commit}-changed"))
+    }
 }
