@@ -113,7 +113,8 @@ impl Page {
 }
 
 /// Runs a page as a reader does who has cloned the repository and fetched the models: in `dir/riposte`, which is made anew, with the sample, and with
-/// both programs on the path. The home in `dir` stays from page to page, so that what is in the cache is computed once.
+/// both programs on the path. The home in `dir` stays from page to page, so that what is in the cache is computed once. A page that shows how it is computed
+/// begins with an empty home.
 fn run_page(
     page: &Page,
     dir: &Path,
@@ -121,12 +122,15 @@ fn run_page(
     models: &Path,
     has_sqlite: bool,
 ) -> Vec<String> {
-    let home = dir.join("home");
-    fs::create_dir_all(&home).unwrap();
-    let work = dir.join("riposte");
+    let (home, work) = (dir.join("home"), dir.join("riposte"));
+    let shows = |block: &Block| block.language == "text" && block.code.contains("new or changed");
+    if home.exists() && page.blocks().iter().any(shows) {
+        fs::remove_dir_all(&home).unwrap();
+    }
     if work.exists() {
         fs::remove_dir_all(&work).unwrap();
     }
+    fs::create_dir_all(&home).unwrap();
     fs::create_dir(&work).unwrap();
     let copied = Command::new("cp")
         .arg("-r")
@@ -184,9 +188,7 @@ fn run_page(
             .env_remove("XDG_CONFIG_HOME")
             .env("RIPOSTE_MODELS", models)
             .stdin(std::process::Stdio::null());
-        let since = std::time::Instant::now();
         let output = command.output().unwrap();
-        eprintln!("TIME {:.1} {}:{} {}", since.elapsed().as_secs_f64(), page.name, block.line, block.code.lines().next().unwrap_or(""));
         printed.push_str(&comparable(&stdout(&output)));
         printed.push_str(&comparable(&stderr(&output)));
         if code(&output) != 0 {
