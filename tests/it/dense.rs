@@ -16,7 +16,7 @@ use crate::sentence::MINILM;
 use crate::support::assert_says;
 use crate::support::chance::Chance;
 use crate::support::collection::{argument, write_arguments};
-use crate::support::files::{json_lines, text};
+use crate::support::files::json_lines;
 use crate::support::need::{Model, need};
 use crate::support::program::{WorkDir, code, riposte, stderr, stdout, succeed};
 
