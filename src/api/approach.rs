@@ -53,8 +53,8 @@ impl Approach {
         }
     }
 
-    #[doc(hidden)]
     /// Finds an approach by its name. A name that ends in `.toml` is the path of a file with the approach.
+    #[doc(hidden)]
     pub fn find(task: Task, name: &str) -> anyhow::Result<Approach> {
         let Task::Texts(of_texts) = task else {
             return Approach::find_for_images(name);

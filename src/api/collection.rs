@@ -103,8 +103,8 @@ impl Collection {
         Request::new(self, vec![approach])
     }
 
-    #[doc(hidden)]
     /// The arguments in a collection of images, if it has any.
+    #[doc(hidden)]
     pub fn own_arguments(&self) -> Option<PathBuf> {
         let own = self.settings.input.join(ARGUMENTS);
         (self.task == Task::Images && own.is_file()).then_some(own)

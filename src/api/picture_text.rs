@@ -36,8 +36,8 @@ impl PictureReader {
         with.map_err(Error::model)
     }
 
-    #[doc(hidden)]
     /// With the OCR model of that name, or with the first that is installed.
+    #[doc(hidden)]
     pub fn with(
         models: &Models,
         name: Option<&str>,
@@ -67,8 +67,8 @@ impl PictureReader {
         self.read_picture(path, &picture).map_err(Error::model)
     }
 
-    #[doc(hidden)]
     /// The text in a picture, which came from this file.
+    #[doc(hidden)]
     pub fn read_picture(&self, path: &Path, picture: &RgbImage) -> Result<PictureText> {
         let reading = || format!("cannot read the text in {}", path.display());
         let lines = self.reader.read(picture).with_context(reading)?;

@@ -46,8 +46,8 @@ use crate::topic::question::TopicParts;
 pub struct Request<'c> {
     #[doc(hidden)]
     pub collection: &'c Collection,
-    #[doc(hidden)]
     /// Empty for the default approach of the edition.
+    #[doc(hidden)]
     pub approaches: Vec<Approach>,
     #[doc(hidden)]
     pub topics: TopicSource,
@@ -55,18 +55,18 @@ pub struct Request<'c> {
     pub parts: TopicParts,
     #[doc(hidden)]
     pub tag: Option<String>,
-    #[doc(hidden)]
     /// Images are always explained.
-    pub explain: bool,
     #[doc(hidden)]
+    pub explain: bool,
     /// Texts: whether their stances are detected, too.
+    #[doc(hidden)]
     pub stances: bool,
     #[doc(hidden)]
     pub debate: bool,
     #[doc(hidden)]
     pub images: ImageOptions,
-    #[doc(hidden)]
     /// The file with the key of a search engine.
+    #[doc(hidden)]
     pub key_file: Option<PathBuf>,
 }
 
@@ -177,9 +177,9 @@ impl<'c> Request<'c> {
         ranking.context("the approach made no run")
     }
 
-    #[doc(hidden)]
     /// Ranks texts by each approach. Each run is written when it is finished, if `output` is given, and then passed to `on_done`. Returns whether topics
     /// are broken.
+    #[doc(hidden)]
     pub fn rank_texts(
         &self,
         output: Option<&OutputSettings>,

@@ -110,8 +110,8 @@ impl StanceDetector {
         Ok(answer.map_err(Error::model)?.0)
     }
 
-    #[doc(hidden)]
     /// As [`stance::answer`].
+    #[doc(hidden)]
     pub fn answer(
         &self,
         questions: &[StanceQuestion],

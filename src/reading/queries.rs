@@ -20,7 +20,6 @@ impl<'a> Reader<'a> {
     pub fn installed(&self, encoder: QueryEncoder) -> Option<&'a str> {
         match encoder {
             QueryEncoder::Sentence => self.models.sentences.map(Lazy::producer),
-            #[cfg(feature = "full")]
             QueryEncoder::Clip => self.models.clip.map(Lazy::producer),
         }
     }

@@ -10,8 +10,8 @@ use crate::task::image_run::{self, ImageRuns, ImageSettings, PreparedImages};
 use crate::task::run_files::{OutputSettings, RunFiles};
 
 impl Request<'_> {
-    #[doc(hidden)]
     /// Ranks images by each approach, and writes the runs if `output` is given. The files of the runs are in the order of the runs.
+    #[doc(hidden)]
     pub fn rank_images<'o>(
         &self,
         output: Option<&'o OutputSettings>,

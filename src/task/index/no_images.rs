@@ -2,21 +2,24 @@
 
 use std::path::PathBuf;
 
-use anyhow::{Result, bail};
+use anyhow::{Error, Result, anyhow};
 
 use super::super::OnEvent;
 use super::{IndexSettings, Indexed};
 
 impl IndexSettings {
-    pub(super) fn directory_of_images(&self, _: &mut OnEvent) -> Result<PathBuf> {
-        bail!(
+    fn no_images(&self) -> Error {
+        anyhow!(
             "this build of riposte has no images, and {} is a collection of images: install it with the feature full",
             self.input.display()
         )
     }
 
-    pub(super) fn index_images(&self, on_event: &mut OnEvent) -> Result<Indexed> {
-        let error = self.directory_of_images(on_event).err();
-        Err(error.unwrap_or_else(|| anyhow::anyhow!("there are no images")))
+    pub(super) fn directory_of_images(&self, _: &mut OnEvent) -> Result<PathBuf> {
+        Err(self.no_images())
+    }
+
+    pub(super) fn index_images(&self, _: &mut OnEvent) -> Result<Indexed> {
+        Err(self.no_images())
     }
 }
