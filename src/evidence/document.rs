@@ -109,10 +109,5 @@ pub(super) fn guarded<T>(work: impl FnOnce() -> Result<T>) -> Result<T, String> 
 }
 
 pub(super) fn fault(kind: FaultKind, path: &Path, what: impl Into<String>) -> Fault {
-    Fault {
-        kind,
-        path: path.to_owned(),
-        line: None,
-        what: what.into(),
-    }
+    Fault::new(kind, path, None, what)
 }
