@@ -231,7 +231,6 @@ impl AskSettings<'_> {
             dir,
             tag: None,
             metadata: None,
-            faults: None,
         })
     }
 

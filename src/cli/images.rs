@@ -1,7 +1,8 @@
 //! `images`, `extract`, `read` and `merge`.
 
+use std::collections::BTreeMap;
 use std::io::{BufReader, BufWriter};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
@@ -10,21 +11,22 @@ use anyhow::{Context, Result, ensure};
 use riposte_eval::{DocId, escaped};
 use serde_json::{Value, json};
 
-use super::faults::FaultLog;
 use super::image_args::{ExtractArgs, ExtractionArgs, ImagesArgs, MergeArgs, ReadArgs};
-use super::notes::NotePrinter;
 use super::probe;
 use super::progress::EventPrinter;
 use super::text_args::topic_parts;
-use super::texts::{print_all_verified, print_collection, print_lines, print_verified};
-use super::{print, print_json};
+use super::texts::{
+    list_faults, print_all_verified, print_collection, print_lines, print_verified,
+};
+use super::{print, print_json, terminal};
 use riposte::api::picture_text::open_picture;
 use riposte::api::request::ImageOptions;
 use riposte::api::{Approach, Collection, PictureReader, Request};
-use riposte::collection::{Fault, FaultKind};
+use riposte::collection::FaultKind;
 use riposte::evidence::extract::{Shard, Summary};
 use riposte::evidence::ocr::OcrLine;
 use riposte::evidence::store::Store;
+use riposte::task::Task;
 use riposte::task::channels::CHANNELS;
 use riposte::task::extraction::{self, Extraction, ExtractionSettings, Host};
 use riposte::task::files::TopicSource;
@@ -32,7 +34,6 @@ use riposte::task::image_run::ImageRuns;
 use riposte::task::run_files::{OutputSettings, RunFiles};
 use riposte::task::shards;
 use riposte::task::stream::{self, StreamRequest};
-use riposte::task::{Event, Task};
 
 /// Size of the buffers of `extract --stream`.
 const STREAM_BUFFER: usize = 1 << 16;
@@ -67,26 +68,22 @@ pub fn images(args: &ImagesArgs) -> Result<u8> {
         explain: args.explain.clone(),
         debate: args.debate.clone(),
         metadata: args.metadata.config(),
-        faults: options.faults.file(Some(&args.output)),
     };
-    let log = FaultLog::new(&options.faults, Some(&args.output), options.verbose);
-    let mut printer = EventPrinter::new(options.quiet, log);
+    let mut printer = EventPrinter::new(options.quiet);
     let on_event = &mut |event| printer.print(event);
     let (done, files) = with_host(|host| request.rank_images(Some(&output), host, on_event))?;
-    print_runs(options, &done, &files)?;
-    printer.finish()
+    print_runs(options, &done, &files)
 }
 
-/// Prints figures about runs.
-fn print_runs(options: &ExtractionArgs, done: &ImageRuns, files: &[RunFiles]) -> Result<()> {
+/// Prints figures about runs, and faults. Returns the exit code.
+fn print_runs(options: &ExtractionArgs, done: &ImageRuns, files: &[RunFiles]) -> Result<u8> {
+    let mut code = u8::from(done.has_faults);
     if let Some(arguments) = &done.arguments {
         let indexes = &arguments.indexes;
         if options.verbose {
             print_all_verified(indexes);
         }
-        if !options.quiet {
-            print_collection(indexes);
-        }
+        code = code.max(print_collection(indexes, options.quiet, options.verbose));
     }
     if options.verbose {
         let verified = done.runs.iter().map(|run| run.verified);
@@ -102,7 +99,7 @@ fn print_runs(options: &ExtractionArgs, done: &ImageRuns, files: &[RunFiles]) ->
             print_lines(run.ranking.lines.len(), done.topics.len(), &files.run);
         }
     }
-    Ok(())
+    Ok(code.max(print_faults(options.verbose, &done.summary)))
 }
 
 /// `riposte extract`: computes the evidence without a run. Returns the exit code.
@@ -116,9 +113,7 @@ pub fn extract(args: &ExtractArgs) -> Result<u8> {
     let options = &args.extraction;
     let settings = options.settings()?;
     let shard = args.shard.unwrap_or(Shard::WHOLE);
-    options.faults.check(&[])?;
-    let log = FaultLog::new(&options.faults, None, options.verbose);
-    let mut printer = EventPrinter::new(options.quiet, log);
+    let mut printer = EventPrinter::new(options.quiet);
     let on_event = &mut |event| printer.print(event);
     let (extraction, summary) =
         with_host(|host| extraction::run(&settings, shard, host, on_event))?;
@@ -126,13 +121,13 @@ pub fn extract(args: &ExtractArgs) -> Result<u8> {
         print_table(&extraction, &summary, &[])?;
         say!("evidence in {}", extraction.store.path().display());
     }
-    printer.finish()
+    Ok(print_faults(options.verbose, &summary))
 }
 
 /// `riposte extract --stream`: computes the evidence of documents from stdin. Returns the exit code.
 fn stream(args: &ExtractArgs) -> Result<u8> {
     let options = &args.extraction;
-    let mut printer = EventPrinter::new(true, FaultLog::unlisted());
+    let mut printer = EventPrinter::new(true);
     let settings = options.settings()?;
     let request = StreamRequest {
         options: &settings.options,
@@ -144,26 +139,21 @@ fn stream(args: &ExtractArgs) -> Result<u8> {
     let output = BufWriter::with_capacity(STREAM_BUFFER, std::io::stdout().lock());
     let on_event = &mut |event| printer.print(event);
     let faults = stream::stream(&settings.models, request, input, output, on_event)?;
-    // the frames have the faults
-    Ok(u8::from(faults > 0 && options.faults.strict))
+    Ok(u8::from(faults > 0))
 }
 
-/// `riposte read`: prints the text in image files. Returns the exit code, which is 2 if none can be decoded.
+/// `riposte read`: prints the text in image files. Returns the exit code: 1 if some of them cannot be decoded, 2 if all.
 pub fn read(args: &ReadArgs) -> Result<u8> {
     let models = args.models.open()?;
     let (name, numeric) = (args.ocr.as_deref(), args.models.numeric);
     let reader = PictureReader::with(&models, name, numeric, args.script)?;
     say!("ocr: {}", reader.describe());
-    args.faults
-        .check(&args.images.iter().map(PathBuf::as_path).collect::<Vec<_>>())?;
-    let mut notes = NotePrinter(FaultLog::new(&args.faults, None, false));
     let mut failed = 0;
     for path in &args.images {
         let picture = match open_picture(path) {
             Ok(picture) => picture,
             Err(error) => {
-                let what = format!("{:#}", error.root_cause());
-                notes.fault(&Fault::new(FaultKind::Image, path, None, what));
+                say!("{}", escaped(&format!("{error:#}")));
                 failed += 1;
                 continue;
             }
@@ -190,8 +180,11 @@ pub fn read(args: &ReadArgs) -> Result<u8> {
         let lines: Vec<Value> = read.lines.iter().map(line).collect();
         print_json(&json!({"path": path, "ms": ms, "lines": lines, "text": text}))?;
     }
-    let code = notes.finish()?;
-    Ok(if failed == args.images.len() { 2 } else { code })
+    Ok(match failed {
+        0 => 0,
+        _ if failed == args.images.len() => 2,
+        _ => 1,
+    })
 }
 
 /// `riposte merge`: copies the evidence of shards into one store, or the shards of an index from Parquet files into a directory.
@@ -208,28 +201,26 @@ pub fn merge(args: &MergeArgs) -> Result<u8> {
         ))?;
         return Ok(0);
     }
-    args.faults
-        .check(&args.shards.iter().map(PathBuf::as_path).collect::<Vec<_>>())?;
-    let mut printer = EventPrinter::new(true, FaultLog::new(&args.faults, None, false));
+    let mut printer = EventPrinter::new(true);
     let mut store =
         extraction::open_store(&args.into, Store::open, &mut |event| printer.print(event))?;
+    let mut code = 0;
     let mut found_any = false;
     for shard in &args.shards {
         let merged = extraction::merge(&mut store, shard)?;
         found_any |= merged.found > 0;
-        let (name, count) = (shard.to_string_lossy(), merged.documents);
-        print(&format_args!("{}: {count} documents\n", escaped(&name)))?;
+        let shard = escaped(&shard.to_string_lossy()).to_string();
+        print(&format_args!("{shard}: {} documents\n", merged.documents))?;
         if merged.is_damaged {
-            let what = format!(
-                "it is damaged: evidence of {} or more documents could not be read; `riposte extract` computes it again",
-                merged.lost
+            let lost = merged.lost;
+            say!(
+                "{shard} is damaged: evidence of {lost} or more documents could not be read; `riposte extract` computes it again"
             );
-            let fault = Fault::new(FaultKind::Evidence, shard, None, what);
-            printer.print(Event::Fault(fault));
+            code = 1;
         }
     }
     ensure!(found_any, "nothing to merge: no shard contains a document");
-    printer.finish()
+    Ok(code)
 }
 
 /// Runs a task, which Ctrl-C stops and which can try documents in separate processes of this program. A second Ctrl-C ends the process at once.
@@ -300,4 +291,22 @@ fn print_table(
         say!("  workers were busy {busy:.0}% of the time");
     }
     Ok(())
+}
+
+/// Prints the number of faults by kind and lists them; without `verbose`, only the first few. Returns the exit code.
+pub(super) fn print_faults(verbose: bool, summary: &Summary) -> u8 {
+    if summary.faults.is_empty() {
+        return 0;
+    }
+    let mut kinds: BTreeMap<FaultKind, usize> = BTreeMap::new();
+    for fault in &summary.faults {
+        *kinds.entry(fault.kind).or_default() += 1;
+    }
+    let kinds = kinds.iter().map(|(kind, n)| format!("{} {n}", kind.word()));
+    let kinds: Vec<String> = kinds.collect();
+    let count = terminal::counted(summary.faults.len(), "fault", "faults");
+    say!("{count}: {}", kinds.join(", "));
+    let faults = &summary.faults;
+    list_faults(faults, faults.len() as u64, verbose, " (-v lists them all)");
+    1
 }

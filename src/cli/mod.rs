@@ -18,7 +18,6 @@ mod config;
 mod evaluate;
 #[cfg(feature = "full")]
 mod export;
-mod faults;
 #[cfg(feature = "full")]
 mod image_args;
 #[cfg(feature = "full")]

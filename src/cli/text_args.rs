@@ -9,8 +9,7 @@ use clap::{Args, Subcommand};
 use riposte_nn::conv::NumericMode;
 use strum::VariantNames;
 
-use super::args::{CacheArgs, LAST, STORAGE, TAG, THREADS, Task};
-use super::faults::FaultArgs;
+use super::args::{CacheArgs, STORAGE, TAG, THREADS, Task};
 use super::parse;
 use riposte::task::metadata::Config;
 use riposte::task::places::Places;
@@ -23,6 +22,9 @@ pub(super) const OUTPUT: &str = "outputDir";
 
 /// The heading of options in help texts that choose models.
 pub(super) const MODELS: &str = "Models";
+
+/// The place of options that several commands share, below the command's own options.
+pub(super) const LAST: usize = 900;
 
 impl CacheArgs {
     /// Where evidence, indexes and model outputs are stored, which other options can place elsewhere.
@@ -72,7 +74,7 @@ pub(super) struct IndexingArgs {
     /// Print only notes, faults and errors
     #[arg(short, long, display_order = LAST)]
     pub(super) quiet: bool,
-    /// Print every fault, and how long it took to verify the index
+    /// List every fault, and print how long it took to verify the index
     #[arg(short, long, conflicts_with = "quiet", display_order = LAST)]
     pub(super) verbose: bool,
 }
@@ -116,8 +118,6 @@ pub(super) struct TextArgs {
     pub(super) rehash: bool,
     #[command(flatten)]
     pub(super) metadata: MetadataArgs,
-    #[command(flatten)]
-    pub(super) faults: FaultArgs,
     #[command(flatten)]
     pub(super) indexing: IndexingArgs,
 }
@@ -174,8 +174,6 @@ pub(super) struct IndexArgs {
     #[command(flatten)]
     pub(super) models: ModelsArgs,
     #[command(flatten)]
-    pub(super) faults: FaultArgs,
-    #[command(flatten)]
     pub(super) indexing: IndexingArgs,
 }
 
@@ -199,8 +197,6 @@ pub(super) struct StanceArgs {
     pub(super) explain: bool,
     #[command(flatten)]
     pub(super) models: ModelsArgs,
-    #[command(flatten)]
-    pub(super) faults: FaultArgs,
 }
 
 #[derive(Args)]
@@ -220,8 +216,6 @@ pub(super) struct QualityArgs {
     pub(super) explain: bool,
     #[command(flatten)]
     pub(super) models: ModelsArgs,
-    #[command(flatten)]
-    pub(super) faults: FaultArgs,
 }
 
 #[derive(Args)]

@@ -3,9 +3,8 @@
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-use riposte_eval::{DocId, LineError, escaped};
+use riposte_eval::escaped;
 use serde::{Deserialize, Serialize};
-use serde_json::json;
 use strum::{EnumString, IntoStaticStr, VariantNames};
 
 use crate::names::serde_by_name;
@@ -37,16 +36,6 @@ pub enum FaultKind {
     Topic,
     /// A document in which the process died.
     Died,
-    /// A line of a list of candidates.
-    Candidate,
-    /// A line of a run.
-    Run,
-    /// A line of judgements.
-    Judgement,
-    /// A line with a question for `stance` or `quality`.
-    Question,
-    /// Evidence that cannot be read.
-    Evidence,
 }
 
 impl FaultKind {
@@ -58,7 +47,7 @@ impl FaultKind {
 
 serde_by_name!(FaultKind);
 
-/// Something broken in the input. It was passed over; the rest of the document, or of the file, is still used.
+/// Something broken in the input. It was skipped; the rest of the document is still used.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Fault {
     pub kind: FaultKind,
@@ -66,9 +55,6 @@ pub struct Fault {
     /// From 1; `None` if the file has no lines.
     pub line: Option<u64>,
     pub what: String,
-    /// The document that the file belongs to, or that was left out, if it is known.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub document: Option<DocId>,
 }
 
 impl Fault {
@@ -79,32 +65,7 @@ impl Fault {
             path: path.to_owned(),
             line,
             what: what.into(),
-            document: None,
         }
-    }
-
-    /// A line that cannot be read.
-    pub fn in_line(kind: FaultKind, path: &Path, error: &LineError) -> Fault {
-        Fault::new(kind, path, Some(error.line), &*error.what)
-    }
-
-    /// The fault of this document.
-    #[must_use]
-    pub fn of(mut self, document: &DocId) -> Fault {
-        self.document = Some(document.clone());
-        self
-    }
-
-    /// A line of faults.jsonl: a JSON object, without a line break. Bytes of the path that are not UTF-8 become U+FFFD.
-    pub fn to_json(&self) -> String {
-        let line = json!({
-            "document": self.document,
-            "file": self.path.to_string_lossy(),
-            "line": self.line,
-            "kind": self.kind.word(),
-            "reason": self.what,
-        });
-        line.to_string()
     }
 }
 

@@ -109,5 +109,10 @@ pub(super) fn guarded<T>(work: impl FnOnce() -> Result<T>) -> Result<T, String> 
 }
 
 pub(super) fn fault(kind: FaultKind, path: &Path, what: impl Into<String>) -> Fault {
-    Fault::new(kind, path, None, what)
+    Fault {
+        kind,
+        path: path.to_owned(),
+        line: None,
+        what: what.into(),
+    }
 }

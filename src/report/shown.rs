@@ -10,9 +10,9 @@ use riposte_eval::topic::Topic;
 use riposte_eval::{DocId, LineError, Stance, TopicId};
 use serde::de::DeserializeOwned;
 
-use super::place::{ReportPlace, ReportWriter, ensure_replaceable_page};
+use super::place::{ReportPlace, ReportWriter};
 use super::{Form, Head, MeasureColumn};
-use crate::collection::{FaultKind, read_bytes};
+use crate::collection::{ReadTopics, read_bytes};
 use crate::index::inverted::Effort;
 use crate::task::debate::sheet::{self, DebateSheet};
 use crate::task::files::{
@@ -214,16 +214,19 @@ impl<T: RunLine> ShownRun<T> {
         }
     }
 
-    /// Reads a run. Reports the lines that cannot be read.
-    pub fn read(settings: &InspectSettings, on_event: &mut OnEvent) -> Result<Self> {
+    /// Reads a run, and the number of lines that cannot be read.
+    pub fn read(settings: &InspectSettings, on_event: &mut OnEvent) -> Result<(Self, usize)> {
         settings.check_output()?;
         let input = &settings.input;
-        let topics = read_topics(settings.topics.as_deref(), input, on_event)?;
-        let (path, lines) = read_lines::<T>(&settings.run, on_event)?;
+        let ReadTopics { topics, faults } =
+            read_topics(settings.topics.as_deref(), input, on_event)?;
+        let (path, lines, mut errors) = read_lines::<T>(&settings.run, on_event)?;
+        errors += faults.len();
         let mut names = vec![name_of(&settings.run, &lines)];
         let mut against = None;
         if let Some(other) = &settings.against {
-            let (_, other_lines) = read_lines::<T>(other, on_event)?;
+            let (_, other_lines, other_errors) = read_lines::<T>(other, on_event)?;
+            errors += other_errors;
             names.push(name_of(other, &other_lines));
             if names[0] == names[1] {
                 let runs = [&settings.run, other];
@@ -253,7 +256,7 @@ impl<T: RunLine> ShownRun<T> {
             debate,
             notes,
         };
-        Ok(run)
+        Ok((run, errors))
     }
 
     /// The name of the other run.
@@ -338,32 +341,26 @@ impl InspectSettings {
             return ReportWriter::begin(output).map(drop);
         }
         check_writable(output)?;
-        ensure_replaceable_page(output)?;
-        check_distinct(&[("--output", output)], &self.inputs())
-    }
-
-    /// The files that are read, except those of the collection.
-    pub fn inputs(&self) -> Vec<&Path> {
         let mut inputs = vec![named_run(&self.run).1];
         inputs.extend(self.against.iter().map(|run| named_run(run).1));
         let files = [&self.explain, &self.topics];
         inputs.extend(files.into_iter().flatten().map(PathBuf::as_path));
         inputs.extend(self.qrels.iter().map(Path::new));
-        inputs
+        check_distinct(&[("--output", output)], &inputs)
     }
 }
 
-/// Reads a run: its path and its lines. Reports the lines that cannot be read.
-fn read_lines<T: RunLine>(run: &Path, on_event: &mut OnEvent) -> Result<(PathBuf, Vec<T>)> {
+/// Reads a run: its path, its lines, and the number of lines that cannot be read, which are reported.
+fn read_lines<T: RunLine>(run: &Path, on_event: &mut OnEvent) -> Result<(PathBuf, Vec<T>, usize)> {
     let (path, bytes) = read_run(run)?;
     let (lines, errors) = T::read(&decode(bytes));
-    report_broken_lines(FaultKind::Run, &path, &errors, on_event);
+    report_broken_lines(&path, &errors, on_event);
     ensure!(
         !lines.is_empty(),
         "there is no line of a run of this task in {}",
         path.display()
     );
-    Ok((path, lines))
+    Ok((path, lines, errors.len()))
 }
 
 /// The name that was given to the run, or else its tag.

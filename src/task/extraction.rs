@@ -406,15 +406,7 @@ pub fn run(
     let extent = settings.extent(shard);
     let summary = extraction.extract(&collection, extent, host.stop, on_event)?;
     ensure!(!summary.stopped, STOPPED);
-    report_faults(&summary, on_event);
     Ok((extraction, summary))
-}
-
-/// Reports the faults of the documents of an extraction.
-pub(super) fn report_faults(summary: &Summary, on_event: &mut OnEvent) {
-    for fault in &summary.faults {
-        on_event(Event::Fault(fault.clone()));
-    }
 }
 
 /// Opens an evidence store with [`Store::open`] or [`Store::open_or_read`]. While another process writes it, a note says so, and this one waits.

@@ -17,7 +17,6 @@ use super::text_approach::{DEPTH, TextApproach};
 use super::text_run::described;
 use super::texts::EXPLAINED;
 use super::{Event, OnEvent, STOPPED, Stage, run_stage};
-use crate::collection::{Fault, FaultKind};
 use crate::index::ScoredDoc;
 use crate::score::select;
 use crate::topic::question::{self, TopicParts};
@@ -104,21 +103,13 @@ pub(crate) fn run(request: &ServiceRequest, on_event: &mut OnEvent) -> Result<Se
         }
         anyhow::Ok(())
     })?;
-    if done.broken > 0 {
-        let what = format!("{} results could not be read", done.broken);
-        let answers = request.workspace;
-        on_event(Event::Fault(Fault::new(
-            FaultKind::Document,
-            answers,
-            None,
-            what,
-        )));
-    }
-    if done.without_id > 0 {
-        let left_out = done.without_id;
-        on_event(Event::Note(format!(
-            "{left_out} results have no TREC id, and are left out"
-        )));
+    for (count, what) in [
+        (done.broken, "could not be read"),
+        (done.without_id, "have no TREC id, and are left out"),
+    ] {
+        if count > 0 {
+            on_event(Event::Note(format!("{count} results {what}")));
+        }
     }
     if done.lines.is_empty() {
         on_event(Event::Note("no page was found: the run is empty".into()));

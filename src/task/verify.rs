@@ -11,7 +11,7 @@ use riposte_eval::{DocId, TopicId, run};
 use super::document_ids::document_ids;
 use super::files::{MAX_RUN_BYTES, decode, own_topics, read_run, read_topics};
 use super::metadata::{self, Described};
-use super::{Event, OnEvent, Task};
+use super::{OnEvent, Task};
 use crate::collection::images::ImageCollection;
 use crate::collection::read_bytes;
 use crate::disk;
@@ -70,13 +70,9 @@ impl<'a> Verifier<'a> {
         };
         let (file, dir) = (settings.topics.as_deref(), settings.input.as_deref());
         if file.is_some() || dir.and_then(own_topics).is_some() {
-            let mut has_faults = false;
-            let topics = read_topics(file, dir.unwrap_or(Path::new("")), &mut |event| {
-                has_faults |= matches!(event, Event::Fault(_));
-                on_event(event);
-            })?;
-            verifier.has_faults = has_faults;
-            verifier.topics = Some(topics.into_iter().map(|topic| topic.id).collect());
+            let read = read_topics(file, dir.unwrap_or(Path::new("")), on_event)?;
+            verifier.topics = Some(read.topics.into_iter().map(|topic| topic.id).collect());
+            verifier.has_faults = !read.faults.is_empty();
         }
         Ok(verifier)
     }

@@ -210,7 +210,7 @@ fn an_exported_run_has_a_query_for_each_list_and_says_what_was_changed() {
         ("out/notes.txt", b"mine"),
     ]);
     let (exit, said, notes) = dir.run("export run run.txt.gz -o out --qrels qrels.txt");
-    assert_eq!(exit, 0, "{notes}");
+    assert_eq!(exit, 1, "{notes}");
     assert!(said.contains("out/both.run: 3 queries, 5 images"), "{said}");
     assert!(said.contains("out/stance.qrels: 4 queries"), "{said}");
     for note in [

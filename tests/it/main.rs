@@ -25,7 +25,6 @@ mod examples;
 mod exit_codes;
 mod export;
 mod extraction;
-mod faults;
 mod features;
 mod floors;
 mod golden_texts;

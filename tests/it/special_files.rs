@@ -51,7 +51,7 @@ fn a_fifo_in_a_document_is_a_fault() {
     make_fifo(&document(5).join("image-phash.txt"));
     let args = ["extract", "-v", "-i", text(&input)];
     let output = at_once(&mut riposte(home, &args));
-    assert_eq!(code(&output), 0, "{}", stderr(&output));
+    assert_eq!(code(&output), 1, "{}", stderr(&output));
     for path in &fifos {
         let fault = stderr(&output)
             .lines()

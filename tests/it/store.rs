@@ -100,7 +100,6 @@ pub(crate) fn small_store(path: &Path, documents: usize) {
             path: PathBuf::from(format!("page {n}")),
             line: None,
             what: "broken".to_owned(),
-            document: Some(DocId(format!("I{n:016x}"))),
         };
         let mut made = CHANNELS
             .iter()

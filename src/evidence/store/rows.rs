@@ -176,6 +176,5 @@ pub(super) fn fault_of(row: &rusqlite::Row) -> rusqlite::Result<Fault> {
         path: PathBuf::from(row.get::<_, String>(4)?),
         line: row.get::<_, Option<i64>>(5)?.map(|line| line as u64),
         what: row.get(6)?,
-        document: Some(DocId(row.get(0)?)),
     })
 }

@@ -1,13 +1,11 @@
 //! Opens an index: checks whether the index on disk is the wanted one and undamaged, and builds it if not.
 
-use std::io::BufRead;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
 use anyhow::{Context, Result, bail, ensure};
 use rayon::prelude::*;
 use tantivy::Index;
-use tantivy::directory::{Directory, OwnedBytes};
 use tantivy::index::{SegmentComponent, SegmentReader};
 
 use super::build::{self, Effort, Event};
@@ -17,7 +15,6 @@ use super::kind::{FORMAT, Meta, TextCollection};
 use super::schema::Fields;
 use super::segment::{Columns, Segment};
 use super::{InvertedIndex, contents, stored};
-use crate::collection::Fault;
 use crate::index::analyzer::Analyzer;
 use crate::workspace::Lock;
 
@@ -67,42 +64,13 @@ impl InvertedIndex {
 
     /// Replaces the paths in faults by those of `collection`, which has the same content as the indexed collection but can be in another place.
     fn of(mut self, collection: &TextCollection) -> Self {
-        let files = collection.files().into_iter();
-        self.files = files.map(Path::to_owned).collect();
-        let mut faults = std::mem::take(&mut self.meta.faults);
-        faults.iter_mut().for_each(|fault| self.relocate(fault));
-        self.meta.faults = faults;
-        self
-    }
-
-    fn relocate(&self, fault: &mut Fault) {
-        let mut files = self.files.iter();
-        if let Some(file) = files.find(|file| file.file_name() == fault.path.file_name()) {
-            fault.path.clone_from(file);
-        }
-    }
-
-    /// Passes on all faults of the collection, in its order.
-    ///
-    /// # Errors
-    /// A line of the file with the faults is not what this version of riposte writes.
-    pub fn each_fault(&self, each: &mut dyn FnMut(Fault)) -> Result<()> {
-        if self.fault_files.is_empty() {
-            self.meta.faults.iter().cloned().for_each(each);
-            return Ok(());
-        }
-        for (kept, file) in &self.fault_files {
-            let Some(file) = file else {
-                kept.iter().cloned().for_each(&mut *each);
-                continue;
-            };
-            for line in file.as_slice().lines() {
-                let mut fault = serde_json::from_str(&line?)?;
-                self.relocate(&mut fault);
-                each(fault);
+        for fault in &mut self.meta.faults {
+            let mut files = collection.files().into_iter();
+            if let Some(file) = files.find(|file| file.file_name() == fault.path.file_name()) {
+                fault.path = file.to_owned();
             }
         }
-        Ok(())
+        self
     }
 
     /// Builds the index even if `dir` contains a current or a damaged one. Errors: those of [`InvertedIndex::open_or_build`].
@@ -258,15 +226,8 @@ impl InvertedIndex {
             verified.seconds += found.seconds;
             segments.extend(part.segments(&fields)?);
         }
-        let mut fault_files = Vec::new();
-        if meta.fault_count > meta.faults.len() as u64 {
-            let files = parts.iter().map(IndexPart::faults);
-            fault_files = files.collect::<Result<_>>()?;
-        }
         let mut index = InvertedIndex {
             dirs: parts.iter().map(|part| part.dir.clone()).collect(),
-            files: Vec::new(),
-            fault_files,
             lengths: vec![Vec::new(); meta.fields.len()],
             marks: Vec::new(),
             has_excluded: false,
@@ -305,21 +266,6 @@ struct IndexPart {
 }
 
 impl IndexPart {
-    /// The faults in the metadata, and the file with all of them if there is one.
-    fn faults(&self) -> Result<(Vec<Fault>, Option<OwnedBytes>)> {
-        let kept = self.meta.faults.clone();
-        if self.meta.fault_count == kept.len() as u64 {
-            return Ok((kept, None));
-        }
-        let path = Path::new(disk::FAULTS);
-        let file = disk::read(&self.dir, path, || self.index.directory().open_read(path))?;
-        let bytes = file.read_bytes();
-        Ok((
-            kept,
-            Some(bytes.map_err(|error| damaged(&self.dir, path, error))?),
-        ))
-    }
-
     /// Opens the segments; each one's documents are numbered from 0.
     fn segments(&self, fields: &Fields) -> Result<Vec<Segment>> {
         let dir: Arc<Path> = self.dir.as_path().into();
