@@ -33,6 +33,8 @@ COPY askama.toml ./
 COPY approaches approaches
 COPY models models
 COPY build.rs ./
+# the table of exit codes is part of the program
+COPY docs/exit-codes.md docs/
 COPY crates crates
 COPY src src
 # The metadata of runs name the commit: --build-arg RIPOSTE_COMMIT=$(git rev-parse HEAD)

@@ -12,8 +12,10 @@ fn main() -> Result<(), Error> {
     let collection = Collection::open(input)?.for_task(Task::Images);
     let approach = Approach::named(collection.task(), "riposte")?;
     let ranking = collection.request(approach).rank(|event| {
-        if let Event::Note(text) | Event::Fault(text) = event {
-            eprintln!("{text}");
+        match event {
+            Event::Note(note) => eprintln!("{note}"),
+            Event::Fault(fault) => eprintln!("{fault}"),
+            _ => {}
         }
         ControlFlow::Continue(()) // Break(()) would stop; the next call goes on from there
     })?;

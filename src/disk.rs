@@ -1,38 +1,30 @@
-//! Handles files and directories where other processes and other users can write too: locks, replacement of whole files, temporary names, and a
+//! Handles files and directories where other processes and other users can write too: locks, replacement of whole files, temporary directories, and a
 //! directory that only one user can enter.
-//!
-//! A file that is being written has a temporary name, and its writer holds a lock on it. When a writer is killed, the system releases the lock, and
-//! the next run removes the file.
 
 #[cfg(feature = "texts")]
 mod hash;
+#[cfg_attr(docsrs, doc(hidden))]
+pub mod regular;
 mod stamp;
+mod temporary;
 
-use std::fs::{self, File, OpenOptions, TryLockError};
-use std::io::{self, ErrorKind, Write};
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 #[cfg(unix)]
 use anyhow::ensure;
 use anyhow::{Context, Error, Result};
-use tempfile::{Builder, TempDir};
 
 #[cfg(feature = "full")]
 pub(crate) use hash::digest_of;
 #[cfg(feature = "texts")]
 pub use hash::{hex, sha256_of};
 pub use stamp::Stamp;
-
-/// The beginning of the names of temporary files and directories.
-pub(crate) const TEMPORARY: &str = ".riposte-";
-
-/// Number of random characters at the end of a temporary name.
-const RANDOM: usize = 6;
-
-/// The number of tries to create a temporary file. A try fails only if another process removes the new file: until this process has locked it, it looks
-/// like one that a killed process has left behind.
-const TRIES: usize = 16;
+pub use temporary::{TemporaryDir, replace, replace_with};
+#[cfg(feature = "texts")]
+pub(crate) use temporary::{is_ours, lock_abandoned, remove_abandoned, remove_ours};
 
 /// The pause between two tries to open a file that another process is writing.
 const PAUSE: Duration = Duration::from_millis(100);
@@ -122,146 +114,11 @@ fn open_here(options: OpenOptions, path: &Path) -> io::Result<File> {
     })
 }
 
-/// Writes a file completely or, after an error, not at all. Everyone may read it. A symbolic link in its place is replaced, not followed.
-///
-/// # Errors
-/// The directory cannot be written, or the disk is full.
-pub fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    let parent = parent(path);
-    remove_abandoned(parent, TEMPORARY);
-    let mut file = until_ours(|| {
-        let file = Builder::new().prefix(TEMPORARY).tempfile_in(parent)?;
-        let is_ours = is_ours(file.as_file().try_lock(), file.path());
-        Ok(is_ours.then_some(file))
-    })?;
-    file.write_all(bytes)?;
-    file.as_file().sync_all()?;
-    #[cfg(unix)]
-    {
-        // only its owner may read a temporary file, but others must be able to evaluate a run
-        use std::os::unix::fs::PermissionsExt;
-        file.as_file()
-            .set_permissions(fs::Permissions::from_mode(0o644))?;
-    }
-    file.persist(path)?;
-    Ok(())
-}
-
-/// A directory with a temporary name. It is removed when this value is dropped. If the process is killed, the next process that creates such a
-/// directory removes it.
-#[derive(Debug)]
-pub struct TemporaryDir {
-    dir: TempDir,
-    _lock: Option<File>,
-}
-
-impl TemporaryDir {
-    /// Creates a directory in `parent`. Only its owner can enter it.
-    ///
-    /// # Errors
-    /// `parent` cannot be written.
-    pub fn new(parent: &Path) -> io::Result<Self> {
-        Self::with_prefix(parent, TEMPORARY)
-    }
-
-    /// Like [`TemporaryDir::new`], with a name that begins with `prefix`.
-    pub fn with_prefix(parent: &Path, prefix: &str) -> io::Result<Self> {
-        remove_abandoned(parent, prefix);
-        until_ours(|| {
-            let dir = Builder::new().prefix(prefix).tempdir_in(parent)?;
-            // not every system can open a directory
-            let lock = open_here(File::options().read(true).to_owned(), dir.path()).ok();
-            let is_ours = match &lock {
-                Some(lock) => is_ours(lock.try_lock(), dir.path()),
-                None => dir.path().exists(),
-            };
-            Ok(is_ours.then_some(TemporaryDir { dir, _lock: lock }))
-        })
-    }
-
-    pub fn path(&self) -> &Path {
-        self.dir.path()
-    }
-
-    /// Gives the directory its final name. Nothing may exist under that name.
-    ///
-    /// # Errors
-    /// The directory cannot be renamed. Then it is removed.
-    pub fn rename(self, to: &Path) -> io::Result<()> {
-        fs::rename(self.dir.path(), to)?;
-        // the temporary name does not exist any more, so there is nothing to remove
-        let _ = self.dir.keep();
-        Ok(())
-    }
-}
-
-/// Calls `create` until it returns something: `None` means that another process has removed what was created.
-fn until_ours<T>(create: impl Fn() -> io::Result<Option<T>>) -> io::Result<T> {
-    for _ in 0..TRIES {
-        if let Some(created) = create()? {
-            return Ok(created);
-        }
-    }
-    Err(io::Error::other(
-        "other processes removed each new temporary file",
-    ))
-}
-
-/// Whether a new file or directory at `path` still belongs to this process after the attempt to lock it. Otherwise another process has taken it for
-/// abandoned, and removes it. On a file system without locks, nothing is taken for abandoned.
-fn is_ours(locked: Result<(), TryLockError>, path: &Path) -> bool {
-    match locked {
-        Ok(()) => path.exists(),
-        Err(TryLockError::WouldBlock) => false,
-        Err(TryLockError::Error(_)) => true,
-    }
-}
-
-/// Removes the temporary files and directories in `parent` whose names begin with `prefix`, if no living process holds their lock. Failing to remove
-/// one is not an error: it only takes space.
-pub fn remove_abandoned(parent: &Path, prefix: &str) {
-    let entries = fs::read_dir(parent).into_iter().flatten().flatten();
-    for entry in entries {
-        let name = entry.file_name();
-        if name.to_str().is_some_and(|name| is_temporary(name, prefix)) {
-            let _ = remove_if_abandoned(&entry.path());
-        }
-    }
-}
-
-/// Whether this is a temporary name that begins with `prefix`.
-pub(crate) fn is_temporary(name: &str, prefix: &str) -> bool {
-    let random = name.strip_prefix(prefix);
-    random.is_some_and(|random| {
-        random.len() == RANDOM && random.bytes().all(|byte| byte.is_ascii_alphanumeric())
-    })
-}
-
-/// Removes a file or directory with a temporary name, if no living process holds its lock.
-fn remove_if_abandoned(path: &Path) -> io::Result<()> {
-    let kind = fs::symlink_metadata(path)?.file_type();
-    if kind.is_dir() || kind.is_file() {
-        let lock = lock_abandoned(path)?;
-        if lock.is_some() {
-            return remove(path);
-        }
-    }
-    Ok(())
-}
-
-/// Locks a file or directory that a process may have abandoned. `None` if a living process holds its lock.
-///
-/// # Errors
-/// It cannot be opened, or it is a symbolic link.
-pub(crate) fn lock_abandoned(path: &Path) -> io::Result<Option<File>> {
-    let lock = open_here(File::options().read(true).to_owned(), path)?;
-    Ok(lock.try_lock().is_ok().then_some(lock))
-}
-
 /// Removes a file, or a directory with its contents.
 ///
 /// # Errors
 /// It cannot be removed.
+#[cfg(feature = "texts")]
 pub(crate) fn remove(path: &Path) -> io::Result<()> {
     if fs::symlink_metadata(path)?.is_dir() {
         fs::remove_dir_all(path)
@@ -352,43 +209,6 @@ pub fn private_directory(parent: &Path, name: &str) -> Result<PathBuf> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn names(dir: &Path) -> Vec<String> {
-        let entries = fs::read_dir(dir).unwrap().flatten();
-        let mut names: Vec<String> = entries
-            .map(|entry| entry.file_name().to_string_lossy().into_owned())
-            .collect();
-        names.sort();
-        names
-    }
-
-    #[test]
-    fn what_a_killed_writer_has_left_is_removed_and_what_a_living_one_writes_is_not() {
-        let home = tempfile::tempdir().unwrap();
-        let home = home.path();
-        let living = TemporaryDir::new(home).unwrap();
-        let living_name = living.path().file_name().unwrap().to_str().unwrap();
-        fs::create_dir_all(home.join(".riposte-abc123/pictures")).unwrap();
-        fs::write(home.join(".riposte-abc123/pictures/1.webp"), "x").unwrap();
-        for name in [
-            ".riposte-ABCDEF",
-            ".riposte-notes",
-            "riposte-abc123",
-            "run.txt",
-        ] {
-            fs::write(home.join(name), "x").unwrap();
-        }
-        replace(&home.join("run.txt"), b"line\n").unwrap();
-        let mut left = [".riposte-notes", "riposte-abc123", "run.txt", living_name];
-        left.sort_unstable();
-        assert_eq!(names(home), left);
-        assert_eq!(fs::read(home.join("run.txt")).unwrap(), b"line\n");
-        living.rename(&home.join("report")).unwrap();
-        assert!(home.join("report").is_dir());
-        let dropped = TemporaryDir::new(home).unwrap();
-        drop(dropped);
-        assert_eq!(names(home).len(), 4);
-    }
 
     #[cfg(unix)]
     #[test]

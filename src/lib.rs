@@ -52,6 +52,8 @@ pub mod disk;
 pub mod lazy;
 #[cfg_attr(docsrs, doc(hidden))]
 pub mod names;
+#[cfg_attr(docsrs, doc(hidden))]
+pub mod threads;
 #[cfg(feature = "full")]
 mod web;
 

@@ -2,7 +2,6 @@
 //! `service/` asks search engines; nothing else may use it (`tests/it/floors.rs`).
 
 use std::env;
-use std::fs;
 use std::io::ErrorKind;
 use std::path::Path;
 use std::time::Duration;
@@ -13,8 +12,13 @@ use ureq::tls::{PemItem, RootCerts, TlsConfig, parse_pem};
 use ureq::typestate::AgentScope;
 use ureq::{Agent, Timeout};
 
+use crate::disk::regular;
+
 /// A host to which no connection is made within this time counts as unreachable.
 const CONNECT: Duration = Duration::from_secs(5);
+
+/// Maximum size of a file of certificates. Those of operating systems have a few hundred kilobytes.
+const MAX_CERTIFICATES_BYTES: u64 = 16 << 20;
 
 /// The configuration of an HTTP client that follows no redirects and returns responses of any status.
 ///
@@ -54,7 +58,7 @@ pub(crate) fn is_unreachable(error: &ureq::Error) -> bool {
 
 /// Reads certificates from a PEM file.
 fn roots(path: &Path) -> Result<RootCerts> {
-    let pem = fs::read(path)?;
+    let pem = regular::read(path, MAX_CERTIFICATES_BYTES)?;
     let certificates: Vec<_> = parse_pem(&pem)
         .filter_map(|item| match item {
             Ok(PemItem::Certificate(certificate)) => Some(certificate),

@@ -44,5 +44,7 @@ trap list_not_run EXIT
 
 RIPOSTE_REQUIRE=$required
 RIPOSTE_SKIPPED=$not_run
-export RIPOSTE_REQUIRE RIPOSTE_SKIPPED
+# one test more than there are cores: many tests wait for a browser, for Java or for a lock
+RUST_TEST_THREADS=${RUST_TEST_THREADS:-$(($(getconf _NPROCESSORS_ONLN) + 1))}
+export RIPOSTE_REQUIRE RIPOSTE_SKIPPED RUST_TEST_THREADS
 $cargo test --release --workspace --no-fail-fast

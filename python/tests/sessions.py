@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from functools import cache
 from pathlib import Path
@@ -24,22 +25,28 @@ spark.executor.extraJavaOptions -XX:TieredStopAtLevel=1 -XX:+UseSerialGC
 spark.ui.enabled false
 """
 
-#: A script that calls functions of riposte.spark in one session.
-STEPS = """
-import dataclasses, json, sys
+#: A script that does what each line of its input asks for, and then prints the result: it calls functions of riposte.spark in one session, or runs
+#: riposte-spark. Java stays when a session ends. A start of Java takes about 20 s, because it loads all classes of Spark again.
+SCRIPT = """
+import dataclasses, json, os, sys
 from pyspark.sql import SparkSession
 from riposte import RiposteError, spark
-master, steps = json.loads(sys.stdin.read())
-session = SparkSession.builder.master(master).getOrCreate()
-said = []
-for name, arguments in steps:
-    try:
-        result = dataclasses.asdict(getattr(spark, name)(session, say=said.append, **arguments))
-    except RiposteError as error:
-        result = {"error": str(error)}
-    print(json.dumps([result, said]))
-    said.clear()
-session.stop()
+def steps(steps):
+    session = SparkSession.builder.master("{threads}").getOrCreate()
+    results = []
+    for name, arguments in steps:
+        said = []
+        try:
+            result = dataclasses.asdict(getattr(spark, name)(session, say=said.append, **arguments))
+        except RiposteError as error:
+            result = {{"error": str(error)}}
+        results.append([result, said])
+    session.stop()
+    return results
+for line in sys.stdin:
+    program, do, arguments = json.loads(line)
+    os.environ["RIPOSTE_BINARY"] = program
+    print(json.dumps({{"done": steps(arguments) if do == "steps" else spark.main(arguments)}}), flush=True)
 """
 
 
@@ -65,17 +72,56 @@ def environment(program=PROGRAM):
     return env
 
 
-def session(*steps, master=THREADS, program=PROGRAM, cwd):
-    """Calls functions of riposte.spark in one session. Returns the result or the error of each, and its lines of progress."""
+class Driver:
+    """A process that runs one job on THREADS after another."""
+
+    def __init__(self):
+        self._said = tempfile.TemporaryFile(mode="w+")
+        self._home = tempfile.TemporaryDirectory(prefix="riposte-tests-")  # Spark leaves directories there
+        command = [sys.executable, "-c", SCRIPT.format(threads=THREADS)]
+        pipe = subprocess.PIPE
+        self._process = subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=self._said, text=True, env=environment(), cwd=self._home.name)
+
+    def __call__(self, do, arguments, program):
+        """Returns the result, and what was written to standard error, by Java too."""
+        self._said.seek(0, os.SEEK_END)
+        begin = self._said.tell()
+        # only a test that will fail waits so long
+        watch = threading.Timer(900, self._process.kill)
+        watch.start()
+        try:
+            self._process.stdin.write(json.dumps([str(program), do, arguments]) + "\n")
+            self._process.stdin.flush()
+            lines = iter(self._process.stdout.readline, "")
+            done = next((line for line in lines if line.startswith('{"done": ')), None)
+        finally:
+            watch.cancel()
+        self._said.seek(begin)
+        said = self._said.read()
+        assert done is not None, said
+        return json.loads(done)["done"], said
+
+
+@cache
+def driver():
+    """The driver of this process of tests. It ends when the tests end, because its input ends then."""
+    return Driver()
+
+
+def session(*steps, program=PROGRAM, own=False):
+    """Calls functions of riposte.spark in one session, whose Java is its `own` if it must read the environment again. Returns the result or the error
+    of each, and its lines of progress."""
     steps = [(name, {key: str(value) if isinstance(value, Path) else value for key, value in arguments.items()}) for name, arguments in steps]
-    given = json.dumps([master, steps])
-    done = subprocess.run([sys.executable, "-c", STEPS], input=given, capture_output=True, text=True, env=environment(program), cwd=cwd, timeout=600)
-    assert done.returncode == 0, done.stderr
-    return [json.loads(line) for line in done.stdout.splitlines() if line.startswith("[")]
+    return (Driver() if own else driver())("steps", steps, program)[0]
+
+
+def run(command, *args, program=PROGRAM):
+    """Runs riposte-spark on THREADS, or on the master that the arguments name. Returns its exit code and its messages."""
+    return driver()("run", [command, "--master", THREADS, *map(str, args)], program)
 
 
 def start(command, *args, program=PROGRAM, cwd):
-    """Starts riposte-spark."""
+    """Starts riposte-spark in a process of its own, which a test may kill parts of."""
     command = [sys.executable, "-m", "riposte.spark", command, *map(str, args)]
     return subprocess.Popen(command, env=environment(program), stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, cwd=cwd)
 

@@ -49,7 +49,7 @@ def test_faults_are_a_warning():
     lines = '{"topic": "Should cars be banned?", "text": "Yes."}\n{"topic": "", "text": "x"}\n'
     with pytest.warns(riposte.RiposteWarning, match="-:2: the topic is empty") as warned:
         done = riposte.run(["stance", "--jsonl", "-"], input=lines)
-    assert done.returncode == 1 and done.stdout.splitlines()[1] == "null"
+    assert done.returncode == 0 and done.stdout.splitlines()[1] == "null"
     assert warned[0].filename == __file__
 
 

@@ -1,4 +1,4 @@
-"""Compares evidence that Spark computes with evidence that one machine computes. Spark runs in separate processes, as a user starts it."""
+"""Compares evidence that Spark computes with evidence that one machine computes. Spark runs in processes of its own."""
 
 import json
 import random
@@ -8,6 +8,7 @@ import sqlite3
 import stat
 import subprocess
 import sys
+from functools import partial
 from pathlib import Path
 
 import pyarrow as pa
@@ -16,7 +17,7 @@ import pytest
 import sessions
 from conftest import REPOSITORY
 from generated import write_arguments
-from sessions import PROCESSES, PROGRAM, THREADS
+from sessions import PROCESSES, PROGRAM
 
 from riposte import _spark_extract
 from riposte._stream import FileOfDocument, Stream
@@ -102,7 +103,7 @@ def alone(collection, tmp_path_factory):
 def computed(collection, tmp_path_factory):
     """The evidence that Spark computes, and the messages of riposte-spark."""
     output = tmp_path_factory.mktemp("computed") / "evidence"
-    return output, extract(THREADS, collection, output)
+    return output, extract(collection, output)
 
 
 def riposte(command, *args, code=0):
@@ -138,16 +139,20 @@ def contents(store):
     return rows
 
 
-def start(master, source, output, *args, program=PROGRAM):
-    return sessions.start("extract", source, output, "--partitions", "8", "--master", master, *args, program=program, cwd=Path(output).parent)
-
-
-def extract(*args, code=0, **more):
+def extract(source, output, *args, code=0, program=PROGRAM):
     """Runs riposte-spark. Returns its messages."""
-    process = start(*args, **more)
-    _, said = process.communicate(timeout=900)
-    assert process.returncode == code, said
+    returned, said = sessions.run("extract", source, output, "--partitions", "8", *args, program=program)
+    assert returned == code, said
     return said
+
+
+def extract_on_processes(source, output, *args, program=PROGRAM, meanwhile=lambda process: None):
+    """Runs riposte-spark on executors that are processes of their own."""
+    master = ["--partitions", "8", "--master", PROCESSES]
+    process = sessions.start("extract", source, output, *master, *args, program=program, cwd=Path(output).parent)
+    meanwhile(process)
+    _, said = process.communicate(timeout=900)
+    assert process.returncode == 0, said
 
 
 def merged(output, store, code=0):
@@ -164,7 +169,7 @@ def test_evidence_and_run_are_those_of_one_machine_and_a_second_run_computes_not
     files = sorted(output.iterdir())
     assert len([file for file in files if file.suffix == ".parquet" and file.name.startswith("part-")]) == 8
 
-    assert "200 documents, 0 of them new or changed" in extract(THREADS, collection, output)
+    assert "200 documents, 0 of them new or changed" in extract(collection, output)
     assert sorted(output.iterdir()) == files
 
     # a changed document is computed again, and its latest evidence is merged
@@ -172,7 +177,7 @@ def test_evidence_and_run_are_those_of_one_machine_and_a_second_run_computes_not
     shutil.copytree(collection, changed, copy_function=shutil.copy2)
     document = sorted(changed.glob("images/*/*"))[7]
     (document / "image-url.txt").write_text("https://example.org/elsewhere.png")
-    said = extract(THREADS, changed, output)
+    said = extract(changed, output)
     assert "200 documents, 1 of them new or changed" in said and "1 documents computed, with 0 faults" in said
     rows = merged(output, tmp_path / "again.sqlite")
     assert rows == contents(riposte("extract", "-i", changed, tmp_path / "alone.sqlite")) != alone[0]
@@ -197,7 +202,7 @@ def test_runs_from_merged_evidence_are_those_of_one_machine(collection, computed
     ranked = {"evidence": computed[0], "topics": collection / "topics.xml"}
     numbers = ["--numeric", "float"]
     steps = [("images", {**ranked, "output": tmp_path / name, "options": [*numbers, *more]}) for name, more in rankings.items()]
-    done = sessions.session(*steps, ("search", {"index": computed[0], "topics": "", "output": ""}), cwd=tmp_path)
+    done = sessions.session(*steps, ("search", {"index": str(computed[0]), "topics": "", "output": ""}))
     runs = set()
     for (name, more), (found, _) in zip(rankings.items(), done, strict=False):
         riposte("images", "-i", collection, "-o", tmp_path / f"{name}-alone", *more, store)
@@ -212,10 +217,8 @@ def test_runs_from_merged_evidence_are_those_of_one_machine(collection, computed
 
 def test_processes_that_are_killed_change_nothing(collection, alone, tmp_path):
     program = between(tmp_path / "state", hold=60)
-    process = start(PROCESSES, collection, tmp_path / "evidence", program=program)
-    sessions.kill_executor_at_work(process, tmp_path / "state")
-    _, said = process.communicate(timeout=900)
-    assert process.returncode == 0, said
+    kill = partial(sessions.kill_executor_at_work, state=tmp_path / "state")
+    extract_on_processes(collection, tmp_path / "evidence", program=program, meanwhile=kill)
     # parts that the killed executor had begun, or finished without a commit, are computed again
     assert len((tmp_path / "state/begun").read_text().splitlines()) >= 210
     assert merged(tmp_path / "evidence", tmp_path / "evidence.sqlite") == alone[0]
@@ -225,7 +228,7 @@ def test_processes_that_are_killed_change_nothing(collection, alone, tmp_path):
 def test_a_document_that_ends_the_program_is_a_fault(collection, alone, tmp_path):
     poisoned = [path.name for path in sorted(collection.glob("images/*/*"))[20:200:90]]
     program = between(tmp_path / "state", poisoned=poisoned)
-    said = extract(THREADS, collection, tmp_path / "evidence", program=program, code=1)
+    said = extract(collection, tmp_path / "evidence", "--strict", program=program, code=1)
     assert "200 documents computed, with 2 faults" in said
     rows = merged(tmp_path / "evidence", tmp_path / "evidence.sqlite")
     assert [row for row in rows if row[0] != "passed_over"] == [row for row in alone[0] if row[1] not in poisoned]
@@ -236,16 +239,16 @@ def test_a_document_that_ends_the_program_is_a_fault(collection, alone, tmp_path
     begun = (tmp_path / "state/begun").read_text().splitlines()
     assert [begun.count(document) for document in poisoned] == [2, 2] and len(begun) == 202
     # on one machine, the program reads these records and passes the documents over, too
-    done = riposte("extract", "-i", collection, tmp_path / "evidence.sqlite", code=1)
+    done = riposte("extract", "-i", collection, tmp_path / "evidence.sqlite")
     assert contents(done) == rows
     # and so does the next run on Spark
-    assert "0 of them new" in extract(THREADS, collection, tmp_path / "evidence", program=program)
+    assert "0 of them new" in extract(collection, tmp_path / "evidence", program=program)
 
 
 def test_a_program_that_is_killed_is_started_again(collection, alone, tmp_path):
     unlucky = sorted(collection.glob("images/*/*"))[50].name
     program = between(tmp_path / "state", unlucky=unlucky)
-    said = extract(THREADS, collection, tmp_path / "evidence", program=program)
+    said = extract(collection, tmp_path / "evidence", program=program)
     assert f"riposte died while it computed {unlucky} (signal: 9 (SIGKILL)), but not in a second process" in said
     # in the task that failed, in the separate process, and in the task's second attempt
     assert (tmp_path / "state/begun").read_text().splitlines().count(unlucky) == 3
@@ -259,19 +262,19 @@ def test_documents_in_parquet_files_have_the_same_evidence(collection, alone, tm
         documents.append({"document": directory.name, "dir": str(directory), "files": files})
     (tmp_path / "documents").mkdir()
     pq.write_table(pa.Table.from_pylist(documents), tmp_path / "documents/part-0.parquet")
-    extract(THREADS, tmp_path / "documents", tmp_path / "evidence")
+    extract(tmp_path / "documents", tmp_path / "evidence")
     assert merged(tmp_path / "evidence", tmp_path / "evidence.sqlite") == alone[0]
 
 
 def test_what_cannot_be_read_is_an_error_that_says_so(tmp_path):
     (tmp_path / "images").mkdir()
-    assert f"there is no image in {tmp_path}" in extract(THREADS, tmp_path, tmp_path / "evidence", code=2)
+    assert f"there is no image in {tmp_path}" in extract(tmp_path, tmp_path / "evidence", code=2)
     assert not (tmp_path / "evidence").exists()
     (tmp_path / "notes").write_text("no Parquet file")
-    assert "riposte-spark: Spark failed: " in extract(THREADS, SAMPLE, tmp_path / "notes", code=2)
+    assert "riposte-spark: Spark failed: " in extract(SAMPLE, tmp_path / "notes", code=2)
     # here the job fails, and not a step of the driver before it
     program = between(tmp_path / "state", unlucky=sorted((SAMPLE / "images").glob("*/*"))[9].name)
-    said = extract("local[2]", SAMPLE, tmp_path / "evidence", program=program, code=2)
+    said = extract(SAMPLE, tmp_path / "evidence", "--master", "local[2]", program=program, code=2)
     assert "riposte-spark: Spark failed: " in said and "but not in a second process" in said
     with pytest.raises(AssertionError, match="there is no Parquet file in"):
         merged(tmp_path / "evidence", tmp_path / "evidence.sqlite")

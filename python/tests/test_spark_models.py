@@ -4,8 +4,7 @@ import os
 import shutil
 
 from conftest import MODELS, REPOSITORY
-from sessions import PROCESSES
-from test_spark import contents, extract, merged, riposte
+from test_spark import contents, extract_on_processes, merged, riposte
 
 
 def test_models_that_are_shipped_compute_what_those_of_one_machine_do(tmp_path, monkeypatch):
@@ -18,5 +17,5 @@ def test_models_that_are_shipped_compute_what_those_of_one_machine_do(tmp_path, 
     sample = REPOSITORY / "sample"
     alone = contents(riposte("extract", "-i", sample, tmp_path / "alone.sqlite"))
     assert {"ocr_line", "sentence"} <= {row[0] for row in alone}
-    extract(PROCESSES, sample, tmp_path / "evidence", "--require", "ocr,sentence")
+    extract_on_processes(sample, tmp_path / "evidence", "--require", "ocr,sentence")
     assert merged(tmp_path / "evidence", tmp_path / "evidence.sqlite") == alone

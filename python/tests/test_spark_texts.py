@@ -68,12 +68,13 @@ def passages(tmp_path_factory):
 
 
 def alone(task, source, approach, home, code=0):
-    """The run of one machine, and the messages of the program."""
+    """The run of one machine, and its list of faults."""
     out = home / f"{task}-{approach}-alone"
     command = [PROGRAM, "--no-config", task, "-i", source, "-o", out, "--approach", approach, "--index", home / "kept", "--numeric", "float"]
     done = subprocess.run(command, capture_output=True, text=True)
     assert done.returncode == code, done.stderr
-    return (out / "run.txt").read_bytes(), done.stderr
+    faults = out / "faults.jsonl"
+    return (out / "run.txt").read_bytes(), faults.read_text() if faults.exists() else ""
 
 
 def test_runs_are_those_of_one_machine_and_so_are_those_of_merged_shards(passages, tmp_path):
@@ -82,7 +83,7 @@ def test_runs_are_those_of_one_machine_and_so_are_those_of_merged_shards(passage
     search = {"index": tmp_path / "index", "topics": passages / "topics.xml"}
     searches = [("search", {**search, "output": tmp_path / name, "approach": name}) for name in approaches]
     other = ("search", {**search, "output": tmp_path / "x", "approach": "captain-tempesta"})
-    done = session(("index", index), *searches, other, ("index", index), cwd=tmp_path)
+    done = session(("index", index), *searches, other, ("index", index))
     assert done[0][0]["faults"] == 2 and done[0][0]["shards"] == 8
     shards = tmp_path / "index/parts"
     assert len(list(shards.glob("*.parquet"))) == 8
@@ -90,13 +91,14 @@ def test_runs_are_those_of_one_machine_and_so_are_those_of_merged_shards(passage
     assert "8 shards for comparative" in merged.stdout, merged.stderr
     shutil.copy(passages / "topics.xml", tmp_path / "merged")
     for name, (found, _) in zip(approaches, done[1:], strict=False):
-        run, said = alone("comparative", passages, name, tmp_path, code=1)
+        run, said = alone("comparative", passages, name, tmp_path)
         assert (tmp_path / name / "run.txt").read_bytes() == run and found["lines"] == run.count(b"\n") > 1000, name
         # the merged shards have the same documents and the same faults
-        again, said_again = alone("comparative", tmp_path / "merged", name, tmp_path / "merged", code=1)
+        again, said_again = alone("comparative", tmp_path / "merged", name, tmp_path / "merged")
         assert again == run, name
         for line in BROKEN:
-            assert f"passages.jsonl:{line}: " in said and f"passages.jsonl:{line}: " in said_again
+            place = f'passages.jsonl","line":{line},'
+            assert place in said and place in said_again
         report = json.loads(described(passages, name))
         assert report["documents"] == done[0][0]["documents"] == json.loads(described(tmp_path / "merged", name))["documents"]
     assert "the shards were not indexed for the approach captain-tempesta" in done[-2][0]["error"]
@@ -111,7 +113,6 @@ def test_runs_are_those_of_one_machine_and_so_are_those_of_merged_shards(passage
         ("search", {**search, "index": tmp_path, "output": tmp_path / "x"}),
         # a merged directory is neither merged nor copied again
         ("search", {**search, "index": tmp_path / "merged", "output": tmp_path / "again", "approach": "bm25"}),
-        cwd=tmp_path,
     )
     assert "1 of 8 are missing" in missing["error"] and "has no finished index" in none["error"]
     assert kept["lines"] > 1000 and (tmp_path / "again/run.txt").read_bytes() == (tmp_path / "bm25/run.txt").read_bytes()
@@ -142,14 +143,14 @@ def test_processes_that_are_killed_change_nothing(passages, tmp_path):
     process = sessions.start("index", passages, tmp_path / "index", *index, program=program, cwd=tmp_path)
     sessions.kill_executor_at_work(process, tmp_path / "state")
     _, said = process.communicate(timeout=900)
-    assert process.returncode == 1, said
+    assert process.returncode == 0, said
     # shards that the killed executor had begun, or finished without a commit, are made again
     assert (tmp_path / "state/begun").read_text().count("index -q") > 8
     topics = ["--topics", passages / "topics.xml"]
     process = sessions.start("search", tmp_path / "index", tmp_path / "out", *topics, *where, "--tag", "ours", program=program, cwd=tmp_path)
     _, said = process.communicate(timeout=900)
     assert process.returncode == 0, said
-    run, _ = alone("comparative", passages, "bm25", tmp_path, code=1)
+    run, _ = alone("comparative", passages, "bm25", tmp_path)
     ours = [line.split(b" ")[:-1] + [b"ours"] for line in run.splitlines()]
     assert [line.split(b" ") for line in (tmp_path / "out/run.txt").read_bytes().splitlines()] == ours
 
@@ -182,7 +183,7 @@ def test_a_program_that_dies_is_started_again_and_an_index_in_another_file_syste
     about = {"index": tmp_path / "args", "output": tmp_path / "args-out", "topics": texts / "arguments/topics.xml"}
     program = between(tmp_path / "state", unlucky="index -q")
     steps = ("index", index), ("search", search), ("index", arguments), ("search", about)
-    done = session(*steps, program=program, cwd=tmp_path)
+    done = session(*steps, program=program, own=True)
     assert [result for result, _ in done[::2]] == [{"documents": 600, "faults": 0, "shards": 3}, {"documents": 300, "faults": 0, "shards": 3}]
     assert (tmp_path / "state/died").exists()
     assert "fetching viewfs://far/home/rank" in done[1][1] and not any(line.startswith("fetching") for line in done[3][1])

@@ -231,6 +231,7 @@ impl AskSettings<'_> {
             dir,
             tag: None,
             metadata: None,
+            faults: None,
         })
     }
 

@@ -3,7 +3,6 @@ use std::path::{Path, PathBuf};
 use riposte_eval::topic::Topic;
 
 use super::{Approach, Error, Request};
-use crate::collection::ReadTopics;
 use crate::task::files::read_topics;
 use crate::task::places::Places;
 use crate::task::settings::{ExtractionOptions, ExtractionSettings};
@@ -94,7 +93,7 @@ impl Collection {
     /// There is no such file, or no topic in it can be read.
     pub fn topics(&self, mut on_event: impl FnMut(Event)) -> Result<Vec<Topic>, Error> {
         let read = read_topics(None, &self.settings.input, &mut on_event);
-        let ReadTopics { topics, .. } = read.map_err(Error::input)?;
+        let topics = read.map_err(Error::input)?;
         Ok(topics)
     }
 

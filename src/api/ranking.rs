@@ -138,6 +138,7 @@ impl Ranking {
             explain: is_explained.then(|| dir.join(EXPLANATIONS)),
             debate: (!self.sheets.is_empty()).then(|| dir.join(DEBATE)),
             metadata: Some(Config::default()),
+            faults: None,
         };
         let files = settings.check(name, &[&description.approach], &[]);
         let files = files.map_err(Error::output)?;

@@ -15,7 +15,6 @@ use riposte_eval::run;
 use riposte_eval::topic::Topic;
 
 use super::{Approach, Collection, Error, Ranking};
-use crate::collection::ReadTopics;
 use crate::task::debate::PER_SIDE;
 use crate::task::description::Description;
 #[cfg(feature = "full")]
@@ -177,8 +176,7 @@ impl<'c> Request<'c> {
         ranking.context("the approach made no run")
     }
 
-    /// Ranks texts by each approach. Each run is written when it is finished, if `output` is given, and then passed to `on_done`. Returns whether topics
-    /// are broken.
+    /// Ranks texts by each approach. Each run is written when it is finished, if `output` is given, and then passed to `on_done`.
     #[doc(hidden)]
     pub fn rank_texts(
         &self,
@@ -186,7 +184,7 @@ impl<'c> Request<'c> {
         stop: &AtomicBool,
         on_event: &mut OnEvent,
         on_done: &mut OnDone,
-    ) -> Result<bool> {
+    ) -> Result<()> {
         let Task::Texts(task) = self.collection.task else {
             anyhow::bail!("the collection has images, and no texts are ranked");
         };
@@ -195,7 +193,7 @@ impl<'c> Request<'c> {
         let approaches: Vec<&TextApproach> = approaches.collect();
         text_run::check_services(task, &approaches)?;
         let settings = &self.collection.settings;
-        let (topics, has_faults) = self.read_topics(on_event)?;
+        let topics = self.read_topics(on_event)?;
         let names: Vec<&str> = approaches.iter().map(|approach| &*approach.name).collect();
         let read = self.files_to_read();
         let files = output.map(|output| output.check(RUN_FILE, &names, &read));
@@ -219,7 +217,7 @@ impl<'c> Request<'c> {
                 run.search(files, stop, on_event, on_done)?;
             }
         }
-        Ok(has_faults)
+        Ok(())
     }
 
     fn tag_of(&self, approach: &str) -> String {
@@ -242,15 +240,14 @@ impl<'c> Request<'c> {
         Ok(())
     }
 
-    fn read_topics(&self, on_event: &mut OnEvent) -> Result<(Vec<Topic>, bool)> {
+    fn read_topics(&self, on_event: &mut OnEvent) -> Result<Vec<Topic>> {
         let file = match &self.topics {
-            TopicSource::Given(topics) => return Ok((topics.clone(), false)),
+            TopicSource::Given(topics) => return Ok(topics.clone()),
             TopicSource::File(file) => Some(file.as_path()),
             TopicSource::Collection => None,
         };
         let input = &self.collection.settings.input;
-        let ReadTopics { topics, faults } = read_topics(file, input, on_event)?;
-        Ok((topics, !faults.is_empty()))
+        read_topics(file, input, on_event)
     }
 
     /// The files that must not be overwritten.
@@ -308,6 +305,9 @@ impl OneRun<'_> {
             stop,
         };
         let done = text_run::run(&searched, on_event)?;
+        if self.is_first {
+            done.indexes.report_faults(on_event)?;
+        }
         let description = searched.describe(&done);
         self.finish(DoneTexts::Searched(done), description, files, on_done)
     }

@@ -14,6 +14,9 @@ pub(super) const THREADS: &str = "RIPOSTE_THREADS";
 pub(super) const CACHE: &str = "RIPOSTE_CACHE";
 pub(super) const TAG: &str = "RIPOSTE_TAG";
 
+/// The place of options that several commands share, below the command's own options.
+pub(super) const LAST: usize = 900;
+
 /// The heading of options in help texts that say where and how something is computed; options without a heading come first, under "Options".
 pub(super) const STORAGE: &str = "Storage and threads";
 

@@ -7,13 +7,14 @@ use anyhow::{Context, Result, bail};
 use clap::Args;
 
 use super::args::{CacheArgs, STORAGE, THREADS, Task};
-use super::images::{print_faults, with_host};
+use super::faults::{FaultArgs, FaultLog};
+use super::images::with_host;
+use super::parse;
 use super::progress::EventPrinter;
 use super::text_args::{INPUT, ModelsArgs};
-use super::texts::print_collection;
 use super::{print, print_json};
 use riposte::api::Collection;
-use riposte::api::ask::{AnsweringRun, AskSettings};
+use riposte::api::ask::AskSettings;
 use riposte::task;
 use riposte::task::extraction::{ExtractionOptions, ExtractionSettings};
 
@@ -57,14 +58,16 @@ pub(super) struct AskArgs {
     #[command(flatten)]
     pub(super) models: ModelsArgs,
     /// Number of threads. By default one per core
-    #[arg(long, value_name = "N", env = THREADS, help_heading = STORAGE)]
+    #[arg(long, value_name = "N", env = THREADS, value_parser = parse::threads, help_heading = STORAGE)]
     pub(super) threads: Option<usize>,
+    #[command(flatten)]
+    pub(super) faults: FaultArgs,
     /// Print only the answer, notes, faults and errors
     #[arg(short, long)]
     pub(super) quiet: bool,
 }
 
-/// `riposte ask`. The exit code is that of the run.
+/// `riposte ask`.
 pub fn ask(args: &AskArgs) -> Result<u8> {
     // kept, because the browser still reads it when this process has ended
     let output = match (&args.output, args.open) {
@@ -101,17 +104,11 @@ pub fn ask(args: &AskArgs) -> Result<u8> {
         number: args.number as usize,
         output: output.clone(),
     };
-    let mut printer = EventPrinter::new(args.quiet);
+    args.faults.check(&[])?;
+    let log = FaultLog::new(&args.faults, output.as_deref(), false);
+    let mut printer = EventPrinter::new(args.quiet, log);
     let on_event = &mut |event| printer.print(event);
     let answered = with_host(|host| settings.answer(host, on_event))?;
-    let code = match &answered.run {
-        AnsweringRun::Images(runs) => {
-            let arguments = runs.arguments.as_ref();
-            let code = arguments.map_or(0, |all| print_collection(&all.indexes, true, false));
-            code.max(print_faults(false, &runs.summary))
-        }
-        AnsweringRun::Texts(_, run) => print_collection(&run.indexes, true, false),
-    };
     if args.json {
         print_json(&answered.answer)?;
     } else {
@@ -123,7 +120,7 @@ pub fn ask(args: &AskArgs) -> Result<u8> {
             show(&page)?;
         }
     }
-    Ok(code)
+    printer.finish()
 }
 
 /// Opens a page in the browser that $BROWSER names, or in that of the system.

@@ -49,6 +49,9 @@ pub(super) struct ClearArgs {
     /// Remove without asking
     #[arg(short, long)]
     yes: bool,
+    /// Remove entries also on a file system without locks, where riposte cannot know whether another process uses them
+    #[arg(long)]
+    force: bool,
 }
 
 /// A time span such as 30d: a number of hours, days or weeks.
@@ -208,7 +211,7 @@ fn clear(args: &ClearArgs) -> Result<u8> {
         }
     }
     let (mut removed, mut freed, mut code) = (0, 0, 0);
-    for (entry, removal) in cache::clear(&chosen) {
+    for (entry, removal) in cache::clear(&chosen, args.force) {
         let why = match removal {
             Removal::Removed => {
                 freed += entry.bytes;
@@ -216,6 +219,9 @@ fn clear(args: &ClearArgs) -> Result<u8> {
                 continue;
             }
             Removal::InUse => "in use by another process, so it stays".to_owned(),
+            Removal::Unknown => {
+                "another process may be using it: this file system has no locks, so it stays unless --force is given".to_owned()
+            }
             Removal::Failed(error) => format!("it cannot be removed: {error}"),
         };
         say!("{}: {why}", escaped(&entry.path.to_string_lossy()));

@@ -18,10 +18,11 @@ use serde_json::{Map, Value, json};
 
 use super::args::{CACHE, CacheArgs, TAG, THREADS};
 use super::{parse, print, print_json};
-use riposte::collection::read_bytes;
+use riposte::collection::read_regular;
 use riposte::directories::{MODELS_VARIABLE, cache_directory, models_directory};
 use riposte::task::metadata::{Actor, Collection, Source};
 use riposte::task::recipe;
+use riposte::threads::MAX_THREADS;
 
 /// The name of the file, in the working directory or in riposte's directory in the user's configuration directory.
 const FILE: &str = "riposte.toml";
@@ -61,7 +62,7 @@ pub(super) struct ConfigurationArgs {
 #[derive(Args)]
 pub(super) struct ConfigArgs {
     /// Number of threads
-    #[arg(long, value_name = "N", env = THREADS)]
+    #[arg(long, value_name = "N", env = THREADS, value_parser = parse::threads)]
     threads: Option<usize>,
     #[command(flatten)]
     cache: CacheArgs,
@@ -93,10 +94,11 @@ struct Contents {
 fn threads<'de, D: Deserializer<'de>>(from: D) -> Result<Option<usize>, D::Error> {
     // an i64, so that a negative number gets the same message
     let threads = i64::deserialize(from)?;
-    match usize::try_from(threads) {
-        Ok(threads) if threads > 0 => Ok(Some(threads)),
-        _ => Err(de::Error::custom("threads must be at least 1")),
-    }
+    let parsed = parse::threads(&threads.to_string());
+    parsed.map(Some).map_err(|_| {
+        let what = format!("threads must be from 1 to {MAX_THREADS}, not {threads}");
+        de::Error::custom(what)
+    })
 }
 
 fn tag<'de, D: Deserializer<'de>>(from: D) -> Result<Option<String>, D::Error> {
@@ -136,7 +138,7 @@ impl Configuration {
 
     fn read(path: &Path) -> Result<Configuration> {
         let reading = || format!("cannot use the configuration in {}", path.display());
-        let bytes = read_bytes(path, MAX_BYTES).with_context(reading)?;
+        let bytes = read_regular(path, MAX_BYTES).with_context(reading)?;
         #[cfg(feature = "texts")]
         let sha256 = metadata::sha256(&bytes);
         let text = String::from_utf8(bytes).with_context(reading)?;

@@ -12,7 +12,8 @@ use riposte_eval::measure::{ImageMeasure, Measure};
 use riposte_eval::{Values, escaped, escaped_lines};
 use serde_json::json;
 
-use super::notes::print_notes;
+use super::faults::FaultLog;
+use super::notes::NotePrinter;
 use super::{print, print_json, terminal};
 use riposte::task::evaluate::{self, Detail, EvaluatedRun, Evaluation, Judgements};
 use riposte::task::files::{check_distinct, check_writable};
@@ -35,13 +36,15 @@ pub fn evaluate(args: &EvaluateArgs) -> Result<u8> {
         inputs.extend(settings.judgements.iter().map(Path::new));
         check_distinct(&[("--prototext", file)], &inputs)?;
     }
-    let evaluation = evaluate::evaluate(&settings, &mut print_notes)?;
+    let mut notes = NotePrinter(FaultLog::unlisted());
+    let evaluation = evaluate::evaluate(&settings, &mut |event| notes.print(event))?;
     if let Some(file) = &args.prototext {
         let prototext = evaluation.official_prototext(settings.edition)?;
         let writing = || format!("cannot write {}", file.display());
         std::fs::write(file, prototext).with_context(writing)?;
     }
     print_evaluation(args, &evaluation, settings.measures.is_empty())?;
+    notes.finish()?;
     Ok(u8::from(evaluation.has_faults))
 }
 

@@ -7,7 +7,8 @@ use clap::{Args, Subcommand};
 use riposte_eval::edition::Edition;
 
 use super::args::{CacheArgs, STORAGE};
-use super::notes::print_notes;
+use super::faults::{FaultArgs, FaultLog};
+use super::notes::{NotePrinter, print_notes};
 use super::progress::{EventPrinter, StageProgress};
 use super::text_args::INPUT;
 use super::{parse, print};
@@ -42,6 +43,8 @@ pub(super) struct ExportRunArgs {
     /// Write the judgements of all topics, and not only of those in the run. Topics that the run leaves out then count as 0
     #[arg(long, requires = "qrels")]
     all_judged: bool,
+    #[command(flatten)]
+    faults: FaultArgs,
 }
 
 #[derive(Args)]
@@ -70,7 +73,7 @@ pub fn export(command: &ExportCommand) -> Result<u8> {
     }
 }
 
-/// `riposte export run`. The exit code is 1 if there are lines that cannot be read.
+/// `riposte export run`.
 fn export_run(args: &ExportRunArgs) -> Result<u8> {
     let settings = RunExportSettings {
         run: args.run.clone(),
@@ -78,20 +81,23 @@ fn export_run(args: &ExportRunArgs) -> Result<u8> {
         edition: args.edition,
         all_judged: args.all_judged,
     };
-    let exported = export::run(&settings, &mut print_notes)?;
+    let mut notes = NotePrinter(FaultLog::new(&args.faults, Some(&args.output), false));
+    let exported = export::run(&settings, &mut |event| notes.print(event))?;
     let files = exported.files.iter();
     let paths: Vec<PathBuf> = files.map(|file| args.output.join(file.name)).collect();
-    let outputs: Vec<(&str, &Path)> = paths.iter().map(|path| ("-o", path.as_path())).collect();
+    let mut outputs: Vec<(&str, &Path)> = paths.iter().map(|path| ("-o", path.as_path())).collect();
+    let list = args.faults.file(Some(&args.output));
+    outputs.extend(list.iter().map(|file| ("--faults", file.as_path())));
     let inputs = args.qrels.iter().map(Path::new).chain([&*exported.path]);
     check_distinct(&outputs, &inputs.collect::<Vec<_>>())?;
-    for path in &paths {
+    for (_, path) in &outputs {
         check_writable(path)?;
     }
     for (path, file) in paths.iter().zip(&exported.files) {
         write_atomically(path, file.text.as_bytes())?;
         print(&format_args!("{}: {}\n", path.display(), file.content))?;
     }
-    Ok(u8::from(exported.has_faults))
+    notes.finish()
 }
 
 /// `riposte export evidence`.
@@ -114,7 +120,7 @@ fn export_evidence(args: &ExportEvidenceArgs) -> Result<u8> {
     let outputs: Vec<(&str, &Path)> = names.iter().map(|path| ("-o", path.as_path())).collect();
     check_distinct(&outputs, &[&evidence])?;
     // waits for a process that writes the store, and keeps others from writing it
-    let mut printer = EventPrinter::new(args.quiet);
+    let mut printer = EventPrinter::new(args.quiet, FaultLog::unlisted());
     let store = open_store(&evidence, Store::open_or_read, &mut |event| {
         printer.print(event)
     })?;

@@ -7,11 +7,10 @@ use clap::{Args, Command};
 use riposte_eval::edition::Edition;
 use riposte_nn::conv::Numeric;
 
-use super::args::{CacheArgs, STORAGE, TAG, THREADS, Task};
+use super::args::{CacheArgs, LAST, STORAGE, TAG, THREADS, Task};
+use super::faults::FaultArgs;
 use super::parse;
-use super::text_args::{
-    INPUT, IndexingArgs, LAST, MODELS, MetadataArgs, ModelsArgs, OUTPUT, named,
-};
+use super::text_args::{INPUT, IndexingArgs, MODELS, MetadataArgs, ModelsArgs, OUTPUT, named};
 use riposte::evidence::channel::{self, Precision};
 use riposte::evidence::extract::Shard;
 use riposte::evidence::ocr::Script;
@@ -64,15 +63,17 @@ pub(super) struct ExtractionArgs {
     #[arg(long, help_heading = STORAGE)]
     pub(super) rehash: bool,
     /// Number of threads. By default one per core
-    #[arg(long, value_name = "N", env = THREADS, help_heading = STORAGE)]
+    #[arg(long, value_name = "N", env = THREADS, value_parser = parse::threads, help_heading = STORAGE)]
     pub(super) threads: Option<usize>,
     /// Try documents again in which riposte died, each first in a separate process
     #[arg(long, help_heading = STORAGE)]
     pub(super) retry: bool,
+    #[command(flatten)]
+    pub(super) faults: FaultArgs,
     /// Print only notes, faults and errors
     #[arg(short, long, display_order = LAST)]
     pub(super) quiet: bool,
-    /// List every fault, and print more details
+    /// Print every fault, and more details
     #[arg(short, long, conflicts_with = "quiet", display_order = LAST)]
     pub(super) verbose: bool,
 }
@@ -181,6 +182,8 @@ pub(super) struct ReadArgs {
     /// Print the text instead of a JSON object, with an empty line between two blocks
     #[arg(long)]
     pub(super) text: bool,
+    #[command(flatten)]
+    pub(super) faults: FaultArgs,
 }
 
 #[derive(Args)]
@@ -191,6 +194,8 @@ pub(super) struct MergeArgs {
     /// Shards: evidence stores, or directories of Parquet files that riposte-spark has written (evidence, or one index)
     #[arg(value_name = "SHARD", required = true)]
     pub(super) shards: Vec<PathBuf>,
+    #[command(flatten)]
+    pub(super) faults: FaultArgs,
 }
 
 #[derive(Args)]
@@ -231,6 +236,8 @@ pub(super) struct InspectArgs {
     /// Evidence store of the images. By default the one that `riposte images` uses
     #[arg(long, value_name = "FILE", help_heading = STORAGE)]
     pub(super) evidence: Option<PathBuf>,
+    #[command(flatten)]
+    pub(super) faults: FaultArgs,
     #[command(flatten)]
     pub(super) indexing: IndexingArgs,
 }

@@ -1,8 +1,7 @@
 //! `images`, `extract`, `read` and `merge`.
 
-use std::collections::BTreeMap;
 use std::io::{BufReader, BufWriter};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
@@ -11,22 +10,21 @@ use anyhow::{Context, Result, ensure};
 use riposte_eval::{DocId, escaped};
 use serde_json::{Value, json};
 
+use super::faults::FaultLog;
 use super::image_args::{ExtractArgs, ExtractionArgs, ImagesArgs, MergeArgs, ReadArgs};
+use super::notes::NotePrinter;
 use super::probe;
 use super::progress::EventPrinter;
 use super::text_args::topic_parts;
-use super::texts::{
-    list_faults, print_all_verified, print_collection, print_lines, print_verified,
-};
-use super::{print, print_json, terminal};
+use super::texts::{print_all_verified, print_collection, print_lines, print_verified};
+use super::{print, print_json};
 use riposte::api::picture_text::open_picture;
 use riposte::api::request::ImageOptions;
 use riposte::api::{Approach, Collection, PictureReader, Request};
-use riposte::collection::FaultKind;
+use riposte::collection::{Fault, FaultKind};
 use riposte::evidence::extract::{Shard, Summary};
 use riposte::evidence::ocr::OcrLine;
 use riposte::evidence::store::Store;
-use riposte::task::Task;
 use riposte::task::channels::CHANNELS;
 use riposte::task::extraction::{self, Extraction, ExtractionSettings, Host};
 use riposte::task::files::TopicSource;
@@ -34,6 +32,7 @@ use riposte::task::image_run::ImageRuns;
 use riposte::task::run_files::{OutputSettings, RunFiles};
 use riposte::task::shards;
 use riposte::task::stream::{self, StreamRequest};
+use riposte::task::{Event, Task};
 
 /// Size of the buffers of `extract --stream`.
 const STREAM_BUFFER: usize = 1 << 16;
@@ -68,22 +67,26 @@ pub fn images(args: &ImagesArgs) -> Result<u8> {
         explain: args.explain.clone(),
         debate: args.debate.clone(),
         metadata: args.metadata.config(),
+        faults: options.faults.file(Some(&args.output)),
     };
-    let mut printer = EventPrinter::new(options.quiet);
+    let log = FaultLog::new(&options.faults, Some(&args.output), options.verbose);
+    let mut printer = EventPrinter::new(options.quiet, log);
     let on_event = &mut |event| printer.print(event);
     let (done, files) = with_host(|host| request.rank_images(Some(&output), host, on_event))?;
-    print_runs(options, &done, &files)
+    print_runs(options, &done, &files)?;
+    printer.finish()
 }
 
-/// Prints figures about runs, and faults. Returns the exit code.
-fn print_runs(options: &ExtractionArgs, done: &ImageRuns, files: &[RunFiles]) -> Result<u8> {
-    let mut code = u8::from(done.has_faults);
+/// Prints figures about runs.
+fn print_runs(options: &ExtractionArgs, done: &ImageRuns, files: &[RunFiles]) -> Result<()> {
     if let Some(arguments) = &done.arguments {
         let indexes = &arguments.indexes;
         if options.verbose {
             print_all_verified(indexes);
         }
-        code = code.max(print_collection(indexes, options.quiet, options.verbose));
+        if !options.quiet {
+            print_collection(indexes);
+        }
     }
     if options.verbose {
         let verified = done.runs.iter().map(|run| run.verified);
@@ -99,7 +102,7 @@ fn print_runs(options: &ExtractionArgs, done: &ImageRuns, files: &[RunFiles]) ->
             print_lines(run.ranking.lines.len(), done.topics.len(), &files.run);
         }
     }
-    Ok(code.max(print_faults(options.verbose, &done.summary)))
+    Ok(())
 }
 
 /// `riposte extract`: computes the evidence without a run. Returns the exit code.
@@ -113,7 +116,9 @@ pub fn extract(args: &ExtractArgs) -> Result<u8> {
     let options = &args.extraction;
     let settings = options.settings()?;
     let shard = args.shard.unwrap_or(Shard::WHOLE);
-    let mut printer = EventPrinter::new(options.quiet);
+    options.faults.check(&[])?;
+    let log = FaultLog::new(&options.faults, None, options.verbose);
+    let mut printer = EventPrinter::new(options.quiet, log);
     let on_event = &mut |event| printer.print(event);
     let (extraction, summary) =
         with_host(|host| extraction::run(&settings, shard, host, on_event))?;
@@ -121,13 +126,13 @@ pub fn extract(args: &ExtractArgs) -> Result<u8> {
         print_table(&extraction, &summary, &[])?;
         say!("evidence in {}", extraction.store.path().display());
     }
-    Ok(print_faults(options.verbose, &summary))
+    printer.finish()
 }
 
 /// `riposte extract --stream`: computes the evidence of documents from stdin. Returns the exit code.
 fn stream(args: &ExtractArgs) -> Result<u8> {
     let options = &args.extraction;
-    let mut printer = EventPrinter::new(true);
+    let mut printer = EventPrinter::new(true, FaultLog::unlisted());
     let settings = options.settings()?;
     let request = StreamRequest {
         options: &settings.options,
@@ -139,21 +144,26 @@ fn stream(args: &ExtractArgs) -> Result<u8> {
     let output = BufWriter::with_capacity(STREAM_BUFFER, std::io::stdout().lock());
     let on_event = &mut |event| printer.print(event);
     let faults = stream::stream(&settings.models, request, input, output, on_event)?;
-    Ok(u8::from(faults > 0))
+    // the frames have the faults
+    Ok(u8::from(faults > 0 && options.faults.strict))
 }
 
-/// `riposte read`: prints the text in image files. Returns the exit code: 1 if some of them cannot be decoded, 2 if all.
+/// `riposte read`: prints the text in image files. Returns the exit code, which is 2 if none can be decoded.
 pub fn read(args: &ReadArgs) -> Result<u8> {
     let models = args.models.open()?;
     let (name, numeric) = (args.ocr.as_deref(), args.models.numeric);
     let reader = PictureReader::with(&models, name, numeric, args.script)?;
     say!("ocr: {}", reader.describe());
+    args.faults
+        .check(&args.images.iter().map(PathBuf::as_path).collect::<Vec<_>>())?;
+    let mut notes = NotePrinter(FaultLog::new(&args.faults, None, false));
     let mut failed = 0;
     for path in &args.images {
         let picture = match open_picture(path) {
             Ok(picture) => picture,
             Err(error) => {
-                say!("{}", escaped(&format!("{error:#}")));
+                let what = format!("{:#}", error.root_cause());
+                notes.fault(&Fault::new(FaultKind::Image, path, None, what));
                 failed += 1;
                 continue;
             }
@@ -180,11 +190,8 @@ pub fn read(args: &ReadArgs) -> Result<u8> {
         let lines: Vec<Value> = read.lines.iter().map(line).collect();
         print_json(&json!({"path": path, "ms": ms, "lines": lines, "text": text}))?;
     }
-    Ok(match failed {
-        0 => 0,
-        _ if failed == args.images.len() => 2,
-        _ => 1,
-    })
+    let code = notes.finish()?;
+    Ok(if failed == args.images.len() { 2 } else { code })
 }
 
 /// `riposte merge`: copies the evidence of shards into one store, or the shards of an index from Parquet files into a directory.
@@ -201,26 +208,28 @@ pub fn merge(args: &MergeArgs) -> Result<u8> {
         ))?;
         return Ok(0);
     }
-    let mut printer = EventPrinter::new(true);
+    args.faults
+        .check(&args.shards.iter().map(PathBuf::as_path).collect::<Vec<_>>())?;
+    let mut printer = EventPrinter::new(true, FaultLog::new(&args.faults, None, false));
     let mut store =
         extraction::open_store(&args.into, Store::open, &mut |event| printer.print(event))?;
-    let mut code = 0;
     let mut found_any = false;
     for shard in &args.shards {
         let merged = extraction::merge(&mut store, shard)?;
         found_any |= merged.found > 0;
-        let shard = escaped(&shard.to_string_lossy()).to_string();
-        print(&format_args!("{shard}: {} documents\n", merged.documents))?;
+        let (name, count) = (shard.to_string_lossy(), merged.documents);
+        print(&format_args!("{}: {count} documents\n", escaped(&name)))?;
         if merged.is_damaged {
-            let lost = merged.lost;
-            say!(
-                "{shard} is damaged: evidence of {lost} or more documents could not be read; `riposte extract` computes it again"
+            let what = format!(
+                "it is damaged: evidence of {} or more documents could not be read; `riposte extract` computes it again",
+                merged.lost
             );
-            code = 1;
+            let fault = Fault::new(FaultKind::Evidence, shard, None, what);
+            printer.print(Event::Fault(fault));
         }
     }
     ensure!(found_any, "nothing to merge: no shard contains a document");
-    Ok(code)
+    printer.finish()
 }
 
 /// Runs a task, which Ctrl-C stops and which can try documents in separate processes of this program. A second Ctrl-C ends the process at once.
@@ -291,22 +300,4 @@ fn print_table(
         say!("  workers were busy {busy:.0}% of the time");
     }
     Ok(())
-}
-
-/// Prints the number of faults by kind and lists them; without `verbose`, only the first few. Returns the exit code.
-pub(super) fn print_faults(verbose: bool, summary: &Summary) -> u8 {
-    if summary.faults.is_empty() {
-        return 0;
-    }
-    let mut kinds: BTreeMap<FaultKind, usize> = BTreeMap::new();
-    for fault in &summary.faults {
-        *kinds.entry(fault.kind).or_default() += 1;
-    }
-    let kinds = kinds.iter().map(|(kind, n)| format!("{} {n}", kind.word()));
-    let kinds: Vec<String> = kinds.collect();
-    let count = terminal::counted(summary.faults.len(), "fault", "faults");
-    say!("{count}: {}", kinds.join(", "));
-    let faults = &summary.faults;
-    list_faults(faults, faults.len() as u64, verbose, " (-v lists them all)");
-    1
 }

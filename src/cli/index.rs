@@ -4,9 +4,10 @@ use anyhow::Result;
 use serde_json::json;
 
 use super::args::Task;
+use super::faults::FaultLog;
 use super::progress::EventPrinter;
 use super::text_args::IndexArgs;
-use super::texts::{print_all_verified, print_collection};
+use super::texts::print_all_verified;
 use super::{print, print_json};
 use riposte::index::inverted::{InvertedIndex, Report};
 use riposte::task::effort;
@@ -26,7 +27,9 @@ pub fn index(args: &IndexArgs) -> Result<u8> {
         rebuild: args.rebuild,
         rehash: args.rehash,
     };
-    let mut printer = EventPrinter::new(indexing.quiet);
+    args.faults.check(&[&args.input])?;
+    let log = FaultLog::new(&args.faults, None, indexing.verbose);
+    let mut printer = EventPrinter::new(indexing.quiet, log);
     let on_event = &mut |event| printer.print(event);
     if args.check {
         for (place, content) in index::check(&settings, on_event)? {
@@ -54,12 +57,11 @@ pub fn index(args: &IndexArgs) -> Result<u8> {
             if indexing.verbose {
                 print_all_verified(&indexes);
             }
-            let code = print_collection(&indexes, true, indexing.verbose);
             describe(indexes.all(), args.json)?;
             if let Some(vectors) = vectors {
                 print_vectors(&vectors, args.json)?;
             }
-            Ok(code)
+            printer.finish()
         }
     }
 }

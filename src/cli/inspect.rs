@@ -3,6 +3,7 @@
 use anyhow::Result;
 
 use super::args::Task;
+use super::faults::FaultLog;
 use super::image_args::InspectArgs;
 use super::print;
 use super::progress::EventPrinter;
@@ -12,7 +13,7 @@ use riposte::report::place::ReportPlace;
 use riposte::report::shown::InspectSettings;
 use riposte::task::effort;
 
-/// `riposte inspect`. The exit code is 1 if there are lines that cannot be read.
+/// `riposte inspect`.
 pub fn inspect(args: &InspectArgs) -> Result<u8> {
     let indexing = &args.indexing;
     let depth = args.depth.map(|depth| depth as usize);
@@ -28,7 +29,9 @@ pub fn inspect(args: &InspectArgs) -> Result<u8> {
         effort: effort(indexing.threads)?,
         place: ReportPlace::new(&args.output, args.single_file, depth, args.edition),
     };
-    let mut printer = EventPrinter::new(indexing.quiet);
+    args.faults.check(&settings.inputs())?;
+    let log = FaultLog::new(&args.faults, None, indexing.verbose);
+    let mut printer = EventPrinter::new(indexing.quiet, log);
     let written = inspect::inspect(&settings, &mut |event| printer.print(event))?;
     if indexing.verbose {
         written.verified.into_iter().for_each(print_verified);
@@ -36,5 +39,5 @@ pub fn inspect(args: &InspectArgs) -> Result<u8> {
     if !indexing.quiet {
         print(&format_args!("{}\n", written.page.display()))?;
     }
-    Ok(u8::from(written.has_faults))
+    printer.finish()
 }

@@ -1,15 +1,19 @@
 //! Files with a question on each line, answered with a JSON object per line (`stance`, `quality`).
 
-use std::fs::File;
 use std::io::{BufRead, BufReader, Read, stdin};
 use std::path::Path;
 
 use anyhow::{Context, Result, anyhow, ensure};
 use riposte_eval::escaped;
-use serde::Deserialize;
+use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
+use serde_json::value::RawValue;
 
+use super::faults::{FaultArgs, FaultLog};
+use super::notes::NotePrinter;
 use super::print_json;
+use riposte::collection::{Fault, FaultKind};
+use riposte::disk::regular;
 
 /// Number of lines that are answered together: enough to group texts of similar length, but few enough that answers appear soon.
 const BATCH: usize = 512;
@@ -17,36 +21,39 @@ const BATCH: usize = 512;
 /// A longer line is a fault. Lines are answered together until they have this many bytes.
 const MAX_LINE_BYTES: usize = 16 << 20;
 
-/// The fields of a line that its answer repeats.
-#[derive(Debug, Default, Deserialize)]
-pub(super) struct Caller {
-    /// Identifies the line for the caller.
-    id: Option<Value>,
-    text: String,
+/// The fields of a line that its answer repeats, byte by byte: a number read as a float could come back as another one.
+#[derive(Debug, Deserialize)]
+struct Caller<'l> {
+    /// Identifies the line for the caller: any value, also null.
+    #[serde(borrow, default, deserialize_with = "present")]
+    id: Option<&'l RawValue>,
+    #[serde(borrow)]
+    text: &'l RawValue,
 }
 
-impl Caller {
-    /// The answer, preceded by the id (if the line has one) and the text of its line.
-    fn with(self, answer: Value) -> Value {
-        let mut whole = serde_json::Map::new();
-        whole.extend(self.id.map(|id| ("id".to_owned(), id)));
-        whole.insert("text".to_owned(), self.text.into());
-        match answer {
-            Value::Object(answer) => whole.extend(answer),
-            other => return other,
-        }
-        Value::Object(whole)
-    }
+fn present<'l, D: Deserializer<'l>>(value: D) -> Result<Option<&'l RawValue>, D::Error> {
+    <&RawValue>::deserialize(value).map(Some)
+}
+
+/// An answer, with the fields that it repeats.
+#[derive(Serialize)]
+struct Answered<'l> {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    id: Option<&'l RawValue>,
+    text: &'l RawValue,
+    #[serde(flatten)]
+    answer: Value,
 }
 
 /// Answers the lines of a file, or of standard input if the path is `-`, in their order. An answer begins with the id and the text of its line. The
-/// answer to a line that cannot be read is null; an error names the line, and the exit code is 1. `read` reads a line, `cuts` describes the parts
-/// of a question that are not read, and `answer` answers several questions.
+/// answer to a line that cannot be read is null; the line is a fault. `read` reads a line, `cuts` describes the parts of a question that are not
+/// read, and `answer` answers several questions. Returns the exit code.
 ///
 /// # Errors
 /// The file cannot be read, no line can be answered, or `answer` fails.
 pub(super) fn answer_file<Q>(
     path: &Path,
+    faults: &FaultArgs,
     read: impl Fn(&[u8]) -> Result<Q>,
     cuts: impl Fn(&Q) -> Vec<String>,
     answer: impl Fn(&[Q]) -> Result<Vec<Value>>,
@@ -54,39 +61,44 @@ pub(super) fn answer_file<Q>(
     let reading = || format!("cannot read {}", path.display());
     let input: Box<dyn BufRead> = match path.to_str() {
         Some("-") => Box::new(stdin().lock()),
-        _ => Box::new(BufReader::new(File::open(path).with_context(reading)?)),
+        _ => Box::new(BufReader::new(
+            regular::open_pipe(path).with_context(reading)?,
+        )),
     };
+    faults.check(&[path])?;
+    let mut notes = NotePrinter(FaultLog::new(faults, None, false));
     let name = path.to_string_lossy();
     let mut lines = BoundedLines { input, number: 0 };
-    let (mut answered, mut broken) = (0, 0);
+    let mut answered = 0;
     loop {
         let (mut questions, mut numbers) = (Vec::new(), Vec::new());
         // `None` for a line that cannot be read
-        let mut callers = Vec::new();
+        let mut read_lines = Vec::new();
         let mut bytes = 0;
-        while callers.len() < BATCH && bytes < MAX_LINE_BYTES {
+        while read_lines.len() < BATCH && bytes < MAX_LINE_BYTES {
             let Some(line) = lines.next().with_context(reading)? else {
                 break;
             };
             let question = line.and_then(|line| {
                 bytes += line.len();
-                Ok((read(&line)?, serde_json::from_slice::<Caller>(&line)?))
+                serde_json::from_slice::<Caller>(&line)?;
+                Ok((read(&line)?, line))
             });
             match question {
-                Ok((question, caller)) => {
+                Ok((question, line)) => {
                     questions.push(question);
                     numbers.push(lines.number);
-                    callers.push(Some(caller));
+                    read_lines.push(Some(line));
                 }
                 Err(error) => {
-                    let error = format!("{error:#}");
-                    say!("{}:{}: {}", escaped(&name), lines.number, escaped(&error));
-                    callers.push(None);
-                    broken += 1;
+                    let (number, what) = (lines.number, format!("{error:#}"));
+                    let fault = Fault::new(FaultKind::Question, path, Some(number), what);
+                    notes.fault(&fault);
+                    read_lines.push(None);
                 }
             }
         }
-        if callers.is_empty() {
+        if read_lines.is_empty() {
             break;
         }
         answered += questions.len();
@@ -96,14 +108,18 @@ pub(super) fn answer_file<Q>(
             }
         }
         let mut answers = answer(&questions)?.into_iter();
-        for caller in callers {
-            let answer = caller.and_then(|caller| Some(caller.with(answers.next()?)));
+        for line in read_lines {
+            let answer = line.as_ref().and_then(|line| {
+                let Caller { id, text } = serde_json::from_slice(line).ok()?;
+                let answer = answers.next()?;
+                Some(Answered { id, text, answer })
+            });
             print_json(&answer)?;
         }
     }
     let path = path.display();
     ensure!(answered > 0, "there is no line to answer in {path}");
-    Ok(u8::from(broken > 0))
+    notes.finish()
 }
 
 /// Lines that are not blank, without a byte order mark at the beginning of the first.

@@ -18,6 +18,7 @@ mod config;
 mod evaluate;
 #[cfg(feature = "full")]
 mod export;
+mod faults;
 #[cfg(feature = "full")]
 mod image_args;
 #[cfg(feature = "full")]

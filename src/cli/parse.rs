@@ -5,6 +5,8 @@ use clap::builder::{PossibleValuesParser, RangedI64ValueParser, TypedValueParser
 use riposte_eval::edition::{self, Edition};
 use riposte_eval::run::unfit_field;
 
+use riposte::threads::check_threads;
+
 /// Parses a year that is not before the first of these editions, nor after the last.
 pub(super) fn year(editions: impl Iterator<Item = &'static Edition>) -> RangedI64ValueParser<u32> {
     let years = edition::years(editions);
@@ -30,6 +32,12 @@ pub(super) fn level(text: &str) -> Result<(String, f64)> {
         Some((name, grade)) if !name.is_empty() && f64::is_finite(grade) => Ok((name, grade)),
         _ => bail!("a level is NAME=GRADE, with a number as the grade"),
     }
+}
+
+pub(super) fn threads(text: &str) -> Result<usize> {
+    // a number that no integer type has is only too large
+    let number: u128 = text.parse().context("it is not a number")?;
+    check_threads(usize::try_from(number).unwrap_or(usize::MAX))
 }
 
 pub(super) fn tag(text: &str) -> Result<String> {

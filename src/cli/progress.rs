@@ -3,9 +3,11 @@
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
+use anyhow::Result;
 use indicatif::{HumanCount, HumanDuration, ProgressBar, ProgressDrawTarget, ProgressStyle};
 
-use super::notes::{fault, note};
+use super::faults::FaultLog;
+use super::notes::note;
 use riposte::index::{dense, inverted};
 use riposte::reading::steps::{Outputs, StageOutputs, Step};
 use riposte::task::{Event, Stage};
@@ -118,6 +120,7 @@ fn set_template(bar: &ProgressBar, template: &str) {
 /// Prints the events of a task.
 pub(crate) struct EventPrinter {
     quiet: bool,
+    faults: FaultLog,
     /// The progress of the current stage.
     progress: Option<StageProgress>,
     /// The model outputs of the current stage, for each step that has computed some.
@@ -125,19 +128,32 @@ pub(crate) struct EventPrinter {
 }
 
 impl EventPrinter {
-    /// With `quiet`, notes are printed, but no progress is shown.
-    pub fn new(quiet: bool) -> Self {
+    /// With `quiet`, notes and faults are printed, but no progress is shown.
+    pub fn new(quiet: bool, faults: FaultLog) -> Self {
         EventPrinter {
             quiet,
+            faults,
             progress: None,
             outputs: HashMap::new(),
         }
     }
 
+    /// Writes the list of faults, and prints their number. Returns the exit code.
+    ///
+    /// # Errors
+    /// The list cannot be written.
+    pub fn finish(self) -> Result<u8> {
+        self.faults.finish()
+    }
+
     pub fn print(&mut self, event: Event) {
         match event {
             Event::Note(text) => self.note(&text),
-            Event::Fault(text) => self.say(&fault(&text)),
+            Event::Fault(fault) => {
+                if self.faults.add(&fault) {
+                    self.say(&fault.to_string());
+                }
+            }
             Event::Started { stage, total } => {
                 let label = match stage {
                     Stage::Extraction => "images extracted",

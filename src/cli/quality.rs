@@ -41,6 +41,7 @@ pub fn quality(args: &QualityArgs) -> Result<u8> {
     if let Some(path) = &args.jsonl {
         return answer_file(
             path,
+            &args.faults,
             |line| serde_json::from_slice::<QualityLine>(line)?.question(),
             |_| Vec::new(),
             |questions| answers(questions, encoder, args.explain),

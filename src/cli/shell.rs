@@ -121,18 +121,35 @@ struct Manual {
     files: Vec<(String, String, String)>,
     /// The page, what the command does, and the command.
     examples: Vec<(String, String, String)>,
-    exit_status: Vec<ExitStatus>,
 }
 
-/// What the exit codes 0, 1 and 2 of some commands mean.
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct ExitStatus {
-    /// Empty for all commands that no other entry names.
-    commands: Vec<String>,
-    done: String,
-    faults: String,
-    failed: String,
+/// The page with the exit codes of all commands.
+const EXIT_CODES: &str = include_str!("../../docs/exit-codes.md");
+
+/// What the exit codes 0, 1 and 2 of a command mean, by the table of [`EXIT_CODES`].
+///
+/// # Errors
+/// The table has no row for the command, and none for other commands.
+fn exit_codes(command: &str) -> Result<[&'static str; 3]> {
+    let rows = EXIT_CODES.lines().filter_map(|line| {
+        let cells: Vec<&str> = line
+            .strip_prefix("| ")?
+            .strip_suffix('|')?
+            .split('|')
+            .collect();
+        <[&str; 4]>::try_from(cells).ok()
+    });
+    let mut others = None;
+    for [commands, done, no, failed] in rows {
+        let meanings = [done.trim(), no.trim(), failed.trim()];
+        if commands.split('`').any(|name| name == command) {
+            return Ok(meanings);
+        }
+        if commands.trim() == "others" {
+            others = Some(meanings);
+        }
+    }
+    others.context("exit-codes.md has no row for other commands")
 }
 
 impl Manual {
@@ -185,18 +202,10 @@ fn page(command: &Command, manual: &Manual) -> Result<Vec<u8>> {
     });
     list(&mut page, "COMMANDS", subcommands)?;
     if !command.has_subcommands() || command.get_name() == "riposte" {
-        let is_meant = |of: &&ExitStatus| {
-            of.commands.is_empty() || of.commands.iter().any(|name| name == command.get_name())
-        };
-        let status = manual.exit_status.iter().find(is_meant);
-        let codes = status.into_iter().flat_map(|of| {
-            [
-                ("0", of.done.as_str()),
-                ("1", &of.faults),
-                ("2", &of.failed),
-                ("130", "Stopped by a second Ctrl-C."),
-            ]
-        });
+        let [done, no, failed] = exit_codes(command.get_name())?;
+        let stopped = "Stopped by a second Ctrl-C.";
+        let codes = [("0", done), ("1", no), ("2", failed), ("130", stopped)];
+        let codes = codes.into_iter().filter(|(_, meaning)| !meaning.is_empty());
         list(&mut page, "EXIT STATUS", codes.map(described))?;
     }
     for (title, entries) in [

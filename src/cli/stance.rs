@@ -52,6 +52,7 @@ pub fn stance(args: &StanceArgs) -> Result<u8> {
     if let Some(path) = &args.jsonl {
         return answer_file(
             path,
+            &args.faults,
             |line| serde_json::from_slice::<StanceLine>(line)?.question(),
             |question| question.cuts(detector.has_encoder()),
             |questions| answers(questions, &detector, args.explain),

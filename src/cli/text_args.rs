@@ -9,7 +9,8 @@ use clap::{Args, Subcommand};
 use riposte_nn::conv::NumericMode;
 use strum::VariantNames;
 
-use super::args::{CacheArgs, STORAGE, TAG, THREADS, Task};
+use super::args::{CacheArgs, LAST, STORAGE, TAG, THREADS, Task};
+use super::faults::FaultArgs;
 use super::parse;
 use riposte::task::metadata::Config;
 use riposte::task::places::Places;
@@ -22,9 +23,6 @@ pub(super) const OUTPUT: &str = "outputDir";
 
 /// The heading of options in help texts that choose models.
 pub(super) const MODELS: &str = "Models";
-
-/// The place of options that several commands share, below the command's own options.
-pub(super) const LAST: usize = 900;
 
 impl CacheArgs {
     /// Where evidence, indexes and model outputs are stored, which other options can place elsewhere.
@@ -69,12 +67,12 @@ pub(super) struct IndexingArgs {
     #[command(flatten)]
     pub(super) cache: CacheArgs,
     /// Number of threads that index texts. By default one per core
-    #[arg(long, value_name = "N", env = THREADS, help_heading = STORAGE)]
+    #[arg(long, value_name = "N", env = THREADS, value_parser = parse::threads, help_heading = STORAGE)]
     pub(super) threads: Option<usize>,
     /// Print only notes, faults and errors
     #[arg(short, long, display_order = LAST)]
     pub(super) quiet: bool,
-    /// List every fault, and print how long it took to verify the index
+    /// Print every fault, and how long it took to verify the index
     #[arg(short, long, conflicts_with = "quiet", display_order = LAST)]
     pub(super) verbose: bool,
 }
@@ -118,6 +116,8 @@ pub(super) struct TextArgs {
     pub(super) rehash: bool,
     #[command(flatten)]
     pub(super) metadata: MetadataArgs,
+    #[command(flatten)]
+    pub(super) faults: FaultArgs,
     #[command(flatten)]
     pub(super) indexing: IndexingArgs,
 }
@@ -174,6 +174,8 @@ pub(super) struct IndexArgs {
     #[command(flatten)]
     pub(super) models: ModelsArgs,
     #[command(flatten)]
+    pub(super) faults: FaultArgs,
+    #[command(flatten)]
     pub(super) indexing: IndexingArgs,
 }
 
@@ -197,6 +199,8 @@ pub(super) struct StanceArgs {
     pub(super) explain: bool,
     #[command(flatten)]
     pub(super) models: ModelsArgs,
+    #[command(flatten)]
+    pub(super) faults: FaultArgs,
 }
 
 #[derive(Args)]
@@ -216,6 +220,8 @@ pub(super) struct QualityArgs {
     pub(super) explain: bool,
     #[command(flatten)]
     pub(super) models: ModelsArgs,
+    #[command(flatten)]
+    pub(super) faults: FaultArgs,
 }
 
 #[derive(Args)]

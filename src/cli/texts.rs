@@ -6,12 +6,12 @@ use std::sync::atomic::AtomicBool;
 use anyhow::Result;
 use riposte_eval::TextTask;
 
+use super::faults::FaultLog;
 use super::progress::EventPrinter;
 use super::terminal;
 use super::text_args::{ComparativeArgs, ControversialArgs, TextArgs, topic_parts};
 use riposte::api::request::{DoneTexts, Written};
 use riposte::api::{Approach, Collection, Request};
-use riposte::collection::Fault;
 use riposte::index::inverted::{self, InvertedIndex, Verified};
 use riposte::task::Task;
 use riposte::task::files::TopicSource;
@@ -21,9 +21,6 @@ use riposte::task::service_run::ServiceRun;
 use riposte::task::settings::{ExtractionOptions, ExtractionSettings};
 use riposte::task::text_indexes::TextIndexes;
 use riposte::task::text_run::TextRun;
-
-/// Number of faults that are listed without `--verbose`.
-const LISTED_FAULTS: usize = 10;
 
 /// `riposte controversial`.
 pub fn controversial(args: &ControversialArgs) -> Result<u8> {
@@ -115,31 +112,28 @@ fn retrieve(args: &TextArgs, task: TextTask, wanted: Wanted) -> Result<u8> {
         explain: args.explain.clone(),
         debate: debate.map(Path::to_owned),
         metadata: args.metadata.config(),
+        faults: args.faults.file(Some(&args.output)),
     };
-    let mut printer = EventPrinter::new(indexing.quiet);
+    let log = FaultLog::new(&args.faults, Some(&args.output), indexing.verbose);
+    let mut printer = EventPrinter::new(indexing.quiet, log);
     let on_event = &mut |event| printer.print(event);
-    let (mut code, mut is_first) = (0, true);
+    let mut is_first = true;
     let never = AtomicBool::new(false);
-    let has_faults =
-        request.rank_texts(Some(&output), &never, on_event, &mut |done, written| {
-            match done {
-                DoneTexts::Searched(run) => {
-                    if is_first {
-                        let (quiet, verbose) = (indexing.quiet, indexing.verbose);
-                        code = code.max(print_collection(&run.indexes, quiet, verbose));
-                    }
-                    print_run(args, &run, &written);
+    request.rank_texts(Some(&output), &never, on_event, &mut |done, written| {
+        match done {
+            DoneTexts::Searched(run) => {
+                if is_first && !indexing.quiet {
+                    print_collection(&run.indexes);
                 }
-                #[cfg(feature = "full")]
-                DoneTexts::Asked(run) => {
-                    print_answers(args, &run, &written);
-                    code = code.max(u8::from(run.broken > 0));
-                }
+                print_run(args, &run, &written);
             }
-            is_first = false;
-            Ok(())
-        })?;
-    Ok(code.max(u8::from(has_faults)))
+            #[cfg(feature = "full")]
+            DoneTexts::Asked(run) => print_answers(args, &run, &written),
+        }
+        is_first = false;
+        Ok(())
+    })?;
+    printer.finish()
 }
 
 /// Prints figures about a run.
@@ -191,45 +185,26 @@ fn print_answers(args: &TextArgs, done: &ServiceRun, written: &Written) {
     print_written(done.lines.len(), written);
 }
 
-/// Prints the number of documents in a collection, and its faults. Returns the exit code.
-pub(crate) fn print_collection(indexes: &TextIndexes, quiet: bool, verbose: bool) -> u8 {
+/// Prints the number of documents in a collection.
+pub(crate) fn print_collection(indexes: &TextIndexes) {
     let Some(index) = indexes.first() else {
-        return 0;
+        return;
     };
     let meta = index.meta();
-    if !quiet {
-        let short = format!("with fewer than {} words", inverted::SHORT_WORDS);
-        let counted = [
-            (meta.short, &*short),
-            (meta.duplicates, "with the same words as another"),
-            (meta.repeated_ids, "more left out because of a repeated id"),
-        ];
-        let counted = counted.into_iter().filter(|(count, _)| *count > 0);
-        let counted: Vec<String> = counted
-            .map(|(count, what)| format!("{count} {what}"))
-            .collect();
-        let counted = match counted.join(", ") {
-            none if none.is_empty() => none,
-            counted => format!(": {counted}"),
-        };
-        let documents = InvertedIndex::documents(index);
-        say!("{documents} {}{counted}", meta.kind);
-    }
-    if meta.fault_count == 0 {
-        return 0;
-    }
-    say!("{}", terminal::counted(meta.fault_count, "fault", "faults"));
-    list_faults(&meta.faults, meta.fault_count, verbose, "");
-    1
-}
-
-/// Lists faults; without `verbose`, only the first few. `more` follows the sign that there are others, of all `count` faults.
-pub(super) fn list_faults(faults: &[Fault], count: u64, verbose: bool, more: &str) {
-    let listed = if verbose { faults.len() } else { LISTED_FAULTS };
-    for fault in faults.iter().take(listed) {
-        say!("  {fault}");
-    }
-    if count > listed as u64 {
-        say!("  …{more}");
-    }
+    let short = format!("with fewer than {} words", inverted::SHORT_WORDS);
+    let counted = [
+        (meta.short, &*short),
+        (meta.duplicates, "with the same words as another"),
+        (meta.repeated_ids, "more left out because of a repeated id"),
+    ];
+    let counted = counted.into_iter().filter(|(count, _)| *count > 0);
+    let counted: Vec<String> = counted
+        .map(|(count, what)| format!("{count} {what}"))
+        .collect();
+    let counted = match counted.join(", ") {
+        none if none.is_empty() => none,
+        counted => format!(": {counted}"),
+    };
+    let documents = InvertedIndex::documents(index);
+    say!("{documents} {}{counted}", meta.kind);
 }

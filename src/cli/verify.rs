@@ -11,7 +11,8 @@ use riposte_eval::verify::{Finding, Severity, is_valid};
 use serde_json::{Value, json};
 
 use super::args::Task;
-use super::notes::print_notes;
+use super::faults::FaultLog;
+use super::notes::NotePrinter;
 use super::{parse, print, print_json, terminal};
 use riposte::task::files::{check_distinct, check_writable, named_run};
 use riposte::task::verify::{Verdict, VerificationSettings, Verifier};
@@ -72,7 +73,8 @@ pub fn verify(args: &VerifyArgs) -> Result<u8> {
         topics: args.topics.clone(),
         all: args.verbose,
     };
-    let mut verifier = Verifier::new(&settings, &mut print_notes)?;
+    let mut notes = NotePrinter(FaultLog::unlisted());
+    let mut verifier = Verifier::new(&settings, &mut |event| notes.print(event))?;
     let mut all_valid = true;
     for run in &args.runs {
         let verdict = verifier.verify(run)?;
@@ -85,6 +87,7 @@ pub fn verify(args: &VerifyArgs) -> Result<u8> {
         all_valid &= is_valid(&verdict.findings);
         print_verdict(args, run, &verdict)?;
     }
+    notes.finish()?;
     Ok(u8::from(!all_valid || verifier.has_faults))
 }
 

@@ -219,7 +219,7 @@ impl ArgumentFile {
             }),
             Err(error) => {
                 let what = format!("cannot be read: {error}");
-                let fault = Fault::new(FaultKind::Argument, &path, None, what);
+                let fault = Fault::new(FaultKind::Argument, &path, None, what).caused_by(&error);
                 Box::new(std::iter::once(Err(fault)))
             }
         }
@@ -463,7 +463,7 @@ impl Iterator for ArgumentFile {
                 Position::End => {
                     let error = self.read_error.take()?;
                     let what = format!("cannot be read further: {error}");
-                    return Some(Err(self.fault(&what)));
+                    return Some(Err(self.fault(&what).caused_by(&error)));
                 }
             }
         }

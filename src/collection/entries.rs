@@ -11,7 +11,6 @@
 //! `texts` has one text for each field of the task's index. `duplicate_of` names the first text of the whole collection with the same words. That
 //! text can be in another part of the collection, so the reader of one part could not find it.
 
-use std::fs::File;
 use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 
@@ -22,6 +21,7 @@ use serde::{Deserialize, Serialize};
 use super::lines::JsonLines;
 use super::portal::Portal;
 use super::{Fault, FaultKind, source};
+use crate::disk::regular;
 
 /// The name of the file.
 pub const FILE: &str = "riposte-texts.jsonl";
@@ -129,7 +129,7 @@ fn checked(line: EntryLine) -> Result<EntryLine, String> {
 
 fn read_header(file: &Path) -> Result<TextTask> {
     let mut line = String::new();
-    BufReader::new(File::open(file)?.take(MAX_HEADER_BYTES)).read_line(&mut line)?;
+    BufReader::new(regular::open(file)?.take(MAX_HEADER_BYTES)).read_line(&mut line)?;
     let header: Header = serde_json::from_str(&line).context("its first line is not a header")?;
     ensure!(
         header.format == FORMAT,

@@ -1,12 +1,15 @@
 //! What is broken in a collection. It never ends a run.
 
 use std::fmt;
+use std::io;
 use std::path::{Path, PathBuf};
 
-use riposte_eval::escaped;
+use riposte_eval::{DocId, LineError, escaped};
 use serde::{Deserialize, Serialize};
+use serde_json::json;
 use strum::{EnumString, IntoStaticStr, VariantNames};
 
+use crate::disk::regular::{self, Passing};
 use crate::names::serde_by_name;
 
 /// What a [`Fault`] is about. The table at the end of a run counts faults by kind.
@@ -36,6 +39,16 @@ pub enum FaultKind {
     Topic,
     /// A document in which the process died.
     Died,
+    /// A line of a list of candidates.
+    Candidate,
+    /// A line of a run.
+    Run,
+    /// A line of judgements.
+    Judgement,
+    /// A line with a question for `stance` or `quality`.
+    Question,
+    /// Evidence that cannot be read.
+    Evidence,
 }
 
 impl FaultKind {
@@ -47,7 +60,7 @@ impl FaultKind {
 
 serde_by_name!(FaultKind);
 
-/// Something broken in the input. It was skipped; the rest of the document is still used.
+/// Something broken in the input. It was passed over; the rest of the document, or of the file, is still used.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Fault {
     pub kind: FaultKind,
@@ -55,6 +68,12 @@ pub struct Fault {
     /// From 1; `None` if the file has no lines.
     pub line: Option<u64>,
     pub what: String,
+    /// The document that the file belongs to, or that was left out, if it is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub document: Option<DocId>,
+    /// Whether the file could not be read only at this moment. Such a fault says nothing about the document, so it is never stored.
+    #[serde(skip)]
+    pub passing: Option<Passing>,
 }
 
 impl Fault {
@@ -65,7 +84,40 @@ impl Fault {
             path: path.to_owned(),
             line,
             what: what.into(),
+            document: None,
+            passing: None,
         }
+    }
+
+    /// The fault of a file that could not be read because of this error.
+    #[must_use]
+    pub fn caused_by(mut self, error: &io::Error) -> Fault {
+        self.passing = regular::passing(error);
+        self
+    }
+
+    /// A line that cannot be read.
+    pub fn in_line(kind: FaultKind, path: &Path, error: &LineError) -> Fault {
+        Fault::new(kind, path, Some(error.line), &*error.what)
+    }
+
+    /// The fault of this document.
+    #[must_use]
+    pub fn of(mut self, document: &DocId) -> Fault {
+        self.document = Some(document.clone());
+        self
+    }
+
+    /// A line of faults.jsonl: a JSON object, without a line break. Bytes of the path that are not UTF-8 become U+FFFD.
+    pub fn to_json(&self) -> String {
+        let line = json!({
+            "document": self.document,
+            "file": self.path.to_string_lossy(),
+            "line": self.line,
+            "kind": self.kind.word(),
+            "reason": self.what,
+        });
+        line.to_string()
     }
 }
 

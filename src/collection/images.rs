@@ -8,17 +8,19 @@ mod documents;
 
 use std::ffi::OsStr;
 use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
 use riposte_eval::DocId;
 
 use super::{Fault, FaultKind};
+use crate::disk::regular;
 #[cfg(feature = "full")]
 pub(super) use documents::MAX_FILE_BYTES;
 #[cfg(feature = "full")]
 pub use documents::{
-    CrawlRank, FileState, GivenTexts, ImageDocument, Listing, PageDocument, bytes_of,
+    CrawlRank, FileState, GivenTexts, ImageDocument, Listing, PageDocument, Unread, bytes_of,
 };
 
 /// The documents of an image collection, with the directory of each.
@@ -64,10 +66,15 @@ impl ImageCollection {
                 misplaced(&prefix, "not a directory named I and 2 hex digits");
                 continue;
             }
-            let inner = list(&prefix).unwrap_or_else(|error| {
-                misplaced(&prefix, &format!("{error:#}"));
-                Vec::new()
-            });
+            let inner = match list(&prefix) {
+                Ok(inner) => inner,
+                // hundreds of images would be missing
+                Err(error) if is_passing(&error) => return Err(error),
+                Err(error) => {
+                    misplaced(&prefix, &format!("{error:#}"));
+                    Vec::new()
+                }
+            };
             for (dir, is_dir) in inner {
                 let id = DocId(file_name(&dir));
                 if !is_dir || !is_document_id(&id.0) {
@@ -99,6 +106,12 @@ impl ImageCollection {
 
 fn fault(kind: FaultKind, path: &Path, what: impl Into<String>) -> Fault {
     Fault::new(kind, path, None, what)
+}
+
+/// Whether a directory cannot be listed only at this moment.
+fn is_passing(error: &anyhow::Error) -> bool {
+    let cause = error.downcast_ref::<io::Error>();
+    cause.is_some_and(|cause| regular::passing(cause).is_some())
 }
 
 /// The paths in a directory, sorted by name, without hidden ones. Each comes with whether it is a directory, or a link to one.

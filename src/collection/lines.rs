@@ -66,7 +66,7 @@ impl<R: DeserializeOwned, D> JsonLines<R, D> {
             Some(reader) => reader,
             None => {
                 let opened = source::open(&self.path)
-                    .map_err(|e| self.fault(format!("cannot be read: {e}")))?;
+                    .map_err(|e| self.fault(format!("cannot be read: {e}")).caused_by(&e))?;
                 self.reader
                     .insert(BufReader::with_capacity(1 << 18, opened))
             }
@@ -86,7 +86,8 @@ impl<R: DeserializeOwned, D> JsonLines<R, D> {
                 Ok(n) => return Ok(n > 0),
                 Err(error) => {
                     self.ended = true;
-                    return Err(self.fault(format!("cannot be read further: {error}")));
+                    let what = format!("cannot be read further: {error}");
+                    return Err(self.fault(what).caused_by(&error));
                 }
             }
         }

@@ -13,13 +13,12 @@ mod lines;
 pub mod parquet;
 pub mod passages;
 pub mod portal;
-pub mod regular;
 pub mod shards;
 mod source;
 pub mod texts;
 mod topics;
 
 pub use fault::{Fault, FaultKind};
-pub use source::read_bytes;
+pub use source::{read_bytes, read_regular};
 pub use topics::read_topics;
 pub(crate) use topics::{ReadTopics, read_topics_with_faults};

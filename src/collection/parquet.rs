@@ -10,7 +10,7 @@ use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::record::Row;
 use parquet::schema::types::{Type, TypePtr};
 
-use super::regular;
+use crate::disk::regular;
 
 /// Maximum depth of directories. Spark makes one level for each column that divides the files.
 const MAX_DEPTH: usize = 8;

@@ -9,9 +9,8 @@ use anyhow::{Context, Result, ensure};
 use riposte_eval::TextTask;
 use serde::{Deserialize, Serialize};
 
-use super::regular;
 use crate::directories::WORKSPACE_FILE;
-use crate::disk::replace;
+use crate::disk::{regular, replace};
 
 /// The name of the file.
 pub const FILE: &str = "riposte-shards.json";

@@ -8,7 +8,7 @@ use anyhow::{Context, Result, bail};
 use flate2::read::MultiGzDecoder;
 use riposte_eval::run::unfit_field;
 
-use super::regular;
+use crate::disk::regular;
 
 /// Maximum size of an argument, a passage or a document, in bytes; a longer one is a fault. All arguments of args.me are shorter.
 pub(super) const MAX_DOCUMENT_BYTES: usize = 16 << 20;
@@ -47,12 +47,17 @@ const MAX_LINES: usize = 2_000_000;
 /// 16 MiB on a line.
 pub fn read_bytes(path: &Path, limit: u64) -> Result<Vec<u8>> {
     let reading = || format!("cannot read {}", path.display());
-    let file = File::open(path).and_then(unpacked).with_context(reading)?;
+    let file = regular::open_pipe(path)
+        .and_then(unpacked)
+        .with_context(reading)?;
     read_lines(file, limit).with_context(reading)
 }
 
-/// Like [`read_bytes`], but accepts only a regular file, as for all files of collections.
-pub(super) fn read_regular(path: &Path, limit: u64) -> Result<Vec<u8>> {
+/// Like [`read_bytes`], but accepts only a regular file, as for all files that riposte finds itself.
+///
+/// # Errors
+/// Those of [`read_bytes`], or the file is not regular.
+pub fn read_regular(path: &Path, limit: u64) -> Result<Vec<u8>> {
     let reading = || format!("cannot read {}", path.display());
     let file = open(path).with_context(reading)?;
     read_lines(file, limit).with_context(reading)

@@ -11,7 +11,7 @@ use super::clock::Clock;
 use super::picture::decode::{DecodedImage, decode};
 use super::picture::jpeg::is_cut_jpeg;
 use super::{Backend, Evidence};
-use crate::collection::images::{Entry, Listing, bytes_of};
+use crate::collection::images::{Entry, Listing, Unread};
 use crate::collection::{Fault, FaultKind};
 
 /// A document, and what is known of it so far.
@@ -56,7 +56,8 @@ impl Document<'_> {
     /// The first of the image files that can be decoded. It is decoded once.
     pub fn image(&mut self) -> Option<Decoded> {
         let (image, paths, clock) = (&mut self.image, &self.listing.images, self.clock);
-        let decode = || decode_first(paths, image.first.take(), &mut image.faults);
+        let read = |path: &Path| self.listing.read(path);
+        let decode = || decode_first(paths, image.first.take(), read, &mut image.faults);
         let decode = || clock.nested("decode", decode);
         image.decoded.get_or_insert_with(decode).clone()
     }
@@ -77,20 +78,24 @@ impl Document<'_> {
 fn decode_first(
     paths: &[PathBuf],
     mut first: Option<Vec<u8>>,
+    read: impl Fn(&Path) -> Result<Vec<u8>, Unread>,
     faults: &mut Vec<Fault>,
 ) -> Option<Decoded> {
     for path in paths {
-        let bytes = first.take().map_or_else(|| bytes_of(path), Ok);
-        let decoded = bytes.and_then(|bytes| {
-            let image = guarded(|| decode(&bytes))?;
-            if is_cut_jpeg(&bytes) {
-                let what = "the file ends before the image does: the part that it contains is used";
-                faults.push(fault(FaultKind::Image, path, what));
+        let bytes = match first.take().map_or_else(|| read(path), Ok) {
+            Ok(bytes) => bytes,
+            Err(unread) => {
+                faults.push(unread.fault(FaultKind::Image, path));
+                continue;
             }
-            Ok(image)
-        });
-        match decoded {
+        };
+        match guarded(|| decode(&bytes)) {
             Ok(picture) => {
+                if is_cut_jpeg(&bytes) {
+                    let what =
+                        "the file ends before the image does: the part that it contains is used";
+                    faults.push(fault(FaultKind::Image, path, what));
+                }
                 let (path, picture) = (path.clone(), Arc::new(picture));
                 return Some(Decoded { path, picture });
             }
@@ -109,10 +114,5 @@ pub(super) fn guarded<T>(work: impl FnOnce() -> Result<T>) -> Result<T, String> 
 }
 
 pub(super) fn fault(kind: FaultKind, path: &Path, what: impl Into<String>) -> Fault {
-    Fault {
-        kind,
-        path: path.to_owned(),
-        line: None,
-        what: what.into(),
-    }
+    Fault::new(kind, path, None, what)
 }

@@ -261,6 +261,7 @@ pub fn extract(
         job: &job,
         known_images: &known_images,
         states: Vec::new(),
+        left_out: Vec::new(),
         seconds: 0.0,
         summary: Summary {
             documents: mine.len(),
@@ -339,6 +340,8 @@ struct Writer<'a> {
     known_images: &'a KnownImages,
     /// The file states of documents without new evidence that have not been written yet.
     states: Vec<(String, FileState)>,
+    /// The faults of documents that could not be read at this moment.
+    left_out: Vec<Fault>,
     /// The time that writing took.
     seconds: f64,
     summary: Summary,
@@ -387,6 +390,7 @@ impl Writer<'_> {
                 let id = self.job.entries[member.index].id.0.clone();
                 self.states.push((id, files));
             }
+            self.left_out.append(&mut member.passing);
             digests.extend(member.digest.map(|digest| (digest, member.index)));
         }
         if !records.is_empty() {
@@ -410,6 +414,7 @@ impl Writer<'_> {
         let stored = faults_of(self.store, mine.iter().map(|&i| &entries[i]))?;
         let passed_over = self.job.passed_over.values().cloned();
         summary.faults.extend(stored.into_iter().chain(passed_over));
+        summary.faults.extend(self.left_out);
         summary.seconds = clock.seconds();
         let worked: f64 = summary.seconds.iter().map(|(_, seconds)| seconds).sum();
         if worker_seconds > 0.0 {

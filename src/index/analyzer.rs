@@ -184,10 +184,11 @@ impl From<Analyzer> for String {
 }
 
 impl TryFrom<String> for Analyzer {
-    type Error = anyhow::Error;
+    type Error = String;
 
-    fn try_from(text: String) -> Result<Self> {
+    fn try_from(text: String) -> Result<Self, String> {
         text.parse()
+            .map_err(|error: anyhow::Error| format!("{error:#}"))
     }
 }
 

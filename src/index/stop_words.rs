@@ -5,10 +5,10 @@ use std::hash::{Hash, Hasher};
 use std::path::Path;
 use std::sync::Arc;
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result, bail};
 use sha2::{Digest, Sha256};
 
-use crate::disk::hex;
+use crate::disk::{hex, regular};
 
 /// Maximum size of a file with a stop list.
 const MAX_BYTES: u64 = 1 << 20;
@@ -102,12 +102,7 @@ impl StopList {
     }
 
     fn read(path: &Path) -> Result<Self> {
-        let size = std::fs::metadata(path)?.len();
-        ensure!(
-            size <= MAX_BYTES,
-            "it has {size} bytes, more than {MAX_BYTES}"
-        );
-        let text = std::fs::read_to_string(path)?;
+        let text = regular::read_text(path, MAX_BYTES)?;
         let lines = text.trim_start_matches('\u{feff}').lines().map(str::trim);
         let words: HashSet<Box<str>> = lines
             .filter(|line| !line.is_empty() && !line.starts_with('#'))

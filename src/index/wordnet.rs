@@ -2,7 +2,6 @@
 //! format of its `index.*` and `data.*` files.
 
 use std::collections::HashMap;
-use std::fs;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
@@ -13,6 +12,10 @@ use tantivy::tokenizer::TextAnalyzer;
 
 use super::analyzer;
 use super::search::QueryPart;
+use crate::disk::regular;
+
+/// Maximum size of a file. WordNet 3.0's largest has 16 MB.
+const MAX_FILE_BYTES: u64 = 256 << 20;
 
 /// A part of speech.
 ///
@@ -111,7 +114,8 @@ impl WordNet {
         let mut parts = Vec::new();
         for &part in PartOfSpeech::VARIANTS {
             let read = |file: PathBuf| {
-                fs::read(&file).with_context(|| format!("cannot read {}", file.display()))
+                regular::read(&file, MAX_FILE_BYTES)
+                    .with_context(|| format!("cannot read {}", file.display()))
             };
             let path = dir.join(format!("index.{part}"));
             let index = read(path.clone())?;
@@ -223,7 +227,7 @@ fn without_noun_ending(word: &str) -> Vec<String> {
 
 /// The words of a file of exceptions, each with its base forms. Empty if there is no such file.
 fn irregular(file: &Path) -> Result<HashMap<String, Vec<String>>> {
-    let text = match fs::read(file) {
+    let text = match regular::read(file, MAX_FILE_BYTES) {
         Ok(text) => text,
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(HashMap::new()),
         Err(error) => {
@@ -266,6 +270,8 @@ fn synset(data: &[u8], offset: usize) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
 
     /// A copy of WordNet with three synsets.

@@ -35,8 +35,6 @@ pub struct Written {
     pub page: PathBuf,
     /// How much of each index was verified.
     pub verified: Vec<Verified>,
-    /// Whether a line of a file cannot be read.
-    pub has_faults: bool,
 }
 
 /// Reads a run with all that belongs to it, and writes its report.
@@ -56,8 +54,8 @@ pub fn inspect(settings: &InspectSettings, on_event: &mut OnThreadEvent) -> Resu
 }
 
 fn inspect_images(settings: &InspectSettings, on_event: &mut OnThreadEvent) -> Result<Written> {
-    let (mut run, errors) = ShownRun::read(settings, on_event)?;
-    let (qrels, qrels_errors) = image_qrels(&settings.qrels, on_event)?;
+    let mut run = ShownRun::read(settings, on_event)?;
+    let qrels = image_qrels(&settings.qrels, on_event)?;
     let collection = ImageCollection::open(&settings.input)?;
     let store = open_evidence(settings, &mut run.notes, on_event)?;
     if run.topics.iter().any(|topic| topic.argument.is_some()) {
@@ -69,7 +67,6 @@ fn inspect_images(settings: &InspectSettings, on_event: &mut OnThreadEvent) -> R
     Ok(Written {
         page,
         verified: Vec::new(),
-        has_faults: errors + qrels_errors > 0,
     })
 }
 
@@ -78,8 +75,8 @@ fn inspect_texts(
     task: TextTask,
     on_event: &mut OnEvent,
 ) -> Result<Written> {
-    let (run, errors) = ShownRun::read(settings, on_event)?;
-    let (judged, qrels_errors) = text_qrels(&settings.qrels, on_event)?;
+    let run = ShownRun::read(settings, on_event)?;
+    let judged = text_qrels(&settings.qrels, on_event)?;
     // texts are read from the indexes of the default approach
     let approach = TextApproach::find(task, "riposte")?;
     let collection = open_collection(task, &settings.input)?;
@@ -91,7 +88,6 @@ fn inspect_texts(
     Ok(Written {
         page: write_texts(&run, task, index, &judged, &settings.place)?,
         verified: indexes.all().iter().map(InvertedIndex::verified).collect(),
-        has_faults: errors + qrels_errors > 0,
     })
 }
 
@@ -210,20 +206,18 @@ fn open_evidence(
     Ok(None)
 }
 
-/// Judgements by name, and the number of lines that cannot be read.
-fn text_qrels(files: &[String], on_event: &mut OnEvent) -> Result<(Vec<(String, Qrels)>, usize)> {
+/// Judgements by name.
+fn text_qrels(files: &[String], on_event: &mut OnEvent) -> Result<Vec<(String, Qrels)>> {
     let mut judged = Vec::new();
-    let mut errors = 0;
     for file in files {
         let read = read_judgements(file, on_event)?;
         ensure!(
             matches!(read.qrels, Qrels::Graded(_) | Qrels::Stances(_)),
             "{file} contains no judgements of a text task"
         );
-        errors += read.errors;
         judged.push((read.name, read.qrels));
     }
-    Ok((judged, errors))
+    Ok(judged)
 }
 
 fn judged_fact<'a>(topics: &[Topic], judged: impl Iterator<Item = &'a TopicId>) -> String {
@@ -232,18 +226,18 @@ fn judged_fact<'a>(topics: &[Topic], judged: impl Iterator<Item = &'a TopicId>) 
     format!("judged for {judged} of the topics")
 }
 
-/// The judgements, if there are any, and the number of lines that cannot be read.
-fn image_qrels(files: &[String], on_event: &mut OnEvent) -> Result<(Option<ImageQrels>, usize)> {
+/// The judgements, if there are any.
+fn image_qrels(files: &[String], on_event: &mut OnEvent) -> Result<Option<ImageQrels>> {
     let [file] = files else {
         ensure!(
             files.is_empty(),
             "the image task takes a single file of judgements"
         );
-        return Ok((None, 0));
+        return Ok(None);
     };
     let read = read_judgements(file, on_event)?;
     match read.qrels {
-        Qrels::Images(qrels) => Ok((Some(qrels), read.errors)),
+        Qrels::Images(qrels) => Ok(Some(qrels)),
         _ => bail!("{file} contains no judgements of the image task"),
     }
 }

@@ -10,9 +10,9 @@ use riposte_eval::topic::Topic;
 use riposte_eval::{DocId, LineError, Stance, TopicId};
 use serde::de::DeserializeOwned;
 
-use super::place::{ReportPlace, ReportWriter};
+use super::place::{ReportPlace, ReportWriter, ensure_replaceable_page};
 use super::{Form, Head, MeasureColumn};
-use crate::collection::{ReadTopics, read_bytes};
+use crate::collection::{FaultKind, read_bytes, read_regular};
 use crate::index::inverted::Effort;
 use crate::task::debate::sheet::{self, DebateSheet};
 use crate::task::files::{
@@ -214,19 +214,16 @@ impl<T: RunLine> ShownRun<T> {
         }
     }
 
-    /// Reads a run, and the number of lines that cannot be read.
-    pub fn read(settings: &InspectSettings, on_event: &mut OnEvent) -> Result<(Self, usize)> {
+    /// Reads a run. Reports the lines that cannot be read.
+    pub fn read(settings: &InspectSettings, on_event: &mut OnEvent) -> Result<Self> {
         settings.check_output()?;
         let input = &settings.input;
-        let ReadTopics { topics, faults } =
-            read_topics(settings.topics.as_deref(), input, on_event)?;
-        let (path, lines, mut errors) = read_lines::<T>(&settings.run, on_event)?;
-        errors += faults.len();
+        let topics = read_topics(settings.topics.as_deref(), input, on_event)?;
+        let (path, lines) = read_lines::<T>(&settings.run, on_event)?;
         let mut names = vec![name_of(&settings.run, &lines)];
         let mut against = None;
         if let Some(other) = &settings.against {
-            let (_, other_lines, other_errors) = read_lines::<T>(other, on_event)?;
-            errors += other_errors;
+            let (_, other_lines) = read_lines::<T>(other, on_event)?;
             names.push(name_of(other, &other_lines));
             if names[0] == names[1] {
                 let runs = [&settings.run, other];
@@ -256,7 +253,7 @@ impl<T: RunLine> ShownRun<T> {
             debate,
             notes,
         };
-        Ok((run, errors))
+        Ok(run)
     }
 
     /// The name of the other run.
@@ -341,26 +338,32 @@ impl InspectSettings {
             return ReportWriter::begin(output).map(drop);
         }
         check_writable(output)?;
+        ensure_replaceable_page(output)?;
+        check_distinct(&[("--output", output)], &self.inputs())
+    }
+
+    /// The files that are read, except those of the collection.
+    pub fn inputs(&self) -> Vec<&Path> {
         let mut inputs = vec![named_run(&self.run).1];
         inputs.extend(self.against.iter().map(|run| named_run(run).1));
         let files = [&self.explain, &self.topics];
         inputs.extend(files.into_iter().flatten().map(PathBuf::as_path));
         inputs.extend(self.qrels.iter().map(Path::new));
-        check_distinct(&[("--output", output)], &inputs)
+        inputs
     }
 }
 
-/// Reads a run: its path, its lines, and the number of lines that cannot be read, which are reported.
-fn read_lines<T: RunLine>(run: &Path, on_event: &mut OnEvent) -> Result<(PathBuf, Vec<T>, usize)> {
+/// Reads a run: its path and its lines. Reports the lines that cannot be read.
+fn read_lines<T: RunLine>(run: &Path, on_event: &mut OnEvent) -> Result<(PathBuf, Vec<T>)> {
     let (path, bytes) = read_run(run)?;
     let (lines, errors) = T::read(&decode(bytes));
-    report_broken_lines(&path, &errors, on_event);
+    report_broken_lines(FaultKind::Run, &path, &errors, on_event);
     ensure!(
         !lines.is_empty(),
         "there is no line of a run of this task in {}",
         path.display()
     );
-    Ok((path, lines, errors.len()))
+    Ok((path, lines))
 }
 
 /// The name that was given to the run, or else its tag.
@@ -413,7 +416,7 @@ fn read_sheets<T: RunLine>(
     if !path.is_file() {
         return Ok(Ok(Vec::new()));
     }
-    let problem = match sheet::read(&decode(read_bytes(&path, MAX_SHEET_BYTES)?)) {
+    let problem = match sheet::read(&decode(read_regular(&path, MAX_SHEET_BYTES)?)) {
         Ok(sheets) if T::are_debated(lines, &sheets) => return Ok(Ok(sheets)),
         Ok(_) => "these debate sheets belong to another run".to_owned(),
         Err(error) => error.to_string(),

@@ -339,6 +339,9 @@ impl Relevance {
     }
 }
 
+/// Maximum number of clusters of pictures, and of their dimensions. The vectors of CLIP have 512 to 1,024 numbers.
+const MAX_CLUSTERS: usize = 1_024;
+
 /// Checks the clusters of pictures.
 fn check_clusters(clusters: &PictureClusters) -> Result<()> {
     for (key, value) in [
@@ -347,8 +350,8 @@ fn check_clusters(clusters: &PictureClusters) -> Result<()> {
     ] {
         ensure_at!(
             key,
-            value > 0,
-            "clusters need a count and dimensions above 0"
+            (1..=MAX_CLUSTERS).contains(&value),
+            "the count and the dimensions of clusters are from 1 to {MAX_CLUSTERS}, not {value}"
         );
     }
     let PictureClusters {

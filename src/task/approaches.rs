@@ -8,6 +8,10 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
 use super::recipe::{self, nearest};
+use crate::disk::regular;
+
+/// Maximum size of the file of an approach. Those that come with riposte have a few thousand bytes.
+const MAX_RECIPE_BYTES: u64 = 1 << 20;
 
 /// An approach to a task, as its file describes it.
 pub trait Approach: DeserializeOwned {
@@ -53,7 +57,7 @@ pub fn all(task: Option<TextTask>) -> Result<Vec<About>> {
 /// There is no such approach (the message names a similar one or lists all), or the file is not an approach.
 pub(super) fn find<A: Approach>(task: Option<TextTask>, name: &str) -> Result<A> {
     if name.ends_with(".toml") {
-        let text = std::fs::read_to_string(Path::new(name))
+        let text = regular::read_text(Path::new(name), MAX_RECIPE_BYTES)
             .with_context(|| format!("cannot read the approach in {name}"))?;
         return parse(task, &text).with_context(|| format!("{name} is not an approach"));
     }
@@ -73,7 +77,8 @@ pub(super) fn find<A: Approach>(task: Option<TextTask>, name: &str) -> Result<A>
 /// The text is not a recipe for this task. The error names the line.
 pub(super) fn parse<A: Approach>(task: Option<TextTask>, text: &str) -> Result<A> {
     let mut approach: A = recipe::read(text)?;
-    let completed = approach.complete(task, text);
+    let checked = recipe::check_numbers(text);
+    let completed = checked.and_then(|()| approach.complete(task, text));
     completed.map_err(|error| recipe::located(text, error))?;
     Ok(approach)
 }

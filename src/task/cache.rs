@@ -14,7 +14,7 @@ use anyhow::{Context, Result};
 use rusqlite::{Connection, ErrorCode, OpenFlags};
 use sha2::{Digest, Sha256};
 
-use crate::disk::{self, hex};
+use crate::disk::{self, hex, regular};
 use crate::index::inverted::is_only_index;
 use crate::workspace::{self, Lock};
 
@@ -40,7 +40,7 @@ pub enum EntryKind {
     #[strum(serialize = "model outputs")]
     Outputs,
     Index,
-    /// A temporary file or directory of a killed process.
+    /// A temporary directory of a killed process.
     #[strum(serialize = "left over")]
     LeftOver,
 }
@@ -211,12 +211,8 @@ fn list_workspace(dir: &Path, listed: &mut Listed) -> Result<()> {
 
 /// The kind of the entry with this name in a workspace. `None` if riposte gives no entry such a name or such contents.
 fn kind_of(name: &str, path: &Path) -> Option<EntryKind> {
-    let is_temporary = match name.rsplit_once(".building-") {
-        Some((_, random)) => name.starts_with('.') && disk::is_temporary(random, ""),
-        None => disk::is_temporary(name, disk::TEMPORARY),
-    };
-    if is_temporary {
-        (is_file(path) || is_dir(path)).then_some(EntryKind::LeftOver)
+    if disk::is_ours(path) {
+        Some(EntryKind::LeftOver)
     } else if name == workspace::FILE {
         is_file(path).then(|| kind_of_database(path)).flatten()
     } else {
@@ -229,7 +225,7 @@ fn kind_of(name: &str, path: &Path) -> Option<EntryKind> {
 fn kind_of_database(path: &Path) -> Option<EntryKind> {
     const MAGIC: &[u8] = b"SQLite format 3\0";
     let mut start = Vec::new();
-    let file = File::open(path).ok()?;
+    let file = regular::open(path).ok()?;
     file.take(16).read_to_end(&mut start).ok()?;
     if start.is_empty() {
         return Some(EntryKind::Outputs);
@@ -249,7 +245,10 @@ fn kind_of_database(path: &Path) -> Option<EntryKind> {
 
 /// Whether a file in a workspace belongs to an entry or to the workspace itself: a lock, a journal, or the path of the collection.
 fn is_beside(name: &str, path: &Path) -> bool {
-    let is_lock = name.starts_with('.') && name.ends_with(".lock");
+    let locked = name.strip_prefix('.').and_then(|n| n.strip_suffix(".lock"));
+    let is_lock = locked.is_some_and(|name| {
+        name == workspace::FILE || name.ends_with(".index") || name.ends_with(".passages")
+    });
     is_file(path)
         && (is_lock
             || name == COLLECTION
@@ -302,7 +301,7 @@ fn read_collection(dir: &Path) -> (Option<PathBuf>, Option<SystemTime>) {
     if !is_file(&path) {
         return (None, None);
     }
-    let read = File::open(&path).and_then(|file| io::read_to_string(file.take(MAX_PATH_BYTES)));
+    let read = regular::read_text(&path, MAX_PATH_BYTES);
     let collection = read.map(|text| PathBuf::from(text.trim_end_matches('\n')));
     let is_right = |collection: &PathBuf| workspace_name(collection) == name_of(dir);
     (collection.ok().filter(is_right), written(&path))
@@ -348,21 +347,28 @@ pub enum Removal {
     Removed,
     /// Another process uses it.
     InUse,
+    /// Another process may use it: the file system has no locks.
+    Unknown,
     Failed(io::Error),
 }
 
-/// Removes entries, except those that another process uses. Returns the result for each entry.
-pub fn clear(entries: &[Entry]) -> Vec<(&Entry, Removal)> {
+/// Removes entries, except those that another process uses. On a file system without locks, nothing is known to be unused, and entries are removed only
+/// by `force`. Returns the result for each entry.
+pub fn clear(entries: &[Entry], force: bool) -> Vec<(&Entry, Removal)> {
     let mut results = Vec::new();
     for of_workspace in entries.chunk_by(|a, b| a.workspace == b.workspace) {
         let Some(dir) = of_workspace.first().map(|entry| &entry.workspace) else {
             continue;
         };
         // held until all entries are removed, so that no process begins to use them
-        let Ok(_lock) = Lock::try_to_write(dir) else {
+        let Ok(lock) = Lock::try_to_write(dir) else {
             results.extend(of_workspace.iter().map(|entry| (entry, Removal::InUse)));
             continue;
         };
+        if lock.file().is_none() && !force {
+            results.extend(of_workspace.iter().map(|entry| (entry, Removal::Unknown)));
+            continue;
+        }
         results.extend(of_workspace.iter().map(|entry| (entry, remove(entry))));
         remove_if_empty(dir);
     }
@@ -374,6 +380,9 @@ fn remove(entry: &Entry) -> Removal {
     let Some(_locked) = lock_entry(entry) else {
         return Removal::InUse;
     };
+    if entry.kind == EntryKind::LeftOver {
+        return disk::remove_ours(&entry.path).map_or_else(Removal::Failed, |()| Removal::Removed);
+    }
     // a journal is removed after its file: without the journal, the file would be damaged
     for path in [&entry.path, &journal_of(&entry.path)] {
         match disk::remove(path) {
@@ -388,7 +397,12 @@ fn remove(entry: &Entry) -> Removal {
 fn remove_if_empty(dir: &Path) {
     let names = names(dir).unwrap_or_default();
     if names.iter().all(|name| is_beside(name, &dir.join(name))) {
-        let _ = fs::remove_dir_all(dir);
-        let _ = fs::remove_file(workspace::lock_file(dir));
+        for name in &names {
+            let _ = fs::remove_file(dir.join(name));
+        }
+        // fails if something else has been put there in the meantime
+        if fs::remove_dir(dir).is_ok() {
+            let _ = fs::remove_file(workspace::lock_file(dir));
+        }
     }
 }

@@ -1,17 +1,21 @@
 //! Writes what made a run ([`super::metadata`]).
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 use serde_json::{Value as Json, json};
 use yaml_serde::Value;
 
 use super::metadata::{Collection, Config};
+use crate::disk::regular;
 use crate::topic::question::TopicParts;
 
 /// The version of the schema.
 const SCHEMA: &str = "1.0";
+
+/// Number of bytes of a file about this machine that are read at most.
+const MAX_ABOUT_BYTES: u64 = 1 << 16;
 
 /// A run that is described.
 #[derive(Clone, Debug)]
@@ -135,7 +139,8 @@ fn implementation(config: &Config) -> Json {
 
 /// Hardware, operating system and libraries, as far as they are known.
 fn platform() -> Json {
-    let read = |path: &str| std::fs::read_to_string(path).unwrap_or_default();
+    let read =
+        |path: &str| regular::read_text(Path::new(path), MAX_ABOUT_BYTES).unwrap_or_default();
     let memory = value_of(&read("/proc/meminfo"), "MemTotal", ':');
     let kibibytes = memory.and_then(|text| text.split(' ').next()?.parse::<u64>().ok());
     let release = read("/proc/sys/kernel/osrelease");

@@ -3,9 +3,9 @@
 use std::collections::HashSet;
 use std::path::Path;
 
-use anyhow::Result;
 #[cfg(not(feature = "texts"))]
 use anyhow::bail;
+use anyhow::{Result, anyhow};
 use riposte_eval::{DocId, TextTask};
 
 #[cfg(feature = "texts")]
@@ -23,16 +23,19 @@ pub(super) fn document_ids(task: TextTask, input: &Path) -> Result<HashSet<DocId
     fn all<T>(
         documents: impl Iterator<Item = Result<T, Fault>>,
         id: impl Fn(T) -> DocId,
-    ) -> HashSet<DocId> {
-        documents
-            .filter_map(|document| document.ok().map(&id))
-            .collect()
+    ) -> Result<HashSet<DocId>> {
+        let ids = documents.filter_map(|document| match document {
+            Ok(document) => Some(Ok(id(document))),
+            Err(fault) if fault.passing.is_some() => Some(Err(anyhow!("{fault}"))),
+            Err(_) => None,
+        });
+        ids.collect()
     }
     Ok(match open_collection(task, input)? {
-        TextCollection::Arguments(arguments) => all(arguments.arguments(), |a| a.id),
-        TextCollection::Passages(passages) => all(passages.passages(), |p| p.id),
-        TextCollection::Documents(documents) => all(documents.documents(), |d| d.id),
-        TextCollection::Entries(entries) => all(entries.texts(), |text| text.id),
+        TextCollection::Arguments(arguments) => all(arguments.arguments(), |a| a.id)?,
+        TextCollection::Passages(passages) => all(passages.passages(), |p| p.id)?,
+        TextCollection::Documents(documents) => all(documents.documents(), |d| d.id)?,
+        TextCollection::Entries(entries) => all(entries.texts(), |text| text.id)?,
         TextCollection::Shards(shards) => shard_ids(&shards)?,
     })
 }

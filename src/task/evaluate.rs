@@ -19,6 +19,7 @@ use super::files::{
     JudgementsFile, NamedRun, names_of_runs, read_judgements, read_run, report_broken_lines,
 };
 use super::{Event, OnEvent, counted, recipe};
+use crate::collection::FaultKind;
 
 /// What is evaluated, and how.
 pub struct EvaluationSettings {
@@ -109,9 +110,9 @@ pub fn evaluate(settings: &EvaluationSettings, on_event: &mut OnEvent) -> Result
         .map(|(run, name)| EvaluatedRun::read(&run.path, name, &judgements, settings.edition))
         .collect::<Result<Vec<EvaluatedRun>>>()?;
     for run in &runs {
-        report_broken_lines(&run.path, &run.errors, on_event);
+        report_broken_lines(FaultKind::Run, &run.path, &run.errors, on_event);
         for remark in &run.remarks {
-            on_event(Event::Fault(format!("{}: {remark}", run.path.display())));
+            on_event(Event::Note(format!("{}: {remark}", run.path.display())));
         }
         has_faults |= run.is_empty || !run.errors.is_empty();
     }

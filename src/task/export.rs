@@ -12,6 +12,7 @@ use riposte_eval::{Stance, TopicId};
 
 use super::files::{decode, read_judgements, read_run, report_broken_lines};
 use super::{Event, OnEvent};
+use crate::collection::FaultKind;
 
 /// The files of a run: its PRO lists, its CON lists, and both.
 const RUNS: [&str; 3] = ["pro.run", "con.run", "both.run"];
@@ -39,8 +40,6 @@ pub struct RunExport {
     /// The file of the run.
     pub path: PathBuf,
     pub files: Vec<ExportedFile>,
-    /// Whether a line of the run or of the judgements cannot be read.
-    pub has_faults: bool,
 }
 
 pub struct ExportedFile {
@@ -57,13 +56,12 @@ pub struct ExportedFile {
 pub fn run(settings: &RunExportSettings, on_event: &mut OnEvent) -> Result<RunExport> {
     let (path, bytes) = read_run(&settings.run)?;
     let (lines, errors) = run::read_images(&decode(bytes));
-    report_broken_lines(&path, &errors, on_event);
+    report_broken_lines(FaultKind::Run, &path, &errors, on_event);
     ensure!(
         !lines.is_empty(),
         "there is no line of an image run (topic PRO|CON image rank score tag) in {}",
         path.display()
     );
-    let mut has_faults = !errors.is_empty();
     let plain = PlainRun::new(&lines);
     note_changes(&plain, on_event);
     let both = [plain.pro.as_slice(), plain.con.as_slice()].concat();
@@ -77,7 +75,6 @@ pub fn run(settings: &RunExportSettings, on_event: &mut OnEvent) -> Result<RunEx
     }
     if let Some(argument) = &settings.qrels {
         let judgements = read_judgements(argument, on_event)?;
-        has_faults |= judgements.errors > 0;
         let Qrels::Images(qrels) = &judgements.qrels else {
             bail!("{argument} has no judgements of images (topic ONTOPIC|PRO|CON image grade)");
         };
@@ -95,11 +92,7 @@ pub fn run(settings: &RunExportSettings, on_event: &mut OnEvent) -> Result<RunEx
             });
         }
     }
-    Ok(RunExport {
-        path,
-        files,
-        has_faults,
-    })
+    Ok(RunExport { path, files })
 }
 
 /// The number of queries and results of a plain run, in words.

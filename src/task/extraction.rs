@@ -19,6 +19,7 @@ use crate::evidence::store::{Merged, ShardFile, Store, is_damaged_record};
 use crate::evidence::{Channel, Channels};
 use crate::lazy::Lazy;
 use crate::reading::stance_encoder::StanceEncoder;
+use crate::threads::check_threads;
 use crate::weights::{Models, Role};
 use crate::workspace::Outputs;
 
@@ -114,14 +115,17 @@ impl ExtractionSettings {
     }
 
     /// The part of the collection that is extracted.
-    pub fn extent(&self, shard: Shard) -> Extent {
+    ///
+    /// # Errors
+    /// The number of threads is 0, or too large.
+    pub fn extent(&self, shard: Shard) -> Result<Extent> {
         let cores = || std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
-        Extent {
+        Ok(Extent {
             shard,
             limit: self.limit,
-            threads: self.threads.unwrap_or_else(cores),
+            threads: self.threads.map_or_else(|| Ok(cores()), check_threads)?,
             rehash: self.rehash,
-        }
+        })
     }
 }
 
@@ -403,10 +407,18 @@ pub fn run(
     if !extraction.store.is_read_only() {
         extraction.remove_damaged(on_event)?;
     }
-    let extent = settings.extent(shard);
+    let extent = settings.extent(shard)?;
     let summary = extraction.extract(&collection, extent, host.stop, on_event)?;
     ensure!(!summary.stopped, STOPPED);
+    report_faults(&summary, on_event);
     Ok((extraction, summary))
+}
+
+/// Reports the faults of the documents of an extraction.
+pub(super) fn report_faults(summary: &Summary, on_event: &mut OnEvent) {
+    for fault in &summary.faults {
+        on_event(Event::Fault(fault.clone()));
+    }
 }
 
 /// Opens an evidence store with [`Store::open`] or [`Store::open_or_read`]. While another process writes it, a note says so, and this one waits.

@@ -10,15 +10,12 @@ use riposte_eval::qrels::{self, GradedQrels, Qrels};
 use riposte_eval::topic::Topic;
 use riposte_eval::{LineError, escaped, run};
 
-use super::{Event, OnEvent, counted};
-use crate::collection::{self, ReadTopics, read_bytes};
+use super::{Event, OnEvent};
+use crate::collection::{self, Fault, FaultKind, ReadTopics, read_bytes, read_regular};
 use crate::disk;
 
 /// Maximum size of a run, a file of judgements or a list of ids, after decompression. The largest ones of the lab have a tenth of it.
 pub(crate) const MAX_RUN_BYTES: u64 = 256 << 20;
-
-/// At most this many broken lines of a file are reported one by one, because in a run of another task every line is broken.
-const REPORTED_LINES: usize = 10;
 
 /// Where the topics of a run come from.
 #[derive(Clone)]
@@ -47,36 +44,28 @@ pub(crate) fn read_topics(
     file: Option<&Path>,
     collection: &Path,
     on_event: &mut OnEvent,
-) -> Result<ReadTopics> {
+) -> Result<Vec<Topic>> {
     let own = || own_topics(collection).unwrap_or_else(|| collection.join(Edition::first().file));
     let path = file.map_or_else(own, Path::to_owned);
-    let mut read = collection::read_topics_with_faults(&path)?;
-    for fault in read.faults.iter().take(REPORTED_LINES) {
-        on_event(Event::Fault(fault.to_string()));
+    let ReadTopics { mut topics, faults } = collection::read_topics_with_faults(&path)?;
+    for fault in faults {
+        on_event(Event::Fault(fault));
     }
-    report_more(&path, read.faults.len(), on_event);
     if file.is_none() {
-        keep_tested(&mut read.topics, collection, on_event)?;
+        keep_tested(&mut topics, collection, on_event)?;
     }
-    Ok(read)
+    Ok(topics)
 }
 
-/// Reports the first lines of a file that cannot be read, and how many more there are.
-pub(crate) fn report_broken_lines(path: &Path, errors: &[LineError], on_event: &mut OnEvent) {
-    for error in errors.iter().take(REPORTED_LINES) {
-        on_event(Event::Fault(format!("{}: {error}", path.display())));
-    }
-    report_more(path, errors.len(), on_event);
-}
-
-/// Reports how many broken lines of a file were not reported one by one.
-fn report_more(path: &Path, count: usize, on_event: &mut OnEvent) {
-    if let Some(more @ 1..) = count.checked_sub(REPORTED_LINES) {
-        on_event(Event::Fault(format!(
-            "{}: {} cannot be read",
-            path.display(),
-            counted(more, "more line", "more lines")
-        )));
+/// Reports the lines of a file that cannot be read.
+pub(crate) fn report_broken_lines(
+    kind: FaultKind,
+    path: &Path,
+    errors: &[LineError],
+    on_event: &mut OnEvent,
+) {
+    for error in errors {
+        on_event(Event::Fault(Fault::in_line(kind, path, error)));
     }
 }
 
@@ -87,7 +76,8 @@ fn keep_tested(topics: &mut Vec<Topic>, collection: &Path, on_event: &mut OnEven
     if !path.is_file() {
         return Ok(());
     }
-    let (Qrels::Graded(tested), _) = qrels::read(&decode(read_bytes(&path, MAX_RUN_BYTES)?)) else {
+    let (Qrels::Graded(tested), _) = qrels::read(&decode(read_regular(&path, MAX_RUN_BYTES)?))
+    else {
         return Ok(());
     };
     let is_tested = |topic: &Topic| tested.contains_key(&topic.id);
@@ -277,7 +267,7 @@ pub(crate) fn read_judgements(argument: &str, on_event: &mut OnEvent) -> Result<
         "{file} is a directory: judgements are a file (--qrels FILE)"
     );
     let (qrels, errors) = qrels::read(&decode(read_bytes(path, MAX_RUN_BYTES)?));
-    report_broken_lines(path, &errors, on_event);
+    report_broken_lines(FaultKind::Judgement, path, &errors, on_event);
     ensure!(!is_empty(&qrels), "there is no judgement in {file}");
     if let Qrels::Graded(grades) = &qrels {
         report_without_relevant(path, grades, on_event);
@@ -296,7 +286,7 @@ fn report_without_relevant(path: &Path, grades: &GradedQrels, on_event: &mut OnE
         .map(|(topic, _)| topic.0.as_str())
         .collect();
     if !topics.is_empty() {
-        on_event(Event::Fault(format!(
+        on_event(Event::Note(format!(
             "{}: no document is relevant to topic {}: it counts as 0, except in the organisers' nDCG",
             path.display(),
             topics.join(", ")

@@ -17,14 +17,16 @@ use super::approach::{Form, ImageApproach, StanceRecipe};
 use super::arguments::ArgumentSource;
 use super::debate::{self, PER_SIDE};
 use super::description::Description;
-use super::extraction::{Extraction, ExtractionSettings, Host};
-use super::files::{MAX_RUN_BYTES, TopicSource, decode, own_topics, read_topics};
+use super::extraction::{Extraction, ExtractionSettings, Host, report_faults};
+use super::files::{
+    MAX_RUN_BYTES, TopicSource, decode, own_topics, read_topics, report_broken_lines,
+};
 use super::image_index;
 use super::images::{self, ImageRanking, Settings};
 use super::text_run::ensure_documents;
 use super::{Event, OnEvent, STOPPED, Stage, run_stage};
 use crate::collection::images::ImageCollection;
-use crate::collection::{ReadTopics, read_bytes};
+use crate::collection::{FaultKind, read_bytes};
 use crate::evidence::extract::{self, Shard, Summary};
 use crate::evidence::store::is_damaged_record;
 use crate::index::images::ImageIndex;
@@ -63,8 +65,6 @@ pub(crate) struct PreparedImages<'s> {
     approaches: Vec<ImageApproach>,
     /// `None` for all images.
     candidates: Option<Arc<Candidates>>,
-    /// Whether parts of the files of topics or candidates are broken.
-    has_faults: bool,
 }
 
 /// The requested runs, and what they were made from.
@@ -77,8 +77,6 @@ pub struct ImageRuns {
     pub edition: &'static Edition,
     pub extraction: Extraction,
     pub arguments: Option<ArgumentSource>,
-    /// Whether parts of the files of topics or candidates are broken.
-    pub has_faults: bool,
 }
 
 /// A run, and figures about it.
@@ -105,7 +103,7 @@ impl<'s> PreparedImages<'s> {
     /// A file cannot be read or has nothing to rank, an approach is unknown, or settings do not fit the edition.
     pub fn read(settings: &'s ImageSettings, on_event: &mut OnEvent) -> Result<Self> {
         let mut collection = settings.extraction.open_or_stored()?;
-        let (topics, mut candidates, has_faults) = settings.read_topics(on_event)?;
+        let (topics, mut candidates) = settings.read_topics(on_event)?;
         let named_edition = settings.edition.and_then(|year| Edition::find(None, year));
         let edition = named_edition.unwrap_or_else(|| Edition::of_topics(&topics));
         for (option, is_given) in [
@@ -135,7 +133,6 @@ impl<'s> PreparedImages<'s> {
             edition,
             approaches,
             candidates: candidates.map(Arc::new),
-            has_faults,
         })
     }
 
@@ -190,6 +187,7 @@ impl<'s> PreparedImages<'s> {
             };
             runs.push(run?);
         }
+        report_faults(&summary, on_event);
         Ok(ImageRuns {
             runs,
             summary,
@@ -198,7 +196,6 @@ impl<'s> PreparedImages<'s> {
             edition: self.edition,
             extraction,
             arguments,
-            has_faults: self.has_faults,
         })
     }
 
@@ -212,7 +209,7 @@ impl<'s> PreparedImages<'s> {
         if !self.collection.has_files {
             return extract::stored(&self.collection, &extraction.store, settings.limit);
         }
-        let extent = settings.extent(Shard::WHOLE);
+        let extent = settings.extent(Shard::WHOLE)?;
         let summary = extraction.extract(&self.collection, extent, host.stop, on_event)?;
         if summary.stopped {
             bail!(STOPPED);
@@ -222,15 +219,12 @@ impl<'s> PreparedImages<'s> {
 }
 
 impl ImageSettings {
-    /// The topics, the candidates if there are any, and whether the files of either have faults.
-    fn read_topics(
-        &self,
-        on_event: &mut OnEvent,
-    ) -> Result<(Vec<Topic>, Option<Candidates>, bool)> {
+    /// The topics, and the candidates if there are any.
+    fn read_topics(&self, on_event: &mut OnEvent) -> Result<(Vec<Topic>, Option<Candidates>)> {
         let input = &self.extraction.input;
         let file = match &self.topics {
             // the candidates of a collection are for its own topics
-            TopicSource::Given(topics) => return Ok((topics.clone(), None, false)),
+            TopicSource::Given(topics) => return Ok((topics.clone(), None)),
             TopicSource::File(file) => Some(file.as_path()),
             TopicSource::Collection => None,
         };
@@ -240,21 +234,16 @@ impl ImageSettings {
             files.find(|file| file.is_file())
         };
         let mut candidates = None;
-        let mut has_faults = false;
         if let Some(file) = self.candidates.clone().or_else(own) {
             let (read, faults) = Candidates::read(&decode(read_bytes(&file, MAX_RUN_BYTES)?));
-            for fault in &faults {
-                on_event(Event::Fault(format!("{}: {fault}", file.display())));
-            }
-            has_faults = !faults.is_empty();
+            report_broken_lines(FaultKind::Candidate, &file, &faults, on_event);
             candidates = Some(read);
         }
         let of_candidates = candidates.as_ref().map_or(&[][..], Candidates::topics);
         if file.is_none() && own_topics(input).is_none() && !of_candidates.is_empty() {
-            return Ok((of_candidates.to_vec(), candidates, has_faults));
+            return Ok((of_candidates.to_vec(), candidates));
         }
-        let ReadTopics { topics, faults } = read_topics(file, input, on_event)?;
-        Ok((topics, candidates, has_faults || !faults.is_empty()))
+        Ok((read_topics(file, input, on_event)?, candidates))
     }
 }
 
@@ -324,6 +313,7 @@ fn open_arguments(
     if let Some(index) = arguments.indexes.first() {
         ensure_documents(index, file).context("--arguments")?;
     }
+    arguments.indexes.report_faults(on_event)?;
     Ok(arguments)
 }
 

@@ -269,7 +269,7 @@ impl<'a> Ranker<'a> {
                 let members = self.members(topic);
                 let ids = self.index.ids();
                 let scored = lists::crawl_scores(&self.crawl, topic, ids, &members);
-                select_lists(topic, scored, self.settings, ranking);
+                select_lists(topic, scored, self.settings, ranking)?;
             }
             return Ok(());
         }
@@ -283,7 +283,7 @@ impl<'a> Ranker<'a> {
             })
             .collect::<Result<Vec<Pool>>>()?;
         for (task, scored) in tasks.iter().zip(self.score(tasks, pools, reader)?) {
-            select_lists(task.topic, scored, self.settings, ranking);
+            select_lists(task.topic, scored, self.settings, ranking)?;
         }
         Ok(())
     }

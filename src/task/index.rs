@@ -160,6 +160,7 @@ impl IndexSettings {
         if let Some(index) = indexes.first() {
             ensure_documents(index, &self.input).context("nothing to index")?;
         }
+        indexes.report_faults(on_event)?;
         let vectors = match (encoder, indexes.first()) {
             (Ok((model, wanted)), Some(index)) => {
                 let shards = shards_of(collection);

@@ -80,6 +80,7 @@ mod work;
 
 use std::fmt;
 
+use crate::collection::Fault;
 #[cfg(feature = "texts")]
 use crate::index::{dense, inverted};
 #[cfg(feature = "texts")]
@@ -113,8 +114,8 @@ pub enum Stage {
 pub enum Event {
     /// Something that the user should know, such as a channel that is off.
     Note(String),
-    /// Something in a file that cannot be used. The text names the file.
-    Fault(String),
+    /// Something in a file that cannot be used.
+    Fault(Fault),
     /// A stage begins. `total` is the number of its items, 0 if it is unknown.
     Started { stage: Stage, total: usize },
     /// `done` items of `total` are finished. `outputs` are the model outputs that are being computed for the next item.

@@ -7,7 +7,7 @@ use anyhow::{Result, anyhow};
 use serde::de::DeserializeOwned;
 
 #[cfg(feature = "texts")]
-pub(crate) use checks::{At, check_weight, ensure_at, located};
+pub(crate) use checks::{At, check_numbers, check_weight, ensure_at, located};
 
 /// Longer words are not compared with known names, because the time for the comparison grows with their length.
 const LONGEST_COMPARED: usize = 100;

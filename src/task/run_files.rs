@@ -33,6 +33,8 @@ pub struct OutputSettings {
     pub debate: Option<PathBuf>,
     /// The user's fields of the metadata; `None` to write no metadata.
     pub metadata: Option<Config>,
+    /// The list of faults, which the caller writes.
+    pub faults: Option<PathBuf>,
 }
 
 /// The files of the run of one approach, and its tag.
@@ -61,6 +63,7 @@ impl OutputSettings {
                 more.push((option, file.as_path()));
             }
         }
+        more.extend(self.faults.iter().map(|file| ("--faults", file.as_path())));
         for RunFiles { run, .. } in &files {
             let dir = crate::disk::parent(run);
             fs::create_dir_all(dir)

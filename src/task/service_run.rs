@@ -17,6 +17,7 @@ use super::text_approach::{DEPTH, TextApproach};
 use super::text_run::described;
 use super::texts::EXPLAINED;
 use super::{Event, OnEvent, STOPPED, Stage, run_stage};
+use crate::collection::{Fault, FaultKind};
 use crate::index::ScoredDoc;
 use crate::score::select;
 use crate::topic::question::{self, TopicParts};
@@ -94,7 +95,7 @@ pub(crate) fn run(request: &ServiceRequest, on_event: &mut OnEvent) -> Result<Se
                         topic.id
                     )
                 })?;
-            add(topic, found, request, &mut done);
+            add(topic, found, request, &mut done)?;
             on_event(Event::Progress {
                 done: n + 1,
                 total,
@@ -103,13 +104,21 @@ pub(crate) fn run(request: &ServiceRequest, on_event: &mut OnEvent) -> Result<Se
         }
         anyhow::Ok(())
     })?;
-    for (count, what) in [
-        (done.broken, "could not be read"),
-        (done.without_id, "have no TREC id, and are left out"),
-    ] {
-        if count > 0 {
-            on_event(Event::Note(format!("{count} results {what}")));
-        }
+    if done.broken > 0 {
+        let what = format!("{} results could not be read", done.broken);
+        let answers = request.workspace;
+        on_event(Event::Fault(Fault::new(
+            FaultKind::Document,
+            answers,
+            None,
+            what,
+        )));
+    }
+    if done.without_id > 0 {
+        let left_out = done.without_id;
+        on_event(Event::Note(format!(
+            "{left_out} results have no TREC id, and are left out"
+        )));
     }
     if done.lines.is_empty() {
         on_event(Event::Note("no page was found: the run is empty".into()));
@@ -184,7 +193,10 @@ fn key(page: &PageRequest) -> Result<String> {
 }
 
 /// Adds the lines and the explanations of a topic.
-fn add(topic: &Topic, found: Found, request: &ServiceRequest, done: &mut ServiceRun) {
+///
+/// # Errors
+/// The service gives a score that no run can have. The message names the document.
+fn add(topic: &Topic, found: Found, request: &ServiceRequest, done: &mut ServiceRun) -> Result<()> {
     done.broken += found.broken;
     let (mut ranking, mut hits) = (Vec::new(), HashMap::new());
     for (place, hit) in (1..).zip(&found.hits) {
@@ -197,7 +209,8 @@ fn add(topic: &Topic, found: Found, request: &ServiceRequest, done: &mut Service
         let score = hit.score;
         ranking.push(ScoredDoc { doc, score });
     }
-    let documents = select::select_in_order(ranking, request.approach.depth.min(DEPTH));
+    let documents = select::select_in_order(ranking, request.approach.depth.min(DEPTH))
+        .with_context(|| format!("cannot use the answer for topic {}", topic.id))?;
     let stance = request.approach.stance.filter(|_| request.stances);
     for (rank, found) in (1..).zip(documents) {
         if let Some((place, hit)) = hits.get(&found.doc).filter(|_| request.explain)
@@ -220,6 +233,7 @@ fn add(topic: &Topic, found: Found, request: &ServiceRequest, done: &mut Service
             tag: request.tag.to_owned(),
         });
     }
+    Ok(())
 }
 
 /// The score of a result, which the service does not explain further.

@@ -10,7 +10,7 @@ mod packed;
 
 use std::io::Write;
 
-use anyhow::Result;
+use anyhow::{Result, bail};
 use riposte_eval::TextTask;
 use serde_json::json;
 
@@ -37,6 +37,7 @@ pub fn read(task: TextTask, input: Option<&TextCollection>, output: &mut dyn Wri
                 let words = words.map(|hash| format!("{hash:016x}"));
                 json!({"line": line, "words": words, "text": read})
             }
+            Err(fault) if fault.passing.is_some() => bail!("{fault}"),
             Err(fault) => json!({"line": line, "fault": fault}),
         };
         writeln!(output, "{line}")?;

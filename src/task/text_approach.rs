@@ -259,6 +259,9 @@ impl TextApproach {
                 return Err(anyhow!("a fusion of one retrieval makes no sense")).at("fusion");
             }
             (2.., None) => return Err(anyhow!("several retrievals need a fusion")).at("retrieval"),
+            (_, Some(Fusion::Rrf { k })) if k < 0.0 => {
+                return Err(anyhow!("rrf: k must be at least 0, not {k}")).at("fusion");
+            }
             _ => {}
         }
         for (at, retrieval) in self.retrieval.iter().enumerate() {

@@ -139,6 +139,18 @@ impl TextIndexes {
         Ok(indexes)
     }
 
+    /// Reports the faults of the collection.
+    ///
+    /// # Errors
+    /// They cannot be read from the index.
+    pub(crate) fn report_faults(&self, on_event: &mut OnEvent) -> Result<()> {
+        // all indexes are of the same collection
+        let first = self.first();
+        first.map_or(Ok(()), |index| {
+            index.each_fault(&mut |fault| on_event(Event::Fault(fault)))
+        })
+    }
+
     /// All indexes, one for each analyzer.
     pub fn all(&self) -> &[InvertedIndex] {
         &self.corpora

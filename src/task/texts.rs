@@ -64,6 +64,7 @@ pub fn rank(
     let approach = &settings.approach;
     let words = question::read(topic, settings.parts).words;
     let searches = search(topic, &words, sources, approach, sources.dense)?;
+    check_scores(topic, &searches)?;
     let mut ranking = fused(&searches, approach.fusion)?;
     let second = match (&approach.rescore, searches.first().map(|first| &first.by)) {
         (Some(rescore), Some(By::Words(first))) => {
@@ -105,7 +106,8 @@ pub fn rank(
         pairwise::compare(&mut ranking, recipe, topic, sources, explained, on_progress)?;
     }
     sources.reader.enter(Step::Search);
-    let documents = select::select_texts(ranking, approach.depth.min(DEPTH));
+    let documents = select::select_texts(ranking, approach.depth.min(DEPTH))
+        .with_context(|| format!("cannot rank for topic {}", topic.id))?;
     let explained = if settings.explain {
         let searches = Searches {
             first: &searches,
@@ -153,6 +155,24 @@ pub fn candidates<T>(
         documents.know_inputs(reranker, reading)?;
     }
     read(&documents.candidates).map(Some)
+}
+
+/// Checks the scores of the searches.
+///
+/// # Errors
+/// A score is not finite, or too large for a run. The message names the document, and the term to blame.
+fn check_scores(topic: &Topic, searches: &[Search]) -> Result<()> {
+    for search in searches {
+        let mut found = search.found.iter();
+        let Some(found) = found.find(|found| !select::is_writable(found.score)) else {
+            continue;
+        };
+        let explained = search.explain(&found.doc)?;
+        let part = select::unwritable(&explained);
+        let what = select::not_writable(&found.doc, found.score, part);
+        bail!("cannot rank for topic {}: {what}", topic.id);
+    }
+    Ok(())
 }
 
 /// The results of each of the approach's retrievals, then those of the dense search. `words` are those of the topic.

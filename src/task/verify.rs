@@ -11,9 +11,9 @@ use riposte_eval::{DocId, TopicId, run};
 use super::document_ids::document_ids;
 use super::files::{MAX_RUN_BYTES, decode, own_topics, read_run, read_topics};
 use super::metadata::{self, Described};
-use super::{OnEvent, Task};
+use super::{Event, OnEvent, Task};
 use crate::collection::images::ImageCollection;
-use crate::collection::read_bytes;
+use crate::collection::{read_bytes, read_regular};
 use crate::disk;
 
 /// What is expected of the runs.
@@ -70,9 +70,13 @@ impl<'a> Verifier<'a> {
         };
         let (file, dir) = (settings.topics.as_deref(), settings.input.as_deref());
         if file.is_some() || dir.and_then(own_topics).is_some() {
-            let read = read_topics(file, dir.unwrap_or(Path::new("")), on_event)?;
-            verifier.topics = Some(read.topics.into_iter().map(|topic| topic.id).collect());
-            verifier.has_faults = !read.faults.is_empty();
+            let mut has_faults = false;
+            let topics = read_topics(file, dir.unwrap_or(Path::new("")), &mut |event| {
+                has_faults |= matches!(event, Event::Fault(_));
+                on_event(event);
+            })?;
+            verifier.has_faults = has_faults;
+            verifier.topics = Some(topics.into_iter().map(|topic| topic.id).collect());
         }
         Ok(verifier)
     }
@@ -137,7 +141,7 @@ fn findings_of_metadata(run: &Path, bytes: &[u8], all: bool) -> Vec<Finding> {
         hint: hint.to_owned(),
     };
     let name = metadata::FILE;
-    let read = read_bytes(&file, MAX_RUN_BYTES).map(decode);
+    let read = read_regular(&file, MAX_RUN_BYTES).map(decode);
     let described = match read.and_then(|text| Described::parse(&text)) {
         Ok(described) => described,
         Err(error) => {

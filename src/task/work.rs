@@ -1,9 +1,10 @@
 //! What tasks that take long enough to show their progress share.
 
-use anyhow::{Result, ensure};
+use anyhow::Result;
 
 use super::{Event, OnEvent, Stage};
 use crate::index::inverted::Effort;
+use crate::threads::check_threads;
 
 /// The error message after the user has stopped a run.
 pub(crate) const STOPPED: &str =
@@ -25,12 +26,11 @@ pub(crate) fn run_stage<T>(
 /// The effort of indexing on this number of threads, or one for each core.
 ///
 /// # Errors
-/// The number is 0.
+/// Those of [`check_threads`].
 pub fn effort(threads: Option<usize>) -> Result<Effort> {
     let mut effort = Effort::default();
     if let Some(threads) = threads {
-        ensure!(threads > 0, "--threads must be at least 1");
-        effort.threads = threads;
+        effort.threads = check_threads(threads)?;
     }
     Ok(effort)
 }

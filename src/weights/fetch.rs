@@ -1,7 +1,7 @@
 //! Downloads models: tries the sources of each file in the order of the catalogue until one provides the right bytes.
 
 use std::fmt;
-use std::fs::{self, File};
+use std::fs;
 use std::path::Path;
 use std::time::Duration;
 
@@ -17,7 +17,10 @@ use super::{
     FETCHED, FetchRecord, FileRecord, IN_PLACE, ModelFile, Models, Source, check_file, read_record,
     write_record,
 };
-use crate::disk::{hex, sha256_of};
+use crate::disk::{hex, regular, sha256_of};
+
+/// Maximum size of a file with a git id: publishers keep larger ones in large file storage.
+const MAX_GIT_FILE_BYTES: u64 = 64 << 20;
 
 /// How the progress of a download is shown: on a terminal with a bar for each file, otherwise with a line for each step.
 #[derive(Default)]
@@ -261,7 +264,9 @@ fn accept(
         bytes == must,
         "the download has {bytes} bytes, must be {must}"
     );
-    let sha256 = File::open(part).and_then(sha256_of).with_context(reading)?;
+    let sha256 = regular::open(part)
+        .and_then(sha256_of)
+        .with_context(reading)?;
     let mut publisher = None;
     match (&file.sha256, info.checksum) {
         (Some(must), _) => ensure!(
@@ -296,7 +301,7 @@ fn accept(
 
 /// The id that git gives a file's content. Publishers send it only for files outside large file storage, which are small.
 fn git_blob(path: &Path) -> std::io::Result<String> {
-    let content = fs::read(path)?;
+    let content = regular::read(path, MAX_GIT_FILE_BYTES)?;
     let mut hash = Sha1::new_with_prefix(format!("blob {}\0", content.len()));
     hash.update(&content);
     Ok(hex(&hash.finalize()))

@@ -18,7 +18,7 @@ pub use catalogue::{Catalogue, Entry, Role, Source};
 pub use fetch::{FetchReport, Outcome, Progress, fetch};
 
 use std::collections::BTreeMap;
-use std::fs::{self, File, Metadata};
+use std::fs::{self, Metadata};
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -27,7 +27,7 @@ use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use sha2::{Digest, Sha256};
 
 use crate::directories::models_directory;
-use crate::disk::{self, Stamp, hex};
+use crate::disk::{self, Stamp, hex, regular};
 
 /// How a file's sha256 is known to be right, from the strongest reason to the weakest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, strum::Display)]
@@ -226,7 +226,7 @@ fn sha256_of(dir: &Path, name: &str, metadata: &Metadata, must: Option<&String>)
         return Ok(known.sha256.clone());
     }
     let path = dir.join(name);
-    let sha256 = File::open(&path).and_then(disk::sha256_of);
+    let sha256 = regular::open(&path).and_then(disk::sha256_of);
     let sha256 = sha256.with_context(|| format!("cannot read {path:?}"))?;
     let computed = VerifiedFile {
         stamp,
@@ -237,6 +237,9 @@ fn sha256_of(dir: &Path, name: &str, metadata: &Metadata, must: Option<&String>)
     let _ = write_record(&record, &verified);
     Ok(sha256)
 }
+
+/// Maximum size of a record.
+const MAX_RECORD_BYTES: u64 = 1 << 20;
 
 const FETCHED: &str = "fetched.toml";
 const VERIFIED: &str = "verified.toml";
@@ -279,7 +282,7 @@ struct VerifiedFile {
 /// Reads a record; if there is no file, it is empty.
 fn read_record<T: DeserializeOwned + Default>(path: &Path) -> Result<T> {
     let read = || -> Result<T> {
-        match fs::read_to_string(path) {
+        match regular::read_text(path, MAX_RECORD_BYTES) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(T::default()),
             text => Ok(toml::from_str(&text?)?),
         }

@@ -13,10 +13,13 @@ use anyhow::{Context, Result, anyhow, bail, ensure};
 use flate2::read::GzDecoder;
 use zip::ZipArchive;
 
-use crate::disk::TemporaryDir;
+use crate::disk::{TemporaryDir, regular};
 
 /// Maximum running time of pip. Pip has timeouts for an index that does not answer; this limit is for all other cases.
 const LIMIT: Duration = Duration::from_secs(15 * 60);
+
+/// Number of bytes of pip's messages that are read for the reason of a failure.
+const MAX_LOG_BYTES: u64 = 16 << 20;
 
 /// The packages downloaded so far, or the errors of those that could not be downloaded. Each is tried once.
 #[derive(Default)]
@@ -123,7 +126,7 @@ fn run(mut pip: Command, dir: &Path) -> Result<()> {
     if status.success() {
         return Ok(());
     }
-    let log = fs::read(&log).unwrap_or_default();
+    let log = regular::read(&log, MAX_LOG_BYTES).unwrap_or_default();
     let log = String::from_utf8_lossy(&log);
     let why = log.lines().rev().find_map(|l| l.strip_prefix("ERROR: "));
     bail!(
@@ -134,7 +137,7 @@ fn run(mut pip: Command, dir: &Path) -> Result<()> {
 
 /// Writes the archive's member with exactly this name to `to`. Paths inside the archive are never used as paths on disk.
 fn extract(archive: &Path, member: &str, to: &Path) -> Result<()> {
-    let file = File::open(archive).context("cannot open it")?;
+    let file = regular::open(archive).context("cannot open it")?;
     let name = archive.to_string_lossy();
     if name.ends_with(".whl") || name.ends_with(".zip") {
         let mut zip = ZipArchive::new(file)?;

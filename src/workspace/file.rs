@@ -7,7 +7,7 @@ use std::time::Duration;
 use anyhow::{Context, Error, Result, anyhow, bail};
 use rusqlite::{Connection, ErrorCode, MAIN_DB, OpenFlags};
 
-use crate::disk::parent;
+use crate::disk::{parent, regular};
 
 /// How long to wait for another process that holds SQLite's lock. A process holds it during a transaction.
 const LOCK_WAIT: Duration = Duration::from_secs(60);
@@ -17,6 +17,7 @@ const LOCK_WAIT: Duration = Duration::from_secs(60);
 /// # Errors
 /// SQLite cannot open the file. It notices only at the first query that a file is not an SQLite file.
 pub(crate) fn open(path: &Path) -> Result<Connection> {
+    regular::check(path).with_context(|| path.display().to_string())?;
     let connection = Connection::open(path)?;
     connection.busy_timeout(LOCK_WAIT)?;
     connection.pragma_update(None, "synchronous", "NORMAL")?;
@@ -30,6 +31,7 @@ pub(crate) fn open(path: &Path) -> Result<Connection> {
 pub(crate) fn open_read_only(path: &Path) -> Result<Connection> {
     // only one thread uses a connection, so it needs no mutex
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    regular::check(path).with_context(|| path.display().to_string())?;
     let connection = Connection::open_with_flags(path, flags)?;
     connection.busy_timeout(LOCK_WAIT)?;
     Ok(connection)

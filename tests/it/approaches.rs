@@ -373,6 +373,14 @@ fn an_error_in_a_recipe_names_the_file_the_line_and_what_was_probably_meant() {
         (
             texts,
             MINE,
+            "1.0 }",
+            "1.7e308 }",
+            6,
+            "1.7e308 is out of range: a number in a recipe is 0, or from 1e-9 to 1e6, with either sign",
+        ),
+        (
+            texts,
+            MINE,
             "k1 = 1.2",
             "k1 = -1.2",
             5,
@@ -488,4 +496,90 @@ fn an_error_in_a_recipe_names_the_file_the_line_and_what_was_probably_meant() {
             assert!(said.contains(part), "{to}: {part} is not in:\n{said}");
         }
     }
+}
+
+/// A recipe with one number replaced, for each of its numbers. `keys` lead to the value.
+fn with_numbers(value: &toml::Value, keys: &mut Vec<String>, found: &mut Vec<Vec<String>>) {
+    match value {
+        toml::Value::Integer(_) | toml::Value::Float(_) => found.push(keys.clone()),
+        toml::Value::Array(values) => {
+            for (at, value) in values.iter().enumerate() {
+                keys.push(at.to_string());
+                with_numbers(value, keys, found);
+                keys.pop();
+            }
+        }
+        toml::Value::Table(table) => {
+            for (key, value) in table {
+                keys.push(key.clone());
+                with_numbers(value, keys, found);
+                keys.pop();
+            }
+        }
+        _ => {}
+    }
+}
+
+fn value_at<'v>(value: &'v mut toml::Value, keys: &[String]) -> &'v mut toml::Value {
+    keys.iter().fold(value, |value, key| match value {
+        toml::Value::Array(values) => &mut values[key.parse::<usize>().unwrap()],
+        value => value.get_mut(key).unwrap(),
+    })
+}
+
+#[test]
+fn every_number_of_every_recipe_has_a_range() {
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join("changed.toml");
+    let hostile = [
+        "nan",
+        "inf",
+        "-inf",
+        "1e300",
+        "-1e300",
+        "5e-324",
+        "9223372036854775807",
+        "-9223372036854775808",
+        "1e7",
+    ];
+    let mut changed = 0;
+    for (folder, task) in [
+        ("images", None),
+        ("controversial", Some(TextTask::Controversial)),
+        ("comparative", Some(TextTask::Comparative)),
+        ("rank", Some(TextTask::Rank)),
+    ] {
+        let mut recipes: Vec<_> = fs::read_dir(root().join("approaches").join(folder))
+            .unwrap()
+            .map(|entry| entry.unwrap().path())
+            .collect();
+        recipes.sort();
+        for path in recipes {
+            let recipe: toml::Table = fs::read_to_string(&path).unwrap().parse().unwrap();
+            let recipe = toml::Value::Table(recipe);
+            let mut places = Vec::new();
+            with_numbers(&recipe, &mut Vec::new(), &mut places);
+            for keys in places {
+                for number in hostile {
+                    let mut recipe = recipe.clone();
+                    let number: toml::Table = format!("n = {number}").parse().unwrap();
+                    *value_at(&mut recipe, &keys) = number["n"].clone();
+                    fs::write(&file, toml::to_string(&recipe).unwrap()).unwrap();
+                    let name = file.to_str().unwrap();
+                    let error = match task {
+                        None => ImageApproach::find(name).map(drop).unwrap_err(),
+                        Some(task) => TextApproach::find(task, name).map(drop).unwrap_err(),
+                    };
+                    let error = format!("{error:#}");
+                    assert!(
+                        error.contains(" line "),
+                        "{}: {keys:?}: {error}",
+                        path.display()
+                    );
+                    changed += 1;
+                }
+            }
+        }
+    }
+    assert!(changed > 1000, "{changed}");
 }

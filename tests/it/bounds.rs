@@ -186,7 +186,7 @@ fn no_name_or_id_from_a_file_reaches_the_terminal_as_it_is() {
     for (line, expected, shows) in [
         (
             "comparative -i in -o out --index kept",
-            1,
+            0,
             "its id has a control character in it",
         ),
         ("evaluate qrels run --by-topic", 1, "1\\u{1b}[2J"),
@@ -202,7 +202,7 @@ fn no_name_or_id_from_a_file_reaches_the_terminal_as_it_is() {
         ),
         ("verify --task comparative -i in run", 1, "\\u{1b}[2J"),
         ("verify --edition 2025 answers", 1, ""),
-        ("stance --jsonl asked.jsonl", 1, "asked.jsonl:1: "),
+        ("stance --jsonl asked.jsonl", 0, "asked.jsonl:1: "),
         ("evaluate qrels no\u{1b}[2Jrun", 2, "no\\u{1b}[2Jrun"),
     ] {
         let (code, printed, said) = dir.run(line);

@@ -2,14 +2,16 @@
 
 use std::collections::BTreeSet;
 use std::fs::{self, File};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime};
 
+use riposte::disk::TemporaryDir;
 use serde_json::Value;
 
 use crate::index_files::arguments;
 use crate::messages::write_topic;
-use crate::support::files::{json_lines, text, write};
+use crate::support::files::{self, json_lines, text, write};
+use crate::support::need::{Program, need};
 use crate::support::program::{WorkDir, code, rank_arguments, riposte, stderr, stdout, succeed};
 use crate::support::sample;
 
@@ -357,19 +359,69 @@ fn what_is_not_ripostes_stays_and_no_link_is_followed() {
     assert_eq!(dir.run("cache clear --yes thesis.sqlite").0, 2);
 }
 
+/// A temporary directory that no living process has locked.
+fn left_over(parent: &Path, prefix: &str) -> PathBuf {
+    let elsewhere = tempfile::tempdir().unwrap();
+    let made = TemporaryDir::with_prefix(elsewhere.path(), prefix).unwrap();
+    fs::write(made.path().join("half"), "x").unwrap();
+    let outer = made.path().parent().unwrap();
+    let copied = parent.join(outer.file_name().unwrap());
+    fs::create_dir_all(&copied).unwrap();
+    files::copy(outer, &copied);
+    copied
+}
+
+/// A library for LD_PRELOAD with which no file can be locked, as on some network file systems.
+const WITHOUT_LOCKS: &str =
+    "#include <errno.h>\nint flock(int file, int how) { errno = ENOLCK; return -1; }\n";
+
+#[test]
+fn where_files_cannot_be_locked_nothing_counts_as_unused() {
+    if need(Program("cc")).is_none() {
+        return;
+    }
+    let dir = filled();
+    write(&dir.path("flock.c"), WITHOUT_LOCKS);
+    let library = dir.path("flock.so");
+    let mut cc = std::process::Command::new("cc");
+    succeed(
+        cc.args(["-shared", "-fPIC", "-o"])
+            .arg(&library)
+            .arg(dir.path("flock.c")),
+    );
+    let run = |line: &str| {
+        let args: Vec<&str> = line.split(' ').collect();
+        let mut command = riposte(&dir.path(""), &args);
+        let output = command
+            .current_dir(dir.path(""))
+            .env("LD_PRELOAD", &library)
+            .output()
+            .unwrap();
+        (code(&output), stdout(&output), stderr(&output))
+    };
+    let before = all_names(&dir.path("cache/riposte"));
+    let (code, out, said) = run("cache clear --yes");
+    assert_eq!(code, 1, "{out}{said}");
+    assert!(said.contains("this file system has no locks"), "{said}");
+    assert_eq!(all_names(&dir.path("cache/riposte")), before);
+    let (code, out, said) = run("cache clear --yes --force");
+    assert_eq!(code, 0, "{out}{said}");
+    assert!(out.starts_with("removed "), "{out}");
+}
+
 #[test]
 fn what_killed_processes_have_left_is_removed_unless_its_writer_lives() {
     let dir = WorkDir::new();
     let cache = dir.path("chosen");
     let at = |name: &str| cache.join("texts-0123456789ab").join(name);
     let index = ".workspace-01234567.index";
-    write(&at(".riposte-AAAAAA"), "x");
-    write(&at(".riposte-BBBBBB/pictures/1.webp"), "x");
-    write(&at(&format!("{index}.building-CCCCCC/meta.json")), "x");
+    left_over(&at(""), ".riposte-");
+    left_over(&at(""), ".riposte-");
+    left_over(&at(""), &format!("{index}.building-"));
     write(&at(&format!("{index}.lock")), "");
     write(&at(".workspace.sqlite.lock"), "");
-    write(&at(".riposte-DDDDDD"), "x");
-    let living = File::open(at(".riposte-DDDDDD")).unwrap();
+    let used = left_over(&at(""), ".riposte-");
+    let living = File::open(&used).unwrap();
     living.lock().unwrap();
     let run = |line: &str| {
         let args: Vec<&str> = line.split(' ').chain(["--cache", text(&cache)]).collect();
@@ -384,7 +436,7 @@ fn what_killed_processes_have_left_is_removed_unless_its_writer_lives() {
         code == 1 && out.starts_with("removed 3 entries"),
         "{out}{said}"
     );
-    assert!(at(".riposte-DDDDDD").exists());
+    assert!(used.exists());
     living.unlock().unwrap();
     assert_eq!(run("cache clear --yes").0, 0);
     assert_eq!(names(&cache), BTreeSet::new());

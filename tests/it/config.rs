@@ -130,8 +130,8 @@ fn a_wrong_configuration_is_refused_before_any_work_and_the_line_is_named() {
     for (contents, line, said) in [
         ("\nthraeds = 2\n", 2, "did you mean `threads`?"),
         ("threads = \"2\"\n", 1, "invalid type: string \"2\""),
-        ("\n\nthreads = 0\n", 3, "threads must be at least 1"),
-        ("threads = -4\n", 1, "threads must be at least 1"),
+        ("\n\nthreads = 0\n", 3, "threads must be from 1 to 256"),
+        ("threads = -4\n", 1, "threads must be from 1 to 256"),
         ("tag = \"two words\"\n", 1, "a tag is a single word"),
         ("tag = 7\n", 1, "expected a string"),
         ("cache = [\"a\"]\n", 1, "invalid type: sequence"),

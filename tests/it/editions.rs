@@ -275,11 +275,8 @@ fn a_collection_may_have_its_topics_in_the_candidates_alone() {
     let input = dir.path("in");
     let (output, run) = crate::images::images(&dir.path(""), &input, &["--edition", "2023"]);
     let said = stderr(&output);
-    assert_eq!(output.status.code(), Some(1), "{said}");
-    assert_says(
-        &said,
-        &["rerank.jsonl: line 31", "30 images, 30 of them new"],
-    );
+    assert_eq!(output.status.code(), Some(0), "{said}");
+    assert_says(&said, &["rerank.jsonl:31: ", "30 images, 30 of them new"]);
     let run = run.unwrap();
     assert_eq!(listed(&run)["51"].len(), 20);
     let out = dir.path("out");

@@ -256,8 +256,11 @@ fn judgements_as_beir_has_them_are_those_of_trec() {
     assert_eq!(beir, trec.map(|cells| cells.replace("trec", "test")));
     let (code, _, errors) = cells("broken.tsv");
     assert_eq!(code, 1);
-    assert_says(&errors, &["line 2: 2 fields between tabs, must be three"]);
-    assert_says(&errors, &["line 3: \"one\" is not a grade"]);
+    assert_says(
+        &errors,
+        &["broken.tsv:2: 2 fields between tabs, must be three"],
+    );
+    assert_says(&errors, &["broken.tsv:3: \"one\" is not a grade"]);
 }
 
 #[test]
@@ -270,8 +273,8 @@ fn evaluate_names_lines_that_it_cannot_read_and_counts_the_others() {
     let (code, table, errors) = dir.run("evaluate rel.qrels run.txt P@1");
     assert_eq!(code, 1, "{errors}");
     assert!(table.contains("1.0000"), "{table}");
-    assert_says(&errors, &["rel.qrels: line 2: \"two\" is not a grade"]);
-    assert_says(&errors, &["run.txt: line 2: \"NaN\" is not a score"]);
+    assert_says(&errors, &["rel.qrels:2: \"two\" is not a grade"]);
+    assert_says(&errors, &["run.txt:2: \"NaN\" is not a score"]);
     let (code, _, errors) = dir.run("evaluate rel.qrels broken.gz P@1");
     assert_eq!(code, 2);
     assert!(errors.contains("cannot read broken.gz"), "{errors}");

@@ -5,11 +5,13 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, SystemTime};
 
+use riposte::index::inverted::{Event, InvertedIndex};
 use riposte::workspace::Outputs;
 
-use crate::index_files::arguments;
+use crate::index_files::{arguments, effort, open, ranked};
 use crate::messages::write_topic;
 use crate::support::files::text;
+use crate::support::message;
 use crate::support::program::{rank_arguments, riposte, stderr, succeed, typed};
 
 const REBUILDING: &str = "rebuilding the index, because the collection has changed";
@@ -146,4 +148,78 @@ fn a_file_is_hashed_again_only_if_it_may_have_changed_or_with_rehash() {
     );
     let said = stderr(&succeed(riposte(home, &args).arg(home.join("indexes"))));
     assert!(!said.contains("rebuilding"), "{said}");
+}
+
+/// The ways in which a file can change while it is read. The number is different each time.
+type Change = fn(&Path, usize);
+
+const CHANGES: [(&str, Change); 5] = [
+    ("replaced", |file, n| {
+        let new = file.with_extension("new");
+        fs::write(&new, other(file, n)).unwrap();
+        fs::rename(new, file).unwrap();
+    }),
+    ("written over with the same size", |file, n| {
+        fs::write(file, other(file, n)).unwrap();
+    }),
+    ("truncated", |file, _| {
+        let length = fs::metadata(file).unwrap().len();
+        let opened = File::options().write(true).open(file).unwrap();
+        opened.set_len(length / 2).unwrap();
+    }),
+    ("appended to", |file, _| {
+        let text = fs::read_to_string(file).unwrap();
+        fs::write(file, text + "\n").unwrap();
+    }),
+    ("removed", |file, n| {
+        if n == 0 {
+            fs::remove_file(file).unwrap();
+        }
+    }),
+];
+
+/// The content of the file with other words.
+fn other(file: &Path, n: usize) -> String {
+    let text = fs::read_to_string(file).unwrap();
+    text.replace("word1 ", &format!("wor{}q ", n % 10))
+}
+
+#[test]
+fn a_collection_that_changes_while_it_is_read_is_read_again_and_no_index_mixes_its_versions() {
+    for (way, change) in CHANGES {
+        for most in [1, usize::MAX] {
+            let (dir, collection) = arguments(1500);
+            let file = dir.path().join("args-me.json");
+            let (place, analyzer) = (dir.path().join("index"), "stem=snowball".parse().unwrap());
+            let mut changes = 0;
+            let mut change_once_in_each_reading = true;
+            let built = {
+                let on_event = &mut |event: Event| match event {
+                    Event::Progress { documents, .. } if documents < 600 => {
+                        if change_once_in_each_reading && changes < most {
+                            change(&file, changes);
+                            changes += 1;
+                        }
+                        change_once_in_each_reading = false;
+                    }
+                    Event::Outdated(_) => change_once_in_each_reading = true,
+                    _ => {}
+                };
+                InvertedIndex::open_or_build(&collection, &analyzer, &place, effort(2), on_event)
+            };
+            assert!(changes > 0, "{way}");
+            if way == "removed" || most > 1 {
+                let error = message(built.map(drop));
+                assert!(error.contains("args-me.json"), "{way}: {error}");
+                assert!(!place.exists(), "{way}: an index was kept");
+                continue;
+            }
+            let new = open(&collection, &dir.path().join("new")).unwrap();
+            let (built, expected) = (ranked(&built.unwrap()).unwrap(), ranked(&new).unwrap());
+            assert_eq!(built.0, expected.0, "{way}");
+            assert_eq!(built.1, expected.1, "{way}");
+            // the index is that of the file as it is now
+            open(&collection, &place).unwrap();
+        }
+    }
 }

@@ -25,6 +25,7 @@ mod examples;
 mod exit_codes;
 mod export;
 mod extraction;
+mod faults;
 mod features;
 mod floors;
 mod golden_texts;

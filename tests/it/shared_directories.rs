@@ -28,16 +28,25 @@ fn killed_reports_and_files_leave_nothing_behind_after_the_next_run() {
     let (evidence, out, reports) = (at("e.sqlite"), at("out"), at("reports"));
     fs::copy(golden_evidence(), &evidence).unwrap();
     fs::create_dir_all(&out).unwrap();
-    // left by a process that was killed while it wrote run.txt
-    fs::write(out.join(".riposte-a1B2c3"), "half a r").unwrap();
-    fs::write(out.join(".riposte-notes"), "of the user").unwrap();
+    // names like those of temporary directories, but riposte has not made them
+    fs::write(out.join(".riposte-a1B2c3"), "of the user").unwrap();
+    for name in [".riposte-models", ".riposte-0123456789abcdef"] {
+        fs::create_dir(out.join(name)).unwrap();
+        fs::write(out.join(name).join("notes"), "of the user").unwrap();
+    }
     let args = ["images", "-q", "-i", text(sample()), "-o", text(&out)];
     let mut images = riposte(home.path(), &args);
     let output = images.arg("--evidence").arg(&evidence).output().unwrap();
     assert!(code(&output) < 2, "{}", stderr(&output));
     assert_eq!(
         names(&out),
-        [".riposte-notes", "ir-metadata.yml", "run.txt"]
+        [
+            ".riposte-0123456789abcdef",
+            ".riposte-a1B2c3",
+            ".riposte-models",
+            "ir-metadata.yml",
+            "run.txt"
+        ]
     );
 
     let report = reports.join("inspect");

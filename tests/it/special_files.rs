@@ -13,10 +13,10 @@ use tempfile::TempDir;
 use crate::support::assert_says;
 use crate::support::bounded::run_within;
 use crate::support::collection::{argument, write_arguments};
-use crate::support::files::{entries, text};
+use crate::support::files::{entries, text, write};
 use crate::support::need::{Model, need};
 use crate::support::pictures::{grey, id, write_collection};
-use crate::support::program::{code, riposte, stderr, stdout, typed};
+use crate::support::program::{WorkDir, code, riposte, stderr, stdout, typed};
 
 /// Replaces a file by a FIFO that nobody writes to.
 fn make_fifo(path: &Path) {
@@ -51,7 +51,7 @@ fn a_fifo_in_a_document_is_a_fault() {
     make_fifo(&document(5).join("image-phash.txt"));
     let args = ["extract", "-v", "-i", text(&input)];
     let output = at_once(&mut riposte(home, &args));
-    assert_eq!(code(&output), 1, "{}", stderr(&output));
+    assert_eq!(code(&output), 0, "{}", stderr(&output));
     for path in &fifos {
         let fault = stderr(&output)
             .lines()
@@ -169,4 +169,124 @@ fn a_link_to_a_regular_file_is_read() {
     .unwrap();
     let output = at_once(&mut riposte(home, &["index", "-i", text(&input)]));
     assert_eq!(code(&output), 0, "{}", stderr(&output));
+}
+
+/// What riposte opens besides collections, each replaced by a FIFO and by a device without end: the command ends at once, and names the file.
+#[test]
+fn a_special_file_is_never_waited_for() {
+    const RECIPE: &str = "name = \"mine\"\nsource = \"me\"\n[[retrieval]]\nanalyzer = \"stop=list.txt\"\nsimilarity = { name = \"bm25\", k1 = 0.9, b = 0.4 }\nfields = { text = 1.0 }\n";
+    let dir = WorkDir::new();
+    let input = dir.path("in");
+    write(
+        &input.join("corpus.jsonl"),
+        "{\"_id\": \"d\", \"text\": \"cats\"}\n",
+    );
+    write(
+        &input.join("queries.jsonl"),
+        "{\"_id\": \"1\", \"text\": \"cats\"}\n",
+    );
+    write_collection(
+        &dir.path("pictures"),
+        &[
+            grey(40, 30, ImageFormat::Png),
+            grey(60, 30, ImageFormat::Png),
+        ],
+    );
+    write(
+        &dir.path("pictures/topics.xml"),
+        "<topics><topic><number>1</number><title>Is it good?</title></topic></topics>",
+    );
+    write(&dir.path("mine.toml"), RECIPE);
+    write(&dir.path("list.txt"), "the\n");
+    write(&dir.path("qrels"), "1 0 d 1\n");
+    dir.succeeds("rank -i in -o run --explain run/explain.jsonl --approach mine.toml");
+    dir.succeeds("extract -i pictures --evidence pictures.sqlite");
+    // how the command says it, if not with the kind of the file
+    let regular = "not a regular file";
+    let cases = [
+        ("rank -i in -o out --approach FILE", "recipe.toml", regular),
+        (
+            "images -i pictures -o out --approach FILE",
+            "recipe.toml",
+            regular,
+        ),
+        (
+            "rank -i in -o out --approach mine.toml",
+            "list.txt",
+            regular,
+        ),
+        ("config --config FILE", "riposte.toml", regular),
+        ("config", "riposte.toml", regular),
+        (
+            "images -i pictures -o out --arguments FILE",
+            "arguments.json",
+            "arguments.json",
+        ),
+        (
+            "images -i pictures -o out --topics FILE",
+            "topics.xml",
+            regular,
+        ),
+        ("rank -i in -o out --topics FILE", "topics.jsonl", regular),
+        (
+            "images -i FILE -o out --topics pictures/topics.xml",
+            "store.sqlite",
+            "not an image collection",
+        ),
+        (
+            "images -i pictures -o out --evidence FILE",
+            "store.sqlite",
+            regular,
+        ),
+        ("merge FILE pictures.sqlite", "store.sqlite", regular),
+        ("merge merged.sqlite FILE", "store.sqlite", regular),
+        (
+            "export evidence --evidence FILE -o parquet",
+            "store.sqlite",
+            "there is no evidence store",
+        ),
+        (
+            "comparative -i in -o out --approach chatnoir --key-file FILE",
+            "key",
+            regular,
+        ),
+        (
+            "inspect run -i in -o report --explain FILE",
+            "explain.jsonl",
+            "explain.jsonl",
+        ),
+        ("evaluate qrels FILE", "run.txt", "run.txt"),
+    ];
+    let special = |file: &Path, device: bool| {
+        let _ = fs::remove_file(file);
+        fs::create_dir_all(file.parent().unwrap()).unwrap();
+        if device {
+            std::os::unix::fs::symlink("/dev/zero", file).unwrap();
+        } else {
+            make_fifo(file);
+        }
+    };
+    for (line, name, why) in cases {
+        let file = dir.path(name);
+        let before = fs::read(&file).ok();
+        for device in [false, true] {
+            if !device && why == name {
+                // a pipe that a shell passes is read, and nobody writes to this one
+                continue;
+            }
+            special(&file, device);
+            let line = line.replace("FILE", name);
+            let args: Vec<&str> = line.split(' ').collect();
+            let mut command = riposte(&dir.path(""), &args);
+            let ended = run_within(Duration::from_secs(30), command.current_dir(dir.path("")));
+            let said = stderr(&ended.output);
+            assert!(ended.peak < 700 << 20, "{line}: {} bytes", ended.peak);
+            assert_eq!(code(&ended.output), 2, "{line}: {said}");
+            assert_says(&said, &[why, name]);
+        }
+        fs::remove_file(&file).unwrap();
+        if let Some(before) = before {
+            fs::write(&file, before).unwrap();
+        }
+    }
 }

@@ -164,7 +164,7 @@ fn stance_answers_line_by_line_and_names_lines_that_it_cannot_read() {
     fs::write(&file, lines.join("\n")).unwrap();
     let args = ["stance", "--jsonl", text(&file)];
     let (answers, said, code) = answers(&mut riposte(home.path(), &args));
-    assert_eq!(code, 1, "{said}");
+    assert_eq!(code, 0, "{said}");
     assert!(said.contains("is estimated from words only"), "{said}");
     assert_says(&said, &["asked.jsonl:2: missing field `text`"]);
     assert_says(&said, &["asked.jsonl:4: a line has a topic or two objects"]);

@@ -100,6 +100,8 @@ pub(crate) fn small_store(path: &Path, documents: usize) {
             path: PathBuf::from(format!("page {n}")),
             line: None,
             what: "broken".to_owned(),
+            document: Some(DocId(format!("I{n:016x}"))),
+            passing: None,
         };
         let mut made = CHANNELS
             .iter()

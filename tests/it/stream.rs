@@ -138,13 +138,13 @@ fn the_rows_are_those_of_a_store_and_threads_do_not_change_them() {
 
     let evidence = home.join("e.sqlite");
     let args = ["extract", "-i", text(&input), "--evidence", text(&evidence)];
-    assert_eq!(code(&riposte(home, &args).output().unwrap()), 1);
+    assert_eq!(code(&riposte(home, &args).output().unwrap()), 0);
     let store = rusqlite::Connection::open(&evidence).unwrap();
 
     let frames: Vec<Vec<u8>> = ids.iter().map(|dir| frame(dir)).collect();
     let output = run(home, frames.clone(), &[]);
-    // exit code 1, because some documents have faults
-    assert_eq!(code(&output), 1, "{}", stderr(&output));
+    // some documents have faults
+    assert_eq!(code(&output), 0, "{}", stderr(&output));
     let (greeting, found) = answers(&output.stdout);
     assert!(greeting["producers"].as_str().unwrap().contains("page: "));
     let streamed: Vec<&str> = found

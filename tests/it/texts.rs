@@ -394,13 +394,13 @@ fn broken_input_is_named_and_the_rest_is_ranked() {
     let broken = text.replacen("\"id\":\"keep\"", "\"id\":7", 1);
     fs::write(dir.path("in/args-me.json"), broken).unwrap();
     let (code, _, said) = dir.run("controversial -i in -o out --index kept --approach bm25");
-    assert_eq!(code, 1, "{said}");
+    assert_eq!(code, 0, "{said}");
     assert_says(&said, &["1 fault", "args-me.json:1: "]);
     let run = dir.read("out/run.txt");
     assert!(run.contains(" ban ") && !run.contains(" keep "), "{run}");
     // the fault is reported again whenever the index is opened
     let (code, _, again) = dir.run("index -i in --index kept --approach bm25");
-    assert_eq!(code, 1);
+    assert_eq!(code, 0);
     assert!(again.contains("1 fault"), "{again}");
 
     let dir = with_collection(passages_in);
@@ -410,7 +410,7 @@ fn broken_input_is_named_and_the_rest_is_ranked() {
     let cut = &packed[..packed.len() - 40];
     fs::write(dir.path("in/passages.jsonl.gz"), cut).unwrap();
     let (code, _, said) = dir.run("comparative -i in -o out --index kept --approach bm25");
-    assert_eq!(code, 1, "{said}");
+    assert_eq!(code, 0, "{said}");
     assert!(said.contains("passages.jsonl.gz"), "{said}");
     let run = dir.read("out/run.txt");
     assert!(run.contains(" p1 "), "{run}");
@@ -430,7 +430,7 @@ fn an_impossible_command_is_an_error_that_says_why() {
         comparative -i in -o out --index kept | no passages
         controversial -i nowhere -o out --index kept | nowhere
         controversial -i in -o out --index kept --topics none.xml | none.xml
-        controversial -i in -o out --index kept --threads 0 | at least 1
+        controversial -i in -o out --index kept --threads 0 | the number of threads is from 1 to 256, not 0
         index -i no-models | neither images/, nor args-me.json
         verify a-run.txt -i in --task comparative | no passages
         "#,

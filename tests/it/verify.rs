@@ -404,5 +404,8 @@ fn a_run_is_checked_and_shown_as_what_it_ranks() {
         dir.run(&format!("inspect texts -i {sample} -o other --task images"));
     assert_eq!(exit_code, 2, "{notes}");
     assert!(notes.lines().count() < 30, "{notes}");
-    assert_says(&notes, &["more lines cannot be read", "line 1: "]);
+    assert_says(
+        &notes,
+        &["run.txt:1: ", "there is no line of a run of this task"],
+    );
 }

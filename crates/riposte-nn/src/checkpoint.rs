@@ -4,7 +4,7 @@
 //! configuration requires. candle's own loaders fill some missing tensors with random numbers instead.
 
 use std::fs::File;
-use std::io::{Read, Seek, SeekFrom};
+use std::io::{self, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
@@ -15,6 +15,9 @@ use safetensors::{Dtype, SafeTensorError, SafeTensors};
 use serde::de::DeserializeOwned;
 
 use crate::error::{Error, Result, While, bail, ensure};
+
+/// Maximum size of a file of text, such as `tokenizer.json`. The tokenizer of a large vocabulary in many languages has 17 MB.
+const MAX_TEXT_BYTES: u64 = 64 << 20;
 
 /// A tensor that a model needs: its name and its shape, outermost axis first.
 pub type ExpectedTensor = (String, Vec<usize>);
@@ -41,7 +44,7 @@ impl Checkpoint {
     pub fn open(dir: &Path, expected: &[ExpectedTensor]) -> Result<Self> {
         let path = dir.join("model.safetensors");
         let opening = || format!("opening {}", path.display());
-        let file = File::open(&path).during(opening)?;
+        let file = open(&path).during(opening)?;
         let map = map(&file).during(opening)?;
         let (length, header) = SafeTensors::read_metadata(&map)
             .map_err(|error| header_error(error, map.len()))
@@ -268,12 +271,41 @@ fn header_error(error: SafeTensorError, bytes: usize) -> Error {
     })
 }
 
+/// Opens a regular file: a FIFO would wait for a writer, and a device has no end.
+fn open(path: &Path) -> io::Result<File> {
+    if !std::fs::metadata(path)?.is_file() {
+        return Err(io::Error::new(
+            io::ErrorKind::InvalidInput,
+            "not a regular file",
+        ));
+    }
+    File::open(path)
+}
+
+/// Reads a file of text of a checkpoint directory.
+///
+/// # Errors
+/// The file cannot be read, it is not a regular file, it has more than 64 MiB, or it is not valid UTF-8.
+pub(crate) fn read_text(path: &Path) -> io::Result<String> {
+    let mut text = String::new();
+    let read = open(path)?
+        .take(MAX_TEXT_BYTES + 1)
+        .read_to_string(&mut text)?;
+    if read as u64 > MAX_TEXT_BYTES {
+        return Err(io::Error::new(
+            io::ErrorKind::FileTooLarge,
+            "more than 64 MiB",
+        ));
+    }
+    Ok(text)
+}
+
 /// Parses a JSON file of a checkpoint directory.
 ///
 /// # Errors
 /// The file is missing, or it cannot be parsed.
 pub fn read_json<T: DeserializeOwned>(path: &Path) -> Result<T> {
-    let text = std::fs::read_to_string(path).during(|| format!("reading {}", path.display()))?;
+    let text = read_text(path).during(|| format!("reading {}", path.display()))?;
     serde_json::from_str(&text)
         .map_err(|error| Error::Model(error.to_string()))
         .during(|| format!("parsing {}", path.display()))

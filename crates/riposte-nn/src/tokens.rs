@@ -4,6 +4,7 @@ use std::path::Path;
 
 use tokenizers::{EncodeInput, PostProcessor, TruncationParams};
 
+use crate::checkpoint::read_text;
 use crate::error::{Error, Result, While, bail, ensure};
 
 /// The tokens of an input, with their ids and types.
@@ -30,8 +31,7 @@ impl Tokenizer {
     /// have no tokens at all), or so many that no other token fits.
     pub fn read(dir: &Path, input: Input, max_tokens: usize, vocabulary: usize) -> Result<Self> {
         let path = dir.join("tokenizer.json");
-        let text =
-            std::fs::read_to_string(&path).during(|| format!("reading {}", path.display()))?;
+        let text = read_text(&path).during(|| format!("reading {}", path.display()))?;
         let mut tokenizer: tokenizers::Tokenizer = text
             .parse()
             .map_err(|error: tokenizers::Error| Error::Model(error.to_string()))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -93,7 +94,8 @@ def run(
         An object with `stdout`, `stderr` (strings) and `returncode` (0 or 1).
 
     Warns:
-        RiposteWarning: the exit code is 1: riposte finished, but it passed over something that is broken, or `verify` found an invalid run.
+        RiposteWarning: riposte finished, but it passed over something that is broken and counted the faults, or the exit code is 1: `verify` found an
+            invalid run, for instance.
 
     Raises:
         RiposteError: the exit code is neither 0 nor 1, or a signal ended riposte.
@@ -110,12 +112,17 @@ def run(
         errors="replace",
     )
     command = f"riposte {args[0]}" if args else "riposte"
-    if done.returncode == 1:
+    if done.returncode == 1 or (done.returncode == 0 and counts_faults(done.stderr)):
         said = done.stderr.strip() or "it finished, but found a problem: see the output"
         warnings.warn(f"{command}: {said}", RiposteWarning, stacklevel=2)
     elif done.returncode != 0:
         raise RiposteError(_failure(command, done), done.returncode, done.stderr)
     return done
+
+
+def counts_faults(said: str) -> bool:
+    """Whether riposte has counted faults that it has passed over."""
+    return re.search(r"^\d+ faults?: ", said, re.MULTILINE) is not None
 
 
 def _failure(command: str, done: subprocess.CompletedProcess[str]) -> str:

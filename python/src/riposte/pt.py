@@ -28,7 +28,7 @@ except ImportError as error:
     raise ImportError(f"riposte.pt needs PyTerrier and pandas ({error}): pip install python-terrier") from error
 
 from . import _layout
-from ._program import RiposteWarning, run
+from ._program import RiposteWarning, counts_faults, run
 
 __all__ = ["Index", "Indexer", "Retriever", "StanceAnnotator", "TextLoader"]
 
@@ -245,7 +245,8 @@ def _run(command: Sequence[str | os.PathLike[str]], input: str | None = None) ->
     """Runs riposte, and repeats its notes as a warning. Returns its standard output."""
     done = run(command, input=input)
     notes = [line for line in done.stderr.splitlines() if line.startswith("note: ")]
-    if done.returncode == 0 and notes:
+    # with faults, `run` has repeated all that riposte has said
+    if done.returncode == 0 and notes and not counts_faults(done.stderr):
         warnings.warn("\n".join(notes), RiposteWarning, stacklevel=4)
     return done.stdout
 

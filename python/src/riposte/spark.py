@@ -37,6 +37,7 @@ def _parser() -> argparse.ArgumentParser:
         command = commands.add_parser(name, help=what[0].lower() + what[1:-1], description=what)
         command.add_argument("--models", metavar="DIR", help="models directory, by default $RIPOSTE_MODELS")
         command.add_argument("--numeric", choices=["auto", "float"], default="float", help="numbers in which models are computed (default: float)")
+        command.add_argument("--strict", action="store_true", help="exit with 1, and not with 0, if there are faults")
         command.add_argument("--master", metavar="URL", help="Spark's master, by default that of spark-submit or the configuration")
         return command
 
@@ -80,7 +81,7 @@ def _positive(text: str) -> int:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Runs `riposte-spark`. Returns the exit code: 0, or 1 if there are faults, or 2 after an error."""
+    """Runs `riposte-spark`. Returns the exit code: 0, or 1 with --strict if there are faults, or 2 after an error."""
     parser = _parser()
     typed, more = parser.parse_known_args(arguments)
     if more and typed.command not in ("search", "images"):
@@ -111,7 +112,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     finally:
         if spark is not None:
             spark.stop()
-    return int(faults > 0)
+    return int(typed.strict and faults > 0)
 
 
 def _run(spark: Any, typed: argparse.Namespace, more: list[str], say: Callable[[str], None]) -> int:

@@ -1,15 +1,17 @@
 //! The files of a document: which there are, whether they have changed, and what they contain.
 
+use std::collections::BTreeMap;
 use std::fs;
-use std::io::{ErrorKind, Read};
+use std::io::{self, ErrorKind, Read};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use riposte_eval::DocId;
 use sha2::{Digest, Sha256};
 
-use super::super::{Fault, FaultKind, regular};
+use super::super::{Fault, FaultKind};
 use super::{Entry, ImageCollection, fault, file_name, list};
+use crate::disk::regular::{self, Passing};
 use crate::disk::{Stamp, digest_of, hex};
 
 /// Maximum size of a file, in bytes; a larger file is a fault. All pages and images of the real crawl are smaller.
@@ -36,6 +38,84 @@ pub struct Listing {
     pub state: String,
     /// All files that evidence is computed from.
     files: Vec<PathBuf>,
+    /// The hashes of their contents, if they have been read ([`Entry::content`]).
+    digests: BTreeMap<PathBuf, [u8; 32]>,
+}
+
+/// Why a file of a document was not read.
+#[derive(Debug)]
+pub struct Unread {
+    /// The reason, without the path.
+    pub what: String,
+    pub passing: Option<Passing>,
+}
+
+impl Unread {
+    fn of(error: &io::Error) -> Self {
+        Unread {
+            what: reason(error),
+            passing: regular::passing(error),
+        }
+    }
+
+    /// The fault of the file.
+    pub fn fault(self, kind: FaultKind, path: &Path) -> Fault {
+        Fault {
+            passing: self.passing,
+            ..fault(kind, path, self.what)
+        }
+    }
+}
+
+impl Listing {
+    /// Reads a file of the document, of at most 256 MiB. If the contents of all files were hashed, they are compared.
+    ///
+    /// # Errors
+    /// The file cannot be read, or it has changed since it was hashed.
+    pub fn read(&self, path: &Path) -> Result<Vec<u8>, Unread> {
+        self.read_up_to(path, MAX_FILE_BYTES)
+    }
+
+    fn read_up_to(&self, path: &Path, most: u64) -> Result<Vec<u8>, Unread> {
+        let read = regular::read(path, most);
+        let has_changed = !self.digests.is_empty()
+            && match (&read, self.digests.get(path)) {
+                (Ok(bytes), Some(digest)) => Sha256::digest(bytes)[..] != digest[..],
+                (Ok(_), None) => true,
+                (Err(error), known) => known.is_some() && error.kind() == ErrorKind::NotFound,
+            };
+        if has_changed {
+            return Err(Unread {
+                what: "it changed while it was read".to_owned(),
+                passing: Some(Passing::Moment),
+            });
+        }
+        read.map_err(|error| match error.kind() {
+            ErrorKind::FileTooLarge if most < MAX_FILE_BYTES => Unread {
+                what: format!(
+                    "more than the {most} bytes that remain of {MAX_TEXT_BYTES} for all texts of a document"
+                ),
+                passing: None,
+            },
+            _ => Unread::of(&error),
+        })
+    }
+
+    /// Checks that the files are still those that were listed, if their contents were not hashed.
+    ///
+    /// # Errors
+    /// A file has changed.
+    pub fn ensure_unchanged(&self, entry: &Entry) -> Result<(), Fault> {
+        let is_known = self.digests.is_empty() && !self.state.is_empty();
+        if is_known && entry.list(&mut Vec::new()).state != self.state {
+            let what = "a file of it changed while it was read";
+            return Err(Fault {
+                passing: Some(Passing::Moment),
+                ..fault(FaultKind::Layout, &entry.dir, what)
+            });
+        }
+        Ok(())
+    }
 }
 
 /// Hashes that identify the files of a document and their contents.
@@ -125,6 +205,7 @@ impl Entry {
         let mut state_hash = Sha256::new();
         let mut files = Vec::new();
         let mut is_settled = true;
+        let mut passing = Vec::new();
         let now = SystemTime::now();
         // whether what is at the path is a regular file; `None` if nothing is there
         let mut note = |path: &Path| match fs::metadata(path) {
@@ -138,7 +219,12 @@ impl Entry {
                 Some(true)
             }
             Ok(_) => Some(false),
-            Err(_) => None,
+            Err(error) => {
+                if regular::passing(&error).is_some() {
+                    passing.push(Unread::of(&error).fault(FaultKind::Layout, path));
+                }
+                None
+            }
         };
         let mut images: Vec<PathBuf> = Vec::new();
         for path in IMAGE_FILES.map(|name| self.dir.join(name)) {
@@ -154,11 +240,19 @@ impl Entry {
         }
         let pages_dir = self.dir.join("pages");
         let mut members = Vec::new();
-        if pages_dir.is_dir() {
-            members = list(&pages_dir).unwrap_or_else(|error| {
-                faults.push(fault(FaultKind::Layout, &pages_dir, format!("{error:#}")));
-                Vec::new()
-            });
+        match regular::exists(&pages_dir) {
+            Ok(true) if pages_dir.is_dir() => {
+                members = list(&pages_dir).unwrap_or_else(|error| {
+                    let fault = fault(FaultKind::Layout, &pages_dir, format!("{error:#}"));
+                    faults.push(match error.downcast_ref() {
+                        Some(cause) => fault.caused_by(cause),
+                        None => fault,
+                    });
+                    Vec::new()
+                });
+            }
+            Ok(_) => {}
+            Err(error) => faults.push(Unread::of(&error).fault(FaultKind::Layout, &pages_dir)),
         }
         let mut pages = Vec::new();
         for (path, is_dir) in members {
@@ -171,6 +265,7 @@ impl Entry {
             }
             pages.push(path);
         }
+        faults.append(&mut passing);
         let state = is_settled.then(|| first_half(state_hash));
         Listing {
             images,
@@ -178,11 +273,13 @@ impl Entry {
             fingerprint: hex(&hash.finalize()[..8]),
             state: state.unwrap_or_default(),
             files,
+            digests: BTreeMap::new(),
         }
     }
 
-    /// A hash over the names and contents of all files of the listing. If a file cannot be read, the error is hashed instead of its contents.
-    pub fn content(&self, listing: &Listing) -> String {
+    /// A hash over the names and contents of all files of the listing, which are compared from now on ([`Listing::read`]). If a file cannot be read,
+    /// the error is hashed instead of its contents.
+    pub fn content(&self, listing: &mut Listing) -> String {
         let mut hash = Sha256::new();
         for path in &listing.files {
             let name = path.strip_prefix(&self.dir).unwrap_or(path);
@@ -193,7 +290,10 @@ impl Entry {
             });
             hash.update(format!("{}\0", name.display()));
             match of_file {
-                Ok(digest) => hash.update(digest),
+                Ok(digest) => {
+                    hash.update(digest);
+                    listing.digests.insert(path.clone(), digest);
+                }
                 Err(error) => hash.update(error.to_string()),
             }
         }
@@ -209,6 +309,7 @@ impl Entry {
             faults.push(fault(FaultKind::Page, &self.dir, "no page"));
         }
         let mut texts = TextFiles {
+            listing,
             left: MAX_TEXT_BYTES,
         };
         let url = texts.read(&self.dir.join("image-url.txt"), FaultKind::Page, faults);
@@ -219,10 +320,8 @@ impl Entry {
         let [caption, text] = GIVEN_FILES.map(|file| {
             let path = self.dir.join(file);
             // only the collections of some years have these files
-            let text = path
-                .exists()
-                .then(|| texts.read(&path, FaultKind::Page, faults));
-            text.flatten().unwrap_or_default().trim().to_owned()
+            let text = texts.read_if_any(&path, FaultKind::Page, faults);
+            text.unwrap_or_default().trim().to_owned()
         });
         ImageDocument {
             url: url.unwrap_or_default().trim().to_owned(),
@@ -255,24 +354,38 @@ fn read_page(dir: &Path, texts: &mut TextFiles, faults: &mut Vec<Fault>) -> Page
     let url = texts.read(&dir.join("page-url.txt"), FaultKind::Page, faults);
     let dom = dir.join("snapshot/dom.html");
     let html = texts.bytes_of(&dom).and_then(|bytes| match bytes.len() {
-        0 => Err("empty file".to_owned()),
+        0 => Err(Unread {
+            what: "empty file".to_owned(),
+            passing: None,
+        }),
         _ => Ok(bytes),
     });
-    let (mut text, mut xpaths) = (None, None);
-    if let Err(what) = &html {
-        faults.push(fault(FaultKind::Page, &dom, what));
-        let bytes = texts.bytes_of(&dir.join("snapshot/text.txt")).ok();
-        text = bytes.map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
-    } else {
-        let path = dir.join("snapshot/image-xpath.txt");
-        xpaths = texts.read(&path, FaultKind::XPath, faults);
+    let (mut text, mut xpaths, mut page) = (None, None, None);
+    match html {
+        Err(unread) => {
+            faults.push(unread.fault(FaultKind::Page, &dom));
+            let path = dir.join("snapshot/text.txt");
+            match texts.bytes_of(&path) {
+                Ok(bytes) => text = Some(String::from_utf8_lossy(&bytes).into_owned()),
+                // that there is no text either is no fault of its own
+                Err(unread) if unread.passing.is_some() => {
+                    faults.push(unread.fault(FaultKind::Page, &path));
+                }
+                Err(_) => {}
+            }
+        }
+        Ok(html) => {
+            page = Some(html);
+            let path = dir.join("snapshot/image-xpath.txt");
+            xpaths = texts.read(&path, FaultKind::XPath, faults);
+        }
     }
     let xpaths = xpaths.unwrap_or_default();
     let xpaths = xpaths.lines().map(str::trim);
     PageDocument {
         id: file_name(dir),
         url: url.unwrap_or_default().trim().to_owned(),
-        html: html.ok(),
+        html: page,
         xpaths: xpaths
             .filter(|line| !line.is_empty())
             .map(str::to_owned)
@@ -284,8 +397,8 @@ fn read_page(dir: &Path, texts: &mut TextFiles, faults: &mut Vec<Fault>) -> Page
 
 /// Reads `rankings.jsonl`. A missing file is not a fault, because only one baseline uses it. A broken line is a fault.
 fn read_rankings(path: &Path, texts: &mut TextFiles, faults: &mut Vec<Fault>) -> Vec<CrawlRank> {
-    let read = || texts.read(path, FaultKind::Rankings, faults);
-    let text = path.exists().then(read).flatten().unwrap_or_default();
+    let text = texts.read_if_any(path, FaultKind::Rankings, faults);
+    let text = text.unwrap_or_default();
     let mut rankings = Vec::new();
     // some editors begin a file with a byte order mark
     for (n, line) in (1..).zip(text.trim_start_matches('\u{feff}').lines()) {
@@ -328,7 +441,7 @@ pub fn bytes_of(path: &Path) -> Result<Vec<u8>, String> {
     regular::read(path, MAX_FILE_BYTES).map_err(|error| reason(&error))
 }
 
-fn reason(error: &std::io::Error) -> String {
+fn reason(error: &io::Error) -> String {
     match error.kind() {
         ErrorKind::NotFound => "missing".into(),
         _ => error.to_string(),
@@ -336,23 +449,35 @@ fn reason(error: &std::io::Error) -> String {
 }
 
 /// Reads the text files of one document.
-struct TextFiles {
+struct TextFiles<'a> {
+    listing: &'a Listing,
     /// The number of bytes that may still be read.
     left: u64,
 }
 
-impl TextFiles {
-    /// Reads a file. The error gives the reason without the path.
-    fn bytes_of(&mut self, path: &Path) -> Result<Vec<u8>, String> {
-        let bytes = regular::read(path, self.left).map_err(|error| match error.kind() {
-            ErrorKind::FileTooLarge => format!(
-                "more than the {} bytes that remain of {MAX_TEXT_BYTES} for all texts of a document",
-                self.left
-            ),
-            _ => reason(&error),
-        })?;
+impl TextFiles<'_> {
+    /// Reads a file.
+    fn bytes_of(&mut self, path: &Path) -> Result<Vec<u8>, Unread> {
+        let bytes = self.listing.read_up_to(path, self.left)?;
         self.left = self.left.saturating_sub(bytes.len() as u64);
         Ok(bytes)
+    }
+
+    /// As [`TextFiles::read`], but a missing file is no fault.
+    fn read_if_any(
+        &mut self,
+        path: &Path,
+        kind: FaultKind,
+        faults: &mut Vec<Fault>,
+    ) -> Option<String> {
+        match regular::exists(path) {
+            Ok(true) => self.read(path, kind, faults),
+            Ok(false) => None,
+            Err(error) => {
+                faults.push(Unread::of(&error).fault(kind, path));
+                None
+            }
+        }
     }
 
     /// Reads a text file. It is a fault if the file is missing, unreadable or not UTF-8; in the last case, invalid bytes are replaced.
@@ -362,8 +487,8 @@ impl TextFiles {
                 faults.push(fault(kind, path, "not UTF-8"));
                 String::from_utf8_lossy(error.as_bytes()).into_owned()
             })),
-            Err(what) => {
-                faults.push(fault(kind, path, what));
+            Err(unread) => {
+                faults.push(unread.fault(kind, path));
                 None
             }
         }

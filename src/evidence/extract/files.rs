@@ -17,19 +17,19 @@ pub(super) struct Policy {
 /// known state and nothing can be recorded.
 pub(super) fn look(
     entry: &Entry,
-    listing: &Listing,
+    listing: &mut Listing,
     known: Option<&FileState>,
     policy: Policy,
     clock: &Clock,
 ) -> Option<FileState> {
-    let state = &listing.state;
+    let state = listing.state.clone();
     match known {
-        Some(known) if !policy.rehash && !state.is_empty() && known.state == *state => {
+        Some(known) if !policy.rehash && !state.is_empty() && known.state == state => {
             Some(known.clone())
         }
         None if policy.is_read_only => None,
         _ => Some(FileState {
-            state: state.clone(),
+            state,
             content: clock.time("hash", || entry.content(listing)),
         }),
     }

@@ -7,6 +7,7 @@ use std::sync::{Mutex, PoisonError};
 use anyhow::Result;
 
 use super::{GROUP, Tools};
+use crate::collection::Fault;
 use crate::collection::images::FileState;
 use crate::evidence::channel::{Record, Waiting};
 
@@ -19,6 +20,8 @@ pub(super) struct DocumentResult {
     pub(super) index: usize,
     /// The new evidence; `None` if nothing was missing.
     pub(super) record: Option<Record>,
+    /// The faults because of which nothing is stored now: files that could not be read at this moment.
+    pub(super) passing: Vec<Fault>,
     /// The files, if they are to be recorded without new evidence.
     pub(super) files: Option<FileState>,
     /// The digest of the image; `None` if it was not read, or if it has faults, which belong only to this document.
@@ -27,6 +30,17 @@ pub(super) struct DocumentResult {
     pub(super) waiting: BTreeMap<&'static str, Box<dyn Any + Send>>,
     /// The producers of the document's channels after the record is written.
     pub(super) producers: BTreeMap<&'static str, String>,
+}
+
+impl DocumentResult {
+    /// The result for a document of which nothing is stored now.
+    pub(super) fn left_out(index: usize, passing: Vec<Fault>) -> Self {
+        DocumentResult {
+            index,
+            passing,
+            ..DocumentResult::default()
+        }
+    }
 }
 
 /// The groups of which some documents are done, but not all.

@@ -95,10 +95,10 @@ pub fn pass_over(
 
 /// The record of a document in which riposte dies. `shown` is the directory that messages name.
 pub(super) fn death(entry: &Entry, shown: &Path, tools: &Tools, how: &str) -> PassedOver {
-    let listing = entry.list(&mut Vec::new());
+    let mut listing = entry.list(&mut Vec::new());
     PassedOver {
         document: entry.id.clone(),
-        content: entry.content(&listing),
+        content: entry.content(&mut listing),
         fingerprint: listing.fingerprint,
         producers: tools.signature(),
         path: shown.to_owned(),
@@ -119,7 +119,7 @@ pub(super) fn passed_over(
         if let Some((index, entry)) = entry_of(entries, &row.document)
             && mine.binary_search(&index).is_ok()
             && row.producers == signature
-            && row.content == entry.content(&entry.list(&mut Vec::new()))
+            && row.content == entry.content(&mut entry.list(&mut Vec::new()))
         {
             faults.insert(index, row.fault());
         }

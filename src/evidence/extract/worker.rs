@@ -3,6 +3,7 @@
 use std::cell::OnceCell;
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
 
 use anyhow::{Result, bail};
 use sha2::{Digest as _, Sha256};
@@ -10,7 +11,9 @@ use sha2::{Digest as _, Sha256};
 use super::files::{self, Policy};
 use super::groups::{Digest, DocumentResult, Groups, complete};
 use super::{Producers, Tools};
-use crate::collection::images::{Entry, Listing, bytes_of};
+use crate::collection::Fault;
+use crate::collection::images::{Entry, Listing};
+use crate::disk::regular::Passing;
 use crate::evidence::Evidence;
 use crate::evidence::channel::{Channel, Made, Record};
 use crate::evidence::clock::Clock;
@@ -20,6 +23,18 @@ use crate::evidence::table::Table;
 
 /// The indices of documents whose evidence is stored, by the digests of their images.
 pub(super) type KnownImages = Mutex<HashMap<Digest, usize>>;
+
+/// The pauses before a document is tried again whose files could not be read.
+const PAUSES: [Duration; 2] = [Duration::from_millis(50), Duration::from_millis(500)];
+
+/// The faults that say nothing about the document.
+fn passing_of<'f>(faults: impl IntoIterator<Item = &'f Fault>) -> Vec<Fault> {
+    let faults = faults.into_iter();
+    faults
+        .filter(|fault| fault.passing.is_some())
+        .cloned()
+        .collect()
+}
 
 /// The state of one thread.
 pub(super) struct Worker<'a> {
@@ -77,6 +92,9 @@ impl<'a> Worker<'a> {
         let mut outcome = [self.document(index, held)?];
         self.complete(&mut outcome)?;
         let [outcome] = outcome;
+        if let Some(fault) = outcome.passing.first() {
+            bail!("{fault}");
+        }
         Ok(outcome.record)
     }
 
@@ -106,21 +124,41 @@ impl<'a> Worker<'a> {
         })
     }
 
-    /// Computes the missing evidence of a document, apart from channels that are computed for a group.
+    /// Computes the missing evidence of a document, apart from channels that are computed for a group. If a file cannot be read at this moment, or
+    /// changes while it is read, the document is tried again, and then left out.
     ///
     /// # Errors
-    /// Those of [`Worker::alone`].
+    /// Those of [`Worker::alone`], or this process has too little memory or too many open files to read a document.
     pub(super) fn document(
         &self,
         index: usize,
         held: Option<&StoredDocument>,
     ) -> Result<DocumentResult> {
+        let mut outcome = self.try_document(index, held)?;
+        for pause in PAUSES {
+            if outcome.passing.is_empty() {
+                return Ok(outcome);
+            }
+            std::thread::sleep(pause);
+            outcome = self.try_document(index, held)?;
+        }
+        let is_lack = |fault: &&Fault| fault.passing == Some(Passing::Lack);
+        match outcome.passing.iter().find(is_lack) {
+            Some(fault) => bail!("{fault}"),
+            None => Ok(outcome),
+        }
+    }
+
+    fn try_document(&self, index: usize, held: Option<&StoredDocument>) -> Result<DocumentResult> {
         let entry = &self.entries[index];
         let mut listing_faults = Vec::new();
-        let listing = self.clock.time("list", || entry.list(&mut listing_faults));
+        let mut listing = self.clock.time("list", || entry.list(&mut listing_faults));
+        if let passing @ [_, ..] = &*passing_of(&listing_faults) {
+            return Ok(DocumentResult::left_out(index, passing.to_vec()));
+        }
         let held = held.filter(|held| held.fingerprint == listing.fingerprint);
         let known = held.and_then(|held| held.files.as_ref());
-        let files = files::look(entry, &listing, known, self.policy, self.clock);
+        let files = files::look(entry, &mut listing, known, self.policy, self.clock);
         let has_changed =
             matches!((known, &files), (Some(known), Some(files)) if known.content != files.content);
         let held = held.filter(|_| !has_changed);
@@ -238,6 +276,15 @@ impl<'a> Worker<'a> {
             }
             record.made.insert(name, made);
         }
+        let mut passing = passing_of(record.made.values().flat_map(|made| &made.faults));
+        passing.extend(passing_of(&document.image.faults));
+        passing.extend(document.listing.ensure_unchanged(document.entry).err());
+        if !passing.is_empty() {
+            passing.sort();
+            passing.dedup();
+            *outcome = DocumentResult::left_out(outcome.index, passing);
+            return Ok(());
+        }
         record.evidence = document.evidence;
         outcome.record = Some(record);
         Ok(())
@@ -258,7 +305,7 @@ impl<'a> Worker<'a> {
         }
         // decoding meets an error again and reports it
         let first = document.listing.images.first();
-        let first = first.and_then(|path| bytes_of(path).ok());
+        let first = first.and_then(|path| document.listing.read(path).ok());
         outcome.digest = first.as_ref().map(|bytes| Sha256::digest(bytes).into());
         document.image.first = first;
         let Some(twin) = outcome.digest.and_then(|digest| self.twin(digest)) else {

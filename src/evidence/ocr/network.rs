@@ -15,6 +15,10 @@ use rten_tensor::{NdTensor, NdTensorView, Tensor, TensorView};
 
 use super::backend::{Backend, Runtime};
 use super::{MIN_SIDE, OcrLine};
+use crate::disk::regular;
+
+/// Maximum size of a model file. The largest that reads text well has 100 MB.
+const MAX_BYTES: u64 = 512 << 20;
 
 /// A network with one input and one output.
 ///
@@ -287,7 +291,7 @@ fn compile_guarded(
 
 /// Reads a model file, and checks that it can be parsed.
 pub(super) fn read(path: &Path) -> Result<Vec<u8>> {
-    let bytes = std::fs::read(path).with_context(|| attempt(path))?;
+    let bytes = regular::read(path, MAX_BYTES).with_context(|| attempt(path))?;
     onnx::check(&bytes).with_context(|| attempt(path))?;
     Ok(bytes)
 }

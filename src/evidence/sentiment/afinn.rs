@@ -1,12 +1,15 @@
 //! AFINN: Nielsen, "A new ANEW: evaluation of a word list for sentiment analysis in microblogs", 2011.
 
 use std::collections::HashMap;
-use std::fs;
 use std::path::Path;
 
 use anyhow::{Context, Result, bail};
 
+use crate::disk::regular;
 use crate::evidence::AfinnValence;
+
+/// Maximum size of a list. AFINN-en-165 has 41 kB.
+const MAX_BYTES: u64 = 1 << 20;
 
 /// AFINN's word list, with a score from -5 to 5 for each word or phrase. Matches like Python's `afinn` 0.1.
 pub struct Afinn {
@@ -19,7 +22,7 @@ impl Afinn {
     ///
     /// Errors: the file cannot be read, has no entry, or has a line of another form.
     pub fn load(path: &Path) -> Result<Afinn> {
-        let text = fs::read_to_string(path)
+        let text = regular::read_text(path, MAX_BYTES)
             .with_context(|| format!("cannot read the AFINN list {}", path.display()))?;
         let mut scores: HashMap<&str, f64> = HashMap::new();
         for (i, line) in text.lines().enumerate() {

@@ -30,12 +30,7 @@ pub struct PassedOver {
 impl PassedOver {
     /// The fault that a user sees.
     pub(crate) fn fault(&self) -> Fault {
-        Fault {
-            kind: FaultKind::Died,
-            path: self.path.clone(),
-            line: None,
-            what: self.what.clone(),
-        }
+        Fault::new(FaultKind::Died, &self.path, None, &*self.what).of(&self.document)
     }
 }
 

@@ -176,5 +176,7 @@ pub(super) fn fault_of(row: &rusqlite::Row) -> rusqlite::Result<Fault> {
         path: PathBuf::from(row.get::<_, String>(4)?),
         line: row.get::<_, Option<i64>>(5)?.map(|line| line as u64),
         what: row.get(6)?,
+        document: Some(DocId(row.get(0)?)),
+        passing: None,
     })
 }

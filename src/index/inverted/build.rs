@@ -1,24 +1,29 @@
 //! Builds the index of a text collection: reads the collection once, in bounded memory, into a temporary directory that is renamed
 //! when the index is complete.
 
-use std::hash::Hasher;
-use std::path::Path;
+use std::collections::hash_map::Entry;
+use std::fs::File;
+use std::hash::{Hash, Hasher};
+use std::io::{BufWriter, Seek, Write};
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread::ScopedJoinHandle;
 use std::time::Duration;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 use riposte_eval::DocId;
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashMap;
+use tantivy::directory::{Directory, TerminatingWrite};
 use tantivy::index::IndexSettings;
 use tantivy::merge_policy::NoMergePolicy;
 use tantivy::schema::document::Document as TantivyDocumentTrait;
 use tantivy::{Index, IndexWriter, TantivyDocument};
 
+use super::contents::Contents;
 use super::disk::{self, SealedDirectory};
 use super::schema::{self, Fields};
-use super::{Document, Meta, SHORT_WORDS, TextCollection};
-use crate::collection::Fault;
+use super::{Document, IndexKind, Meta, SHORT_WORDS, TextCollection};
+use crate::collection::{Fault, FaultKind};
 
 /// Maximum number of documents in a batch for one thread.
 const BATCH: usize = 256;
@@ -28,7 +33,7 @@ const BATCH_BYTES: usize = 1 << 19;
 /// Maximum number of bytes of documents in tantivy's queue.
 const QUEUE_BYTES: usize = 64 << 20;
 
-/// Maximum number of faults kept with the index.
+/// Maximum number of faults in [`Meta`].
 const KEPT_FAULTS: usize = 1000;
 
 /// Minimum memory per thread that tantivy accepts, in bytes.
@@ -96,22 +101,86 @@ pub(super) fn commit(writer: &mut IndexWriter<QueuedDocument>, meta: &Meta) -> R
     Ok(())
 }
 
-/// Builds the index of a collection, and replaces what is in `dir` by it.
+/// Builds the index of a collection, and replaces what is in `dir` by it. `contents` are those from which `meta` has the fingerprint.
+///
+/// # Errors
+/// The collection has changed since ([`Changed`](super::contents::Changed)), a file cannot be read, or `dir` cannot be written.
 pub(super) fn build(
     collection: &TextCollection,
-    mut meta: Meta,
+    (mut meta, contents): (Meta, &Contents),
     dir: &Path,
     effort: Effort,
     on_event: &mut dyn FnMut(Event),
 ) -> Result<()> {
+    disk::ensure_only_index(dir)?;
     let built = disk::build_directory(dir)?;
     let fields = Fields::new(meta.kind);
     let index = create(built.path(), &fields)?;
     let mut writer = writer(&index, effort)?;
-    index_collection(collection, &fields, &mut meta, effort, &writer, on_event)?;
+    let mut faults = Faults::new(built.path());
+    index_collection(
+        collection,
+        &fields,
+        &mut meta,
+        &mut faults,
+        effort,
+        &writer,
+        on_event,
+    )?;
+    contents.ensure_unchanged()?;
     commit(&mut writer, &meta)?;
     writer.wait_merging_threads()?;
+    // after the commit, which removes what tantivy does not know
+    faults.write(&index)?;
     disk::install(built, dir)
+}
+
+/// The faults of a collection. The first ones are kept in [`Meta`], so that most indexes need no file for them.
+struct Faults {
+    /// All of them, as lines of JSON, if there are more than that.
+    lines: Option<BufWriter<File>>,
+    dir: PathBuf,
+}
+
+impl Faults {
+    /// More faults than memory may hold are written to a file without a name in `dir`.
+    fn new(dir: &Path) -> Self {
+        Faults {
+            lines: None,
+            dir: dir.to_owned(),
+        }
+    }
+
+    fn add(&mut self, fault: Fault, meta: &mut Meta) -> Result<()> {
+        meta.fault_count += 1;
+        if meta.faults.len() < KEPT_FAULTS {
+            meta.faults.push(fault);
+            return Ok(());
+        }
+        if self.lines.is_none() {
+            let mut lines = BufWriter::new(tempfile::tempfile_in(&self.dir)?);
+            for kept in &meta.faults {
+                writeln!(lines, "{}", serde_json::to_string(kept)?)?;
+            }
+            self.lines = Some(lines);
+        }
+        if let Some(lines) = &mut self.lines {
+            writeln!(lines, "{}", serde_json::to_string(&fault)?)?;
+        }
+        Ok(())
+    }
+
+    /// Writes the file of the index, to which tantivy adds a checksum.
+    fn write(self, index: &Index) -> Result<()> {
+        let Some(lines) = self.lines else {
+            return Ok(());
+        };
+        let mut lines = lines.into_inner()?;
+        lines.rewind()?;
+        let mut file = index.directory().open_write(Path::new(disk::FAULTS))?;
+        std::io::copy(&mut lines, &mut file)?;
+        Ok(file.terminate()?)
+    }
 }
 
 /// The documents read so far.
@@ -119,7 +188,8 @@ pub(super) fn build(
 struct SeenDocuments {
     /// Whether a document that repeats an earlier one names it. If so, words are not compared.
     is_declared: bool,
-    ids: FxHashSet<Arc<str>>,
+    /// The ids, each with a hash of its texts.
+    ids: FxHashMap<Arc<str>, u64>,
     /// The first document with each text, by the hash of the text's words. Among n texts, two different ones have the same 64-bit hash with a
     /// probability of about n² / 2⁶⁵.
     words: FxHashMap<u64, Arc<str>>,
@@ -128,15 +198,32 @@ struct SeenDocuments {
 /// A document with an id that no earlier document has, and its marks.
 type NewDocument = (Document, u8);
 
+/// What becomes of a document.
+enum Added {
+    New(NewDocument),
+    /// An earlier document has the same id and the same texts.
+    Repeated,
+    /// An earlier document has the same id and other texts.
+    Conflict(DocId),
+}
+
 impl SeenDocuments {
-    /// Adds a document, and counts in `meta` whether its id is repeated, its text short or a duplicate. `None` if an earlier document has the
-    /// same id.
-    fn add(&mut self, mut document: Document, meta: &mut Meta) -> Option<NewDocument> {
+    /// Adds a document, and counts in `meta` whether its id is repeated, its text short or a duplicate.
+    fn add(&mut self, mut document: Document, meta: &mut Meta) -> Added {
         let id: Arc<str> = document.id.0.as_str().into();
-        if !self.ids.insert(id.clone()) {
-            meta.repeated_ids += 1;
-            return None;
-        }
+        let mut hash = std::hash::DefaultHasher::new();
+        document.texts.hash(&mut hash);
+        let hash = hash.finish();
+        match self.ids.entry(id.clone()) {
+            Entry::Vacant(free) => *free.insert(hash),
+            Entry::Occupied(taken) => {
+                meta.repeated_ids += 1;
+                if *taken.get() == hash {
+                    return Added::Repeated;
+                }
+                return Added::Conflict(document.id);
+            }
+        };
         let text = meta.kind.main_text(&document.texts);
         let mut marks = schema::portal_bits(document.portal);
         if text.split_whitespace().take(SHORT_WORDS).count() < SHORT_WORDS {
@@ -153,7 +240,7 @@ impl SeenDocuments {
             marks |= schema::DUPLICATE;
             meta.duplicates += 1;
         }
-        Some((document, marks))
+        Added::New((document, marks))
     }
 }
 
@@ -186,6 +273,7 @@ fn index_collection(
     collection: &TextCollection,
     fields: &Fields,
     meta: &mut Meta,
+    faults: &mut Faults,
     effort: Effort,
     writer: &IndexWriter<QueuedDocument>,
     on_event: &mut dyn FnMut(Event),
@@ -194,6 +282,7 @@ fn index_collection(
     let budget = QueueBudget::new(QUEUE_BYTES);
     let analyzer = meta.analyzer.clone();
     let mut documents = collection.documents();
+    let place = collection.place();
     let mut seen = SeenDocuments {
         is_declared: collection.declares_duplicates(),
         ..SeenDocuments::default()
@@ -216,7 +305,9 @@ fn index_collection(
             })
             .collect();
         drop(batches);
-        while let Some(batch) = next_batch(&mut *documents, &mut seen, meta, on_event) {
+        while let Some(batch) =
+            next_batch(&mut *documents, &place, &mut seen, meta, faults, on_event)?
+        {
             // sending fails only after all threads have failed; `join` returns their errors
             if sender.send(batch).is_err() {
                 break;
@@ -236,14 +327,27 @@ pub(in crate::index) fn join(workers: Vec<ScopedJoinHandle<Result<()>>>) -> Resu
     Ok(())
 }
 
+/// The fault of a document that is left out because an earlier one has its id.
+fn conflict(id: &DocId, kind: IndexKind, place: &Path) -> Fault {
+    let kind = match kind {
+        IndexKind::Arguments => FaultKind::Argument,
+        IndexKind::Passages => FaultKind::Passage,
+        IndexKind::Documents | IndexKind::Images => FaultKind::Document,
+    };
+    let what = format!("{id}: left out, because an earlier text has this id");
+    Fault::new(kind, place, None, what).of(id)
+}
+
 /// Reads the next part of the collection, and returns its documents without repeated ids. The batch can be empty: only `None` means
 /// the end of the collection.
 fn next_batch(
     documents: &mut dyn Iterator<Item = Result<Document, Fault>>,
+    place: &Path,
     seen: &mut SeenDocuments,
     meta: &mut Meta,
+    faults: &mut Faults,
     on_event: &mut dyn FnMut(Event),
-) -> Option<Vec<NewDocument>> {
+) -> Result<Option<Vec<NewDocument>>> {
     let mut batch = Vec::new();
     let mut read = 0;
     let mut bytes = 0;
@@ -251,14 +355,15 @@ fn next_batch(
         match documents.next() {
             Some(Ok(read)) => {
                 bytes += read.texts.iter().map(String::len).sum::<usize>();
-                batch.extend(seen.add(read, meta));
-            }
-            Some(Err(fault)) => {
-                meta.fault_count += 1;
-                if meta.faults.len() < KEPT_FAULTS {
-                    meta.faults.push(fault);
+                match seen.add(read, meta) {
+                    Added::New(document) => batch.push(document),
+                    Added::Repeated => {}
+                    Added::Conflict(id) => faults.add(conflict(&id, meta.kind, place), meta)?,
                 }
             }
+            // what the system cannot read now is not left out: the index would lack it for ever
+            Some(Err(fault)) if fault.passing.is_some() => bail!("{fault}"),
+            Some(Err(fault)) => faults.add(fault, meta)?,
             None => break,
         }
         read += 1;
@@ -267,7 +372,7 @@ fn next_batch(
         documents: seen.ids.len() as u64,
         faults: meta.fault_count,
     });
-    (read > 0).then_some(batch)
+    Ok((read > 0).then_some(batch))
 }
 
 /// Limits the memory of the documents in tantivy's queue. tantivy limits only their number, to 10,000.

@@ -5,15 +5,14 @@
 
 use std::fs::Metadata;
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 use rayon::prelude::*;
 use sha2::{Digest, Sha256};
 
-use crate::collection::regular;
-use crate::disk::{Stamp, hex, sha256_of};
+use crate::disk::{Stamp, hex, regular, sha256_of};
 use crate::workspace::{self, Outputs};
 
 /// The producer of the hashes. Times and inodes are those of this machine, so merging leaves the hashes out.
@@ -38,17 +37,78 @@ fn path_of(key: &str) -> &str {
 
 /// The hash of a file.
 struct Hashed {
+    stamp: Stamp,
     key: String,
     bytes: u64,
     sha256: String,
     is_new: bool,
 }
 
-/// Identifies the content of a collection: a hash over the names, sizes and contents of its files. A copy of the collection has the same
-/// fingerprint. Hashes of files are stored in the workspace of `index`, the directory of an index. It is not an error if they cannot be stored.
+/// The contents of a collection's files at one moment.
+#[derive(Debug)]
+pub(super) struct Contents {
+    /// A hash over the names, sizes and contents of the files. A copy of the collection has the same fingerprint.
+    pub fingerprint: String,
+    files: Vec<SeenFile>,
+}
+
+#[derive(Debug)]
+struct SeenFile {
+    path: PathBuf,
+    stamp: Stamp,
+    /// Whether each later change shows in the stamp.
+    is_settled: bool,
+    sha256: String,
+}
+
+/// The error for a file that changed while it was read.
+#[derive(Debug)]
+pub(super) struct Changed(pub PathBuf);
+
+impl std::fmt::Display for Changed {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let path = self.0.display();
+        write!(
+            f,
+            "{path} changed while it was read, and again while it was read once more"
+        )
+    }
+}
+
+impl std::error::Error for Changed {}
+
+impl Contents {
+    /// Checks that no file has changed since.
+    ///
+    /// # Errors
+    /// [`Changed`], or a file cannot be read any more.
+    pub fn ensure_unchanged(&self) -> Result<()> {
+        for file in &self.files {
+            let changed = || Changed(file.path.clone());
+            let reading = || format!("cannot read {}", file.path.display());
+            let opened = match regular::open(&file.path) {
+                Err(error) if regular::passing(&error).is_some() => {
+                    return Err(error).with_context(reading);
+                }
+                opened => opened.map_err(|_| changed())?,
+            };
+            let stamp = Stamp::of(&opened.metadata().with_context(reading)?);
+            ensure!(stamp.text == file.stamp.text, changed());
+            if !file.is_settled {
+                ensure!(
+                    sha256_of(opened).with_context(reading)? == file.sha256,
+                    changed()
+                );
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Reads the contents of a collection. Hashes of files are stored in the workspace of `index`, the directory of an index. It is not an error if they cannot be stored.
 ///
 /// Errors: a file cannot be read.
-pub(super) fn fingerprint(files: &[&Path], index: &Path) -> Result<String> {
+pub(super) fn read(files: &[&Path], index: &Path) -> Result<Contents> {
     let mut outputs = Outputs::open_or_read(&workspace::of_index(index)).ok();
     let mut stored = |key: &str| {
         let value = outputs.as_mut()?.find(PRODUCER, key, true).ok()??;
@@ -58,15 +118,16 @@ pub(super) fn fingerprint(files: &[&Path], index: &Path) -> Result<String> {
         let reading = || format!("cannot read {}", path.display());
         let file = regular::open(path).with_context(reading)?;
         let metadata = file.metadata().with_context(reading)?;
-        let key = key(path, &Stamp::of(&metadata));
+        let stamp = Stamp::of(&metadata);
+        let key = key(path, &stamp);
         let sha256 = stored(&key);
-        Ok((path, file, metadata.len(), key, sha256))
+        Ok((path, file, metadata.len(), stamp, key, sha256))
     });
     let opened = opened.collect::<Result<Vec<_>>>()?;
     let now = SystemTime::now();
     let hashed: Vec<Hashed> = opened
         .into_par_iter()
-        .map(|(path, file, bytes, key, stored)| {
+        .map(|(path, file, bytes, stamp, key, stored)| {
             let is_new = stored.is_none();
             let sha256 = match stored {
                 Some(sha256) => sha256,
@@ -75,6 +136,7 @@ pub(super) fn fingerprint(files: &[&Path], index: &Path) -> Result<String> {
                 }
             };
             Ok(Hashed {
+                stamp,
                 key,
                 bytes,
                 sha256,
@@ -115,7 +177,16 @@ pub(super) fn fingerprint(files: &[&Path], index: &Path) -> Result<String> {
         hash.update(hashed.bytes.to_le_bytes());
         hash.update(&hashed.sha256);
     }
-    Ok(format!("sha256:{}", hex(&hash.finalize())))
+    let seen = files.iter().zip(hashed).map(|(path, hashed)| SeenFile {
+        path: path.to_path_buf(),
+        is_settled: hashed.stamp.is_settled(now),
+        stamp: hashed.stamp,
+        sha256: hashed.sha256,
+    });
+    Ok(Contents {
+        fingerprint: format!("sha256:{}", hex(&hash.finalize())),
+        files: seen.collect(),
+    })
 }
 
 /// Removes the hashes of files from a workspace. The next opening of an index reads the whole collection, even if no file has changed.
@@ -133,6 +204,10 @@ mod tests {
 
     use super::*;
 
+    fn print(files: &[&Path], index: &Path) -> Result<String> {
+        Ok(read(files, index)?.fingerprint)
+    }
+
     fn sleep_until_settled(path: &Path) {
         while !Stamp::of(&metadata_of(path).unwrap()).is_settled(SystemTime::now()) {
             std::thread::sleep(Duration::from_millis(100));
@@ -146,7 +221,7 @@ mod tests {
         fs::create_dir(at("copy")).unwrap();
         let (file, index) = (at("args-me.json"), at("x.index"));
         fs::write(&file, "one two three").unwrap();
-        let first = fingerprint(&[&file], &index).unwrap();
+        let first = print(&[&file], &index).unwrap();
         let stamp = || Stamp::of(&metadata_of(&file).unwrap());
         let kept = |key: &str| {
             let mut outputs = Outputs::open(&workspace::of_index(&index)).unwrap();
@@ -154,18 +229,18 @@ mod tests {
         };
         assert_eq!(kept(&key(&file, &stamp())), None, "the file is too young");
         sleep_until_settled(&file);
-        assert_eq!(fingerprint(&[&file], &index).unwrap(), first);
+        assert_eq!(print(&[&file], &index).unwrap(), first);
         assert!(kept(&key(&file, &stamp())).is_some());
         // the second run reads the stored hash: a wrong one changes the fingerprint
         let mut outputs = Outputs::open(&workspace::of_index(&index)).unwrap();
         let wrong = [(key(&file, &stamp()), "0".repeat(64))];
         outputs.put(PRODUCER, "", &wrong).unwrap();
-        assert_ne!(fingerprint(&[&file], &index).unwrap(), first);
+        assert_ne!(print(&[&file], &index).unwrap(), first);
         forget_hashes(&workspace::of_index(&index)).unwrap();
-        assert_eq!(fingerprint(&[&file], &index).unwrap(), first);
+        assert_eq!(print(&[&file], &index).unwrap(), first);
         let copy = at("copy/args-me.json");
         fs::copy(&file, &copy).unwrap();
-        assert_eq!(fingerprint(&[&copy], &index).unwrap(), first);
+        assert_eq!(print(&[&copy], &index).unwrap(), first);
         let other = "hashes of another collection in the same workspace stay";
         assert!(kept(&key(&file, &stamp())).is_some(), "{other}");
         // an edit in the middle of the file that keeps the size, and restores the time of modification
@@ -174,8 +249,8 @@ mod tests {
         let opened = fs::File::options().write(true).open(&file).unwrap();
         opened.set_modified(modified).unwrap();
         if cfg!(unix) {
-            assert_ne!(fingerprint(&[&file], &index).unwrap(), first);
+            assert_ne!(print(&[&file], &index).unwrap(), first);
         }
-        assert!(fingerprint(&[home.path()], &index).is_err());
+        assert!(print(&[home.path()], &index).is_err());
     }
 }

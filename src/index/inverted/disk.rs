@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Instant;
 
-use anyhow::{Context, Error, Result, bail};
+use anyhow::{Context, Error, Result, bail, ensure};
 use rayon::prelude::*;
 use sha2::{Digest, Sha256};
 use tantivy::directory::error::{DeleteError, LockError, OpenReadError, OpenWriteError};
@@ -26,6 +26,9 @@ pub const META: &str = "meta.json";
 
 /// The file in which tantivy keeps the names of the files that it has written.
 const MANAGED: &str = ".managed.json";
+
+/// The file with all faults of a collection that has more of them than [`super::Meta`] keeps.
+pub(super) const FAULTS: &str = "faults.jsonl";
 
 /// Part of the name of a temporary directory in which an index is built.
 const BUILDING: &str = ".building-";
@@ -211,8 +214,12 @@ pub fn verify(dir: &Path, index: &Index, stores: bool) -> Result<Verified> {
     let start = Instant::now();
     let segments = index.searchable_segment_metas();
     let segments = segments.map_err(|error| index_error(dir, &error))?;
-    let files: Vec<PathBuf> = segments.iter().flat_map(|s| files_of(s, stores)).collect();
+    let mut files: Vec<PathBuf> = segments.iter().flat_map(|s| files_of(s, stores)).collect();
     let directory = index.directory();
+    let faults = Path::new(FAULTS);
+    if read(dir, faults, || directory.exists(faults))? {
+        files.push(faults.to_owned());
+    }
     let length = |file: &Path| -> Result<u64> {
         Ok(read(dir, file, || directory.open_read(file))?.len() as u64)
     };
@@ -238,7 +245,11 @@ pub fn verify(dir: &Path, index: &Index, stores: bool) -> Result<Verified> {
     })
 }
 
-fn read<T>(dir: &Path, file: &Path, read: impl FnOnce() -> Result<T, OpenReadError>) -> Result<T> {
+pub(super) fn read<T>(
+    dir: &Path,
+    file: &Path,
+    read: impl FnOnce() -> Result<T, OpenReadError>,
+) -> Result<T> {
     let read = guarded(read).map_err(|why| damaged(dir, file, format!("{why:#}")))?;
     read.map_err(|error| read_error(dir, file, &error))
 }
@@ -292,8 +303,9 @@ pub fn is_only_index(dir: &Path) -> bool {
             let is_segment = name.split_once('.').is_some_and(|(segment, _)| {
                 segment.len() == 32 && segment.bytes().all(|byte| byte.is_ascii_hexdigit())
             });
-            let is_known =
-                [META, MANAGED].contains(&&*name) || name.starts_with(".tantivy-") || is_segment;
+            let is_known = [META, MANAGED, FAULTS].contains(&&*name)
+                || name.starts_with(".tantivy-")
+                || is_segment;
             is_known && entry.file_type().is_ok_and(|kind| kind.is_file())
         })
     })
@@ -307,7 +319,21 @@ pub fn remove(dir: &Path) -> Result<()> {
         Err(error) if !error.is::<Damage>() => return Err(error),
         _ => {}
     }
+    ensure_only_index(dir)?;
     fs::remove_dir_all(dir).with_context(|| format!("cannot remove {}", dir.display()))
+}
+
+/// Checks that `dir`, which an index is about to replace, contains nothing else.
+///
+/// # Errors
+/// It contains other files, which would be lost.
+pub(crate) fn ensure_only_index(dir: &Path) -> Result<()> {
+    ensure!(
+        !dir.exists() || is_only_index(dir),
+        "{} contains other files than those of the index, which would be lost: move them",
+        dir.display()
+    );
+    Ok(())
 }
 
 /// The size of all files of an index, in bytes.
@@ -335,7 +361,11 @@ pub(crate) fn remove_unfinished(dir: &Path) -> Result<()> {
 }
 
 /// Renames a complete index to `dir`. The earlier index is renamed first and removed at the end, so `dir` never contains a part of an index.
+///
+/// # Errors
+/// `dir` contains other files, or cannot be renamed.
 pub(crate) fn install(built: TemporaryDir, dir: &Path) -> Result<()> {
+    ensure_only_index(dir)?;
     let former = build_directory(dir)?;
     match fs::rename(dir, former.path().join("former")) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error.into()),

@@ -13,6 +13,7 @@ pub use crate::collection::entries::StoredText as Document;
 use crate::collection::passages::Passage;
 pub use crate::collection::texts::TextCollection;
 use crate::collection::{Fault, FaultKind};
+use crate::disk::parent;
 use crate::index::analyzer::Analyzer;
 
 /// The version of the file format and of the analyzers. It must be increased when either changes; indexes of another version are built again.
@@ -138,6 +139,15 @@ impl TextCollection {
         }
     }
 
+    /// The file of the collection or, if there are several, their directory.
+    pub(super) fn place(&self) -> PathBuf {
+        match self.files().as_slice() {
+            [only] => (*only).to_owned(),
+            [first, ..] => parent(first).to_owned(),
+            [] => PathBuf::new(),
+        }
+    }
+
     /// Reads the documents. There are none for shards, because their indexes exist already.
     pub(crate) fn documents(&self) -> Box<dyn Iterator<Item = Result<Document, Fault>>> {
         match self {
@@ -182,7 +192,7 @@ pub struct Meta {
     pub duplicates: u64,
     /// Documents marked as short.
     pub short: u64,
-    /// The number of faults in the collection, and the first thousand of them.
+    /// The number of faults in the collection, and the first thousand of them. If there are more, all are in a file of the index.
     pub fault_count: u64,
     pub faults: Vec<Fault>,
 }

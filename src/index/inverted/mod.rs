@@ -31,6 +31,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use serde::Serialize;
 use sha2::{Digest, Sha256};
 use tantivy::Term;
+use tantivy::directory::OwnedBytes;
 
 #[cfg(feature = "full")]
 pub(crate) use build::hash_of_words;
@@ -51,6 +52,7 @@ pub(super) use schema::checksum;
 use super::analyzer::Analyzer;
 use super::options::{PortalSet, SearchOptions};
 use super::similarity::{FieldCounts, Similarity, TermCounts};
+use crate::collection::Fault;
 use crate::disk::hex;
 pub use disk::Damage;
 use disk::damaged;
@@ -84,6 +86,10 @@ pub struct Marks {
 pub struct InvertedIndex {
     /// The directory of the index, or those of all shards.
     dirs: Vec<PathBuf>,
+    /// The files of the collection, where they are now; empty if they are unknown.
+    files: Vec<PathBuf>,
+    /// If there are more faults than the metadata have: for each directory those of its metadata, and the file with all of them if it has one.
+    fault_files: Vec<(Vec<Fault>, Option<OwnedBytes>)>,
     meta: Meta,
     fields: Fields,
     segments: Vec<Segment>,

@@ -1,20 +1,24 @@
 //! Opens an index: checks whether the index on disk is the wanted one and undamaged, and builds it if not.
 
+use std::io::BufRead;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
 use anyhow::{Context, Result, bail, ensure};
 use rayon::prelude::*;
 use tantivy::Index;
+use tantivy::directory::{Directory, OwnedBytes};
 use tantivy::index::{SegmentComponent, SegmentReader};
 
 use super::build::{self, Effort, Event};
+use super::contents::{Changed, Contents};
 use super::disk::{self, Damage, SealedDirectory, Verified, damaged, index_error};
 use super::guarded::guarded;
 use super::kind::{FORMAT, Meta, TextCollection};
 use super::schema::Fields;
 use super::segment::{Columns, Segment};
 use super::{InvertedIndex, contents, stored};
+use crate::collection::Fault;
 use crate::index::analyzer::Analyzer;
 use crate::workspace::Lock;
 
@@ -43,12 +47,12 @@ impl InvertedIndex {
     ) -> Result<Self> {
         let wanted = prepared(collection, analyzer, dir)?;
         let lock = Lock::to_read(dir, &mut || on_event(Event::Waiting))?;
-        if let IndexState::Current(index) = InvertedIndex::find_usable(dir, &wanted)? {
+        if let IndexState::Current(index) = InvertedIndex::find_usable(dir, &wanted.0)? {
             return Ok(index.of(collection));
         }
         drop(lock);
         let _lock = Lock::to_write(dir, &mut || on_event(Event::Waiting))?;
-        match InvertedIndex::find_usable(dir, &wanted)? {
+        match InvertedIndex::find_usable(dir, &wanted.0)? {
             // another process has built it in the meantime
             IndexState::Current(index) => return Ok(index.of(collection)),
             IndexState::Outdated(why) => on_event(Event::Outdated(why)),
@@ -64,13 +68,42 @@ impl InvertedIndex {
 
     /// Replaces the paths in faults by those of `collection`, which has the same content as the indexed collection but can be in another place.
     fn of(mut self, collection: &TextCollection) -> Self {
-        for fault in &mut self.meta.faults {
-            let mut files = collection.files().into_iter();
-            if let Some(file) = files.find(|file| file.file_name() == fault.path.file_name()) {
-                fault.path = file.to_owned();
+        let files = collection.files().into_iter();
+        self.files = files.map(Path::to_owned).collect();
+        let mut faults = std::mem::take(&mut self.meta.faults);
+        faults.iter_mut().for_each(|fault| self.relocate(fault));
+        self.meta.faults = faults;
+        self
+    }
+
+    fn relocate(&self, fault: &mut Fault) {
+        let mut files = self.files.iter();
+        if let Some(file) = files.find(|file| file.file_name() == fault.path.file_name()) {
+            fault.path.clone_from(file);
+        }
+    }
+
+    /// Passes on all faults of the collection, in its order.
+    ///
+    /// # Errors
+    /// A line of the file with the faults is not what this version of riposte writes.
+    pub fn each_fault(&self, each: &mut dyn FnMut(Fault)) -> Result<()> {
+        if self.fault_files.is_empty() {
+            self.meta.faults.iter().cloned().for_each(each);
+            return Ok(());
+        }
+        for (kept, file) in &self.fault_files {
+            let Some(file) = file else {
+                kept.iter().cloned().for_each(&mut *each);
+                continue;
+            };
+            for line in file.as_slice().lines() {
+                let mut fault = serde_json::from_str(&line?)?;
+                self.relocate(&mut fault);
+                each(fault);
             }
         }
-        self
+        Ok(())
     }
 
     /// Builds the index even if `dir` contains a current or a damaged one. Errors: those of [`InvertedIndex::open_or_build`].
@@ -93,14 +126,19 @@ impl InvertedIndex {
 
     fn build(
         collection: &TextCollection,
-        wanted: Meta,
+        (wanted, contents): (Meta, Contents),
         dir: &Path,
         effort: Effort,
         on_event: &mut dyn FnMut(Event),
     ) -> Result<Self> {
         let analyzer = wanted.analyzer.clone();
-        build::build(collection, wanted, dir, effort, on_event)
-            .with_context(|| format!("cannot build the index {}", dir.display()))?;
+        let mut built = build::build(collection, (wanted, &contents), dir, effort, on_event);
+        if built.as_ref().is_err_and(|error| error.is::<Changed>()) {
+            on_event(Event::Outdated("the collection changed while it was read"));
+            let (wanted, contents) = prepared(collection, &analyzer, dir)?;
+            built = build::build(collection, (wanted, &contents), dir, effort, on_event);
+        }
+        built.with_context(|| format!("cannot build the index {}", dir.display()))?;
         let mut index = InvertedIndex::open_whole(dir)?;
         // an index stores only the name of a stop list from a file; this analyzer has its words, too
         index.meta.analyzer = analyzer;
@@ -226,8 +264,15 @@ impl InvertedIndex {
             verified.seconds += found.seconds;
             segments.extend(part.segments(&fields)?);
         }
+        let mut fault_files = Vec::new();
+        if meta.fault_count > meta.faults.len() as u64 {
+            let files = parts.iter().map(IndexPart::faults);
+            fault_files = files.collect::<Result<_>>()?;
+        }
         let mut index = InvertedIndex {
             dirs: parts.iter().map(|part| part.dir.clone()).collect(),
+            files: Vec::new(),
+            fault_files,
             lengths: vec![Vec::new(); meta.fields.len()],
             marks: Vec::new(),
             has_excluded: false,
@@ -266,6 +311,21 @@ struct IndexPart {
 }
 
 impl IndexPart {
+    /// The faults in the metadata, and the file with all of them if there is one.
+    fn faults(&self) -> Result<(Vec<Fault>, Option<OwnedBytes>)> {
+        let kept = self.meta.faults.clone();
+        if self.meta.fault_count == kept.len() as u64 {
+            return Ok((kept, None));
+        }
+        let path = Path::new(disk::FAULTS);
+        let file = disk::read(&self.dir, path, || self.index.directory().open_read(path))?;
+        let bytes = file.read_bytes();
+        Ok((
+            kept,
+            Some(bytes.map_err(|error| damaged(&self.dir, path, error))?),
+        ))
+    }
+
     /// Opens the segments; each one's documents are numbered from 0.
     fn segments(&self, fields: &Fields) -> Result<Vec<Segment>> {
         let dir: Arc<Path> = self.dir.as_path().into();
@@ -294,8 +354,16 @@ impl IndexPart {
 }
 
 /// The metadata of the index of a collection in `dir`, after what killed processes have left there is removed.
-fn prepared(collection: &TextCollection, analyzer: &Analyzer, dir: &Path) -> Result<Meta> {
-    let fingerprint = contents::fingerprint(&collection.files(), dir)?;
+fn prepared(
+    collection: &TextCollection,
+    analyzer: &Analyzer,
+    dir: &Path,
+) -> Result<(Meta, Contents)> {
+    let contents = contents::read(&collection.files(), dir)?;
     disk::remove_unfinished(dir)?;
-    Ok(Meta::new(collection.kind(), analyzer, fingerprint))
+    let fingerprint = contents.fingerprint.clone();
+    Ok((
+        Meta::new(collection.kind(), analyzer, fingerprint),
+        contents,
+    ))
 }

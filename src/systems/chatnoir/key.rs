@@ -2,11 +2,11 @@
 
 use std::env;
 use std::fmt;
-use std::fs::File;
-use std::io::Read;
 use std::path::Path;
 
 use anyhow::{Context, Result, bail, ensure};
+
+use crate::disk::regular;
 
 /// The environment variable with the key.
 const VARIABLE: &str = "CHATNOIR_API_KEY";
@@ -32,15 +32,7 @@ impl Key {
             };
         };
         let reading = || format!("cannot read the key in {}", path.display());
-        let mut text = String::new();
-        let file = File::open(path).with_context(reading)?;
-        let read = file.take(MAX_BYTES + 1).read_to_string(&mut text);
-        let read = read.with_context(reading)?;
-        ensure!(
-            read as u64 <= MAX_BYTES,
-            "{}: it has more than {MAX_BYTES} bytes",
-            reading()
-        );
+        let text = regular::read_text(path, MAX_BYTES).with_context(reading)?;
         Key::new(&text).with_context(reading).map(Some)
     }
 

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, HashSet};
 
+use anyhow::{Result, bail};
 use riposte_eval::explained::{ExplainedImage, ListEntry};
 use riposte_eval::run::ImageRunLine;
 use riposte_eval::topic::Topic;
@@ -225,12 +226,24 @@ fn score_in_list(value: f64, how: impl Into<String>, parts: Vec<Explanation>) ->
 }
 
 /// Selects the two lists of a topic, and adds their lines and the explanations of all candidates to the ranking.
+///
+/// # Errors
+/// A score is not finite, or too large for a run. The message names the image, and the number to blame.
 pub(super) fn select_lists(
     topic: &Topic,
     scored: Vec<ScoredImage>,
     settings: &Settings,
     ranking: &mut ImageRanking,
-) {
+) -> Result<()> {
+    for image in &scored {
+        let scores = Stance::BOTH.map(|stance| image.sides.of(stance));
+        for score in scores.into_iter().flatten() {
+            if let Some(part) = select::unwritable(score) {
+                let what = select::not_writable(&image.id, score.value(), Some(part));
+                bail!("cannot rank for topic {}: {what}", topic.id);
+            }
+        }
+    }
     let candidates: Vec<Candidate> = scored
         .iter()
         .map(|image| Candidate {
@@ -286,6 +299,7 @@ pub(super) fn select_lists(
         }
     });
     ranking.explained.extend(explained);
+    Ok(())
 }
 
 /// Notes which lists have fewer images than they should.

@@ -54,6 +54,45 @@ macro_rules! ensure_at {
 }
 pub(crate) use ensure_at;
 
+/// The largest absolute value of a number in a recipe. Scores that are computed from such numbers are far below the largest float.
+const LARGEST: f64 = 1e6;
+
+/// The smallest absolute value of a number in a recipe that is not 0, so that a division by it gives no infinite score.
+const SMALLEST: f64 = 1e-9;
+
+/// Checks all numbers of a recipe, whatever they mean.
+///
+/// # Errors
+/// A number is infinite or not a number, too large, or too close to 0.
+pub(crate) fn check_numbers(text: &str) -> Result<()> {
+    let table: toml::Table = text.parse()?;
+    table
+        .iter()
+        .try_for_each(|(key, value)| check_number(value).at(key))
+}
+
+fn check_number(value: &toml::Value) -> Result<()> {
+    let (shown, size) = match value {
+        toml::Value::Integer(number) => (number.to_string(), number.unsigned_abs() as f64),
+        toml::Value::Float(number) => (format!("{number:?}"), number.abs()),
+        toml::Value::Array(values) => {
+            let mut numbered = values.iter().enumerate();
+            return numbered.try_for_each(|(index, value)| check_number(value).at(index));
+        }
+        toml::Value::Table(table) => {
+            return table
+                .iter()
+                .try_for_each(|(key, value)| check_number(value).at(key));
+        }
+        _ => return Ok(()),
+    };
+    ensure!(
+        size == 0.0 || (SMALLEST..=LARGEST).contains(&size),
+        "{shown} is out of range: a number in a recipe is 0, or from {SMALLEST:e} to {LARGEST:e}, with either sign"
+    );
+    Ok(())
+}
+
 /// Checks a weight. `name` says in messages whose weight it is.
 ///
 /// # Errors

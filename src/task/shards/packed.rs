@@ -18,7 +18,7 @@ use sha2::{Digest, Sha256};
 use crate::collection::frames::is_inside;
 use crate::collection::parquet::{each_row, files};
 use crate::collection::shards::ShardCollection;
-use crate::disk::{TemporaryDir, hex, parent};
+use crate::disk::{TemporaryDir, hex, parent, regular};
 use crate::index::inverted::{Damage, InvertedIndex};
 
 /// The directory with the Parquet files.
@@ -29,6 +29,9 @@ const ABOUT: &str = "shard.json";
 
 /// Maximum size of a shard's description; a larger one is refused.
 const MAX_ABOUT_BYTES: u64 = 1 << 16;
+
+/// Maximum size of the list of segments of an index.
+const MAX_META_BYTES: u64 = 16 << 20;
 
 #[derive(Deserialize)]
 struct About {
@@ -164,10 +167,8 @@ fn check(dir: &Path, rows: &Path) -> Result<(TextTask, Vec<String>)> {
         let path = entry?.path();
         let about = path.join(ABOUT);
         let reading = || format!("cannot read {}", about.display());
-        let length = fs::metadata(&about).with_context(reading)?.len();
-        ensure!(length <= MAX_ABOUT_BYTES, "{} is too long", about.display());
-        let about: About = serde_json::from_slice(&fs::read(&about).with_context(reading)?)
-            .with_context(reading)?;
+        let bytes = regular::read(&about, MAX_ABOUT_BYTES).with_context(reading)?;
+        let about: About = serde_json::from_slice(&bytes).with_context(reading)?;
         found.insert(path, about);
     }
     let first = found.values().next();
@@ -215,7 +216,7 @@ fn content_of(dir: &Path, shards: &[String]) -> Result<String> {
     let mut hash = Sha256::new();
     for shard in shards {
         for index in indexes(&dir.join(shard))? {
-            hash.update(fs::read(index.join("meta.json"))?);
+            hash.update(regular::read(&index.join("meta.json"), MAX_META_BYTES)?);
         }
     }
     Ok(hex(&hash.finalize()))

@@ -23,7 +23,15 @@ fn the_texts_of_a_document_have_a_common_bound() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("text");
     fs::write(&path, "1234567").unwrap();
-    let mut texts = TextFiles { left: 16 };
+    let entry = Entry {
+        id: DocId("I0".to_owned()),
+        dir: dir.path().to_owned(),
+    };
+    let listing = entry.list(&mut Vec::new());
+    let mut texts = TextFiles {
+        listing: &listing,
+        left: 16,
+    };
     let mut faults = Vec::new();
     let mut read = || texts.read(&path, FaultKind::Page, &mut faults).is_some();
     assert_eq!([read(), read(), read()], [true, true, false]);

@@ -1,4 +1,5 @@
-//! Opens the files of collections. Only regular files are opened: a FIFO would wait for a writer, and a device has no end.
+//! The one way to open a file for reading. Only regular files are opened: a FIFO would wait for a writer, and a device has no end. Who reads a file as
+//! a whole names the largest size that makes sense for it.
 
 use std::fs::{self, File, FileType, Metadata, OpenOptions};
 use std::io::{self, Read};
@@ -24,6 +25,73 @@ pub fn open(path: &Path) -> io::Result<File> {
     Ok(file)
 }
 
+/// Why a file cannot be read at this moment, although it may be readable next time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Passing {
+    /// The disk or the system refuses, or the file changed while it was read.
+    Moment,
+    /// This process has too little memory, or too many open files.
+    Lack,
+}
+
+/// Whether an error is about the system or the disk at this moment. `None` if it is about the file: what is missing, not a regular file, too large or
+/// not packed properly stays so.
+pub fn passing(error: &io::Error) -> Option<Passing> {
+    use io::ErrorKind::{InvalidFilename, NotADirectory, NotFound, OutOfMemory};
+    // libraries that unpack files, and the checks here, give errors without a number of the system
+    let code = error.raw_os_error()?;
+    #[cfg(unix)]
+    {
+        use rustix::io::Errno;
+        if code == Errno::LOOP.raw_os_error() {
+            return None;
+        }
+        if [Errno::MFILE, Errno::NFILE]
+            .map(Errno::raw_os_error)
+            .contains(&code)
+        {
+            return Some(Passing::Lack);
+        }
+    }
+    match error.kind() {
+        NotFound | NotADirectory | InvalidFilename => None,
+        OutOfMemory => Some(Passing::Lack),
+        _ => Some(Passing::Moment),
+    }
+}
+
+/// Whether there is something at a path.
+///
+/// # Errors
+/// The system cannot say.
+pub fn exists(path: &Path) -> io::Result<bool> {
+    match fs::metadata(path) {
+        Ok(_) => Ok(true),
+        Err(error) if passing(&error).is_some() => Err(error),
+        Err(_) => Ok(false),
+    }
+}
+
+/// Checks that there is a regular file at a path, or nothing: before a library opens the path by itself.
+///
+/// # Errors
+/// Something else is there.
+pub fn check(path: &Path) -> io::Result<()> {
+    match fs::metadata(path) {
+        Ok(metadata) => expect_file(&metadata),
+        // the library reports what it cannot open
+        Err(_) => Ok(()),
+    }
+}
+
+/// Opens a file that a shell may pass as a pipe, such as a run in `<(zcat run.txt.gz)`. The caller bounds what is read from it.
+///
+/// # Errors
+/// The file cannot be opened.
+pub fn open_pipe(path: &Path) -> io::Result<File> {
+    File::open(path)
+}
+
 /// Reads a regular file of at most `most` bytes.
 ///
 /// # Errors
@@ -45,6 +113,15 @@ pub fn read(path: &Path, most: u64) -> io::Result<Vec<u8>> {
         return Err(too_large());
     }
     Ok(bytes)
+}
+
+/// Reads a regular file of text, of at most `most` bytes.
+///
+/// # Errors
+/// Those of [`read`], or the file is not valid UTF-8.
+pub fn read_text(path: &Path, most: u64) -> io::Result<String> {
+    let text = String::from_utf8(read(path, most)?);
+    text.map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))
 }
 
 fn expect_file(metadata: &Metadata) -> io::Result<()> {
