@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result, bail, ensure};
 use riposte_eval::{DocId, escaped};
 use serde_json::{Value, json};
 
@@ -207,6 +207,11 @@ pub fn merge(args: &MergeArgs) -> Result<u8> {
             "{packed}: {shards} shards for {task}, {size:.1} MB\n"
         ))?;
         return Ok(0);
+    }
+    let into = args.into.canonicalize().ok();
+    let is_itself = |shard: &&PathBuf| into.is_some() && shard.canonicalize().ok() == into;
+    if let Some(shard) = args.shards.iter().find(is_itself) {
+        bail!("{} cannot be merged into itself", shard.display());
     }
     args.faults
         .check(&args.shards.iter().map(PathBuf::as_path).collect::<Vec<_>>())?;

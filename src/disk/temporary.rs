@@ -4,7 +4,7 @@
 //! releases the lock, and the next run removes the directory. It recognises the directory by a marker in it. A name alone is no proof that riposte made
 //! it, and removes only a directory that is empty, because its maker was killed before it wrote the marker; such names end with a hash.
 
-use std::fs::{self, File};
+use std::fs::{self, File, TryLockError};
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::io::{self, ErrorKind, Read, Write};
 use std::path::{Path, PathBuf};
@@ -16,6 +16,9 @@ pub(super) const TEMPORARY: &str = ".riposte-";
 
 /// Number of random hexadecimal digits in a temporary name, and of those of their hash after them.
 const DIGITS: usize = 8;
+
+/// How often a directory is made again that another process has removed before it was locked.
+const TRIES: usize = 100;
 
 /// The file in a temporary directory by which riposte recognises it as its own. It is written when the lock is held, so an unlocked directory with it
 /// has no living writer.
@@ -75,11 +78,33 @@ impl TemporaryDir {
     /// Like [`TemporaryDir::new`], with a name that begins with `prefix`.
     pub fn with_prefix(parent: &Path, prefix: &str) -> io::Result<Self> {
         remove_abandoned(parent, prefix);
+        let mut made = Self::create(parent, prefix);
+        for _ in 0..TRIES {
+            match &made {
+                // before this process had locked its empty directory, another one took it for abandoned
+                Err(error) if error.kind() == ErrorKind::NotFound && parent.is_dir() => {}
+                _ => break,
+            }
+            made = Self::create(parent, prefix);
+        }
+        made
+    }
+
+    /// # Errors
+    /// `parent` cannot be written. The kind of the error is `NotFound` if another process removes the new directory.
+    fn create(parent: &Path, prefix: &str) -> io::Result<Self> {
         let outer = new_directory(parent, prefix)?;
         let content = outer.join(CONTENT);
-        // not every system can open a directory
-        let lock = open_here(File::options().read(true).to_owned(), &outer);
-        let lock = lock.ok().filter(|lock| lock.try_lock().is_ok());
+        let lock = match open_here(File::options().read(true).to_owned(), &outer) {
+            Ok(file) => match file.try_lock() {
+                Ok(()) => Some(file),
+                Err(TryLockError::WouldBlock) => return Err(ErrorKind::NotFound.into()),
+                Err(TryLockError::Error(_)) => None,
+            },
+            Err(error) if error.kind() == ErrorKind::NotFound => return Err(error),
+            // not every system can open a directory
+            Err(_) => None,
+        };
         let made = TemporaryDir {
             outer,
             content,
@@ -270,6 +295,22 @@ mod tests {
         let outer = dir.outer.clone();
         std::mem::forget(dir);
         outer
+    }
+
+    #[test]
+    fn a_directory_that_another_thread_takes_for_abandoned_is_made_again() {
+        let home = tempfile::tempdir().unwrap();
+        std::thread::scope(|scope| {
+            for _ in 0..4 {
+                scope.spawn(|| {
+                    for _ in 0..100 {
+                        let dir = TemporaryDir::new(home.path()).unwrap();
+                        fs::write(dir.path().join("file"), "x").unwrap();
+                    }
+                });
+            }
+        });
+        assert_eq!(names(home.path()), [""; 0]);
     }
 
     #[test]

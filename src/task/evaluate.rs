@@ -16,7 +16,8 @@ use riposte_eval::verify::{Rules, verify};
 use riposte_eval::{DocId, Error, LineError, Stance, TopicId, Values, escaped, run};
 
 use super::files::{
-    JudgementsFile, NamedRun, names_of_runs, read_judgements, read_run, report_broken_lines,
+    JudgementsFile, NamedRun, decoded, names_of_runs, read_judgements, read_run,
+    report_broken_lines,
 };
 use super::{Event, OnEvent, counted, recipe};
 use crate::collection::FaultKind;
@@ -169,7 +170,7 @@ impl EvaluatedRun {
             path,
             ..EvaluatedRun::default()
         };
-        let text = String::from_utf8_lossy(&bytes);
+        let text = decoded(&bytes);
         let is_of_images = |j: &Judgements| matches!(j.qrels, Qrels::Images(_));
         let (mut images, mut texts) = (Vec::new(), Vec::new());
         if judgements.iter().any(is_of_images) {

@@ -1,5 +1,6 @@
 //! Reads the files that a user names (topics, runs, judgements and lists of ids), and checks before the work that outputs can be written.
 
+use std::borrow::Cow;
 use std::collections::HashSet;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -317,8 +318,22 @@ fn is_empty(qrels: &Qrels) -> bool {
     }
 }
 
-/// Decodes UTF-8. Invalid bytes become U+FFFD.
+/// Decodes UTF-8. Each invalid byte becomes a private character of its own, so that ids with different bytes stay different.
 pub(crate) fn decode(bytes: Vec<u8>) -> String {
-    String::from_utf8(bytes)
-        .unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned())
+    String::from_utf8(bytes).unwrap_or_else(|error| decoded(error.as_bytes()).into_owned())
+}
+
+/// As [`decode`].
+pub(crate) fn decoded(bytes: &[u8]) -> Cow<'_, str> {
+    const FIRST: u32 = 0x10_F700;
+    if let Ok(text) = std::str::from_utf8(bytes) {
+        return Cow::Borrowed(text);
+    }
+    let mut text = String::new();
+    for part in bytes.utf8_chunks() {
+        text.push_str(part.valid());
+        let invalid = part.invalid().iter();
+        text.extend(invalid.filter_map(|byte| char::from_u32(FIRST + u32::from(*byte))));
+    }
+    Cow::Owned(text)
 }

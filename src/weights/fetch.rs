@@ -235,7 +235,13 @@ impl Sources {
                 bar.enable_steady_tick(Duration::from_millis(200));
                 http::remove_part(&part);
                 self.packages
-                    .extract(package, version, member, archive.as_deref(), &part)
+                    .extract(
+                        package,
+                        version,
+                        member,
+                        archive.as_deref(),
+                        (&part, file.bytes.unwrap_or(http::MAX_BYTES)),
+                    )
                     .map(|()| PublisherInfo::default())
                     .inspect_err(|_| http::remove_part(&part))
             }

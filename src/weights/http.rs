@@ -21,6 +21,8 @@ use crate::web::{self, is_unreachable};
 const STALL: Duration = Duration::from_secs(20);
 /// How many times one download is continued, as long as each attempt brings some bytes.
 const ATTEMPTS: u32 = 8;
+/// Maximum size of a file whose size is not in the catalogue.
+pub(crate) const MAX_BYTES: u64 = 4 << 30;
 const REDIRECTS: u32 = 10;
 
 /// What the publisher's headers say about a file.
@@ -127,6 +129,9 @@ impl Web {
             let rest = content_length(answer.headers());
             let announced = rest.map(|n| from.saturating_add(n));
             let must = file.bytes.or(publisher.bytes).or(announced);
+            // what only a server says is no bound
+            let most = file.bytes.or(must.map(|must| must.min(MAX_BYTES)));
+            let most = most.unwrap_or(MAX_BYTES);
             if let (Some(must), Some(announced)) = (must, announced) {
                 ensure!(
                     announced == must,
@@ -144,11 +149,9 @@ impl Web {
             bar.set_length(must.unwrap_or(0));
             bar.set_position(from);
             let body = answer.into_body().into_reader();
-            let ended = copy(body, &mut out, part, must.map(|m| m - from.min(m)), bar)?;
+            let ended = copy(body, &mut out, part, most - from.min(most), bar)?;
             let now = length(&out, part)?;
-            if let Some(must) = must {
-                ensure!(now <= must, "the server sends more than {must} bytes");
-            }
+            ensure!(now <= most, "the server sends more than {most} bytes");
             if ended.is_ok() && must.is_none_or(|must| now == must) {
                 out.sync_all().with_context(|| cannot_write(part))?;
                 return Ok(publisher);
@@ -250,10 +253,10 @@ fn copy(
     body: impl Read,
     out: &mut File,
     part: &Path,
-    rest: Option<u64>,
+    rest: u64,
     bar: &ProgressBar,
 ) -> Result<io::Result<()>> {
-    let mut body = body.take(rest.map_or(u64::MAX, |r| r.saturating_add(1)));
+    let mut body = body.take(rest.saturating_add(1));
     let mut buffer = vec![0; 1 << 16];
     loop {
         match body.read(&mut buffer) {

@@ -150,12 +150,10 @@ impl Models {
 
 /// Whether the file does not exist. A file that this user cannot access is not missing: without its model, results would differ.
 fn is_missing(path: &Path) -> bool {
-    match fs::metadata(path) {
-        Ok(found) => !found.is_file(),
-        Err(error) => matches!(
-            error.kind(),
-            io::ErrorKind::NotFound | io::ErrorKind::NotADirectory
-        ),
+    match regular::exists(path) {
+        Ok(found) => !found || !path.is_file(),
+        // the system may have failed for a moment
+        Err(_) => matches!(regular::exists(path), Ok(false)),
     }
 }
 

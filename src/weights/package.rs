@@ -34,23 +34,23 @@ struct Download {
 }
 
 impl Packages {
-    /// Writes `member` of the package to `part`. `archive_sha256` is for source distributions.
+    /// Writes `member` of the package, of at most `most` bytes, to `part`. `archive_sha256` is for source distributions.
     ///
-    /// Errors: pip could not download the package, or the package has no such member.
+    /// Errors: pip could not download the package, the package has no such member, or it is larger.
     pub fn extract(
         &mut self,
         package: &str,
         version: &str,
         member: &str,
         archive_sha256: Option<&str>,
-        part: &Path,
+        (part, most): (&Path, u64),
     ) -> Result<()> {
         let key = (package.to_owned(), version.to_owned());
         let download = self.downloads.entry(key).or_insert_with(|| {
             download(package, version, archive_sha256).map_err(|e| format!("{e:#}"))
         });
         let archive = &download.as_ref().map_err(|why| anyhow!("{why}"))?.archive;
-        extract(archive, member, part)
+        extract(archive, member, part, most)
             .with_context(|| format!("cannot extract {member} from {archive:?}"))
     }
 }
@@ -136,14 +136,14 @@ fn run(mut pip: Command, dir: &Path) -> Result<()> {
 }
 
 /// Writes the archive's member with exactly this name to `to`. Paths inside the archive are never used as paths on disk.
-fn extract(archive: &Path, member: &str, to: &Path) -> Result<()> {
+fn extract(archive: &Path, member: &str, to: &Path, most: u64) -> Result<()> {
     let file = regular::open(archive).context("cannot open it")?;
     let name = archive.to_string_lossy();
     if name.ends_with(".whl") || name.ends_with(".zip") {
         let mut zip = ZipArchive::new(file)?;
         let mut found = zip.by_name(member)?;
         ensure!(found.is_file(), "it is not a file");
-        return write(&mut found, to);
+        return write(&mut found, to, most);
     }
     ensure!(
         name.ends_with(".tar.gz"),
@@ -153,15 +153,17 @@ fn extract(archive: &Path, member: &str, to: &Path) -> Result<()> {
     for entry in tar.entries()? {
         let mut entry = entry?;
         if entry.header().entry_type().is_file() && entry.path()?.as_ref() == Path::new(member) {
-            return write(&mut entry, to);
+            return write(&mut entry, to, most);
         }
     }
     bail!("the archive does not contain it")
 }
 
-fn write(from: &mut impl Read, to: &Path) -> Result<()> {
+/// What an archive says about the size of a member can be wrong, so the bytes are counted.
+fn write(from: &mut impl Read, to: &Path, most: u64) -> Result<()> {
     let mut file = File::create(to).with_context(|| format!("cannot write {to:?}"))?;
-    io::copy(from, &mut file)?;
+    let written = io::copy(&mut from.take(most.saturating_add(1)), &mut file)?;
+    ensure!(written <= most, "it has more than {most} bytes");
     file.sync_all()
         .with_context(|| format!("cannot write {to:?}"))
 }
@@ -203,10 +205,13 @@ mod tests {
         wheel(&whl);
         source_distribution(&sdist);
         for (archive, member) in [(&whl, "p/f.txt"), (&sdist, "p-1/p/f.txt")] {
-            extract(archive, member, &to).unwrap();
+            extract(archive, member, &to, 6).unwrap();
             assert_eq!(fs::read_to_string(&to).unwrap(), "inside");
+            let error = format!("{:#}", extract(archive, member, &to, 5).unwrap_err());
+            assert!(error.contains("more than 5 bytes"), "{error}");
+            assert_eq!(fs::metadata(&to).unwrap().len(), 6);
             for absent in ["f.txt", "p", "p/", "p-1/p", ""] {
-                assert!(extract(archive, absent, &to).is_err(), "{absent:?}");
+                assert!(extract(archive, absent, &to, 6).is_err(), "{absent:?}");
             }
         }
     }
@@ -218,7 +223,7 @@ mod tests {
             let path = dir.path().join(name);
             fs::write(&path, b"PK\x03\x04 not an archive").unwrap();
             assert!(
-                extract(&path, "f", &dir.path().join("out")).is_err(),
+                extract(&path, "f", &dir.path().join("out"), 6).is_err(),
                 "{name}"
             );
         }

@@ -1,6 +1,7 @@
 //! Opens the SQLite file of a workspace. Checks whether it is complete and can be written, and tells users what they can do if not.
 
 use std::fmt;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -105,10 +106,31 @@ pub(crate) fn explain(error: Error, path: &Path, doing: &str) -> Error {
             path.display()
         )
     } else if sqlite_codes(&error).any(|code| code.code == ErrorCode::DatabaseCorrupt) {
-        beyond_repair(path, &error.root_cause().to_string())
+        // SQLite reports an input or output error as damage, too
+        match is_whole(path) {
+            Err(reading) => anyhow!("cannot read {}: {reading}", path.display()),
+            Ok(true) => anyhow!(
+                "{} could not be read at this moment, but it is whole: run the command again",
+                path.display()
+            ),
+            Ok(false) => beyond_repair(path, &error.root_cause().to_string()),
+        }
     } else {
         error.context(format!("{doing} {}", path.display()))
     }
+}
+
+/// Reads the whole file again, and has SQLite check its structure.
+///
+/// # Errors
+/// The system cannot read the file.
+fn is_whole(path: &Path) -> io::Result<bool> {
+    io::copy(&mut regular::open(path)?, &mut io::sink())?;
+    let checked = open_read_only(path).and_then(|c| {
+        check(&c, path)?;
+        Ok(c.query_row("PRAGMA quick_check(1)", [], |row| row.get::<_, String>(0))?)
+    });
+    Ok(checked.is_ok_and(|said| said == "ok"))
 }
 
 /// Checks what SQLite does not: that the last page is whole, and that texts are UTF-8. (SQLite itself notices if pages are missing.)

@@ -280,6 +280,27 @@ fn evaluate_names_lines_that_it_cannot_read_and_counts_the_others() {
     assert!(errors.contains("cannot read broken.gz"), "{errors}");
 }
 
+/// trec_eval compares scores as 32-bit floats, where 0 equals -0, and ids byte by byte.
+#[test]
+fn zeros_are_equal_and_ids_of_other_bytes_are_other_ids() {
+    for zero in ["-0.0", "-1e-46", "0", "1e-46"] {
+        let run = format!("1 Q0 a 1 0.0 t\n1 Q0 b 2 {zero} t\n");
+        let dir = WorkDir::with(&[("run", run.as_bytes()), ("qrels", b"1 0 b 1\n")]);
+        let (printed, _) = dir.succeeds("evaluate --qrels qrels run RR --format tsv");
+        assert!(printed.trim_end().ends_with("\t1"), "{zero}: {printed}");
+    }
+    // in Latin-1
+    let dir = WorkDir::with(&[
+        (
+            "run",
+            b"1 Q0 d\xe9 1 0.9 t\n1 Q0 d\xe8 2 0.8 t\n".as_slice(),
+        ),
+        ("qrels", b"1 0 d\xe8 1\n"),
+    ]);
+    let (printed, _) = dir.succeeds("evaluate --qrels qrels run RR --format tsv");
+    assert!(printed.trim_end().ends_with("\t0.5"), "{printed}");
+}
+
 #[test]
 fn a_run_reads_back_as_it_was_written() {
     let line = |stance, doc: &str, rank, score| TextRunLine {

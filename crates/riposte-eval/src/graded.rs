@@ -28,7 +28,8 @@ pub(super) struct TopicResults<'a> {
 /// The order of trec_eval: by score as a 32-bit float, then by document id, both descending. Lines without scores come last, in the order of their
 /// ranks.
 fn by_trec_eval(a: &TextRunLine, b: &TextRunLine) -> Ordering {
-    let score = |line: &TextRunLine| line.score.map(|score| score as f32);
+    // the sum with 0 makes 0 of -0, which is equal to it in trec_eval
+    let score = |line: &TextRunLine| line.score.map(|score| score as f32 + 0.0);
     let order = match (score(a), score(b)) {
         (Some(of_a), Some(of_b)) => of_b.total_cmp(&of_a),
         (of_a, of_b) => (of_b.is_some().cmp(&of_a.is_some())).then(a.rank.cmp(&b.rank)),

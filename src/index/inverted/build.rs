@@ -10,14 +10,14 @@ use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread::ScopedJoinHandle;
 use std::time::Duration;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Error, Result, bail};
 use riposte_eval::DocId;
 use rustc_hash::FxHashMap;
 use tantivy::directory::{Directory, TerminatingWrite};
 use tantivy::index::IndexSettings;
 use tantivy::merge_policy::NoMergePolicy;
 use tantivy::schema::document::Document as TantivyDocumentTrait;
-use tantivy::{Index, IndexWriter, TantivyDocument};
+use tantivy::{Index, IndexWriter, TantivyDocument, TantivyError};
 
 use super::contents::Contents;
 use super::disk::{self, SealedDirectory};
@@ -118,7 +118,7 @@ pub(super) fn build(
     let index = create(built.path(), &fields)?;
     let mut writer = writer(&index, effort)?;
     let mut faults = Faults::new(built.path());
-    index_collection(
+    let indexed = index_collection(
         collection,
         &fields,
         &mut meta,
@@ -126,13 +126,25 @@ pub(super) fn build(
         effort,
         &writer,
         on_event,
-    )?;
+    );
+    if let Err(error) = indexed {
+        return Err(why_stopped(&mut writer, error));
+    }
     contents.ensure_unchanged()?;
     commit(&mut writer, &meta)?;
     writer.wait_merging_threads()?;
     // after the commit, which removes what tantivy does not know
     faults.write(&index)?;
     disk::install(built, dir)
+}
+
+/// The error because of which a thread of the writer ended, if one has. The others only say that the writer is dead.
+fn why_stopped(writer: &mut IndexWriter<QueuedDocument>, error: Error) -> Error {
+    let is_of_writer = error.chain().any(|cause| cause.is::<TantivyError>());
+    match writer.prepare_commit() {
+        Err(cause) if is_of_writer => Error::new(cause),
+        _ => error,
+    }
 }
 
 /// The faults of a collection. The first ones are kept in [`Meta`], so that most indexes need no file for them.

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Instant;
 
-use anyhow::{Context, Error, Result, bail, ensure};
+use anyhow::{Context, Error, Result, anyhow, bail, ensure};
 use rayon::prelude::*;
 use sha2::{Digest, Sha256};
 use tantivy::directory::error::{DeleteError, LockError, OpenReadError, OpenWriteError};
@@ -18,7 +18,7 @@ use tantivy::index::{SegmentComponent, SegmentMeta};
 use tantivy::{HasLen, Index};
 
 use super::guarded::guarded;
-use crate::disk::{TemporaryDir, hex, parent, remove_abandoned};
+use crate::disk::{TemporaryDir, hex, parent, regular, remove_abandoned};
 use crate::workspace::Lock;
 
 /// The file in which tantivy keeps the list of segments, the schema and, as its payload, [`super::Meta`].
@@ -167,7 +167,16 @@ pub fn damaged(dir: &Path, file: &Path, why: impl std::fmt::Display) -> Error {
     })
 }
 
-/// Converts an error of tantivy to that of [`damaged`], with the file's name if tantivy gives it.
+/// The error for a file of an index that cannot be read. If the system or the disk refuses only at this moment, or this process has too little
+/// memory or too many open files, nothing is damaged, and the index is not built again because of it.
+fn unreadable(dir: &Path, file: &Path, error: &io::Error) -> Error {
+    if regular::passing(error).is_some() {
+        return anyhow!("cannot read {}: {error}", dir.join(file).display());
+    }
+    damaged(dir, file, error)
+}
+
+/// Converts an error of tantivy to that of [`damaged`] or [`unreadable`], with the file's name if tantivy gives it.
 pub(crate) fn index_error(dir: &Path, error: &tantivy::TantivyError) -> Error {
     use tantivy::TantivyError;
     match error {
@@ -182,15 +191,16 @@ pub(crate) fn index_error(dir: &Path, error: &tantivy::TantivyError) -> Error {
             | OpenReadError::IoError { filepath: file, .. } => read_error(dir, file, error),
             OpenReadError::IncompatibleIndex(_) => read_error(dir, Path::new(""), error),
         },
+        TantivyError::IoError(error) => unreadable(dir, Path::new(""), error),
         _ => damaged(dir, Path::new(""), error),
     }
 }
 
-/// Converts tantivy's error for a file to that of [`damaged`].
+/// Converts tantivy's error for a file to that of [`damaged`] or [`unreadable`].
 fn read_error(dir: &Path, file: &Path, error: &OpenReadError) -> Error {
     match error {
         OpenReadError::FileDoesNotExist(_) => damaged(dir, file, "it is missing"),
-        OpenReadError::IoError { io_error, .. } => damaged(dir, file, io_error),
+        OpenReadError::IoError { io_error, .. } => unreadable(dir, file, io_error),
         // tantivy's own text tells the user to change the version of tantivy
         OpenReadError::IncompatibleIndex(_) => {
             damaged(dir, file, "the format version at its end is not supported")
@@ -278,7 +288,9 @@ pub fn has_index(dir: &Path) -> Result<bool> {
     if inside.count() == 0 {
         return Ok(false);
     }
-    if dir.join(META).is_file() {
+    let meta = dir.join(META);
+    let found = regular::exists(&meta).map_err(|error| unreadable(dir, Path::new(META), &error))?;
+    if found && meta.is_file() {
         return Ok(true);
     }
     if is_only_index(dir) {
