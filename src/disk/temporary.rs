@@ -351,12 +351,12 @@ mod tests {
         }
         fs::create_dir(home.join(".riposte-config")).unwrap();
         fs::write(home.join(".riposte-ABCDEF"), "x").unwrap();
-        // the marker of another directory, as in a copy
-        let left = abandoned(home);
-        fs::copy(left.join(MARKER), home.join(".riposte-copied").join(MARKER)).unwrap();
         // something of the user's in a directory that riposte has made
         let used = abandoned(home);
         fs::write(used.join("notes"), "years of work").unwrap();
+        // the marker of another directory, as in a copy
+        let left = abandoned(home);
+        fs::copy(left.join(MARKER), home.join(".riposte-copied").join(MARKER)).unwrap();
         // directories whose makers were killed before they had written the marker
         let empty = new_directory(home, TEMPORARY).unwrap();
         let begun = new_directory(home, TEMPORARY).unwrap();

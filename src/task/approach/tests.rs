@@ -109,8 +109,8 @@ fn unknown_parameters_are_errors() {
     }
     let clusters = all[6].text;
     for (from, to, message) in [
-        ("count = 14", "count = 0", "above 0"),
-        ("dimensions = 10", "dimensions = 0", "above 0"),
+        ("count = 14", "count = 0", "from 1 to 1024"),
+        ("dimensions = 10", "dimensions = 0", "from 1 to 1024"),
         ("lowest = 1.0", "lowest = 6.0", "no smaller than the lowest"),
         ("lowest = 1.0", "lowest = -1.0", "0 or more"),
     ] {
