@@ -82,7 +82,7 @@ impl FaultLog {
         }
     }
 
-    /// Of a command that only prints the first faults.
+    /// The log of a command that only prints the first faults.
     pub(super) fn unlisted() -> FaultLog {
         FaultLog {
             is_strict: false,

@@ -144,7 +144,7 @@ fn stream(args: &ExtractArgs) -> Result<u8> {
     let output = BufWriter::with_capacity(STREAM_BUFFER, std::io::stdout().lock());
     let on_event = &mut |event| printer.print(event);
     let faults = stream::stream(&settings.models, request, input, output, on_event)?;
-    // the frames have the faults
+    // the faults are in the frames
     Ok(u8::from(faults > 0 && options.faults.strict))
 }
 

@@ -35,7 +35,7 @@ pub(super) fn level(text: &str) -> Result<(String, f64)> {
 }
 
 pub(super) fn threads(text: &str) -> Result<usize> {
-    // a number that no integer type has is only too large
+    // a number beyond usize is too large, not malformed
     let number: u128 = text.parse().context("it is not a number")?;
     check_threads(usize::try_from(number).unwrap_or(usize::MAX))
 }

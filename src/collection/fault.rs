@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 use strum::{EnumString, IntoStaticStr, VariantNames};
 
-use crate::disk::regular::{self, Passing};
+use crate::disk::regular::{self, Transient};
 use crate::names::serde_by_name;
 
 /// What a [`Fault`] is about. The table at the end of a run counts faults by kind.
@@ -71,9 +71,9 @@ pub struct Fault {
     /// The document that the file belongs to, or that was left out, if it is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub document: Option<DocId>,
-    /// Whether the file could not be read only at this moment. Such a fault says nothing about the document, so it is never stored.
+    /// Whether the file could not be read because of a temporary error. Such a fault says nothing about the document, so it is never stored.
     #[serde(skip)]
-    pub passing: Option<Passing>,
+    pub transient: Option<Transient>,
 }
 
 impl Fault {
@@ -85,14 +85,14 @@ impl Fault {
             line,
             what: what.into(),
             document: None,
-            passing: None,
+            transient: None,
         }
     }
 
     /// The fault of a file that could not be read because of this error.
     #[must_use]
     pub fn caused_by(mut self, error: &io::Error) -> Fault {
-        self.passing = regular::passing(error);
+        self.transient = regular::transient(error);
         self
     }
 

@@ -68,8 +68,8 @@ impl ImageCollection {
             }
             let inner = match list(&prefix) {
                 Ok(inner) => inner,
-                // hundreds of images would be missing
-                Err(error) if is_passing(&error) => return Err(error),
+                // otherwise hundreds of images would be missing from the run
+                Err(error) if is_transient(&error) => return Err(error),
                 Err(error) => {
                     misplaced(&prefix, &format!("{error:#}"));
                     Vec::new()
@@ -108,10 +108,10 @@ fn fault(kind: FaultKind, path: &Path, what: impl Into<String>) -> Fault {
     Fault::new(kind, path, None, what)
 }
 
-/// Whether a directory cannot be listed only at this moment.
-fn is_passing(error: &anyhow::Error) -> bool {
+/// Whether a directory could not be listed because of a temporary error.
+fn is_transient(error: &anyhow::Error) -> bool {
     let cause = error.downcast_ref::<io::Error>();
-    cause.is_some_and(|cause| regular::passing(cause).is_some())
+    cause.is_some_and(|cause| regular::transient(cause).is_some())
 }
 
 /// The paths in a directory, sorted by name, without hidden ones. Each comes with whether it is a directory, or a link to one.

@@ -1,5 +1,5 @@
-//! The one way to open a file for reading. Only regular files are opened: a FIFO would wait for a writer, and a device has no end. Who reads a file as
-//! a whole names the largest size that makes sense for it.
+//! The one way to open a file for reading. Only regular files are opened: a FIFO would wait for a writer, and a device has no end. Callers
+//! that read a whole file name the largest size that makes sense for it.
 
 use std::fs::{self, File, FileType, Metadata, OpenOptions};
 use std::io::{self, Read};
@@ -25,20 +25,20 @@ pub fn open(path: &Path) -> io::Result<File> {
     Ok(file)
 }
 
-/// Why a file cannot be read at this moment, although it may be readable next time.
+/// Why a file cannot be read now, although it may be readable the next time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Passing {
-    /// The disk or the system refuses, or the file changed while it was read.
-    Moment,
+pub enum Transient {
+    /// An error of the disk or the system, or the file changed while it was read.
+    Failure,
     /// This process has too little memory, or too many open files.
-    Lack,
+    Shortage,
 }
 
-/// Whether an error is about the system or the disk at this moment. `None` if it is about the file: what is missing, not a regular file, too large or
-/// not packed properly stays so.
-pub fn passing(error: &io::Error) -> Option<Passing> {
+/// Whether an error is temporary: of the disk or the system, not of the file. `None` for a file that is missing, not regular, too large or not packed
+/// properly, which it stays.
+pub fn transient(error: &io::Error) -> Option<Transient> {
     use io::ErrorKind::{InvalidFilename, NotADirectory, NotFound, OutOfMemory};
-    // libraries that unpack files, and the checks here, give errors without a number of the system
+    // libraries that unpack files, and the checks here, give errors without an error number of the system
     let code = error.raw_os_error()?;
     #[cfg(unix)]
     {
@@ -50,24 +50,24 @@ pub fn passing(error: &io::Error) -> Option<Passing> {
             .map(Errno::raw_os_error)
             .contains(&code)
         {
-            return Some(Passing::Lack);
+            return Some(Transient::Shortage);
         }
     }
     match error.kind() {
         NotFound | NotADirectory | InvalidFilename => None,
-        OutOfMemory => Some(Passing::Lack),
-        _ => Some(Passing::Moment),
+        OutOfMemory => Some(Transient::Shortage),
+        _ => Some(Transient::Failure),
     }
 }
 
 /// Whether there is something at a path.
 ///
 /// # Errors
-/// The system cannot say.
+/// A temporary error.
 pub fn exists(path: &Path) -> io::Result<bool> {
     match fs::metadata(path) {
         Ok(_) => Ok(true),
-        Err(error) if passing(&error).is_some() => Err(error),
+        Err(error) if transient(&error).is_some() => Err(error),
         Err(_) => Ok(false),
     }
 }

@@ -115,7 +115,7 @@ impl TemporaryDir {
             marker.write_all(mark(&made.outer)?.as_bytes())?;
             marker.sync_all()?;
         }
-        // as anybody may read it who may read what it becomes
+        // it keeps these permissions when it gets its final name
         fs::create_dir(&made.content)?;
         Ok(made)
     }

@@ -340,7 +340,7 @@ struct Writer<'a> {
     known_images: &'a KnownImages,
     /// The file states of documents without new evidence that have not been written yet.
     states: Vec<(String, FileState)>,
-    /// The faults of documents that could not be read at this moment.
+    /// The faults of documents that could not be read because of a temporary error.
     left_out: Vec<Fault>,
     /// The time that writing took.
     seconds: f64,
@@ -390,7 +390,7 @@ impl Writer<'_> {
                 let id = self.job.entries[member.index].id.0.clone();
                 self.states.push((id, files));
             }
-            self.left_out.append(&mut member.passing);
+            self.left_out.append(&mut member.transient);
             digests.extend(member.digest.map(|digest| (digest, member.index)));
         }
         if !records.is_empty() {

@@ -14,7 +14,7 @@ use super::analyzer;
 use super::search::QueryPart;
 use crate::disk::regular;
 
-/// Maximum size of a file. WordNet 3.0's largest has 16 MB.
+/// Maximum size of a file. The largest of WordNet 3.0 has 15 MB.
 const MAX_FILE_BYTES: u64 = 256 << 20;
 
 /// A part of speech.

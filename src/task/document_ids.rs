@@ -26,7 +26,7 @@ pub(super) fn document_ids(task: TextTask, input: &Path) -> Result<HashSet<DocId
     ) -> Result<HashSet<DocId>> {
         let ids = documents.filter_map(|document| match document {
             Ok(document) => Some(Ok(id(document))),
-            Err(fault) if fault.passing.is_some() => Some(Err(anyhow!("{fault}"))),
+            Err(fault) if fault.transient.is_some() => Some(Err(anyhow!("{fault}"))),
             Err(_) => None,
         });
         ids.collect()

@@ -37,7 +37,7 @@ pub fn read(task: TextTask, input: Option<&TextCollection>, output: &mut dyn Wri
                 let words = words.map(|hash| format!("{hash:016x}"));
                 json!({"line": line, "words": words, "text": read})
             }
-            Err(fault) if fault.passing.is_some() => bail!("{fault}"),
+            Err(fault) if fault.transient.is_some() => bail!("{fault}"),
             Err(fault) => json!({"line": line, "fault": fault}),
         };
         writeln!(output, "{line}")?;

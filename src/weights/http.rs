@@ -129,7 +129,7 @@ impl Web {
             let rest = content_length(answer.headers());
             let announced = rest.map(|n| from.saturating_add(n));
             let must = file.bytes.or(publisher.bytes).or(announced);
-            // what only a server says is no bound
+            // a size that only a server announces is not trusted
             let most = file.bytes.or(must.map(|must| must.min(MAX_BYTES)));
             let most = most.unwrap_or(MAX_BYTES);
             if let (Some(must), Some(announced)) = (must, announced) {

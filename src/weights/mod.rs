@@ -152,7 +152,7 @@ impl Models {
 fn is_missing(path: &Path) -> bool {
     match regular::exists(path) {
         Ok(found) => !found || !path.is_file(),
-        // the system may have failed for a moment
+        // the error may be temporary
         Err(_) => matches!(regular::exists(path), Ok(false)),
     }
 }

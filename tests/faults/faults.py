@@ -44,7 +44,7 @@ COMMANDS = {
     "cache clear": ("cache clear --yes --cache kept", []),
 }
 
-# Advice that is wrong after an error of a moment.
+# Advice that is wrong after a temporary error.
 DAMAGE = ("delete it", "delete the directory", "is damaged", "was killed")
 
 SHORT = ("read", "write", "pread", "pread64", "pwrite", "pwrite64", "copy_file_range")
@@ -68,12 +68,12 @@ class Trials:
     def __init__(self, riposte, home, every):
         self.riposte, self.every = riposte, every
         self.home = home
-        self.library = home / "inject.so"
+        self.injector = home / "inject.so"
         self.count = home / "count"
         self.prepared = home / "prepared-input"
         source = pathlib.Path(__file__).with_name("inject.c")
         compiler = os.environ.get("CC", "cc")
-        build = [compiler, "-O1", "-shared", "-fPIC", "-o", self.library, source, "-ldl"]
+        build = [compiler, "-O1", "-shared", "-fPIC", "-o", self.injector, source, "-ldl"]
         subprocess.run(build, check=True)
         self.prepare()
 
@@ -127,7 +127,7 @@ class Trials:
         }
         if inject:
             environment |= {f"INJECT_{key.upper()}": str(value) for key, value in inject.items()}
-            environment |= {"INJECT_UNDER": str(home), "INJECT_COUNT": str(self.count), "LD_PRELOAD": str(self.library)}
+            environment |= {"INJECT_UNDER": str(home), "INJECT_COUNT": str(self.count), "LD_PRELOAD": str(self.injector)}
         command = [self.riposte, *line.split()]
         try:
             ended = subprocess.run(command, cwd=home, env=environment, capture_output=True, timeout=60)

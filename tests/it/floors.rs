@@ -439,7 +439,7 @@ fn only_the_fetching_of_models_and_the_clients_of_services_reach_the_network() {
 fn files_are_opened_in_one_way() {
     // a FIFO in the place of a recipe would wait for ever, and /dev/zero would fill the memory
     let owners = ["disk.rs", "disk/", "checkpoint.rs"];
-    // opens directories, whose entries it writes to the disk
+    // it opens a directory to sync it
     let exceptions = ["index/inverted/disk.rs"];
     let is_open = |path: &[&str]| {
         matches!(

@@ -201,7 +201,7 @@ fn a_special_file_is_never_waited_for() {
     write(&dir.path("qrels"), "1 0 d 1\n");
     dir.succeeds("rank -i in -o run --explain run/explain.jsonl --approach mine.toml");
     dir.succeeds("extract -i pictures --evidence pictures.sqlite");
-    // how the command says it, if not with the kind of the file
+    // the words of the error; some commands find out in another way that the file is not what they need
     let regular = "not a regular file";
     let cases = [
         ("rank -i in -o out --approach FILE", "recipe.toml", regular),

@@ -101,7 +101,7 @@ pub(crate) fn small_store(path: &Path, documents: usize) {
             line: None,
             what: "broken".to_owned(),
             document: Some(DocId(format!("I{n:016x}"))),
-            passing: None,
+            transient: None,
         };
         let mut made = CHANNELS
             .iter()

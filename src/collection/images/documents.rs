@@ -11,7 +11,7 @@ use sha2::{Digest, Sha256};
 
 use super::super::{Fault, FaultKind};
 use super::{Entry, ImageCollection, fault, file_name, list};
-use crate::disk::regular::{self, Passing};
+use crate::disk::regular::{self, Transient};
 use crate::disk::{Stamp, digest_of, hex};
 
 /// Maximum size of a file, in bytes; a larger file is a fault. All pages and images of the real crawl are smaller.
@@ -47,21 +47,21 @@ pub struct Listing {
 pub struct Unread {
     /// The reason, without the path.
     pub what: String,
-    pub passing: Option<Passing>,
+    pub transient: Option<Transient>,
 }
 
 impl Unread {
     fn of(error: &io::Error) -> Self {
         Unread {
             what: reason(error),
-            passing: regular::passing(error),
+            transient: regular::transient(error),
         }
     }
 
     /// The fault of the file.
     pub fn fault(self, kind: FaultKind, path: &Path) -> Fault {
         Fault {
-            passing: self.passing,
+            transient: self.transient,
             ..fault(kind, path, self.what)
         }
     }
@@ -87,7 +87,7 @@ impl Listing {
         if has_changed {
             return Err(Unread {
                 what: "it changed while it was read".to_owned(),
-                passing: Some(Passing::Moment),
+                transient: Some(Transient::Failure),
             });
         }
         read.map_err(|error| match error.kind() {
@@ -95,7 +95,7 @@ impl Listing {
                 what: format!(
                     "more than the {most} bytes that remain of {MAX_TEXT_BYTES} for all texts of a document"
                 ),
-                passing: None,
+                transient: None,
             },
             _ => Unread::of(&error),
         })
@@ -110,7 +110,7 @@ impl Listing {
         if is_known && entry.list(&mut Vec::new()).state != self.state {
             let what = "a file of it changed while it was read";
             return Err(Fault {
-                passing: Some(Passing::Moment),
+                transient: Some(Transient::Failure),
                 ..fault(FaultKind::Layout, &entry.dir, what)
             });
         }
@@ -205,7 +205,7 @@ impl Entry {
         let mut state_hash = Sha256::new();
         let mut files = Vec::new();
         let mut is_settled = true;
-        let mut passing = Vec::new();
+        let mut transient = Vec::new();
         let now = SystemTime::now();
         // whether what is at the path is a regular file; `None` if nothing is there
         let mut note = |path: &Path| match fs::metadata(path) {
@@ -220,8 +220,8 @@ impl Entry {
             }
             Ok(_) => Some(false),
             Err(error) => {
-                if regular::passing(&error).is_some() {
-                    passing.push(Unread::of(&error).fault(FaultKind::Layout, path));
+                if regular::transient(&error).is_some() {
+                    transient.push(Unread::of(&error).fault(FaultKind::Layout, path));
                 }
                 None
             }
@@ -265,7 +265,7 @@ impl Entry {
             }
             pages.push(path);
         }
-        faults.append(&mut passing);
+        faults.append(&mut transient);
         let state = is_settled.then(|| first_half(state_hash));
         Listing {
             images,
@@ -277,8 +277,8 @@ impl Entry {
         }
     }
 
-    /// A hash over the names and contents of all files of the listing, which are compared from now on ([`Listing::read`]). If a file cannot be read,
-    /// the error is hashed instead of its contents.
+    /// A hash over the names and contents of all files of the listing. [`Listing::read`] compares what it reads with them. If a file cannot be read, the
+    /// error is hashed instead of its contents.
     pub fn content(&self, listing: &mut Listing) -> String {
         let mut hash = Sha256::new();
         for path in &listing.files {
@@ -356,7 +356,7 @@ fn read_page(dir: &Path, texts: &mut TextFiles, faults: &mut Vec<Fault>) -> Page
     let html = texts.bytes_of(&dom).and_then(|bytes| match bytes.len() {
         0 => Err(Unread {
             what: "empty file".to_owned(),
-            passing: None,
+            transient: None,
         }),
         _ => Ok(bytes),
     });
@@ -367,8 +367,8 @@ fn read_page(dir: &Path, texts: &mut TextFiles, faults: &mut Vec<Fault>) -> Page
             let path = dir.join("snapshot/text.txt");
             match texts.bytes_of(&path) {
                 Ok(bytes) => text = Some(String::from_utf8_lossy(&bytes).into_owned()),
-                // that there is no text either is no fault of its own
-                Err(unread) if unread.passing.is_some() => {
+                // a missing text.txt is not a second fault
+                Err(unread) if unread.transient.is_some() => {
                     faults.push(unread.fault(FaultKind::Page, &path));
                 }
                 Err(_) => {}

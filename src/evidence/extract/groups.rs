@@ -20,8 +20,8 @@ pub(super) struct DocumentResult {
     pub(super) index: usize,
     /// The new evidence; `None` if nothing was missing.
     pub(super) record: Option<Record>,
-    /// The faults because of which nothing is stored now: files that could not be read at this moment.
-    pub(super) passing: Vec<Fault>,
+    /// The faults because of which nothing is stored now: files that could not be read because of a temporary error.
+    pub(super) transient: Vec<Fault>,
     /// The files, if they are to be recorded without new evidence.
     pub(super) files: Option<FileState>,
     /// The digest of the image; `None` if it was not read, or if it has faults, which belong only to this document.
@@ -34,10 +34,10 @@ pub(super) struct DocumentResult {
 
 impl DocumentResult {
     /// The result for a document of which nothing is stored now.
-    pub(super) fn left_out(index: usize, passing: Vec<Fault>) -> Self {
+    pub(super) fn left_out(index: usize, transient: Vec<Fault>) -> Self {
         DocumentResult {
             index,
-            passing,
+            transient,
             ..DocumentResult::default()
         }
     }

@@ -13,7 +13,7 @@ use super::groups::{Digest, DocumentResult, Groups, complete};
 use super::{Producers, Tools};
 use crate::collection::Fault;
 use crate::collection::images::{Entry, Listing};
-use crate::disk::regular::Passing;
+use crate::disk::regular::Transient;
 use crate::evidence::Evidence;
 use crate::evidence::channel::{Channel, Made, Record};
 use crate::evidence::clock::Clock;
@@ -27,11 +27,11 @@ pub(super) type KnownImages = Mutex<HashMap<Digest, usize>>;
 /// The pauses before a document is tried again whose files could not be read.
 const PAUSES: [Duration; 2] = [Duration::from_millis(50), Duration::from_millis(500)];
 
-/// The faults that say nothing about the document.
-fn passing_of<'f>(faults: impl IntoIterator<Item = &'f Fault>) -> Vec<Fault> {
+/// The temporary faults.
+fn transient_of<'f>(faults: impl IntoIterator<Item = &'f Fault>) -> Vec<Fault> {
     let faults = faults.into_iter();
     faults
-        .filter(|fault| fault.passing.is_some())
+        .filter(|fault| fault.transient.is_some())
         .cloned()
         .collect()
 }
@@ -92,7 +92,7 @@ impl<'a> Worker<'a> {
         let mut outcome = [self.document(index, held)?];
         self.complete(&mut outcome)?;
         let [outcome] = outcome;
-        if let Some(fault) = outcome.passing.first() {
+        if let Some(fault) = outcome.transient.first() {
             bail!("{fault}");
         }
         Ok(outcome.record)
@@ -124,8 +124,8 @@ impl<'a> Worker<'a> {
         })
     }
 
-    /// Computes the missing evidence of a document, apart from channels that are computed for a group. If a file cannot be read at this moment, or
-    /// changes while it is read, the document is tried again, and then left out.
+    /// Computes the missing evidence of a document, apart from channels that are computed for a group. If a file cannot be read because of a
+    /// temporary error, or changes while it is read, the document is tried again, and then left out.
     ///
     /// # Errors
     /// Those of [`Worker::alone`], or this process has too little memory or too many open files to read a document.
@@ -136,14 +136,14 @@ impl<'a> Worker<'a> {
     ) -> Result<DocumentResult> {
         let mut outcome = self.try_document(index, held)?;
         for pause in PAUSES {
-            if outcome.passing.is_empty() {
+            if outcome.transient.is_empty() {
                 return Ok(outcome);
             }
             std::thread::sleep(pause);
             outcome = self.try_document(index, held)?;
         }
-        let is_lack = |fault: &&Fault| fault.passing == Some(Passing::Lack);
-        match outcome.passing.iter().find(is_lack) {
+        let is_shortage = |fault: &&Fault| fault.transient == Some(Transient::Shortage);
+        match outcome.transient.iter().find(is_shortage) {
             Some(fault) => bail!("{fault}"),
             None => Ok(outcome),
         }
@@ -153,8 +153,8 @@ impl<'a> Worker<'a> {
         let entry = &self.entries[index];
         let mut listing_faults = Vec::new();
         let mut listing = self.clock.time("list", || entry.list(&mut listing_faults));
-        if let passing @ [_, ..] = &*passing_of(&listing_faults) {
-            return Ok(DocumentResult::left_out(index, passing.to_vec()));
+        if let transient @ [_, ..] = &*transient_of(&listing_faults) {
+            return Ok(DocumentResult::left_out(index, transient.to_vec()));
         }
         let held = held.filter(|held| held.fingerprint == listing.fingerprint);
         let known = held.and_then(|held| held.files.as_ref());
@@ -276,13 +276,13 @@ impl<'a> Worker<'a> {
             }
             record.made.insert(name, made);
         }
-        let mut passing = passing_of(record.made.values().flat_map(|made| &made.faults));
-        passing.extend(passing_of(&document.image.faults));
-        passing.extend(document.listing.ensure_unchanged(document.entry).err());
-        if !passing.is_empty() {
-            passing.sort();
-            passing.dedup();
-            *outcome = DocumentResult::left_out(outcome.index, passing);
+        let mut transient = transient_of(record.made.values().flat_map(|made| &made.faults));
+        transient.extend(transient_of(&document.image.faults));
+        transient.extend(document.listing.ensure_unchanged(document.entry).err());
+        if !transient.is_empty() {
+            transient.sort();
+            transient.dedup();
+            *outcome = DocumentResult::left_out(outcome.index, transient);
             return Ok(());
         }
         record.evidence = document.evidence;

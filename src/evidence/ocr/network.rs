@@ -17,7 +17,7 @@ use super::backend::{Backend, Runtime};
 use super::{MIN_SIDE, OcrLine};
 use crate::disk::regular;
 
-/// Maximum size of a model file. The largest that reads text well has 100 MB.
+/// Maximum size of a model file. Those of PP-OCRv4 have up to 11 MB.
 const MAX_BYTES: u64 = 512 << 20;
 
 /// A network with one input and one output.

@@ -8,7 +8,7 @@ use anyhow::{Context, Result, bail};
 use crate::disk::regular;
 use crate::evidence::AfinnValence;
 
-/// Maximum size of a list. AFINN-en-165 has 41 kB.
+/// Maximum size of a list. AFINN-en-165 has 39 kB.
 const MAX_BYTES: u64 = 1 << 20;
 
 /// AFINN's word list, with a score from -5 to 5 for each word or phrase. Matches like Python's `afinn` 0.1.

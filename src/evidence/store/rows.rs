@@ -177,6 +177,6 @@ pub(super) fn fault_of(row: &rusqlite::Row) -> rusqlite::Result<Fault> {
         line: row.get::<_, Option<i64>>(5)?.map(|line| line as u64),
         what: row.get(6)?,
         document: Some(DocId(row.get(0)?)),
-        passing: None,
+        transient: None,
     })
 }

@@ -373,8 +373,8 @@ fn next_batch(
                     Added::Conflict(id) => faults.add(conflict(&id, meta.kind, place), meta)?,
                 }
             }
-            // what the system cannot read now is not left out: the index would lack it for ever
-            Some(Err(fault)) if fault.passing.is_some() => bail!("{fault}"),
+            // what cannot be read because of a temporary error is not left out: the index would never contain it
+            Some(Err(fault)) if fault.transient.is_some() => bail!("{fault}"),
             Some(Err(fault)) => faults.add(fault, meta)?,
             None => break,
         }

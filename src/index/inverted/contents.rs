@@ -87,7 +87,7 @@ impl Contents {
             let changed = || Changed(file.path.clone());
             let reading = || format!("cannot read {}", file.path.display());
             let opened = match regular::open(&file.path) {
-                Err(error) if regular::passing(&error).is_some() => {
+                Err(error) if regular::transient(&error).is_some() => {
                     return Err(error).with_context(reading);
                 }
                 opened => opened.map_err(|_| changed())?,

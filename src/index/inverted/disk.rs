@@ -167,10 +167,10 @@ pub fn damaged(dir: &Path, file: &Path, why: impl std::fmt::Display) -> Error {
     })
 }
 
-/// The error for a file of an index that cannot be read. If the system or the disk refuses only at this moment, or this process has too little
-/// memory or too many open files, nothing is damaged, and the index is not built again because of it.
+/// The error for a file of an index that cannot be read. If the error is temporary, or this process has too little memory or too
+/// many open files, nothing is damaged, and the index is not built again because of it.
 fn unreadable(dir: &Path, file: &Path, error: &io::Error) -> Error {
-    if regular::passing(error).is_some() {
+    if regular::transient(error).is_some() {
         return anyhow!("cannot read {}: {error}", dir.join(file).display());
     }
     damaged(dir, file, error)
