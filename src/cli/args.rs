@@ -15,6 +15,7 @@ pub(super) const CACHE: &str = "RIPOSTE_CACHE";
 pub(super) const TAG: &str = "RIPOSTE_TAG";
 
 /// The place of options that several commands share, below the command's own options.
+#[cfg(feature = "texts")]
 pub(super) const LAST: usize = 900;
 
 /// The heading of options in help texts that say where and how something is computed; options without a heading come first, under "Options".

@@ -7,7 +7,7 @@ use anyhow::{Context, Result, bail};
 use clap::Args;
 
 use super::args::{CacheArgs, STORAGE, THREADS, Task};
-use super::faults::{FaultArgs, FaultLog};
+use super::faults::FaultArgs;
 use super::images::with_host;
 use super::parse;
 use super::progress::EventPrinter;
@@ -105,7 +105,7 @@ pub fn ask(args: &AskArgs) -> Result<u8> {
         output: output.clone(),
     };
     args.faults.check(&[])?;
-    let log = FaultLog::new(&args.faults, output.as_deref(), false);
+    let log = args.faults.log(output.as_deref(), false);
     let mut printer = EventPrinter::new(args.quiet, log);
     let on_event = &mut |event| printer.print(event);
     let answered = with_host(|host| settings.answer(host, on_event))?;

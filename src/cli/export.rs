@@ -81,7 +81,7 @@ fn export_run(args: &ExportRunArgs) -> Result<u8> {
         edition: args.edition,
         all_judged: args.all_judged,
     };
-    let mut notes = NotePrinter(FaultLog::new(&args.faults, Some(&args.output), false));
+    let mut notes = NotePrinter(args.faults.log(Some(&args.output), false));
     let exported = export::run(&settings, &mut |event| notes.print(event))?;
     let files = exported.files.iter();
     let paths: Vec<PathBuf> = files.map(|file| args.output.join(file.name)).collect();

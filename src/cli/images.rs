@@ -69,7 +69,7 @@ pub fn images(args: &ImagesArgs) -> Result<u8> {
         metadata: args.metadata.config(),
         faults: options.faults.file(Some(&args.output)),
     };
-    let log = FaultLog::new(&options.faults, Some(&args.output), options.verbose);
+    let log = options.faults.log(Some(&args.output), options.verbose);
     let mut printer = EventPrinter::new(options.quiet, log);
     let on_event = &mut |event| printer.print(event);
     let (done, files) = with_host(|host| request.rank_images(Some(&output), host, on_event))?;
@@ -117,7 +117,7 @@ pub fn extract(args: &ExtractArgs) -> Result<u8> {
     let settings = options.settings()?;
     let shard = args.shard.unwrap_or(Shard::WHOLE);
     options.faults.check(&[])?;
-    let log = FaultLog::new(&options.faults, None, options.verbose);
+    let log = options.faults.log(None, options.verbose);
     let mut printer = EventPrinter::new(options.quiet, log);
     let on_event = &mut |event| printer.print(event);
     let (extraction, summary) =
@@ -156,7 +156,7 @@ pub fn read(args: &ReadArgs) -> Result<u8> {
     say!("ocr: {}", reader.describe());
     args.faults
         .check(&args.images.iter().map(PathBuf::as_path).collect::<Vec<_>>())?;
-    let mut notes = NotePrinter(FaultLog::new(&args.faults, None, false));
+    let mut notes = NotePrinter(args.faults.log(None, false));
     let mut failed = 0;
     for path in &args.images {
         let picture = match open_picture(path) {
@@ -215,7 +215,7 @@ pub fn merge(args: &MergeArgs) -> Result<u8> {
     }
     args.faults
         .check(&args.shards.iter().map(PathBuf::as_path).collect::<Vec<_>>())?;
-    let mut printer = EventPrinter::new(true, FaultLog::new(&args.faults, None, false));
+    let mut printer = EventPrinter::new(true, args.faults.log(None, false));
     let mut store =
         extraction::open_store(&args.into, Store::open, &mut |event| printer.print(event))?;
     let mut found_any = false;

@@ -4,7 +4,6 @@ use anyhow::Result;
 use serde_json::json;
 
 use super::args::Task;
-use super::faults::FaultLog;
 use super::progress::EventPrinter;
 use super::text_args::IndexArgs;
 use super::texts::print_all_verified;
@@ -28,7 +27,7 @@ pub fn index(args: &IndexArgs) -> Result<u8> {
         rehash: args.rehash,
     };
     args.faults.check(&[&args.input])?;
-    let log = FaultLog::new(&args.faults, None, indexing.verbose);
+    let log = args.faults.log(None, indexing.verbose);
     let mut printer = EventPrinter::new(indexing.quiet, log);
     let on_event = &mut |event| printer.print(event);
     if args.check {

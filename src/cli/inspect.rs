@@ -3,7 +3,6 @@
 use anyhow::Result;
 
 use super::args::Task;
-use super::faults::FaultLog;
 use super::image_args::InspectArgs;
 use super::print;
 use super::progress::EventPrinter;
@@ -30,7 +29,7 @@ pub fn inspect(args: &InspectArgs) -> Result<u8> {
         place: ReportPlace::new(&args.output, args.single_file, depth, args.edition),
     };
     args.faults.check(&settings.inputs())?;
-    let log = FaultLog::new(&args.faults, None, indexing.verbose);
+    let log = args.faults.log(None, indexing.verbose);
     let mut printer = EventPrinter::new(indexing.quiet, log);
     let written = inspect::inspect(&settings, &mut |event| printer.print(event))?;
     if indexing.verbose {

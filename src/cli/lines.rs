@@ -9,7 +9,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use super::faults::{FaultArgs, FaultLog};
+use super::faults::FaultArgs;
 use super::notes::NotePrinter;
 use super::print_json;
 use riposte::collection::{Fault, FaultKind};
@@ -66,7 +66,7 @@ pub(super) fn answer_file<Q>(
         )),
     };
     faults.check(&[path])?;
-    let mut notes = NotePrinter(FaultLog::new(faults, None, false));
+    let mut notes = NotePrinter(faults.log(None, false));
     let name = path.to_string_lossy();
     let mut lines = BoundedLines { input, number: 0 };
     let mut answered = 0;

@@ -3,7 +3,6 @@
 use console::Term;
 use riposte::task::labelled;
 
-#[cfg(feature = "texts")]
 pub(super) use riposte::task::counted;
 
 /// Columns of a table that is printed to a file or a pipe.

@@ -6,7 +6,6 @@ use std::sync::atomic::AtomicBool;
 use anyhow::Result;
 use riposte_eval::TextTask;
 
-use super::faults::FaultLog;
 use super::progress::EventPrinter;
 use super::terminal;
 use super::text_args::{ComparativeArgs, ControversialArgs, TextArgs, topic_parts};
@@ -114,7 +113,7 @@ fn retrieve(args: &TextArgs, task: TextTask, wanted: Wanted) -> Result<u8> {
         metadata: args.metadata.config(),
         faults: args.faults.file(Some(&args.output)),
     };
-    let log = FaultLog::new(&args.faults, Some(&args.output), indexing.verbose);
+    let log = args.faults.log(Some(&args.output), indexing.verbose);
     let mut printer = EventPrinter::new(indexing.quiet, log);
     let on_event = &mut |event| printer.print(event);
     let mut is_first = true;
