@@ -59,6 +59,7 @@ use std::io::Write;
 use anyhow::{Context, Result};
 use clap::builder::Resettable;
 use clap::{ArgMatches, CommandFactory, FromArgMatches, Parser, Subcommand};
+use riposte::threads;
 use serde::Serialize;
 
 #[cfg(feature = "texts")]
@@ -222,6 +223,13 @@ fn innermost(matches: &ArgMatches) -> ArgMatches {
 /// Runs the command that was typed. Returns the exit code.
 pub fn run() -> Result<u8> {
     let (command, options, configuration) = read_command_line()?;
+    let is_short = matches!(
+        command,
+        Command::Verify(_) | Command::Config(_) | Command::Completions(_) | Command::Man(_)
+    );
+    if !is_short {
+        threads::start_pool()?;
+    }
     match command {
         #[cfg(feature = "full")]
         Command::Images(args) => images::images(&args),

@@ -14,6 +14,7 @@ use super::image_args::ExtractArgs;
 use super::notes::print_notes;
 use riposte::collection::images::ImageCollection;
 use riposte::task::extraction::{self, ExtractionSettings, Trial};
+use riposte::threads;
 
 /// Maximum time for a document, including the loading of models. The largest documents take less than a minute on one core.
 const PATIENCE: Duration = Duration::from_secs(600);
@@ -97,13 +98,13 @@ fn command(settings: &ExtractionSettings, evidence: &Path, documents: &[DocId]) 
 fn watch(child: &mut Child, stop: &AtomicBool) -> Result<(usize, End)> {
     let (sender, receiver) = mpsc::channel();
     if let Some(output) = child.stdout.take() {
-        std::thread::spawn(move || {
+        threads::spawn_detached(move || {
             for line in BufReader::new(output).lines() {
                 if line.is_err() || sender.send(()).is_err() {
                     break;
                 }
             }
-        });
+        })?;
     }
     let mut done = 0;
     let mut last = Instant::now();

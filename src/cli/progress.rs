@@ -11,6 +11,7 @@ use super::notes::note;
 use riposte::index::{dense, inverted};
 use riposte::reading::steps::{Outputs, StageOutputs, Step};
 use riposte::task::{Event, Stage};
+use riposte::threads;
 
 /// The time between two lines if stderr is not a terminal.
 const LINE_INTERVAL: Duration = Duration::from_secs(30);
@@ -44,7 +45,10 @@ impl StageProgress {
         };
         let bar = ProgressBar::with_draw_target(Some(total as u64), target).with_prefix(label);
         set_template(&bar, if total == 0 { UNKNOWN } else { BEGINNING });
-        bar.enable_steady_tick(Duration::from_millis(500));
+        // a bar that nobody sees needs no thread, and a thread that cannot be started is a panic of the library
+        if !bar.is_hidden() && threads::can_start() {
+            bar.enable_steady_tick(Duration::from_millis(500));
+        }
         StageProgress {
             // indicatif hides the bar if stderr is not a terminal
             prints_lines: !quiet && bar.is_hidden(),

@@ -46,7 +46,7 @@ pub fn transient(error: &io::Error) -> Option<Transient> {
         if code == Errno::LOOP.raw_os_error() {
             return None;
         }
-        if [Errno::MFILE, Errno::NFILE]
+        if [Errno::AGAIN, Errno::MFILE, Errno::NFILE]
             .map(Errno::raw_os_error)
             .contains(&code)
         {

@@ -5,7 +5,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use anyhow::Result;
+use anyhow::{Result, bail};
 
 use super::clock::Clock;
 use super::picture::decode::{DecodedImage, decode};
@@ -99,17 +99,17 @@ fn decode_first(
                 let (path, picture) = (path.clone(), Arc::new(picture));
                 return Some(Decoded { path, picture });
             }
-            Err(what) => faults.push(fault(FaultKind::Image, path, what)),
+            Err(error) => faults.push(fault(FaultKind::Image, path, format!("{error:#}"))),
         }
     }
     None
 }
 
 /// Runs `work` and turns a panic into an error: a crawl of the web contains files that libraries have not been tested with.
-pub(super) fn guarded<T>(work: impl FnOnce() -> Result<T>) -> Result<T, String> {
+pub(super) fn guarded<T>(work: impl FnOnce() -> Result<T>) -> Result<T> {
     match catch_unwind(AssertUnwindSafe(work)) {
-        Ok(result) => result.map_err(|error| format!("{error:#}")),
-        Err(_) => Err("a library panicked on it (the message is above)".into()),
+        Ok(result) => result,
+        Err(_) => bail!("a library panicked on it (the message is above)"),
     }
 }
 

@@ -27,6 +27,7 @@ use super::clock::Clock;
 use super::store::{Store, StoredDocument};
 use crate::collection::Fault;
 use crate::collection::images::{Entry, FileState, ImageCollection};
+use crate::threads;
 
 use files::Policy;
 use groups::{DocumentResult, Groups};
@@ -276,7 +277,7 @@ pub fn extract(
             let notes = at_work.as_ref().map(|at_work| (at_work, number));
             let worker = Worker::new(tools, &clock, entries, &place, policy, &known_images, notes)?;
             let job = &job;
-            scope.spawn(move || job.work(worker, &sender));
+            threads::spawn(scope, move || job.work(worker, &sender))?;
         }
         drop(sender);
         writer.write_all(receiver, on_progress)

@@ -190,7 +190,7 @@ fn pages(source: ImageDocument, document: &mut Document) -> Vec<PageEvidence> {
                     faults.push(fault(FaultKind::Page, &path, what));
                 }
                 guarded(|| Ok(read(&html, &page.xpaths, &source.url))).unwrap_or_else(|error| {
-                    faults.push(fault(FaultKind::Page, &path, error));
+                    faults.push(fault(FaultKind::Page, &path, format!("{error:#}")));
                     PageWords::default()
                 })
             }

@@ -23,6 +23,7 @@ use crate::evidence::picture::Picture;
 use crate::evidence::store::{Place, Store};
 use crate::evidence::table::Table;
 use crate::evidence::{AfinnValence, Evidence, PageEvidence, PartValue, TextPart};
+use crate::threads;
 
 /// The similarity for the words of images: Lucene's default parameters, with exact lengths.
 pub const BM25: Similarity = Similarity::Bm25 { k1: 1.2, b: 0.75 };
@@ -187,7 +188,7 @@ fn index_documents(
         let workers: Vec<_> = (0..threads.max(1))
             .map(|_| {
                 let (next, parts, sender) = (&next, &parts, sender.clone());
-                scope.spawn(move || -> Result<()> {
+                threads::spawn(scope, move || -> Result<()> {
                     let store = store.open_to_read()?;
                     let mut buffers = update.buffers();
                     loop {
@@ -209,7 +210,7 @@ fn index_documents(
                     }
                 })
             })
-            .collect();
+            .collect::<Result<_>>()?;
         drop(sender);
         let mut documents = 0;
         for (at, read) in done {

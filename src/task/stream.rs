@@ -28,6 +28,7 @@ use crate::collection::frames::{FramedDocument, read_frame};
 use crate::disk::TemporaryDir;
 use crate::evidence::extract::{self, Single, Tools};
 use crate::evidence::store::{Scratch, describe};
+use crate::threads;
 use crate::weights::Models;
 
 /// The version of the format. It changes when the frames of the output change.
@@ -77,16 +78,16 @@ pub fn stream(
         format!("cannot write to {temporary}, the directory for temporary files")
     })?;
     write_frame(&mut output, &greeting(&tools)?)?;
-    let threads = request.threads.max(1);
+    let workers = request.threads.max(1);
     let (jobs, for_workers) = bounded::<Job>(0);
-    let (free, is_free) = bounded::<()>(threads);
-    let (order, answers) = bounded::<Receiver<Result<Answer>>>(AHEAD * threads);
+    let (free, is_free) = bounded::<()>(workers);
+    let (order, answers) = bounded::<Receiver<Result<Answer>>>(AHEAD * workers);
     let (running, ended) = bounded::<Infallible>(0);
     let into = dir.path().to_owned();
     // this thread is not in the scope below, which waits for its threads: after an error it may wait for a frame that never comes
-    std::thread::spawn(move || read_documents(input, &into, &is_free, &jobs, &order));
+    threads::spawn_detached(move || read_documents(input, &into, &is_free, &jobs, &order))?;
     std::thread::scope(|scope| {
-        for _ in 0..threads {
+        for _ in 0..workers {
             let worker = StreamWorker {
                 tools: &tools,
                 died: request.died,
@@ -94,7 +95,7 @@ pub fn stream(
                 jobs: for_workers.clone(),
                 ended: ended.clone(),
             };
-            scope.spawn(move || worker.work());
+            threads::spawn(scope, move || worker.work())?;
         }
         drop((free, for_workers));
         // dropped at the end of this scope, also after an error, so that the workers end even if the reading thread still waits for a frame

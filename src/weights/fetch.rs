@@ -18,6 +18,7 @@ use super::{
     write_record,
 };
 use crate::disk::{hex, regular, sha256_of};
+use crate::threads;
 
 /// Maximum size of a file with a git id: publishers keep larger ones in large file storage.
 const MAX_GIT_FILE_BYTES: u64 = 64 << 20;
@@ -232,7 +233,10 @@ impl Sources {
                 archive,
             } => {
                 bar.set_style(ProgressStyle::default_spinner());
-                bar.enable_steady_tick(Duration::from_millis(200));
+                // a thread that cannot be started is a panic of the library
+                if threads::can_start() {
+                    bar.enable_steady_tick(Duration::from_millis(200));
+                }
                 http::remove_part(&part);
                 self.packages
                     .extract(

@@ -65,8 +65,8 @@ def write(path, content):
 
 
 class Trials:
-    def __init__(self, riposte, home, every):
-        self.riposte, self.every = riposte, every
+    def __init__(self, riposte, home, every, ways):
+        self.riposte, self.every, self.ways = riposte, every, ways
         self.home = home
         self.injector = home / "inject.so"
         self.count = home / "count"
@@ -164,9 +164,12 @@ class Trials:
             sys.exit(f"{line}: {code} {said}")
         calls = int(self.count.read_text().split()[0])
         expected = self.content(home, outputs, printed)
+        self.run(self.fresh(), line, at=0, how="threads")
+        threads = int(self.count.read_text().split()[0])
         counts, others = collections.Counter(), []
-        for how in ("fail", "short"):
-            for at in range(1, calls + 1, self.every):
+        # commands start few threads, so each start is spoiled
+        for how, last, step in (("fail", calls, self.every), ("short", calls, self.every), ("threads", threads, 1)):
+            for at in range(1, last + 1, step) if how in self.ways else ():
                 home = self.fresh()
                 self.count.unlink(missing_ok=True)
                 code, printed, said = self.run(home, line, at=at, how=how)
@@ -205,13 +208,15 @@ def main():
     parser.add_argument("--riposte", required=True, type=pathlib.Path)
     parser.add_argument("--every", type=int, default=1, help="spoil every n-th call")
     parser.add_argument("--only", help="names of commands, separated by semicolons")
+    ways = ["fail", "short", "threads"]
+    parser.add_argument("--how", choices=ways, action="append", help="how calls are spoiled (default: in each way)")
     args = parser.parse_args()
     names = args.only.split(";") if args.only else list(COMMANDS)
     columns = ["same", "faults", "error", "other"]
     print(f"{'command':16}" + "".join(f"{column:>8}" for column in ["trials", *columns]))
     total, all_others = collections.Counter(), []
     with tempfile.TemporaryDirectory() as home:
-        trials = Trials(args.riposte.resolve(), pathlib.Path(home).resolve(), args.every)
+        trials = Trials(args.riposte.resolve(), pathlib.Path(home).resolve(), args.every, args.how or ways)
         for name in names:
             counts, others = trials.command(*COMMANDS[name])
             total += counts

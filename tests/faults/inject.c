@@ -3,13 +3,15 @@
 
    INJECT_UNDER   calls count if their file is in this directory
    INJECT_AT      the number of the call that is spoiled, from 1; 0 for none
-   INJECT_HOW     "fail", or "short": reads and writes transfer only a part, once
+   INJECT_HOW     "fail", or "short": reads and writes transfer only a part, once; or "threads": only starts of threads count, and from the n-th on,
+                  none succeeds, as in a container that limits the number of processes
    INJECT_COUNT   a file that receives the number of calls, and the name of the spoiled one */
 #define _GNU_SOURCE
 #include <dirent.h>
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -61,17 +63,20 @@ static int is_file_under(int file) {
   return is_under(path);
 }
 
+static int is_how(const char *what) {
+  const char *how = getenv("INJECT_HOW");
+  return how && !strcmp(how, what);
+}
+
 /* Whether this call is the one to spoil. */
 static int is_next(const char *name) {
+  if (is_how("threads")) return 0;
   if (atomic_fetch_add(&calls, 1) + 1 != wanted()) return 0;
   spoiled = name;
   return 1;
 }
 
-static int is_short(void) {
-  const char *how = getenv("INJECT_HOW");
-  return how && !strcmp(how, "short");
-}
+static int is_short(void) { return is_how("short"); }
 
 /* A process that ends without exit handlers has written its last number before. */
 static void report(void) {
@@ -263,4 +268,17 @@ struct dirent64 *readdir64(DIR *dir) {
   REAL(struct dirent64 *, "readdir64", DIR *);
   if (is_file_under(dirfd(dir)) && is_next("getdents")) SPOIL(EIO, NULL);
   return real(dir);
+}
+
+int pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*start)(void *), void *argument) {
+  REAL(int, "pthread_create", pthread_t *, const pthread_attr_t *, void *(*)(void *), void *);
+  if (is_how("threads")) {
+    long number = atomic_fetch_add(&calls, 1) + 1;
+    if (wanted() && number >= wanted()) {
+      spoiled = "pthread_create";
+      report();
+      return EAGAIN;
+    }
+  }
+  return real(thread, attributes, start, argument);
 }

@@ -113,8 +113,12 @@ impl Extractor for Lazy<Box<dyn TextReader>> {
             match guarded(|| reader.read(&image.picture.image)) {
                 Ok(lines) => document.evidence.ocr = lines,
                 Err(error) => {
-                    let what = format!("its text could not be read: {error}");
-                    let fault = fault(FaultKind::Model, &image.path, what);
+                    let what = format!("its text could not be read: {error:#}");
+                    let mut fault = fault(FaultKind::Model, &image.path, what);
+                    // a thread that cannot be started says nothing about the image
+                    if let Some(error) = error.chain().find_map(|cause| cause.downcast_ref()) {
+                        fault = fault.caused_by(error);
+                    }
                     document.faults.push(fault);
                 }
             }

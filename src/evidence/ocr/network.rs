@@ -16,6 +16,7 @@ use rten_tensor::{NdTensor, NdTensorView, Tensor, TensorView};
 use super::backend::{Backend, Runtime};
 use super::{MIN_SIDE, OcrLine};
 use crate::disk::regular;
+use crate::threads;
 
 /// Maximum size of a model file. Those of PP-OCRv4 have up to 11 MB.
 const MAX_BYTES: u64 = 512 << 20;
@@ -139,7 +140,7 @@ impl Network {
             return Ok(());
         }
         let image = FeatureMap::filled(48, 64, 3, 0.0);
-        let output = self.run(image, &mut Core::new());
+        let output = Core::new().and_then(|mut core| self.run(image, &mut core));
         output.map_err(|error| format!("a trial run failed: {error:#}"))?;
         Ok(())
     }
@@ -321,11 +322,15 @@ pub(super) struct Core {
 }
 
 impl Core {
-    pub(super) fn new() -> Core {
-        Core {
+    /// # Errors
+    /// Its thread cannot be started.
+    pub(super) fn new() -> Result<Core> {
+        // rten panics if it cannot start one
+        threads::spawn_detached(|| ())?;
+        Ok(Core {
             thread: Arc::new(ThreadPool::with_num_threads(1)),
             pool: BufferPool::default(),
-        }
+        })
     }
 }
 
@@ -348,14 +353,14 @@ impl Cores {
         }
         let idle = || self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let core = idle().pop();
-        let mut core = core.unwrap_or_else(Core::new);
+        let mut core = core.map_or_else(Core::new, Ok)?;
         let thread = Arc::clone(&core.thread);
         // The caller may be a worker of another rayon pool. If it waited for rten's pool directly, it would take up its own pool's
         // next job meanwhile, and image after image would pile up on its stack. So it waits for a plain thread.
         let work = || thread.run(|| read(image, &mut core));
-        let done = std::thread::scope(|scope| scope.spawn(work).join());
+        let done: Result<_> = std::thread::scope(|scope| Ok(threads::spawn(scope, work)?.join()));
         idle().push(core);
-        done.unwrap_or_else(|panic| bail!("the text reader panicked: {}", message_of(&*panic)))
+        done?.unwrap_or_else(|panic| bail!("the text reader panicked: {}", message_of(&*panic)))
     }
 }
 
@@ -426,7 +431,7 @@ mod tests {
             assert_eq!(network.classifier.is_some(), parts.head.is_some());
             // of these networks, only the reader has products that are large enough for int8
             let bound = if parts.head.is_some() { 0.01 } else { 1e-4 };
-            let mut core = Core::new();
+            let mut core = Core::new().unwrap();
             // twice, so that the second run uses the buffers of the first and of an image of another size
             for _ in 0..2 {
                 let output = network
@@ -444,7 +449,9 @@ mod tests {
 
     /// The probabilities of the labels of each step, without the batch.
     fn steps(network: &Network) -> Vec<Vec<f32>> {
-        let output = network.run(image(48, 40), &mut Core::new()).unwrap();
+        let output = network
+            .run(image(48, 40), &mut Core::new().unwrap())
+            .unwrap();
         let output: NdTensorView<f32, 3> = output.view().try_into().unwrap();
         let [_, steps, labels] = output.shape();
         let of_step = |step| (0..labels).map(|n| output[[0, step, n]]).collect();

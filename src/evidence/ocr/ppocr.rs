@@ -250,7 +250,7 @@ mod tests {
         assert_ne!(producer(Script::Latin), producer(Script::All));
         let line = || crop::line(&RgbImage::new(90, 30), &text(), &mut Default::default());
         for reader in [&latin, &all] {
-            let labels = reader.recogniser.run(line(), &mut Core::new());
+            let labels = reader.recogniser.run(line(), &mut Core::new().unwrap());
             assert_eq!(labels.unwrap().size(2), reader.alphabet.len() + 1);
         }
     }

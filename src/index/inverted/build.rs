@@ -24,6 +24,7 @@ use super::disk::{self, SealedDirectory};
 use super::schema::{self, Fields};
 use super::{Document, IndexKind, Meta, SHORT_WORDS, TextCollection};
 use crate::collection::{Fault, FaultKind};
+use crate::threads;
 
 /// Maximum number of documents in a batch for one thread.
 const BATCH: usize = 256;
@@ -304,7 +305,7 @@ fn index_collection(
         let workers: Vec<_> = (0..threads)
             .map(|_| {
                 let (batches, budget, analyzer) = (batches.clone(), &budget, &analyzer);
-                scope.spawn(move || -> Result<()> {
+                threads::spawn(scope, move || -> Result<()> {
                     let (mut analyzer, mut joined) = (analyzer.build(), String::new());
                     for (document, marks) in batches.into_iter().flatten() {
                         let made = fields.document(&document, marks, &mut analyzer, &mut joined);
@@ -315,7 +316,7 @@ fn index_collection(
                     Ok(())
                 })
             })
-            .collect();
+            .collect::<Result<_>>()?;
         drop(batches);
         while let Some(batch) =
             next_batch(&mut *documents, &place, &mut seen, meta, faults, on_event)?
