@@ -43,7 +43,7 @@ pub use export::exported_files;
 pub use merge::Merged;
 pub use passed_over::PassedOver;
 pub use portable::{Scratch, describe};
-use rows::{fault_of, read_channel, read_document, write_file_state, write_record};
+use rows::{fault_of, read_channel, read_document, readable, write_file_state, write_record};
 pub use shard_file::ShardFile;
 use tables::SCHEMA_VERSION;
 
@@ -237,11 +237,15 @@ impl Store {
             let mut states = c.prepare("SELECT document, state, content FROM file_state")?;
             let mut rows = states.query([])?;
             while let Some(row) = rows.next()? {
-                if let Some(held) = held.get_mut(row.get_ref(0)?.as_str()?) {
-                    held.files = Some(FileState {
-                        state: row.get(1)?,
-                        content: row.get(2)?,
-                    });
+                let of_document = (|| {
+                    let (state, content) = (row.get(1)?, row.get(2)?);
+                    Ok((row.get::<_, String>(0)?, FileState { state, content }))
+                })();
+                // files whose row is damaged are read again
+                if let Some((id, files)) = readable(of_document)?
+                    && let Some(held) = held.get_mut(&id)
+                {
+                    held.files = Some(files);
                 }
             }
             Ok(held)
@@ -366,7 +370,8 @@ impl Store {
             let mut statement = c.prepare("SELECT document, hash FROM text_hash")?;
             let mut rows = statement.query([])?;
             while let Some(row) = rows.next()? {
-                hashes.insert(row.get(0)?, row.get(1)?);
+                // words whose hash is damaged are hashed again
+                hashes.extend(readable(row.get(0).and_then(|id| Ok((id, row.get(1)?))))?);
             }
             let mut documents = Vec::new();
             checksum::read(c, &tables::DOCUMENT, ALL, |row| {

@@ -1,5 +1,8 @@
 //! Tables with rows about documents: what the store, its checksums and its exports must know of them.
 
+use rusqlite::Row;
+use rusqlite::types::ValueRef;
+
 pub(crate) use crate::workspace::blob::{blob_of, vector_of};
 
 /// A table. Its first column is `document`, the id of the document that a row is about.
@@ -111,9 +114,48 @@ impl Table {
         format!("INSERT OR REPLACE INTO {} VALUES ({places})", self.name)
     }
 
+    /// The condition for rows with a value of another type than its column's. Only a damaged file has some: riposte writes none, but SQLite checks no
+    /// types.
+    pub(crate) fn misfits(&self) -> String {
+        let conditions = self.columns().into_iter().map(|column| {
+            let kind = match column.kind {
+                ColumnType::Vector => "blob",
+                kind => kind.into(),
+            };
+            let name = column.name;
+            match column.nullable {
+                true => format!("typeof({name}) NOT IN ('{kind}', 'null')"),
+                false => format!("typeof({name}) <> '{kind}'"),
+            }
+        });
+        let conditions: Vec<String> = conditions.collect();
+        conditions.join(" OR ")
+    }
+
     fn key(&self) -> String {
         names(&self.columns()[..1 + self.keys])
     }
+}
+
+/// Whether each value of a row of [`Table::select`] has the type of its column.
+///
+/// # Errors
+/// SQLite fails.
+pub(crate) fn fits(columns: &[Column], row: &Row) -> rusqlite::Result<bool> {
+    for (at, column) in columns.iter().enumerate() {
+        let fits = match (column.kind, row.get_ref(at)?) {
+            (_, ValueRef::Null) => column.nullable,
+            (ColumnType::Text, value) => value.as_str().is_ok(),
+            (ColumnType::Integer, ValueRef::Integer(_))
+            | (ColumnType::Real, ValueRef::Real(_))
+            | (ColumnType::Vector, ValueRef::Blob(_)) => true,
+            _ => false,
+        };
+        if !fits {
+            return Ok(false);
+        }
+    }
+    Ok(true)
 }
 
 fn names(columns: &[Column]) -> String {
@@ -141,6 +183,10 @@ mod tests {
         assert_eq!(
             table.select(),
             "SELECT document, page, line, v FROM t WHERE document BETWEEN ?1 AND ?2 ORDER BY document, page"
+        );
+        assert_eq!(
+            table.misfits(),
+            "typeof(document) <> 'text' OR typeof(page) <> 'text' OR typeof(line) NOT IN ('integer', 'null') OR typeof(v) <> 'blob'"
         );
         assert_eq!(
             table.insert(),

@@ -13,6 +13,7 @@ use rusqlite::{Connection, Row, Rows, params};
 
 use crate::workspace::checksum::ValueHash;
 
+use super::rows::readable;
 use super::tables::with_checksums;
 use crate::evidence::channel::Channels;
 use crate::evidence::table::Table;
@@ -51,14 +52,14 @@ pub fn is_damaged_record(error: &anyhow::Error) -> bool {
 /// The stored checksums of neighbouring documents for one table, in the order of the documents.
 struct Checksums<'s> {
     rows: Rows<'s>,
-    /// The next document, and its checksum.
-    next: Option<(String, i64)>,
+    /// The next document, and its checksum, unless that is damaged.
+    next: Option<(String, Option<i64>)>,
 }
 
 impl<'s> Checksums<'s> {
     fn advance(&mut self) -> Result<()> {
         self.next = match self.rows.next()? {
-            Some(row) => Some((text(row.get_ref(0)?), row.get(1)?)),
+            Some(row) => Some((text(row.get_ref(0)?), readable(row.get(1))?)),
             None => None,
         };
         Ok(())
@@ -74,7 +75,7 @@ impl<'s> Checksums<'s> {
         while let Some((document, sum)) = &self.next
             && until.is_none_or(|until| document.as_str() < until)
         {
-            if *sum != ValueHash::default().finish() {
+            if *sum != Some(ValueHash::default().finish()) {
                 damaged(document.clone())?;
             }
             self.advance()?;
@@ -88,7 +89,7 @@ impl<'s> Checksums<'s> {
         while let Some((next, sum)) = &self.next
             && next == document
         {
-            accepted &= *sum == found;
+            accepted &= *sum == Some(found);
             self.advance()?;
         }
         Ok(accepted)
@@ -188,6 +189,7 @@ pub(super) fn lacking(
     let stored: Vec<String> = c
         .prepare_cached("SELECT of_table FROM checksum WHERE document = ?")?
         .query_map([document], |row| row.get(0))?
+        .filter_map(|name| readable(name).transpose())
         .collect::<rusqlite::Result<_>>()?;
     let mut sums = Vec::new();
     for table in with_checksums(channels) {

@@ -52,6 +52,8 @@ impl Store {
                     what: row.get(5)?,
                 })
             })?;
+            // a document whose row is damaged is tried again
+            let rows = rows.filter_map(|row| rows::readable(row).transpose());
             Ok(rows.collect::<Result<_, _>>()?)
         })
     }

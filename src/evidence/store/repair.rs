@@ -4,13 +4,15 @@ use std::collections::BTreeSet;
 
 use anyhow::{Result, anyhow, bail};
 use rayon::prelude::*;
-use rusqlite::{Connection, TransactionBehavior};
+use rusqlite::types::ToSqlOutput;
+use rusqlite::{Connection, Row, TransactionBehavior, params};
 
 use super::checksum::{DamagedRecord, LAST, add, lacking, put, scan, text};
-use super::rows::{clear, delete, is_stored};
-use super::tables::{BACKEND, with_checksums};
+use super::rows::{clear, delete, is_stored, readable};
+use super::tables::{self, BACKEND, with_checksums};
 use super::{Place, Store, explain};
 use crate::evidence::channel::{Channel, Channels};
+use crate::evidence::table::fits;
 use crate::workspace::file::beyond_repair;
 
 /// Number of documents whose records a thread verifies in one batch.
@@ -37,7 +39,9 @@ impl Store {
                 "SELECT document FROM document d
                  WHERE (SELECT count(*) FROM checksum s WHERE s.document = d.document) < ?",
             )?;
+            // an id that is damaged has no checksums of its own
             let documents = statement.query_map([tables], |row| row.get(0))?;
+            let documents = documents.filter_map(|id| readable(id).transpose());
             Ok(documents.collect::<rusqlite::Result<_>>()?)
         })?;
         for batch in wanting.chunks(ADDED) {
@@ -97,6 +101,30 @@ impl Store {
         Ok(found.into_iter().flatten().collect())
     }
 
+    /// Removes rows that no document can have: those whose document is not a text, and rows without a checksum whose values have other types than
+    /// their columns. A flipped bit can make such rows. What they were part of is computed again.
+    ///
+    /// # Errors
+    /// The store cannot be read or written.
+    pub(crate) fn remove_misfits(&mut self) -> Result<()> {
+        let channels = self.channels;
+        self.writing(|c| {
+            for table in tables::all(channels) {
+                let name = table.name;
+                if !with_checksums(channels).any(|other| other.name == name) {
+                    c.execute(&format!("DELETE FROM {name} WHERE {}", table.misfits()), [])?;
+                }
+                for (kind, document) in misfits(c, name)? {
+                    let sql = format!(
+                        "DELETE FROM {name} WHERE typeof(document) = ? AND CAST(document AS BLOB) IS ?"
+                    );
+                    c.execute(&sql, params![kind, document])?;
+                }
+            }
+            Ok(())
+        })
+    }
+
     /// All channels that any document has.
     ///
     /// # Errors
@@ -120,6 +148,22 @@ impl Store {
         }
         Ok(())
     }
+}
+
+/// The documents of a table that are no UTF-8 texts, with their types.
+fn misfits(c: &Connection, table: &str) -> Result<Vec<(String, Option<Vec<u8>>)>> {
+    let mut found = Vec::new();
+    let mut statement = c.prepare(&format!("SELECT DISTINCT document FROM {table}"))?;
+    let mut rows = statement.query([])?;
+    while let Some(row) = rows.next()? {
+        let is_text = row.get_ref(0)?.as_str().is_ok();
+        if !is_text {
+            let sql = "SELECT typeof(?1), CAST(?1 AS BLOB)";
+            let document = ToSqlOutput::Borrowed(row.get_ref(0)?);
+            found.push(c.query_row(sql, [document], |row| Ok((row.get(0)?, row.get(1)?)))?);
+        }
+    }
+    Ok(found)
 }
 
 /// The texts in the first column of a query's rows, in order.
@@ -150,7 +194,12 @@ fn verify(place: &Place, first: &str, next: Option<&str>) -> Result<Vec<DamagedR
     let last = next.unwrap_or(LAST);
     store.reading(|c| {
         for table in with_checksums(place.channels) {
-            scan(c, table, (first, last), &mut |_| Ok(()), &mut |document| {
+            let columns = table.columns();
+            let mut fits = |row: &Row| match fits(&columns, row)? {
+                true => Ok(()),
+                false => Err(rusqlite::Error::InvalidQuery),
+            };
+            scan(c, table, (first, last), &mut fits, &mut |document| {
                 let table = table.name;
                 found.push(DamagedRecord { document, table });
                 Ok(())
@@ -167,14 +216,17 @@ fn verify(place: &Place, first: &str, next: Option<&str>) -> Result<Vec<DamagedR
 fn remove(c: &Connection, all: Channels, record: &DamagedRecord) -> Result<()> {
     let document = record.document.as_str();
     let channels = record.channels(all);
+    if channels.len() == all.len() {
+        // whatever the names of channels in its rows have become
+        for table in tables::all(all) {
+            delete(c, table.name, document)?;
+        }
+        return Ok(());
+    }
     for channel in &channels {
         clear(c, document, *channel)?;
     }
-    if channels.len() == all.len() {
-        for table in ["document", "backend", "file_state", "text_hash", "checksum"] {
-            delete(c, table, document)?;
-        }
-    } else if record.table == BACKEND.name {
+    if record.table == BACKEND.name {
         delete(c, BACKEND.name, document)?;
     }
     // no trigger deletes the checksum of rows that have vanished

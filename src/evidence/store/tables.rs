@@ -71,7 +71,8 @@ pub(super) fn portable(channels: Channels) -> impl Iterator<Item = &'static Tabl
     with_checksums(channels).chain(BESIDE).chain(passed_over)
 }
 
-fn all(channels: Channels) -> impl Iterator<Item = &'static Table> {
+/// All tables.
+pub(super) fn all(channels: Channels) -> impl Iterator<Item = &'static Table> {
     let text_hash: [&'static Table; 1] = [&TEXT_HASH];
     portable(channels).chain(text_hash)
 }
