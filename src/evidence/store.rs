@@ -20,6 +20,7 @@ mod tables;
 use std::cell::OnceCell;
 use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use anyhow::{Context, Error, Result, bail, ensure};
 use riposte_eval::DocId;
@@ -35,7 +36,9 @@ pub(crate) use super::table::vector_of;
 use super::{Evidence, TextPart, clip, ocr, page, sentence};
 use crate::collection::Fault;
 use crate::collection::images::{CrawlRank, FileState};
-use crate::workspace::{Lock, file};
+use crate::workspace::file::Steps;
+use crate::workspace::schema::Schema;
+use crate::workspace::{Lock, OUTPUTS, file};
 pub use at_work::{AtWork, Note};
 use checksum::ALL;
 pub use checksum::{DamagedRecord, is_damaged_record};
@@ -79,6 +82,7 @@ impl Place {
 /// An open evidence store.
 pub struct Store {
     connection: Connection,
+    steps: Steps,
     path: PathBuf,
     channels: Channels,
     /// A lock that is held while the store is open for writing, so that there is only one writer. Its file names the documents at work.
@@ -108,8 +112,14 @@ impl Store {
         channels: Channels,
         lock: Option<Lock>,
     ) -> Result<Self> {
+        let opened = opened.and_then(|mut connection| {
+            let steps = Steps::of(&mut connection, path)?;
+            Ok((connection, steps))
+        });
+        let (connection, steps) = opened.map_err(|error| explain(error, path, "cannot open"))?;
         Ok(Store {
-            connection: opened.map_err(|error| explain(error, path, "cannot open"))?,
+            connection,
+            steps,
             path: path.to_owned(),
             channels,
             lock,
@@ -149,6 +159,7 @@ impl Store {
         let open = || {
             let connection = file::open_read_only(path)?;
             keep_plans(&connection)?;
+            check_schema(&connection, "main", channels)?;
             if version(&connection)? != SCHEMA_VERSION {
                 bail!("it is not an evidence store of this version of riposte");
             }
@@ -160,18 +171,21 @@ impl Store {
 
     fn prepare(connection: &Connection, path: &Path, channels: Channels) -> Result<()> {
         keep_plans(connection)?;
+        // nobody has promised anything about another program's file, so this one is looked at first
+        let others = "SELECT count(*) FROM sqlite_schema WHERE tbl_name <> 'output'";
+        let tables: i64 = connection.query_row(others, [], |row| row.get(0))?;
+        ensure!(
+            tables == 0 || version(connection)? != 0,
+            "it is an SQLite file of another program"
+        );
         let version = match version(connection)? {
-            0 => {
-                let others = "SELECT count(*) FROM sqlite_master WHERE tbl_name <> 'output'";
-                let tables: i64 = connection.query_row(others, [], |row| row.get(0))?;
-                ensure!(tables == 0, "it is an SQLite file of another program");
-                format!("PRAGMA user_version = {SCHEMA_VERSION};")
-            }
+            0 => format!("PRAGMA user_version = {SCHEMA_VERSION};"),
             SCHEMA_VERSION => String::new(),
             other => bail!(
                 "it was written by another version of riposte (its tables have version {other}, but this version needs {SCHEMA_VERSION})"
             ),
         };
+        check_schema(connection, "main", channels)?;
         file::check(connection, path)?;
         let schema = tables::schema(channels);
         Ok(connection.execute_batch(&format!("BEGIN;{schema}{version}COMMIT;"))?)
@@ -529,6 +543,7 @@ impl Store {
 
     /// Writes in one transaction. After an error, nothing is written.
     fn writing(&mut self, write: impl FnOnce(&Connection) -> Result<()>) -> Result<()> {
+        self.steps.renew(&[&self.path]);
         let connection = &mut self.connection;
         let written = (|| {
             let transaction = connection.transaction()?;
@@ -540,6 +555,7 @@ impl Store {
 
     /// Reads in one transaction. Otherwise SQLite would lock the file for each statement, and a document needs a dozen statements.
     fn reading<T>(&self, read: impl FnOnce(&Connection) -> Result<T>) -> Result<T> {
+        self.steps.renew(&[&self.path]);
         let read = || {
             let transaction = self.connection.unchecked_transaction()?;
             let value = read(&transaction)?;
@@ -548,6 +564,29 @@ impl Store {
         };
         read().map_err(|error| explain(error, &self.path, "cannot read"))
     }
+}
+
+/// Checks that a database of the connection has only what riposte makes.
+///
+/// # Errors
+/// It has something else, or it cannot be read.
+fn check_schema(c: &Connection, database: &str, channels: Channels) -> Result<()> {
+    // a store is opened for each part of its documents
+    static KNOWN: Mutex<Vec<(Channels, Arc<Schema>)>> = Mutex::new(Vec::new());
+    let known = {
+        let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
+        let found = known.iter().find(|(of, _)| std::ptr::eq(*of, channels));
+        match found.map(|(_, schema)| Arc::clone(schema)) {
+            Some(schema) => schema,
+            None => {
+                let schema = Schema::of(&format!("{}{OUTPUTS}", tables::schema(channels)))?;
+                let schema = Arc::new(schema);
+                known.push((channels, Arc::clone(&schema)));
+                schema
+            }
+        }
+    };
+    known.check(c, database, None)
 }
 
 /// As [`file::explain`]. `doing` is, for example, "cannot read".

@@ -3,15 +3,24 @@
 use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use anyhow::{Context, Error, Result, anyhow, bail};
 use rusqlite::{Connection, ErrorCode, MAIN_DB, OpenFlags};
 
+use super::schema;
 use crate::disk::{parent, regular};
 
 /// How long to wait for another process that holds SQLite's lock. A process holds it during a transaction.
 const LOCK_WAIT: Duration = Duration::from_secs(60);
+
+/// Number of steps of SQLite that work on the smallest files may take, a fraction of a second.
+const STEPS: u64 = 10_000_000;
+
+/// How many more it may take for each byte of the files. A row has tens of bytes, and SQLite takes tens of steps for it.
+const STEPS_PER_BYTE: u64 = 50;
 
 /// Opens the file for writing, and creates it if it does not exist.
 ///
@@ -20,6 +29,7 @@ const LOCK_WAIT: Duration = Duration::from_secs(60);
 pub(crate) fn open(path: &Path) -> Result<Connection> {
     regular::check(path).with_context(|| path.display().to_string())?;
     let connection = Connection::open(path)?;
+    schema::restrict(&connection)?;
     connection.busy_timeout(LOCK_WAIT)?;
     connection.pragma_update(None, "synchronous", "NORMAL")?;
     Ok(connection)
@@ -34,8 +44,40 @@ pub(crate) fn open_read_only(path: &Path) -> Result<Connection> {
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     regular::check(path).with_context(|| path.display().to_string())?;
     let connection = Connection::open_with_flags(path, flags)?;
+    schema::restrict(&connection)?;
     connection.busy_timeout(LOCK_WAIT)?;
     Ok(connection)
+}
+
+/// How many steps SQLite may still take for one connection. A file can be made in which a table has no end: the pages of its tree refer to each other.
+pub(crate) struct Steps(Arc<AtomicU64>);
+
+impl Steps {
+    /// Begins to count.
+    ///
+    /// # Errors
+    /// SQLite fails.
+    pub(crate) fn of(connection: &mut Connection, path: &Path) -> Result<Steps> {
+        const AT_ONCE: i32 = 100_000;
+        let steps = Steps(Arc::default());
+        steps.renew(&[path]);
+        let left = Arc::clone(&steps.0);
+        let count = move || {
+            let step = |left: u64| left.checked_sub(AT_ONCE as u64);
+            left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, step)
+                .is_err()
+        };
+        connection.progress_handler(AT_ONCE, Some(count))?;
+        Ok(steps)
+    }
+
+    /// Allows as many steps as work on all rows of these files can take. Call it before each piece of work.
+    pub(crate) fn renew(&self, files: &[&Path]) {
+        let size = |file: &&Path| std::fs::metadata(file).map_or(0, |file| file.len());
+        let bytes: u64 = files.iter().map(size).sum();
+        let all = STEPS.saturating_add(bytes.saturating_mul(STEPS_PER_BYTE));
+        self.0.store(all, Ordering::Relaxed);
+    }
 }
 
 /// Calls `open`, which opens the file for reading. If a writer died in the middle of a transaction, rolls it back and calls `open` again.
@@ -72,6 +114,12 @@ impl fmt::Display for Malformed {
 
 impl std::error::Error for Malformed {}
 
+/// The error for a file whose structure is damaged.
+#[cfg(feature = "full")]
+pub(crate) fn malformed(why: String) -> Error {
+    Error::new(Malformed(why))
+}
+
 /// The error for a file that cannot be mended. It says what to do.
 pub(crate) fn beyond_repair(path: &Path, why: &str) -> Error {
     let path = path.display();
@@ -100,7 +148,10 @@ fn sqlite_codes(error: &Error) -> impl Iterator<Item = &rusqlite::ffi::Error> {
 /// Adds to an error what was being done, such as "cannot read the evidence store", or, if the file is damaged, what to do.
 pub(crate) fn explain(error: Error, path: &Path, doing: &str) -> Error {
     let is_unknown = |code: &rusqlite::ffi::Error| code.code == ErrorCode::NotADatabase;
-    if sqlite_codes(&error).any(is_unknown) {
+    let is_endless = |code: &rusqlite::ffi::Error| code.code == ErrorCode::OperationInterrupted;
+    if sqlite_codes(&error).any(is_endless) {
+        beyond_repair(path, "it has more rows than fit into its bytes")
+    } else if sqlite_codes(&error).any(is_unknown) {
         anyhow!(
             "{} is not an evidence store or another file of riposte's, or its beginning is damaged: name another place with --evidence or --index, or delete it if nothing else is in it",
             path.display()

@@ -11,6 +11,7 @@ pub mod checksum;
 pub mod file;
 mod lock;
 mod outputs;
+pub(crate) mod schema;
 
 use std::path::{Path, PathBuf};
 
@@ -21,6 +22,8 @@ use crate::disk::{hex, parent};
 pub use lock::Lock;
 pub(crate) use lock::lock_file;
 pub use outputs::Outputs;
+#[cfg(feature = "full")]
+pub(crate) use outputs::SCHEMA as OUTPUTS;
 
 /// The SQLite file of the workspace to which the index in `dir` belongs.
 pub fn of_index(dir: &Path) -> PathBuf {

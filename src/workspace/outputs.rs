@@ -11,8 +11,10 @@ use rusqlite::{Connection, OptionalExtension, Row, TransactionBehavior, params};
 
 use super::checksum::ValueHash;
 use super::file;
+use super::file::Steps;
+use super::schema::Schema;
 
-const SCHEMA: &str = include_str!("output.sql");
+pub(crate) const SCHEMA: &str = include_str!("output.sql");
 
 /// The prefix of producers whose values are valid only on the machine that computed them, so [`Outputs::merge`] leaves them out.
 pub const OF_THIS_MACHINE: &str = "machine/";
@@ -42,6 +44,14 @@ enum Stored {
     Missing,
 }
 
+/// Checks that the table, and what belongs to it, is as riposte makes it. The rest of the file belongs to others.
+///
+/// # Errors
+/// It is not, or the file cannot be read.
+fn check_schema(c: &Connection) -> Result<()> {
+    Schema::of(SCHEMA)?.check(c, "main", Some("output"))
+}
+
 impl Outputs {
     /// Opens the table in the SQLite file at `path` for writing. Creates the file, its directory and the table if they are missing.
     ///
@@ -51,6 +61,7 @@ impl Outputs {
         let open = || -> Result<Connection> {
             std::fs::create_dir_all(crate::disk::parent(path))?;
             let connection = file::open(path)?;
+            check_schema(&connection)?;
             connection.execute_batch(SCHEMA)?;
             Ok(connection)
         };
@@ -64,6 +75,7 @@ impl Outputs {
     pub fn open_to_read(path: &Path) -> Result<Self> {
         let open = || -> Result<(Connection, bool)> {
             let connection = file::open_read_only(path)?;
+            check_schema(&connection)?;
             let has_table = file::has_table(&connection, "main", "output")?;
             let in_memory = SCHEMA.replace("TABLE IF NOT EXISTS", "TEMP TABLE");
             connection.execute_batch(&format!("PRAGMA temp_store = MEMORY; {in_memory}"))?;
@@ -306,7 +318,9 @@ impl Outputs {
     /// # Errors
     /// One of the files cannot be read or written.
     pub fn merge(&mut self, other: &Path) -> Result<()> {
-        let from = file::open_read_only(other)?;
+        let mut from = file::open_read_only(other)?;
+        check_schema(&from).with_context(|| other.display().to_string())?;
+        let _steps = Steps::of(&mut from, other)?;
         if !file::has_table(&from, "main", "output")? {
             return Ok(());
         }

@@ -30,6 +30,7 @@ mod features;
 mod floors;
 mod golden_texts;
 mod hostile_models;
+mod hostile_stores;
 mod images;
 mod index_damaged;
 mod index_files;

@@ -3,16 +3,17 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result, bail, ensure};
+use rusqlite::config::DbConfig;
 use rusqlite::types::Value;
 use rusqlite::{Connection, params_from_iter};
 
 use super::rows::is_stored;
 use super::tables::{BESIDE, with_checksums};
-use super::{Store, checksum};
+use super::{Steps, Store, check_schema, checksum};
 use crate::evidence::channel::Channels;
 use crate::evidence::table::Table;
-use crate::workspace::file::{has_table, is_malformed, open_read_only, read_only_uri};
+use crate::workspace::file::{has_table, is_malformed, malformed, open_read_only, read_only_uri};
 
 /// The result of a merge.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -42,6 +43,7 @@ impl Store {
         {
             return Err(error.context(merging));
         }
+        self.steps.renew(&[&self.path, other]);
         let merged = match merge_attached(&mut self.connection, channels, other) {
             Err(error) if is_malformed(&error) => merge_each(&mut self.connection, channels, other),
             merged => merged,
@@ -54,9 +56,23 @@ impl Store {
 fn merge_attached(c: &mut Connection, channels: Channels, other: &Path) -> Result<Merged> {
     // this reads the file, so it fails if the file is too short
     c.execute("ATTACH DATABASE ? AS shard", [read_only_uri(other)?])?;
-    let merged = merge_all(c, channels);
+    let merged = check_attached(c, channels).and_then(|()| merge_all(c, channels));
     c.execute_batch("DETACH DATABASE shard")?;
     merged
+}
+
+/// Checks the attached store before anything is copied from it: what it has, and that its pages are those of trees.
+///
+/// # Errors
+/// It has what riposte does not make, or it is damaged ([`is_malformed`]).
+fn check_attached(c: &Connection, channels: Channels) -> Result<()> {
+    check_schema(c, "shard", channels)?;
+    let sql = "PRAGMA shard.quick_check(1)";
+    let found: String = c.query_row(sql, [], |row| row.get(0))?;
+    if found != "ok" {
+        bail!(malformed(found));
+    }
+    Ok(())
 }
 
 /// Copies all documents that are missing here, in one transaction.
@@ -104,9 +120,12 @@ fn merge_all(connection: &mut Connection, channels: Channels) -> Result<Merged> 
 /// Copies from a damaged store the documents that this one lacks, if they can be read and agree with their checksums. The damaged store has a
 /// separate connection, so that its errors do not end the transaction.
 fn merge_each(connection: &mut Connection, channels: Channels, other: &Path) -> Result<Merged> {
-    let shard = open_read_only(other)?;
+    let mut shard = open_read_only(other)?;
     // without this, SQLite reads nothing from a file that is too short
+    shard.set_db_config(DbConfig::SQLITE_DBCONFIG_DEFENSIVE, false)?;
     shard.pragma_update(None, "writable_schema", true)?;
+    check_schema(&shard, "main", channels)?;
+    let _steps = Steps::of(&mut shard, other)?;
     let mut tables = Vec::new();
     for table in with_checksums(channels).chain(BESIDE) {
         if has_table(&shard, "main", table.name)? {

@@ -54,6 +54,7 @@ impl Store {
     /// Adds the checksums that these documents lack. Other connections read their rows on all threads.
     fn add_checksums_of(&mut self, documents: &[String]) -> Result<()> {
         let place = self.place();
+        self.steps.renew(&[self.path()]);
         // nobody can change the rows between the computation of a checksum and its writing
         let transaction =
             (self.connection).transaction_with_behavior(TransactionBehavior::Immediate)?;
