@@ -47,6 +47,9 @@ pub mod device;
 pub mod directories;
 #[cfg_attr(docsrs, doc(hidden))]
 pub mod disk;
+#[cfg(feature = "full")]
+#[cfg_attr(docsrs, doc(hidden))]
+pub mod html;
 #[cfg(feature = "texts")]
 #[cfg_attr(docsrs, doc(hidden))]
 pub mod lazy;

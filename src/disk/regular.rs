@@ -5,6 +5,8 @@ use std::fs::{self, File, FileType, Metadata, OpenOptions};
 use std::io::{self, Read};
 use std::path::Path;
 
+use anyhow::{Context, Result};
+
 /// Opens a regular file for reading.
 ///
 /// # Errors
@@ -68,6 +70,20 @@ pub fn exists(path: &Path) -> io::Result<bool> {
     match fs::metadata(path) {
         Ok(_) => Ok(true),
         Err(error) if transient(&error).is_some() => Err(error),
+        Err(_) => Ok(false),
+    }
+}
+
+/// Whether there is a regular file at a path. `Path::is_file` calls a temporary error a "no", and what is in the file is then left out without a word.
+///
+/// # Errors
+/// A temporary error, which names the path.
+pub fn is_file(path: &Path) -> Result<bool> {
+    match fs::metadata(path) {
+        Ok(metadata) => Ok(metadata.is_file()),
+        Err(error) if transient(&error).is_some() => {
+            Err(error).with_context(|| format!("cannot read {}", path.display()))
+        }
         Err(_) => Ok(false),
     }
 }

@@ -7,7 +7,6 @@ mod blocks;
 mod elements;
 mod find;
 mod text;
-mod tree;
 mod url;
 
 pub use blocks::{MAIN_WORDS, NEAR_WORDS};
@@ -242,7 +241,7 @@ pub struct PageWords {
 ///
 /// There are no errors: any text is a page, and what cannot be found is empty. Takes time linear in the length of `html`.
 pub fn read(html: &str, xpaths: &[String], image_url: &str) -> PageWords {
-    let tree = tree::parse(html);
+    let tree = crate::html::parse(html);
     let url = url::ImageUrl::new(image_url);
     let image = find::image(&tree, xpaths, &url);
     let head = text::Head::read(&tree);

@@ -18,7 +18,7 @@ use sha2::{Digest, Sha256};
 
 use super::inverted::InvertedIndex;
 use super::options::SearchOptions;
-use crate::disk::hex;
+use crate::disk::{hex, regular};
 use crate::index::passages::Passages;
 use crate::workspace::{Lock, Outputs};
 use blob::Blob;
@@ -138,10 +138,12 @@ impl Vectors {
         encode: Option<Encode>,
         on_event: &mut dyn FnMut(Event),
     ) -> Result<Option<Self>> {
-        let shards = shards.iter().filter(|shard| shard.is_file());
-        let mut stores: Vec<Outputs> = shards
-            .map(|shard| Outputs::open_to_read(shard))
-            .collect::<Result<_>>()?;
+        let mut stores = Vec::new();
+        for shard in shards {
+            if regular::is_file(shard)? {
+                stores.push(Outputs::open_to_read(shard)?);
+            }
+        }
         stores.push(Outputs::open_or_read(file)?);
         let read = |stores: &mut [Outputs]| Stored::read(index, stores, wanted, encode.is_some());
         let stored = read(&mut stores)?;

@@ -127,7 +127,7 @@ fn bring_up_to_date(
     }
     // if most documents have changed, building a new index takes less time, and the index is smaller
     let replace = index.is_none() || suspects.len() + removed.len() > indexed.len() / 2;
-    let update = locked.update(replace, effort)?;
+    let mut update = locked.update(replace, effort)?;
     removed.keys().for_each(|id| update.remove(id));
     let wanted: Vec<usize> = if replace {
         (0..stored.len()).collect()
@@ -144,7 +144,8 @@ fn bring_up_to_date(
         &is_wanted,
         effort.threads,
         on_event,
-    )?;
+    );
+    let hashes = hashes.map_err(|error| update.why_stopped(error))?;
     let changed = ids.iter().zip(&hashes);
     let updated = Updated {
         added: changed

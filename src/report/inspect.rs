@@ -18,6 +18,7 @@ use super::shown::{InspectSettings, ShownRun};
 use super::{MeasureColumn, Report, images, texts};
 use crate::collection::images::ImageCollection;
 use crate::collection::texts::open_collection;
+use crate::disk::regular;
 use crate::evidence::store::Store;
 use crate::index::inverted::{InvertedIndex, Verified};
 use crate::task::channels::CHANNELS;
@@ -192,7 +193,7 @@ fn open_evidence(
     on_event: &mut OnEvent,
 ) -> Result<Option<Store>> {
     let evidence = settings.places.evidence(&settings.input, on_event)?;
-    if evidence.is_file() {
+    if regular::is_file(&evidence)? {
         return Store::open_to_read(&evidence, CHANNELS).map(Some);
     }
     ensure!(

@@ -13,6 +13,7 @@ use serde::de::DeserializeOwned;
 use super::place::{ReportPlace, ReportWriter, ensure_replaceable_page};
 use super::{Form, Head, MeasureColumn};
 use crate::collection::{FaultKind, read_bytes, read_regular};
+use crate::disk::regular;
 use crate::index::inverted::Effort;
 use crate::task::debate::sheet::{self, DebateSheet};
 use crate::task::files::{
@@ -385,7 +386,7 @@ fn read_explanations<T: RunLine>(
     let beside = run.with_file_name(EXPLANATIONS);
     let path = match &settings.explain {
         Some(path) => path,
-        None if beside.is_file() => &beside,
+        None if regular::is_file(&beside)? => &beside,
         None => {
             return Ok(Err(
                 "There are no explanations beside the run (--explain writes them)",
@@ -413,7 +414,7 @@ fn read_sheets<T: RunLine>(
     on_event: &mut OnEvent,
 ) -> Result<Result<Vec<DebateSheet>, &'static str>> {
     let path = run.with_file_name(DEBATE);
-    if !path.is_file() {
+    if !regular::is_file(&path)? {
         return Ok(Ok(Vec::new()));
     }
     let problem = match sheet::read(&decode(read_regular(&path, MAX_SHEET_BYTES)?)) {

@@ -27,6 +27,7 @@ use super::text_run::ensure_documents;
 use super::{Event, OnEvent, STOPPED, Stage, run_stage};
 use crate::collection::images::ImageCollection;
 use crate::collection::{FaultKind, read_bytes};
+use crate::disk::regular;
 use crate::evidence::extract::{self, Shard, Summary};
 use crate::evidence::store::is_damaged_record;
 use crate::index::images::ImageIndex;
@@ -230,11 +231,19 @@ impl ImageSettings {
         };
         let own = || {
             let names = ["rerank.jsonl", "rerank.jsonl.gz"];
-            let mut files = names.into_iter().map(|name| input.join(name));
-            files.find(|file| file.is_file())
+            for file in names.into_iter().map(|name| input.join(name)) {
+                if regular::is_file(&file)? {
+                    return Ok(Some(file));
+                }
+            }
+            anyhow::Ok(None)
         };
         let mut candidates = None;
-        if let Some(file) = self.candidates.clone().or_else(own) {
+        let candidates_file = match self.candidates.clone() {
+            None => own()?,
+            given => given,
+        };
+        if let Some(file) = candidates_file {
             let (read, faults) = Candidates::read(&decode(read_bytes(&file, MAX_RUN_BYTES)?));
             report_broken_lines(FaultKind::Candidate, &file, &faults, on_event);
             candidates = Some(read);

@@ -18,6 +18,7 @@ use super::text_run::ensure_documents;
 use super::texts::dense;
 use super::{Event, OnEvent, Task, models};
 use crate::collection::texts::open_collection;
+use crate::disk::regular;
 use crate::evidence::sentence::{self, Sentences};
 use crate::index::dense::{Vectors, Wanted};
 use crate::index::inverted::{self, Effort, InvertedIndex, TextCollection, Verified};
@@ -95,7 +96,9 @@ pub fn check(settings: &IndexSettings, on_event: &mut OnEvent) -> Result<Vec<(Pa
         let Verified { files, bytes, .. } = InvertedIndex::check(&dir)?;
         checked.push((dir, format!("{files} files, {:.1} MB", bytes as f64 / 1e6)));
     }
-    if let Some((file, wanted)) = vectors.filter(|(file, _)| file.exists()) {
+    if let Some((file, wanted)) = vectors
+        && regular::is_file(&file)?
+    {
         let documents = Vectors::check(&file, &wanted)?;
         checked.push((file, format!("sentence vectors of {documents} documents")));
     }

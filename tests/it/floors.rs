@@ -13,7 +13,15 @@ use crate::support::root;
 
 /// The rooms of `src/` by floor. A file can import from lower floors and from its own room.
 const FLOORS: [&[&str]; 12] = [
-    &["device", "directories", "disk", "lazy", "names", "threads"],
+    &[
+        "device",
+        "directories",
+        "disk",
+        "html",
+        "lazy",
+        "names",
+        "threads",
+    ],
     &["web", "workspace"],
     &["collection", "weights"],
     &["evidence", "topic"],

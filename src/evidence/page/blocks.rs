@@ -9,7 +9,7 @@ use scraper::node::Element;
 
 use super::elements::{is_clutter, is_filler, is_hidden, is_inline, is_textless};
 use super::text::word_count;
-use super::tree::{attribute, element, name, normalised};
+use crate::html::{attribute, element, name, normalised};
 
 /// The number of words taken on each side of the image.
 pub const NEAR_WORDS: usize = 60;

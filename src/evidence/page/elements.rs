@@ -4,8 +4,8 @@ use std::sync::LazyLock;
 
 use scraper::node::Element;
 
-use super::tree::{Names, attribute};
 use super::url::file_name;
+use crate::html::{Names, attribute};
 
 /// Elements whose text is not shown as text of the page.
 static TEXTLESS: Names = LazyLock::new(|| {

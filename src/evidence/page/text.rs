@@ -7,7 +7,7 @@ use ego_tree::{NodeId, NodeRef, Tree};
 use scraper::Node;
 
 use super::elements::{is_hidden, is_inline, is_textless};
-use super::tree::{attribute, element, has_id, name, normalised, parse};
+use crate::html::{attribute, element, has_id, name, normalised, parse};
 
 /// The maximum number of words in a caption. A longer text is part of the article.
 const CAPTION_WORDS: usize = 120;

@@ -140,7 +140,7 @@ pub(super) fn build(
 }
 
 /// The error because of which a thread of the writer ended, if one has. The others only say that the writer is dead.
-fn why_stopped(writer: &mut IndexWriter<QueuedDocument>, error: Error) -> Error {
+pub(super) fn why_stopped(writer: &mut IndexWriter<QueuedDocument>, error: Error) -> Error {
     let is_of_writer = error.chain().any(|cause| cause.is::<TantivyError>());
     match writer.prepare_commit() {
         Err(cause) if is_of_writer => Error::new(cause),

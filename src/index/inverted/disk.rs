@@ -290,7 +290,7 @@ pub fn has_index(dir: &Path) -> Result<bool> {
     }
     let meta = dir.join(META);
     let found = regular::exists(&meta).map_err(|error| unreadable(dir, Path::new(META), &error))?;
-    if found && meta.is_file() {
+    if found && regular::is_file(&meta)? {
         return Ok(true);
     }
     if is_only_index(dir) {

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Error, Result, bail};
 use tantivy::tokenizer::TextAnalyzer;
 use tantivy::{Index, IndexWriter, Term};
 
@@ -159,6 +159,11 @@ impl PendingUpdate {
             analyzer: self.analyzer.build(),
             joined: String::new(),
         }
+    }
+
+    /// The error because of which documents cannot be added any more: that of [`PendingUpdate::put`] may only say that the update has ended.
+    pub(crate) fn why_stopped(&mut self, error: Error) -> Error {
+        build::why_stopped(&mut self.writer, error)
     }
 
     /// Adds a document, and deletes an earlier one with the same id. Several threads can call this at the same time.

@@ -4,10 +4,11 @@
 use anyhow::{Context, Result, ensure};
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use scraper::Html;
 use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::Value;
+
+use crate::html;
 
 /// A page of results.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -177,8 +178,6 @@ impl Answer {
 impl Hit {
     /// The title without markup, with single blanks. Empty if there is none.
     pub fn plain_title(&self) -> String {
-        let html = self.title.as_deref().unwrap_or_default();
-        let text: String = Html::parse_fragment(html).root_element().text().collect();
-        text.split_whitespace().collect::<Vec<_>>().join(" ")
+        html::plain(self.title.as_deref().unwrap_or_default())
     }
 }

@@ -1,6 +1,7 @@
 //! ChatNoir's answers are read in both forms that its documentation shows.
 
 use std::fs;
+use std::time::{Duration, Instant};
 
 use riposte::systems::chatnoir::{Answer, Hit, Uuid};
 use serde_json::{Value, json};
@@ -63,6 +64,22 @@ fn the_two_forms_of_an_id_are_the_same_id() {
     ] {
         assert_eq!(Uuid::parse(other), None, "{other:?}");
     }
+}
+
+/// Without a bound of the depth, the tree builder takes quadratic time: more than 15 s for this title.
+#[test]
+fn a_long_title_is_read_at_once() {
+    let title = format!("{}cats", "<b><p>".repeat(500_000 / 6));
+    let hit = json!({"score": 1.0, "uuid": "x", "title": title});
+    let answer = json!({"meta": {"totalResults": 1}, "results": [hit]});
+    let start = Instant::now();
+    let read = Answer::parse(answer.to_string().as_bytes()).unwrap();
+    assert_eq!(read.hits[0].plain_title(), "cats");
+    assert!(
+        start.elapsed() < Duration::from_secs(10),
+        "{:?}",
+        start.elapsed()
+    );
 }
 
 #[test]

@@ -29,7 +29,7 @@ const MAX_NODES: usize = 1_000_000;
 const MAX_ATTRIBUTES: usize = 1000;
 
 /// Names of elements, or words in labels.
-pub(super) type Names = LazyLock<HashSet<&'static str>>;
+pub type Names = LazyLock<HashSet<&'static str>>;
 
 /// Elements that have no children. The tree builder must tell the tokenizer which of them contain plain text, so their tags are never left out.
 static FLAT: Names = LazyLock::new(|| {
@@ -199,8 +199,20 @@ pub fn child<'a>(node: NodeRef<'a, Node>, wanted: &str) -> Option<NodeRef<'a, No
     node.children().find(|child| name(*child) == wanted)
 }
 
+/// The texts of a piece of HTML, without its markup, with single spaces.
+pub fn plain(html: &str) -> String {
+    let texts = parse(html)
+        .nodes()
+        .filter_map(|node| match node.value() {
+            Node::Text(text) => Some(text.to_string()),
+            _ => None,
+        })
+        .collect::<String>();
+    normalised(&texts)
+}
+
 /// The text with each run of white space replaced by one space, and none at the ends.
-pub(crate) fn normalised(text: &str) -> String {
+pub fn normalised(text: &str) -> String {
     let words: Vec<&str> = text.split_whitespace().collect();
     words.join(" ")
 }
