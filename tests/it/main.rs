@@ -25,6 +25,7 @@ mod examples;
 mod exit_codes;
 mod export;
 mod extraction;
+mod fault_injection;
 mod faults;
 mod features;
 mod floors;
