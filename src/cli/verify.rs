@@ -158,7 +158,7 @@ fn to_json(verdict: &Verdict) -> Value {
         "run": verdict.path,
         "task": verdict.task.word(),
         "valid": valid,
-        "refused_by_tira": !valid || is_refused_by_tira(findings),
+        "refused_by_tira": verdict.refused_by_tira,
         "findings": findings.iter().map(finding).collect::<Vec<Value>>(),
     })
 }

@@ -40,13 +40,13 @@ use crate::workspace::file::Steps;
 use crate::workspace::schema::Schema;
 use crate::workspace::{Lock, OUTPUTS, file};
 pub use at_work::{AtWork, Note};
-use checksum::ALL;
+use checksum::{ALL, readable};
 pub use checksum::{DamagedRecord, is_damaged_record};
 pub use export::exported_files;
 pub use merge::Merged;
 pub use passed_over::PassedOver;
 pub use portable::{Scratch, describe};
-use rows::{fault_of, read_channel, read_document, readable, write_file_state, write_record};
+use rows::{fault_of, read_channel, read_document, write_file_state, write_record};
 pub use shard_file::ShardFile;
 use tables::SCHEMA_VERSION;
 

@@ -115,7 +115,8 @@ pub fn evaluate(settings: &EvaluationSettings, on_event: &mut OnEvent) -> Result
         for remark in &run.remarks {
             on_event(Event::Note(format!("{}: {remark}", run.path.display())));
         }
-        has_faults |= run.is_empty || !run.errors.is_empty();
+        let has_errors = run.errors.iter().any(|error| !error.is_read);
+        has_faults |= run.is_empty || has_errors;
     }
     Ok(Evaluation {
         judgements,
@@ -339,6 +340,23 @@ impl ChosenMeasure {
     /// # Errors
     /// It cannot.
     fn check<'q>(&self, mut all: impl Iterator<Item = &'q Qrels> + Clone) -> Result<()> {
+        for qrels in all.clone() {
+            if let Qrels::Graded(grades) | Qrels::Answers(grades) = qrels {
+                let too_large = self
+                    .with(qrels)
+                    .into_iter()
+                    .find_map(|measure| match measure {
+                        Measure::Graded(measure) => measure.too_large(grades),
+                        _ => None,
+                    });
+                if let Some((topic, doc, grade)) = too_large {
+                    bail!(
+                        "{} cannot be computed: the grade {grade} of {doc} for topic {topic} is too large",
+                        self.word
+                    );
+                }
+            }
+        }
         if all.clone().any(|qrels| !self.with(qrels).is_empty()) {
             return Ok(());
         }

@@ -11,7 +11,7 @@ use riposte_eval::qrels::{self, GradedQrels, Qrels};
 use riposte_eval::topic::Topic;
 use riposte_eval::{LineError, escaped, run};
 
-use super::{Event, OnEvent};
+use super::{Event, OnEvent, counted};
 use crate::collection::{self, Fault, FaultKind, ReadTopics, read_bytes, read_regular};
 use crate::disk;
 
@@ -58,15 +58,23 @@ pub(crate) fn read_topics(
     Ok(topics)
 }
 
-/// Reports the lines of a file that cannot be read.
+/// Reports the lines of a file that cannot be read, and in one note those that are odd.
 pub(crate) fn report_broken_lines(
     kind: FaultKind,
     path: &Path,
     errors: &[LineError],
     on_event: &mut OnEvent,
 ) {
-    for error in errors {
+    let (odd, unread): (Vec<_>, Vec<_>) = errors.iter().partition(|error| error.is_read);
+    for error in unread {
         on_event(Event::Fault(Fault::in_line(kind, path, error)));
+    }
+    if let Some(first) = odd.first() {
+        on_event(Event::Note(format!(
+            "{}: {}, read as trec_eval reads them; the first is {first}",
+            path.display(),
+            counted(odd.len(), "odd line", "odd lines")
+        )));
     }
 }
 
@@ -307,7 +315,10 @@ pub fn has_judgements(word: &str) -> bool {
     };
     let text = decode(bytes);
     let (qrels, _) = qrels::read(&text);
-    !is_empty(&qrels) && run::read_texts(&text).0.is_empty()
+    let (lines, errors) = run::read_texts(&text);
+    let odd = errors.iter().filter(|error| error.is_read).count();
+    // a line of judgements with five columns can be read as an odd line of a run
+    !is_empty(&qrels) && lines.len() == odd
 }
 
 fn is_empty(qrels: &Qrels) -> bool {

@@ -52,6 +52,8 @@ pub struct Verdict {
     /// The edition by whose rules the run was checked; `None` for a task without editions.
     pub edition: Option<&'static Edition>,
     pub findings: Vec<Finding>,
+    /// Whether TIRA does not accept the run, or its metadata.
+    pub refused_by_tira: bool,
     /// The output of the organisers' verifier; `None` for runs that it does not read.
     pub prototext: Option<String>,
 }
@@ -99,11 +101,14 @@ impl<'a> Verifier<'a> {
         let prototext = has_stances.then(|| verdict.prototext());
         let mut findings = verdict.findings;
         findings.extend(findings_of_metadata(&path, &bytes, self.settings.all));
+        let mut of_tira = findings.iter().map(|of| of.severity == Severity::Tira);
+        let refused_by_tira = verdict.refused_by_tira || of_tira.any(|is_of_tira| is_of_tira);
         Ok(Verdict {
             path,
             task,
             edition,
             findings,
+            refused_by_tira,
             prototext,
         })
     }

@@ -15,6 +15,42 @@ use crate::support::assert_says;
 use crate::support::files::gzip;
 use crate::support::program::WorkDir;
 
+/// trec_eval looks neither at ranks nor at tags, and takes any number that C reads for a score.
+#[test]
+fn odd_lines_are_read_as_trec_eval_reads_them_and_named() {
+    let qrels: &[u8] = b"1 0 a 1\n1 0 b 0\n1 0 c 1\n";
+    for (line, odd) in [
+        ("1 Q0 a 1 5 two words", Some("more than six fields")),
+        ("1 Q0 a 1 5", Some("no tag")),
+        ("1 Q0 a - 5 t", Some("\"-\" is not a rank")),
+        ("1 Q0 a 1.0 5 t", Some("\"1.0\" is not a rank")),
+        ("1 Q0 a 1 inf t", Some("the score \"inf\" is infinite")),
+        ("1 Q0 a 1 5 t", None),
+        ("1\tQ0\ta\t1\t5\tt", None),
+    ] {
+        let run = format!("{line}\n1 Q0 b 2 4 t\n1 Q0 c 3 -inf t\n");
+        let dir = WorkDir::with(&[("qrels", qrels), ("run", run.as_bytes())]);
+        let (code, table, said) = dir.run("evaluate qrels run P@1 AP --format tsv");
+        assert_eq!(code, 0, "{line}: {said}");
+        // a is first and c is third
+        let values = table.lines().nth(1).unwrap();
+        assert_says(values, &["1.000", "0.833"]);
+        let first = match odd {
+            Some(what) => format!("2 odd lines, read as trec_eval reads them; the first is line 1: {what}"),
+            None => "1 odd line, read as trec_eval reads them; the first is line 3: the score \"-inf\" is infinite".to_owned(),
+        };
+        assert_says(&said, &[&first]);
+    }
+    // these it refuses, or they say nothing
+    for line in ["1 Q0 a 1", "1 Q0 a 1 nan t", "1 Q0 a 1 x t"] {
+        let run = format!("{line}\n1 Q0 b 2 4 t\n");
+        let dir = WorkDir::with(&[("qrels", qrels), ("run", run.as_bytes())]);
+        let (code, _, said) = dir.run("evaluate qrels run P@1");
+        assert_eq!(code, 1, "{line}: {said}");
+        assert_says(&said, &["run:1: "]);
+    }
+}
+
 #[test]
 fn measures_have_the_names_of_ir_measures_and_unknown_names_are_refused() {
     for (typed, printed) in [

@@ -19,9 +19,9 @@ use serde::Deserialize;
 
 use crate::support::chance::Chance;
 use crate::support::files::{json as read_json, text};
-use crate::support::need::{Data, Python, need};
-use crate::support::program::{riposte, succeed};
-use crate::support::reference;
+use crate::support::need::{Data, Peer, Python, need};
+use crate::support::program::{WorkDir, riposte, succeed};
+use crate::support::{assert_says, reference};
 
 /// The values of the measure with this name, for the texts of a run and of judgements.
 pub fn values(name: &str, run: &str, judgements: &str) -> Values {
@@ -340,6 +340,87 @@ fn an_independent_judge_gives_runs_of_task_2_the_same_scores() {
 
 pub const RUN: &str =
     "1 FIRST a 1 9 t\n1 NO b 2 8 t\n1 SECOND c 3 7 t\n1 Q0 d 4 6 t\n2 NO a 1 9 t\n";
+
+/// ir_measures computes some measures with trec_eval, where of equal scores the last id comes first, and others by itself, where the first does.
+#[test]
+fn ties_are_broken_as_in_ir_measures() {
+    const TIES: &str = "1 Q0 a 1 5 t\n1 Q0 b 2 5 t\n1 Q0 c 3 4 t\n1 Q0 d 4 4 t\n";
+    const JUDGED: &str = "1 0 b 1\n1 0 c 0\n";
+    let expected = [
+        ("RR", 1.0),
+        ("RR@10", 0.5),
+        ("Judged@1", 0.0),
+        ("Judged@3", 2.0 / 3.0),
+        ("Judged", 0.5),
+        ("P@1", 1.0),
+        ("AP", 1.0),
+    ];
+    for (name, value) in expected {
+        assert_close(values(name, TIES, JUDGED).all(), value, &name);
+    }
+    let Some(python) = need(Peer("ir_measures")) else {
+        return;
+    };
+    let dir = tempfile::tempdir().unwrap();
+    let (run, qrels) = (dir.path().join("run"), dir.path().join("qrels"));
+    fs::write(&run, TIES).unwrap();
+    fs::write(&qrels, JUDGED).unwrap();
+    let program = "import sys, ir_measures as m
+measures = [m.parse_measure(name) for name in sys.argv[3:]]
+values = m.calc_aggregate(measures, m.read_trec_qrels(sys.argv[1]), m.read_trec_run(sys.argv[2]))
+print(*(values[measure] for measure in measures))";
+    let mut command = Command::new(python);
+    command.args(["-c", program]).arg(&qrels).arg(&run);
+    let output = command
+        .args(expected.map(|(name, _)| name))
+        .output()
+        .unwrap();
+    let theirs = String::from_utf8(output.stdout).unwrap();
+    let theirs: Vec<f64> = theirs
+        .split_whitespace()
+        .map(|n| n.parse().unwrap())
+        .collect();
+    assert_eq!(
+        theirs,
+        expected.map(|(_, value)| value),
+        "{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
+}
+
+#[test]
+fn a_grade_whose_gain_is_no_number_is_refused() {
+    let judgements = |grade: &str| qrels::read(&format!("1 0 a {grade}\n1 0 c 1\n")).0;
+    for (measure, grade, is_fit) in [
+        ("nDCG(dcg='exp-log2')", "1000", true),
+        ("nDCG(dcg='exp-log2')", "1025", false),
+        ("nDCG", "1025", true),
+        ("P@1", "1025", true),
+    ] {
+        let Ok(Measure::Graded(parsed)) = measure.parse() else {
+            panic!("{measure}")
+        };
+        let Qrels::Graded(grades) = judgements(grade) else {
+            panic!("{grade}")
+        };
+        assert_eq!(
+            parsed.too_large(&grades).is_none(),
+            is_fit,
+            "{measure} {grade}"
+        );
+        if is_fit {
+            let value = values(measure, RUN, &format!("1 0 a {grade}\n1 0 c 1\n")).all();
+            assert!(
+                value > 0.0 && value.is_finite(),
+                "{measure} {grade}: {value}"
+            );
+        }
+    }
+    let files: &[(&str, &[u8])] = &[("qrels", b"1 0 a 1025\n"), ("run", RUN.as_bytes())];
+    let (code, _, said) = WorkDir::with(files).run("evaluate qrels run nDCG(dcg=exp-log2)");
+    assert_eq!(code, 2, "{said}");
+    assert_says(&said, &["the grade 1025 of a for topic 1 is too large"]);
+}
 
 #[test]
 fn measures_counted_by_hand() {

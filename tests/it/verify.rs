@@ -5,7 +5,7 @@ use std::fs;
 use proptest::prelude::*;
 use riposte_eval::edition::Edition;
 use riposte_eval::run::{TextRunLine, write_texts};
-use riposte_eval::verify::{Finding, Rule, Rules, Severity, is_valid, verify};
+use riposte_eval::verify::{Finding, Rule, Rules, Severity, is_valid, verify, verify_for_tira};
 use riposte_eval::{DocId, ObjectStance, TextTask, TopicId};
 
 use serde::Deserialize;
@@ -223,6 +223,43 @@ fn answer(argument: &str, image: &str, rank: u32) -> String {
 }
 
 #[test]
+fn what_breaks_a_rule_and_what_tira_refuses_are_told_apart() {
+    let lines = |n: usize| -> String {
+        let line = |i| format!("1 Q0 d{i} {} {} t\n", i + 1, 5000 - i);
+        (0..n).map(line).collect::<String>() + "2 Q0 a 1 1 t\n3 Q0 a 1 1 t\n"
+    };
+    // no rule says how long a list of another collection may be
+    let of_any = verify_for_tira(lines(1001).as_bytes(), &Rules::of_any_collection());
+    let expected = [(Severity::Warning, Rule::Depth, Some(1001))];
+    assert_eq!(brief(&of_any.findings), expected);
+    assert!(!of_any.refused_by_tira);
+    for (run, is_refused) in [
+        // TIRA does not look at the second column, nor at the number of documents
+        (lines(6).replace("Q0 d3", "THIRD d3"), false),
+        (lines(1001), false),
+        (lines(6).replace("d3 4", "d3 4.5"), true),
+        (lines(6).replace("d3", "d2"), true),
+        (lines(6).replace("d3 ", ""), true),
+        ("1 Q0 a 1 1 t\n".to_owned(), true),
+    ] {
+        let verdict = verify_for_tira(run.as_bytes(), &rules());
+        let is_valid = is_valid(&verdict.findings);
+        assert_eq!(
+            (is_valid, verdict.refused_by_tira),
+            (false, is_refused),
+            "{run}"
+        );
+    }
+    let claims = of(None, 2025);
+    let run: String = (1..=5)
+        .map(|rank| answer("1-1", &format!("I{rank}"), rank))
+        .collect();
+    let refused = |run: &str| verify_for_tira(run.as_bytes(), &claims).refused_by_tira;
+    assert!(!refused(&run.replacen("I2", "I1", 1)));
+    assert!(refused(&format!("{run}1-1 Q0 I1\n")));
+}
+
+#[test]
 fn every_rule_of_2025_is_checked() {
     let run: String = (1..=5)
         .map(|rank| answer("1-1", &format!("I{rank}"), rank))
@@ -234,6 +271,9 @@ fn every_rule_of_2025_is_checked() {
     use Severity::{Error, Warning};
     assert_eq!(findings(&run), []);
     assert_eq!(findings(""), [(Error, Rule::Empty, None)]);
+    // pandas writes ranks so if one is missing
+    assert_eq!(findings(&run.replace("\"rank\":2", "\"rank\":2.0")), []);
+    assert_ne!(findings(&run.replace("\"rank\":2", "\"rank\":2.5")), []);
     let sixth = run.clone() + &answer("1-1", "I6", 6);
     assert_eq!(findings(&sixth), [(Warning, Rule::Depth, Some(6))]);
     let twice = run.replacen("I2", "I1", 1);

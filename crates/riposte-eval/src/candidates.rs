@@ -36,10 +36,8 @@ impl Candidates {
         let mut faults = Vec::new();
         for (number, line) in numbered_lines(text) {
             if faults.len() >= MAX_FAULTS {
-                faults.push(LineError {
-                    line: number,
-                    what: "the rest of the file is not read: too many lines are broken".to_owned(),
-                });
+                let what = "the rest of the file is not read: too many lines are broken";
+                faults.push(LineError::new(number, what));
                 break;
             }
             let read = serde_json::from_str(line)
@@ -56,7 +54,7 @@ impl Candidates {
                     let of_topic = candidates.by_topic.entry(topic).or_default();
                     of_topic.insert(DocId(document));
                 }
-                Err(what) => faults.push(LineError { line: number, what }),
+                Err(what) => faults.push(LineError::new(number, what)),
             }
         }
         (candidates, faults)

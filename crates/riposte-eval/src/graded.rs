@@ -25,6 +25,23 @@ pub(super) struct TopicResults<'a> {
     by_rank: Vec<&'a TextRunLine>,
 }
 
+impl GradedMeasure {
+    /// A grade that is too large for the gains of the measure: their sum would be no finite number.
+    pub fn too_large<'q>(&self, qrels: &'q GradedQrels) -> Option<(&'q TopicId, &'q DocId, f64)> {
+        let largest = match self.kind {
+            // 2^1024 is infinite
+            GradedKind::Ndcg(Gain::Exponential) => 1000.0,
+            GradedKind::Ndcg(_) => 1e15,
+            _ => return None,
+        };
+        let grades = qrels.iter().flat_map(|(topic, grades)| {
+            grades.iter().map(move |(doc, grade)| (topic, doc, *grade))
+        });
+        let mut too_large = grades.filter(|(_, _, grade)| *grade > largest);
+        too_large.next()
+    }
+}
+
 /// The order of trec_eval: by score as a 32-bit float, then by document id, both descending. Lines without scores come last, in the order of their
 /// ranks.
 fn by_trec_eval(a: &TextRunLine, b: &TextRunLine) -> Ordering {
@@ -35,6 +52,17 @@ fn by_trec_eval(a: &TextRunLine, b: &TextRunLine) -> Ordering {
         (of_a, of_b) => (of_b.is_some().cmp(&of_a.is_some())).then(a.rank.cmp(&b.rank)),
     };
     order.then_with(|| b.doc.cmp(&a.doc))
+}
+
+/// The order in which ir_measures computes RR with a cutoff and Judged: by score, the highest first, then by document id, ascending. Lines without
+/// scores come last, in the order of their ranks.
+fn by_ir_measures(a: &TextRunLine, b: &TextRunLine) -> Ordering {
+    let score = |line: &TextRunLine| line.score.map(|score| score + 0.0);
+    let order = match (score(a), score(b)) {
+        (Some(of_a), Some(of_b)) => of_b.total_cmp(&of_a),
+        (of_a, of_b) => (of_b.is_some().cmp(&of_a.is_some())).then(a.rank.cmp(&b.rank)),
+    };
+    order.then_with(|| a.doc.cmp(&b.doc))
 }
 
 impl<'a> TextRun<'a> {
@@ -84,8 +112,12 @@ impl<'a> TextRun<'a> {
                     Unjudged::GainNothing => Some(ndcg_by_rank(results?, grades, cutoff)),
                 };
             }
-            let by_score = results.into_iter().flat_map(|results| &results.by_score);
-            let found = by_score.map(|line| grades.get(&line.doc).copied());
+            let mut lines = results.map_or_else(Vec::new, |results| results.by_score.clone());
+            let has_cutoff = measure.cutoff.is_some();
+            if measure.kind == GradedKind::Judged || measure.kind == GradedKind::Rr && has_cutoff {
+                lines.sort_by(|a, b| by_ir_measures(a, b));
+            }
+            let found = lines.iter().map(|line| grades.get(&line.doc).copied());
             // trec_eval -J treats a negative grade as not judged
             let counts =
                 |grade: &Option<f64>| !measure.judged_only || grade.is_some_and(|g| g >= 0.0);
@@ -101,7 +133,7 @@ impl<'a> TextRun<'a> {
     }
 }
 
-/// The value for one topic. `found` has the grades of its results in trec_eval's order, `None` for a document that is not judged.
+/// The value for one topic. `found` has the grades of its results in the order of the measure, `None` for a document that is not judged.
 fn topic_value(
     measure: &GradedMeasure,
     found: &[Option<f64>],

@@ -12,7 +12,7 @@ pub(crate) fn each_line(
 ) -> Vec<LineError> {
     let errors = numbered_lines(text).filter_map(|(line, fields)| {
         let what = read(fields).err()?;
-        Some(LineError { line, what })
+        Some(LineError::new(line, what))
     });
     errors.collect()
 }
@@ -36,10 +36,8 @@ pub fn write_json<T: Serialize>(lines: &[T], what: &'static str) -> Result<Vec<u
 /// The first line that is not such an object.
 pub fn read_json<T: DeserializeOwned>(text: &str, what: &str) -> Result<Vec<T>, LineError> {
     let read = |(line, json)| {
-        serde_json::from_str(json).map_err(|error| LineError {
-            line,
-            what: format!("not {what}: {error}"),
-        })
+        serde_json::from_str(json)
+            .map_err(|error| LineError::new(line, format!("not {what}: {error}")))
     };
     numbered_lines(text).map(read).collect()
 }

@@ -12,6 +12,9 @@
 //! | `topicRelevanceP`, `argumentativenessP`, `stanceRelevanceP` | images | `topics=judged`, `list=PRO` | `@10` |
 //! | `StanceP`, `StanceR`, `StanceF1` | stances | `class=FIRST` | optional |
 //!
+//! Of documents with equal scores, the one with the last id comes first, as in trec_eval, which computes most of these measures for ir_measures. `Judged`
+//! and `RR` with a cutoff, which ir_measures computes by itself, see the one with the first id first.
+//!
 //! ```
 //! use riposte_eval::measure::Measure;
 //!

@@ -305,7 +305,7 @@ impl AnswersByAssessor {
 
     /// Reads one array of judgements.
     fn take_array(&mut self, array: &str) -> Vec<LineError> {
-        let error = |line, what| LineError { line, what };
+        let error = |line, what: String| LineError::new(line, what);
         match serde_json::from_str::<Vec<AnswerRecord>>(array) {
             Ok(all) => (1..)
                 .zip(all)
@@ -347,7 +347,7 @@ fn read_answers(text: &str) -> (GradedQrels, Vec<LineError>) {
     }
     if assessors.next().is_some() {
         let what = "more than two assessors: only the first two are used".to_owned();
-        errors.push(LineError { line: 1, what });
+        errors.push(LineError::new(1, what));
     }
     let mut qrels = GradedQrels::new();
     for ((argument, image), grade) in grades {

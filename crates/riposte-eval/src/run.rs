@@ -4,9 +4,10 @@
 //! use riposte_eval::run::{read_texts, write_texts};
 //!
 //! let (lines, errors) = read_texts("51 Q0 d1 1 12.5 mine\n51 Q0 d2 second 11 mine\n");
-//! assert_eq!(errors[0].line, 2);
-//! assert_eq!((lines.len(), lines[0].score), (1, Some(12.5)));
-//! assert_eq!(write_texts(&lines)?, "51 Q0 d1 1 12.500000 mine\n");
+//! // trec_eval does not look at the rank
+//! assert_eq!((errors[0].line, errors[0].is_read), (2, true));
+//! assert_eq!((lines.len(), lines[0].score), (2, Some(12.5)));
+//! assert_eq!(write_texts(&lines[..1])?, "51 Q0 d1 1 12.500000 mine\n");
 //! # Ok::<(), riposte_eval::Error>(())
 //! ```
 
@@ -14,7 +15,7 @@ use std::fmt::Write;
 
 use serde::{Deserialize, Serialize};
 
-use crate::lines::each_line;
+use crate::lines::{each_line, numbered_lines};
 use crate::{DocId, Error, LineError, ObjectStance, Stance, TopicId};
 
 /// A line of an image run: `topic PRO|CON imageId rank score tag` (Touché 2022 and 2023, Task 3).
@@ -225,7 +226,8 @@ pub fn read_images(text: &str) -> (Vec<ImageRunLine>, Vec<LineError>) {
 /// If the file begins with a brace, it is read as a 2025 image run in JSON lines
 /// (`{"argument_id","method","image_id","rank","tag"}`).
 ///
-/// A second column that is not one of the four stances (`Q0`, `0`) is not an error.
+/// A second column that is not one of the four stances (`Q0`, `0`) is not an error. A tag with blanks, a missing tag, a rank that is no number and an
+/// infinite score are odd, but trec_eval reads such lines, so they are read ([`LineError::is_read`]). An infinite score stays one.
 pub fn read_texts(text: &str) -> (Vec<TextRunLine>, Vec<LineError>) {
     if is_json(text) {
         return read(text, |line| {
@@ -240,17 +242,60 @@ pub fn read_texts(text: &str) -> (Vec<TextRunLine>, Vec<LineError>) {
             })
         });
     }
-    read(text, |line| {
-        let [topic, stance, doc, rank, score, tag] = fields(line)?;
-        Ok(TextRunLine {
-            topic: TopicId(topic.to_owned()),
-            stance: ObjectStance::parse(stance),
-            doc: DocId(doc.to_owned()),
-            rank: read_rank(rank)?,
-            score: Some(read_score(score)?),
-            tag: tag.to_owned(),
-        })
-    })
+    let (mut lines, mut errors) = (Vec::new(), Vec::new());
+    for (number, line) in numbered_lines(text) {
+        match read_as_trec_eval(line, lines.len()) {
+            Ok((read, odd)) => {
+                lines.push(read);
+                let odd = odd.map(|what| LineError {
+                    is_read: true,
+                    ..LineError::new(number, what)
+                });
+                errors.extend(odd);
+            }
+            Err(what) => errors.push(LineError::new(number, what)),
+        }
+    }
+    (lines, errors)
+}
+
+/// Reads a line of a text run as trec_eval does, which looks neither at the rank nor at the tag. Also returns what is odd in it. `before` is the
+/// number of lines before it, which decides its rank if that is no number.
+fn read_as_trec_eval(line: &str, before: usize) -> Result<(TextRunLine, Option<String>), String> {
+    let ([topic, stance, doc, rank, score], rest) = first_fields(line)?;
+    let mut odd = None;
+    let tag = match tag_of(rest) {
+        Ok(tag) => tag,
+        Err(what) => {
+            odd = Some(what.to_owned());
+            rest.split_whitespace().next().unwrap_or_default()
+        }
+    };
+    let rank = read_rank(rank).unwrap_or_else(|what| {
+        let whole = rank
+            .parse()
+            .ok()
+            .filter(|rank: &f64| rank.fract() == 0.0 && (0.0..=f64::from(u32::MAX)).contains(rank));
+        let rank = whole.map(|rank| rank as u32);
+        odd.get_or_insert(what);
+        rank.unwrap_or_else(|| u32::try_from(before + 1).unwrap_or(u32::MAX))
+    });
+    let score = match score.parse::<f64>() {
+        Ok(infinite) if infinite.is_infinite() => {
+            odd.get_or_insert(format!("the score {score:?} is infinite"));
+            infinite
+        }
+        _ => read_score(score)?,
+    };
+    let line = TextRunLine {
+        topic: TopicId(topic.to_owned()),
+        stance: ObjectStance::parse(stance),
+        doc: DocId(doc.to_owned()),
+        rank,
+        score: Some(score),
+        tag: tag.to_owned(),
+    };
+    Ok((line, odd))
 }
 
 /// Reads a run of 2024 or 2025 as an image run without scores. The one list of each claim becomes the PRO list.
@@ -285,8 +330,14 @@ fn read<T>(text: &str, of: impl Fn(&str) -> Result<T, String>) -> (Vec<T>, Vec<L
 
 /// The six fields of a line. Quotes around the tag are removed.
 fn fields(line: &str) -> Result<[&str; 6], String> {
+    let ([topic, stance, doc, rank, score], rest) = first_fields(line)?;
+    Ok([topic, stance, doc, rank, score, tag_of(rest)?])
+}
+
+/// The fields of a line before the tag, and the rest of it.
+fn first_fields(line: &str) -> Result<([&str; 5], &str), String> {
     let mut rest = line.trim();
-    let mut fields = [""; 6];
+    let mut fields = [""; 5];
     let names = ["topic", "stance or Q0", "document", "rank", "score"];
     for (slot, name) in fields.iter_mut().zip(names) {
         let (field, after) = rest.split_once(char::is_whitespace).unwrap_or((rest, ""));
@@ -296,16 +347,20 @@ fn fields(line: &str) -> Result<[&str; 6], String> {
         }
         *slot = field;
     }
+    Ok((fields, rest))
+}
+
+/// The tag, without the quotes around it.
+fn tag_of(rest: &str) -> Result<&str, &'static str> {
     let quoted = rest.strip_prefix('"').and_then(|r| r.strip_suffix('"'));
     let tag = quoted.unwrap_or(rest);
     if tag.is_empty() {
-        return Err("no tag".to_owned());
+        return Err("no tag");
     }
     if quoted.is_none() && tag.contains(char::is_whitespace) {
-        return Err("more than six fields".to_owned());
+        return Err("more than six fields");
     }
-    fields[5] = tag;
-    Ok(fields)
+    Ok(tag)
 }
 
 fn read_stance(stance: &str) -> Result<Stance, String> {
@@ -329,9 +384,19 @@ struct Answer {
     #[serde(default)]
     method: Option<String>,
     image_id: String,
+    #[serde(deserialize_with = "whole")]
     rank: u32,
     #[serde(default)]
     tag: Option<String>,
+}
+
+/// A rank in JSON. pandas writes 1.0 if another rank of the run is missing, which Python's validators take for 1.
+fn whole<'de, D: serde::Deserializer<'de>>(from: D) -> Result<u32, D::Error> {
+    let rank = serde_json::Number::deserialize(from)?;
+    let read = rank.as_f64().filter(|rank| rank.fract() == 0.0);
+    let read = read.filter(|rank| (0.0..=f64::from(u32::MAX)).contains(rank));
+    let wrong = || serde::de::Error::custom(format!("the rank {rank} is not a whole number"));
+    read.map(|rank| rank as u32).ok_or_else(wrong)
 }
 
 /// Reads one line of a 2025 image run. The error says why it cannot: it is not a JSON object with these keys, or its method is not `retrieval`.

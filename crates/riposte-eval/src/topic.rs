@@ -63,7 +63,7 @@ impl Topic {
         };
         let line = 1;
         let topic = fields.finish();
-        topic.map_err(|what| LineError { line, what }.into())
+        topic.map_err(|what| LineError::new(line, what).into())
     }
 
     /// What an image should convey: the premise of an argument of 2024, else the title.
@@ -88,7 +88,7 @@ const MAX_FAULTS: usize = 100;
 impl ParsedTopics {
     fn fault(&mut self, line: u64, what: impl Into<String>) {
         let what = what.into();
-        self.faults.push(LineError { line, what });
+        self.faults.push(LineError::new(line, what));
     }
 
     /// Adds a topic that ends on this line, or a fault that says what it lacks.

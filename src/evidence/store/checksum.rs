@@ -13,7 +13,6 @@ use rusqlite::{Connection, Row, Rows, params};
 
 use crate::workspace::checksum::ValueHash;
 
-use super::rows::readable;
 use super::tables::with_checksums;
 use crate::evidence::channel::Channels;
 use crate::evidence::table::Table;
@@ -93,6 +92,17 @@ impl<'s> Checksums<'s> {
             self.advance()?;
         }
         Ok(accepted)
+    }
+}
+
+/// What a row says; `None` if a value has another type, which only a damaged file has. For tables whose rows can be done without.
+///
+/// # Errors
+/// SQLite fails.
+pub(super) fn readable<T>(row: rusqlite::Result<T>) -> rusqlite::Result<Option<T>> {
+    match row {
+        Err(error @ rusqlite::Error::SqliteFailure(..)) => Err(error),
+        row => Ok(row.ok()),
     }
 }
 

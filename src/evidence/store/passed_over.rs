@@ -6,7 +6,7 @@ use anyhow::Result;
 use riposte_eval::DocId;
 use rusqlite::{Connection, params};
 
-use super::checksum::ALL;
+use super::checksum::{ALL, readable};
 use super::tables::PASSED_OVER;
 use super::{Store, rows};
 use crate::collection::{Fault, FaultKind};
@@ -53,7 +53,7 @@ impl Store {
                 })
             })?;
             // a document whose row is damaged is tried again
-            let rows = rows.filter_map(|row| rows::readable(row).transpose());
+            let rows = rows.filter_map(|row| readable(row).transpose());
             Ok(rows.collect::<Result<_, _>>()?)
         })
     }

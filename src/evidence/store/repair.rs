@@ -7,8 +7,8 @@ use rayon::prelude::*;
 use rusqlite::types::ToSqlOutput;
 use rusqlite::{Connection, Row, TransactionBehavior, params};
 
-use super::checksum::{DamagedRecord, LAST, add, lacking, put, scan, text};
-use super::rows::{clear, delete, is_stored, readable};
+use super::checksum::{DamagedRecord, LAST, add, lacking, put, readable, scan, text};
+use super::rows::{clear, delete, is_stored};
 use super::tables::{self, BACKEND, with_checksums};
 use super::{Place, Store, explain};
 use crate::evidence::channel::{Channel, Channels};

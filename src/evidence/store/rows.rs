@@ -33,17 +33,6 @@ pub(super) fn is_stale(
     .exists(params![document, fingerprint, content])
 }
 
-/// What a row says; `None` if a value has another type, which only a damaged file has. For tables whose rows can be done without.
-///
-/// # Errors
-/// SQLite fails.
-pub(super) fn readable<T>(row: rusqlite::Result<T>) -> rusqlite::Result<Option<T>> {
-    match row {
-        Err(error @ rusqlite::Error::SqliteFailure(..)) => Err(error),
-        row => Ok(row.ok()),
-    }
-}
-
 /// Removes a document's rows of a table.
 pub(super) fn delete(c: &Connection, table: &str, document: &str) -> rusqlite::Result<()> {
     c.prepare_cached(&format!("DELETE FROM {table} WHERE document = ?"))?

@@ -71,6 +71,13 @@ pub(super) fn verify(run: &[u8], rules: &Rules, is_full: bool) -> Vec<Finding> {
     findings.list
 }
 
+/// Whether all lines of a run are JSON objects.
+pub(super) fn is_json(run: &[u8]) -> bool {
+    let text = String::from_utf8_lossy(run);
+    let is_object = |line| serde_json::from_str::<serde_json::Map<_, _>>(line).is_ok();
+    Findings::lines(&text).all(|(_, line)| is_object(line))
+}
+
 type Arguments<'a> = BTreeMap<&'a TopicId, Vec<(u64, &'a AnswerLine)>>;
 
 /// Reports the arguments without a result.

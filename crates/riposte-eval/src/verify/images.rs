@@ -159,6 +159,7 @@ impl<'a> ImageCheck<'a> {
         Verdict {
             findings: self.findings.list,
             accepted: self.accepted,
+            refused_by_tira: false,
         }
     }
 

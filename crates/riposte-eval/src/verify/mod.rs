@@ -35,6 +35,8 @@ pub struct Rules {
     format: &'static RunFormat,
     /// The greatest number of results in a list.
     length: u32,
+    /// Whether a longer list breaks a rule. Otherwise it is only unusual.
+    is_length_a_rule: bool,
     /// The topics that need results; no others may have any. `None` allows any topic.
     topics: Option<BTreeSet<TopicId>>,
     /// The documents that can be listed. `None` allows any whose id has the right form.
@@ -49,6 +51,7 @@ impl Rules {
         Rules {
             format: &edition.run,
             length: edition.length,
+            is_length_a_rule: true,
             topics: edition.topics.ids(),
             documents: None,
             digits: match &edition.run {
@@ -75,6 +78,7 @@ impl Rules {
         Rules {
             format: &PLAIN,
             length: TEXTS,
+            is_length_a_rule: false,
             topics: None,
             documents: None,
             digits: &[],
@@ -112,6 +116,8 @@ pub struct Verdict {
     /// The lines of an image run with stances that the organisers' scripts accept, in order: those without an error, and those whose only error is
     /// another tag.
     pub accepted: Vec<ImageRunLine>,
+    /// Whether TIRA does not accept the run, if [`verify_for_tira`] has checked that. It accepts many runs that break a rule of the task.
+    pub refused_by_tira: bool,
 }
 
 /// Checks a run by the rules of its format.
@@ -128,6 +134,7 @@ pub fn verify(run: &[u8], rules: &Rules) -> Verdict {
     Verdict {
         findings,
         accepted: Vec::new(),
+        refused_by_tira: false,
     }
 }
 
@@ -136,12 +143,19 @@ pub fn verify(run: &[u8], rules: &Rules) -> Verdict {
 /// Runs for claims are not checked for that. Lines that already break a rule of the task get no finding about TIRA.
 pub fn verify_for_tira(run: &[u8], rules: &Rules) -> Verdict {
     let mut verdict = verify(run, rules);
-    if !matches!(rules.format, RunFormat::Claims { .. }) {
+    if matches!(rules.format, RunFormat::Claims { .. }) {
+        let mut findings = verdict.findings.iter();
+        verdict.refused_by_tira =
+            findings.any(|of| of.severity == Severity::Tira) || !answers::is_json(run);
+    } else {
         let findings = verdict.findings.iter();
         let errors = findings.filter(|f| f.severity == Severity::Error);
         let wrong: HashSet<u64> = errors.filter_map(|f| f.line).collect();
-        let refused = refused_by_tira(run).into_iter();
-        let refused = refused.filter(|f| f.line.is_none_or(|line| !wrong.contains(&line)));
+        let refused = refused_by_tira(run);
+        verdict.refused_by_tira = !refused.is_empty();
+        let refused = refused
+            .into_iter()
+            .filter(|f| f.line.is_none_or(|line| !wrong.contains(&line)));
         verdict.findings.extend(refused);
     }
     verdict
