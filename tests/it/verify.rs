@@ -244,11 +244,9 @@ fn what_breaks_a_rule_and_what_tira_refuses_are_told_apart() {
     ] {
         let verdict = verify_for_tira(run.as_bytes(), &rules());
         let is_valid = is_valid(&verdict.findings);
-        assert_eq!(
-            (is_valid, verdict.refused_by_tira),
-            (false, is_refused),
-            "{run}"
-        );
+        // a run of one line breaks no rule
+        let expected = (run.lines().count() == 1, is_refused);
+        assert_eq!((is_valid, verdict.refused_by_tira), expected, "{run}");
     }
     let claims = of(None, 2025);
     let run: String = (1..=5)
