@@ -1,6 +1,8 @@
 //! How many threads a command can have, and what happens if none can be started, as in a container that limits the number of processes.
 
-use std::thread::{self, Scope, ScopedJoinHandle};
+use std::thread;
+#[cfg(feature = "texts")]
+use std::thread::{Scope, ScopedJoinHandle};
 
 use anyhow::{Context, Result, ensure};
 
@@ -37,6 +39,7 @@ pub fn start_pool() -> Result<()> {
 ///
 /// # Errors
 /// The thread cannot be started.
+#[cfg(feature = "texts")]
 pub(crate) fn spawn<'scope, T: Send + 'scope>(
     scope: &'scope Scope<'scope, '_>,
     work: impl FnOnce() -> T + Send + 'scope,
