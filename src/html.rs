@@ -199,7 +199,7 @@ pub fn child<'a>(node: NodeRef<'a, Node>, wanted: &str) -> Option<NodeRef<'a, No
     node.children().find(|child| name(*child) == wanted)
 }
 
-/// The texts of a piece of HTML, without its markup, with single spaces.
+/// The text of a piece of HTML, without tags, with single spaces between words.
 pub fn plain(html: &str) -> String {
     let texts = parse(html)
         .nodes()

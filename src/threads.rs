@@ -21,12 +21,12 @@ pub fn check_threads(threads: usize) -> Result<usize> {
     Ok(threads)
 }
 
-/// What a user is told if the system refuses a thread.
+/// The message if the system refuses to start a thread.
 const REFUSED: &str =
     "cannot start a thread; is the number of processes limited (ulimit -u, or the container)?";
 
-/// Starts the threads that share the work on lists, one per core, or as many as RAYON_NUM_THREADS says. Without this call they start when they are
-/// first needed, and a thread that cannot be started is a panic.
+/// Starts rayon's global pool: a thread per core, or as many as RAYON_NUM_THREADS says. Without this call, rayon starts it when it is first needed, and
+/// panics if it cannot.
 ///
 /// # Errors
 /// A thread cannot be started.
@@ -57,7 +57,7 @@ pub fn spawn_detached(work: impl FnOnce() + Send + 'static) -> Result<()> {
     thread.spawn(work).map(drop).context(REFUSED)
 }
 
-/// Whether a thread can be started at this moment, for libraries that do not ask.
+/// Whether a thread can be started now. Ask this before calling a library that panics if it cannot start one.
 pub fn can_start() -> bool {
     thread::Builder::new().spawn(|| ()).is_ok()
 }

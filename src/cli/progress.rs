@@ -45,7 +45,7 @@ impl StageProgress {
         };
         let bar = ProgressBar::with_draw_target(Some(total as u64), target).with_prefix(label);
         set_template(&bar, if total == 0 { UNKNOWN } else { BEGINNING });
-        // a bar that nobody sees needs no thread, and a thread that cannot be started is a panic of the library
+        // a hidden bar needs no thread, and indicatif panics if it cannot start one
         if !bar.is_hidden() && threads::can_start() {
             bar.enable_steady_tick(Duration::from_millis(500));
         }

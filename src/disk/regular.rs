@@ -74,10 +74,10 @@ pub fn exists(path: &Path) -> io::Result<bool> {
     }
 }
 
-/// Whether there is a regular file at a path. `Path::is_file` calls a temporary error a "no", and what is in the file is then left out without a word.
+/// Whether there is a regular file at a path. After a temporary error, `Path::is_file` returns false, and the file would be left out without a word.
 ///
 /// # Errors
-/// A temporary error, which names the path.
+/// A temporary error. The message names the path.
 pub fn is_file(path: &Path) -> Result<bool> {
     match fs::metadata(path) {
         Ok(metadata) => Ok(metadata.is_file()),

@@ -25,6 +25,7 @@ use super::table::{
 use super::{Evidence, PageEvidence};
 use crate::collection::FaultKind;
 use crate::collection::images::{CrawlRank, ImageDocument};
+use crate::html::parse;
 use crate::weights::CheckedModel;
 use text::first_of;
 
@@ -241,7 +242,7 @@ pub struct PageWords {
 ///
 /// There are no errors: any text is a page, and what cannot be found is empty. Takes time linear in the length of `html`.
 pub fn read(html: &str, xpaths: &[String], image_url: &str) -> PageWords {
-    let tree = crate::html::parse(html);
+    let tree = parse(html);
     let url = url::ImageUrl::new(image_url);
     let image = find::image(&tree, xpaths, &url);
     let head = text::Head::read(&tree);

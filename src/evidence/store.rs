@@ -171,7 +171,7 @@ impl Store {
 
     fn prepare(connection: &Connection, path: &Path, channels: Channels) -> Result<()> {
         keep_plans(connection)?;
-        // nobody has promised anything about another program's file, so this one is looked at first
+        // first, so that the message about a file of another program says what it is
         let others = "SELECT count(*) FROM sqlite_schema WHERE tbl_name <> 'output'";
         let tables: i64 = connection.query_row(others, [], |row| row.get(0))?;
         ensure!(
@@ -343,8 +343,14 @@ impl Store {
     /// Writes the records in one transaction.
     pub fn write(&mut self, records: &[Record]) -> Result<()> {
         self.producers.take();
-        let (channels, mut records) = (self.channels, records.iter());
-        self.writing(|c| records.try_for_each(|record| write_record(c, channels, record)))
+        let (channels, path, steps) = (self.channels, self.path.clone(), self.steps.clone());
+        self.writing(|c| {
+            records.iter().try_for_each(|record| {
+                // records can be larger than the store, which may be empty
+                steps.renew(&[&path]);
+                write_record(c, channels, record)
+            })
+        })
     }
 
     /// All evidence about a document; `None` if the store does not have it.
@@ -566,12 +572,12 @@ impl Store {
     }
 }
 
-/// Checks that a database of the connection has only what riposte makes.
+/// Checks that a database of the connection has no tables, indexes and triggers but those that riposte creates.
 ///
 /// # Errors
-/// It has something else, or it cannot be read.
+/// It has another one, or it cannot be read.
 fn check_schema(c: &Connection, database: &str, channels: Channels) -> Result<()> {
-    // a store is opened for each part of its documents
+    // a task opens a store many times, and always with the same channels
     static KNOWN: Mutex<Vec<(Channels, Arc<Schema>)>> = Mutex::new(Vec::new());
     let known = {
         let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);

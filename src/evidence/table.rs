@@ -114,8 +114,8 @@ impl Table {
         format!("INSERT OR REPLACE INTO {} VALUES ({places})", self.name)
     }
 
-    /// The condition for rows with a value of another type than its column's. Only a damaged file has some: riposte writes none, but SQLite checks no
-    /// types.
+    /// An SQL condition for rows in which a value does not have the type of its column. SQLite does not check types; riposte writes no such row, so the
+    /// file is damaged.
     pub(crate) fn misfits(&self) -> String {
         let conditions = self.columns().into_iter().map(|column| {
             let kind = match column.kind {

@@ -318,7 +318,6 @@ impl Extraction {
     /// The store cannot be read or written, or is damaged beyond single records, or a model that must compute a record again is missing. In the last
     /// case, nothing is removed.
     pub(crate) fn remove_damaged(&mut self, on_event: &mut OnEvent) -> Result<()> {
-        self.store.remove_misfits()?;
         let damaged = self.store.damaged_records()?;
         let stored = self.store.stored_channels()?;
         for record in &damaged {
@@ -335,6 +334,7 @@ impl Extraction {
                 );
             }
         }
+        self.store.remove_misfits()?;
         if !damaged.is_empty() {
             self.store.remove_damaged(&damaged)?;
             let named = damaged.iter().take(NAMED_RECORDS);

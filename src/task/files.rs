@@ -58,7 +58,7 @@ pub(crate) fn read_topics(
     Ok(topics)
 }
 
-/// Reports the lines of a file that cannot be read, and in one note those that are odd.
+/// Reports each line of a file that cannot be read as a fault, and the odd lines in one note.
 pub(crate) fn report_broken_lines(
     kind: FaultKind,
     path: &Path,
@@ -317,7 +317,7 @@ pub fn has_judgements(word: &str) -> bool {
     let (qrels, _) = qrels::read(&text);
     let (lines, errors) = run::read_texts(&text);
     let odd = errors.iter().filter(|error| error.is_read).count();
-    // a line of judgements with five columns can be read as an odd line of a run
+    // judgements with five columns could be read as odd lines of a run, so only other lines count
     !is_empty(&qrels) && lines.len() == odd
 }
 

@@ -52,7 +52,7 @@ pub struct Verdict {
     /// The edition by whose rules the run was checked; `None` for a task without editions.
     pub edition: Option<&'static Edition>,
     pub findings: Vec<Finding>,
-    /// Whether TIRA does not accept the run, or its metadata.
+    /// Whether TIRA refuses the run or its metadata.
     pub refused_by_tira: bool,
     /// The output of the organisers' verifier; `None` for runs that it does not read.
     pub prototext: Option<String>,

@@ -233,7 +233,7 @@ impl Sources {
                 archive,
             } => {
                 bar.set_style(ProgressStyle::default_spinner());
-                // a thread that cannot be started is a panic of the library
+                // indicatif panics if it cannot start a thread
                 if threads::can_start() {
                     bar.enable_steady_tick(Duration::from_millis(200));
                 }

@@ -16,10 +16,10 @@ use crate::disk::{parent, regular};
 /// How long to wait for another process that holds SQLite's lock. A process holds it during a transaction.
 const LOCK_WAIT: Duration = Duration::from_secs(60);
 
-/// Number of steps of SQLite that work on the smallest files may take, a fraction of a second.
+/// How many steps SQLite may take for a piece of work, plus [`STEPS_PER_BYTE`] for each byte of the files. It takes this many in a fraction of a second.
 const STEPS: u64 = 10_000_000;
 
-/// How many more it may take for each byte of the files. A row has tens of bytes, and SQLite takes tens of steps for it.
+/// A row has tens of bytes, and SQLite takes tens of steps to read or write it.
 const STEPS_PER_BYTE: u64 = 50;
 
 /// Opens the file for writing, and creates it if it does not exist.
@@ -49,11 +49,13 @@ pub(crate) fn open_read_only(path: &Path) -> Result<Connection> {
     Ok(connection)
 }
 
-/// How many steps SQLite may still take for one connection. A file can be made in which a table has no end: the pages of its tree refer to each other.
+/// How many steps a connection may still take. Without a limit, reading a hostile file may never end: pages of a table can refer to each other, so that
+/// it has more rows than anybody can read.
+#[derive(Clone)]
 pub(crate) struct Steps(Arc<AtomicU64>);
 
 impl Steps {
-    /// Begins to count.
+    /// Limits the steps of a connection.
     ///
     /// # Errors
     /// SQLite fails.
@@ -71,7 +73,7 @@ impl Steps {
         Ok(steps)
     }
 
-    /// Allows as many steps as work on all rows of these files can take. Call it before each piece of work.
+    /// Sets the limit for the next piece of work, which reads or writes no more than all rows of these files.
     pub(crate) fn renew(&self, files: &[&Path]) {
         let size = |file: &&Path| std::fs::metadata(file).map_or(0, |file| file.len());
         let bytes: u64 = files.iter().map(size).sum();

@@ -44,10 +44,10 @@ enum Stored {
     Missing,
 }
 
-/// Checks that the table, and what belongs to it, is as riposte makes it. The rest of the file belongs to others.
+/// Checks that the table is as riposte creates it, without triggers. [`crate::evidence::store`] checks the other tables of the file.
 ///
 /// # Errors
-/// It is not, or the file cannot be read.
+/// The table is different, or the file cannot be read.
 fn check_schema(c: &Connection) -> Result<()> {
     Schema::of(SCHEMA)?.check(c, "main", Some("output"))
 }

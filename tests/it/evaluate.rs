@@ -15,7 +15,7 @@ use crate::support::assert_says;
 use crate::support::files::gzip;
 use crate::support::program::WorkDir;
 
-/// trec_eval looks neither at ranks nor at tags, and takes any number that C reads for a score.
+/// trec_eval uses neither ranks nor tags, and accepts infinite scores.
 #[test]
 fn odd_lines_are_read_as_trec_eval_reads_them_and_named() {
     let qrels: &[u8] = b"1 0 a 1\n1 0 b 0\n1 0 c 1\n";
@@ -46,7 +46,7 @@ fn odd_lines_are_read_as_trec_eval_reads_them_and_named() {
         };
         assert_says(&said, &[&first]);
     }
-    // these it refuses, or they say nothing
+    // lines that trec_eval refuses, and scores that are not numbers
     for line in ["1 Q0 a 1", "1 Q0 a 1 nan t", "1 Q0 a 1 x t"] {
         let run = format!("{line}\n1 Q0 b 2 4 t\n");
         let dir = WorkDir::with(&[("qrels", qrels), ("run", run.as_bytes())]);

@@ -6,12 +6,10 @@ use crate::support::need::{Program, Python, need};
 use crate::support::program::stdout;
 use crate::support::root;
 
+// only Linux has LD_PRELOAD
+#[cfg(target_os = "linux")]
 #[test]
 fn a_call_that_fails_ends_in_a_named_error_or_the_same_bytes() {
-    // LD_PRELOAD is a thing of Linux
-    if !cfg!(target_os = "linux") {
-        return;
-    }
     let (Some(python), Some(_)) = (need(Python), need(Program("cc"))) else {
         return;
     };

@@ -341,7 +341,8 @@ fn an_independent_judge_gives_runs_of_task_2_the_same_scores() {
 pub const RUN: &str =
     "1 FIRST a 1 9 t\n1 NO b 2 8 t\n1 SECOND c 3 7 t\n1 Q0 d 4 6 t\n2 NO a 1 9 t\n";
 
-/// ir_measures computes some measures with trec_eval, where of equal scores the last id comes first, and others by itself, where the first does.
+/// ir_measures computes most measures with trec_eval, which sorts documents with equal scores by descending id. It computes some itself, and sorts by
+/// ascending id.
 #[test]
 fn ties_are_broken_as_in_ir_measures() {
     const TIES: &str = "1 Q0 a 1 5 t\n1 Q0 b 2 5 t\n1 Q0 c 3 4 t\n1 Q0 d 4 4 t\n";

@@ -29,103 +29,106 @@ use crate::support::{assert_says, golden_evidence, message, root, sample};
 /// A store with each kind of evidence about invented documents, large enough for B-trees of several levels.
 pub(crate) fn small_store(path: &Path, documents: usize) {
     let mut chance = Chance(16);
+    let mut store = Store::open(path, CHANNELS).unwrap();
+    for n in 0..documents {
+        store.write(&[record(&mut chance, n)]).unwrap();
+    }
+}
+
+/// Each kind of evidence about an invented document.
+fn record(c: &mut Chance, n: usize) -> Record {
     let vector = |chance: &mut Chance| -> Vec<f32> {
         (0..64).map(|_| chance.fraction() as f32 - 0.5).collect()
     };
-    let mut store = Store::open(path, CHANNELS).unwrap();
-    for n in 0..documents {
-        let c = &mut chance;
-        let page = PageEvidence {
-            id: "P1".to_owned(),
-            url: format!("https://example.org/{n}"),
-            words: PageWords {
-                title: words(c, 5),
-                main: words(c, 150),
-                ..PageWords::default()
-            },
-            rankings: vec![CrawlRank {
-                query: words(c, 3),
-                topic: n.to_string(),
-                rank: 1 + n as u32,
-            }],
-        };
-        let line = OcrLine {
-            text: words(c, 6),
-            confidence: c.fraction() as f32,
-            corners: [(1.0, 2.5); 4],
-            block: 0,
-        };
-        let picture = Picture {
-            width: 640,
-            phash: n as u64,
-            brightness: c.fraction() as f32,
-            height: 480,
-            text_fraction: 0.1,
-            contrast: 0.2,
-            saturation: 0.3,
-            colourfulness: 12.5,
-            red: 0.1,
-            green: 0.2,
-            blue: 0.3,
-            bright: 0.4,
-            dark: 0.5,
-            average: [1, 2, 3],
-            colours: 99,
-            edges: 0.6,
-            flat: 0.7,
-            photograph: 0.8,
-        };
-        let of_part = |part: TextPart| (if part == TextPart::Ocr { "" } else { "P1" }).to_owned();
-        let mut sentences = Vec::new();
-        let (mut vader, mut afinn) = (Vec::new(), Vec::new());
-        for part in [TextPart::Ocr, TextPart::Title, TextPart::Near] {
-            let page = of_part(part);
-            let value = vector(c);
-            sentences.push(PartValue {
-                page: page.clone(),
-                part,
-                value,
-            });
-            let value = c.fraction();
-            vader.push(PartValue {
-                page: page.clone(),
-                part,
-                value,
-            });
-            let value = AfinnValence { sum: 2.0, words: 3 };
-            afinn.push(PartValue { page, part, value });
-        }
-        let fault = Fault {
-            kind: FaultKind::Page,
-            path: PathBuf::from(format!("page {n}")),
-            line: None,
-            what: "broken".to_owned(),
-            document: Some(DocId(format!("I{n:016x}"))),
-            transient: None,
-        };
-        let mut made = CHANNELS
-            .iter()
-            .map(|channel| (channel.name(), made(channel.name())))
-            .collect::<BTreeMap<_, _>>();
-        made.get_mut("afinn").unwrap().faults.push(fault);
-        let record = Record {
-            evidence: Evidence {
-                id: DocId(format!("I{n:016x}")),
-                url: format!("https://example.org/{n}.png"),
-                pages: vec![page],
-                ocr: vec![line],
-                picture: Some(picture),
-                clip: Some(vector(c)),
-                sentences,
-                vader,
-                afinn,
-                ..Evidence::default()
-            },
-            made,
-            fingerprint: format!("f{n}"),
-            files: None,
-        };
-        store.write(&[record]).unwrap();
+    let page = PageEvidence {
+        id: "P1".to_owned(),
+        url: format!("https://example.org/{n}"),
+        words: PageWords {
+            title: words(c, 5),
+            main: words(c, 150),
+            ..PageWords::default()
+        },
+        rankings: vec![CrawlRank {
+            query: words(c, 3),
+            topic: n.to_string(),
+            rank: 1 + n as u32,
+        }],
+    };
+    let line = OcrLine {
+        text: words(c, 6),
+        confidence: c.fraction() as f32,
+        corners: [(1.0, 2.5); 4],
+        block: 0,
+    };
+    let picture = Picture {
+        width: 640,
+        phash: n as u64,
+        brightness: c.fraction() as f32,
+        height: 480,
+        text_fraction: 0.1,
+        contrast: 0.2,
+        saturation: 0.3,
+        colourfulness: 12.5,
+        red: 0.1,
+        green: 0.2,
+        blue: 0.3,
+        bright: 0.4,
+        dark: 0.5,
+        average: [1, 2, 3],
+        colours: 99,
+        edges: 0.6,
+        flat: 0.7,
+        photograph: 0.8,
+    };
+    let of_part = |part: TextPart| (if part == TextPart::Ocr { "" } else { "P1" }).to_owned();
+    let mut sentences = Vec::new();
+    let (mut vader, mut afinn) = (Vec::new(), Vec::new());
+    for part in [TextPart::Ocr, TextPart::Title, TextPart::Near] {
+        let page = of_part(part);
+        let value = vector(c);
+        sentences.push(PartValue {
+            page: page.clone(),
+            part,
+            value,
+        });
+        let value = c.fraction();
+        vader.push(PartValue {
+            page: page.clone(),
+            part,
+            value,
+        });
+        let value = AfinnValence { sum: 2.0, words: 3 };
+        afinn.push(PartValue { page, part, value });
+    }
+    let fault = Fault {
+        kind: FaultKind::Page,
+        path: PathBuf::from(format!("page {n}")),
+        line: None,
+        what: "broken".to_owned(),
+        document: Some(DocId(format!("I{n:016x}"))),
+        transient: None,
+    };
+    let mut made = CHANNELS
+        .iter()
+        .map(|channel| (channel.name(), made(channel.name())))
+        .collect::<BTreeMap<_, _>>();
+    made.get_mut("afinn").unwrap().faults.push(fault);
+    Record {
+        evidence: Evidence {
+            id: DocId(format!("I{n:016x}")),
+            url: format!("https://example.org/{n}.png"),
+            pages: vec![page],
+            ocr: vec![line],
+            picture: Some(picture),
+            clip: Some(vector(c)),
+            sentences,
+            vader,
+            afinn,
+            ..Evidence::default()
+        },
+        made,
+        fingerprint: format!("f{n}"),
+        files: None,
     }
 }
 
@@ -312,11 +315,23 @@ fn damaged_records_are_computed_anew_and_named() {
     assert_eq!(contents(&path), before);
 }
 
+/// The limit of steps depends on the size of the file, which is empty at first.
+#[test]
+fn a_batch_of_records_can_be_larger_than_the_store() {
+    let home = TempDir::new().unwrap();
+    let path = home.path().join("e.sqlite");
+    let mut chance = Chance(17);
+    let records: Vec<Record> = (0..12_000).map(|n| record(&mut chance, n)).collect();
+    let mut store = Store::open(&path, CHANNELS).unwrap();
+    store.write(&records).unwrap();
+    assert_eq!(store.stored_documents().unwrap().len(), records.len());
+}
+
 /// A flipped bit in the header of a record changes the type of a value: a text becomes a blob, in any column of any table.
 #[test]
 fn extract_repairs_a_value_that_has_become_another_type_in_any_column() {
     let home = TempDir::new().unwrap();
-    // what needs no model can be computed again
+    // no model is installed, so everything in this store can be computed again
     let path = home.path().join("e.sqlite");
     succeed(&mut extract(home.path(), sample(), &path));
     let (before, whole) = (contents(&path), fs::read(&path).unwrap());
@@ -338,6 +353,7 @@ fn a_value_of_another_type_that_cannot_be_computed_again_is_named_and_stays() {
     for (table, columns) in columns(&path) {
         fs::write(&path, &whole).unwrap();
         change_types(&path, &table, &columns);
+        let damaged = contents(&path);
         let output = extract(home.path(), sample(), &path).output().unwrap();
         if output.status.success() {
             assert_eq!(contents(&path), before, "{table}");
@@ -345,10 +361,11 @@ fn a_value_of_another_type_that_cannot_be_computed_again_is_named_and_stays() {
         } else {
             let what = ["e.sqlite: the record of I", "cannot be computed again"];
             assert_says(&stderr(&output), &what);
+            assert_eq!(contents(&path), damaged, "{table}");
             named.push(table);
         }
     }
-    // these are made by models, or models are applied to what is in them
+    // a model writes these tables, or reads them
     let needed = [
         "afinn",
         "crawl_rank",

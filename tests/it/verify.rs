@@ -269,7 +269,7 @@ fn every_rule_of_2025_is_checked() {
     use Severity::{Error, Warning};
     assert_eq!(findings(&run), []);
     assert_eq!(findings(""), [(Error, Rule::Empty, None)]);
-    // pandas writes ranks so if one is missing
+    // pandas writes ranks as floats if one is missing
     assert_eq!(findings(&run.replace("\"rank\":2", "\"rank\":2.0")), []);
     assert_ne!(findings(&run.replace("\"rank\":2", "\"rank\":2.5")), []);
     let sixth = run.clone() + &answer("1-1", "I6", 6);

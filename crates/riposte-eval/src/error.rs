@@ -60,7 +60,7 @@ pub enum Error {
     },
 }
 
-/// A line of a run, a file of judgements or a file of explanations that could not be read, or in which something is odd.
+/// A line of a run, a file of judgements or a file of explanations that could not be read, or that was read although something in it is odd.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("line {line}: {}", escaped(what))]
 pub struct LineError {
@@ -68,12 +68,12 @@ pub struct LineError {
     pub line: u64,
     /// What is wrong with it.
     pub what: String,
-    /// Whether it was read all the same, as trec_eval reads it.
+    /// Whether the line was read, because trec_eval reads such lines.
     pub is_read: bool,
 }
 
 impl LineError {
-    /// The error of a line that was not read.
+    /// The error for a line that was not read.
     pub fn new(line: u64, what: impl Into<String>) -> LineError {
         LineError {
             line,

@@ -1,5 +1,6 @@
 //! Measures of text rankings that use graded judgements.
 
+use std::borrow::Cow;
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -26,7 +27,7 @@ pub(super) struct TopicResults<'a> {
 }
 
 impl GradedMeasure {
-    /// A grade that is too large for the gains of the measure: their sum would be no finite number.
+    /// The first grade that is so large that the sum of gains may not be a finite number.
     pub fn too_large<'q>(&self, qrels: &'q GradedQrels) -> Option<(&'q TopicId, &'q DocId, f64)> {
         let largest = match self.kind {
             // 2^1024 is infinite
@@ -45,24 +46,24 @@ impl GradedMeasure {
 /// The order of trec_eval: by score as a 32-bit float, then by document id, both descending. Lines without scores come last, in the order of their
 /// ranks.
 fn by_trec_eval(a: &TextRunLine, b: &TextRunLine) -> Ordering {
-    // the sum with 0 makes 0 of -0, which is equal to it in trec_eval
-    let score = |line: &TextRunLine| line.score.map(|score| score as f32 + 0.0);
-    let order = match (score(a), score(b)) {
-        (Some(of_a), Some(of_b)) => of_b.total_cmp(&of_a),
-        (of_a, of_b) => (of_b.is_some().cmp(&of_a.is_some())).then(a.rank.cmp(&b.rank)),
-    };
+    let order = by_score(a, b, |score| f64::from(score as f32));
     order.then_with(|| b.doc.cmp(&a.doc))
 }
 
 /// The order in which ir_measures computes RR with a cutoff and Judged: by score, the highest first, then by document id, ascending. Lines without
 /// scores come last, in the order of their ranks.
 fn by_ir_measures(a: &TextRunLine, b: &TextRunLine) -> Ordering {
-    let score = |line: &TextRunLine| line.score.map(|score| score + 0.0);
-    let order = match (score(a), score(b)) {
+    by_score(a, b, |score| score).then_with(|| a.doc.cmp(&b.doc))
+}
+
+/// By score as an evaluator reads it, descending. Lines without scores come last, in the order of their ranks.
+fn by_score(a: &TextRunLine, b: &TextRunLine, as_read: impl Fn(f64) -> f64) -> Ordering {
+    // the sum with 0 makes 0 of -0, which is equal to it for both evaluators
+    let score = |line: &TextRunLine| line.score.map(|score| as_read(score) + 0.0);
+    match (score(a), score(b)) {
         (Some(of_a), Some(of_b)) => of_b.total_cmp(&of_a),
         (of_a, of_b) => (of_b.is_some().cmp(&of_a.is_some())).then(a.rank.cmp(&b.rank)),
-    };
-    order.then_with(|| a.doc.cmp(&b.doc))
+    }
 }
 
 impl<'a> TextRun<'a> {
@@ -112,10 +113,10 @@ impl<'a> TextRun<'a> {
                     Unjudged::GainNothing => Some(ndcg_by_rank(results?, grades, cutoff)),
                 };
             }
-            let mut lines = results.map_or_else(Vec::new, |results| results.by_score.clone());
+            let mut lines = Cow::from(results.map_or(&[][..], |results| &results.by_score));
             let has_cutoff = measure.cutoff.is_some();
             if measure.kind == GradedKind::Judged || measure.kind == GradedKind::Rr && has_cutoff {
-                lines.sort_by(|a, b| by_ir_measures(a, b));
+                lines.to_mut().sort_by(|a, b| by_ir_measures(a, b));
             }
             let found = lines.iter().map(|line| grades.get(&line.doc).copied());
             // trec_eval -J treats a negative grade as not judged

@@ -12,8 +12,8 @@
 //! | `topicRelevanceP`, `argumentativenessP`, `stanceRelevanceP` | images | `topics=judged`, `list=PRO` | `@10` |
 //! | `StanceP`, `StanceR`, `StanceF1` | stances | `class=FIRST` | optional |
 //!
-//! Of documents with equal scores, the one with the last id comes first, as in trec_eval, which computes most of these measures for ir_measures. `Judged`
-//! and `RR` with a cutoff, which ir_measures computes by itself, see the one with the first id first.
+//! Documents with equal scores are sorted by id in descending order, as in trec_eval, with which ir_measures computes most of these measures. For `Judged`
+//! and for `RR` with a cutoff, which ir_measures computes itself, they are sorted in ascending order.
 //!
 //! ```
 //! use riposte_eval::measure::Measure;

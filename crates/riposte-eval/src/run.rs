@@ -4,7 +4,7 @@
 //! use riposte_eval::run::{read_texts, write_texts};
 //!
 //! let (lines, errors) = read_texts("51 Q0 d1 1 12.5 mine\n51 Q0 d2 second 11 mine\n");
-//! // trec_eval does not look at the rank
+//! // trec_eval does not use the rank
 //! assert_eq!((errors[0].line, errors[0].is_read), (2, true));
 //! assert_eq!((lines.len(), lines[0].score), (2, Some(12.5)));
 //! assert_eq!(write_texts(&lines[..1])?, "51 Q0 d1 1 12.500000 mine\n");
@@ -227,7 +227,7 @@ pub fn read_images(text: &str) -> (Vec<ImageRunLine>, Vec<LineError>) {
 /// (`{"argument_id","method","image_id","rank","tag"}`).
 ///
 /// A second column that is not one of the four stances (`Q0`, `0`) is not an error. A tag with blanks, a missing tag, a rank that is no number and an
-/// infinite score are odd, but trec_eval reads such lines, so they are read ([`LineError::is_read`]). An infinite score stays one.
+/// infinite score are odd, but trec_eval reads such lines. So they are read, and there is an error for each that says so ([`LineError::is_read`]).
 pub fn read_texts(text: &str) -> (Vec<TextRunLine>, Vec<LineError>) {
     if is_json(text) {
         return read(text, |line| {
@@ -259,8 +259,8 @@ pub fn read_texts(text: &str) -> (Vec<TextRunLine>, Vec<LineError>) {
     (lines, errors)
 }
 
-/// Reads a line of a text run as trec_eval does, which looks neither at the rank nor at the tag. Also returns what is odd in it. `before` is the
-/// number of lines before it, which decides its rank if that is no number.
+/// Reads a line of a text run as trec_eval does, which uses neither the rank nor the tag. Also returns what is odd in the line. If its rank is not a
+/// number, its rank is one more than `before`, the number of lines before it.
 fn read_as_trec_eval(line: &str, before: usize) -> Result<(TextRunLine, Option<String>), String> {
     let ([topic, stance, doc, rank, score], rest) = first_fields(line)?;
     let mut odd = None;
@@ -272,13 +272,9 @@ fn read_as_trec_eval(line: &str, before: usize) -> Result<(TextRunLine, Option<S
         }
     };
     let rank = read_rank(rank).unwrap_or_else(|what| {
-        let whole = rank
-            .parse()
-            .ok()
-            .filter(|rank: &f64| rank.fract() == 0.0 && (0.0..=f64::from(u32::MAX)).contains(rank));
-        let rank = whole.map(|rank| rank as u32);
         odd.get_or_insert(what);
-        rank.unwrap_or_else(|| u32::try_from(before + 1).unwrap_or(u32::MAX))
+        let whole = rank.parse().ok().and_then(whole_rank);
+        whole.unwrap_or_else(|| u32::try_from(before + 1).unwrap_or(u32::MAX))
     });
     let score = match score.parse::<f64>() {
         Ok(infinite) if infinite.is_infinite() => {
@@ -384,19 +380,23 @@ struct Answer {
     #[serde(default)]
     method: Option<String>,
     image_id: String,
-    #[serde(deserialize_with = "whole")]
+    #[serde(deserialize_with = "json_rank")]
     rank: u32,
     #[serde(default)]
     tag: Option<String>,
 }
 
-/// A rank in JSON. pandas writes 1.0 if another rank of the run is missing, which Python's validators take for 1.
-fn whole<'de, D: serde::Deserializer<'de>>(from: D) -> Result<u32, D::Error> {
+/// Reads a rank in JSON. pandas writes 1.0 instead of 1 if a rank of the run is missing, and the organisers' validator accepts that.
+fn json_rank<'de, D: serde::Deserializer<'de>>(from: D) -> Result<u32, D::Error> {
     let rank = serde_json::Number::deserialize(from)?;
-    let read = rank.as_f64().filter(|rank| rank.fract() == 0.0);
-    let read = read.filter(|rank| (0.0..=f64::from(u32::MAX)).contains(rank));
     let wrong = || serde::de::Error::custom(format!("the rank {rank} is not a whole number"));
-    read.map(|rank| rank as u32).ok_or_else(wrong)
+    rank.as_f64().and_then(whole_rank).ok_or_else(wrong)
+}
+
+/// The rank that a number stands for; `None` if it is negative, too large or not whole.
+fn whole_rank(number: f64) -> Option<u32> {
+    let is_rank = number.fract() == 0.0 && (0.0..=f64::from(u32::MAX)).contains(&number);
+    is_rank.then_some(number as u32)
 }
 
 /// Reads one line of a 2025 image run. The error says why it cannot: it is not a JSON object with these keys, or its method is not `retrieval`.

@@ -1,4 +1,4 @@
-//! The options that say what becomes of faults.
+//! The options for faults: the file that lists them, and whether they change the exit code.
 
 use std::path::{Path, PathBuf};
 

@@ -95,7 +95,7 @@ impl<'s> Checksums<'s> {
     }
 }
 
-/// What a row says; `None` if a value has another type, which only a damaged file has. For tables whose rows can be done without.
+/// The value read from a row; `None` if the stored value has another type, because the file is damaged. For rows that the caller can do without.
 ///
 /// # Errors
 /// SQLite fails.

@@ -80,7 +80,7 @@ impl Store {
 fn count_rows(c: &Connection, channels: Channels) -> Result<u64> {
     let mut rows = 0;
     for table in with_checksums(channels) {
-        // without a condition, SQLite counts in one step, which has no end in a tree without end
+        // Without a condition, SQLite counts the rows in a single step, and no limit of steps stops that if the file is hostile.
         let sql = format!("SELECT count(*) FROM {} WHERE document >= ''", table.name);
         rows += c.query_row(&sql, [], |row| row.get::<_, i64>(0))?;
     }

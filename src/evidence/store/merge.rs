@@ -61,10 +61,10 @@ fn merge_attached(c: &mut Connection, channels: Channels, other: &Path) -> Resul
     merged
 }
 
-/// Checks the attached store before anything is copied from it: what it has, and that its pages are those of trees.
+/// Checks the attached store before anything is copied from it: its tables, indexes and triggers, and the structure of its pages.
 ///
 /// # Errors
-/// It has what riposte does not make, or it is damaged ([`is_malformed`]).
+/// It has a table, index or trigger that riposte does not create, or it is damaged ([`is_malformed`]).
 fn check_attached(c: &Connection, channels: Channels) -> Result<()> {
     check_schema(c, "shard", channels)?;
     let sql = "PRAGMA shard.quick_check(1)";

@@ -52,7 +52,7 @@ impl Store {
                     what: row.get(5)?,
                 })
             })?;
-            // a document whose row is damaged is tried again
+            // if its row is damaged, a document is tried again
             let rows = rows.filter_map(|row| readable(row).transpose());
             Ok(rows.collect::<Result<_, _>>()?)
         })

@@ -39,7 +39,7 @@ impl Store {
                 "SELECT document FROM document d
                  WHERE (SELECT count(*) FROM checksum s WHERE s.document = d.document) < ?",
             )?;
-            // an id that is damaged has no checksums of its own
+            // [`Store::remove_misfits`] removes rows whose id is damaged
             let documents = statement.query_map([tables], |row| row.get(0))?;
             let documents = documents.filter_map(|id| readable(id).transpose());
             Ok(documents.collect::<rusqlite::Result<_>>()?)
@@ -102,8 +102,8 @@ impl Store {
         Ok(found.into_iter().flatten().collect())
     }
 
-    /// Removes rows that no document can have: those whose document is not a text, and rows without a checksum whose values have other types than
-    /// their columns. A flipped bit can make such rows. What they were part of is computed again.
+    /// Removes rows that a flipped bit has made unusable and that [`Store::remove_damaged`] does not find: rows whose document is not a text and, in
+    /// tables without checksums, rows with values that do not have the type of their column. What they belonged to is computed again.
     ///
     /// # Errors
     /// The store cannot be read or written.
@@ -151,7 +151,7 @@ impl Store {
     }
 }
 
-/// The documents of a table that are no UTF-8 texts, with their types.
+/// The values in a table's column `document` that are not UTF-8 texts: the type and the bytes of each.
 fn misfits(c: &Connection, table: &str) -> Result<Vec<(String, Option<Vec<u8>>)>> {
     let mut found = Vec::new();
     let mut statement = c.prepare(&format!("SELECT DISTINCT document FROM {table}"))?;
@@ -218,7 +218,7 @@ fn remove(c: &Connection, all: Channels, record: &DamagedRecord) -> Result<()> {
     let document = record.document.as_str();
     let channels = record.channels(all);
     if channels.len() == all.len() {
-        // whatever the names of channels in its rows have become
+        // all rows, because the damage may be in the name of a channel
         for table in tables::all(all) {
             delete(c, table.name, document)?;
         }

@@ -46,6 +46,7 @@ impl Store {
         }
         let mut merged = Merged::default();
         let mut seen: HashMap<String, i64> = HashMap::new();
+        let steps = self.steps.clone();
         let transaction = self.connection.transaction()?;
         for file in &files {
             each_row(file, None, &mut |row| {
@@ -62,6 +63,8 @@ impl Store {
                     return Ok(());
                 }
                 merged.found += 1;
+                // Parquet is compressed, and the store may be empty, so no size of a file says how many steps all rows need
+                steps.renew(&[&path]);
                 merged.documents += usize::from(copy(&transaction, channels, &id, tables)?);
                 Ok(())
             })?;

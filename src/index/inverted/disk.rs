@@ -289,8 +289,7 @@ pub fn has_index(dir: &Path) -> Result<bool> {
         return Ok(false);
     }
     let meta = dir.join(META);
-    let found = regular::exists(&meta).map_err(|error| unreadable(dir, Path::new(META), &error))?;
-    if found && regular::is_file(&meta)? {
+    if regular::is_file(&meta)? {
         return Ok(true);
     }
     if is_only_index(dir) {

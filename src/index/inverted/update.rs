@@ -161,7 +161,7 @@ impl PendingUpdate {
         }
     }
 
-    /// The error because of which documents cannot be added any more: that of [`PendingUpdate::put`] may only say that the update has ended.
+    /// The error that has stopped the writer. The error of [`PendingUpdate::put`] may say only that the writer has stopped.
     pub(crate) fn why_stopped(&mut self, error: Error) -> Error {
         build::why_stopped(&mut self.writer, error)
     }

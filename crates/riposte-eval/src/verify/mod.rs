@@ -35,7 +35,7 @@ pub struct Rules {
     format: &'static RunFormat,
     /// The greatest number of results in a list.
     length: u32,
-    /// Whether a longer list breaks a rule. Otherwise it is only unusual.
+    /// Whether a longer list is an error. Otherwise it is a warning.
     is_length_a_rule: bool,
     /// The topics that need results; no others may have any. `None` allows any topic.
     topics: Option<BTreeSet<TopicId>>,
@@ -116,7 +116,7 @@ pub struct Verdict {
     /// The lines of an image run with stances that the organisers' scripts accept, in order: those without an error, and those whose only error is
     /// another tag.
     pub accepted: Vec<ImageRunLine>,
-    /// Whether TIRA does not accept the run, if [`verify_for_tira`] has checked that. It accepts many runs that break a rule of the task.
+    /// Whether TIRA refuses the run; only [`verify_for_tira`] checks this. TIRA accepts many runs that break a rule of the task.
     pub refused_by_tira: bool,
 }
 

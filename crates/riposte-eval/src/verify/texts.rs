@@ -42,13 +42,16 @@ pub(super) fn verify(run: &[u8], rules: &Rules, stances: &[&str], asked: &str) -
             let list = lists.entry(topic).or_default();
             list.push(result);
             if list.len() == length + 1 {
-                let hint = match rules.is_length_a_rule {
-                    true => format!("at most {} documents per topic", with_comma(length)),
-                    false => format!("runs usually have at most {}", with_comma(length)),
-                };
-                match rules.is_length_a_rule {
-                    true => findings.error(Rule::Depth, what, &hint),
-                    false => findings.warning(Rule::Depth, what, &hint),
+                let most = with_comma(length);
+                if rules.is_length_a_rule {
+                    let hint = format!("at most {most} documents per topic");
+                    findings.error(Rule::Depth, what, &hint);
+                } else {
+                    findings.warning(
+                        Rule::Depth,
+                        what,
+                        &format!("runs usually have at most {most}"),
+                    );
                 }
             }
         }
