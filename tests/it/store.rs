@@ -365,9 +365,10 @@ fn a_value_of_another_type_that_cannot_be_computed_again_is_named_and_stays() {
             named.push(table);
         }
     }
-    // a model writes these tables, or reads them
+    // a model writes these tables, or reads them, and without its checksum nobody knows whether a record is right
     let needed = [
         "afinn",
+        "checksum",
         "crawl_rank",
         "document",
         "ocr_block",
