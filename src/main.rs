@@ -15,7 +15,9 @@ fn main() -> ExitCode {
     match cli::run() {
         Ok(code) => ExitCode::from(code),
         Err(error) => {
+            // a line break in a file's name must not begin a line that looks like a message of its own
             let error = escaped_lines(&format!("{error:#}")).to_string();
+            let error = error.replace('\n', "\n  ");
             cli::say_line(&format!("riposte: {error}"));
             ExitCode::from(2)
         }

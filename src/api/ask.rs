@@ -301,14 +301,21 @@ impl Answered {
                     lines, explained, ..
                 } = run.ranking;
                 let tag = Some(run.settings.tag);
-                let shown = ShownRun::made(self.topic, tag, lines, explained, run.sheets);
+                let shown =
+                    ShownRun::made(self.topic, tag, lines, explained.into_list(), run.sheets);
                 let store = Some(&runs.extraction.store);
                 inspect::write_images(&shown, &runs.collection, store, None, &place, on_event)
             }
             AnsweringRun::Texts(task, run) => {
                 let index = run.indexes.first().context("the approach has no index")?;
                 let tag = run.lines.first().map(|line| line.tag.clone());
-                let shown = ShownRun::made(self.topic, tag, run.lines, run.explained, run.sheets);
+                let shown = ShownRun::made(
+                    self.topic,
+                    tag,
+                    run.lines,
+                    run.explained.into_list(),
+                    run.sheets,
+                );
                 inspect::write_texts(&shown, task, index, &[], &place)
             }
         }

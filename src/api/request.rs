@@ -17,6 +17,7 @@ use riposte_eval::topic::Topic;
 use super::{Approach, Collection, Error, Ranking};
 use crate::task::debate::PER_SIDE;
 use crate::task::description::Description;
+use crate::task::explanations::Keep;
 #[cfg(feature = "full")]
 use crate::task::extraction::Host;
 use crate::task::files::{TopicSource, read_topics};
@@ -294,6 +295,7 @@ impl OneRun<'_> {
             parts: request.parts,
             tag: self.tag,
             explain: request.explain,
+            keep: files.map_or(Keep::InMemory, |files| files.keep(self.topics.len())),
             stances: request.stances,
             debate: request.debate.then_some(PER_SIDE),
             base: self.base,
@@ -309,6 +311,9 @@ impl OneRun<'_> {
             done.indexes.report_faults(on_event)?;
         }
         let description = searched.describe(&done);
+        let note = done.explained.note_on_length();
+        note.into_iter()
+            .for_each(|note| on_event(Event::Note(note)));
         self.finish(DoneTexts::Searched(done), description, files, on_done)
     }
 

@@ -29,6 +29,9 @@ const MAX_FILES: usize = 50_000;
 /// Maximum length of a path in a frame, in bytes.
 const MAX_PATH_BYTES: usize = 1024;
 
+/// Maximum number of names in a path. The deepest of the crawl have four, and each can make a directory.
+const MAX_DEPTH: usize = 8;
+
 /// Maximum size of all files of a frame, in bytes. They are on disk at the same time.
 const MAX_FRAME_BYTES: u64 = 1 << 30;
 
@@ -133,6 +136,11 @@ fn check(header: &Header) -> Result<()> {
         ensure!(
             is_inside(path) && path.len() <= MAX_PATH_BYTES,
             "{id}: {path:?} is not a path within the document's directory"
+        );
+        let depth = Path::new(path).components().count();
+        ensure!(
+            depth <= MAX_DEPTH,
+            "{id}: {path:?} has {depth} names, but {MAX_DEPTH} is the limit"
         );
         if !file.omitted {
             ensure!(
@@ -258,6 +266,8 @@ mod tests {
             ));
             assert!(said.contains("not a path within"), "{said}");
         }
+        let deep = format!(r#"{{"path": "{}x", "size": 0}}"#, "a/".repeat(500));
+        assert!(refusal(&frame(&files(&deep), b"")).contains("has 501 names"));
         let large = format!(r#"{{"path": "image.png", "size": {}}}"#, MAX_FILE_BYTES + 1);
         assert!(refusal(&frame(&files(&large), b"")).contains("larger files must be omitted"));
         let many = vec![format!(r#"{{"path": "x", "size": {MAX_FILE_BYTES}}}"#); 5].join(",");

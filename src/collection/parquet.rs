@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::{Context, Result, anyhow, bail, ensure};
+use parquet::file::metadata::ParquetMetaData;
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::record::Row;
 use parquet::schema::types::{Type, TypePtr};
@@ -14,6 +15,10 @@ use crate::disk::regular;
 
 /// Maximum depth of directories. Spark makes one level for each column that divides the files.
 const MAX_DEPTH: usize = 8;
+
+/// Maximum length of a group of rows after decompression. Spark begins a new group after 128 MB, and the pages and values that are held in memory while
+/// a row is read are as long as its group in the worst case.
+const MAX_GROUP_BYTES: i64 = 256 << 20;
 
 /// The Parquet files in a directory and its subdirectories, sorted by path. Names that begin with a dot or an underscore are ignored, as Spark
 /// ignores them.
@@ -65,6 +70,7 @@ pub fn each_row(
 ) -> Result<()> {
     let mut read = || -> Result<()> {
         let reader = SerializedFileReader::new(regular::open(path)?)?;
+        check_sizes(reader.metadata())?;
         let schema = reader.metadata().file_metadata().schema();
         let projection = columns
             .map(|columns| project(schema, columns))
@@ -78,6 +84,26 @@ pub fn each_row(
     let done = catch_unwind(AssertUnwindSafe(&mut read));
     let done = done.unwrap_or_else(|_| Err(anyhow!("it is damaged (the message is above)")));
     done.with_context(|| format!("cannot read {}", path.display()))
+}
+
+/// Checks before anything is decompressed that no group of rows is too large for the memory.
+///
+/// # Errors
+/// One is.
+fn check_sizes(metadata: &ParquetMetaData) -> Result<()> {
+    for (n, group) in (1..).zip(metadata.row_groups()) {
+        // a damaged file can have negative sizes
+        let bytes = group.columns().iter().try_fold(0_i64, |sum, column| {
+            let bytes = column.uncompressed_size();
+            sum.checked_add(bytes).filter(|_| bytes >= 0)
+        });
+        ensure!(
+            bytes.is_some_and(|bytes| bytes <= MAX_GROUP_BYTES),
+            "its row group {n} has more than {} MiB after decompression",
+            MAX_GROUP_BYTES >> 20
+        );
+    }
+    Ok(())
 }
 
 /// The schema of some columns of a file.

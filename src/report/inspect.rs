@@ -141,6 +141,11 @@ pub(crate) fn write_images(
     let pictures = images::make_pictures(&sources, &wanted, destination, on_progress);
     on_event(Event::Ended);
     let pictures = pictures?;
+    // a collection that is only stored evidence has no files
+    if collection.has_files {
+        let faults = pictures.values().filter_map(|made| made.fault.clone());
+        faults.for_each(|fault| on_event(Event::Fault(fault)));
+    }
     let topics = images::topics(&sources, &plans, &look_alikes, &pictures)?;
     place.write(draft, &Report { head, topics })
 }

@@ -8,6 +8,7 @@ use riposte_eval::topic::Topic;
 use riposte_eval::{TopicId, Values};
 
 mod chart;
+pub(crate) mod escape;
 mod images;
 pub mod inspect;
 mod pages;

@@ -19,6 +19,7 @@ use riposte_eval::DocId;
 use super::place::PICTURES;
 use super::words::slug;
 use crate::collection::images::bytes_of;
+use crate::collection::{Fault, FaultKind};
 use crate::evidence::picture::{DecodedImage, decode};
 
 /// The sizes in which an image is shown.
@@ -129,8 +130,8 @@ pub struct ImagePictures {
     pub width: u32,
     /// The height, in the same way.
     pub height: u32,
-    /// Why it could not be decoded.
-    pub fault: Option<String>,
+    /// Why there is none: the image is not in the collection, or no file of it can be decoded.
+    pub fault: Option<Fault>,
 }
 
 /// The pictures of a report, by image.
@@ -178,7 +179,7 @@ fn make_sizes(
     budget: &[usize; 3],
     destination: Destination,
 ) -> Result<ImagePictures> {
-    let decoded = match decode_first(files) {
+    let decoded = match decode_first(id, files) {
         Ok(decoded) => decoded,
         Err(fault) => {
             return Ok(ImagePictures {
@@ -223,16 +224,20 @@ fn make_sizes(
 }
 
 /// The first of an image's files that can be decoded, or why there is none.
-fn decode_first(files: Option<Vec<PathBuf>>) -> Result<DecodedImage, String> {
-    let files = files.ok_or("there is no such image in the collection")?;
-    let mut fault = "there is no image file".to_owned();
+fn decode_first(id: &DocId, files: Option<Vec<PathBuf>>) -> Result<DecodedImage, Fault> {
+    let fault = |file: &Path, why: &str| Fault::new(FaultKind::Image, file, None, why).of(id);
+    let place = Path::new(&id.0);
+    let Some(files) = files else {
+        return Err(fault(place, "there is no such image in the collection"));
+    };
+    let mut last = fault(place, "there is no image file");
     for file in files {
         match bytes_of(&file).and_then(|bytes| decode(&bytes).map_err(|e| format!("{e:#}"))) {
             Ok(image) => return Ok(image),
-            Err(why) => fault = why,
+            Err(why) => last = fault(&file, &why),
         }
     }
-    Err(fault)
+    Err(last)
 }
 
 fn pixels(image: &RgbImage) -> f64 {
@@ -371,7 +376,8 @@ mod tests {
         };
         let out = dir.path().join("pictures");
         let made = make(&list, files, Destination::Files(&out), &mut |_| ()).unwrap();
-        let faults: Vec<_> = made.values().map(|p| p.fault.clone().unwrap()).collect();
+        let faults = made.values().map(|p| p.fault.as_ref().unwrap());
+        let faults: Vec<_> = faults.map(|fault| fault.what.as_str()).collect();
         assert_eq!(
             faults,
             [

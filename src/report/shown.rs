@@ -16,6 +16,7 @@ use crate::collection::{FaultKind, read_bytes, read_regular};
 use crate::disk::regular;
 use crate::index::inverted::Effort;
 use crate::task::debate::sheet::{self, DebateSheet};
+use crate::task::explanations::MAX_EXPLANATION_BYTES;
 use crate::task::files::{
     check_distinct, check_writable, decode, named_run, read_run, read_topics, report_broken_lines,
     run_names,
@@ -89,10 +90,6 @@ pub(crate) trait RunLine: Sized {
     /// Whether debate sheets belong to the run.
     fn are_debated(lines: &[Self], sheets: &[DebateSheet]) -> bool;
 }
-
-/// Maximum size of a file of explanations, after decompression. A topic has a hundred candidates of 5 kB each without models, and of several times as
-/// much with models.
-const MAX_EXPLANATION_BYTES: u64 = 512 << 20;
 
 /// Maximum size of a file of debate sheets, after decompression. A sheet of the sample has 10 kB.
 const MAX_SHEET_BYTES: u64 = 64 << 20;

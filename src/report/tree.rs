@@ -19,8 +19,6 @@ pub struct Row {
     length: &'static str,
 }
 
-impl askama::filters::HtmlSafe for Row {}
-
 /// A probability or share, with a bar.
 #[derive(Debug)]
 pub(crate) struct Gauge {

@@ -29,6 +29,13 @@ const NEAR_LETTERS: usize = 4;
 /// Maximum number of words that OCR is expected to join into one.
 const JOINED_WORDS: usize = 4;
 
+/// Number of words that are compared. Those of a picture that riposte has read are fewer, but a stored text can come from anybody, and the time of a
+/// comparison is quadratic in the words and in their letters.
+const MAX_WORDS: usize = 4000;
+
+/// Number of letters of a word that are compared.
+const MAX_LETTERS: usize = 100;
+
 /// Words that can reverse a text, in addition to words of approval, rejection and negation.
 const DECISIVE: [&str; 3] = ["for", "keep", "more"];
 
@@ -70,9 +77,11 @@ impl PictureText {
             let height = f64::from(x1 - x2).hypot(f64::from(y1 - y2));
             let text = line.text.to_lowercase().replace(['\'', '’'], "");
             let of_line = text.split(|c: char| !c.is_alphanumeric());
-            words.extend(of_line.filter(|word| !word.is_empty()).map(|word| Word {
-                text: word.to_owned(),
-                letters: word.chars().count(),
+            let of_line = of_line.filter(|word| !word.is_empty());
+            let left = MAX_WORDS.saturating_sub(words.len());
+            words.extend(of_line.take(left).map(|word| Word {
+                text: word.chars().take(MAX_LETTERS).collect(),
+                letters: word.chars().take(MAX_LETTERS).count(),
                 height,
                 is_certain: line.confidence >= CONFIDENCE,
             }));
@@ -256,6 +265,18 @@ mod tests {
             })
             .collect();
         PictureText::new(&lines, width)
+    }
+
+    /// A stored text of another origin can be longer than any that riposte reads.
+    #[test]
+    fn endless_texts_are_compared_soon() {
+        let words: Vec<String> = (0..2_000_000).map(|n| format!("word{n}")).collect();
+        let others: Vec<String> = (0..2_000_000).map(|n| format!("other{n}")).collect();
+        let letters = "a".repeat(10_000_000);
+        let start = std::time::Instant::now();
+        assert_agree(&[&words.join(" ")], &[&others.join(" ")], false);
+        assert_agree(&[&letters], &[&"b".repeat(10_000_000)], false);
+        assert!(start.elapsed().as_secs() < 20);
     }
 
     #[track_caller]

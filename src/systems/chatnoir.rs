@@ -324,7 +324,7 @@ impl ChatNoir {
         };
         // the key is hidden before the text is shortened, so that no part of it remains
         let words = match &self.key {
-            Some(key) => key.hidden_in(&words),
+            Some(key) => key.hidden_from(&words),
             None => words,
         };
         Some(words.chars().take(MAX_MESSAGE).collect())

@@ -17,6 +17,7 @@ use super::approach::{Form, ImageApproach, StanceRecipe};
 use super::arguments::ArgumentSource;
 use super::debate::{self, PER_SIDE};
 use super::description::Description;
+use super::explanations::Keep;
 use super::extraction::{Extraction, ExtractionSettings, Host, report_faults};
 use super::files::{
     MAX_RUN_BYTES, TopicSource, decode, own_topics, read_topics, report_broken_lines,
@@ -144,12 +145,18 @@ impl<'s> PreparedImages<'s> {
     }
 
     /// Computes missing evidence, updates the indexes, and makes one run with each approach. `tags` has the tags of the runs, in the order of the
-    /// approaches.
+    /// approaches. `keep` says what becomes of their explanations.
     /// If a damaged record is found, all damaged records are computed again.
     ///
     /// # Errors
     /// A store, a model or the index fails, or the user has stopped the run. What was computed before is stored in every case.
-    pub fn run(self, tags: &[&str], host: &Host, on_event: &mut OnEvent) -> Result<ImageRuns> {
+    pub fn run(
+        self,
+        tags: &[&str],
+        keep: &Keep,
+        host: &Host,
+        on_event: &mut OnEvent,
+    ) -> Result<ImageRuns> {
         let settings = &self.settings.extraction;
         let effort = super::effort(settings.threads)?;
         // opened before the extraction, which can take hours, so that errors are found early
@@ -170,6 +177,7 @@ impl<'s> PreparedImages<'s> {
                     tag: (*tag).to_owned(),
                     claim_length: self.edition.length as usize,
                     candidates: self.candidates.clone(),
+                    keep: keep.clone(),
                 },
                 arguments: arguments.as_ref(),
                 host,

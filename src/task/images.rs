@@ -30,6 +30,7 @@ use riposte_eval::{DocId, Explanation, NumberId, TopicId};
 
 use super::approach::{ArgumentRecipe, Cut, Eligible, Form, ImageApproach, Scale, StanceRecipe};
 use super::channels::SignalKey;
+use super::explanations::{Explanations, Keep};
 use super::likeness::Arguments;
 use crate::evidence::store::{Place, Store};
 use crate::evidence::table::Table;
@@ -70,6 +71,8 @@ pub struct Settings {
     pub claim_length: usize,
     /// The images that may be listed for each topic; `None` for all.
     pub candidates: Option<Arc<Candidates>>,
+    /// Where explanations are kept.
+    pub keep: Keep,
 }
 
 impl Settings {
@@ -88,7 +91,7 @@ pub struct ImageRanking {
     /// By topic and image, why an image conveys a claim; empty for other runs.
     pub rationales: HashMap<(TopicId, DocId), String>,
     /// One for each candidate: by topic, the most relevant first.
-    pub explained: Vec<ExplainedImage>,
+    pub explained: Explanations<ExplainedImage>,
     /// Notes for the user: short lists, channels that are off.
     pub notes: Vec<String>,
 }
@@ -107,7 +110,10 @@ pub fn rank(
     settings: &Settings,
     on_progress: &mut dyn FnMut(usize) -> bool,
 ) -> Result<ImageRanking> {
-    let mut ranking = ImageRanking::default();
+    let mut ranking = ImageRanking {
+        explained: Explanations::new(&settings.keep)?,
+        ..ImageRanking::default()
+    };
     let notes = &mut ranking.notes;
     let questions = read_questions(topics, settings, notes)?;
     let mut embeddings =

@@ -9,6 +9,7 @@ use riposte_eval::run::TextRunLine;
 use riposte_eval::topic::Topic;
 
 use super::STOPPED;
+use super::explanations::{Explanations, Keep};
 use super::texts::{Settings, Sources, TextRanking, rank};
 use crate::reading::steps::{OnOutputs, Outputs};
 
@@ -23,6 +24,7 @@ pub(super) fn run<'a, 'r>(
     sources: &mut Sources<'a, 'r>,
     settings: &Settings,
     tag: &str,
+    keep: &Keep,
     stop: &AtomicBool,
     on_progress: &mut dyn FnMut(usize, Option<Outputs>),
     mut stances: impl FnMut(
@@ -31,8 +33,8 @@ pub(super) fn run<'a, 'r>(
         &mut TextRanking,
         &mut OnOutputs,
     ) -> Result<Vec<ObjectStance>>,
-) -> Result<(Vec<TextRunLine>, Vec<ExplainedText>)> {
-    let (mut lines, mut explained) = (Vec::new(), Vec::new());
+) -> Result<(Vec<TextRunLine>, Explanations<ExplainedText>)> {
+    let (mut lines, mut explained) = (Vec::new(), Explanations::new(keep)?);
     for (done, topic) in topics.iter().enumerate() {
         on_progress(done, None);
         if stop.load(Ordering::Relaxed) {
@@ -51,7 +53,7 @@ pub(super) fn run<'a, 'r>(
                 tag: tag.to_owned(),
             });
         }
-        explained.extend(ranking.explained);
+        explained.add(ranking.explained)?;
     }
     on_progress(topics.len(), None);
     Ok((lines, explained))

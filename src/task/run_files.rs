@@ -5,11 +5,11 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, ensure};
-use riposte_eval::explained;
 use serde::Serialize;
 
 use super::default_tag;
 use super::description::Description;
+use super::explanations::{Explanations, Keep};
 use super::files::{check_distinct, check_writable, write_atomically};
 use super::metadata::{self, Config};
 use crate::task::debate::sheet::{self, DebateSheet};
@@ -80,6 +80,15 @@ impl OutputSettings {
         Ok(files)
     }
 
+    /// Where the explanations of a run for this number of topics are kept until they are written. Those of a single topic are also shown.
+    pub(crate) fn keep(&self, topics: usize) -> Keep {
+        match &self.explain {
+            None => Keep::Nowhere,
+            Some(_) if topics == 1 => Keep::InMemory,
+            Some(file) => Keep::InFile(crate::disk::parent(file).to_owned()),
+        }
+    }
+
     fn run_files(&self, run: &str, approaches: &[&str]) -> Result<Vec<RunFiles<'_>>> {
         let files = |dir: &Path, tag| RunFiles {
             run: dir.join(run),
@@ -108,6 +117,11 @@ impl OutputSettings {
 }
 
 impl RunFiles<'_> {
+    /// As [`OutputSettings::keep`].
+    pub(crate) fn keep(&self, topics: usize) -> Keep {
+        self.settings.keep(topics)
+    }
+
     /// Writes the lines of a run, and the explanations, debate sheets and metadata that the settings request.
     ///
     /// # Errors
@@ -115,7 +129,7 @@ impl RunFiles<'_> {
     pub fn write<E: Serialize>(
         &self,
         lines: &str,
-        explained: &[E],
+        explained: &Explanations<E>,
         sheets: &[DebateSheet],
         description: &Description,
     ) -> Result<()> {
@@ -127,7 +141,7 @@ impl RunFiles<'_> {
             ..
         } = self.settings;
         if let Some(path) = explain {
-            write_atomically(path, &explained::write(explained)?)?;
+            explained.write(path)?;
         }
         if let Some(path) = debate {
             write_atomically(path, &sheet::write(sheets)?)?;

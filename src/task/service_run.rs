@@ -12,6 +12,7 @@ use riposte_eval::topic::Topic;
 use riposte_eval::{DocId, Explanation, NumberId, TextTask};
 
 use super::description::Description;
+use super::explanations::Explanations;
 use super::services::{Answer, ChatNoir, Engine, Found, Hit, PageRequest, Query};
 use super::text_approach::{DEPTH, TextApproach};
 use super::text_run::described;
@@ -61,7 +62,7 @@ impl ServiceRequest<'_> {
 #[derive(Default)]
 pub struct ServiceRun {
     pub lines: Vec<TextRunLine>,
-    pub explained: Vec<ExplainedText>,
+    pub explained: Explanations<ExplainedText>,
     /// Number of requests that were sent and answered.
     pub asked: usize,
     /// Number of requests whose answers were stored before.
@@ -216,13 +217,13 @@ fn add(topic: &Topic, found: Found, request: &ServiceRequest, done: &mut Service
         if let Some((place, hit)) = hits.get(&found.doc).filter(|_| request.explain)
             && rank as usize <= EXPLAINED
         {
-            done.explained.push(ExplainedText {
+            done.explained.add([ExplainedText {
                 topic: topic.id.clone(),
                 document: found.doc.clone(),
                 rank: rank as usize,
                 score: explain(hit, *place),
                 stance: None,
-            });
+            }])?;
         }
         done.lines.push(TextRunLine {
             topic: topic.id.clone(),

@@ -13,6 +13,7 @@ use riposte_eval::topic::Topic;
 use riposte_nn::conv::NumericMode;
 
 use super::description::Description;
+use super::explanations::{Explanations, Keep};
 use super::stages::ClusterLikeness;
 use super::text_approach::TextApproach;
 use super::text_indexes::{TextIndexes, damaged_shard, shards_of};
@@ -44,6 +45,8 @@ pub struct TextRequest<'a> {
     pub approach: &'a TextApproach,
     pub parts: TopicParts,
     pub tag: &'a str,
+    /// Where explanations are kept.
+    pub keep: Keep,
     /// Whether scores are explained.
     pub explain: bool,
     /// Task 1: the number of arguments for each side of a debate sheet; `None` if no sheets are made.
@@ -65,7 +68,7 @@ pub struct TextRequest<'a> {
 /// A run, and figures about it.
 pub struct TextRun {
     pub lines: Vec<TextRunLine>,
-    pub explained: Vec<ExplainedText>,
+    pub explained: Explanations<ExplainedText>,
     /// One for each topic, if sheets were requested; otherwise empty.
     pub sheets: Vec<DebateSheet>,
     pub indexes: TextIndexes,
@@ -310,7 +313,7 @@ fn rank_topics(
     shards: &[PathBuf],
     reader: &mut Reader,
     on_event: &mut OnEvent,
-) -> Result<(Vec<TextRunLine>, Vec<ExplainedText>)> {
+) -> Result<(Vec<TextRunLine>, Explanations<ExplainedText>)> {
     let TextRequest {
         task,
         topics,
@@ -348,6 +351,7 @@ fn rank_topics(
             sources,
             &settings,
             tag,
+            &request.keep,
             request.stop,
             on_progress,
             |topic, sources, ranking, on_outputs| {

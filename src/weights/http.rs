@@ -5,7 +5,7 @@ use std::fs::{self, File, TryLockError};
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::Path;
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail, ensure};
 use indicatif::ProgressBar;
@@ -19,6 +19,8 @@ use crate::web::{self, is_unreachable};
 
 /// A transfer has stalled if nothing arrives for this long.
 const STALL: Duration = Duration::from_secs(20);
+/// The fewest bytes that must arrive in this time. A server that sends a byte now and then would never be stalled, and never be done.
+const LEAST: u64 = 16 << 10;
 /// How many times one download is continued, as long as each attempt brings some bytes.
 const ATTEMPTS: u32 = 8;
 /// Maximum size of a file whose size is not in the catalogue.
@@ -149,7 +151,7 @@ impl Web {
             bar.set_length(must.unwrap_or(0));
             bar.set_position(from);
             let body = answer.into_body().into_reader();
-            let ended = copy(body, &mut out, part, most - from.min(most), bar)?;
+            let ended = copy(body, &mut out, part, most - from.min(most), STALL, bar)?;
             let now = length(&out, part)?;
             ensure!(now <= most, "the server sends more than {most} bytes");
             if ended.is_ok() && must.is_none_or(|must| now == must) {
@@ -247,21 +249,31 @@ pub(crate) fn remove_part(part: &Path) {
     let _ = fs::remove_file(part.with_added_extension("toml"));
 }
 
-/// Copies the body, but at most one byte more than `rest`. The outer error is a failure to write, the inner one a failure of the
-/// network.
+/// Copies the body, but at most one byte more than `rest`, and no more if fewer than [`LEAST`] bytes have arrived in `window`. The outer error is a
+/// failure to write, the inner one a failure of the network.
 fn copy(
     body: impl Read,
     out: &mut File,
     part: &Path,
     rest: u64,
+    window: Duration,
     bar: &ProgressBar,
 ) -> Result<io::Result<()>> {
     let mut body = body.take(rest.saturating_add(1));
     let mut buffer = vec![0; 1 << 16];
+    let (mut begin, mut arrived) = (Instant::now(), 0);
     loop {
         match body.read(&mut buffer) {
             Ok(0) => return Ok(Ok(())),
             Ok(n) => {
+                arrived += n as u64;
+                if begin.elapsed() > window {
+                    if arrived < LEAST {
+                        let what = format!("only {arrived} bytes have arrived in {window:?}");
+                        return Ok(Err(io::Error::new(io::ErrorKind::TimedOut, what)));
+                    }
+                    (begin, arrived) = (Instant::now(), 0);
+                }
                 out.write_all(buffer.get(..n).unwrap_or_default())
                     .with_context(|| cannot_write(part))?;
                 bar.inc(n as u64);
@@ -353,6 +365,33 @@ mod tests {
                 .revision
                 .is_some_and(|r| r.starts_with("1110a243"))
         );
+    }
+
+    /// A server that sends a byte now and then.
+    struct Trickle;
+
+    impl Read for Trickle {
+        fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+            thread::sleep(Duration::from_millis(2));
+            buffer[0] = 1;
+            Ok(1)
+        }
+    }
+
+    #[test]
+    fn a_download_of_some_bytes_a_minute_ends() {
+        let dir = tempfile::tempdir().unwrap();
+        let part = dir.path().join("part");
+        let mut out = File::create(&part).unwrap();
+        let window = Duration::from_millis(20);
+        let bar = ProgressBar::hidden();
+        let copied = copy(Trickle, &mut out, &part, u64::MAX - 1, window, &bar);
+        let error = copied.unwrap().unwrap_err().to_string();
+        assert!(error.contains("bytes have arrived in 20ms"), "{error}");
+        // a fast one goes on beyond the window
+        let fast = io::repeat(1).take(3 << 20);
+        let done = copy(fast, &mut out, &part, u64::MAX - 1, Duration::ZERO, &bar);
+        assert!(done.unwrap().is_ok());
     }
 
     #[test]

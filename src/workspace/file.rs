@@ -30,6 +30,7 @@ pub(crate) fn open(path: &Path) -> Result<Connection> {
     regular::check(path).with_context(|| path.display().to_string())?;
     let connection = Connection::open(path)?;
     schema::restrict(&connection)?;
+    check_locks(&connection, path)?;
     connection.busy_timeout(LOCK_WAIT)?;
     connection.pragma_update(None, "synchronous", "NORMAL")?;
     Ok(connection)
@@ -45,8 +46,46 @@ pub(crate) fn open_read_only(path: &Path) -> Result<Connection> {
     regular::check(path).with_context(|| path.display().to_string())?;
     let connection = Connection::open_with_flags(path, flags)?;
     schema::restrict(&connection)?;
+    check_locks(&connection, path)?;
     connection.busy_timeout(LOCK_WAIT)?;
     Ok(connection)
+}
+
+/// Checks that the file system has the locks that SQLite needs. Where it has none, SQLite says that another process holds them, and would wait for it.
+///
+/// # Errors
+/// It has none.
+fn check_locks(connection: &Connection, path: &Path) -> Result<()> {
+    connection.busy_timeout(Duration::ZERO)?;
+    if !is_locked(connection) {
+        return Ok(());
+    }
+    // nobody else knows a new file, so nobody can hold its lock
+    let dir = parent(path);
+    let Ok(file) = tempfile::NamedTempFile::new_in(dir) else {
+        return Ok(());
+    };
+    let own = Connection::open(file.path())?;
+    own.busy_timeout(Duration::ZERO)?;
+    if is_locked(&own) {
+        bail!(
+            "the file system of {} has no locks for files, or they do not work at this moment: SQLite cannot use {} there, so name a place on another file system with --evidence or --index",
+            dir.display(),
+            path.display()
+        );
+    }
+    Ok(())
+}
+
+/// Whether SQLite cannot lock the file of a connection to read it. Any other error is found when the file is read.
+fn is_locked(connection: &Connection) -> bool {
+    let read = connection.query_row("SELECT count(*) FROM sqlite_schema", [], |_| Ok(()));
+    let code = read.as_ref().err().and_then(rusqlite::Error::sqlite_error);
+    code.is_some_and(|code| {
+        use rusqlite::ffi::{SQLITE_IOERR_LOCK, SQLITE_IOERR_RDLOCK, SQLITE_IOERR_UNLOCK};
+        let locks = [SQLITE_IOERR_LOCK, SQLITE_IOERR_RDLOCK, SQLITE_IOERR_UNLOCK];
+        code.code == ErrorCode::DatabaseBusy || locks.contains(&code.extended_code)
+    })
 }
 
 /// How many steps a connection may still take. Without a limit, reading a hostile file may never end: pages of a table can refer to each other, so that

@@ -92,3 +92,63 @@ pub fn write_topic(dir: &Path) {
         "<topics><topic><number>1</number><title>word1 word2 word40</title></topic></topics>";
     fs::write(dir.join("topics.xml"), topics).unwrap();
 }
+
+/// The name of a file can contain a line break, but must not begin a line that looks like another message.
+#[test]
+fn a_name_of_a_file_forges_no_line() {
+    let home = tempfile::tempdir().unwrap();
+    for (kind, message) in [
+        ("missing", "riposte: forged"),
+        ("empty", "note: forged"),
+        ("wrong", "error: forged"),
+        ("directory", "riposte: forged"),
+    ] {
+        let path = home.path().join(format!("{kind}\n{message}"));
+        match kind {
+            "missing" => {}
+            "directory" => fs::create_dir(&path).unwrap(),
+            _ => fs::write(&path, if kind == "empty" { "" } else { "}{\0" }).unwrap(),
+        }
+        for line in [
+            "images -i FILE -o out",
+            "images -i SAMPLE -o out --topics FILE",
+            "images -i SAMPLE -o out --approach FILE",
+            "images -i SAMPLE -o out --evidence FILE",
+            "extract -i FILE",
+            "extract -i SAMPLE --evidence FILE",
+            "controversial -i FILE -o out",
+            "comparative -i FILE -o out",
+            "rank -i FILE -o out",
+            "index -i FILE",
+            "ask zoos -i FILE",
+            "verify FILE",
+            "evaluate --qrels FILE FILE",
+            "inspect FILE -i SAMPLE -o report",
+            "merge FILE FILE",
+            "merge new.sqlite FILE",
+            "export evidence --evidence FILE -o parquet",
+            "export run FILE -o exported",
+            "stance --jsonl FILE",
+            "quality --jsonl FILE",
+            "approaches show FILE",
+            "config --config FILE",
+            "cache list --cache FILE",
+            "images -i SAMPLE -o FILE/x/y",
+        ] {
+            let words = line.split(' ').map(|word| match word {
+                "SAMPLE" => text(sample()),
+                "FILE" => text(&path),
+                word => word,
+            });
+            let words: Vec<&str> = words.collect();
+            let output = riposte(home.path(), &words)
+                .current_dir(home.path())
+                .stdin(Stdio::null())
+                .output()
+                .unwrap();
+            let said = String::from_utf8_lossy(&output.stderr);
+            let forged = said.lines().find(|line| line.starts_with(message));
+            assert_eq!(forged, None, "{line}, {kind}: {said}");
+        }
+    }
+}

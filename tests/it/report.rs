@@ -327,6 +327,11 @@ fn a_report_names_what_is_missing_and_shows_the_rest() {
     fs::write(&foreign, lines).unwrap();
     let output = succeed(&mut fixture.inspect_into(&foreign, &out));
     assert!(stdout(&output).contains("index.html"));
+    let said = stderr(&output);
+    assert!(
+        said.contains("I00000000000000ff: there is no such image in the collection"),
+        "{said}"
+    );
     let index = fs::read_to_string(out.join("index.html")).unwrap();
     assert!(index.contains("no explanations beside the run") && index.contains("riposte extract"));
     assert!(!index.contains("class=\"tile"));

@@ -11,12 +11,13 @@ use super::{Content, RankedDocument, Ranking};
 use crate::api::request::DoneTexts;
 use crate::task::debate::sheet::DebateSheet;
 use crate::task::description::Description;
+use crate::task::explanations::Explanations;
 use crate::task::run_files::RunFiles;
 use crate::task::text_run::RUN_FILE;
 
 struct Texts {
     lines: Vec<TextRunLine>,
-    explained: Vec<ExplainedText>,
+    explained: Explanations<ExplainedText>,
 }
 
 impl Ranking {

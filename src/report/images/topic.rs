@@ -339,7 +339,7 @@ impl<'a> PageBuilder<'a> {
             next: None,
             alt: self.alt(id),
             source: self.picture(id, Size::Whole),
-            fault: pictures.and_then(|p| p.fault.clone()),
+            fault: pictures.and_then(|p| Some(p.fault.as_ref()?.what.clone())),
             width: pictures.map_or(0, |p| p.width),
             height: pictures.map_or(0, |p| p.height),
             blocks: evidence.map_or_else(Vec::new, |evidence| blocks_of(evidence, marker)),

@@ -14,6 +14,12 @@ const VARIABLE: &str = "CHATNOIR_API_KEY";
 /// Maximum length of a key in bytes. The service's keys and signed tokens are much shorter.
 const MAX_BYTES: u64 = 4096;
 
+/// Number of characters of the key that no shown word has in common with it, in either case.
+const IN_COMMON: usize = 4;
+
+/// Length in bytes from which a word of the service is not shown. An encoding of the shortest keys, of 12 characters, has 16.
+const LONG_WORD: usize = 16;
+
 /// A key, or a token made from one.
 pub struct Key(String);
 
@@ -62,10 +68,52 @@ impl Key {
     pub(super) fn hidden_in(&self, text: &str) -> String {
         text.replace(&self.0, "…")
     }
+
+    /// A message of the service without the key. The service may repeat the key in capitals, in part or in another encoding, so no word is shown that
+    /// has some characters in common with it, or is long enough to be such an encoding.
+    pub(super) fn hidden_from(&self, message: &str) -> String {
+        let key: Vec<u8> = self.0.to_ascii_lowercase().into_bytes();
+        let parts: Vec<&[u8]> = key.windows(IN_COMMON.min(key.len())).collect();
+        let shown = |word: &str| {
+            let word = word.to_ascii_lowercase();
+            let has = |part: &&[u8]| word.as_bytes().windows(part.len()).any(|run| run == *part);
+            word.len() < LONG_WORD && !parts.iter().any(has)
+        };
+        let words = message.split_whitespace();
+        let words: Vec<&str> = words
+            .map(|word| if shown(word) { word } else { "…" })
+            .collect();
+        words.join(" ")
+    }
 }
 
 impl fmt::Debug for Key {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Key(…)")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use base64::Engine;
+    use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
+
+    #[test]
+    fn no_form_of_the_key_is_shown() {
+        let key = Key::new("dQw4-w9WgXcQ").unwrap();
+        let hex: String = key.0.bytes().map(|byte| format!("{byte:02x}")).collect();
+        for form in [
+            key.0.clone(),
+            key.0.to_uppercase(),
+            "key=dQw4-w9…".to_owned(),
+            STANDARD.encode(&key.0),
+            STANDARD.encode(format!("user:{}", key.0)),
+            URL_SAFE_NO_PAD.encode(&key.0),
+            hex,
+        ] {
+            let shown = key.hidden_from(&format!("the key {form} has expired"));
+            assert_eq!(shown, "the key … has expired", "{form}");
+        }
     }
 }

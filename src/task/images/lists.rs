@@ -228,7 +228,7 @@ fn score_in_list(value: f64, how: impl Into<String>, parts: Vec<Explanation>) ->
 /// Selects the two lists of a topic, and adds their lines and the explanations of all candidates to the ranking.
 ///
 /// # Errors
-/// A score is not finite, or too large for a run. The message names the image, and the number to blame.
+/// A score is not finite, or too large for a run: the message names the image, and the number to blame. Or explanations cannot be kept.
 pub(super) fn select_lists(
     topic: &Topic,
     scored: Vec<ScoredImage>,
@@ -298,8 +298,7 @@ pub(super) fn select_lists(
             con: image.sides.con,
         }
     });
-    ranking.explained.extend(explained);
-    Ok(())
+    ranking.explained.add(explained)
 }
 
 /// Notes which lists have fewer images than they should.

@@ -161,6 +161,7 @@ impl Collection {
             overlap: false,
             tag: "t".to_owned(),
             claim_length: 5,
+            keep: Keep::InMemory,
             candidates: None,
         };
         let topic = Topic {

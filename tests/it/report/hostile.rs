@@ -20,6 +20,9 @@ const SCRIPT: &str = "<script>window.pwned=1</script>";
 const BREAK_OUT: &str =
     "\"'></title></style></svg><img src=x onerror=\"window.pwned=1\"><svg onload=window.pwned=1>";
 
+/// A text that turns what follows it around, ends an isolation that it has not begun, and has Hebrew letters.
+const TURNED: &str = "\u{202e}gpj.exe\u{2069} שלום";
+
 const IDS: [&str; 5] = [
     "I0000000000000000",
     "I0000000000000001",
@@ -39,7 +42,7 @@ fn escaped(text: &str) -> String {
 /// Writes a collection of five images: a real one with a script after its last byte, an SVG drawing with the name of a WebP, a
 /// header that promises 3,600 million pixels, a strip of 16,000 by 3 pixels, and an HTML page.
 fn collection(dir: &Path, port: u16) {
-    let attack = format!("{SCRIPT}{BREAK_OUT} cars cities http://127.0.0.1:{port}/near");
+    let attack = format!("{SCRIPT}{BREAK_OUT} {TURNED} cars cities http://127.0.0.1:{port}/near");
     write(
         &dir.join("topics.xml"),
         format!(
@@ -90,6 +93,23 @@ fn collection(dir: &Path, port: u16) {
                 "<html><head><title>{0}</title></head><body><h1>{0}</h1><p>{0}</p><figure><img src='image.jpg' alt=\"{0}\" title=\"{0}\"><figcaption>{0}</figcaption></figure><p>{0} cars</p></body></html>",
                 escaped(&attack)
             ),
+        );
+    }
+}
+
+/// Checks that nothing in a page changes the direction of what follows it: overrides are shown as escapes, letters from right to left are isolated.
+fn assert_isolated(page: &str) {
+    let turns = |c: &char| matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+    let marks: String = page.chars().filter(turns).collect();
+    assert_eq!(marks, "\u{2068}\u{2069}".repeat(marks.chars().count() / 2));
+    for (at, _) in page.match_indices("שלום") {
+        let before = &page[..at];
+        let in_isolate = before.rfind('\u{2068}') > before.rfind('\u{2069}');
+        let in_element = before.rfind("<bdi>") > before.rfind("</bdi>");
+        assert!(
+            in_isolate || in_element,
+            "{}",
+            &page[at.saturating_sub(200)..at]
         );
     }
 }
@@ -180,7 +200,10 @@ fn a_hostile_collection_is_shown_as_text_and_runs_nothing() {
             .args(["--evidence", text(&evidence), "--qrels", text(&qrels)])
             .args(["--against", text(&other)])
             .args(more);
-        succeed(&mut command);
+        let said = stderr(&succeed(&mut command));
+        for broken in ["an SVG drawing", "more than 100000000", "an HTML page"] {
+            assert!(said.contains(broken), "{broken} is not named: {said}");
+        }
     }
 
     // nothing is written outside the report, and its pictures are encoded again
@@ -212,6 +235,9 @@ fn a_hostile_collection_is_shown_as_text_and_runs_nothing() {
         4,
         "two topics, the table of topics and the single file: {pages:?}"
     );
+    for path in &pages {
+        assert_isolated(&fs::read_to_string(path).unwrap());
+    }
     let Some(page) = Page::open("about:blank", WIDE) else {
         return;
     };
@@ -259,6 +285,7 @@ fn a_hostile_collection_is_shown_as_text_and_runs_nothing() {
                 SCRIPT,
                 BREAK_OUT,
                 "JavaScript:alert(1)",
+                "\\u{202e}gpj.exe\\u{2069} שלום",
                 "an SVG drawing",
                 "more than 100000000",
                 "an HTML page",

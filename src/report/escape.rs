@@ -1,0 +1,85 @@
+//! Escapes texts in pages.
+
+use std::fmt::{self, Write};
+
+use askama::filters::{Escaper, Html};
+use riposte_eval::escaped;
+
+/// The escaper of texts that are whole: titles, names, sentences. Isolates those with letters from right to left, so that they do not change the order
+/// of the words around them, in attributes as well as in text.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Whole;
+
+/// The escaper of texts in pieces, whose order depends on each other. They need an element around them that isolates them, such as `bdi`.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Piece;
+
+/// Begins a text that is isolated, whose direction is that of its first letter.
+const FIRST_STRONG_ISOLATE: char = '\u{2068}';
+
+/// Ends it.
+const POP_ISOLATE: char = '\u{2069}';
+
+impl Escaper for Whole {
+    fn write_escaped_str<W: Write>(&self, mut dest: W, text: &str) -> fmt::Result {
+        if !text.chars().any(is_from_right) {
+            return Piece.write_escaped_str(dest, text);
+        }
+        dest.write_char(FIRST_STRONG_ISOLATE)?;
+        Piece.write_escaped_str(&mut dest, text)?;
+        dest.write_char(POP_ISOLATE)
+    }
+}
+
+impl Escaper for Piece {
+    /// Embeddings, overrides and isolates are shown as escapes: an override makes a reader see another text, and an unpaired end would end ours.
+    fn write_escaped_str<W: Write>(&self, mut dest: W, text: &str) -> fmt::Result {
+        let mut rest = text;
+        while let Some(at) = rest.find(changes_direction) {
+            let (kept, tail) = rest.split_at(at);
+            Html.write_escaped_str(&mut dest, kept)?;
+            let length = tail.chars().next().map_or(0, char::len_utf8);
+            let (mark, after) = tail.split_at(length);
+            write!(dest, "{}", escaped(mark))?;
+            rest = after;
+        }
+        Html.write_escaped_str(dest, rest)
+    }
+}
+
+/// Whether a character changes the direction of the text that follows.
+fn changes_direction(c: char) -> bool {
+    matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+}
+
+/// Whether a character is written from right to left: the blocks that Unicode reserves for such scripts, and the marks.
+fn is_from_right(c: char) -> bool {
+    matches!(c, '\u{590}'..='\u{8ff}' | '\u{200f}' | '\u{fb1d}'..='\u{fdff}' | '\u{fe70}'..='\u{feff}' | '\u{10800}'..='\u{10fff}' | '\u{1e800}'..='\u{1efff}')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_text_cannot_change_the_order_of_what_stands_around_it() {
+        let whole = |text: &str| {
+            let mut page = String::new();
+            Whole.write_escaped_str(&mut page, text).unwrap();
+            page
+        };
+        assert_eq!(whole("a < b, né"), "a &#60; b, né");
+        assert_eq!(whole("שלום"), "\u{2068}שלום\u{2069}");
+        assert_eq!(
+            whole("\u{202e}gpj.<exe\u{2069}"),
+            "\\u{202e}gpj.&#60;exe\\u{2069}"
+        );
+        assert_eq!(
+            whole("مرحبا \u{2066}a\u{2069}"),
+            "\u{2068}مرحبا \\u{2066}a\\u{2069}\u{2069}"
+        );
+        let mut page = String::new();
+        Piece.write_escaped_str(&mut page, "שלום").unwrap();
+        assert_eq!(page, "שלום");
+    }
+}

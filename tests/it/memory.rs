@@ -1,0 +1,81 @@
+//! The memory that riposte takes does not grow with what is asked of it, or with what a file claims.
+
+use std::fs;
+use std::process::Command;
+use std::time::Duration;
+
+use tempfile::TempDir;
+
+use crate::support::bounded::run_within;
+use crate::support::files::text;
+use crate::support::need::{Peer, need};
+use crate::support::program::{code, riposte, stderr, succeed};
+use crate::support::{assert_says, golden_evidence, sample};
+
+/// The explanations of thousands of topics would take gigabytes.
+#[test]
+fn images_for_many_topics_take_no_more_memory_than_for_a_few() {
+    let home = TempDir::new().unwrap();
+    let evidence = home.path().join("e.sqlite");
+    fs::copy(golden_evidence(), &evidence).unwrap();
+    let run = |number: usize, explained: bool| {
+        let topics = home.path().join("topics.jsonl");
+        let topic = |n| format!("{{\"qid\": \"{n}\", \"query\": \"Should zoos be closed?\"}}\n");
+        fs::write(&topics, (1..=number).map(topic).collect::<String>()).unwrap();
+        let (out, explain) = (home.path().join("out"), home.path().join("explain.jsonl"));
+        let mut command = riposte(home.path(), &["images", "-q", "-i", text(sample())]);
+        command.args(["-o", text(&out), "--topics", text(&topics)]);
+        command.args(["--evidence", text(&evidence)]);
+        if explained {
+            command.args(["--explain", text(&explain)]);
+        }
+        let ended = run_within(Duration::from_secs(300), &mut command);
+        assert_eq!(code(&ended.output), 0, "{}", stderr(&ended.output));
+        let lines = explained.then(|| fs::read_to_string(&explain).unwrap());
+        (ended.peak, lines.unwrap_or_default())
+    };
+    // the explanations of a single topic stay in memory
+    let (_, of_one) = run(1, true);
+    let (few, _) = run(64, false);
+    // those of 400 topics take more than 300 MB
+    let (many, lines) = run(400, true);
+    let (without, _) = run(400, false);
+    for peak in [many, without] {
+        let more = peak.saturating_sub(few) >> 20;
+        assert!(more < 60, "{more} MB more than for 64 topics");
+    }
+    let first: Vec<&str> = lines.lines().take(of_one.lines().count()).collect();
+    assert_eq!(first, of_one.lines().collect::<Vec<_>>());
+    assert_eq!(lines.lines().count(), 400 * first.len());
+}
+
+/// A file of some kilobytes, with a text of 300 MB in a row of evidence.
+const LARGE_TEXT: &str = "
+import sys
+import pyarrow, pyarrow.parquet
+rows = {'id': ['I1'], 'run': pyarrow.array([1], pyarrow.int64()), 'page': ['a' * 300_000_000]}
+pyarrow.parquet.write_table(pyarrow.table(rows), sys.argv[1], compression='zstd', use_dictionary=False)
+";
+
+#[test]
+fn the_sizes_of_a_parquet_file_are_checked_before_its_values_are_read() {
+    let Some(python) = need(Peer("pyarrow")) else {
+        return;
+    };
+    let home = TempDir::new().unwrap();
+    let shard = home.path().join("shard");
+    fs::create_dir(&shard).unwrap();
+    let file = shard.join("part.parquet");
+    succeed(Command::new(python).args(["-c", LARGE_TEXT, text(&file)]));
+    assert!(fs::metadata(&file).unwrap().len() < 100_000);
+    let store = home.path().join("new.sqlite");
+    let mut merge = riposte(home.path(), &["merge", text(&store), text(&shard)]);
+    let ended = run_within(Duration::from_secs(60), &mut merge);
+    let said = stderr(&ended.output);
+    assert_eq!(code(&ended.output), 2, "{said}");
+    assert_says(
+        &said,
+        &["part.parquet", "row group 1 has more than 256 MiB"],
+    );
+    assert!(ended.peak < 200 << 20, "{} bytes", ended.peak);
+}
