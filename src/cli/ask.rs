@@ -18,6 +18,9 @@ use riposte::api::ask::AskSettings;
 use riposte::task;
 use riposte::task::extraction::{ExtractionOptions, ExtractionSettings};
 
+/// Maximum number of documents in an answer. An answer is for reading; `riposte rank` and its siblings write long lists.
+const MAX_NUMBER: i64 = 100;
+
 #[derive(Args)]
 pub(super) struct AskArgs {
     /// Question, such as "Should the voting age be lowered?"
@@ -36,7 +39,7 @@ pub(super) struct AskArgs {
     #[arg(long, value_name = "NAME", default_value = "riposte")]
     pub(super) approach: String,
     /// Number of arguments and of images on each side (at most 5 and 10), or of texts
-    #[arg(short, long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=100))]
+    #[arg(short, long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=MAX_NUMBER))]
     pub(super) number: u32,
     /// Write the run, its explanations and a report (report/index.html) to DIR, created if necessary
     #[arg(short, long, value_name = "DIR")]

@@ -198,6 +198,9 @@ pub(super) struct MergeArgs {
     pub(super) faults: FaultArgs,
 }
 
+/// Maximum number of documents that a report shows of each list. The lab's runs of texts have at most as many for a topic.
+const MAX_DEPTH: i64 = 1000;
+
 #[derive(Args)]
 pub(super) struct InspectArgs {
     /// Run: a file (plain or gzipped), or a directory with a run.txt. NAME= sets the name of the run in the report
@@ -222,7 +225,7 @@ pub(super) struct InspectArgs {
     #[arg(long)]
     pub(super) single_file: bool,
     /// Number of documents that are shown of each list. By default 10 images or 20 texts
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=MAX_DEPTH))]
     pub(super) depth: Option<u32>,
     /// Task that the run is for. By default inferred from the collection or, if it has images and texts, from the run
     #[arg(long, value_enum)]

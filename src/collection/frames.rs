@@ -23,6 +23,9 @@ use super::images::{Entry, MAX_FILE_BYTES, is_document_id};
 /// Maximum length of a header, in bytes. It suffices for more than ten thousand files with the longest paths.
 const MAX_HEADER_BYTES: u64 = 16 << 20;
 
+/// Maximum length of a document's id, in bytes. It is the name of a directory, and usual file systems allow no longer one.
+const MAX_ID_BYTES: usize = 255;
+
 /// Maximum number of files in a frame. Documents of the real crawl have a few hundred.
 const MAX_FILES: usize = 50_000;
 
@@ -122,7 +125,7 @@ fn read_length(input: &mut dyn Read) -> Result<Option<u64>> {
 fn check(header: &Header) -> Result<()> {
     let id = &header.document;
     ensure!(
-        is_document_id(id) && id.len() <= 255,
+        is_document_id(id) && id.len() <= MAX_ID_BYTES,
         "{id:?} is not the id of an image: I and at least 16 hex digits"
     );
     let files = header.files.len();

@@ -21,6 +21,9 @@ const FORMAT: u32 = 1;
 /// Maximum number of shards. All of them are open at the same time.
 const MAX_SHARDS: usize = 10_000;
 
+/// Maximum size of the list of shards, in bytes. A list of [`MAX_SHARDS`] has a tenth of it.
+const MAX_LIST_BYTES: u64 = 1 << 20;
+
 #[derive(Debug, Serialize, Deserialize)]
 struct List {
     format: u32,
@@ -54,8 +57,8 @@ impl ShardCollection {
             return Ok(None);
         }
         let reading = || format!("cannot read {}", file.display());
-        let list: List = serde_json::from_reader(regular::open(&file).with_context(reading)?)
-            .with_context(reading)?;
+        let bytes = regular::read(&file, MAX_LIST_BYTES).with_context(reading)?;
+        let list: List = serde_json::from_slice(&bytes).with_context(reading)?;
         let is_name = |name: &String| !name.is_empty() && name.bytes().all(|b| b.is_ascii_digit());
         ensure!(
             list.format == FORMAT
@@ -89,5 +92,32 @@ impl ShardCollection {
         let file = dir.join(FILE);
         let written = replace(&file, &serde_json::to_vec(&list)?);
         written.with_context(|| format!("cannot write {}", file.display()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_list_that_is_too_long_is_an_error() {
+        let dir = tempfile::tempdir().unwrap();
+        let shards: Vec<String> = (0..MAX_SHARDS).map(|shard| format!("{shard:05}")).collect();
+        let file = dir.path().join(FILE);
+        ShardCollection::write(dir.path(), TextTask::Rank, &shards, "content").unwrap();
+        let found = ShardCollection::find(dir.path()).unwrap().unwrap();
+        assert_eq!(found.bases.len(), MAX_SHARDS);
+        let length = std::fs::metadata(&file).unwrap().len();
+        assert!(length * 10 <= MAX_LIST_BYTES, "{length}");
+
+        let most = usize::try_from(MAX_LIST_BYTES).unwrap();
+        let mut list = std::fs::read(&file).unwrap();
+        list.resize(most + 1, b' ');
+        std::fs::write(&file, list).unwrap();
+        let error = ShardCollection::find(dir.path()).err().unwrap();
+        assert!(
+            format!("{error:#}").contains("more than 1048576 bytes"),
+            "{error:#}"
+        );
     }
 }

@@ -21,6 +21,9 @@ use word::{without_accents, without_plural, without_possessive, without_repeats}
 /// The default maximum length of a word in characters. Longer runs of letters and digits are not words but data URLs, hashes and the like.
 const DEFAULT_LONGEST: usize = 40;
 
+/// The largest maximum length of a word that an analyzer can have, in characters. A longer one could only be a mistake.
+const MAX_LONGEST: usize = 1000;
+
 /// The character between the terms of a shingle. Words consist of letters and digits, so none contains it. It is not white space, because
 /// the index splits terms at white space.
 const SHINGLE_SEPARATOR: char = '_';
@@ -220,8 +223,8 @@ impl FromStr for Analyzer {
         }
         let lengths = analyzer.shortest..=analyzer.longest;
         ensure!(
-            !lengths.is_empty() && analyzer.longest <= 1000,
-            "an analyzer keeps words of at least 1 and at most 1000 letters, not of {}-{}",
+            !lengths.is_empty() && analyzer.longest <= MAX_LONGEST,
+            "an analyzer keeps words of at least 1 and at most {MAX_LONGEST} letters, not of {}-{}",
             analyzer.shortest,
             analyzer.longest
         );

@@ -23,6 +23,9 @@ use super::{ScoredDoc, analyzer};
 use contributions::ContributionCache;
 use top::Top;
 
+/// Maximum number of parts of a query: each has a bit of a `u64` that says which parts a document has.
+const MAX_PARTS: usize = 64;
+
 /// Weighted terms in one field, or in several fields that are scored as one.
 #[derive(Clone, Debug, PartialEq)]
 pub struct QueryPart {
@@ -218,7 +221,10 @@ impl<'q> Plan<'q> {
         similarity: &'q Similarity,
     ) -> Result<Self> {
         similarity.check()?;
-        ensure!(query.parts.len() <= 64, "a query has at most 64 parts");
+        ensure!(
+            query.parts.len() <= MAX_PARTS,
+            "a query has at most {MAX_PARTS} parts"
+        );
         let mut plan = Plan {
             index,
             similarity,

@@ -31,6 +31,18 @@ const SEARCH: &str = "/api/v1/_search";
 /// Number of results on a page. Teams of the lab have requested as many at a time.
 const PAGE: usize = 100;
 
+/// Maximum time for a request and its answer, so that a service that does not answer cannot hold up a run for ever.
+const MAX_TIME: Duration = Duration::from_secs(60);
+
+/// Maximum number of times that a request is sent: enough for a short outage.
+const MAX_TRIES: u32 = 5;
+
+/// Maximum size of an answer, in bytes. A page of 100 results has a fifth of a megabyte.
+const MAX_ANSWER_BYTES: u64 = 16 << 20;
+
+/// The pause before the second try. It doubles with each further one.
+const FIRST_PAUSE: Duration = Duration::from_secs(1);
+
 /// Maximum pause before a request is sent again, whatever the server demands.
 const MAX_PAUSE: Duration = Duration::from_secs(60);
 
@@ -56,10 +68,10 @@ pub struct Limits {
 impl Default for Limits {
     fn default() -> Self {
         Limits {
-            timeout: Duration::from_secs(60),
-            tries: 5,
-            pause: Duration::from_secs(1),
-            answer_bytes: 16 << 20,
+            timeout: MAX_TIME,
+            tries: MAX_TRIES,
+            pause: FIRST_PAUSE,
+            answer_bytes: MAX_ANSWER_BYTES,
         }
     }
 }

@@ -14,8 +14,8 @@ use crate::topic::question::TopicParts;
 /// The version of the schema.
 const SCHEMA: &str = "1.0";
 
-/// Number of bytes of a file about this machine that are read at most.
-const MAX_ABOUT_BYTES: u64 = 1 << 16;
+/// Number of bytes of a file about this machine that are read at most. Linux says 1.4 kB about each core.
+const MAX_ABOUT_BYTES: u64 = 1 << 20;
 
 /// A run that is described.
 #[derive(Clone, Debug)]

@@ -79,8 +79,11 @@ pub struct TextApproach {
     pub stance_depth: usize,
 }
 
+/// The value of `stance_depth` in a recipe that has none. Reading all thousand passages of a topic would take as long as everything else.
+const STANCE_DEPTH: usize = 50;
+
 fn encoded_passages() -> usize {
-    50
+    STANCE_DEPTH
 }
 
 fn all_documents() -> usize {

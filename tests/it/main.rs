@@ -39,6 +39,7 @@ mod index_images;
 mod index_killed;
 mod index_stale;
 mod judge;
+mod limits;
 mod measures;
 mod memory;
 mod messages;

@@ -11,6 +11,12 @@ use crate::run::TextRunLine;
 use crate::values::{Aggregation, Values};
 use crate::{DocId, TopicId};
 
+/// Maximum grade in nDCG with exponential gains, 2^grade - 1: 2^1024 is no finite number, and a topic has a sum of them.
+const MAX_EXPONENT: f64 = 1000.0;
+
+/// Maximum grade in nDCG with other gains. Their sums are far below the largest float.
+const MAX_GRADE: f64 = 1e15;
+
 /// A text run, with the results of each topic in the orders that evaluators use.
 pub struct TextRun<'a> {
     topics: BTreeMap<&'a TopicId, TopicResults<'a>>,
@@ -30,9 +36,8 @@ impl GradedMeasure {
     /// The first grade that is so large that the sum of gains may not be a finite number.
     pub fn too_large<'q>(&self, qrels: &'q GradedQrels) -> Option<(&'q TopicId, &'q DocId, f64)> {
         let largest = match self.kind {
-            // 2^1024 is infinite
-            GradedKind::Ndcg(Gain::Exponential) => 1000.0,
-            GradedKind::Ndcg(_) => 1e15,
+            GradedKind::Ndcg(Gain::Exponential) => MAX_EXPONENT,
+            GradedKind::Ndcg(_) => MAX_GRADE,
             _ => return None,
         };
         let grades = qrels.iter().flat_map(|(topic, grades)| {

@@ -11,13 +11,13 @@ use super::boxes::TextBox;
 
 /// The detector halves its input five times, so both sides must be multiples of this.
 const DETECTOR_GRID: usize = 32;
-/// Minimum and maximum number of pixels of the detector's input.
-///
-/// Smaller inputs make the reader miss words that tesseract and RapidOCR both read in images of the crawl. Larger ones cost time, and hardly
-/// find more of these words, in the crawl or in tweets.
-const DETECTOR_PIXELS: (f32, f32) = (0.3e6, 0.9e6);
+/// Minimum number of pixels of the detector's input. Smaller inputs make the reader miss words that tesseract and RapidOCR both read in images of
+/// the crawl.
+const MIN_DETECTOR_PIXELS: f32 = 0.3e6;
+/// Maximum number of pixels of the detector's input. Larger inputs cost time, and hardly find more of these words, in the crawl or in tweets.
+const MAX_DETECTOR_PIXELS: f32 = 0.9e6;
 /// Maximum number of pixels of the detector's input with its padding. Padding makes a strip of 12,500,000 × 8 pixels 18 times as large.
-const MAX_PADDED_PIXELS: usize = 2 * DETECTOR_PIXELS.1 as usize;
+const MAX_PADDED_PIXELS: usize = 2 * MAX_DETECTOR_PIXELS as usize;
 /// Maximum factor by which an image is enlarged. More enlargement shows nothing new.
 const MAX_ENLARGEMENT: f32 = 3.0;
 /// Height of a line for the recogniser, in pixels.
@@ -36,11 +36,10 @@ const MAX_SAMPLES: f32 = 4.0;
 /// the input with its padding has at most [`MAX_PADDED_PIXELS`].
 pub(super) fn detector_scale(width: u32, height: u32) -> f32 {
     let area = width as f32 * height as f32;
-    let (least, most) = DETECTOR_PIXELS;
-    let scale = if area < least {
-        (least / area).sqrt().min(MAX_ENLARGEMENT)
+    let scale = if area < MIN_DETECTOR_PIXELS {
+        (MIN_DETECTOR_PIXELS / area).sqrt().min(MAX_ENLARGEMENT)
     } else {
-        (most / area).sqrt().min(1.0)
+        (MAX_DETECTOR_PIXELS / area).sqrt().min(1.0)
     };
     reduced_until(scale, MAX_PADDED_PIXELS, |scale| {
         padded(resized(width, scale)) * padded(resized(height, scale))

@@ -40,6 +40,9 @@ const KEPT_FAULTS: usize = 1000;
 /// Minimum memory per thread that tantivy accepts, in bytes.
 const MIN_BYTES_PER_THREAD: usize = 15_000_000;
 
+/// Memory for postings, in bytes, unless the caller says otherwise.
+const DEFAULT_BYTES: usize = 600 << 20;
+
 /// How many threads and how much memory indexing may use.
 #[derive(Clone, Copy, Debug)]
 pub struct Effort {
@@ -54,7 +57,7 @@ impl Default for Effort {
             threads: std::thread::available_parallelism()
                 .map_or(1, std::num::NonZero::get)
                 .min(8),
-            bytes: 600 << 20,
+            bytes: DEFAULT_BYTES,
         }
     }
 }
@@ -398,13 +401,13 @@ impl QueueBudget {
 
     /// Waits until the document fits into the budget.
     pub(crate) fn admit(&self, document: TantivyDocument, bytes: usize) -> QueuedDocument {
+        // a failed indexing thread frees no memory, so the wait ends after this time, and the writer returns the error
+        const PATIENCE: Duration = Duration::from_secs(10);
         let (used, changed) = &*self.0;
         let mut used = used.lock().unwrap_or_else(PoisonError::into_inner);
-        // a failed indexing thread frees no memory, so the wait ends after this time, and the writer returns the error
-        let patience = Duration::from_secs(10);
         let full = |used: &mut usize| *used > 0 && *used + bytes > self.1;
         (used, _) = changed
-            .wait_timeout_while(used, patience, full)
+            .wait_timeout_while(used, PATIENCE, full)
             .unwrap_or_else(PoisonError::into_inner);
         *used += bytes;
         QueuedDocument {
