@@ -6,6 +6,7 @@ mod metadata;
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
+use std::iter;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail, ensure};
@@ -20,6 +21,7 @@ use super::args::{CACHE, CacheArgs, TAG, THREADS};
 use super::{parse, print, print_json};
 use riposte::collection::read_regular;
 use riposte::directories::{MODELS_VARIABLE, cache_directory, models_directory};
+use riposte::disk::regular;
 use riposte::task::metadata::{Actor, Collection, Source};
 use riposte::task::recipe;
 use riposte::threads::MAX_THREADS;
@@ -126,14 +128,18 @@ impl Configuration {
         let named = std::env::var_os(VARIABLE)
             .filter(|file| !file.is_empty())
             .map(PathBuf::from);
-        let working = || Some(PathBuf::from(FILE)).filter(|file| file.exists());
-        let own = || {
-            let strategy = etcetera::choose_base_strategy().ok()?;
-            let file = strategy.config_dir().join("riposte").join(FILE);
-            Some(file).filter(|file| file.exists())
-        };
-        let file = args.config.clone().or(named).or_else(working).or_else(own);
-        file.map(|file| Configuration::read(&file)).transpose()
+        if let Some(file) = args.config.clone().or(named) {
+            return Configuration::read(&file).map(Some);
+        }
+        let own = etcetera::choose_base_strategy();
+        let own = own.map(|own| own.config_dir().join("riposte").join(FILE));
+        for file in iter::once(PathBuf::from(FILE)).chain(own) {
+            let reading = || format!("cannot use the configuration in {}", file.display());
+            if regular::exists(&file).with_context(reading)? {
+                return Configuration::read(&file).map(Some);
+            }
+        }
+        Ok(None)
     }
 
     fn read(path: &Path) -> Result<Configuration> {

@@ -80,9 +80,13 @@ impl ArgumentCollection {
             |name: &str| source::find(path, &[&format!("{name}.json"), &format!("{name}.json.gz")]);
         let mut portals = Portal::VARIANTS.to_vec();
         portals.sort_unstable();
-        let files: Vec<PathBuf> = match found(WHOLE) {
+        let files: Vec<PathBuf> = match found(WHOLE)? {
             Some(file) => vec![file],
-            None => portals.iter().filter_map(|name| found(name)).collect(),
+            None => {
+                let of_portals = portals.iter().map(|name| found(name));
+                let of_portals: Vec<Option<PathBuf>> = of_portals.collect::<Result<_>>()?;
+                of_portals.into_iter().flatten().collect()
+            }
         };
         ensure!(
             !files.is_empty(),

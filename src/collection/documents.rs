@@ -39,7 +39,7 @@ impl DocumentCollection {
     ///
     /// Errors: the directory contains no such file.
     pub fn open(path: &Path) -> Result<Self> {
-        let file = source::find(path, &NAMES).with_context(|| {
+        let file = source::find(path, &NAMES)?.with_context(|| {
             let (path, names) = (path.display(), NAMES.join(", "));
             format!("{path} holds no documents: it contains none of {names}")
         })?;

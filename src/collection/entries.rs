@@ -94,7 +94,7 @@ impl EntryCollection {
     /// The first line of the file is not a header of this format.
     pub fn find(dir: &Path) -> Result<Option<Self>> {
         let file = dir.join(FILE);
-        if !file.is_file() {
+        if !regular::is_file(&file)? {
             return Ok(None);
         }
         let header = read_header(&file).with_context(|| format!("cannot read {}", file.display()));

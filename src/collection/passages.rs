@@ -12,6 +12,7 @@ use serde::Deserialize;
 
 use super::lines::JsonLines;
 use super::{Fault, FaultKind, source};
+use crate::disk::regular;
 
 /// A passage of a web page.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -37,7 +38,7 @@ impl PassageCollection {
     ///
     /// Errors: the directory contains no such file, or several.
     pub fn open(path: &Path) -> Result<Self> {
-        if let Some(file) = source::find(path, &["passages.jsonl", "passages.jsonl.gz"]) {
+        if let Some(file) = source::find(path, &["passages.jsonl", "passages.jsonl.gz"])? {
             return Ok(PassageCollection { file });
         }
         let listing = || format!("cannot list {}", path.display());
@@ -46,7 +47,7 @@ impl PassageCollection {
             let file = entry.with_context(listing)?.path();
             let name = file.file_name().unwrap_or_default().to_string_lossy();
             let lines = name.ends_with(".jsonl") || name.ends_with(".jsonl.gz");
-            if lines && name.contains("passages") && file.is_file() {
+            if lines && name.contains("passages") && regular::is_file(&file)? {
                 files.push(file);
             }
         }

@@ -53,7 +53,7 @@ impl ShardCollection {
     /// The file cannot be read, or is not a list of shards.
     pub fn find(dir: &Path) -> Result<Option<Self>> {
         let file = dir.join(FILE);
-        if !file.is_file() {
+        if !regular::is_file(&file)? {
             return Ok(None);
         }
         let reading = || format!("cannot read {}", file.display());

@@ -98,12 +98,12 @@ pub(super) fn json_error(line: u64, error: &serde_json::Error) -> (u64, String) 
 }
 
 /// The file at `path`, or the first of these files in the directory `path`.
-pub(super) fn find(path: &Path, names: &[&str]) -> Option<PathBuf> {
-    if path.is_file() {
-        return Some(path.to_owned());
-    }
-    let mut files = names.iter().map(|name| path.join(name));
-    files.find(|file| file.is_file())
+///
+/// # Errors
+/// Those of [`regular::is_file`].
+pub(super) fn find(path: &Path, names: &[&str]) -> Result<Option<PathBuf>> {
+    let own = std::iter::once(path.to_owned());
+    regular::first_of(own.chain(names.iter().map(|name| path.join(name))))
 }
 
 /// Checks that an id can be written to a run file. The error says why it cannot.

@@ -3,7 +3,7 @@
 
 use std::fs::{self, File, FileType, Metadata, OpenOptions};
 use std::io::{self, Read};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 
@@ -86,6 +86,19 @@ pub fn is_file(path: &Path) -> Result<bool> {
         }
         Err(_) => Ok(false),
     }
+}
+
+/// The first of these paths at which there is a regular file.
+///
+/// # Errors
+/// Those of [`is_file`].
+pub fn first_of(paths: impl IntoIterator<Item = PathBuf>) -> Result<Option<PathBuf>> {
+    for path in paths {
+        if is_file(&path)? {
+            return Ok(Some(path));
+        }
+    }
+    Ok(None)
 }
 
 /// Checks that there is a regular file at a path, or nothing: before a library opens the path by itself.

@@ -36,6 +36,7 @@ pub(crate) use super::table::vector_of;
 use super::{Evidence, TextPart, clip, ocr, page, sentence};
 use crate::collection::Fault;
 use crate::collection::images::{CrawlRank, FileState};
+use crate::disk::regular;
 use crate::workspace::file::Steps;
 use crate::workspace::schema::Schema;
 use crate::workspace::{Lock, OUTPUTS, file};
@@ -132,7 +133,7 @@ impl Store {
     /// # Errors
     /// Those of [`Store::open`] and [`Store::open_to_read`].
     pub fn open_or_read(path: &Path, channels: Channels) -> Result<Self> {
-        if path.is_file() && !file::can_be_written(path) {
+        if regular::is_file(path)? && !file::can_be_written(path) {
             Self::open_to_read(path, channels)
         } else {
             Self::open(path, channels)

@@ -134,7 +134,7 @@ impl<'a> ReportWriter<'a> {
             fs::set_permissions(self.temporary.path(), fs::Permissions::from_mode(0o755))
                 .with_context(writing)?;
         }
-        if self.dir.exists() {
+        if regular::exists(self.dir).with_context(writing)? {
             // looked at again: making a report can take minutes
             ensure_replaceable(self.dir)?;
             let former = TemporaryDir::new(disk::parent(self.dir)).with_context(writing)?;
@@ -189,14 +189,15 @@ fn hash_of(path: &Path) -> Result<String> {
 pub(super) fn ensure_replaceable_page(path: &Path) -> Result<()> {
     let reading = || format!("cannot read {}", path.display());
     let mut head = Vec::new();
-    if path.exists() {
+    let exists = regular::exists(path).with_context(reading)?;
+    if exists {
         let file = regular::open(path).with_context(reading)?;
         file.take(HEAD_BYTES)
             .read_to_end(&mut head)
             .with_context(reading)?;
     }
     let mark = MARK.as_bytes();
-    if path.exists() && !head.windows(mark.len()).any(|part| part == mark) {
+    if exists && !head.windows(mark.len()).any(|part| part == mark) {
         bail!(
             "{} is no report of riposte, and would be replaced: name another file",
             path.display()

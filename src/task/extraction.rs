@@ -12,7 +12,7 @@ use super::channels::CHANNELS;
 pub use super::settings::{ExtractionOptions, ExtractionSettings};
 use super::{Event, OnEvent, Stage, models, run_stage};
 use crate::collection::images::ImageCollection;
-use crate::disk;
+use crate::disk::{self, regular};
 use crate::evidence::channel::Extractor;
 use crate::evidence::extract::{self, Extent, Shard, Summary, Tools};
 use crate::evidence::store::{Merged, ShardFile, Store, is_damaged_record};
@@ -87,7 +87,7 @@ impl ExtractionSettings {
     /// # Errors
     /// There is no image.
     pub fn open_or_stored(&self) -> Result<ImageCollection> {
-        if !self.input.is_file() {
+        if !regular::is_file(&self.input)? {
             return self.open();
         }
         ensure!(self.limit != Some(0), "--limit must be at least 1");
@@ -108,7 +108,7 @@ impl ExtractionSettings {
 
     fn evidence(&self, on_event: &mut OnEvent) -> Result<PathBuf> {
         // the collection can itself be an evidence store
-        if self.input.is_file() && self.places.evidence.is_none() {
+        if regular::is_file(&self.input)? && self.places.evidence.is_none() {
             return Ok(self.input.clone());
         }
         self.places.evidence(&self.input, on_event)

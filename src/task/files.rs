@@ -13,7 +13,7 @@ use riposte_eval::{LineError, escaped, run};
 
 use super::{Event, OnEvent, counted};
 use crate::collection::{self, Fault, FaultKind, ReadTopics, read_bytes, read_regular};
-use crate::disk;
+use crate::disk::{self, regular};
 
 /// Maximum size of a run, a file of judgements or a list of ids, after decompression. The largest ones of the lab have a tenth of it.
 pub(crate) const MAX_RUN_BYTES: u64 = 256 << 20;
@@ -31,10 +31,18 @@ pub enum TopicSource {
 const QUERIES: [&str; 3] = ["queries.jsonl", "queries.jsonl.gz", "queries.xml"];
 
 /// The collection's own file of topics, if it has one. A file of an edition of the lab is preferred to one of TIREx or BEIR.
-pub(crate) fn own_topics(collection: &Path) -> Option<PathBuf> {
+///
+/// # Errors
+/// A temporary error: nobody knows whether there is one.
+pub(crate) fn own_topics(collection: &Path) -> Result<Option<PathBuf>> {
     let names = EDITIONS.iter().map(|edition| edition.file).chain(QUERIES);
-    let mut files = names.map(|name| collection.join(name));
-    files.find(|file| file.exists())
+    for file in names.map(|name| collection.join(name)) {
+        // something else than a file is an error of its own when it is read
+        if regular::exists(&file).with_context(|| format!("cannot read {}", file.display()))? {
+            return Ok(Some(file));
+        }
+    }
+    Ok(None)
 }
 
 /// Reads the topics in `file`, or those of the collection ([`own_topics`]). Reports broken topics.
@@ -46,8 +54,10 @@ pub(crate) fn read_topics(
     collection: &Path,
     on_event: &mut OnEvent,
 ) -> Result<Vec<Topic>> {
-    let own = || own_topics(collection).unwrap_or_else(|| collection.join(Edition::first().file));
-    let path = file.map_or_else(own, Path::to_owned);
+    let path = match file {
+        Some(file) => file.to_owned(),
+        None => own_topics(collection)?.unwrap_or_else(|| collection.join(Edition::first().file)),
+    };
     let ReadTopics { mut topics, faults } = collection::read_topics_with_faults(&path)?;
     for fault in faults {
         on_event(Event::Fault(fault));
@@ -82,7 +92,7 @@ pub(crate) fn report_broken_lines(
 /// file, and evaluates those for tests.
 fn keep_tested(topics: &mut Vec<Topic>, collection: &Path, on_event: &mut OnEvent) -> Result<()> {
     let path = collection.join("qrels/test.tsv");
-    if !path.is_file() {
+    if !regular::is_file(&path)? {
         return Ok(());
     }
     let (Qrels::Graded(tested), _) = qrels::read(&decode(read_regular(&path, MAX_RUN_BYTES)?))
@@ -221,8 +231,8 @@ pub(crate) fn read_run(run: &Path) -> Result<(PathBuf, Vec<u8>)> {
     let path = if run.is_dir() {
         let names = ["run.txt", "run.txt.gz", "results.jsonl"];
         let dirs = [run.to_owned(), run.join("output")];
-        let mut paths = dirs.iter().flat_map(|dir| names.map(|name| dir.join(name)));
-        match paths.find(|path| path.is_file()) {
+        let paths = dirs.iter().flat_map(|dir| names.map(|name| dir.join(name)));
+        match regular::first_of(paths)? {
             Some(path) => path,
             None => only_text_file(run)?,
         }

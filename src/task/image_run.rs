@@ -237,15 +237,8 @@ impl ImageSettings {
             TopicSource::File(file) => Some(file.as_path()),
             TopicSource::Collection => None,
         };
-        let own = || {
-            let names = ["rerank.jsonl", "rerank.jsonl.gz"];
-            for file in names.into_iter().map(|name| input.join(name)) {
-                if regular::is_file(&file)? {
-                    return Ok(Some(file));
-                }
-            }
-            anyhow::Ok(None)
-        };
+        let names = ["rerank.jsonl", "rerank.jsonl.gz"];
+        let own = || regular::first_of(names.map(|name| input.join(name)));
         let mut candidates = None;
         let candidates_file = match self.candidates.clone() {
             None => own()?,
@@ -257,7 +250,7 @@ impl ImageSettings {
             candidates = Some(read);
         }
         let of_candidates = candidates.as_ref().map_or(&[][..], Candidates::topics);
-        if file.is_none() && own_topics(input).is_none() && !of_candidates.is_empty() {
+        if file.is_none() && own_topics(input)?.is_none() && !of_candidates.is_empty() {
             return Ok((of_candidates.to_vec(), candidates));
         }
         Ok((read_topics(file, input, on_event)?, candidates))

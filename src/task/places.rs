@@ -7,7 +7,8 @@ use anyhow::{Context, Result, bail};
 
 use super::{Event, OnEvent, cache};
 use crate::directories::cache_directory;
-use crate::{disk, workspace};
+use crate::disk::{self, regular};
+use crate::workspace;
 
 /// The places that the user has chosen. What has no chosen place is stored in the cache directory.
 #[derive(Clone, Debug, Default)]
@@ -59,7 +60,7 @@ impl Places {
             .with_context(|| format!("cannot find {}", collection.display()))?;
         let dir = writable_cache(self.cache.as_deref(), option, on_event)?;
         let workspace = cache::workspace(&dir, &path)?;
-        if !workspace.exists() {
+        if !regular::exists(&workspace)? {
             note_earlier_builds(&cache::of_earlier_builds(&dir, &path), &workspace, on_event);
         }
         Ok(workspace)

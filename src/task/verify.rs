@@ -71,7 +71,8 @@ impl<'a> Verifier<'a> {
             rules: None,
         };
         let (file, dir) = (settings.topics.as_deref(), settings.input.as_deref());
-        if file.is_some() || dir.and_then(own_topics).is_some() {
+        let own = dir.map(own_topics).transpose()?.flatten();
+        if file.is_some() || own.is_some() {
             let mut has_faults = false;
             let topics = read_topics(file, dir.unwrap_or(Path::new("")), &mut |event| {
                 has_faults |= matches!(event, Event::Fault(_));

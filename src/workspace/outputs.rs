@@ -13,6 +13,7 @@ use super::checksum::ValueHash;
 use super::file;
 use super::file::Steps;
 use super::schema::Schema;
+use crate::disk::regular;
 
 pub(crate) const SCHEMA: &str = include_str!("output.sql");
 
@@ -92,7 +93,7 @@ impl Outputs {
     /// # Errors
     /// Those of [`Outputs::open`] and [`Outputs::open_to_read`].
     pub fn open_or_read(path: &Path) -> Result<Self> {
-        if path.is_file() && !file::can_be_written(path) {
+        if regular::is_file(path)? && !file::can_be_written(path) {
             Self::open_to_read(path)
         } else {
             Self::open(path)

@@ -15,6 +15,7 @@ use super::worker::Worker;
 use super::{Store, Tools};
 use crate::collection::Fault;
 use crate::collection::images::{Entry, ImageCollection};
+use crate::disk::regular;
 use crate::evidence::clock::Clock;
 use crate::evidence::store::{PassedOver, Place};
 
@@ -55,7 +56,7 @@ pub fn attempt(
         channels: tools.channels(),
     };
     let mut stored = HashMap::new();
-    if evidence.exists() {
+    if regular::exists(evidence)? {
         stored = place.open_to_read()?.stored_documents()?;
     }
     let clock = Clock::default();

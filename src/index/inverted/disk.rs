@@ -340,7 +340,7 @@ pub fn remove(dir: &Path) -> Result<()> {
 /// It contains other files, which would be lost.
 pub(crate) fn ensure_only_index(dir: &Path) -> Result<()> {
     ensure!(
-        !dir.exists() || is_only_index(dir),
+        !regular::exists(dir)? || is_only_index(dir),
         "{} contains other files than those of the index, which would be lost: move them",
         dir.display()
     );

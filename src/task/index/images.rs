@@ -8,6 +8,7 @@ use super::super::extraction::open_store;
 use super::super::{OnEvent, image_index};
 use super::{IndexSettings, Indexed};
 pub use crate::disk::TemporaryDir;
+use crate::disk::regular;
 use crate::evidence::store::Store;
 use crate::index::images;
 pub use crate::index::images::Updated;
@@ -22,7 +23,7 @@ impl IndexSettings {
         );
         let evidence = self.places.evidence(&self.input, on_event)?;
         ensure!(
-            evidence.is_file(),
+            regular::is_file(&evidence)?,
             "there is no evidence store {}: run `riposte extract` to compute the evidence",
             evidence.display()
         );
