@@ -12,7 +12,7 @@ use std::process::ExitCode;
 use riposte_eval::escaped_lines;
 
 fn main() -> ExitCode {
-    match cli::run() {
+    match riposte::threads::on_enough_stack(cli::run) {
         Ok(code) => ExitCode::from(code),
         Err(error) => {
             // a line break in a file's name must not begin a line that looks like a message of its own

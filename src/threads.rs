@@ -1,4 +1,5 @@
-//! How many threads a command can have, and what happens if none can be started, as in a container that limits the number of processes.
+//! How many threads a command can have, and what happens where the system gives a process little: no threads, as in a container that limits the
+//! number of processes, a small stack, or little memory.
 
 use std::thread;
 #[cfg(feature = "texts")]
@@ -55,6 +56,53 @@ pub(crate) fn spawn<'scope, T: Send + 'scope>(
 pub fn spawn_detached(work: impl FnOnce() + Send + 'static) -> Result<()> {
     let thread = thread::Builder::new();
     thread.spawn(work).map(drop).context(REFUSED)
+}
+
+/// The smallest address space (`ulimit -v`) in which images and texts are processed. In a smaller one, some allocation fails, which ends the process by
+/// a signal.
+#[cfg(unix)]
+const MIN_ADDRESS_SPACE: u64 = 1 << 30;
+
+/// The smallest stack (`ulimit -s`) on which commands run, and that which they get otherwise: the usual one of Linux.
+#[cfg(unix)]
+const MIN_STACK: u64 = 1 << 20;
+#[cfg(unix)]
+const STACK: usize = 8 << 20;
+
+/// Checks that the process may have as much memory as it needs to process images and texts.
+///
+/// # Errors
+/// The user or the system has set a lower limit.
+pub fn check_memory() -> Result<()> {
+    #[cfg(unix)]
+    if let Some(most) = rustix::process::getrlimit(rustix::process::Resource::As).current {
+        ensure!(
+            most >= MIN_ADDRESS_SPACE,
+            "the address space of a process is limited to {} MiB here (ulimit -v), and riposte needs at least {} MiB",
+            most >> 20,
+            MIN_ADDRESS_SPACE >> 20
+        );
+    }
+    Ok(())
+}
+
+/// Runs a function: in a thread with a stack of the usual size, if that of the process is limited to less than it needs.
+///
+/// # Errors
+/// The thread cannot be started.
+pub fn on_enough_stack<T: Send + 'static>(run: fn() -> Result<T>) -> Result<T> {
+    #[cfg(unix)]
+    {
+        let most = rustix::process::getrlimit(rustix::process::Resource::Stack).current;
+        if most.is_some_and(|most| most < MIN_STACK) {
+            let thread = thread::Builder::new().stack_size(STACK);
+            let thread = thread.spawn(run).context(REFUSED)?;
+            return thread
+                .join()
+                .unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+        }
+    }
+    run()
 }
 
 /// Whether a thread can be started now. Ask this before calling a library that panics if it cannot start one.

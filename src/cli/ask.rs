@@ -12,7 +12,7 @@ use super::images::with_host;
 use super::parse;
 use super::progress::EventPrinter;
 use super::text_args::{INPUT, ModelsArgs};
-use super::{print, print_json};
+use super::{print, print_json, shown};
 use riposte::api::Collection;
 use riposte::api::ask::AskSettings;
 use riposte::task;
@@ -131,7 +131,7 @@ pub fn ask(args: &AskArgs) -> Result<u8> {
 /// # Errors
 /// There is no such program, or it cannot open the page.
 fn show(page: &Path) -> Result<()> {
-    say!("{}", page.display());
+    say!("{}", shown(&page));
     let (program, arguments): (std::ffi::OsString, &[&str]) = match std::env::var_os("BROWSER") {
         Some(browser) if !browser.is_empty() => (browser, &[]),
         _ if cfg!(target_os = "macos") => ("open".into(), &[]),

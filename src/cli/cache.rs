@@ -11,7 +11,7 @@ use riposte_eval::escaped;
 use serde_json::json;
 
 use super::args::CacheArgs;
-use super::{print, print_json, terminal};
+use super::{print, print_json, shown, terminal};
 use riposte::directories::cache_directory;
 use riposte::disk;
 use riposte::task::cache::{self, Entry, Listed, Removal};
@@ -141,8 +141,8 @@ fn line(entry: &Entry, now: SystemTime) -> String {
         _ => "just now".to_owned(),
     };
     let collection = match &entry.collection {
-        Some(collection) if collection.exists() => format!("{}  ", collection.display()),
-        Some(collection) => format!("{} (gone)  ", collection.display()),
+        Some(collection) if collection.exists() => format!("{}  ", shown(collection)),
+        Some(collection) => format!("{} (gone)  ", shown(collection)),
         None => String::new(),
     };
     let state = if entry.in_use { "  in use" } else { "" };

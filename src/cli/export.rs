@@ -11,7 +11,7 @@ use super::faults::{FaultArgs, FaultLog};
 use super::notes::{NotePrinter, print_notes};
 use super::progress::{EventPrinter, StageProgress};
 use super::text_args::INPUT;
-use super::{parse, print};
+use super::{parse, print, shown};
 use riposte::evidence::store::{Store, exported_files};
 use riposte::task::channels::CHANNELS;
 use riposte::task::export::{self, RunExportSettings};
@@ -95,7 +95,7 @@ fn export_run(args: &ExportRunArgs) -> Result<u8> {
     }
     for (path, file) in paths.iter().zip(&exported.files) {
         write_atomically(path, file.text.as_bytes())?;
-        print(&format_args!("{}: {}\n", path.display(), file.content))?;
+        print(&format_args!("{}: {}\n", shown(path), file.content))?;
     }
     notes.finish()
 }
@@ -132,7 +132,7 @@ fn export_evidence(args: &ExportEvidenceArgs) -> Result<u8> {
     progress.end();
     for (name, rows) in exported.context("no file was exported")? {
         let path = args.output.join(name);
-        print(&format_args!("{}: {rows} rows\n", path.display()))?;
+        print(&format_args!("{}: {rows} rows\n", shown(&path)))?;
     }
     Ok(0)
 }

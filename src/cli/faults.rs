@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result};
 use tempfile::SpooledTempFile;
 
-use super::terminal;
+use super::{shown, terminal};
 use riposte::collection::{Fault, FaultKind};
 use riposte::disk;
 
@@ -93,7 +93,7 @@ impl FaultLog {
         let kinds: Vec<String> = kinds.collect();
         let count = terminal::counted(all, "fault", "faults");
         let listed = match &self.file {
-            Some(file) => format!("; all of them are in {}", file.display()),
+            Some(file) => format!("; all of them are in {}", shown(file)),
             None if self.prints_all => String::new(),
             None if self.counts.values().all(|count| *count <= PRINTED) => String::new(),
             None if self.can_list => "; --faults FILE lists them all".to_owned(),

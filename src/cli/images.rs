@@ -17,7 +17,7 @@ use super::probe;
 use super::progress::EventPrinter;
 use super::text_args::topic_parts;
 use super::texts::{print_all_verified, print_collection, print_lines, print_verified};
-use super::{print, print_json};
+use super::{print, print_json, shown};
 use riposte::api::picture_text::open_picture;
 use riposte::api::request::ImageOptions;
 use riposte::api::{Approach, Collection, PictureReader, Request};
@@ -124,7 +124,7 @@ pub fn extract(args: &ExtractArgs) -> Result<u8> {
         with_host(|host| extraction::run(&settings, shard, host, on_event))?;
     if !options.quiet {
         print_table(&extraction, &summary, &[])?;
-        say!("evidence in {}", extraction.store.path().display());
+        say!("evidence in {}", shown(extraction.store.path()));
     }
     printer.finish()
 }

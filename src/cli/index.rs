@@ -7,7 +7,7 @@ use super::args::Task;
 use super::progress::EventPrinter;
 use super::text_args::IndexArgs;
 use super::texts::print_all_verified;
-use super::{print, print_json};
+use super::{print, print_json, shown};
 use riposte::index::inverted::{InvertedIndex, Report};
 use riposte::task::effort;
 use riposte::task::index::{self, IndexSettings, Indexed, IndexedVectors};
@@ -32,7 +32,7 @@ pub fn index(args: &IndexArgs) -> Result<u8> {
     let on_event = &mut |event| printer.print(event);
     if args.check {
         for (place, content) in index::check(&settings, on_event)? {
-            print(&format_args!("{}: {content}, no damage\n", place.display()))?;
+            print(&format_args!("{}: {content}, no damage\n", shown(&place)))?;
         }
         return Ok(0);
     }
@@ -74,7 +74,7 @@ fn print_vectors(vectors: &IndexedVectors, json: bool) -> Result<()> {
     if json {
         return print_json(&json!({"vectors": file, "passages": passages, "made_by": made_by}));
     }
-    let file = file.display();
+    let file = shown(file);
     print(&format_args!(
         "{passages} sentence vectors in {file}\n  made by      {made_by}\n"
     ))
@@ -93,7 +93,7 @@ fn describe(indexes: &[InvertedIndex], json: bool) -> Result<()> {
 }
 
 fn table(report: &Report) -> String {
-    let (kind, directory) = (report.kind, report.directory.display());
+    let (kind, directory) = (report.kind, shown(&report.directory));
     let size = report.bytes as f64 / 1e6;
     let mut lines = vec![
         format!("{} {kind} in {directory}", report.documents),

@@ -4,9 +4,9 @@ use anyhow::Result;
 
 use super::args::Task;
 use super::image_args::InspectArgs;
-use super::print;
 use super::progress::EventPrinter;
 use super::texts::print_verified;
+use super::{print, shown};
 use riposte::report::inspect;
 use riposte::report::place::ReportPlace;
 use riposte::report::shown::InspectSettings;
@@ -36,7 +36,7 @@ pub fn inspect(args: &InspectArgs) -> Result<u8> {
         written.verified.into_iter().for_each(print_verified);
     }
     if !indexing.quiet {
-        print(&format_args!("{}\n", written.page.display()))?;
+        print(&format_args!("{}\n", shown(&written.page)))?;
     }
     printer.finish()
 }

@@ -55,11 +55,13 @@ mod verify;
 mod version;
 
 use std::io::Write;
+use std::path::Path;
 
 use anyhow::{Context, Result};
 use clap::builder::Resettable;
 use clap::{ArgMatches, CommandFactory, FromArgMatches, Parser, Subcommand};
 use riposte::threads;
+use riposte_eval::escaped;
 use serde::Serialize;
 
 #[cfg(feature = "texts")]
@@ -220,6 +222,18 @@ fn innermost(matches: &ArgMatches) -> ArgMatches {
     }
 }
 
+/// Whether a command processes no images and no texts of a collection, so it needs little memory.
+fn is_small(command: &Command) -> bool {
+    match command {
+        Command::Verify(_) | Command::Evaluate(_) | Command::Config(_) => true,
+        Command::Completions(_) | Command::Man(_) => true,
+        #[cfg(feature = "texts")]
+        Command::Models(_) | Command::Approaches(_) | Command::Cache(_) => true,
+        #[cfg(feature = "texts")]
+        _ => false,
+    }
+}
+
 /// Runs the command that was typed. Returns the exit code.
 pub fn run() -> Result<u8> {
     let (command, options, configuration) = read_command_line()?;
@@ -229,6 +243,9 @@ pub fn run() -> Result<u8> {
     );
     if !is_short {
         threads::start_pool()?;
+    }
+    if !is_small(&command) {
+        threads::check_memory()?;
     }
     match command {
         #[cfg(feature = "full")]
@@ -277,6 +294,11 @@ pub fn run() -> Result<u8> {
 pub fn say_line(line: &str) {
     // one write, so that lines of several processes do not mix
     let _ = std::io::stderr().write_all(format!("{line}\n").as_bytes());
+}
+
+/// A path as it is printed: without characters that a terminal obeys, and in one line.
+fn shown(path: &Path) -> String {
+    escaped(&path.to_string_lossy()).to_string()
 }
 
 /// Prints a result to stdout. A reader that closes the pipe early, as `head` does, is no error.

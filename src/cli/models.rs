@@ -11,7 +11,7 @@ use indicatif::DecimalBytes;
 use serde_json::{Value, json};
 
 use super::lines::without_nulls;
-use super::{print, print_json, terminal};
+use super::{print, print_json, shown, terminal};
 use riposte::weights::{self, ModelRow, ModelStatus, Models};
 
 #[derive(Subcommand)]
@@ -49,7 +49,7 @@ pub fn models(command: ModelsCommand) -> Result<u8> {
             if args.json {
                 rows.iter().try_for_each(|of| print_json(&row(of)))?;
             } else {
-                print(&shown(models.dir(), &rows))?;
+                print(&listed(models.dir(), &rows))?;
             }
             Ok(0)
         }
@@ -83,7 +83,7 @@ fn row(row: &ModelRow) -> Value {
 }
 
 /// The table of models, and below it the purpose of each.
-fn shown(dir: &Path, rows: &[ModelRow]) -> String {
+fn listed(dir: &Path, rows: &[ModelRow]) -> String {
     let titles = ["model", "role", "default", "installed", "size", "checksum"];
     let mut cells = vec![titles.map(String::from)];
     cells.extend(rows.iter().map(|row| {
@@ -119,7 +119,7 @@ fn shown(dir: &Path, rows: &[ModelRow]) -> String {
             lengths.max().unwrap_or(0)
         })
         .collect();
-    let mut lines = format!("models in {}\n\n", dir.display());
+    let mut lines = format!("models in {}\n\n", shown(dir));
     for (number, row) in cells.iter().enumerate() {
         let last = row.len() - 1;
         for (column, (cell, width)) in row.iter().zip(&widths).enumerate() {

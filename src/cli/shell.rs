@@ -12,7 +12,7 @@ use clap_mangen::Man;
 use clap_mangen::roff::{Inline, Roff, bold, roman};
 use serde::Deserialize;
 
-use super::print;
+use super::{print, shown};
 use known::Known;
 use riposte::task::files::write_atomically;
 
@@ -90,7 +90,7 @@ pub(super) fn man(args: &ManArgs, command: Command) -> Result<u8> {
         return Ok(0);
     };
     std::fs::create_dir_all(dir)
-        .with_context(|| format!("cannot create the directory {}", dir.display()))?;
+        .with_context(|| format!("cannot create the directory {}", shown(dir)))?;
     let count = write_pages(&command, &manual, dir)?;
     say!("{count} manual pages in {}", dir.display());
     Ok(0)

@@ -7,8 +7,8 @@ use anyhow::Result;
 use riposte_eval::TextTask;
 
 use super::progress::EventPrinter;
-use super::terminal;
 use super::text_args::{ComparativeArgs, ControversialArgs, TextArgs, topic_parts};
+use super::{shown, terminal};
 use riposte::api::request::{DoneTexts, Written};
 use riposte::api::{Approach, Collection, Request};
 use riposte::index::inverted::{self, InvertedIndex, Verified};
@@ -166,7 +166,7 @@ fn print_written(lines: usize, written: &Written) {
 pub(super) fn print_lines(lines: usize, topics: usize, file: &Path) {
     let lines = terminal::counted(lines, "line", "lines");
     let topics = terminal::counted(topics, "topic", "topics");
-    say!("{lines} for {topics} in {}", file.display());
+    say!("{lines} for {topics} in {}", shown(file));
 }
 
 /// Prints figures about a run that a search engine has answered.
@@ -179,7 +179,7 @@ fn print_answers(args: &TextArgs, done: &ServiceRun, written: &Written) {
         "  pages of results: {} requested, {} stored in {}",
         done.asked,
         done.stored,
-        written.base.display()
+        shown(written.base)
     );
     print_written(done.lines.len(), written);
 }

@@ -185,7 +185,7 @@ fn a_server_that_is_busy_is_asked_again_but_not_for_ever() {
 fn a_refused_key_and_a_missing_one_end_the_run_and_no_message_shows_the_key() {
     let dir = topics(&["Cats or dogs?"]);
     for (status, words) in [
-        (401, "401 Unauthorized: Invalid API key: …."),
+        (401, "401 Unauthorized: Invalid API key: …\n"),
         (403, "403 Forbidden: Remote IP not allowed."),
     ] {
         let server = Server::start(move |_, request| {

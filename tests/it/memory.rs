@@ -79,3 +79,68 @@ fn the_sizes_of_a_parquet_file_are_checked_before_its_values_are_read() {
     );
     assert!(ended.peak < 200 << 20, "{} bytes", ended.peak);
 }
+
+/// Where the system gives a process less than it needs, an error says so, or the command works all the same; no signal ends it.
+#[cfg(unix)]
+#[test]
+fn small_limits_of_the_system_are_named_errors_or_do_not_matter() {
+    use std::os::unix::process::ExitStatusExt;
+    let home = TempDir::new().unwrap();
+    let run = |limit: &str, line: &str| {
+        let words = line.split(' ').map(|word| match word {
+            "SAMPLE" => text(sample()),
+            word => word,
+        });
+        let mut command = Command::new("sh");
+        command.args(["-c", &format!("ulimit {limit} && exec \"$0\" \"$@\"")]);
+        let inner = riposte(home.path(), &[]);
+        command.arg(inner.get_program()).args(words);
+        command.envs(
+            inner
+                .get_envs()
+                .filter_map(|(name, value)| Some((name, value?))),
+        );
+        let output = command.current_dir(home.path()).output().unwrap();
+        assert_eq!(
+            output.status.signal(),
+            None,
+            "{limit}: {line}: {}",
+            stderr(&output)
+        );
+        output
+    };
+    let qrels = sample().join("qrels.txt");
+    let evaluate = format!("evaluate --qrels {} out/run.txt", text(&qrels));
+    // a stack of 64 KiB is enough to start another thread
+    for stack in ["-s 8192", "-s 1000", "-s 64"] {
+        for line in [
+            "images -q -i SAMPLE -o out",
+            evaluate.as_str(),
+            "verify out/run.txt",
+            "inspect out -q -i SAMPLE -o report",
+        ] {
+            let output = run(stack, line);
+            assert_eq!(code(&output), 0, "{stack}: {line}: {}", stderr(&output));
+        }
+    }
+    for memory in ["-v 1000000", "-v 400000", "-v 150000"] {
+        for line in [
+            "images -q -i SAMPLE -o out",
+            "inspect out -q -i SAMPLE -o report",
+            "controversial -i SAMPLE -o texts",
+        ] {
+            let output = run(memory, line);
+            assert_eq!(code(&output), 2, "{memory}: {line}");
+            let said = stderr(&output);
+            assert_says(
+                &said,
+                &[
+                    "the address space of a process is limited",
+                    "needs at least 1024 MiB",
+                ],
+            );
+        }
+        let output = run(memory, &evaluate);
+        assert_eq!(code(&output), 0, "{memory}: {}", stderr(&output));
+    }
+}

@@ -49,6 +49,7 @@ fn a_store_on_a_file_system_without_locks_is_a_named_error_at_once() {
     succeed(&mut cc);
     fs::copy(golden_evidence(), path("e.sqlite")).unwrap();
     let arguments = sample().join("args-me.json");
+    let topics = sample().join("topics.xml");
     succeed(
         riposte(home.path(), &["images", "-i", text(sample()), "-o", "run"])
             .current_dir(home.path()),
@@ -61,13 +62,14 @@ fn a_store_on_a_file_system_without_locks_is_a_named_error_at_once() {
             "inspect run -i SAMPLE -o report --evidence e.sqlite",
             "export evidence --evidence e.sqlite -o parquet",
             "merge new.sqlite e.sqlite",
-            "controversial -i ARGUMENTS -o out --index texts",
+            "controversial -i ARGUMENTS --topics TOPICS -o out --index texts",
         ]
         .map(|line| (error, line))
     }) {
         let words = line.split(' ').map(|word| match word {
             "SAMPLE" => text(sample()),
             "ARGUMENTS" => text(&arguments),
+            "TOPICS" => text(&topics),
             word => word,
         });
         let words: Vec<&str> = words.collect();
