@@ -47,10 +47,8 @@ const MAX_LINES: usize = 2_000_000;
 /// 16 MiB on a line.
 pub fn read_bytes(path: &Path, limit: u64) -> Result<Vec<u8>> {
     let reading = || format!("cannot read {}", path.display());
-    let file = regular::open_pipe(path)
-        .and_then(unpacked)
-        .with_context(reading)?;
-    read_lines(file, limit).with_context(reading)
+    let read = |file| read_lines(unpacked(file)?, limit);
+    regular::read_unchanged(|| regular::open_pipe(path), read).with_context(reading)
 }
 
 /// Like [`read_bytes`], but accepts only a regular file, as for all files that riposte finds itself.
@@ -59,8 +57,8 @@ pub fn read_bytes(path: &Path, limit: u64) -> Result<Vec<u8>> {
 /// Those of [`read_bytes`], or the file is not regular.
 pub fn read_regular(path: &Path, limit: u64) -> Result<Vec<u8>> {
     let reading = || format!("cannot read {}", path.display());
-    let file = open(path).with_context(reading)?;
-    read_lines(file, limit).with_context(reading)
+    let read = |file| read_lines(unpacked(file)?, limit);
+    regular::read_unchanged(|| regular::open(path), read).with_context(reading)
 }
 
 fn read_lines(mut file: impl Read, limit: u64) -> Result<Vec<u8>> {

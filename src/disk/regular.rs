@@ -130,18 +130,48 @@ pub fn read(path: &Path, most: u64) -> io::Result<Vec<u8>> {
         let what = format!("more than {most} bytes, the limit for such a file");
         io::Error::new(io::ErrorKind::FileTooLarge, what)
     };
-    let file = open(path)?;
-    let size = file.metadata()?.len();
-    if size > most {
-        return Err(too_large());
+    read_unchanged(
+        || open(path),
+        |file| {
+            let size = file.metadata()?.len();
+            if size > most {
+                return Err(too_large());
+            }
+            let mut bytes = Vec::with_capacity(usize::try_from(size).unwrap_or(0));
+            // the file may be growing
+            file.take(most.saturating_add(1)).read_to_end(&mut bytes)?;
+            if bytes.len() as u64 > most {
+                return Err(too_large());
+            }
+            Ok(bytes)
+        },
+    )
+}
+
+/// Reads a file. If somebody has written to it meanwhile, what was read may be a mixture of two versions, so it is read once more.
+///
+/// # Errors
+/// Those of `open` and `read`, or the file changes again.
+pub fn read_unchanged<T, E: From<io::Error>>(
+    open: impl Fn() -> io::Result<File>,
+    read: impl Fn(File) -> Result<T, E>,
+) -> Result<T, E> {
+    // a rename or removal changes other times, but not what is read from the open file; a pipe has neither size nor time of its own
+    let state = |file: &File| -> io::Result<_> {
+        let found = file.metadata()?;
+        Ok(found
+            .is_file()
+            .then(|| (found.len(), found.modified().ok())))
+    };
+    for _ in 0..2 {
+        let file = open()?;
+        let (same, before) = (file.try_clone()?, state(&file)?);
+        let done = read(file);
+        if before == state(&same)? {
+            return done;
+        }
     }
-    let mut bytes = Vec::with_capacity(usize::try_from(size).unwrap_or(0));
-    // the file may be growing
-    file.take(most.saturating_add(1)).read_to_end(&mut bytes)?;
-    if bytes.len() as u64 > most {
-        return Err(too_large());
-    }
-    Ok(bytes)
+    Err(io::Error::other("it changes while it is read").into())
 }
 
 /// Reads a regular file of text, of at most `most` bytes.

@@ -7,6 +7,7 @@ mod at_once;
 mod bounds;
 mod cache;
 mod challenge;
+mod changing;
 mod chatnoir;
 mod citation;
 mod claims;

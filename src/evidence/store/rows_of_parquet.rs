@@ -2,7 +2,8 @@
 //! each table (docs/scale.md).
 
 use std::collections::HashMap;
-use std::path::Path;
+use std::fs;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail, ensure};
 use parquet::record::{Field, Row};
@@ -14,6 +15,7 @@ use super::rows::{delete, is_stored};
 use super::tables::{BESIDE, DOCUMENT, PASSED_OVER, WORK, portable, with_checksums};
 use super::{Store, explain, tables};
 use crate::collection::parquet::{each_row, files};
+use crate::disk::Stamp;
 use crate::evidence::channel::Channels;
 use crate::evidence::table::{Column, ColumnType, Table};
 use crate::workspace::checksum::checksum_of;
@@ -35,6 +37,7 @@ impl Store {
         self.producers.take();
         let (path, channels) = (self.path().to_owned(), self.channels);
         let files = files(dir)?;
+        let before = stamps(&files)?;
         let mut latest: HashMap<String, i64> = HashMap::new();
         for file in &files {
             each_row(file, Some(&[ID, RUN]), &mut |row| {
@@ -69,10 +72,27 @@ impl Store {
                 Ok(())
             })?;
         }
+        // the ids are read first, and the rows of another version would be left out without a word
+        for ((file, before), after) in files.iter().zip(before).zip(stamps(&files)?) {
+            ensure!(
+                before == after,
+                "{} has changed while it was read: nothing is merged",
+                file.display()
+            );
+        }
         let committed = transaction.commit();
         committed.map_err(|error| explain(error.into(), &path, "cannot write to"))?;
         Ok(merged)
     }
+}
+
+/// The states of files, by which it is noticed that one has been written again.
+fn stamps(files: &[PathBuf]) -> Result<Vec<Stamp>> {
+    let stamp = |file: &PathBuf| {
+        let found = fs::metadata(file).with_context(|| format!("cannot read {}", file.display()));
+        Ok(Stamp::of(&found?))
+    };
+    files.iter().map(stamp).collect()
 }
 
 /// A row of a file.

@@ -1,0 +1,276 @@
+//! A file changes while a command reads it: the result is that of the old version or of the new one, or an error names the file. It is never that of a
+//! mixture.
+#![cfg(target_os = "linux")]
+
+use std::fs;
+use std::path::Path;
+
+use crate::support::files::{copy, text};
+use crate::support::need::{Program, need};
+use crate::support::program::{WorkDir, code, riposte, stderr, succeed};
+use crate::support::{golden_evidence, sample};
+
+/// A library for LD_PRELOAD that changes the file CHANGE_PATH before the CHANGE_AT-th call that opens it, asks for its size or reads from it.
+const CHANGE: &str = r#"
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+static atomic_long calls;
+static void step(void) {
+  if (atomic_fetch_add(&calls, 1) + 1 != atol(getenv("CHANGE_AT"))) return;
+  const char *path = getenv("CHANGE_PATH"), *with = getenv("CHANGE_WITH"), *how = getenv("CHANGE_HOW");
+  if (!strcmp(how, "remove")) { unlink(path); return; }
+  if (!strcmp(how, "replace")) { rename(with, path); return; }
+  int (*real)(const char *, int, ...) = dlsym(RTLD_NEXT, "open");
+  if (!strcmp(how, "truncate")) { struct stat s; stat(path, &s); truncate(path, s.st_size / 2); return; }
+  static char bytes[1 << 24];
+  int from = real(with, O_RDONLY);
+  ssize_t (*get)(int, void *, size_t) = dlsym(RTLD_NEXT, "read");
+  ssize_t length = get(from, bytes, sizeof bytes);
+  close(from);
+  int to = real(path, O_WRONLY | (!strcmp(how, "append") ? O_APPEND : O_TRUNC));
+  if (write(to, bytes, length) != length) abort();
+  close(to);
+}
+static int is_it(int file) {
+  char link[64], found[4096];
+  snprintf(link, sizeof link, "/proc/self/fd/%d", file);
+  ssize_t length = readlink(link, found, sizeof found - 1);
+  if (length < 0) return 0;
+  found[length] = 0;
+  return !strcmp(found, getenv("CHANGE_PATH"));
+}
+ssize_t read(int file, void *into, size_t count) {
+  ssize_t (*real)(int, void *, size_t) = dlsym(RTLD_NEXT, "read");
+  if (is_it(file)) step();
+  return real(file, into, count);
+}
+static int opened(const char *name, const char *path, int flags, int mode) {
+  int (*real)(const char *, int, ...) = dlsym(RTLD_NEXT, name);
+  if (!strcmp(path, getenv("CHANGE_PATH"))) step();
+  return real(path, flags, mode);
+}
+#define MODE int mode = 0; if (flags & (O_CREAT | O_TMPFILE)) { va_list list; va_start(list, flags); mode = va_arg(list, int); va_end(list); }
+int open(const char *path, int flags, ...) { MODE return opened("open", path, flags, mode); }
+int open64(const char *path, int flags, ...) { MODE return opened("open64", path, flags, mode); }
+"#;
+
+/// A command, the file that changes, its other version, and what the command writes; "-" for standard output.
+struct Case {
+    line: &'static str,
+    file: &'static str,
+    other: fn(&str) -> String,
+    written: &'static str,
+}
+
+/// The lines in the opposite order, so that each half of one version is different from that of the other.
+fn reversed(text: &str) -> String {
+    text.lines().rev().map(|line| format!("{line}\n")).collect()
+}
+
+/// Other topics with the same numbers.
+fn of_other_topics(text: &str) -> String {
+    text.replace("Should", "Would you say that we should")
+}
+
+const CASES: [Case; 10] = [
+    Case {
+        line: "images -q -i sample -o out --evidence e.sqlite --topics topics.xml",
+        file: "topics.xml",
+        other: of_other_topics,
+        written: "out/run.txt",
+    },
+    Case {
+        line: "images -q -i sample -o out --evidence e.sqlite --approach recipe.toml",
+        file: "recipe.toml",
+        other: |text| text.replace("name = \"", "name = \"other-"),
+        written: "out/run.txt",
+    },
+    Case {
+        line: "evaluate --qrels qrels.txt run.txt --json",
+        file: "run.txt",
+        other: |text| {
+            text.replace("PRO", "P")
+                .replace("CON", "PRO")
+                .replace(" P ", " CON ")
+        },
+        written: "-",
+    },
+    Case {
+        line: "evaluate --qrels qrels.txt run.txt --json",
+        file: "qrels.txt",
+        other: |text| {
+            text.replace(" 1\n", " 2\n")
+                .replace(" 0\n", " 1\n")
+                .replace(" 2\n", " 0\n")
+        },
+        written: "-",
+    },
+    Case {
+        line: "verify run.txt --json",
+        file: "run.txt",
+        other: reversed,
+        written: "-",
+    },
+    Case {
+        line: "inspect run.txt -q -i sample --evidence e.sqlite --qrels qrels.txt -o report",
+        file: "run.txt",
+        other: |text| text.replace(" riposte", " another"),
+        written: "report/index.html",
+    },
+    Case {
+        line: "export run run.txt -o exported",
+        file: "run.txt",
+        other: |text| text.replace(" riposte", " another"),
+        written: "exported",
+    },
+    Case {
+        line: "stance --jsonl pairs.jsonl",
+        file: "pairs.jsonl",
+        other: |text| text.replace("zoos", "cars"),
+        written: "-",
+    },
+    Case {
+        line: "rank -q -i corpus --topics queries.jsonl -o out --index texts",
+        file: "queries.jsonl",
+        other: |text| text.replace("zoos", "cars"),
+        written: "out/run.txt",
+    },
+    Case {
+        line: "controversial -q -i arguments.json --topics topics.xml -o out --index texts",
+        file: "topics.xml",
+        other: of_other_topics,
+        written: "out/run.txt",
+    },
+];
+
+/// The files of a directory or file, in order, as one text.
+fn contents(path: &Path) -> String {
+    if path.is_dir() {
+        let inside = crate::support::files::entries(path);
+        return inside.iter().map(|path| contents(path)).collect();
+    }
+    fs::read_to_string(path).unwrap_or_default()
+}
+
+#[test]
+fn a_file_that_changes_while_it_is_read_gives_no_mixture() {
+    if need(Program("cc")).is_none() {
+        return;
+    }
+    let tools = WorkDir::with(&[("change.c", CHANGE.as_bytes())]);
+    let library = tools.path("change.so");
+    let mut cc = std::process::Command::new("cc");
+    cc.args([
+        "-shared",
+        "-fPIC",
+        "-o",
+        text(&library),
+        text(&tools.path("change.c")),
+    ]);
+    succeed(&mut cc);
+    let ready = inputs();
+    for case in &CASES {
+        let dir = WorkDir::with(&[]);
+        copy(&ready.path(""), &dir.path(""));
+        let (file, with) = (dir.path(case.file), dir.path("with"));
+        let old = fs::read_to_string(&file).unwrap();
+        let new = (case.other)(&old);
+        assert_ne!(old, new, "{}", case.line);
+        let run = |change: Option<(&str, usize)>| {
+            for output in ["out", "report", "exported"] {
+                let _ = fs::remove_dir_all(dir.path(output));
+            }
+            let words: Vec<&str> = case.line.split(' ').collect();
+            let words: Vec<&str> = words
+                .iter()
+                .map(|word| {
+                    if *word == case.file {
+                        text(&file)
+                    } else {
+                        word
+                    }
+                })
+                .collect();
+            let mut command = riposte(&dir.path(""), &words);
+            command.current_dir(dir.path(""));
+            if let Some((how, at)) = change {
+                command.env("LD_PRELOAD", &library).env("CHANGE_HOW", how);
+                command.env("CHANGE_AT", at.to_string());
+                command.env("CHANGE_PATH", &file).env("CHANGE_WITH", &with);
+            }
+            let output = command.output().unwrap();
+            let written = match case.written {
+                "-" => String::from_utf8(output.stdout.clone()).unwrap(),
+                path => contents(&dir.path(path)),
+            };
+            (code(&output), written, stderr(&output))
+        };
+        let mut results = Vec::new();
+        for version in [&old, &new] {
+            fs::write(&file, version).unwrap();
+            let (code, written, said) = run(None);
+            assert!(code < 2 && !written.is_empty(), "{}: {said}", case.line);
+            results.push(written);
+        }
+        assert_ne!(results[0], results[1], "{}", case.line);
+        for (how, at) in ["remove", "replace", "rewrite", "append", "truncate"]
+            .iter()
+            .flat_map(|how| (1..=4).map(move |at| (*how, at)))
+        {
+            fs::write(&file, &old).unwrap();
+            fs::write(&with, &new).unwrap();
+            let (code, written, said) = run(Some((how, at)));
+            // what was appended, or is left, is a version of its own
+            let mut versions = results.clone();
+            if file.exists() && ["append", "truncate"].contains(&how) {
+                versions.push(run(None).1);
+            }
+            let name = Path::new(case.file).file_name().unwrap().to_str().unwrap();
+            let is_error = code == 2 && said.contains(name);
+            assert!(
+                is_error || versions.contains(&written),
+                "{}: {how} before call {at}: code {code}: {said}\n{written}",
+                case.line
+            );
+        }
+    }
+}
+
+/// The files of all cases.
+fn inputs() -> WorkDir {
+    let dir = WorkDir::with(&[
+        ("queries.jsonl", b"{\"qid\": \"1\", \"query\": \"should zoos be closed\"}\n{\"qid\": \"2\", \"query\": \"are zoos good\"}\n"),
+        ("pairs.jsonl", b"{\"id\": 1, \"topic\": \"Should zoos be closed?\", \"text\": \"Yes, zoos are cruel.\"}\n{\"id\": 2, \"topic\": \"Should zoos be closed?\", \"text\": \"No, zoos protect animals.\"}\n"),
+    ]);
+    copy(sample(), &dir.path("sample"));
+    for name in ["topics.xml", "qrels.txt"] {
+        fs::copy(sample().join(name), dir.path(name)).unwrap();
+    }
+    fs::copy(sample().join("args-me.json"), dir.path("arguments.json")).unwrap();
+    fs::copy(golden_evidence(), dir.path("e.sqlite")).unwrap();
+    let documents: String = (0..40)
+        .map(|n| {
+            format!(
+                "{{\"_id\": \"d{n}\", \"title\": \"\", \"text\": \"zoos {} cars {}\"}}\n",
+                "zoos ".repeat(n),
+                "cars ".repeat(40 - n)
+            )
+        })
+        .collect();
+    fs::create_dir(dir.path("corpus")).unwrap();
+    fs::write(dir.path("corpus/corpus.jsonl"), documents).unwrap();
+    let (recipe, _) = dir.succeeds("approaches show riposte --task images");
+    fs::write(dir.path("recipe.toml"), recipe).unwrap();
+    dir.succeeds("images -q -i sample -o made --evidence e.sqlite");
+    fs::copy(dir.path("made/run.txt"), dir.path("run.txt")).unwrap();
+    fs::remove_dir_all(dir.path("made")).unwrap();
+    dir
+}
