@@ -7,6 +7,7 @@ use riposte_eval::TextTask;
 use riposte_eval::topic::Topic;
 
 use super::OnEvent;
+use super::explanations::Keep;
 use super::likeness::Arguments;
 use super::text_approach::TextApproach;
 use super::text_indexes::TextIndexes;
@@ -73,6 +74,7 @@ impl ArgumentSource {
             approach: self.approach.clone(),
             parts: TopicParts::default(),
             explain: false,
+            keep: Keep::Nowhere,
         };
         Ok(texts::rank(topic, sources, &settings, on_progress)?.documents)
     }

@@ -72,6 +72,7 @@ impl<E> Explanations<E> {
     }
 
     /// Those that are in memory.
+    #[cfg(feature = "full")]
     pub(crate) fn into_list(self) -> Vec<E> {
         self.list
     }

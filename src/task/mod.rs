@@ -22,6 +22,7 @@ pub mod debate;
 pub mod description;
 mod document_ids;
 pub mod evaluate;
+#[cfg(feature = "texts")]
 pub mod explanations;
 #[cfg(feature = "full")]
 pub mod export;

@@ -9,7 +9,7 @@ use riposte_eval::run::TextRunLine;
 use riposte_eval::topic::Topic;
 
 use super::STOPPED;
-use super::explanations::{Explanations, Keep};
+use super::explanations::Explanations;
 use super::texts::{Settings, Sources, TextRanking, rank};
 use crate::reading::steps::{OnOutputs, Outputs};
 
@@ -24,7 +24,6 @@ pub(super) fn run<'a, 'r>(
     sources: &mut Sources<'a, 'r>,
     settings: &Settings,
     tag: &str,
-    keep: &Keep,
     stop: &AtomicBool,
     on_progress: &mut dyn FnMut(usize, Option<Outputs>),
     mut stances: impl FnMut(
@@ -34,7 +33,7 @@ pub(super) fn run<'a, 'r>(
         &mut OnOutputs,
     ) -> Result<Vec<ObjectStance>>,
 ) -> Result<(Vec<TextRunLine>, Explanations<ExplainedText>)> {
-    let (mut lines, mut explained) = (Vec::new(), Explanations::new(keep)?);
+    let (mut lines, mut explained) = (Vec::new(), Explanations::new(&settings.keep)?);
     for (done, topic) in topics.iter().enumerate() {
         on_progress(done, None);
         if stop.load(Ordering::Relaxed) {

@@ -329,6 +329,7 @@ fn rank_topics(
         approach: approach.clone(),
         parts,
         explain,
+        keep: request.keep.clone(),
     };
     let total = topics.len();
     run_stage(Stage::Ranking, total, on_event, |on_event| {
@@ -351,7 +352,6 @@ fn rank_topics(
             sources,
             &settings,
             tag,
-            &request.keep,
             request.stop,
             on_progress,
             |topic, sources, ranking, on_outputs| {

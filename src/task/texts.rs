@@ -12,6 +12,7 @@ use riposte_eval::explained::ExplainedText;
 use riposte_eval::topic::Topic;
 use riposte_eval::{DocId, Explanation, NumberId};
 
+use super::explanations::Keep;
 use super::stages::{Pairs, manifold};
 use super::text_approach::{DEPTH, Retrieval, SearchParameters, TextApproach};
 use crate::index::ScoredDoc;
@@ -40,6 +41,8 @@ pub struct Settings {
     pub parts: TopicParts,
     /// Whether scores are explained.
     pub explain: bool,
+    /// Where the explanations of a run are kept.
+    pub keep: Keep,
 }
 
 /// The ranking of one topic.
