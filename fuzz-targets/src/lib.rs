@@ -6,6 +6,7 @@
 //! `cargo test -p fuzz-targets` runs the committed inputs in `corpus/`, and then mutated ones for a short time. `make -C tests fuzz MINUTES=n`
 //! runs mutated inputs for n minutes. `fuzz/` passes the same functions to cargo-fuzz.
 
+pub mod chatnoir;
 pub mod damage;
 pub mod frames;
 pub mod hunt;
@@ -13,7 +14,10 @@ pub mod judged;
 pub mod models;
 pub mod mutate;
 pub mod pages;
+pub mod pairs;
 pub mod pictures;
+pub mod recipes;
+pub mod settings;
 pub mod texts;
 
 use std::path::Path;
@@ -125,6 +129,30 @@ pub const TARGETS: &[Target] = &[
         name: "checkpoints",
         run: models::checkpoints,
         words: models::CHECKPOINT_WORDS,
+        mend: None,
+    },
+    Target {
+        name: "recipes",
+        run: recipes::recipes,
+        words: recipes::WORDS,
+        mend: None,
+    },
+    Target {
+        name: "settings",
+        run: settings::settings,
+        words: settings::WORDS,
+        mend: None,
+    },
+    Target {
+        name: "chatnoir",
+        run: chatnoir::chatnoir,
+        words: chatnoir::WORDS,
+        mend: None,
+    },
+    Target {
+        name: "pairs",
+        run: pairs::pairs,
+        words: pairs::WORDS,
         mend: None,
     },
 ];

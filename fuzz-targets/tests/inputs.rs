@@ -45,6 +45,10 @@ targets! {
     index_edits "index-edits",
     networks "networks",
     checkpoints "checkpoints",
+    recipes "recipes",
+    settings "settings",
+    chatnoir "chatnoir",
+    pairs "pairs",
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! riposte.toml: defaults of options, and fields of the metadata of runs. Typed options override the environment, and the environment overrides
 //! this file.
 
+mod contents;
 #[cfg(feature = "texts")]
 mod metadata;
 
@@ -14,17 +15,14 @@ use clap::parser::ValueSource;
 use clap::{ArgMatches, Args, Command};
 use etcetera::BaseStrategy;
 use riposte_eval::escaped;
-use serde::{Deserialize, Deserializer, de};
 use serde_json::{Map, Value, json};
 
 use super::args::{CACHE, CacheArgs, TAG, THREADS};
 use super::{parse, print, print_json};
+use contents::Contents;
 use riposte::collection::read_regular;
 use riposte::directories::{MODELS_VARIABLE, cache_directory, models_directory};
 use riposte::disk::regular;
-use riposte::task::metadata::{Actor, Collection, Source};
-use riposte::task::recipe;
-use riposte::threads::MAX_THREADS;
 
 /// The name of the file, in the working directory or in riposte's directory in the user's configuration directory.
 const FILE: &str = "riposte.toml";
@@ -76,38 +74,6 @@ pub(super) struct ConfigArgs {
     json: bool,
 }
 
-/// The contents of the file.
-#[derive(Debug, Default, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Contents {
-    #[serde(default, deserialize_with = "threads")]
-    threads: Option<usize>,
-    cache: Option<PathBuf>,
-    #[serde(default, deserialize_with = "tag")]
-    tag: Option<String>,
-    #[serde(default)]
-    actor: Actor,
-    #[serde(default)]
-    implementation: Source,
-    #[serde(default)]
-    data: Collection,
-}
-
-fn threads<'de, D: Deserializer<'de>>(from: D) -> Result<Option<usize>, D::Error> {
-    // an i64, so that a negative number gets the same message
-    let threads = i64::deserialize(from)?;
-    let parsed = parse::threads(&threads.to_string());
-    parsed.map(Some).map_err(|_| {
-        let what = format!("threads must be from 1 to {MAX_THREADS}, not {threads}");
-        de::Error::custom(what)
-    })
-}
-
-fn tag<'de, D: Deserializer<'de>>(from: D) -> Result<Option<String>, D::Error> {
-    let text = String::deserialize(from)?;
-    parse::tag(&text).map(Some).map_err(de::Error::custom)
-}
-
 /// A configuration that was read.
 pub(super) struct Configuration {
     path: PathBuf,
@@ -148,7 +114,7 @@ impl Configuration {
         #[cfg(feature = "texts")]
         let sha256 = metadata::sha256(&bytes);
         let text = String::from_utf8(bytes).with_context(reading)?;
-        let mut contents: Contents = recipe::read(&text).with_context(reading)?;
+        let mut contents = Contents::read(&text).with_context(reading)?;
         let cache = contents.cache.map(|cache| absolute(&cache, path));
         contents.cache = cache.transpose().with_context(reading)?;
         Ok(Configuration {

@@ -1,10 +1,9 @@
 //! `quality`: rates one text as an argument on a topic, or each line of a file.
 
-use anyhow::{Result, bail, ensure};
-use serde::Deserialize;
+use anyhow::{Result, bail};
 use serde_json::{Value, json};
 
-use super::lines::answer_file;
+use super::lines::{QualityLine, answer_file};
 use super::notes::print_notes;
 use super::print_json;
 use super::text_args::QualityArgs;
@@ -12,22 +11,6 @@ use riposte::lazy::Lazy;
 use riposte::reading::stance_encoder::StanceEncoder;
 use riposte::task::models;
 use riposte::task::quality::{QualityQuestion, rate};
-
-/// A line of a `--jsonl` file.
-#[derive(Debug, Deserialize)]
-struct QualityLine {
-    topic: String,
-    text: String,
-}
-
-impl QualityLine {
-    /// # Errors
-    /// The topic is empty.
-    fn question(self) -> Result<QualityQuestion> {
-        ensure!(!self.topic.trim().is_empty(), "the topic is empty");
-        Ok(QualityQuestion::new(&self.topic, self.text))
-    }
-}
 
 /// `riposte quality`.
 pub fn quality(args: &QualityArgs) -> Result<u8> {

@@ -3,47 +3,14 @@
 use anyhow::{Result, bail, ensure};
 use riposte_claims::claims;
 use riposte_eval::Explanation;
-use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::lines::answer_file;
+use super::lines::{StanceLine, answer_file};
 use super::notes::print_notes;
 use super::print_json;
 use super::text_args::StanceArgs;
 use riposte::api::StanceDetector;
-use riposte::score::object_stance::Objects;
 use riposte::task::stance::{ClaimStance, StanceAnswer, StanceQuestion};
-
-/// A line of a `--jsonl` file.
-#[derive(Debug, Deserialize)]
-struct StanceLine {
-    text: String,
-    #[serde(default)]
-    topic: Option<String>,
-    #[serde(default)]
-    objects: Option<[String; 2]>,
-}
-
-impl StanceLine {
-    /// # Errors
-    /// The line has a topic and objects, or neither; or one of them is empty.
-    fn question(self) -> Result<StanceQuestion> {
-        let objects = self.objects.iter().flatten();
-        let named = objects.map(|object| ("an object", object));
-        let named = named.chain(self.topic.iter().map(|topic| ("the topic", topic)));
-        for (name, text) in named {
-            ensure!(!text.trim().is_empty(), "{name} is empty");
-        }
-        match (self.topic, self.objects) {
-            (Some(topic), None) => Ok(StanceQuestion::about_topic(&topic, self.text)),
-            (None, Some([first, second])) => Ok(StanceQuestion::Objects {
-                objects: Objects::new(&first, &second),
-                text: self.text,
-            }),
-            _ => bail!("a line has a topic or two objects, but not both"),
-        }
-    }
-}
 
 /// `riposte stance`.
 pub fn stance(args: &StanceArgs) -> Result<u8> {

@@ -284,7 +284,7 @@ fn aramis_turns_the_stance_if_the_query_is_negative() {
 fn an_explanation_of_a_mixture_adds_up() {
     let ranking = alpha_and_beta().rank(&approach("aramis"), "Is alpha beta?");
     assert_eq!(ranking.explained.len(), 4);
-    for image in &ranking.explained {
+    for image in ranking.explained.iter() {
         let score = image.pro.as_ref().or(image.con.as_ref()).unwrap();
         let [topic, argues] = [0, 1].map(|at| &score.parts()[at]);
         assert!((score.value() - 0.5 * (topic.value() + argues.value())).abs() < 1e-12);
@@ -509,7 +509,7 @@ fn the_networks_of_aramis_decide_where_the_recipe_says() {
     let ranking = collection.rank(&approach("aramis-neural"), title);
     let of_formula = collection.rank(&approach("aramis"), title);
     assert_eq!(ranking.explained.len(), of_formula.explained.len());
-    for (image, of_formula) in ranking.explained.iter().zip(&of_formula.explained) {
+    for (image, of_formula) in ranking.explained.iter().zip(of_formula.explained.iter()) {
         let read = Image::read(&collection.store, &image.image, &[]);
         let expected = argument.argues(&ArgumentInputs::of(&read.unwrap().unwrap()));
         let score = image.pro.as_ref().or(image.con.as_ref()).unwrap();

@@ -1,0 +1,53 @@
+//! What riposte.toml can contain. fuzz-targets compiles this file, too: the program's own modules are not part of the library.
+
+use std::path::PathBuf;
+
+use anyhow::Result;
+use serde::{Deserialize, Deserializer, de};
+
+use super::parse;
+use riposte::task::metadata::{Actor, Collection, Source};
+use riposte::task::recipe;
+use riposte::threads::MAX_THREADS;
+
+/// The contents of the file.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Contents {
+    #[serde(default, deserialize_with = "threads")]
+    pub threads: Option<usize>,
+    pub cache: Option<PathBuf>,
+    #[serde(default, deserialize_with = "tag")]
+    pub tag: Option<String>,
+    #[serde(default)]
+    pub actor: Actor,
+    #[serde(default)]
+    pub implementation: Source,
+    #[serde(default)]
+    pub data: Collection,
+}
+
+impl Contents {
+    /// Reads the text of the file.
+    ///
+    /// # Errors
+    /// Something in it is unknown or wrong. The message names the line.
+    pub fn read(text: &str) -> Result<Contents> {
+        recipe::read(text)
+    }
+}
+
+fn threads<'de, D: Deserializer<'de>>(from: D) -> Result<Option<usize>, D::Error> {
+    // an i64, so that a negative number gets the same message
+    let threads = i64::deserialize(from)?;
+    let parsed = parse::threads(&threads.to_string());
+    parsed.map(Some).map_err(|_| {
+        let what = format!("threads must be from 1 to {MAX_THREADS}, not {threads}");
+        de::Error::custom(what)
+    })
+}
+
+fn tag<'de, D: Deserializer<'de>>(from: D) -> Result<Option<String>, D::Error> {
+    let text = String::deserialize(from)?;
+    parse::tag(&text).map(Some).map_err(de::Error::custom)
+}
