@@ -69,7 +69,7 @@ pub struct Answered {
 /// The run with the question as its topic.
 pub enum AnsweringRun {
     Images(Box<ImageRuns>),
-    Texts(TextTask, TextRun),
+    Texts(TextTask, Box<TextRun>),
 }
 
 /// The answer to a question: two sides, or a list of texts.
@@ -282,7 +282,7 @@ impl AskSettings<'_> {
             TextTask::Controversial => Answer::of_arguments(&topic.title, self.number, &run)?,
             _ => Answer::of_texts(task, &topic.title, self.number, &run)?,
         };
-        Ok((answer, AnsweringRun::Texts(task, run)))
+        Ok((answer, AnsweringRun::Texts(task, Box::new(run))))
     }
 }
 

@@ -131,7 +131,7 @@ pub fn ask(args: &AskArgs) -> Result<u8> {
 /// # Errors
 /// There is no such program, or it cannot open the page.
 fn show(page: &Path) -> Result<()> {
-    say!("{}", shown(&page));
+    say!("{}", shown(page));
     let (program, arguments): (std::ffi::OsString, &[&str]) = match std::env::var_os("BROWSER") {
         Some(browser) if !browser.is_empty() => (browser, &[]),
         _ if cfg!(target_os = "macos") => ("open".into(), &[]),

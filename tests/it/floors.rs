@@ -494,7 +494,7 @@ fn whether_a_file_exists_is_asked_in_one_way() {
             .unwrap_or_default();
         let asks = |line: &&str| {
             let of_path = [".exists()", ".is_file()"];
-            let of_metadata = ["metadata", "meta.", "found.", "file_type()", "kind."];
+            let of_metadata = ["metadata", "meta.", "found.", "_type()", "kind."];
             of_path.iter().any(|method| line.contains(method))
                 && !of_metadata.iter().any(|of| line.contains(of))
         };

@@ -15,6 +15,7 @@ use riposte::reading::stance_encoder::StanceEncoder;
 use riposte::reading::{self, Reader};
 use riposte::score::{quality, reranker};
 use riposte::systems::trees::{Ensemble, FeatureSet, Features, features};
+use riposte::task::explanations::Keep;
 use riposte::task::text_approach::TextApproach;
 use riposte::task::texts::{self, Settings, Sources};
 use riposte::topic::question::TopicParts;
@@ -187,6 +188,7 @@ fn candidates(inputs: &Inputs, relevance: &Grades) -> Result<Vec<Candidates>> {
         approach: approach.clone(),
         parts: TopicParts::default(),
         explain: false,
+        keep: Keep::Nowhere,
     };
     let mut found = Vec::new();
     for topic in read_topics(&collection.join("topics.xml"))? {
