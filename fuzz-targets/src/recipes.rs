@@ -88,7 +88,7 @@ fn check(bytes: &[u8], path: &Path, read: Result<String>) {
             assert!(said.contains(&*name), "{said}");
             // the line of what is wrong, unless the file is no text
             let is_text = std::str::from_utf8(bytes).is_ok();
-            assert!(!is_text || said.contains("line "), "{said}");
+            assert!(!is_text || names_a_line(&said), "{said}");
             return;
         }
     };
@@ -124,4 +124,9 @@ pub(crate) fn description(recipe: &str) -> Description {
         models: BTreeMap::new(),
         collection: PathBuf::new(),
     }
+}
+
+/// Whether an error names the line of what is wrong. The parser of TOML does not know it if tables are nested too deeply.
+pub(crate) fn names_a_line(error: &str) -> bool {
+    error.contains("line ") || error.contains("recursion limit")
 }

@@ -16,7 +16,7 @@ use riposte_eval::{DocId, TopicId};
 use toml::Table;
 use yaml_serde::Value;
 
-use crate::recipes::description;
+use crate::recipes::{description, names_a_line};
 
 pub const WORDS: &[&[u8]] = &[
     b"threads = 4\n",
@@ -59,8 +59,7 @@ pub fn settings(bytes: &[u8]) {
     let contents = match Contents::read(text) {
         Ok(contents) => contents,
         Err(error) => {
-            let said = format!("{error:#}");
-            assert!(said.contains("line "), "{said}");
+            assert!(names_a_line(&format!("{error:#}")), "{error:#}");
             return;
         }
     };

@@ -44,5 +44,8 @@ pub(super) fn tag(text: &str) -> Result<String> {
     if let Some(why) = unfit_field(text) {
         bail!("a tag is a single word, and this one {why}");
     }
+    if text.len() > 1 && text.starts_with('"') && text.ends_with('"') {
+        bail!("a tag is not in quotes: readers of runs remove them");
+    }
     Ok(text.to_owned())
 }

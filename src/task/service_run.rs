@@ -150,7 +150,7 @@ fn find(
         let answer = client.ask(page, &mut |retry| on_event(Event::Note(retry)))?;
         // checked before it is stored: an answer from other indexes is an error, and a stored one would be an error in every later run
         answer.check_indexes(&page.index)?;
-        stored.put(page, &answer)?;
+        let answer = stored.put(page, &answer)?;
         done.asked += 1;
         Ok(answer)
     })
@@ -183,9 +183,13 @@ impl StoredAnswers {
         Ok(stored.and_then(|json| serde_json::from_slice(&json).ok()))
     }
 
-    fn put(&mut self, page: &PageRequest, answer: &Answer) -> Result<()> {
-        let row = (key(page)?, serde_json::to_vec(answer)?);
-        self.outputs.put(&self.producer, "", &[row])
+    /// Stores an answer. Returns it as later runs read it: the last digit of a score can differ from the one that the service sent.
+    fn put(&mut self, page: &PageRequest, answer: &Answer) -> Result<Answer> {
+        let json = serde_json::to_vec(answer)?;
+        let as_stored = serde_json::from_slice(&json)?;
+        self.outputs
+            .put(&self.producer, "", &[(key(page)?, json)])?;
+        Ok(as_stored)
     }
 }
 

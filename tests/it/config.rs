@@ -133,6 +133,7 @@ fn a_wrong_configuration_is_refused_before_any_work_and_the_line_is_named() {
         ("\n\nthreads = 0\n", 3, "threads must be from 1 to 256"),
         ("threads = -4\n", 1, "threads must be from 1 to 256"),
         ("tag = \"two words\"\n", 1, "a tag is a single word"),
+        ("tag = \"\\\"quoted\\\"\"\n", 1, "a tag is not in quotes"),
         ("tag = 7\n", 1, "expected a string"),
         ("cache = [\"a\"]\n", 1, "invalid type: sequence"),
         ("[actor]\nteem = \"x\"\n", 2, "did you mean `team`?"),
