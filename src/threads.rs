@@ -63,9 +63,11 @@ pub fn spawn_detached(work: impl FnOnce() + Send + 'static) -> Result<()> {
 #[cfg(unix)]
 const MIN_ADDRESS_SPACE: u64 = 1 << 30;
 
-/// The smallest stack (`ulimit -s`) on which commands run, and that which they get otherwise: the usual one of Linux.
+/// The smallest stack (`ulimit -s`) on which commands run.
 #[cfg(unix)]
 const MIN_STACK: u64 = 1 << 20;
+
+/// The stack on which they run if that of the process is smaller: as large as it usually is on Linux.
 #[cfg(unix)]
 const STACK: usize = 8 << 20;
 

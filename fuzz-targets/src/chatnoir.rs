@@ -39,7 +39,7 @@ pub const WORDS: &[&[u8]] = &[
     b"\xef\xbb\xbf",
 ];
 
-/// The requested number of results, which is several pages.
+/// The number of results that are requested: more than a page has.
 const MOST: usize = 250;
 
 /// Reads an answer and the titles in it. The answer that is stored for later runs is the same except for the last digits of numbers. A server that

@@ -311,9 +311,7 @@ impl OneRun<'_> {
             done.indexes.report_faults(on_event)?;
         }
         let description = searched.describe(&done);
-        let note = done.explained.note_on_length();
-        note.into_iter()
-            .for_each(|note| on_event(Event::Note(note)));
+        done.explained.note_length(on_event);
         self.finish(DoneTexts::Searched(done), description, files, on_done)
     }
 

@@ -90,9 +90,9 @@ pub(super) fn man(args: &ManArgs, command: Command) -> Result<u8> {
         return Ok(0);
     };
     std::fs::create_dir_all(dir)
-        .with_context(|| format!("cannot create the directory {}", shown(dir)))?;
+        .with_context(|| format!("cannot create the directory {}", dir.display()))?;
     let count = write_pages(&command, &manual, dir)?;
-    say!("{count} manual pages in {}", dir.display());
+    say!("{count} manual pages in {}", shown(dir));
     Ok(0)
 }
 

@@ -10,7 +10,7 @@ use riposte_eval::escaped;
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Whole;
 
-/// The escaper of texts in pieces, whose order depends on each other. They need an element around them that isolates them, such as `bdi`.
+/// The escaper of pieces of a text, such as its words that match. An element around all of them, such as `bdi`, isolates the text.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Piece;
 
@@ -34,16 +34,13 @@ impl Escaper for Whole {
 impl Escaper for Piece {
     /// Embeddings, overrides and isolates are shown as escapes: an override makes a reader see another text, and an unpaired end would end ours.
     fn write_escaped_str<W: Write>(&self, mut dest: W, text: &str) -> fmt::Result {
-        let mut rest = text;
-        while let Some(at) = rest.find(changes_direction) {
-            let (kept, tail) = rest.split_at(at);
+        for piece in text.split_inclusive(changes_direction) {
+            let kept = piece.strip_suffix(changes_direction).unwrap_or(piece);
+            let (kept, mark) = piece.split_at(kept.len());
             Html.write_escaped_str(&mut dest, kept)?;
-            let length = tail.chars().next().map_or(0, char::len_utf8);
-            let (mark, after) = tail.split_at(length);
             write!(dest, "{}", escaped(mark))?;
-            rest = after;
         }
-        Html.write_escaped_str(dest, rest)
+        Ok(())
     }
 }
 

@@ -79,11 +79,14 @@ impl PictureText {
             let of_line = text.split(|c: char| !c.is_alphanumeric());
             let of_line = of_line.filter(|word| !word.is_empty());
             let left = MAX_WORDS.saturating_sub(words.len());
-            words.extend(of_line.take(left).map(|word| Word {
-                text: word.chars().take(MAX_LETTERS).collect(),
-                letters: word.chars().take(MAX_LETTERS).count(),
-                height,
-                is_certain: line.confidence >= CONFIDENCE,
+            words.extend(of_line.take(left).map(|word| {
+                let text: String = word.chars().take(MAX_LETTERS).collect();
+                Word {
+                    letters: text.chars().count(),
+                    text,
+                    height,
+                    is_certain: line.confidence >= CONFIDENCE,
+                }
             }));
         }
         PictureText { words, width }

@@ -9,6 +9,7 @@ use anyhow::{Context, Result};
 use riposte_eval::explained;
 use serde::Serialize;
 
+use super::{Event, OnEvent};
 use crate::disk;
 
 /// Maximum length of a file of explanations that is read, after decompression. A candidate has about 5 kB, so this is enough for a thousand topics.
@@ -27,22 +28,26 @@ pub enum Keep {
 
 /// The explanations of a run. As a slice, it contains those that are in memory.
 #[derive(Debug)]
-pub struct Explanations<E> {
-    list: Vec<E>,
-    keep: Keep,
-    /// JSON lines, if the explanations are not in memory.
-    file: Option<File>,
+pub struct Explanations<E>(Kept<E>);
+
+#[derive(Debug)]
+enum Kept<E> {
+    InMemory(Vec<E>),
+    Nowhere,
+    InFile(Spool),
+}
+
+/// A temporary file with JSON lines.
+#[derive(Debug)]
+struct Spool {
+    file: File,
+    dir: PathBuf,
     bytes: u64,
 }
 
 impl<E> Default for Explanations<E> {
     fn default() -> Self {
-        Explanations {
-            list: Vec::new(),
-            keep: Keep::InMemory,
-            file: None,
-            bytes: 0,
-        }
+        Explanations(Kept::InMemory(Vec::new()))
     }
 }
 
@@ -50,7 +55,10 @@ impl<E> Deref for Explanations<E> {
     type Target = [E];
 
     fn deref(&self) -> &[E] {
-        &self.list
+        match &self.0 {
+            Kept::InMemory(list) => list,
+            Kept::Nowhere | Kept::InFile(_) => &[],
+        }
     }
 }
 
@@ -60,21 +68,37 @@ impl<E> Explanations<E> {
     /// # Errors
     /// No temporary file can be created.
     pub(crate) fn new(keep: &Keep) -> Result<Self> {
-        let file = match keep {
-            Keep::InFile(dir) => Some(tempfile::tempfile_in(dir).with_context(|| writing(dir))?),
-            Keep::InMemory | Keep::Nowhere => None,
-        };
-        Ok(Explanations {
-            keep: keep.clone(),
-            file,
-            ..Explanations::default()
-        })
+        Ok(Explanations(match keep {
+            Keep::InMemory => Kept::InMemory(Vec::new()),
+            Keep::Nowhere => Kept::Nowhere,
+            Keep::InFile(dir) => Kept::InFile(Spool {
+                file: tempfile::tempfile_in(dir).with_context(|| writing(dir))?,
+                dir: dir.clone(),
+                bytes: 0,
+            }),
+        }))
     }
 
     /// Those that are in memory.
     #[cfg(feature = "full")]
     pub(crate) fn into_list(self) -> Vec<E> {
-        self.list
+        match self.0 {
+            Kept::InMemory(list) => list,
+            Kept::Nowhere | Kept::InFile(_) => Vec::new(),
+        }
+    }
+
+    /// Notes if no report can show them, because their file is too long to be read.
+    pub(crate) fn note_length(&self, on_event: &mut OnEvent) {
+        if let Kept::InFile(Spool { bytes, .. }) = &self.0
+            && *bytes > MAX_EXPLANATION_BYTES
+        {
+            on_event(Event::Note(format!(
+                "the explanations have {} MiB, more than `riposte inspect` reads ({} MiB): for a report, rank fewer topics at a time",
+                bytes >> 20,
+                MAX_EXPLANATION_BYTES >> 20
+            )));
+        }
     }
 }
 
@@ -84,15 +108,15 @@ impl<E: Serialize> Explanations<E> {
     /// # Errors
     /// The temporary file cannot be written.
     pub(crate) fn add(&mut self, explained: impl IntoIterator<Item = E>) -> Result<()> {
-        match (&self.keep, &mut self.file) {
-            (Keep::InFile(dir), Some(file)) => {
+        match &mut self.0 {
+            Kept::InMemory(list) => list.extend(explained),
+            Kept::Nowhere => {}
+            Kept::InFile(Spool { file, dir, bytes }) => {
                 let of_topic: Vec<E> = explained.into_iter().collect();
                 let lines = explained::write(&of_topic)?;
                 file.write_all(&lines).with_context(|| writing(dir))?;
-                self.bytes += lines.len() as u64;
+                *bytes += lines.len() as u64;
             }
-            (Keep::Nowhere, _) => {}
-            _ => self.list.extend(explained),
         }
         Ok(())
     }
@@ -102,27 +126,17 @@ impl<E: Serialize> Explanations<E> {
     /// # Errors
     /// The file cannot be written.
     pub(crate) fn write(&self, path: &Path) -> Result<()> {
-        let lines = explained::write(&self.list)?;
-        let written = disk::replace_with(path, |out| match &self.file {
-            Some(file) => {
+        let lines = explained::write(self)?;
+        let written = disk::replace_with(path, |out| {
+            out.write_all(&lines)?;
+            if let Kept::InFile(Spool { file, .. }) = &self.0 {
                 let mut file: &File = file;
                 file.rewind()?;
-                io::copy(&mut file, out).map(|_| ())
+                io::copy(&mut file, out)?;
             }
-            None => out.write_all(&lines),
+            Ok(())
         });
         written.with_context(|| format!("cannot write {}", path.display()))
-    }
-
-    /// A note for the user if no report can show them, because the file is too long to be read.
-    pub(crate) fn note_on_length(&self) -> Option<String> {
-        (self.bytes > MAX_EXPLANATION_BYTES).then(|| {
-            format!(
-                "the explanations have {} MiB, more than `riposte inspect` reads ({} MiB): for a report, rank fewer topics at a time",
-                self.bytes >> 20,
-                MAX_EXPLANATION_BYTES >> 20
-            )
-        })
     }
 }
 

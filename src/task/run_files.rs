@@ -80,15 +80,6 @@ impl OutputSettings {
         Ok(files)
     }
 
-    /// Where the explanations of a run for this number of topics are kept until they are written. Those of a single topic are also shown.
-    pub(crate) fn keep(&self, topics: usize) -> Keep {
-        match &self.explain {
-            None => Keep::Nowhere,
-            Some(_) if topics == 1 => Keep::InMemory,
-            Some(file) => Keep::InFile(crate::disk::parent(file).to_owned()),
-        }
-    }
-
     fn run_files(&self, run: &str, approaches: &[&str]) -> Result<Vec<RunFiles<'_>>> {
         let files = |dir: &Path, tag| RunFiles {
             run: dir.join(run),
@@ -117,9 +108,13 @@ impl OutputSettings {
 }
 
 impl RunFiles<'_> {
-    /// As [`OutputSettings::keep`].
+    /// Where the explanations of a run for this number of topics are kept until they are written. `ask` shows those of its single topic, too.
     pub(crate) fn keep(&self, topics: usize) -> Keep {
-        self.settings.keep(topics)
+        match &self.settings.explain {
+            None => Keep::Nowhere,
+            Some(_) if topics == 1 => Keep::InMemory,
+            Some(file) => Keep::InFile(crate::disk::parent(file).to_owned()),
+        }
     }
 
     /// Writes the lines of a run, and the explanations, debate sheets and metadata that the settings request.

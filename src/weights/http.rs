@@ -19,7 +19,7 @@ use crate::web::{self, is_unreachable};
 
 /// A transfer has stalled if nothing arrives for this long.
 const STALL: Duration = Duration::from_secs(20);
-/// The fewest bytes that must arrive in this time. A server that sends a byte now and then would never be stalled, and never be done.
+/// It has stalled as well if fewer bytes than this arrive in that time: a server that sends a byte now and then would never come to an end.
 const LEAST: u64 = 16 << 10;
 /// How many times one download is continued, as long as each attempt brings some bytes.
 const ATTEMPTS: u32 = 8;

@@ -79,7 +79,7 @@ fn check_locks(connection: &Connection, path: &Path) -> Result<()> {
 
 /// Whether SQLite cannot lock the file of a connection to read it. Any other error is found when the file is read.
 fn is_locked(connection: &Connection) -> bool {
-    let read = connection.query_row("SELECT count(*) FROM sqlite_schema", [], |_| Ok(()));
+    let read = connection.query_row("SELECT 1 FROM sqlite_schema LIMIT 1", [], |_| Ok(()));
     let code = read.as_ref().err().and_then(rusqlite::Error::sqlite_error);
     code.is_some_and(|code| {
         use rusqlite::ffi::{SQLITE_IOERR_LOCK, SQLITE_IOERR_RDLOCK, SQLITE_IOERR_UNLOCK};

@@ -426,7 +426,7 @@ fn rows(page: &str) -> Vec<Row<'_>> {
     rows.collect()
 }
 
-/// What a word after a number multiplies it by, and whether it makes the number a time.
+/// The factor that a word after a number stands for, such as MiB, and whether the number is a time.
 fn unit(word: &str) -> Option<(f64, bool)> {
     Some(match word {
         "kB" => (1e3, false),

@@ -4,10 +4,10 @@ use anyhow::Result;
 
 use super::Request;
 use crate::api::Approach;
+use crate::task::OnEvent;
 use crate::task::extraction::Host;
 use crate::task::image_run::{self, ImageRuns, ImageSettings, PreparedImages};
 use crate::task::run_files::{OutputSettings, RunFiles};
-use crate::task::{Event, OnEvent};
 
 impl Request<'_> {
     /// Ranks images by each approach, and writes the runs if `output` is given. The files of the runs are in the order of the runs.
@@ -41,18 +41,16 @@ impl Request<'_> {
             None => names.iter().map(|name| self.tag_of(name)).collect(),
         };
         let tags: Vec<&str> = tags.iter().map(String::as_str).collect();
-        let keep = output.map(|output| output.keep(prepared.topics.len()));
-        let keep = keep.unwrap_or_default();
-        let done = prepared.run(&tags, &keep, host, on_event)?;
         let files = files.unwrap_or_default();
+        let topics = prepared.topics.len();
+        let keep = files.first().map(|files| files.keep(topics));
+        let done = prepared.run(&tags, &keep.unwrap_or_default(), host, on_event)?;
         for (run, files) in done.runs.iter().zip(&files) {
             let text = image_run::text(done.edition, &run.ranking)?;
             let description = done.describe(run)?;
             let explained = &run.ranking.explained;
             files.write(&text, explained, &run.sheets, &description)?;
-            let note = explained.note_on_length();
-            note.into_iter()
-                .for_each(|note| on_event(Event::Note(note)));
+            explained.note_length(on_event);
         }
         Ok((done, files))
     }

@@ -72,7 +72,7 @@ impl Store {
                 Ok(())
             })?;
         }
-        // the ids are read first, and the rows of another version would be left out without a word
+        // the ids were read before the rows: if a file has been replaced in between, some rows were left out without a word
         for ((file, before), after) in files.iter().zip(before).zip(stamps(&files)?) {
             ensure!(
                 before == after,
@@ -86,7 +86,7 @@ impl Store {
     }
 }
 
-/// The states of files, by which it is noticed that one has been written again.
+/// The metadata of files, which show whether one has been written to.
 fn stamps(files: &[PathBuf]) -> Result<Vec<Stamp>> {
     let stamp = |file: &PathBuf| {
         let found = fs::metadata(file).with_context(|| format!("cannot read {}", file.display()));
