@@ -89,7 +89,7 @@ pub fn each_row(
 /// Checks before anything is decompressed that no group of rows is too large for the memory.
 ///
 /// # Errors
-/// One is.
+/// A group is too large, or a size is negative.
 fn check_sizes(metadata: &ParquetMetaData) -> Result<()> {
     for (n, group) in (1..).zip(metadata.row_groups()) {
         // a damaged file can have negative sizes

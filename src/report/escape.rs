@@ -17,7 +17,7 @@ pub(crate) struct Piece;
 /// Begins a text that is isolated, whose direction is that of its first letter.
 const FIRST_STRONG_ISOLATE: char = '\u{2068}';
 
-/// Ends it.
+/// Ends such a text.
 const POP_ISOLATE: char = '\u{2069}';
 
 impl Escaper for Whole {
@@ -32,7 +32,7 @@ impl Escaper for Whole {
 }
 
 impl Escaper for Piece {
-    /// Embeddings, overrides and isolates are shown as escapes: an override makes a reader see another text, and an unpaired end would end ours.
+    /// Embeddings, overrides and isolates are shown as escapes: an override makes a reader see another text, and an end without a beginning would end our isolation.
     fn write_escaped_str<W: Write>(&self, mut dest: W, text: &str) -> fmt::Result {
         for piece in text.split_inclusive(changes_direction) {
             let kept = piece.strip_suffix(changes_direction).unwrap_or(piece);

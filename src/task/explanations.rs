@@ -63,7 +63,7 @@ impl<E> Deref for Explanations<E> {
 }
 
 impl<E> Explanations<E> {
-    /// None yet.
+    /// No explanations yet.
     ///
     /// # Errors
     /// No temporary file can be created.

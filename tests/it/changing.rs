@@ -10,7 +10,7 @@ use crate::support::need::{Program, need};
 use crate::support::program::{WorkDir, code, riposte, stderr, succeed};
 use crate::support::{golden_evidence, sample};
 
-/// A library for LD_PRELOAD that changes the file CHANGE_PATH before the CHANGE_AT-th call that opens it, asks for its size or reads from it.
+/// A library for LD_PRELOAD that changes the file CHANGE_PATH before the CHANGE_AT-th call that opens it or reads from it.
 const CHANGE: &str = r#"
 #define _GNU_SOURCE
 #include <dlfcn.h>

@@ -17,7 +17,7 @@ const MAX_BYTES: u64 = 4096;
 /// Number of characters of the key that no shown word has in common with it, in either case.
 const IN_COMMON: usize = 4;
 
-/// Length in bytes from which a word of the service is not shown. An encoding of the shortest keys, of 12 characters, has 16.
+/// Length in bytes from which a word of the service is not shown. In base64, a key of 12 characters has 16.
 const LONG_WORD: usize = 16;
 
 /// A key, or a token made from one.
