@@ -409,7 +409,13 @@ fn next_standard_word(
     let from = *position + at;
     *position = from + found.len();
     word.clear();
-    word.extend(found.chars().flat_map(char::to_lowercase));
+    if found.is_ascii() {
+        // the general way below took 13% of the instructions of `index` on English texts
+        word.push_str(found);
+        word.make_ascii_lowercase();
+    } else {
+        word.extend(found.chars().flat_map(char::to_lowercase));
+    }
     Some((from, *position))
 }
 

@@ -83,6 +83,7 @@ mod suspects;
 mod texts;
 mod tira;
 mod torture;
+mod trec_eval;
 mod verify;
 mod version;
 mod workflows;

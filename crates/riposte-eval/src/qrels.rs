@@ -15,7 +15,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use serde::Deserialize;
 
 use crate::lines::{each_line, numbered_lines};
-use crate::run::unfit_field;
+use crate::run::{is_space_in_c, unfit_field};
 use crate::{DocId, LineError, ObjectStance, Stance, TopicId};
 
 /// The grades of an image for a topic; `None` for a question that was not judged.
@@ -53,7 +53,7 @@ pub type StanceQrels = BTreeMap<TopicId, HashMap<DocId, ObjectStance>>;
 pub enum Qrels {
     /// Touché 2022 and 2023, Task 3: `topic ONTOPIC|PRO|CON imageId grade`.
     Images(ImageQrels),
-    /// Tasks 1 and 2: `topic 0 doc grade`; BEIR: three columns between tabs, below the header `query-id corpus-id score`.
+    /// Tasks 1 and 2: `topic 0 doc grade`, separated by the white space of C, as in trec_eval; BEIR: three columns between tabs, below the header `query-id corpus-id score`.
     Graded(GradedQrels),
     /// Task 2: `topic 0 doc FIRST|SECOND|NEUTRAL|NO`.
     Stances(StanceQrels),
@@ -136,8 +136,10 @@ pub fn read_images(text: &str) -> (ImageQrels, Vec<LineError>) {
     (qrels, errors)
 }
 
-fn four_fields(line: &str) -> Result<[&str; 4], String> {
-    let fields: Vec<&str> = line.split_whitespace().collect();
+/// The fields of a line. `is_space` decides what separates them.
+fn four_fields(line: &str, is_space: fn(char) -> bool) -> Result<[&str; 4], String> {
+    let fields = line.split(is_space).filter(|field| !field.is_empty());
+    let fields: Vec<&str> = fields.collect();
     let four = fields.as_slice().try_into().ok();
     four.ok_or_else(|| format!("{} fields, must be four", fields.len()))
 }
@@ -147,7 +149,7 @@ fn is_image_question(word: &str) -> bool {
 }
 
 fn image_line(line: &str, qrels: &mut ImageQrels) -> Result<(), String> {
-    let [topic, question, image, grade] = four_fields(line)?;
+    let [topic, question, image, grade] = four_fields(line, char::is_whitespace)?;
     let Ok(grade) = grade.parse::<i32>() else {
         return Err(format!("{grade:?} is not a grade"));
     };
@@ -179,7 +181,7 @@ fn read_plain<T: Copy + PartialEq + std::fmt::Debug>(
 ) -> (ByDocument<T>, Vec<LineError>) {
     let mut qrels = ByDocument::new();
     let errors = each_line(text, |line| {
-        let [topic, _, doc, judgement] = four_fields(line)?;
+        let [topic, _, doc, judgement] = four_fields(line, is_space_in_c)?;
         enter(&mut qrels, topic, doc, of(judgement)?)
     });
     (qrels, errors)

@@ -226,8 +226,9 @@ pub fn read_images(text: &str) -> (Vec<ImageRunLine>, Vec<LineError>) {
 /// If the file begins with a brace, it is read as a 2025 image run in JSON lines
 /// (`{"argument_id","method","image_id","rank","tag"}`).
 ///
-/// A second column that is not one of the four stances (`Q0`, `0`) is not an error. A tag with blanks, a missing tag, a rank that is no number and an
-/// infinite score are odd, but trec_eval reads such lines. So they are read, and there is an error for each that says so ([`LineError::is_read`]).
+/// A second column that is not one of the four stances (`Q0`, `0`) is not an error. A tag with blanks, a missing tag, a rank that is no number, an
+/// infinite score and a score with more than a number in it are odd, but trec_eval reads such lines. So they are read, and there is an error for each
+/// that says so ([`LineError::is_read`]). Fields are separated by the white space of C, as in trec_eval: a no-break space is part of an id.
 pub fn read_texts(text: &str) -> (Vec<TextRunLine>, Vec<LineError>) {
     if is_json(text) {
         return read(text, |line| {
@@ -262,7 +263,7 @@ pub fn read_texts(text: &str) -> (Vec<TextRunLine>, Vec<LineError>) {
 /// Reads a line of a text run as trec_eval does, which uses neither the rank nor the tag. Also returns what is odd in the line. If its rank is not a
 /// number, its rank is one more than `before`, the number of lines before it.
 fn read_as_trec_eval(line: &str, before: usize) -> Result<(TextRunLine, Option<String>), String> {
-    let ([topic, stance, doc, rank, score], rest) = first_fields(line)?;
+    let ([topic, stance, doc, rank, score], rest) = first_fields(line, is_space_in_c)?;
     let mut odd = None;
     let tag = match tag_of(rest) {
         Ok(tag) => tag,
@@ -276,13 +277,15 @@ fn read_as_trec_eval(line: &str, before: usize) -> Result<(TextRunLine, Option<S
         let whole = rank.parse().ok().and_then(whole_rank);
         whole.unwrap_or_else(|| u32::try_from(before + 1).unwrap_or(u32::MAX))
     });
-    let score = match score.parse::<f64>() {
-        Ok(infinite) if infinite.is_infinite() => {
-            odd.get_or_insert(format!("the score {score:?} is infinite"));
-            infinite
-        }
-        _ => read_score(score)?,
-    };
+    let score = read_score(score).or_else(|what| {
+        let number = leading_number(score).ok_or(what)?;
+        odd.get_or_insert(if number.is_infinite() {
+            format!("the score {score:?} is infinite")
+        } else {
+            format!("the score {score:?} is read as {number}")
+        });
+        Ok::<f64, String>(number)
+    })?;
     let line = TextRunLine {
         topic: TopicId(topic.to_owned()),
         stance: ObjectStance::parse(stance),
@@ -326,18 +329,23 @@ fn read<T>(text: &str, of: impl Fn(&str) -> Result<T, String>) -> (Vec<T>, Vec<L
 
 /// The six fields of a line. Quotes around the tag are removed.
 fn fields(line: &str) -> Result<[&str; 6], String> {
-    let ([topic, stance, doc, rank, score], rest) = first_fields(line)?;
+    let ([topic, stance, doc, rank, score], rest) = first_fields(line, char::is_whitespace)?;
     Ok([topic, stance, doc, rank, score, tag_of(rest)?])
 }
 
-/// The fields of a line before the tag, and the rest of it.
-fn first_fields(line: &str) -> Result<([&str; 5], &str), String> {
-    let mut rest = line.trim();
+/// What C's `isspace` takes for white space, with which trec_eval separates fields.
+pub(crate) fn is_space_in_c(letter: char) -> bool {
+    matches!(letter, ' ' | '\t'..='\r')
+}
+
+/// The fields of a line before the tag, and the rest of it. `is_space` decides what separates fields.
+fn first_fields(line: &str, is_space: fn(char) -> bool) -> Result<([&str; 5], &str), String> {
+    let mut rest = line.trim_matches(is_space);
     let mut fields = [""; 5];
     let names = ["topic", "stance or Q0", "document", "rank", "score"];
     for (slot, name) in fields.iter_mut().zip(names) {
-        let (field, after) = rest.split_once(char::is_whitespace).unwrap_or((rest, ""));
-        rest = after.trim_start();
+        let (field, after) = rest.split_once(is_space).unwrap_or((rest, ""));
+        rest = after.trim_start_matches(is_space);
         if field.is_empty() {
             return Err(format!("no {name}"));
         }
@@ -372,6 +380,45 @@ fn read_rank(rank: &str) -> Result<u32, String> {
 fn read_score(score: &str) -> Result<f64, String> {
     let read = score.parse().ok().filter(|score| f64::is_finite(*score));
     read.ok_or_else(|| format!("{score:?} is not a score"))
+}
+
+/// The number at the beginning of a text, as C's `atof` reads it: 2 for "2,5", 0 if there is none. `None` for what is not a number, and for
+/// hexadecimal numbers.
+fn leading_number(text: &str) -> Option<f64> {
+    let unsigned = text.strip_prefix(['+', '-']).unwrap_or(text);
+    let sign = text.len() - unsigned.len();
+    let begins = |with: &str| {
+        let start = unsigned.as_bytes().get(..with.len());
+        start.is_some_and(|start| start.eq_ignore_ascii_case(with.as_bytes()))
+    };
+    if begins("nan") || begins("0x") {
+        return None;
+    }
+    if begins("inf") {
+        return text.get(..sign + "inf".len())?.parse().ok();
+    }
+    let digits = |from: usize| {
+        let rest = unsigned.bytes().skip(from);
+        rest.take_while(u8::is_ascii_digit).count()
+    };
+    let whole = digits(0);
+    let is_point = unsigned.as_bytes().get(whole) == Some(&b'.');
+    let decimals = if is_point { digits(whole + 1) } else { 0 };
+    if whole + decimals == 0 {
+        return Some(0.0);
+    }
+    let mut end = whole + usize::from(is_point) + decimals;
+    let exponent = unsigned
+        .get(end..)
+        .and_then(|rest| rest.strip_prefix(['e', 'E']));
+    if let Some(exponent) = exponent {
+        let unsigned = exponent.strip_prefix(['+', '-']).unwrap_or(exponent);
+        let length = unsigned.bytes().take_while(u8::is_ascii_digit).count();
+        if length > 0 {
+            end += 1 + exponent.len() - unsigned.len() + length;
+        }
+    }
+    text.get(..sign + end)?.parse().ok()
 }
 
 #[derive(Deserialize)]
