@@ -3,7 +3,7 @@
 #![cfg(target_os = "linux")]
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use crate::support::files::{copy, text};
 use crate::support::need::{Program, need};
@@ -80,7 +80,7 @@ fn of_other_topics(text: &str) -> String {
     text.replace("Should", "Would you say that we should")
 }
 
-const CASES: [Case; 10] = [
+const CASES: [Case; 13] = [
     Case {
         line: "images -q -i sample -o out --evidence e.sqlite --topics topics.xml",
         file: "topics.xml",
@@ -149,6 +149,24 @@ const CASES: [Case; 10] = [
         other: of_other_topics,
         written: "out/run.txt",
     },
+    Case {
+        line: "ask -q -i corpus --task rank --index texts zoos cars",
+        file: "corpus/corpus.jsonl",
+        other: |text| text.replace("\"d", "\"e"),
+        written: "-",
+    },
+    Case {
+        line: "comparative -q -i passages.jsonl --topics pets.xml -o out --index texts",
+        file: "pets.xml",
+        other: |text| text.replace("cats or dogs", "dogs or horses"),
+        written: "out/run.txt",
+    },
+    Case {
+        line: "quality --jsonl pairs.jsonl",
+        file: "pairs.jsonl",
+        other: |text| text.replace("zoos", "cars"),
+        written: "-",
+    },
 ];
 
 /// The files of a directory or file, in order, as one text.
@@ -162,20 +180,10 @@ fn contents(path: &Path) -> String {
 
 #[test]
 fn a_file_that_changes_while_it_is_read_gives_no_mixture() {
-    if need(Program("cc")).is_none() {
+    let Some(tools) = changing_library() else {
         return;
-    }
-    let tools = WorkDir::with(&[("change.c", CHANGE.as_bytes())]);
+    };
     let library = tools.path("change.so");
-    let mut cc = std::process::Command::new("cc");
-    cc.args([
-        "-shared",
-        "-fPIC",
-        "-o",
-        text(&library),
-        text(&tools.path("change.c")),
-    ]);
-    succeed(&mut cc);
     let ready = inputs();
     for case in &CASES {
         let dir = WorkDir::with(&[]);
@@ -189,17 +197,11 @@ fn a_file_that_changes_while_it_is_read_gives_no_mixture() {
                 let _ = fs::remove_dir_all(dir.path(output));
             }
             let words: Vec<&str> = case.line.split(' ').collect();
-            let words: Vec<&str> = words
-                .iter()
-                .map(|word| {
-                    if *word == case.file {
-                        text(&file)
-                    } else {
-                        word
-                    }
-                })
-                .collect();
-            let mut command = riposte(&dir.path(""), &words);
+            let paths: Vec<PathBuf> = words.iter().map(|word| dir.path(word)).collect();
+            // the library compares paths as they are opened
+            let words = words.iter().zip(&paths);
+            let words = words.map(|(word, path)| if path.exists() { text(path) } else { word });
+            let mut command = riposte(&dir.path(""), &words.collect::<Vec<_>>());
             command.current_dir(dir.path(""));
             if let Some((how, at)) = change {
                 command.env("LD_PRELOAD", &library).env("CHANGE_HOW", how);
@@ -244,6 +246,93 @@ fn a_file_that_changes_while_it_is_read_gives_no_mixture() {
     }
 }
 
+/// A directory with change.so, compiled from [`CHANGE`].
+fn changing_library() -> Option<WorkDir> {
+    need(Program("cc"))?;
+    let tools = WorkDir::with(&[("change.c", CHANGE.as_bytes())]);
+    let (library, source) = (tools.path("change.so"), tools.path("change.c"));
+    let mut cc = std::process::Command::new("cc");
+    succeed(cc.args(["-shared", "-fPIC", "-o", text(&library), text(&source)]));
+    Some(tools)
+}
+
+/// The run that reads a document while a file of it changes has the old version, the new one, or a fault that names the file; the next run has the new one.
+#[test]
+fn a_document_that_changes_while_it_is_read_is_that_of_the_next_run() {
+    let Some(tools) = changing_library() else {
+        return;
+    };
+    let library = tools.path("change.so");
+    let dir = WorkDir::with(&[]);
+    copy(sample(), &dir.path("sample"));
+    let with = dir.path("with");
+    let run = |change: Option<(&Path, &str, usize)>| {
+        let _ = fs::remove_dir_all(dir.path("out"));
+        let line = [
+            "images",
+            "-q",
+            "-i",
+            text(&dir.path("sample")),
+            "-o",
+            "out",
+            "--evidence",
+            "e.sqlite",
+        ];
+        let mut command = riposte(&dir.path(""), &line);
+        command.current_dir(dir.path(""));
+        if let Some((path, how, at)) = change {
+            command.env("LD_PRELOAD", &library).env("CHANGE_HOW", how);
+            command.env("CHANGE_AT", at.to_string());
+            command.env("CHANGE_PATH", path).env("CHANGE_WITH", &with);
+        }
+        let output = command.output().unwrap();
+        assert_eq!(code(&output), 0, "{}", stderr(&output));
+        let faults = fs::read_to_string(dir.path("out/faults.jsonl")).unwrap_or_default();
+        (contents(&dir.path("out/run.txt")), faults)
+    };
+    let fresh = |change| {
+        fs::copy(golden_evidence(), dir.path("e.sqlite")).unwrap();
+        run(change)
+    };
+    let one = dir.path("sample/images/I2b/I2b1d1626372b6d3f");
+    let another = dir.path("sample/images/I67/I67ba654a4f59f1c5");
+    let mut named = 0;
+    for file in ["image.webp", "snapshot/text.txt"] {
+        let [path, source] = [&one, &another].map(|document| match file.split_once('/') {
+            None => document.join(file),
+            Some(_) => crate::support::files::entries(&document.join("pages"))[0].join(file),
+        });
+        let [old, new] = [&path, &source].map(|path| fs::read(path).unwrap());
+        let (of_old, _) = fresh(None);
+        for how in ["remove", "replace", "rewrite"] {
+            match how {
+                "remove" => fs::remove_file(&path).unwrap(),
+                _ => fs::write(&path, &new).unwrap(),
+            }
+            let (of_new, _) = fresh(None);
+            for at in 1..=4 {
+                let what = format!("{file}: {how} before call {at}");
+                fs::write(&path, &old).unwrap();
+                fs::write(&with, &new).unwrap();
+                let (found, faults) = fresh(Some((&path, how, at)));
+                let is_named = faults.contains(text(&one));
+                named += usize::from(is_named);
+                let versions = [&of_old, &of_new];
+                assert!(
+                    is_named || versions.contains(&&found),
+                    "{what}: {faults}\n{found}"
+                );
+                let has_changed = fs::read(&path).ok().as_deref() != Some(&*old);
+                let expected = if has_changed { &of_new } else { &of_old };
+                let (next, faults) = run(None);
+                assert!(next == *expected, "{what}, the next run: {faults}\n{next}");
+            }
+            fs::write(&path, &old).unwrap();
+        }
+    }
+    assert!(named > 0, "no change came between two readings");
+}
+
 /// The files of all cases.
 fn inputs() -> WorkDir {
     let dir = WorkDir::with(&[
@@ -255,6 +344,20 @@ fn inputs() -> WorkDir {
         fs::copy(sample().join(name), dir.path(name)).unwrap();
     }
     fs::copy(sample().join("args-me.json"), dir.path("arguments.json")).unwrap();
+    let passage = |n| {
+        format!(
+            "{{\"id\": \"p{n}\", \"contents\": \"Cats are {}better than dogs, and horses {}better.\"}}\n",
+            "much ".repeat(n),
+            "far ".repeat(9 - n)
+        )
+    };
+    fs::write(
+        dir.path("passages.jsonl"),
+        (0..10).map(passage).collect::<String>(),
+    )
+    .unwrap();
+    let pets = "<topics><topic><number>1</number><title>Which are better, cats or dogs?</title></topic></topics>";
+    fs::write(dir.path("pets.xml"), pets).unwrap();
     fs::copy(golden_evidence(), dir.path("e.sqlite")).unwrap();
     let documents: String = (0..40)
         .map(|n| {
