@@ -6,8 +6,10 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::{Context, Result, anyhow, bail, ensure};
+use parquet::column::reader::{ColumnReader, ColumnReaderImpl};
+use parquet::data_type::{ByteArray, DataType, FixedLenByteArray};
 use parquet::file::metadata::ParquetMetaData;
-use parquet::file::reader::{FileReader, SerializedFileReader};
+use parquet::file::reader::{FileReader, RowGroupReader, SerializedFileReader};
 use parquet::record::Row;
 use parquet::schema::types::{Type, TypePtr};
 
@@ -19,6 +21,16 @@ const MAX_DEPTH: usize = 8;
 /// Maximum length of a group of rows after decompression. Spark begins a new group after 128 MB, and the pages and values that are held in memory while
 /// a row is read are as long as its group in the worst case.
 const MAX_GROUP_BYTES: i64 = 256 << 20;
+
+/// Maximum number of values of a column in a group of rows, counting those of lists and nulls. They take almost nothing in the file if they are the same,
+/// and up to 44 bytes each while their row is read.
+const MAX_COLUMN_VALUES: usize = 1 << 24;
+
+/// Maximum length of a row in memory. In the file it can be much shorter, because equal values are stored once.
+const MAX_ROW_BYTES: u64 = 256 << 20;
+
+/// What a value of a row takes in memory besides its bytes: it is stored with the name of its column.
+const VALUE_BYTES: u64 = 128;
 
 /// The Parquet files in a directory and its subdirectories, sorted by path. Names that begin with a dot or an underscore are ignored, as Spark
 /// ignores them.
@@ -71,6 +83,10 @@ pub fn each_row(
     let mut read = || -> Result<()> {
         let reader = SerializedFileReader::new(regular::open(path)?)?;
         check_sizes(reader.metadata())?;
+        for n in 0..reader.num_row_groups() {
+            let group = reader.get_row_group(n)?;
+            check_rows(&*group, columns).with_context(|| format!("row group {}", n + 1))?;
+        }
         let schema = reader.metadata().file_metadata().schema();
         let projection = columns
             .map(|columns| project(schema, columns))
@@ -102,6 +118,90 @@ fn check_sizes(metadata: &ParquetMetaData) -> Result<()> {
             "its row group {n} has more than {} MiB after decompression",
             MAX_GROUP_BYTES >> 20
         );
+    }
+    Ok(())
+}
+
+/// Checks before the rows of a group are made, with these columns or with all, that none is too large for the memory.
+///
+/// # Errors
+/// A row is too large, a column has too many values, or a page cannot be read.
+fn check_rows(group: &dyn RowGroupReader, wanted: Option<&[&str]>) -> Result<()> {
+    let columns = group.metadata().columns().iter().enumerate();
+    let is_wanted = |name: &String| wanted.is_none_or(|wanted| wanted.contains(&&**name));
+    let columns: Vec<_> = columns
+        .filter(|(_, column)| column.column_path().parts().first().is_some_and(is_wanted))
+        .collect();
+    let (mut most, mut has_dictionary) = (0, false);
+    for (n, column) in &columns {
+        let mut pages = group.get_column_page_reader(*n)?;
+        let mut values = 0_usize;
+        while let Some(page) = pages.peek_next_page()? {
+            values = values.saturating_add(page.num_levels.unwrap_or_default());
+            has_dictionary |= page.is_dict;
+            pages.skip_next_page()?;
+        }
+        ensure!(
+            values <= MAX_COLUMN_VALUES,
+            "the column {} has {values} values (at most {MAX_COLUMN_VALUES} in a row group)",
+            column.column_path().string()
+        );
+        let bytes = u64::try_from(column.uncompressed_size()).unwrap_or(u64::MAX);
+        let of_values = VALUE_BYTES.saturating_mul(values as u64);
+        most = u64::saturating_add(most, bytes.saturating_add(of_values));
+    }
+    if most <= MAX_ROW_BYTES && !has_dictionary {
+        return Ok(());
+    }
+    let mut rows: Vec<u64> = Vec::new();
+    for (n, _) in columns {
+        match group.get_column_reader(n)? {
+            ColumnReader::BoolColumnReader(reader) => weigh(reader, &mut rows, |_| 0),
+            ColumnReader::Int32ColumnReader(reader) => weigh(reader, &mut rows, |_| 0),
+            ColumnReader::Int64ColumnReader(reader) => weigh(reader, &mut rows, |_| 0),
+            ColumnReader::Int96ColumnReader(reader) => weigh(reader, &mut rows, |_| 0),
+            ColumnReader::FloatColumnReader(reader) => weigh(reader, &mut rows, |_| 0),
+            ColumnReader::DoubleColumnReader(reader) => weigh(reader, &mut rows, |_| 0),
+            ColumnReader::ByteArrayColumnReader(reader) => weigh(reader, &mut rows, ByteArray::len),
+            ColumnReader::FixedLenByteArrayColumnReader(reader) => {
+                weigh(reader, &mut rows, |value: &FixedLenByteArray| value.len())
+            }
+        }?;
+    }
+    for (n, bytes) in (1..).zip(rows) {
+        ensure!(
+            bytes <= MAX_ROW_BYTES,
+            "its row {n} has more than {} MiB in memory",
+            MAX_ROW_BYTES >> 20
+        );
+    }
+    Ok(())
+}
+
+/// Adds to each row what the values of a column take in memory. Values that are stored once are not copied here. `length` is the number of bytes of a
+/// value outside its own size.
+fn weigh<T: DataType>(
+    mut reader: ColumnReaderImpl<T>,
+    rows: &mut Vec<u64>,
+    length: impl Fn(&T::T) -> usize,
+) -> Result<()> {
+    let (mut defined, mut repeated, mut values) = (Vec::new(), Vec::new(), Vec::new());
+    for n in 0.. {
+        defined.clear();
+        repeated.clear();
+        values.clear();
+        let (records, _, levels) =
+            reader.read_records(1, Some(&mut defined), Some(&mut repeated), &mut values)?;
+        if records == 0 {
+            break;
+        }
+        if rows.len() == n {
+            rows.push(0);
+        }
+        if let Some(bytes) = rows.get_mut(n) {
+            let lengths: u64 = values.iter().map(|value| length(value) as u64).sum();
+            *bytes = bytes.saturating_add(lengths + VALUE_BYTES * levels as u64);
+        }
     }
     Ok(())
 }

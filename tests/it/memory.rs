@@ -80,6 +80,48 @@ fn the_sizes_of_a_parquet_file_are_checked_before_its_values_are_read() {
     assert!(ended.peak < 200 << 20, "{} bytes", ended.peak);
 }
 
+/// Files of some kilobytes: a list of a million elements that are the same long text, and a list of four million nulls.
+const SMALL_FILES: &str = "
+import sys
+import pyarrow, pyarrow.parquet
+dictionary = pyarrow.DictionaryArray.from_arrays(pyarrow.array([0] * 1_000_000, pyarrow.int32()), pyarrow.array(['a' * 100_000]))
+nulls = pyarrow.nulls(4_000_000, pyarrow.string())
+for name, elements in [('texts', dictionary), ('nulls', nulls)]:
+    lists = pyarrow.ListArray.from_arrays(pyarrow.array([0, len(elements)], pyarrow.int32()), elements)
+    rows = {'id': ['I1'], 'run': pyarrow.array([1], pyarrow.int64()), 'page': lists}
+    pyarrow.parquet.write_table(pyarrow.table(rows), sys.argv[1] + '/' + name + '.parquet', compression='zstd')
+";
+
+#[test]
+fn a_row_of_a_small_parquet_file_takes_no_gigabytes() {
+    let Some(python) = need(Peer("pyarrow")) else {
+        return;
+    };
+    let home = TempDir::new().unwrap();
+    succeed(Command::new(python).args(["-c", SMALL_FILES, text(home.path())]));
+    for name in ["texts", "nulls"] {
+        let shard = home.path().join(name);
+        fs::create_dir(&shard).unwrap();
+        let file = shard.join("part.parquet");
+        fs::rename(home.path().join(format!("{name}.parquet")), &file).unwrap();
+        assert!(fs::metadata(&file).unwrap().len() < 100_000);
+        let store = home.path().join("new.sqlite");
+        let mut merge = riposte(home.path(), &["merge", text(&store), text(&shard)]);
+        let ended = run_within(Duration::from_secs(60), &mut merge);
+        let said = stderr(&ended.output);
+        assert_eq!(code(&ended.output), 2, "{said}");
+        assert_says(
+            &said,
+            &[
+                "part.parquet",
+                "row group 1",
+                "its row 1 has more than 256 MiB in memory",
+            ],
+        );
+        assert!(ended.peak < 500 << 20, "{name}: {} bytes", ended.peak);
+    }
+}
+
 /// Where the system gives a process less than it needs, an error says so, or the command works all the same; no signal ends it.
 #[cfg(unix)]
 #[test]

@@ -94,7 +94,7 @@ fn mutated(chance: &mut Chance, fields: &[&[&str]]) -> String {
             1 => letters[at] = letters[at].repeat(2),
             _ => {
                 letters[at] =
-                    one_of(chance, &["\n", " ", "7", "e", ".", "-", "ß", "\u{85}"]).to_owned()
+                    one_of(chance, &["\n", " ", "7", "x", ".", "-", "ß", "\u{85}"]).to_owned()
             }
         }
         made = letters.concat();
