@@ -266,13 +266,14 @@ fn a_document_that_changes_while_it_is_read_is_that_of_the_next_run() {
     let dir = WorkDir::with(&[]);
     copy(sample(), &dir.path("sample"));
     let with = dir.path("with");
+    let collection = dir.path("sample");
     let run = |change: Option<(&Path, &str, usize)>| {
         let _ = fs::remove_dir_all(dir.path("out"));
         let line = [
             "images",
             "-q",
             "-i",
-            text(&dir.path("sample")),
+            text(&collection),
             "-o",
             "out",
             "--evidence",
@@ -290,7 +291,7 @@ fn a_document_that_changes_while_it_is_read_is_that_of_the_next_run() {
         let faults = fs::read_to_string(dir.path("out/faults.jsonl")).unwrap_or_default();
         (contents(&dir.path("out/run.txt")), faults)
     };
-    let fresh = |change| {
+    let fresh = |change: Option<(&Path, &str, usize)>| {
         fs::copy(golden_evidence(), dir.path("e.sqlite")).unwrap();
         run(change)
     };
