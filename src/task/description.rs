@@ -4,10 +4,12 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
+use riposte_eval::TopicId;
 use serde_json::{Value as Json, json};
 use yaml_serde::Value;
 
 use super::metadata::{Collection, Config};
+use super::texts::Offsets;
 use crate::disk::regular;
 use crate::topic::question::TopicParts;
 
@@ -16,6 +18,13 @@ const SCHEMA: &str = "1.0";
 
 /// Number of bytes of a file about this machine that are read at most. Linux says 1.4 kB about each core.
 const MAX_ABOUT_BYTES: u64 = 1 << 20;
+
+/// Maximum number of topics whose offsets are written.
+const MAX_TOPICS: usize = 1000;
+
+/// How the offsets are chosen ([`Offsets`]).
+const OFFSETS: &str = "The score of a re-ranked document is its fused score, from 0 to 1, plus the offset of its topic. The offset of near-duplicates is \
+                       the whole number above the best score of the documents that are not re-ranked (0 if there are none), and that of the others is 1 more.";
 
 /// A run that is described.
 #[derive(Clone, Debug)]
@@ -41,6 +50,8 @@ pub struct Description {
     pub topics: usize,
     /// The models that were used, each with its checksum or producer.
     pub models: BTreeMap<String, String>,
+    /// What was added to the scores of a topic's re-ranked documents.
+    pub offsets: BTreeMap<TopicId, Offsets>,
     /// The directory of the collection.
     pub collection: PathBuf,
 }
@@ -77,6 +88,7 @@ impl Description {
                 "name": self.approach,
                 "description": self.description(),
                 "score ties": "alphabetical order",
+                "score offsets": self.offsets(),
                 "recipe": "",
                 "topic parts": (!parts.is_empty()).then_some(parts),
             },
@@ -104,6 +116,12 @@ impl Description {
             "" => format!("{approach}: {source}"),
             unknown => format!("{approach}: {source}. Not known, or different here: {unknown}"),
         }
+    }
+
+    /// What was added to scores, by topic; `None` if nothing was. For more topics than a reader looks through, only the rule.
+    fn offsets(&self) -> Option<Json> {
+        let topics = (self.offsets.len() <= MAX_TOPICS).then_some(&self.offsets);
+        (!self.offsets.is_empty()).then(|| json!({"rule": OFFSETS, "topics": topics}))
     }
 
     fn test_collection(&self, config: &Config) -> Json {
@@ -212,6 +230,7 @@ mod tests {
             documents: 66,
             topics: 6,
             models: BTreeMap::from([("ppocr-v4".to_owned(), "ab12".to_owned())]),
+            offsets: BTreeMap::new(),
             collection: PathBuf::from("/data/sample"),
         }
     }

@@ -1,5 +1,6 @@
 //! The pipeline of the image task: from a collection and topics to the lines of a run.
 
+use std::collections::BTreeMap;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -371,6 +372,7 @@ impl ImageRuns {
             documents: self.summary.documents,
             topics: self.topics.len(),
             models: self.extraction.producers()?,
+            offsets: BTreeMap::new(),
             collection: self.collection.dir.clone(),
         })
     }

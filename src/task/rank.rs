@@ -1,19 +1,29 @@
 //! Ranks the documents of any text collection for queries.
 
+use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use anyhow::{Result, bail};
-use riposte_eval::ObjectStance;
 use riposte_eval::explained::ExplainedText;
 use riposte_eval::run::TextRunLine;
 use riposte_eval::topic::Topic;
+use riposte_eval::{ObjectStance, TopicId};
 
 use super::STOPPED;
 use super::explanations::Explanations;
-use super::texts::{Settings, Sources, TextRanking, rank};
+use super::texts::{Offsets, Settings, Sources, TextRanking, rank};
 use crate::reading::steps::{OnOutputs, Outputs};
 
-/// Returns the lines of the run, in the order of the topics, and the explanations of the scores. `stances` finds the stances of each topic's documents,
+/// The rankings of all topics.
+pub(super) struct Ranked {
+    /// In the order of the topics.
+    pub lines: Vec<TextRunLine>,
+    pub explained: Explanations<ExplainedText>,
+    /// What was added to the scores of a topic's re-ranked documents.
+    pub offsets: BTreeMap<TopicId, Offsets>,
+}
+
+/// Ranks the documents for each topic. `stances` finds the stances of each topic's documents,
 /// none if they have no stance, and can add to the explanations. `on_progress` receives the number of finished topics, and the model outputs computed
 /// for the next one. When `stop` is set, the ranking ends before the next topic.
 ///
@@ -32,8 +42,12 @@ pub(super) fn run<'a, 'r>(
         &mut TextRanking,
         &mut OnOutputs,
     ) -> Result<Vec<ObjectStance>>,
-) -> Result<(Vec<TextRunLine>, Explanations<ExplainedText>)> {
-    let (mut lines, mut explained) = (Vec::new(), Explanations::new(&settings.keep)?);
+) -> Result<Ranked> {
+    let mut ranked = Ranked {
+        lines: Vec::new(),
+        explained: Explanations::new(&settings.keep)?,
+        offsets: BTreeMap::new(),
+    };
     for (done, topic) in topics.iter().enumerate() {
         on_progress(done, None);
         if stop.load(Ordering::Relaxed) {
@@ -43,7 +57,7 @@ pub(super) fn run<'a, 'r>(
         let mut ranking = rank(topic, sources, settings, on_outputs)?;
         let mut stances = stances(topic, sources, &mut ranking, on_outputs)?.into_iter();
         for (rank, found) in (1..).zip(ranking.documents) {
-            lines.push(TextRunLine {
+            ranked.lines.push(TextRunLine {
                 topic: topic.id.clone(),
                 stance: stances.next(),
                 doc: found.doc,
@@ -52,8 +66,10 @@ pub(super) fn run<'a, 'r>(
                 tag: tag.to_owned(),
             });
         }
-        explained.add(ranking.explained)?;
+        ranked.explained.add(ranking.explained)?;
+        let offsets = ranking.offsets.map(|of| (topic.id.clone(), of));
+        ranked.offsets.extend(offsets);
     }
     on_progress(topics.len(), None);
-    Ok((lines, explained))
+    Ok(ranked)
 }

@@ -6,10 +6,10 @@ use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
 use anyhow::{Context, Result, bail, ensure};
-use riposte_eval::TextTask;
 use riposte_eval::explained::ExplainedText;
 use riposte_eval::run::TextRunLine;
 use riposte_eval::topic::Topic;
+use riposte_eval::{TextTask, TopicId};
 use riposte_nn::conv::NumericMode;
 
 use super::description::Description;
@@ -18,7 +18,7 @@ use super::stages::ClusterLikeness;
 use super::text_approach::TextApproach;
 use super::text_indexes::{TextIndexes, damaged_shard, shards_of};
 use super::texts::dense::{self, DenseSearch, DenseSources};
-use super::texts::{Settings, Sources};
+use super::texts::{Offsets, Settings, Sources};
 use super::{Event, OnEvent, Stage, comparative, controversial, debate, models, rank, run_stage};
 use crate::collection::texts::open_collection;
 use crate::evidence::sentence;
@@ -69,6 +69,8 @@ pub struct TextRequest<'a> {
 pub struct TextRun {
     pub lines: Vec<TextRunLine>,
     pub explained: Explanations<ExplainedText>,
+    /// What was added to the scores of a topic's re-ranked documents.
+    pub offsets: BTreeMap<TopicId, Offsets>,
     /// One for each topic, if sheets were requested; otherwise empty.
     pub sheets: Vec<DebateSheet>,
     pub indexes: TextIndexes,
@@ -140,6 +142,7 @@ pub(super) fn described(
         documents: 0,
         topics: topics.len(),
         models: BTreeMap::new(),
+        offsets: BTreeMap::new(),
         collection: input.to_owned(),
     }
 }
@@ -152,6 +155,7 @@ impl TextRequest<'_> {
         Description {
             documents: documents as usize,
             models: done.models.clone(),
+            offsets: done.offsets.clone(),
             ..described(self.task, self.input, approach, parts, topics, self.tag)
         }
     }
@@ -241,8 +245,11 @@ fn rank(
     let outputs = Outputs::open_or_read(base)?;
     let mut reader = Reader::new(resources.models(), outputs)?;
     let shards = shards_of(collection);
-    let (lines, explained) =
-        rank_topics(request, resources, &indexes, &shards, &mut reader, on_event)?;
+    let rank::Ranked {
+        lines,
+        explained,
+        offsets,
+    } = rank_topics(request, resources, &indexes, &shards, &mut reader, on_event)?;
     let sheets = match (indexes.first(), request.debate) {
         (Some(index), Some(per_side)) => {
             reader.enter(Step::DebateSheets);
@@ -264,6 +271,7 @@ fn rank(
     Ok(TextRun {
         lines,
         explained,
+        offsets,
         sheets,
         indexes,
         index_seconds,
@@ -305,7 +313,7 @@ fn prepare_dense<'a>(
     ))
 }
 
-/// The lines of the run and the explanations of the scores.
+/// The rankings of all topics.
 fn rank_topics(
     request: &TextRequest,
     resources: &Resources,
@@ -313,7 +321,7 @@ fn rank_topics(
     shards: &[PathBuf],
     reader: &mut Reader,
     on_event: &mut OnEvent,
-) -> Result<(Vec<TextRunLine>, Explanations<ExplainedText>)> {
+) -> Result<rank::Ranked> {
     let TextRequest {
         task,
         topics,

@@ -29,6 +29,7 @@ use crate::score::select;
 use crate::topic::question::{self, TopicParts};
 use dense::DenseSearch;
 use rerank::Documents;
+pub use rerank::Offsets;
 
 pub use sources::Sources;
 
@@ -51,6 +52,8 @@ pub struct TextRanking {
     pub documents: Vec<ScoredDoc>,
     /// The explanations of the re-ranked documents or, if there are none, of the first ones. Empty if scores are not explained.
     pub explained: Vec<ExplainedText>,
+    /// What was added to the scores of re-ranked documents, if anything was.
+    pub offsets: Option<Offsets>,
 }
 
 /// Ranks the documents for one topic. `on_progress` receives the number of computed model outputs.
@@ -93,13 +96,14 @@ pub fn rank(
         retrieval_scores.extend(scores);
     }
     sources.reader.enter(Step::Rerank);
-    let mut reranked = HashMap::new();
+    let (mut reranked, mut offsets) = (HashMap::new(), None);
     if let Some(recipe) = &approach.rerank {
         if recipe.only {
             ranking.truncate(recipe.depth);
         }
-        let explained = rerank::rerank(&mut ranking, recipe, topic, sources, on_progress)?;
+        let (explained, added) = rerank::rerank(&mut ranking, recipe, topic, sources, on_progress)?;
         reranked.extend(explained);
+        offsets = added;
         if recipe.above_zero {
             ranking.retain(|found| found.score > 0.0);
         }
@@ -125,6 +129,7 @@ pub fn rank(
     Ok(TextRanking {
         documents,
         explained,
+        offsets,
     })
 }
 

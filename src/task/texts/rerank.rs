@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use anyhow::{Context, Result};
 use riposte_eval::topic::Topic;
 use riposte_eval::{Base, DocId, Explanation, NumberId};
+use serde::Serialize;
 
 use super::super::text_approach::Rerank;
 use super::sources::Sources;
@@ -19,16 +20,30 @@ use crate::task::rerankers::windowed::{Sentence, likeness};
 use crate::task::rerankers::windows::UnreadWindows;
 use crate::task::rerankers::{self, Cluster};
 
-/// The base that is added to the mean of a document's opinions, which is in [0, 1]. The two bases keep near-duplicates below all other re-ranked
-/// documents, and above documents that are not re-ranked.
-const BASE: f64 = 2.0;
-/// The base of near-duplicates of documents that are ranked before them.
-const NEAR_DUPLICATE_BASE: f64 = 1.0;
-/// The best score of a document that is not re-ranked.
-const BEST_OTHER: f64 = 0.9;
+/// What is added to the mean of a document's opinions, which is in [0, 1], so that no score of a re-ranked document is below the scores by which the
+/// other documents were ranked. It is a whole number, so that the mean can be seen in the score.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Offsets {
+    #[serde(rename = "re-ranked")]
+    pub reranked: f64,
+    /// For near-duplicates of documents that are ranked before them.
+    #[serde(rename = "near-duplicates")]
+    pub near_duplicates: f64,
+}
 
-/// Gives new scores to the documents at the top of a ranking. If they are means, all are above 1, and the scores of all others are scaled to
-/// below 1. Returns the explanations of the new scores. `on_progress` receives the number of computed model outputs.
+impl Offsets {
+    /// The offsets above these documents, the best first.
+    fn above(others: &[ScoredDoc]) -> Offsets {
+        let near_duplicates = others.first().map_or(0.0, |best| best.score.floor() + 1.0);
+        Offsets {
+            reranked: near_duplicates + 1.0,
+            near_duplicates,
+        }
+    }
+}
+
+/// Gives new scores to the documents at the top of a ranking; those of the others stay. Returns the explanations of the new scores and, if these are
+/// means, what was added to them. `on_progress` receives the number of computed model outputs.
 ///
 /// # Errors
 /// The index, the store of model outputs or a model fails.
@@ -38,7 +53,7 @@ pub(super) fn rerank(
     topic: &Topic,
     sources: &mut Sources,
     on_progress: &mut OnOutputs,
-) -> Result<Vec<(DocId, Explanation)>> {
+) -> Result<(Vec<(DocId, Explanation)>, Option<Offsets>)> {
     let depth = recipe.depth.min(ranking.len());
     let (top, others) = ranking.split_at_mut(depth);
     let mut documents = Documents::open(topic, top, recipe.windows, sources)?;
@@ -51,10 +66,11 @@ pub(super) fn rerank(
     let texts = candidates.texts;
     let opinions = rerank::opinions(&columns, recipe.scale);
     let means = rerank::scores(&opinions, recipe.combine);
-    // sums and products are final scores: no other documents are ranked after these, so they need no base
-    let bases = match recipe.combine {
-        Combine::Mean => bases(top, &texts, &means, recipe.near_duplicate),
-        Combine::Sum | Combine::Product | Combine::Boost => vec![0.0; means.len()],
+    // sums and products are final scores: no other documents are ranked after these, so nothing is added to them
+    let offsets = (recipe.combine == Combine::Mean).then(|| Offsets::above(others));
+    let bases = match offsets {
+        Some(offsets) => bases(top, &texts, &means, recipe.near_duplicate, offsets),
+        None => vec![0.0; means.len()],
     };
     let mut explained = Vec::with_capacity(top.len());
     let documents = (0..).zip(top.iter_mut()).zip(&cuts);
@@ -62,7 +78,7 @@ pub(super) fn rerank(
     for (((at, found), cuts), (opinions, (mean, base))) in documents.zip(scores) {
         found.score = base + mean;
         let parts = rerank::explain(opinions, recipe.combine);
-        let mut explanation = explain(found.score, base, parts, recipe.combine);
+        let mut explanation = explain(found.score, base, parts, offsets, recipe.combine);
         for (name, whys) in &mut whys {
             let part = explanation.find_mut(&NumberId::channel(*name));
             let why = whys.get_mut(at).and_then(Option::take);
@@ -73,8 +89,7 @@ pub(super) fn rerank(
         cuts.iter().for_each(|cut| explanation.add_note(cut));
         explained.push((found.doc.clone(), explanation));
     }
-    scale_others(others);
-    Ok(explained)
+    Ok((explained, offsets))
 }
 
 /// The documents at the top of a ranking.
@@ -232,8 +247,9 @@ fn bases(
     texts: &[String],
     means: &[f64],
     near_duplicate: Option<f64>,
+    offsets: Offsets,
 ) -> Vec<f64> {
-    let mut bases = vec![BASE; means.len()];
+    let mut bases = vec![offsets.reranked; means.len()];
     let Some(resemblance) = near_duplicate else {
         return bases;
     };
@@ -249,15 +265,22 @@ fn bases(
         .zip(rerank::near_duplicates(&ordered, resemblance))
     {
         if is_repeat {
-            bases[*at] = NEAR_DUPLICATE_BASE;
+            bases[*at] = offsets.near_duplicates;
         }
     }
     bases
 }
 
-fn explain(score: f64, base: f64, mut parts: Vec<Explanation>, combine: Combine) -> Explanation {
-    if combine == Combine::Mean {
-        let of = if base < BASE {
+fn explain(
+    score: f64,
+    base: f64,
+    mut parts: Vec<Explanation>,
+    offsets: Option<Offsets>,
+    combine: Combine,
+) -> Explanation {
+    let is_near_duplicate = offsets.is_some_and(|offsets| base < offsets.reranked);
+    if offsets.is_some() {
+        let of = if is_near_duplicate {
             Base::NearDuplicate
         } else {
             Base::Reranked
@@ -265,25 +288,11 @@ fn explain(score: f64, base: f64, mut parts: Vec<Explanation>, combine: Combine)
         parts.insert(0, Explanation::new(NumberId::Base(of), base));
     }
     let how = match combine {
-        Combine::Mean if base < BASE => "sum; the base of near-duplicates is 1 instead of 2",
+        _ if is_near_duplicate => "sum; the base of near-duplicates is 1 less than that of others",
         Combine::Mean | Combine::Sum => "sum",
         Combine::Product | Combine::Boost => "product",
     };
     Explanation::new(NumberId::Score, score)
         .with_how(how)
         .with_parts(parts)
-}
-
-/// Scales the scores of documents that are not re-ranked to [0, 0.9].
-fn scale_others(others: &mut [ScoredDoc]) {
-    let high = others.first().map_or(0.0, |found| found.score);
-    let low = others.last().map_or(0.0, |found| found.score);
-    for found in others {
-        let share = if high > low {
-            (found.score - low) / (high - low)
-        } else {
-            1.0
-        };
-        found.score = BEST_OTHER * share;
-    }
 }
