@@ -8,6 +8,7 @@ use serde_json::{Value as Json, json};
 use yaml_serde::Value;
 
 use super::metadata::{Collection, Config};
+use super::resources::Used;
 use crate::disk::regular;
 use crate::topic::question::TopicParts;
 
@@ -43,6 +44,8 @@ pub struct Description {
     pub models: BTreeMap<String, String>,
     /// The directory of the collection.
     pub collection: PathBuf,
+    /// What making the run took. It differs from run to run; all else is the same for the same command.
+    pub resources: Used,
 }
 
 impl Description {
@@ -85,6 +88,7 @@ impl Description {
                 "test collection": self.test_collection(config),
                 "other": models.collect::<Vec<_>>(),
             },
+            "resources": self.resources.to_json(),
         });
         leave_out_nulls(&mut whole);
         let mut whole = yaml_serde::to_value(whole)?;
@@ -213,6 +217,7 @@ mod tests {
             topics: 6,
             models: BTreeMap::from([("ppocr-v4".to_owned(), "ab12".to_owned())]),
             collection: PathBuf::from("/data/sample"),
+            resources: Used::default(),
         }
     }
 

@@ -1,7 +1,7 @@
 //! What made a run: `ir-metadata.yml`, in the schema of ir_metadata (Breuer, Keller, Schaer 2022, <https://www.ir-metadata.org>), whose parts
-//! are platform, research goal, implementation, method, actor and data.
+//! are platform, research goal, implementation, method, actor and data, and what the run took (`resources`), as tirex-tracker adds it.
 //!
-//! The file has no time of day, so that the same command on the same machine writes the same bytes.
+//! The file has no time of day. So what is left of it without `resources` is the same whenever the same command runs on the same machine.
 
 use std::collections::BTreeMap;
 

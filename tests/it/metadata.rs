@@ -57,6 +57,37 @@ fn tira_accepts_the_metadata_with_a_team_and_a_repository() {
     }
 }
 
+/// The text without the part `resources`, which differs from run to run.
+fn without_resources(yaml: &str) -> String {
+    let (before, resources) = yaml.split_once("\nresources:\n").unwrap();
+    let is_inside = |line: &&str| line.starts_with(' ');
+    let after = resources.lines().skip_while(is_inside);
+    format!("{before}\n{}", after.collect::<Vec<_>>().join("\n"))
+}
+
+#[test]
+fn what_the_run_took_is_in_the_fields_of_tirex_tracker_and_all_else_is_the_same_again() {
+    let dir = WorkDir::new();
+    let mut seen = Vec::new();
+    for _ in 0..2 {
+        run(&dir, &[]);
+        let (run, yaml) = (dir.read("out/run.txt"), dir.read("out/ir-metadata.yml"));
+        assert_says(&yaml, &["\nresources:\n", "\n    wallclock: ", " ms\n"]);
+        if cfg!(target_os = "linux") {
+            let fields = [
+                "\n    user: ",
+                "\n    system: ",
+                "\n  ram:\n",
+                "\n    used process:\n      max: ",
+            ];
+            assert_says(&yaml, &fields);
+        }
+        seen.push((run, without_resources(&yaml)));
+    }
+    assert!(seen[0].1.contains("\nplatform:\n") && seen[0].1.contains("ir_metadata.end"));
+    assert_eq!(seen[0], seen[1]);
+}
+
 #[test]
 fn a_run_that_used_the_narrative_is_a_manual_one() {
     let dir = WorkDir::new();
