@@ -274,9 +274,11 @@ mod tests {
             narrative: true,
             ..TopicParts::default()
         };
-        let text = described(parts).write(&Config::default()).unwrap();
+        let config = Config::default();
+        let text = described(parts).write(&config).unwrap();
         let found = Described::parse(&text).unwrap();
         assert!(found.is_manual);
+        assert_eq!(found.missing, config.missing_for_tira());
         assert_eq!(
             found.missing,
             ["actor.team", "implementation.source.repository"]

@@ -24,6 +24,19 @@ pub struct Config {
     pub file: Option<ConfigFile>,
 }
 
+impl Config {
+    /// The fields that TIRA requires and that only the user can give, if they are missing or empty.
+    pub fn missing_for_tira(&self) -> Vec<&'static str> {
+        let is_missing = |value: &Option<String>| value.as_ref().is_none_or(String::is_empty);
+        let fields = [
+            (TEAM, is_missing(&self.actor.team)),
+            (REPOSITORY, is_missing(&self.implementation.repository)),
+        ];
+        let missing = fields.into_iter().filter(|(_, is_missing)| *is_missing);
+        missing.map(|(field, _)| field).collect()
+    }
+}
+
 /// The configuration file that a command has read.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct ConfigFile {
@@ -103,10 +116,13 @@ impl Described {
     }
 }
 
+const TEAM: &str = "actor.team";
+const REPOSITORY: &str = "implementation.source.repository";
+
 /// The fields that TIRA's check "run-with-metadata" requires.
 const TIRA_FIELDS: [&str; 5] = [
-    "actor.team",
-    "implementation.source.repository",
+    TEAM,
+    REPOSITORY,
     "data.test collection.name",
     "method.name",
     "method.description",
