@@ -9,7 +9,7 @@ import pytest
 from conftest import REPOSITORY
 from test_datasets import arguments  # noqa: F401
 
-PAGES = [REPOSITORY / "docs/python.md", REPOSITORY / "python/README.md"]
+PAGES = [REPOSITORY / page for page in ("docs/python.md", "docs/coming-from.md", "python/README.md")]
 
 
 def blocks(text: str) -> list[str]:
@@ -30,6 +30,10 @@ def test_the_examples_run(page, tmp_path, monkeypatch, capsys, arguments):  # no
     said = capsys.readouterr().out
     if page.name == "README.md":
         assert len(examples) == 1 and "d2" in said
+        return
+    if page.name == "coming-from.md":
+        assert len(examples) == 1
+        assert names["compared"].set_index("name").loc["BM25", "AP"] == 1
         return
     assert len(examples) == 8
     assert re.search(r"^riposte \d", said, re.MULTILINE) and "2 cannot read" in said

@@ -91,6 +91,8 @@ def test_it_contains_what_it_should_and_is_small(wheel):
     for line in [f"Version: {VERSION}", "Requires-Python: >=3.10", "License-Expression: Apache-2.0 OR MIT", "Provides-Extra: pyterrier"]:
         assert line in head.splitlines()
     assert not re.search(r"^Requires-Dist: (?!.*extra ==)", head, re.MULTILINE)
+    # python-terrier, its older name, is an empty package today
+    assert re.search(r"^Requires-Dist: pyterrier ?>=1\.0 ?; extra == .pyterrier.", head, re.MULTILINE)
     assert description.strip() == (REPOSITORY / "python/README.md").read_text().strip()
 
 

@@ -42,6 +42,7 @@ pub fn evaluate(
         measures: measures.collect::<Result<_>>().map_err(Error::input)?,
     };
     let evaluation = evaluate::evaluate(&settings, &mut on_event).map_err(Error::input)?;
+    evaluation.report_differences(&mut on_event);
     let measures = evaluation.judgements.iter().flat_map(|of| &of.measures);
     let values = evaluation.runs.into_iter().flat_map(|run| run.values);
     let evaluated = measures.zip(values).map(|(measure, values)| Evaluated {

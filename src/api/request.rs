@@ -21,6 +21,7 @@ use crate::task::explanations::Keep;
 #[cfg(feature = "full")]
 use crate::task::extraction::Host;
 use crate::task::files::{TopicSource, read_topics};
+use crate::task::resources::Meter;
 use crate::task::run_files::{OutputSettings, RunFiles};
 #[cfg(feature = "full")]
 use crate::task::service_run::ServiceRun;
@@ -189,6 +190,7 @@ impl<'c> Request<'c> {
         let Task::Texts(task) = self.collection.task else {
             anyhow::bail!("the collection has images, and no texts are ranked");
         };
+        let meter = Meter::start();
         self.check_approaches()?;
         let approaches = self.approaches.iter().filter_map(Approach::texts);
         let approaches: Vec<&TextApproach> = approaches.collect();
@@ -211,6 +213,7 @@ impl<'c> Request<'c> {
                 tag: &tag,
                 base: &base,
                 is_first: n == 0,
+                meter: &meter,
             };
             if approach.service.is_some() {
                 run.ask(files, stop, on_event, on_done)?;
@@ -272,6 +275,8 @@ struct OneRun<'a> {
     tag: &'a str,
     base: &'a Path,
     is_first: bool,
+    /// Runs since the beginning of the request: what several approaches share counts for each of them.
+    meter: &'a Meter,
 }
 
 impl OneRun<'_> {
@@ -319,10 +324,11 @@ impl OneRun<'_> {
     fn finish(
         &self,
         done: DoneTexts,
-        description: Description,
+        mut description: Description,
         files: Option<&RunFiles>,
         on_done: &mut OnDone,
     ) -> Result<()> {
+        description.resources = self.meter.used();
         if let Some(files) = files {
             let (lines, explained, sheets) = match &done {
                 DoneTexts::Searched(run) => (&run.lines, &run.explained, &run.sheets[..]),

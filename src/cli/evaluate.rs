@@ -17,7 +17,7 @@ use super::notes::NotePrinter;
 use super::{print, print_json, terminal};
 use riposte::task::evaluate::{self, Detail, EvaluatedRun, Evaluation, Judgements};
 use riposte::task::files::{check_distinct, check_writable};
-use typed::Format;
+use typed::{Format, PrintedAs};
 
 pub(super) use typed::EvaluateArgs;
 
@@ -39,11 +39,19 @@ pub fn evaluate(args: &EvaluateArgs) -> Result<u8> {
     let mut notes = NotePrinter(FaultLog::unlisted());
     let evaluation = evaluate::evaluate(&settings, &mut |event| notes.print(event))?;
     if let Some(file) = &args.prototext {
-        let prototext = evaluation.official_prototext(settings.edition)?;
+        let of_organisers = evaluation.of_organisers(settings.edition, "--prototext")?;
         let writing = || format!("cannot write {}", file.display());
-        std::fs::write(file, prototext).with_context(writing)?;
+        std::fs::write(file, of_organisers.prototext()).with_context(writing)?;
     }
-    print_evaluation(args, &evaluation, settings.measures.is_empty())?;
+    match args.printed_as {
+        Some(PrintedAs::Organisers) => {
+            let printed = evaluation.of_organisers(settings.edition, "--as organisers")?;
+            print(&escaped_lines(&printed.organisers_table().to_string()))?;
+            print(&printed.prototext())?;
+        }
+        None => print_evaluation(args, &evaluation, settings.measures.is_empty())?,
+    }
+    evaluation.report_differences(&mut |event| notes.print(event));
     notes.finish()?;
     Ok(u8::from(evaluation.has_faults))
 }

@@ -61,6 +61,7 @@ pub fn images(args: &ImagesArgs) -> Result<u8> {
         },
         ..Request::new(&collection, approaches)
     };
+    args.metadata.note_for_tira();
     let output = OutputSettings {
         dir: args.output.clone(),
         tag: args.tag.clone(),

@@ -1,7 +1,9 @@
-//! Which commands write metadata beside a run.
+//! Which commands write metadata beside a run, and what TIRA would miss in them.
 
 use super::Command;
-use riposte::task::metadata::Config;
+use super::notes::note;
+use super::text_args::{INPUT, MetadataArgs, OUTPUT};
+use riposte::task::metadata::{Config, FILE};
 
 impl Command {
     /// The command, with what the configuration says of a run's makers, if it writes metadata.
@@ -15,5 +17,25 @@ impl Command {
             _ => {}
         }
         self
+    }
+}
+
+impl MetadataArgs {
+    /// Says which fields TIRA would miss, if TIRA seems to have started the command: its variables are set, even if the command names the directories
+    /// itself. On TIRA, nobody can call `verify` before the run is there.
+    pub(super) fn note_for_tira(&self) {
+        let is_set = |name: &&str| std::env::var_os(name).is_some_and(|value| !value.is_empty());
+        let Some(variable) = [INPUT, OUTPUT].into_iter().find(is_set) else {
+            return;
+        };
+        let missing = self.config.missing_for_tira();
+        if self.no_metadata || missing.is_empty() {
+            return;
+        }
+        let missing = missing.join(" and ");
+        let said = format!(
+            "{FILE} lacks {missing}, which tasks of TIRA can require (${variable} is set): put team = \"…\" under [actor] and repository = \"…\" under [implementation] in a riposte.toml, and name it with --config FILE or $RIPOSTE_CONFIG"
+        );
+        say!("{}", note(&said));
     }
 }

@@ -105,6 +105,7 @@ fn retrieve(args: &TextArgs, task: TextTask, wanted: Wanted) -> Result<u8> {
         key_file: key_file.map(Path::to_owned),
         ..Request::new(&collection, approaches)
     };
+    args.metadata.note_for_tira();
     let output = OutputSettings {
         dir: args.output.clone(),
         tag: args.tag.clone(),

@@ -9,6 +9,7 @@ use serde_json::{Value as Json, json};
 use yaml_serde::Value;
 
 use super::metadata::{Collection, Config};
+use super::resources::Used;
 use super::texts::Offsets;
 use crate::disk::regular;
 use crate::topic::question::TopicParts;
@@ -54,6 +55,8 @@ pub struct Description {
     pub offsets: BTreeMap<TopicId, Offsets>,
     /// The directory of the collection.
     pub collection: PathBuf,
+    /// What making the run took. It differs from run to run; all else is the same for the same command.
+    pub resources: Used,
 }
 
 impl Description {
@@ -97,6 +100,7 @@ impl Description {
                 "test collection": self.test_collection(config),
                 "other": models.collect::<Vec<_>>(),
             },
+            "resources": self.resources.to_json(),
         });
         leave_out_nulls(&mut whole);
         let mut whole = yaml_serde::to_value(whole)?;
@@ -232,6 +236,7 @@ mod tests {
             models: BTreeMap::from([("ppocr-v4".to_owned(), "ab12".to_owned())]),
             offsets: BTreeMap::new(),
             collection: PathBuf::from("/data/sample"),
+            resources: Used::default(),
         }
     }
 
@@ -288,9 +293,11 @@ mod tests {
             narrative: true,
             ..TopicParts::default()
         };
-        let text = described(parts).write(&Config::default()).unwrap();
+        let config = Config::default();
+        let text = described(parts).write(&config).unwrap();
         let found = Described::parse(&text).unwrap();
         assert!(found.is_manual);
+        assert_eq!(found.missing, config.missing_for_tira());
         assert_eq!(
             found.missing,
             ["actor.team", "implementation.source.repository"]

@@ -1,6 +1,7 @@
 //! Evaluates runs with judgements.
 
-use std::collections::HashMap;
+mod organisers;
+
 use std::path::{Path, PathBuf};
 
 use anyhow::{Result, anyhow, bail};
@@ -8,12 +9,10 @@ use rayon::prelude::*;
 use riposte_eval::confusion::Confusion;
 use riposte_eval::edition::Edition;
 use riposte_eval::graded::TextRun;
-use riposte_eval::images::{ImageEvaluation, counted_lines, evaluate_images};
+use riposte_eval::images::{ImageEvaluation, evaluate_images};
 use riposte_eval::measure::{self, Measure};
 use riposte_eval::qrels::{GradedQrels, Qrels, StanceQrels};
-use riposte_eval::run::ImageRunLine;
-use riposte_eval::verify::{Rules, verify};
-use riposte_eval::{DocId, Error, LineError, Stance, TopicId, Values, escaped, run};
+use riposte_eval::{Error, LineError, Values, escaped, run};
 
 use super::files::{
     JudgementsFile, NamedRun, decoded, names_of_runs, read_judgements, read_run,
@@ -62,6 +61,8 @@ pub struct EvaluatedRun {
     pub details: Vec<Detail>,
     errors: Vec<LineError>,
     remarks: Vec<String>,
+    /// How the figures differ from those of the organisers' evaluator of image runs.
+    from_organisers: Option<String>,
     /// Whether no line can be read.
     is_empty: bool,
 }
@@ -86,6 +87,7 @@ pub struct ChosenMeasure {
 }
 
 /// Evaluates the runs. Reports lines that cannot be read, and what else affects the values, such as topics without judgements.
+/// [`Evaluation::report_differences`] reports where image runs have other values by the organisers' evaluator.
 ///
 /// # Errors
 /// A file cannot be read or has no judgement, or a measure cannot be computed from the judgements.
@@ -125,23 +127,6 @@ pub fn evaluate(settings: &EvaluationSettings, on_event: &mut OnEvent) -> Result
     })
 }
 
-impl Evaluation {
-    /// The output of the organisers' evaluator for the lines that it accepts.
-    ///
-    /// # Errors
-    /// There are several runs or judgements, or the judgements are not of images.
-    pub fn official_prototext(&self, edition: &'static Edition) -> Result<String> {
-        let ([judgements], [run]) = (self.judgements.as_slice(), self.runs.as_slice()) else {
-            bail!("--prototext needs a single run and a single file of image judgements");
-        };
-        let Qrels::Images(qrels) = &judgements.qrels else {
-            bail!("--prototext needs image judgements");
-        };
-        let verdict = verify(&run.bytes, &Rules::of_evaluator(edition));
-        Ok(evaluate_images(&verdict.accepted, qrels, edition).prototext())
-    }
-}
-
 /// Assigns to each of the judgements the measures that can be computed from them; without `chosen` ones, the default measures.
 fn choose_measures(judgements: &mut [Judgements], chosen: &[ChosenMeasure]) -> Result<()> {
     for measure in chosen {
@@ -176,8 +161,6 @@ impl EvaluatedRun {
         let (mut images, mut texts) = (Vec::new(), Vec::new());
         if judgements.iter().any(is_of_images) {
             (images, evaluated.errors) = run::read_images(&text);
-            let left_out = left_out_by_organisers(&bytes, &images);
-            evaluated.remarks.extend(left_out);
         }
         if !judgements.iter().all(is_of_images) {
             (texts, evaluated.errors) = run::read_texts(&text);
@@ -212,6 +195,9 @@ impl EvaluatedRun {
                     judgements.name
                 ));
             }
+        }
+        if !images.is_empty() {
+            evaluated.from_organisers = evaluated.differences(&bytes, &images, judgements, edition);
         }
         evaluated.bytes = bytes;
         Ok(evaluated)
@@ -264,36 +250,6 @@ impl EvaluatedRun {
             first: sum(Some(5)),
         });
         run.unjudged_topics(|topic| qrels.contains_key(topic))
-    }
-}
-
-/// A remark about the lines of an image run that count here, but that the organisers' evaluator leaves out because they break a rule of the task. No
-/// topic or image is unknown, because the judgements can be of any collection.
-fn left_out_by_organisers(bytes: &[u8], images: &[ImageRunLine]) -> Option<String> {
-    fn key(line: &ImageRunLine) -> (&TopicId, Stance, &DocId, u32) {
-        (&line.topic, line.stance, &line.image, line.rank)
-    }
-    let rules = Rules::of(Edition::first())
-        .with_topics(images.iter().map(|line| line.topic.clone()))
-        .with_documents(images.iter().map(|line| line.image.clone()));
-    let accepted = verify(bytes, &rules).accepted;
-    // of lines that say the same, some can be accepted and others not
-    let mut left_out: HashMap<_, isize> = HashMap::new();
-    for line in counted_lines(images) {
-        *left_out.entry(key(line)).or_default() += 1;
-    }
-    for line in &accepted {
-        left_out.entry(key(line)).and_modify(|count| *count -= 1);
-    }
-    let left_out: isize = left_out.into_values().filter(|count| *count > 0).sum();
-    match left_out {
-        0 => None,
-        1 => Some(
-            "a line counts here, but breaks a rule of the task (`riposte verify` names it): the organisers' evaluator leaves it out".into(),
-        ),
-        count => Some(format!(
-            "{count} lines count here, but break a rule of the task (`riposte verify` names them): the organisers' evaluator leaves them out"
-        )),
     }
 }
 

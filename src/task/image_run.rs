@@ -25,6 +25,7 @@ use super::files::{
 };
 use super::image_index;
 use super::images::{self, ImageRanking, Settings};
+use super::resources::{Meter, Used};
 use super::text_run::ensure_documents;
 use super::{Event, OnEvent, STOPPED, Stage, run_stage};
 use crate::collection::images::ImageCollection;
@@ -68,6 +69,8 @@ pub(crate) struct PreparedImages<'s> {
     approaches: Vec<ImageApproach>,
     /// `None` for all images.
     candidates: Option<Arc<Candidates>>,
+    /// Runs since before the collection was opened.
+    meter: Meter,
 }
 
 /// The requested runs, and what they were made from.
@@ -80,6 +83,8 @@ pub struct ImageRuns {
     pub edition: &'static Edition,
     pub extraction: Extraction,
     pub arguments: Option<ArgumentSource>,
+    /// What reading, extraction and all runs took together.
+    pub resources: Used,
 }
 
 /// A run, and figures about it.
@@ -105,6 +110,7 @@ impl<'s> PreparedImages<'s> {
     /// # Errors
     /// A file cannot be read or has nothing to rank, an approach is unknown, or settings do not fit the edition.
     pub fn read(settings: &'s ImageSettings, on_event: &mut OnEvent) -> Result<Self> {
+        let meter = Meter::start();
         let mut collection = settings.extraction.open_or_stored()?;
         let (topics, mut candidates) = settings.read_topics(on_event)?;
         let named_edition = settings.edition.and_then(|year| Edition::find(None, year));
@@ -136,6 +142,7 @@ impl<'s> PreparedImages<'s> {
             edition,
             approaches,
             candidates: candidates.map(Arc::new),
+            meter,
         })
     }
 
@@ -206,6 +213,7 @@ impl<'s> PreparedImages<'s> {
             edition: self.edition,
             extraction,
             arguments,
+            resources: self.meter.used(),
         })
     }
 
@@ -374,6 +382,7 @@ impl ImageRuns {
             models: self.extraction.producers()?,
             offsets: BTreeMap::new(),
             collection: self.collection.dir.clone(),
+            resources: self.resources,
         })
     }
 }

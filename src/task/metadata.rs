@@ -1,7 +1,7 @@
 //! What made a run: `ir-metadata.yml`, in the schema of ir_metadata (Breuer, Keller, Schaer 2022, <https://www.ir-metadata.org>), whose parts
-//! are platform, research goal, implementation, method, actor and data.
+//! are platform, research goal, implementation, method, actor and data, and what the run took (`resources`), as tirex-tracker adds it.
 //!
-//! The file has no time of day, so that the same command on the same machine writes the same bytes.
+//! The file has no time of day. So what is left of it without `resources` is the same whenever the same command runs on the same machine.
 
 use std::collections::BTreeMap;
 
@@ -22,6 +22,19 @@ pub struct Config {
     pub command: Vec<String>,
     /// The file that this was read from; `None` if there is no configuration.
     pub file: Option<ConfigFile>,
+}
+
+impl Config {
+    /// The fields that TIRA requires and that only the user can give, if they are missing or empty.
+    pub fn missing_for_tira(&self) -> Vec<&'static str> {
+        let is_missing = |value: &Option<String>| value.as_ref().is_none_or(String::is_empty);
+        let fields = [
+            (TEAM, is_missing(&self.actor.team)),
+            (REPOSITORY, is_missing(&self.implementation.repository)),
+        ];
+        let missing = fields.into_iter().filter(|(_, is_missing)| *is_missing);
+        missing.map(|(field, _)| field).collect()
+    }
 }
 
 /// The configuration file that a command has read.
@@ -103,10 +116,13 @@ impl Described {
     }
 }
 
+const TEAM: &str = "actor.team";
+const REPOSITORY: &str = "implementation.source.repository";
+
 /// The fields that TIRA's check "run-with-metadata" requires.
 const TIRA_FIELDS: [&str; 5] = [
-    "actor.team",
-    "implementation.source.repository",
+    TEAM,
+    REPOSITORY,
     "data.test collection.name",
     "method.name",
     "method.description",

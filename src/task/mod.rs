@@ -52,6 +52,8 @@ pub mod recipe;
 #[cfg(feature = "texts")]
 pub mod rerankers;
 #[cfg(feature = "texts")]
+pub mod resources;
+#[cfg(feature = "texts")]
 pub mod run_files;
 #[cfg(feature = "full")]
 pub mod service_run;

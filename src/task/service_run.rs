@@ -44,7 +44,7 @@ pub(crate) struct ServiceRequest<'a> {
 }
 
 impl ServiceRequest<'_> {
-    /// The metadata of a run for the topics of the collection `input`.
+    /// The metadata of a run for the topics of the collection `input`, without resources.
     pub fn describe(&self, input: &Path) -> Description {
         let (approach, parts, topics) = (self.approach, self.parts, self.topics);
         described(

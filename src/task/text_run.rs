@@ -14,6 +14,7 @@ use riposte_nn::conv::NumericMode;
 
 use super::description::Description;
 use super::explanations::{Explanations, Keep};
+use super::resources::Used;
 use super::stages::ClusterLikeness;
 use super::text_approach::TextApproach;
 use super::text_indexes::{TextIndexes, damaged_shard, shards_of};
@@ -108,7 +109,7 @@ pub(crate) fn check_services(task: TextTask, found: &[&TextApproach]) -> Result<
     Ok(())
 }
 
-/// The metadata of a run, without documents and models.
+/// The metadata of a run, without documents, models and resources.
 pub(super) fn described(
     task: TextTask,
     input: &Path,
@@ -144,11 +145,12 @@ pub(super) fn described(
         models: BTreeMap::new(),
         offsets: BTreeMap::new(),
         collection: input.to_owned(),
+        resources: Used::default(),
     }
 }
 
 impl TextRequest<'_> {
-    /// The metadata of the run.
+    /// The metadata of the run, without resources.
     pub fn describe(&self, done: &TextRun) -> Description {
         let documents = done.indexes.first().map_or(0, InvertedIndex::documents);
         let (approach, parts, topics) = (self.approach, self.parts, self.topics);

@@ -14,7 +14,7 @@ use riposte_eval::measure::Measure;
 use riposte_eval::qrels::{self, Qrels};
 use riposte_eval::run::read_texts;
 use riposte_eval::verify::{Finding, Rule, Rules, Severity, verify};
-use riposte_eval::{DocId, ObjectStance, Stance, TopicId, Values, evaluate};
+use riposte_eval::{DocId, ObjectStance, TopicId, Values, evaluate};
 use serde::Deserialize;
 
 use crate::support::chance::Chance;
@@ -150,6 +150,55 @@ fn refused(findings: &[Finding]) -> (Vec<u64>, Vec<u64>) {
     (lines(others), lines(tags))
 }
 
+/// The header of the table that the organisers' evaluator prints.
+const HEADER: &str = "topic,onTopic,argumentative,onStance,onTopicPro,argumentativePro,onStancePro,onTopicCon,argumentativeCon,onStanceCon";
+
+#[test]
+fn evaluate_prints_the_table_and_the_measures_of_the_image_script_of_the_organisers() {
+    let cases = read_json::<Organisers>(&reference("organisers.json")).images;
+    let dir = WorkDir::new();
+    let (mut same, mut different) = (0, 0);
+    for (number, case) in cases.iter().enumerate() {
+        fs::write(dir.path("qrels.txt"), &case.qrels).unwrap();
+        fs::write(dir.path("run.txt"), &case.run).unwrap();
+        let evaluate = |options: &str| {
+            let year = case.year;
+            dir.run(&format!(
+                "evaluate qrels.txt run.txt --edition {year}{options}"
+            ))
+        };
+        let (_, printed, _) = evaluate(" --as organisers");
+        let rows = case.topics.iter().map(String::as_str);
+        let table: Vec<&str> = std::iter::once(HEADER).chain(rows).collect();
+        let expected = format!("{}\n{}", table.join("\n"), case.evaluated);
+        assert_eq!(printed, expected, "{number}\n{}", case.run);
+        // the usual table says so where its figures differ, and only there
+        let (_, printed, said) = evaluate("");
+        let official = printed.lines().find(|line| line.starts_with("official"));
+        let official = official.unwrap_or_default().split_whitespace().skip(5);
+        let ours: Vec<&str> = official
+            .filter(|word| word.starts_with("0.") || *word == "1.000")
+            .collect();
+        let theirs: Vec<&str> = case.evaluated.split('"').skip(3).step_by(4).collect();
+        let is_limited = printed.contains("\nof: ");
+        let ours: Vec<&str> = ours
+            .into_iter()
+            .step_by(1 + usize::from(is_limited))
+            .collect();
+        if ours == theirs {
+            same += 1;
+            assert!(!said.contains("riposte's is"), "{number}: {said}");
+        } else {
+            different += 1;
+            assert!(
+                said.contains("(--as organisers), and riposte's is"),
+                "{number}: {printed}{said}"
+            );
+        }
+    }
+    assert!(same > 2 && different > 2, "{same} and {different}");
+}
+
 #[test]
 fn the_image_scripts_of_the_organisers_refuse_the_same_lines_and_write_the_same_bytes() {
     let cases = read_json::<Organisers>(&reference("organisers.json")).images;
@@ -176,18 +225,10 @@ fn the_image_scripts_of_the_organisers_refuse_the_same_lines_and_write_the_same_
         assert_eq!(errors, []);
         let evaluation = evaluate_images(&verdict.accepted, &qrels, edition);
         assert_eq!(evaluation.prototext(), case.evaluated, "{number}\n{run}");
-        let rows: Vec<String> = evaluation
-            .topics
-            .iter()
-            .filter(|(_, topic)| topic.in_run)
-            .map(|(id, topic)| {
-                let [a, b, c] = topic.of(None).precision(20);
-                let [d, e, f] = topic.of(Some(Stance::Pro)).precision(10);
-                let [g, h, i] = topic.of(Some(Stance::Con)).precision(10);
-                let cells = [a, b, c, d, e, f, g, h, i].map(|cell| format!("{cell:.2}"));
-                format!("{id},{}", cells.join(","))
-            })
-            .collect();
+        let table = evaluation.organisers_table().to_string();
+        let mut rows = table.lines();
+        assert_eq!(rows.next(), Some(HEADER));
+        let rows: Vec<&str> = rows.collect();
         assert_eq!(rows, case.topics, "{number}\n{run}");
     }
 }

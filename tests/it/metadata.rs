@@ -58,6 +58,78 @@ fn tira_accepts_the_metadata_with_a_team_and_a_repository() {
 }
 
 #[test]
+fn a_run_that_tira_starts_says_what_its_metadata_lack() {
+    let passage = "{\"id\": \"p1\", \"contents\": \"I prefer the laptop, because it is much better than my old desktop ever was, and I can take it with me to work.\"}\n";
+    let topics = "<topics><topic><number>1</number><title>Which is better, a laptop or a desktop?</title></topic></topics>";
+    let dir = WorkDir::with(&[
+        ("in/passages.jsonl", passage.as_bytes()),
+        ("in/topics.xml", topics.as_bytes()),
+        ("whole.toml", CONFIG.as_bytes()),
+        ("team.toml", b"[actor]\nteam = \"Jeanne\"\n"),
+    ]);
+    let said = |variables: &[(&str, &str)], options: &str| {
+        let line = format!("comparative -q -i in -o out --approach bm25 --no-stance{options}");
+        let args: Vec<&str> = line.split(' ').collect();
+        let mut command = riposte(&dir.path(""), &args);
+        command.env_remove("inputDataset").env_remove("outputDir");
+        command.envs(variables.iter().copied());
+        let output = succeed(command.current_dir(dir.path("")));
+        crate::support::program::stderr(&output)
+    };
+    let tira = [("inputDataset", "in"), ("outputDir", "out")];
+    let both = "note: ir-metadata.yml lacks actor.team and implementation.source.repository, ";
+    let note = said(&tira, "");
+    assert_says(&note, &[both, "($inputDataset is set)", "--config FILE"]);
+    assert_eq!(note.matches("lacks").count(), 1, "{note}");
+    assert_says(&said(&tira[1..], ""), &[both, "($outputDir is set)"]);
+    let note = said(&tira, " --config team.toml");
+    assert_says(&note, &["lacks implementation.source.repository, "]);
+    // two approaches are one command
+    let note = said(&tira, " --approach dirichlet");
+    assert_eq!(note.matches(both).count(), 1, "{note}");
+    for (variables, options) in [
+        (&tira[..], " --config whole.toml"),
+        (&tira, " --no-metadata"),
+        (&[], ""),
+        (&[("inputDataset", "")], ""),
+    ] {
+        let note = said(variables, options);
+        assert!(!note.contains("lacks"), "{variables:?}{options}: {note}");
+    }
+}
+
+/// The text without the part `resources`, which differs from run to run.
+fn without_resources(yaml: &str) -> String {
+    let (before, resources) = yaml.split_once("\nresources:\n").unwrap();
+    let is_inside = |line: &&str| line.starts_with(' ');
+    let after = resources.lines().skip_while(is_inside);
+    format!("{before}\n{}", after.collect::<Vec<_>>().join("\n"))
+}
+
+#[test]
+fn what_the_run_took_is_in_the_fields_of_tirex_tracker_and_all_else_is_the_same_again() {
+    let dir = WorkDir::new();
+    let mut seen = Vec::new();
+    for _ in 0..2 {
+        run(&dir, &[]);
+        let (run, yaml) = (dir.read("out/run.txt"), dir.read("out/ir-metadata.yml"));
+        assert_says(&yaml, &["\nresources:\n", "\n    wallclock: ", " ms\n"]);
+        if cfg!(target_os = "linux") {
+            let fields = [
+                "\n    user: ",
+                "\n    system: ",
+                "\n  ram:\n",
+                "\n    used process:\n      max: ",
+            ];
+            assert_says(&yaml, &fields);
+        }
+        seen.push((run, without_resources(&yaml)));
+    }
+    assert!(seen[0].1.contains("\nplatform:\n") && seen[0].1.contains("ir_metadata.end"));
+    assert_eq!(seen[0], seen[1]);
+}
+
+#[test]
 fn a_run_that_used_the_narrative_is_a_manual_one() {
     let dir = WorkDir::new();
     run(&dir, &[]);

@@ -214,6 +214,30 @@ impl ImageEvaluation {
         prototext(names.into_iter().zip(values))
     }
 
+    /// The table that the organisers' evaluator prints: comma-separated values with a header, and a line of precisions for each topic of the run.
+    pub fn organisers_table(&self) -> impl fmt::Display + '_ {
+        fmt::from_fn(|f| {
+            let names = ["onTopic", "argumentative", "onStance"];
+            write!(f, "topic")?;
+            for list in ["", "Pro", "Con"] {
+                for name in names {
+                    write!(f, ",{name}{list}")?;
+                }
+            }
+            writeln!(f)?;
+            for (id, topic) in self.topics.iter().filter(|(_, topic)| topic.in_run) {
+                write!(f, "{id}")?;
+                for list in [None, Some(Stance::Pro), Some(Stance::Con)] {
+                    for share in topic.of(list).precision(places(list)) {
+                        write!(f, ",{share:.2}")?;
+                    }
+                }
+                writeln!(f)?;
+            }
+            Ok(())
+        })
+    }
+
     /// The counts of a list, or of both, over the topics that `include` selects.
     fn total(&self, include: fn(&TopicHits) -> bool, list: Option<Stance>) -> Total {
         let (mut hits, mut attainable, mut topics) = (Hits::default(), [0; 3], 0);

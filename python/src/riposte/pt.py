@@ -5,7 +5,7 @@
     index.bm25().search("clean cats")
 
 Each transformer writes its input to a temporary directory, runs the program once for the whole frame, and reads the program's output. Java is
-never started. Needs the packages python-terrier and pandas.
+never started. Needs the packages pyterrier and pandas.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ try:
     import pandas as pd
     import pyterrier as pt
 except ImportError as error:
-    raise ImportError(f"riposte.pt needs PyTerrier and pandas ({error}): pip install python-terrier") from error
+    raise ImportError(f"riposte.pt needs PyTerrier and pandas ({error}): pip install pyterrier") from error
 
 from . import _layout
 from ._program import RiposteWarning, counts_faults, run

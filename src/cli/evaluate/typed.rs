@@ -44,9 +44,19 @@ pub(in crate::cli) struct EvaluateArgs {
     /// Print a JSON object for each value, as --format jsonl does
     #[arg(long, conflicts_with = "format")]
     pub(in crate::cli) json: bool,
+    /// Print what the organisers' image evaluator prints, and below it what it writes for TIRA (for a single run)
+    #[arg(long = "as", value_enum, value_name = "WHOM", conflicts_with_all = ["format", "json", "by_topic", "ci"])]
+    pub(in crate::cli) printed_as: Option<PrintedAs>,
     /// Write the output of the organisers' image evaluator to FILE (for a single run)
     #[arg(long, value_name = "FILE")]
     pub(in crate::cli) prototext: Option<PathBuf>,
+}
+
+/// Whose output `evaluate` prints.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(in crate::cli) enum PrintedAs {
+    /// The organisers' evaluator of image runs
+    Organisers,
 }
 
 /// The output format of `evaluate`.
@@ -91,6 +101,10 @@ impl EvaluateArgs {
         ensure!(
             !settings.runs.is_empty(),
             "there is no run to evaluate: give the judgements (--qrels FILE), then a run"
+        );
+        ensure!(
+            self.printed_as.is_none() || settings.measures.is_empty(),
+            "--as organisers prints their measures: leave out those that you have typed"
         );
         let mut seen = HashSet::new();
         for name in settings.runs.iter().filter_map(|run| run.name.as_ref()) {
