@@ -433,6 +433,25 @@ fn a_file_embeds_what_stands_beside_it_or_what_it_owns() {
 }
 
 #[test]
+fn html_is_parsed_in_one_way() {
+    // another parser would have no bound for the depth of elements, which takes quadratic time
+    assert_no_import(&MODULES, |module, path, _| {
+        let is_parser = matches!(
+            *path,
+            ["::", "html5ever", ..] | ["::", "scraper", "Html" | "HtmlTreeSink", ..]
+        );
+        is_parser && module.file != "html.rs"
+    });
+    let page = &MODULES.values().find(|module| module.file == "html.rs");
+    let imports = &page.expect("src/html.rs is a module").imports;
+    let html = ["::", "scraper", "Html"].map(str::to_owned);
+    assert!(
+        imports.iter().any(|(path, _)| path[..] == html[..]),
+        "{imports:?}"
+    );
+}
+
+#[test]
 fn only_the_fetching_of_models_and_the_clients_of_services_reach_the_network() {
     assert_no_import(&MODULES, |module, path, is_test| {
         let is_network = matches!(

@@ -13,7 +13,7 @@ use crate::support::collection::{argument, write_arguments};
 use crate::support::files::{copy, gzip, json_lines};
 use crate::support::need::{Model, need};
 use crate::support::program::{WorkDir, riposte, stdout, succeed};
-use crate::support::{assert_says, reference, root};
+use crate::support::{assert_says, golden_evidence, reference, root};
 
 const TOPICS: &str = "<topics>\
     <topic><number>1</number><title>Should plastic bottles be banned?</title><description>A user wonders about oceans.</description></topic>\
@@ -422,6 +422,7 @@ fn an_impossible_command_is_an_error_that_says_why() {
     let wrong_field = "name = \"x\"\nsource = \"y\"\n[[retrieval]]\nanalyzer = \"\"\nsimilarity = { name = \"dph\" }\nfields = { contents = 1.0 }\n";
     fs::write(dir.path("x.toml"), wrong_field).unwrap();
     fs::write(dir.path("a-run.txt"), "1 Q0 keep 1 1 x\n").unwrap();
+    fs::copy(golden_evidence(), dir.path("kept.sqlite")).unwrap();
     dir.refuses(
         r#"
         controversial -i in -o out --approach nobody | choose one of riposte, riposte-dense, bm25
@@ -431,6 +432,10 @@ fn an_impossible_command_is_an_error_that_says_why() {
         controversial -i nowhere -o out --index kept | nowhere
         controversial -i in -o out --index kept --topics none.xml | none.xml
         controversial -i in -o out --index kept --threads 0 | the number of threads is from 1 to 256, not 0
+        controversial -i in -o out --index kept --threads 257 | the number of threads is from 1 to 256, not 257
+        index -i in --index kept --threads 9223372036854775807 | the number of threads is from 1 to 256, not 9223372036854775807
+        extract --stream --threads 1000 | the number of threads is from 1 to 256, not 1000
+        merge kept.sqlite kept.sqlite | kept.sqlite cannot be merged into itself
         index -i no-models | neither images/, nor args-me.json
         verify a-run.txt -i in --task comparative | no passages
         "#,

@@ -271,7 +271,10 @@ fn every_rule_of_2025_is_checked() {
     assert_eq!(findings(""), [(Error, Rule::Empty, None)]);
     // pandas writes ranks as floats if one is missing
     assert_eq!(findings(&run.replace("\"rank\":2", "\"rank\":2.0")), []);
-    assert_ne!(findings(&run.replace("\"rank\":2", "\"rank\":2.5")), []);
+    for rank in ["2.5", "true", "\"2\"", "null", "-2", "1e99"] {
+        let odd = findings(&run.replace("\"rank\":2", &format!("\"rank\":{rank}")));
+        assert_eq!(odd[0], (Error, Rule::Fields, Some(2)), "{rank}");
+    }
     let sixth = run.clone() + &answer("1-1", "I6", 6);
     assert_eq!(findings(&sixth), [(Warning, Rule::Depth, Some(6))]);
     let twice = run.replacen("I2", "I1", 1);
