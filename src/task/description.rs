@@ -36,6 +36,8 @@ pub struct Description {
     pub unknown: String,
     /// The recipe, in TOML.
     pub recipe: String,
+    /// The settings that were typed, which the recipe has already.
+    pub set: Vec<String>,
     /// The number of documents that were searched; 0 if it is not known.
     pub documents: usize,
     pub topics: usize,
@@ -78,6 +80,7 @@ impl Description {
                 "description": self.description(),
                 "score ties": "alphabetical order",
                 "recipe": "",
+                "settings": (!self.set.is_empty()).then_some(&self.set),
                 "topic parts": (!parts.is_empty()).then_some(parts),
             },
             "actor": actor,
@@ -100,10 +103,14 @@ impl Description {
             "" => "a recipe of the user's own".to_owned(),
             source => source.to_owned(),
         };
-        match self.unknown.as_str() {
-            "" => format!("{approach}: {source}"),
-            unknown => format!("{approach}: {source}. Not known, or different here: {unknown}"),
+        let mut description = format!("{approach}: {source}");
+        if !self.unknown.is_empty() {
+            description += &format!(". Not known, or different here: {}", self.unknown);
         }
+        if !self.set.is_empty() {
+            description += &format!(". Changed by options: {}", self.set.join(" "));
+        }
+        description
     }
 
     fn test_collection(&self, config: &Config) -> Json {
@@ -209,6 +216,7 @@ mod tests {
             source: "a source: with a colon".to_owned(),
             unknown: String::new(),
             recipe: "name = \"minsc\"\n[relevance.channels]\n\"bm25 main\" = 1.0\n".to_owned(),
+            set: Vec::new(),
             documents: 66,
             topics: 6,
             models: BTreeMap::from([("ppocr-v4".to_owned(), "ab12".to_owned())]),
