@@ -9,6 +9,7 @@ use super::Error;
 use crate::task::Task;
 #[cfg(feature = "full")]
 use crate::task::approach::ImageApproach;
+use crate::task::recipe::settings::Setting;
 use crate::task::text_approach::TextApproach;
 
 /// How documents are ranked: a recipe, which is a TOML file. `riposte approaches` lists those that come with riposte.
@@ -56,10 +57,16 @@ impl Approach {
     /// Finds an approach by its name. A name that ends in `.toml` is the path of a file with the approach.
     #[doc(hidden)]
     pub fn find(task: Task, name: &str) -> anyhow::Result<Approach> {
+        Approach::find_with(task, name, &[])
+    }
+
+    /// Like [`Approach::find`], changed by settings.
+    #[doc(hidden)]
+    pub fn find_with(task: Task, name: &str, settings: &[Setting]) -> anyhow::Result<Approach> {
         let Task::Texts(of_texts) = task else {
-            return Approach::find_for_images(name);
+            return Approach::find_for_images(name, settings);
         };
-        let found = TextApproach::find(of_texts, name)?;
+        let found = TextApproach::find_with(of_texts, name, settings)?;
         Ok(Approach {
             task,
             name: found.name.clone(),

@@ -31,6 +31,7 @@ use crate::task::extraction::Host;
 use crate::task::files::{TopicSource, write_atomically};
 use crate::task::image_run::ImageRuns;
 use crate::task::images::ImageRanking;
+use crate::task::recipe::settings::Setting;
 use crate::task::run_files::{DEBATE, EXPLANATIONS, OutputSettings};
 use crate::task::text_run::TextRun;
 use crate::task::{Event, OnEvent, Task};
@@ -53,6 +54,8 @@ pub struct AskSettings<'a> {
     pub arguments: Option<PathBuf>,
     /// The name of the approach.
     pub approach: &'a str,
+    /// The settings of the approach.
+    pub set: &'a [Setting],
     /// The number of arguments and of images on each side, or of texts.
     pub number: usize,
     /// The directory for the files of the run and for its report; `None` to write none.
@@ -163,6 +166,7 @@ impl Collection {
             question,
             arguments: self.own_arguments(),
             approach: "riposte",
+            set: &[],
             number,
             output: None,
         };
@@ -208,7 +212,7 @@ impl AskSettings<'_> {
     }
 
     fn request(&self, topic: &Topic, debate: bool) -> Result<Request<'_>> {
-        let approach = Approach::find(self.collection.task, self.approach)?;
+        let approach = Approach::find_with(self.collection.task, self.approach, self.set)?;
         Ok(Request {
             topics: TopicSource::Given(vec![topic.clone()]),
             explain: self.output.is_some(),

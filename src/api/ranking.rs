@@ -10,6 +10,7 @@ use anyhow::Result;
 use riposte_eval::{DocId, Explanation, ObjectStance, Stance, TopicId};
 
 use super::Error;
+use crate::task::Named;
 use crate::task::debate::sheet::DebateSheet;
 use crate::task::description::Description;
 use crate::task::metadata::Config;
@@ -140,7 +141,11 @@ impl Ranking {
             metadata: Some(Config::default()),
             faults: None,
         };
-        let files = settings.check(name, &[&description.approach], &[]);
+        let named = Named {
+            name: &description.approach,
+            set: &description.set,
+        };
+        let files = settings.check(name, &[named], &[]);
         let files = files.map_err(Error::output)?;
         for files in &files {
             let written = self.content.write(files, &self.sheets, description);

@@ -21,13 +21,14 @@ use crate::task::explanations::Keep;
 #[cfg(feature = "full")]
 use crate::task::extraction::Host;
 use crate::task::files::{TopicSource, read_topics};
+use crate::task::recipe::settings::Setting;
 use crate::task::resources::Meter;
 use crate::task::run_files::{OutputSettings, RunFiles};
 #[cfg(feature = "full")]
 use crate::task::service_run::ServiceRun;
 use crate::task::text_approach::TextApproach;
 use crate::task::text_run::{self, RUN_FILE, TextRequest, TextRun};
-use crate::task::{Event, OnEvent, Task, default_tag, effort};
+use crate::task::{Event, Named, OnEvent, Task, default_tag, effort};
 use crate::topic::question::TopicParts;
 
 /// What is ranked, for which topics, and how.
@@ -79,6 +80,8 @@ pub struct ImageOptions {
     pub edition: Option<u32>,
     pub overlap: bool,
     pub arguments: Option<PathBuf>,
+    /// The settings of the default approach.
+    pub set: Vec<Setting>,
 }
 
 /// A finished run of texts, by a search of the collection or by a search engine on the web.
@@ -197,14 +200,15 @@ impl<'c> Request<'c> {
         text_run::check_services(task, &approaches)?;
         let settings = &self.collection.settings;
         let topics = self.read_topics(on_event)?;
-        let names: Vec<&str> = approaches.iter().map(|approach| &*approach.name).collect();
+        let names: Vec<Named> = approaches.iter().map(|approach| approach.named()).collect();
         let read = self.files_to_read();
         let files = output.map(|output| output.check(RUN_FILE, &names, &read));
         let files = files.transpose()?.unwrap_or_default();
         let base = settings.places.texts(&settings.input, on_event)?;
         for (n, approach) in approaches.into_iter().enumerate() {
             let files = files.get(n);
-            let tag = files.map_or_else(|| self.tag_of(&approach.name), |files| files.tag.clone());
+            let tag =
+                files.map_or_else(|| self.tag_of(approach.named()), |files| files.tag.clone());
             let run = OneRun {
                 request: self,
                 task,
@@ -224,7 +228,7 @@ impl<'c> Request<'c> {
         Ok(())
     }
 
-    fn tag_of(&self, approach: &str) -> String {
+    fn tag_of(&self, approach: Named) -> String {
         self.tag.clone().unwrap_or_else(|| default_tag(approach))
     }
 

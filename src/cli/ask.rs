@@ -11,6 +11,7 @@ use super::faults::FaultArgs;
 use super::images::with_host;
 use super::parse;
 use super::progress::EventPrinter;
+use super::recipe_args::SetArgs;
 use super::text_args::{INPUT, ModelsArgs};
 use super::{print, print_json, shown};
 use riposte::api::Collection;
@@ -38,6 +39,8 @@ pub(super) struct AskArgs {
     /// Approach: a name that `riposte approaches` lists, or a .toml file
     #[arg(long, value_name = "NAME", default_value = "riposte")]
     pub(super) approach: String,
+    #[command(flatten)]
+    pub(super) set: SetArgs,
     /// Number of arguments and of images on each side (at most 5 and 10), or of texts
     #[arg(short, long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=MAX_NUMBER))]
     pub(super) number: u32,
@@ -104,6 +107,7 @@ pub fn ask(args: &AskArgs) -> Result<u8> {
         question: &args.question.join(" "),
         arguments: args.arguments.clone().or_else(|| own().flatten()),
         approach: &args.approach,
+        set: &args.set.settings(),
         number: args.number as usize,
         output: output.clone(),
     };

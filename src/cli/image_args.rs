@@ -10,6 +10,7 @@ use riposte_nn::conv::Numeric;
 use super::args::{CacheArgs, LAST, STORAGE, TAG, THREADS, Task};
 use super::faults::FaultArgs;
 use super::parse;
+use super::recipe_args::SetArgs;
 use super::text_args::{INPUT, IndexingArgs, MODELS, MetadataArgs, ModelsArgs, OUTPUT, named};
 use riposte::evidence::channel::{self, Precision};
 use riposte::evidence::extract::Shard;
@@ -102,10 +103,13 @@ pub(super) struct ImagesArgs {
     /// riposte-claims]
     #[arg(long, value_name = "NAME")]
     pub(super) approach: Vec<String>,
+    #[command(flatten)]
+    pub(super) set: SetArgs,
     /// Allow an image in both lists of a topic
     #[arg(long)]
     pub(super) overlap: bool,
-    /// Tag of the run. By default the name of the approach, with riposte- before it unless it begins so. With several approaches, TAG-NAME
+    /// Tag of the run. By default the name of the approach and its settings, with riposte- before it unless it begins so. With several approaches,
+    /// TAG-NAME
     #[arg(long, value_name = "TAG", env = TAG, value_parser = parse::tag)]
     pub(super) tag: Option<String>,
     /// Arguments in the format of args.me: images are then also ranked by their likeness to arguments for and against each topic

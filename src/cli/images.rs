@@ -41,8 +41,9 @@ const STREAM_BUFFER: usize = 1 << 16;
 pub fn images(args: &ImagesArgs) -> Result<u8> {
     let options = &args.extraction;
     // names are checked before anything is read
+    let set = args.set.settings();
     let approaches = args.approach.iter();
-    let approaches = approaches.map(|name| Approach::find(Task::Images, name));
+    let approaches = approaches.map(|name| Approach::find_with(Task::Images, name, &set));
     let approaches = approaches.collect::<Result<_>>()?;
     let collection = Collection {
         task: Task::Images,
@@ -58,6 +59,7 @@ pub fn images(args: &ImagesArgs) -> Result<u8> {
             edition: args.edition,
             overlap: args.overlap,
             arguments: args.arguments.clone(),
+            set,
         },
         ..Request::new(&collection, approaches)
     };

@@ -41,6 +41,8 @@ mod probe;
 mod progress;
 #[cfg(feature = "texts")]
 mod quality;
+#[cfg(feature = "texts")]
+mod recipe_args;
 #[cfg(feature = "full")]
 mod shard;
 mod shell;

@@ -12,6 +12,7 @@ use strum::VariantNames;
 use super::args::{CacheArgs, LAST, STORAGE, TAG, THREADS, Task};
 use super::faults::FaultArgs;
 use super::parse;
+use super::recipe_args::SearchArgs;
 use riposte::task::metadata::Config;
 use riposte::task::places::Places;
 use riposte::topic::question::TopicParts;
@@ -102,7 +103,10 @@ pub(super) struct TextArgs {
     /// Approach: a name that `riposte approaches` lists, or a .toml file. If repeated, each run goes to DIR/NAME
     #[arg(long, value_name = "NAME", default_value = "riposte")]
     pub(super) approach: Vec<String>,
-    /// Tag of the run. By default the name of the approach, with riposte- before it unless it begins so. With several approaches, TAG-NAME
+    #[command(flatten)]
+    pub(super) search: SearchArgs,
+    /// Tag of the run. By default the name of the approach and its settings, with riposte- before it unless it begins so. With several approaches,
+    /// TAG-NAME
     #[arg(long, value_name = "TAG", env = TAG, value_parser = parse::tag)]
     pub(super) tag: Option<String>,
     /// Write explanations to FILE, one JSON object per document at the top: how its score was computed. `riposte inspect` shows those in

@@ -78,8 +78,9 @@ fn retrieve(args: &TextArgs, task: TextTask, wanted: Wanted) -> Result<u8> {
         key_file,
     } = wanted;
     let kind = Task::Texts(task);
+    let settings = args.search.settings();
     let approaches = args.approach.iter();
-    let approaches = approaches.map(|name| Approach::find(kind, name));
+    let approaches = approaches.map(|name| Approach::find_with(kind, name, &settings));
     let approaches = approaches.collect::<Result<_>>()?;
     let indexing = &args.indexing;
     let collection = Collection {

@@ -10,8 +10,10 @@ use crate::index::analyzer::Analyzer;
 use crate::score::mixture::Scaling;
 pub use crate::score::rerank::Scale;
 use crate::score::signal::Need;
+use crate::task::Named;
 use crate::task::approaches::{self, Approach};
 use crate::task::channels::SignalKey;
+use crate::task::recipe::settings::Setting;
 use crate::task::recipe::{At, check_weight, ensure_at};
 use crate::task::stages::PictureClusters;
 
@@ -29,6 +31,9 @@ pub struct ImageApproach {
     /// The text of the file.
     #[serde(skip)]
     pub text: String,
+    /// The settings that were typed: `k1=0.9`. `text` has them already.
+    #[serde(skip)]
+    pub set: Vec<String>,
     #[serde(default)]
     pub form: Form,
     #[serde(default)]
@@ -250,7 +255,23 @@ impl ImageApproach {
     /// # Errors
     /// There is no such approach (the message names a similar one or lists all), or the file is not an approach.
     pub fn find(name: &str) -> Result<Self> {
-        approaches::find(None, name)
+        approaches::find(None, name, &[])
+    }
+
+    /// Like [`ImageApproach::find`], changed by settings.
+    ///
+    /// # Errors
+    /// Those of [`ImageApproach::find`], and a wrong setting, whose option the message names.
+    pub fn find_with(name: &str, settings: &[Setting]) -> Result<Self> {
+        approaches::find(None, name, settings)
+    }
+
+    /// Its name and its settings.
+    pub(crate) fn named(&self) -> Named<'_> {
+        Named {
+            name: &self.name,
+            set: &self.set,
+        }
     }
 
     /// Checks that the tables of the recipe fit together.
@@ -301,6 +322,10 @@ impl Approach for ImageApproach {
         }
         self.lists.check().at("lists")?;
         self.check_tables()
+    }
+
+    fn keep_settings(&mut self, labels: Vec<String>) {
+        self.set = labels;
     }
 }
 

@@ -7,6 +7,7 @@ use riposte_eval::TextTask;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
+use super::recipe::settings::{self, Setting};
 use super::recipe::{self, nearest};
 use crate::disk::regular;
 
@@ -20,6 +21,9 @@ pub trait Approach: DeserializeOwned {
     /// # Errors
     /// A value is impossible, or two of them do not go together.
     fn complete(&mut self, task: Option<TextTask>, text: &str) -> Result<()>;
+
+    /// Keeps the names of the settings that were typed.
+    fn keep_settings(&mut self, labels: Vec<String>);
 }
 
 /// What the file of an approach that comes with riposte says about itself.
@@ -51,24 +55,49 @@ pub fn all(task: Option<TextTask>) -> Result<Vec<About>> {
     about.collect()
 }
 
-/// Finds an approach to a task by its name. A name that ends in `.toml` is the path of a file with the approach.
+/// Finds an approach to a task by its name, and changes it by settings. A name that ends in `.toml` is the path of a file with the approach.
 ///
 /// # Errors
-/// There is no such approach (the message names a similar one or lists all), or the file is not an approach.
-pub(super) fn find<A: Approach>(task: Option<TextTask>, name: &str) -> Result<A> {
+/// There is no such approach (the message names a similar one or lists all), the file is not an approach, or a setting is wrong (the message names its
+/// option).
+pub(super) fn find<A: Approach>(
+    task: Option<TextTask>,
+    name: &str,
+    settings: &[Setting],
+) -> Result<A> {
     if name.ends_with(".toml") {
         let text = regular::read_text(Path::new(name), MAX_RECIPE_BYTES)
             .with_context(|| format!("cannot read the approach in {name}"))?;
-        return parse(task, &text).with_context(|| format!("{name} is not an approach"));
+        let approach = parse(task, &text).with_context(|| format!("{name} is not an approach"))?;
+        return with_settings(approach, task, &text, settings);
     }
     let all = all(task)?;
     match all.iter().find(|about| about.name == name) {
-        Some(about) => parse(task, about.text),
+        Some(about) => with_settings(parse(task, about.text)?, task, about.text, settings),
         None => {
             let names: Vec<&str> = all.iter().map(|about| about.name.as_str()).collect();
             Err(unknown_name(adjective(task), name, &names))
         }
     }
+}
+
+/// The approach, or the one that its text describes with settings.
+fn with_settings<A: Approach>(
+    approach: A,
+    task: Option<TextTask>,
+    text: &str,
+    settings: &[Setting],
+) -> Result<A> {
+    if settings.is_empty() {
+        return Ok(approach);
+    }
+    let mut approach: A = settings::read_with(text, settings, |text| {
+        let mut approach: A = recipe::read_unplaced(text)?;
+        check(&mut approach, task, text)?;
+        Ok(approach)
+    })?;
+    approach.keep_settings(settings::labels(settings));
+    Ok(approach)
 }
 
 /// Reads the file of an approach.
@@ -77,10 +106,15 @@ pub(super) fn find<A: Approach>(task: Option<TextTask>, name: &str) -> Result<A>
 /// The text is not a recipe for this task. The error names the line.
 pub(super) fn parse<A: Approach>(task: Option<TextTask>, text: &str) -> Result<A> {
     let mut approach: A = recipe::read(text)?;
-    let checked = recipe::check_numbers(text);
-    let completed = checked.and_then(|()| approach.complete(task, text));
-    completed.map_err(|error| recipe::located(text, error))?;
+    let checked = check(&mut approach, task, text);
+    checked.map_err(|error| recipe::located(text, error))?;
     Ok(approach)
+}
+
+/// Checks what the types of a recipe leave open.
+fn check<A: Approach>(approach: &mut A, task: Option<TextTask>, text: &str) -> Result<()> {
+    recipe::check_numbers(text)?;
+    approach.complete(task, text)
 }
 
 /// The adjective with which messages name the approaches to a task ("image"). `task` is `None` for images.

@@ -46,6 +46,8 @@ pub struct Description {
     pub unknown: String,
     /// The recipe, in TOML.
     pub recipe: String,
+    /// The settings that were typed, which the recipe has already.
+    pub set: Vec<String>,
     /// The number of documents that were searched; 0 if it is not known.
     pub documents: usize,
     pub topics: usize,
@@ -93,6 +95,7 @@ impl Description {
                 "score ties": "alphabetical order",
                 "score offsets": self.offsets(),
                 "recipe": "",
+                "settings": (!self.set.is_empty()).then_some(&self.set),
                 "topic parts": (!parts.is_empty()).then_some(parts),
             },
             "actor": actor,
@@ -116,10 +119,14 @@ impl Description {
             "" => "a recipe of the user's own".to_owned(),
             source => source.to_owned(),
         };
-        match self.unknown.as_str() {
-            "" => format!("{approach}: {source}"),
-            unknown => format!("{approach}: {source}. Not known, or different here: {unknown}"),
+        let mut description = format!("{approach}: {source}");
+        if !self.unknown.is_empty() {
+            description += &format!(". Not known, or different here: {}", self.unknown);
         }
+        if !self.set.is_empty() {
+            description += &format!(". Changed by options: {}", self.set.join(" "));
+        }
+        description
     }
 
     /// What was added to scores, by topic; `None` if nothing was. For more topics than a reader looks through, only the rule.
@@ -231,6 +238,7 @@ mod tests {
             source: "a source: with a colon".to_owned(),
             unknown: String::new(),
             recipe: "name = \"minsc\"\n[relevance.channels]\n\"bm25 main\" = 1.0\n".to_owned(),
+            set: Vec::new(),
             documents: 66,
             topics: 6,
             models: BTreeMap::from([("ppocr-v4".to_owned(), "ab12".to_owned())]),

@@ -25,9 +25,10 @@ use super::files::{
 };
 use super::image_index;
 use super::images::{self, ImageRanking, Settings};
+use super::recipe::settings::Setting;
 use super::resources::{Meter, Used};
 use super::text_run::ensure_documents;
-use super::{Event, OnEvent, STOPPED, Stage, run_stage};
+use super::{Event, Named, OnEvent, STOPPED, Stage, run_stage};
 use crate::collection::images::ImageCollection;
 use crate::collection::{FaultKind, read_bytes};
 use crate::disk::regular;
@@ -52,6 +53,8 @@ pub(crate) struct ImageSettings {
     pub parts: TopicParts,
     /// Empty for the default approach of the edition.
     pub approaches: Vec<ImageApproach>,
+    /// The settings of the default approach.
+    pub set: Vec<Setting>,
     /// Whether an image may be in both lists of a topic.
     pub overlap: bool,
     /// A collection of arguments, with which images are compared.
@@ -125,7 +128,7 @@ impl<'s> PreparedImages<'s> {
                 Edition::years_with_stances()
             );
         }
-        let approaches = approaches(edition, &settings.approaches)?;
+        let approaches = approaches(edition, &settings.approaches, &settings.set)?;
         if let Some(candidates) = &mut candidates {
             restrict(&mut collection, candidates, on_event)?;
         }
@@ -146,10 +149,10 @@ impl<'s> PreparedImages<'s> {
         })
     }
 
-    /// The names of the approaches.
-    pub fn names(&self) -> Vec<&str> {
+    /// The names of the approaches, and their settings.
+    pub fn names(&self) -> Vec<Named<'_>> {
         let approaches = self.approaches.iter();
-        approaches.map(|approach| approach.name.as_str()).collect()
+        approaches.map(ImageApproach::named).collect()
     }
 
     /// Computes missing evidence, updates the indexes, and makes one run with each approach. `tags` has the tags of the runs, in the order of the
@@ -266,11 +269,15 @@ impl ImageSettings {
     }
 }
 
-/// The named approaches, or the default approach of the edition.
+/// The named approaches, or the default approach of the edition with these settings.
 ///
 /// # Errors
-/// An approach makes lists in a form that this edition does not accept.
-fn approaches(edition: &Edition, named: &[ImageApproach]) -> Result<Vec<ImageApproach>> {
+/// An approach makes lists in a form that this edition does not accept, or a setting is wrong.
+fn approaches(
+    edition: &Edition,
+    named: &[ImageApproach],
+    set: &[Setting],
+) -> Result<Vec<ImageApproach>> {
     let (form, default, theirs) = if edition.has_stances() {
         let theirs = "one list for each claim, and this year needs lists for and against it";
         (Form::Stances, "riposte", theirs)
@@ -279,7 +286,7 @@ fn approaches(edition: &Edition, named: &[ImageApproach]) -> Result<Vec<ImageApp
         (Form::Claims, "riposte-claims", theirs)
     };
     if named.is_empty() {
-        return Ok(vec![ImageApproach::find(default)?]);
+        return Ok(vec![ImageApproach::find_with(default, set)?]);
     }
     let other = named.iter().find(|approach| approach.form != form);
     if let Some(ImageApproach { name, .. }) = other {
@@ -377,6 +384,7 @@ impl ImageRuns {
             source: approach.source.clone(),
             unknown: approach.unknown.clone(),
             recipe: approach.text.clone(),
+            set: approach.set.clone(),
             documents: self.summary.documents,
             topics: self.topics.len(),
             models: self.extraction.producers()?,

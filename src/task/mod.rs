@@ -91,7 +91,7 @@ use crate::index::{dense, inverted};
 use crate::reading::steps::Outputs;
 pub use which::Task;
 #[cfg(feature = "texts")]
-pub use work::effort;
+pub use work::{Named, effort};
 #[cfg(feature = "texts")]
 pub(crate) use work::{STOPPED, default_tag, run_stage};
 

@@ -2,6 +2,8 @@
 
 #[cfg(feature = "texts")]
 mod checks;
+#[cfg(feature = "texts")]
+pub mod settings;
 
 use anyhow::{Result, anyhow};
 use serde::de::DeserializeOwned;
@@ -14,14 +16,22 @@ const LONGEST_COMPARED: usize = 100;
 
 /// Reads a recipe. An error names the line, and what an unknown key or name was probably meant to be.
 pub fn read<T: DeserializeOwned>(text: &str) -> Result<T> {
-    toml::from_str(text).map_err(|error| {
-        let shown = error.to_string();
-        let shown = shown.trim_end();
-        match meant(error.message()) {
-            Some(name) => anyhow!("{shown}: did you mean {name}?"),
-            None => anyhow!("{shown}"),
-        }
-    })
+    toml::from_str(text).map_err(|error: toml::de::Error| said(&error, &error.to_string()))
+}
+
+/// Like [`read`], but an error names no line: what is read is not what a user has written.
+#[cfg(feature = "texts")]
+pub(crate) fn read_unplaced<T: DeserializeOwned>(text: &str) -> Result<T> {
+    toml::from_str(text).map_err(|error: toml::de::Error| said(&error, error.message()))
+}
+
+/// An error as it is `shown`, with the name that was probably meant.
+fn said(error: &toml::de::Error, shown: &str) -> anyhow::Error {
+    let shown = shown.trim_end();
+    match meant(error.message()) {
+        Some(name) => anyhow!("{shown}: did you mean {name}?"),
+        None => anyhow!("{shown}"),
+    }
 }
 
 /// The known name that is most similar to a mistyped word, if there is a similar one. A similar name begins with the word, or differs from it by at

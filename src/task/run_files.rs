@@ -7,11 +7,11 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, ensure};
 use serde::Serialize;
 
-use super::default_tag;
 use super::description::Description;
 use super::explanations::{Explanations, Keep};
 use super::files::{check_distinct, check_writable, write_atomically};
 use super::metadata::{self, Config};
+use super::{Named, default_tag};
 use crate::task::debate::sheet::{self, DebateSheet};
 
 /// The name of the file with the explanations of the run in the same directory.
@@ -52,7 +52,7 @@ impl OutputSettings {
     pub fn check(
         &self,
         run: &str,
-        approaches: &[&str],
+        approaches: &[Named],
         read: &[&Path],
     ) -> Result<Vec<RunFiles<'_>>> {
         let files = self.run_files(run, approaches)?;
@@ -80,19 +80,20 @@ impl OutputSettings {
         Ok(files)
     }
 
-    fn run_files(&self, run: &str, approaches: &[&str]) -> Result<Vec<RunFiles<'_>>> {
+    fn run_files(&self, run: &str, approaches: &[Named]) -> Result<Vec<RunFiles<'_>>> {
         let files = |dir: &Path, tag| RunFiles {
             run: dir.join(run),
             tag,
             settings: self,
         };
         let tag = self.tag.as_ref();
-        if let [name] = approaches {
-            let tag = tag.cloned().unwrap_or_else(|| default_tag(name));
+        if let [approach] = approaches {
+            let tag = tag.cloned().unwrap_or_else(|| default_tag(*approach));
             return Ok(vec![files(&self.dir, tag)]);
         }
         let mut seen = HashSet::new();
-        let of_approach = |name: &&str| {
+        let of_approach = |approach: &Named| {
+            let name = approach.name;
             // the name in a file can have any characters
             let word = name.replace(|c: char| !c.is_alphanumeric() && !"-_.".contains(c), "-");
             let word = word.trim_start_matches('.');
@@ -100,7 +101,7 @@ impl OutputSettings {
                 !word.is_empty() && seen.insert(word.to_owned()),
                 "--approach {name} is given twice, or has no name: their runs would be in the same directory"
             );
-            let tag = tag.map_or_else(|| default_tag(name), |tag| format!("{tag}-{word}"));
+            let tag = tag.map_or_else(|| default_tag(*approach), |tag| format!("{tag}-{word}"));
             Ok(files(&self.dir.join(word), tag))
         };
         approaches.iter().map(of_approach).collect()

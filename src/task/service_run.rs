@@ -14,7 +14,7 @@ use riposte_eval::{DocId, Explanation, NumberId, TextTask};
 use super::description::Description;
 use super::explanations::Explanations;
 use super::services::{Answer, ChatNoir, Engine, Found, Hit, PageRequest, Query};
-use super::text_approach::{DEPTH, TextApproach};
+use super::text_approach::TextApproach;
 use super::text_run::described;
 use super::texts::EXPLAINED;
 use super::{Event, OnEvent, STOPPED, Stage, run_stage};
@@ -140,7 +140,7 @@ fn find(
     let query = Query {
         text: question::read(topic, request.parts).words,
         index: engine.index.clone(),
-        most: request.approach.depth.min(DEPTH),
+        most: request.approach.depth,
     };
     ChatNoir::find(&query, |page| {
         if let Some(answer) = stored.get(page, on_event)? {
@@ -214,7 +214,7 @@ fn add(topic: &Topic, found: Found, request: &ServiceRequest, done: &mut Service
         let score = hit.score;
         ranking.push(ScoredDoc { doc, score });
     }
-    let documents = select::select_in_order(ranking, request.approach.depth.min(DEPTH))
+    let documents = select::select_in_order(ranking, request.approach.depth)
         .with_context(|| format!("cannot use the answer for topic {}", topic.id))?;
     let stance = request.approach.stance.filter(|_| request.stances);
     for (rank, found) in (1..).zip(documents) {

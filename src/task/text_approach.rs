@@ -6,7 +6,7 @@ mod tests;
 
 use std::collections::BTreeMap;
 
-use anyhow::{Context, Result, anyhow, bail};
+use anyhow::{Context, Result, anyhow, bail, ensure};
 use riposte_eval::{ObjectStance, TextTask};
 use serde::Deserialize;
 use strum::VariantNames;
@@ -22,15 +22,21 @@ use crate::index::similarity::Similarity;
 use crate::index::wordnet::Synonyms;
 use crate::score::rerank::{Combine, Scale};
 use crate::score::reranker::Need;
+use crate::task::Named;
 use crate::task::analyzers;
 use crate::task::approaches::{self, Approach};
+use crate::task::recipe::settings::Setting;
 use crate::task::recipe::{At, check_weight, ensure_at};
 use crate::task::rerankers::Weights;
 use crate::task::services::Engine;
 use crate::task::stages::{ClusterRecipe, Manifold, Pairs};
 
-/// Maximum number of documents in the ranking of a topic, unless an approach says otherwise.
+/// The number of documents in the ranking of a topic, and that of each search, unless an approach says otherwise. The tasks of the lab take no more in a
+/// run.
 pub(crate) const DEPTH: usize = 1000;
+
+/// Maximum number of documents of a query in a run of `rank`, whose collections are not the lab's.
+const MAX_HITS: usize = 100_000;
 
 /// An approach to a text task.
 #[derive(Clone, Debug, Deserialize)]
@@ -46,6 +52,9 @@ pub struct TextApproach {
     /// The text of the file.
     #[serde(skip)]
     pub text: String,
+    /// The settings that were typed: `k1=0.9`. `text` has them already.
+    #[serde(skip)]
+    pub set: Vec<String>,
     /// Searches for words. If there are several, or a dense search as well, their rankings are fused. Empty if the approach asks a service.
     #[serde(default)]
     pub retrieval: Vec<Retrieval>,
@@ -210,6 +219,7 @@ impl Approach for TextApproach {
     fn complete(&mut self, task: Option<TextTask>, text: &str) -> Result<()> {
         text.clone_into(&mut self.text);
         ensure_at!("depth", self.depth > 0, "depth must be above 0");
+        self.check_depth(task).at("depth")?;
         if let Some(engine) = &self.service {
             engine.check().at("service")?;
             return self.check_service();
@@ -235,12 +245,16 @@ impl Approach for TextApproach {
             "the weight of cluster needs [clusters]"
         );
         if let Some(rerank) = &self.rerank {
-            rerank.check().at("rerank")?;
+            rerank.check(self.depth).at("rerank")?;
         }
         if let Some(pairwise) = &self.pairwise {
             pairwise.check().at("pairwise")?;
         }
         Ok(())
+    }
+
+    fn keep_settings(&mut self, labels: Vec<String>) {
+        self.set = labels;
     }
 }
 
@@ -250,7 +264,38 @@ impl TextApproach {
     /// # Errors
     /// There is no such approach (the message names a similar one or lists all), or the file is not an approach.
     pub fn find(task: TextTask, name: &str) -> Result<Self> {
-        approaches::find(Some(task), name)
+        approaches::find(Some(task), name, &[])
+    }
+
+    /// Like [`TextApproach::find`], changed by settings.
+    ///
+    /// # Errors
+    /// Those of [`TextApproach::find`], and a wrong setting, whose option the message names.
+    pub fn find_with(task: TextTask, name: &str, settings: &[Setting]) -> Result<Self> {
+        approaches::find(Some(task), name, settings)
+    }
+
+    /// Its name and its settings.
+    pub(crate) fn named(&self) -> Named<'_> {
+        Named {
+            name: &self.name,
+            set: &self.set,
+        }
+    }
+
+    /// Checks that a run can have this number of documents.
+    fn check_depth(&self, task: Option<TextTask>) -> Result<()> {
+        let (whose, most) = match task {
+            Some(TextTask::Controversial) => ("a topic of Touché's Task 1", DEPTH),
+            Some(TextTask::Comparative) => ("a topic of Touché's Task 2", DEPTH),
+            Some(TextTask::Rank) | None => ("a query", MAX_HITS),
+        };
+        ensure!(
+            self.depth <= most,
+            "{whose} has at most {most} documents in a run, not {}",
+            self.depth
+        );
+        Ok(())
     }
 
     /// Checks the searches, how they are fused, and what replaces their scores.
@@ -486,7 +531,8 @@ impl Retrieval {
 }
 
 impl Rerank {
-    fn check(&self) -> Result<()> {
+    /// `run_depth` is the number of documents in the run.
+    fn check(&self, run_depth: usize) -> Result<()> {
         check_weights(&self.weights)?;
         self.scale.check().at("scale")?;
         ensure_at!(
@@ -495,10 +541,11 @@ impl Rerank {
             "scale = \"unit\" is for images: choose \"min-max\", \"max\", \"raw\" or a sigmoid"
         );
         let is_mean = self.combine == Combine::Mean;
+        let whole = run_depth.max(DEPTH);
         ensure_at!(
             "combine",
-            is_mean || self.only || self.depth >= DEPTH,
-            "a sum or product is a final score: it needs depth = {DEPTH}, or only = true"
+            is_mean || self.only || self.depth >= whole,
+            "a sum or product is a final score: it needs depth = {whole}, or only = true"
         );
         ensure_at!(
             "alike",

@@ -140,6 +140,7 @@ pub(super) fn described(
         source: approach.source.clone(),
         unknown: approach.unknown.clone(),
         recipe: approach.text.clone(),
+        set: approach.set.clone(),
         documents: 0,
         topics: topics.len(),
         models: BTreeMap::new(),

@@ -14,7 +14,7 @@ use riposte_eval::{DocId, Explanation, NumberId};
 
 use super::explanations::Keep;
 use super::stages::{Pairs, manifold};
-use super::text_approach::{DEPTH, Retrieval, SearchParameters, TextApproach};
+use super::text_approach::{Retrieval, SearchParameters, TextApproach};
 use crate::index::ScoredDoc;
 use crate::index::analyzer::{self, Analyzer};
 use crate::index::fusion::{Fusion, fuse};
@@ -113,7 +113,7 @@ pub fn rank(
         pairwise::compare(&mut ranking, recipe, topic, sources, explained, on_progress)?;
     }
     sources.reader.enter(Step::Search);
-    let documents = select::select_texts(ranking, approach.depth.min(DEPTH))
+    let documents = select::select_texts(ranking, approach.depth)
         .with_context(|| format!("cannot rank for topic {}", topic.id))?;
     let explained = if settings.explain {
         let searches = Searches {

@@ -2,6 +2,7 @@
 
 use anyhow::Result;
 
+use super::recipe::settings;
 use super::{Event, OnEvent, Stage};
 use crate::index::inverted::Effort;
 use crate::threads::check_threads;
@@ -35,11 +36,21 @@ pub fn effort(threads: Option<usize>) -> Result<Effort> {
     Ok(effort)
 }
 
-/// The tag of a run if the user gives none: the approach's name, prefixed with `riposte-` unless it already begins with "riposte".
-pub(crate) fn default_tag(approach: &str) -> String {
-    let name = approach.replace(char::is_whitespace, "-");
+/// An approach as the files of a run name it.
+#[derive(Clone, Copy)]
+pub struct Named<'a> {
+    pub name: &'a str,
+    /// The settings that were typed: `k1=0.9`.
+    pub set: &'a [String],
+}
+
+/// The tag of a run if the user gives none: the approach's name, prefixed with `riposte-` unless it already begins with "riposte", and the settings that
+/// were typed: `riposte-bm25-k1=0.9`.
+pub(crate) fn default_tag(approach: Named) -> String {
+    let name = approach.name.replace(char::is_whitespace, "-");
+    let set = settings::in_tag(approach.set);
     match name.strip_prefix("riposte") {
-        Some(rest) if rest.is_empty() || rest.starts_with('-') => name,
-        _ => format!("riposte-{name}"),
+        Some(rest) if rest.is_empty() || rest.starts_with('-') => format!("{name}{set}"),
+        _ => format!("riposte-{name}{set}"),
     }
 }

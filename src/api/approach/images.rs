@@ -5,10 +5,11 @@ use anyhow::Result;
 use super::Approach;
 use crate::task::Task;
 use crate::task::approach::ImageApproach;
+use crate::task::recipe::settings::Setting;
 
 impl Approach {
-    pub(super) fn find_for_images(name: &str) -> Result<Approach> {
-        let found = ImageApproach::find(name)?;
+    pub(super) fn find_for_images(name: &str, settings: &[Setting]) -> Result<Approach> {
+        let found = ImageApproach::find_with(name, settings)?;
         Ok(Approach {
             task: Task::Images,
             name: found.name.clone(),

@@ -3,9 +3,10 @@
 use anyhow::{Result, bail};
 
 use super::Approach;
+use crate::task::recipe::settings::Setting;
 
 impl Approach {
-    pub(super) fn find_for_images(name: &str) -> Result<Approach> {
+    pub(super) fn find_for_images(name: &str, _: &[Setting]) -> Result<Approach> {
         bail!(
             "this build of riposte has no approaches for images, such as {name}: install it with the feature full"
         )

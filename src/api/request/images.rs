@@ -27,6 +27,7 @@ impl Request<'_> {
             edition: self.images.edition,
             parts: self.parts,
             approaches: approaches.collect(),
+            set: self.images.set.clone(),
             overlap: self.images.overlap,
             arguments: self.images.arguments.clone(),
             debate: self.debate,
@@ -38,7 +39,7 @@ impl Request<'_> {
         let files = files.transpose()?;
         let tags: Vec<String> = match &files {
             Some(files) => files.iter().map(|files| files.tag.clone()).collect(),
-            None => names.iter().map(|name| self.tag_of(name)).collect(),
+            None => names.iter().map(|name| self.tag_of(*name)).collect(),
         };
         let tags: Vec<&str> = tags.iter().map(String::as_str).collect();
         let files = files.unwrap_or_default();
