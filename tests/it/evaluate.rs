@@ -75,13 +75,46 @@ fn measures_have_the_names_of_ir_measures_and_unknown_names_are_refused() {
             "stanceRelevanceP(list=CON)@10",
         ),
         ("StanceF1(class=no)@5", "StanceF1(class=NO)@5"),
+        ("P(cutoff=5)", "P@5"),
+        ("RBP", "RBP(rel=1)"),
+        ("RBP(p=0.8)", "RBP(rel=1)"),
+        ("RBP(p=\"0.5\",rel=highly)@9", "RBP(p=0.5,rel=highly)@9"),
+        ("ERR@20", "ERR@20"),
+        ("BPref(rel=2)", "Bpref(rel=2)"),
+        ("IPrec@.10", "IPrec@0.1"),
+        ("IPrec(recall=1)", "IPrec@1.0"),
+        ("SetRelP", "SetP(relative=True)"),
+        ("SetF(beta=2)", "SetF(beta=2.0)"),
+        ("SDCG(dcg='log2',max_rel=3)@5", "SDCG(max_rel=3)@5"),
+        ("Compat(normalize=False,p=0.95)", "Compat(normalize=False)"),
+        ("NumRelRet", "NumRet(rel=1)"),
+        ("NumRel(rel=2)", "NumRel(rel=2)"),
+        ("ndcg_cut_10", "nDCG@10"),
+        ("P.5", "P@5"),
+        ("set_F_0.5", "SetF(beta=0.5)"),
     ] {
         let measure: Measure = typed.parse().unwrap();
         assert_eq!(measure.to_string(), printed);
         assert_eq!(measure.to_string().parse::<Measure>().unwrap(), measure);
     }
     for (unknown, why) in [
-        ("ERR@5", "known are P, R"),
+        ("BPM@5", "known are P, R"),
+        ("gm_map", "known are P, R"),
+        ("ndcg_cut", "needs a number, as in ndcg_cut_5"),
+        ("P_5,10", "a measure of its own"),
+        ("map_cut_0", "not a cutoff"),
+        ("P(cutoff=5)@5", "cutoff is given twice"),
+        ("IPrec", "needs a recall"),
+        ("IPrec@1.5", "from 0 to 1"),
+        ("RBP(p=1)", "p=1: must be between 0 and 1"),
+        ("SetF(beta=-1)", "0 or more"),
+        ("SDCG@5", "needs the highest grade"),
+        ("SDCG(max_rel=0)@5", "less than max_rel"),
+        ("SDCG(max_rel=2)", "needs a cutoff"),
+        ("NumQ@5", "takes no cutoff"),
+        ("NumQ(rel=2)", "takes no rel=2"),
+        ("Bpref(judged_only=True)", "judged_only=True"),
+        ("Compat(normalize=no)", "True or False"),
         ("P", "needs a cutoff"),
         ("P@0", "not a cutoff"),
         ("P@x", "not a cutoff"),
@@ -180,7 +213,7 @@ proptest! {
     }
 
     #[test]
-    fn no_measure_name_panics(name in "[nDCGPARjudge]{0,6}(\\(((rel|touche|dcg|list|class)=?('exp-log2'|2|-1e400|PRO|NO)?,?){0,3}\\)?)?(@-?[0-9]{0,30})?") {
+    fn no_measure_name_panics(name in "([nDCGPARjudge]{0,6}|RBP|SDCG|SetF|IPrec|Compat|set_F_|iprec_at_recall_)(\\(((rel|p|beta|max_rel|recall|touche|dcg|list|class)=?('exp-log2'|2|-1e400|PRO|NO)?,?){0,3}\\)?)?(@-?[0-9]{0,30})?") {
         let _ = name.parse::<Measure>();
     }
 

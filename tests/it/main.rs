@@ -54,6 +54,7 @@ mod ocr_blocks;
 mod package;
 mod page;
 mod passages;
+mod peer_measures;
 mod picture;
 mod picture_shapes;
 mod progress;

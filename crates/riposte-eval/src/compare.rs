@@ -48,6 +48,9 @@ pub fn interval(values: &Values) -> (f64, f64) {
         Aggregation::Mean => percentiles(numbers.len(), |drawn| {
             drawn.iter().map(|&at| numbers[at]).sum::<f64>() / drawn.len() as f64
         }),
+        Aggregation::Sum => percentiles(numbers.len(), |drawn| {
+            drawn.iter().map(|&at| numbers[at]).sum()
+        }),
         Aggregation::Pooled(measure, confusions) => {
             let confusions: Vec<&Confusion> = confusions.values().collect();
             percentiles(confusions.len(), |drawn| {
@@ -119,7 +122,10 @@ pub fn paired(first: &Values, second: &Values) -> PairedTest {
             let sum: f64 = differences.iter().sum::<f64>() + 0.0;
             let signed = SignedSums::new(differences.iter().copied().filter(|d| *d != 0.0));
             topics = differences.len();
-            difference = sum / topics.max(1) as f64;
+            difference = match first.are_counts() {
+                true => sum,
+                false => sum / topics.max(1) as f64,
+            };
             p = p_value(signed.count, SAMPLES, sum, |swaps| signed.sum(swaps));
         }
     }

@@ -1,5 +1,7 @@
 //! Measures of text rankings that use graded judgements.
 
+mod formulas;
+
 use std::borrow::Cow;
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, HashMap, HashSet};
@@ -10,6 +12,8 @@ use crate::qrels::GradedQrels;
 use crate::run::TextRunLine;
 use crate::values::{Aggregation, Values};
 use crate::{DocId, TopicId};
+
+use formulas::{MAX_GRADE_OF_ERR, TopicGrades, compatibility, dcg, ideal_gains};
 
 /// Maximum grade in nDCG with exponential gains, 2^grade - 1: 2^1024 is no finite number, and a topic has a sum of them.
 const MAX_EXPONENT: f64 = 1000.0;
@@ -28,16 +32,44 @@ pub struct TextRun<'a> {
 pub(super) struct TopicResults<'a> {
     /// In trec_eval's order ([`by_trec_eval`]), without repeated documents.
     pub by_score: Vec<&'a TextRunLine>,
-    /// By rank; equal ranks are in the order of the file: the organisers' order.
-    by_rank: Vec<&'a TextRunLine>,
+    /// In the order of the file, with repeated documents.
+    by_file: Vec<&'a TextRunLine>,
+}
+
+/// The orders in which evaluators sort the results of a topic.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Order {
+    /// By score as a 32-bit float, then by document id, both descending.
+    TrecEval,
+    /// By score, then by document id, both descending: for ERR, and nDCG with exponential gains.
+    Gdeval,
+    /// By score, descending, then by document id, ascending: the measures that ir_measures computes itself.
+    IrMeasures,
+    /// By score, descending, then in the order of the file: cwl_eval, and ir_measures' Accuracy.
+    File,
+}
+
+impl Order {
+    /// The order of the program with which ir_measures computes the measure.
+    fn of(measure: &GradedMeasure) -> Order {
+        use GradedKind as K;
+        match measure.kind {
+            K::Judged | K::Compat { .. } => Order::IrMeasures,
+            K::Rr if measure.cutoff.is_some() => Order::IrMeasures,
+            K::Err | K::Ndcg(Gain::Exponential) => Order::Gdeval,
+            K::Rbp { .. } | K::Sdcg { .. } | K::Accuracy => Order::File,
+            _ => Order::TrecEval,
+        }
+    }
 }
 
 impl GradedMeasure {
-    /// The first grade that is so large that the sum of gains may not be a finite number.
+    /// The first grade that is too large: the sum of gains may not be a finite number, or ERR has no probability for the grade.
     pub fn too_large<'q>(&self, qrels: &'q GradedQrels) -> Option<(&'q TopicId, &'q DocId, f64)> {
         let largest = match self.kind {
             GradedKind::Ndcg(Gain::Exponential) => MAX_EXPONENT,
             GradedKind::Ndcg(_) => MAX_GRADE,
+            GradedKind::Err => MAX_GRADE_OF_ERR,
             _ => return None,
         };
         let grades = qrels.iter().flat_map(|(topic, grades)| {
@@ -48,17 +80,15 @@ impl GradedMeasure {
     }
 }
 
-/// The order of trec_eval: by score as a 32-bit float, then by document id, both descending. Lines without scores come last, in the order of their
-/// ranks.
+/// [`Order::TrecEval`]. Lines without scores come last, in the order of their ranks.
 fn by_trec_eval(a: &TextRunLine, b: &TextRunLine) -> Ordering {
     let order = by_score(a, b, |score| f64::from(score as f32));
     order.then_with(|| b.doc.cmp(&a.doc))
 }
 
-/// The order in which ir_measures computes RR with a cutoff and Judged: by score, the highest first, then by document id, ascending. Lines without
-/// scores come last, in the order of their ranks.
-fn by_ir_measures(a: &TextRunLine, b: &TextRunLine) -> Ordering {
-    by_score(a, b, |score| score).then_with(|| a.doc.cmp(&b.doc))
+/// By score, the highest first. Lines without scores come last, in the order of their ranks.
+fn by_exact_score(a: &TextRunLine, b: &TextRunLine) -> Ordering {
+    by_score(a, b, |score| score)
 }
 
 /// By score as an evaluator reads it, descending. Lines without scores come last, in the order of their ranks.
@@ -81,14 +111,14 @@ impl<'a> TextRun<'a> {
         let mut repeated = 0;
         let topics = lists
             .into_iter()
-            .map(|(topic, mut by_rank)| {
-                by_rank.sort_by_key(|line| line.rank);
-                let mut by_score = by_rank.clone();
+            .map(|(topic, by_file)| {
+                let mut by_score = by_file.clone();
+                by_score.sort_by_key(|line| line.rank);
                 by_score.sort_by(|a, b| by_trec_eval(a, b));
                 let mut seen = HashSet::with_capacity(by_score.len());
                 by_score.retain(|line| seen.insert(&line.doc));
-                repeated += by_rank.len() - by_score.len();
-                (topic, TopicResults { by_score, by_rank })
+                repeated += by_file.len() - by_score.len();
+                (topic, TopicResults { by_score, by_file })
             })
             .collect();
         TextRun { topics, repeated }
@@ -110,98 +140,76 @@ impl<'a> TextRun<'a> {
     pub fn measure(&self, qrels: &GradedQrels, measure: &GradedMeasure) -> Values {
         let value = |topic: &TopicId, grades| {
             let results = self.topics.get(topic);
-            if let GradedKind::Ndcg(Gain::Organisers(script)) = measure.kind {
-                let cutoff = measure.cutoff.unwrap_or(script.depth).min(script.depth);
-                let results = results.filter(|_| !script.excluded.contains(&topic.0.as_str()));
-                return match script.unjudged {
-                    Unjudged::Removed => ndcg_of_judged(results?, grades, cutoff),
-                    Unjudged::GainNothing => Some(ndcg_by_rank(results?, grades, cutoff)),
-                };
+            match measure.kind {
+                GradedKind::Ndcg(Gain::Organisers(script)) => {
+                    let cutoff = measure.cutoff.unwrap_or(script.depth).min(script.depth);
+                    let results = results.filter(|_| !script.excluded.contains(&topic.0.as_str()));
+                    match script.unjudged {
+                        Unjudged::Removed => ndcg_of_judged(results?, grades, cutoff),
+                        Unjudged::GainNothing => Some(ndcg_by_rank(results?, grades, cutoff)),
+                    }
+                }
+                GradedKind::Compat { p, normalize } => {
+                    let lines = results.map_or(Cow::default(), |of| of.ordered(measure));
+                    Some(compatibility(&lines, grades, p, normalize))
+                }
+                kind => {
+                    let lines = results.map_or(Cow::default(), |of| of.ordered(measure));
+                    let found = lines.iter().map(|line| grades.get(&line.doc).copied());
+                    // trec_eval -J treats a negative grade as not judged
+                    let counts =
+                        |g: &Option<f64>| !measure.judged_only || g.is_some_and(|g| g >= 0.0);
+                    let topic = TopicGrades {
+                        found: &found.filter(counts).collect::<Vec<_>>(),
+                        grades,
+                        least: measure.rel.as_ref().map(|level| level.grade),
+                        cutoff: measure.cutoff,
+                        is_listed: results.is_some(),
+                    };
+                    topic.value(kind)
+                }
             }
-            let mut lines = Cow::from(results.map_or(&[][..], |results| &results.by_score));
-            let has_cutoff = measure.cutoff.is_some();
-            if measure.kind == GradedKind::Judged || measure.kind == GradedKind::Rr && has_cutoff {
-                lines.to_mut().sort_by(|a, b| by_ir_measures(a, b));
-            }
-            let found = lines.iter().map(|line| grades.get(&line.doc).copied());
-            // trec_eval -J treats a negative grade as not judged
-            let counts =
-                |grade: &Option<f64>| !measure.judged_only || grade.is_some_and(|g| g >= 0.0);
-            Some(topic_value(
-                measure,
-                &found.filter(counts).collect::<Vec<_>>(),
-                grades,
-            ))
         };
         let topics = qrels.iter();
         let values = topics.filter_map(|(id, grades)| Some((id.clone(), value(id, grades)?)));
-        Values::new(values.collect(), Aggregation::Mean)
+        let aggregation = match measure.kind.is_count() {
+            true => Aggregation::Sum,
+            false => Aggregation::Mean,
+        };
+        Values::new(values.collect(), aggregation)
     }
 }
 
-/// The value for one topic. `found` has the grades of its results in the order of the measure, `None` for a document that is not judged.
-fn topic_value(
-    measure: &GradedMeasure,
-    found: &[Option<f64>],
-    grades: &HashMap<DocId, f64>,
-) -> f64 {
-    use GradedKind as K;
-    let is_relevant = |grade: &Option<f64>| grade.is_some_and(|g| g >= measure.rel.grade);
-    let relevant = grades.values().filter(|g| **g >= measure.rel.grade).count();
-    let cutoff = measure.cutoff.unwrap_or(usize::MAX);
-    let first = &found[..found.len().min(cutoff)];
-    let hits = |of: &[Option<f64>]| of.iter().filter(|g| is_relevant(g)).count() as f64;
-    match measure.kind {
-        K::P => hits(first) / cutoff as f64,
-        K::R => share(hits(first), relevant),
-        K::Rprec => share(hits(&found[..found.len().min(relevant)]), relevant),
-        K::Success => f64::from(first.iter().any(is_relevant)),
-        K::Judged => share(first.iter().flatten().count() as f64, first.len()),
-        K::Rr => {
-            let position = first.iter().position(is_relevant);
-            position.map_or(0.0, |position| 1.0 / (position + 1) as f64)
+impl<'a> TopicResults<'a> {
+    /// The results in the order of a measure, without repeated documents.
+    fn ordered(&self, measure: &GradedMeasure) -> Cow<'_, [&'a TextRunLine]> {
+        let mut lines = match Order::of(measure) {
+            Order::TrecEval => return Cow::from(&self.by_score),
+            Order::File => self.by_file.clone(),
+            Order::Gdeval | Order::IrMeasures => self.by_score.clone(),
+        };
+        match Order::of(measure) {
+            Order::Gdeval => {
+                lines.sort_by(|a, b| by_exact_score(a, b).then_with(|| b.doc.cmp(&a.doc)));
+            }
+            Order::IrMeasures => {
+                lines.sort_by(|a, b| by_exact_score(a, b).then_with(|| a.doc.cmp(&b.doc)));
+            }
+            Order::TrecEval | Order::File => lines.sort_by(|a, b| by_exact_score(a, b)),
         }
-        K::Ap => {
-            let mut hits = 0.0;
-            let precisions: f64 = (1..)
-                .zip(first)
-                .filter(|(_, grade)| is_relevant(grade))
-                .map(|(rank, _)| {
-                    hits += 1.0;
-                    hits / f64::from(rank)
-                })
-                .sum();
-            share(precisions, relevant)
+        if lines.len() > self.by_score.len() {
+            let mut seen = HashSet::with_capacity(lines.len());
+            lines.retain(|line| seen.insert(&line.doc));
         }
-        K::Ndcg(of) => {
-            let gain = |grade: f64| match of {
-                Gain::Exponential => (grade.exp2() - 1.0).max(0.0),
-                _ => grade.max(0.0),
-            };
-            let ideal = dcg(ideal_gains(grades, gain).into_iter().take(cutoff));
-            let gained = dcg(first.iter().map(|grade| grade.map_or(0.0, gain)));
-            if ideal > 0.0 { gained / ideal } else { 0.0 }
-        }
+        Cow::from(lines)
     }
-}
 
-fn share(part: f64, whole: usize) -> f64 {
-    if whole == 0 { 0.0 } else { part / whole as f64 }
-}
-
-/// Discounted cumulative gain (Järvelin and Kekäläinen, 2002): the sum of gains, each divided by log2(rank + 1).
-fn dcg(gains: impl Iterator<Item = f64>) -> f64 {
-    (2..)
-        .zip(gains)
-        .map(|(rank_and_one, gain)| gain / f64::from(rank_and_one).log2())
-        .sum()
-}
-
-/// The gains of all judged documents, in descending order: the ideal ranking.
-fn ideal_gains(grades: &HashMap<DocId, f64>, gain: impl Fn(f64) -> f64) -> Vec<f64> {
-    let mut gains: Vec<f64> = grades.values().map(|grade| gain(*grade)).collect();
-    gains.sort_by(|a, b| b.total_cmp(a));
-    gains
+    /// The organisers' order: by rank; equal ranks are in the order of the file.
+    fn by_rank(&self) -> Vec<&'a TextRunLine> {
+        let mut lines = self.by_file.clone();
+        lines.sort_by_key(|line| line.rank);
+        lines
+    }
 }
 
 /// nDCG as the script with [`Unjudged::Removed`] computes it; `None` if it leaves the topic out.
@@ -213,8 +221,8 @@ fn ndcg_of_judged(
     // the script replaces -2, and only -2, by 0, and truncates grades to whole numbers
     let gain = |grade: f64| if grade == -2.0 { 0.0 } else { grade.trunc() };
     let judged: Vec<f64> = results
-        .by_rank
-        .iter()
+        .by_rank()
+        .into_iter()
         .take(cutoff)
         .filter_map(|line| grades.get(&line.doc).copied().map(gain))
         .collect();
@@ -225,7 +233,7 @@ fn ndcg_of_judged(
 
 /// nDCG as the script with [`Unjudged::GainNothing`] computes it.
 fn ndcg_by_rank(results: &TopicResults, grades: &HashMap<DocId, f64>, cutoff: usize) -> f64 {
-    let found = results.by_rank.iter().take(cutoff);
+    let found = results.by_rank().into_iter().take(cutoff);
     let gained = dcg(found.map(|line| grades.get(&line.doc).copied().unwrap_or(0.0)));
     let ideal = dcg(ideal_gains(grades, |grade| grade).into_iter().take(cutoff));
     if ideal > 0.0 { gained / ideal } else { 0.0 }

@@ -6,14 +6,24 @@
 //! |---|---|---|---|
 //! | `P`, `R`, `Success` | grades | `rel=2` (a relevant document has at least this grade; default 1), `judged_only=True` | needed |
 //! | `AP`, `RR` | grades | the same | optional |
-//! | `Rprec` | grades | the same | none |
+//! | `Rprec`, `SetAP` | grades | the same | none |
+//! | `SetP`, `SetF` | grades | the same, and `relative=True` or `beta=0.5` | none |
+//! | `IPrec` | grades | the same | the recall, as in `IPrec@0.1` |
+//! | `Bpref`, `infAP`, `SetR` | grades | `rel` | none |
+//! | `RBP`, `Accuracy` | grades | `rel`; of RBP also `p=0.8` | optional |
 //! | `nDCG` | grades | `dcg=exp-log2`, `judged_only=True`; or `touche=2021`: as the organisers' script computes it | optional; needed with `touche` |
-//! | `Judged` | grades | | optional |
+//! | `SDCG` | grades | `max_rel=2` is needed, `min_rel=0` | needed |
+//! | `ERR`, `Judged` | grades | | optional |
+//! | `Compat` | grades | `p=0.95`, `normalize=False` | none |
+//! | `NumQ`, `NumRet`, `NumRel` | grades | `rel`, not of NumQ | none |
 //! | `topicRelevanceP`, `argumentativenessP`, `stanceRelevanceP` | images | `topics=judged`, `list=PRO` | `@10` |
 //! | `StanceP`, `StanceR`, `StanceF1` | stances | `class=FIRST` | optional |
 //!
-//! Documents with equal scores are sorted by id in descending order, as in trec_eval, with which ir_measures computes most of these measures. For `Judged`
-//! and for `RR` with a cutoff, which ir_measures computes itself, they are sorted in ascending order.
+//! The names of trec_eval are accepted, too: `map`, `ndcg_cut_10`, `recip_rank`, `P_10`, `iprec_at_recall_0.10`.
+//!
+//! Documents with equal scores are sorted as the program sorts them with which ir_measures computes the measure. trec_eval sorts them by id in
+//! descending order. `ERR` and `nDCG(dcg='exp-log2')` are gdeval's: their order is the same, but scores are not rounded to 32 bits. For `Judged`,
+//! `Compat`, and `RR` with a cutoff, ids are in ascending order. For `RBP`, `SDCG` and `Accuracy`, the order of the file decides.
 //!
 //! ```
 //! use riposte_eval::measure::Measure;
@@ -25,6 +35,9 @@
 //! assert_eq!(error.to_string(), "no measure \"P(rel=2)\": it needs a cutoff, as in P@5");
 //! # Ok::<(), riposte_eval::Error>(())
 //! ```
+
+mod parse;
+mod trec_names;
 
 use std::fmt;
 use std::str::FromStr;
@@ -51,8 +64,8 @@ pub enum Measure {
 pub struct GradedMeasure {
     /// What is computed.
     pub kind: GradedKind,
-    /// The lowest grade of a relevant document. nDCG and Judged do not use it.
-    pub rel: Level,
+    /// The lowest grade of a relevant document; `None` if the measure does not use it, and for [`GradedKind::NumRet`] if all results count.
+    pub rel: Option<Level>,
     /// Removes documents that have no judgement or a negative one, so that others move up (trec_eval -J).
     pub judged_only: bool,
     /// The number of results that count; `None` for all.
@@ -69,7 +82,7 @@ pub struct Level {
 }
 
 /// What a [`GradedMeasure`] computes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, EnumString, IntoStaticStr, VariantNames)]
+#[derive(Clone, Copy, Debug, PartialEq, EnumString, IntoStaticStr, VariantNames)]
 pub enum GradedKind {
     /// Precision: the share of relevant results among the first `cutoff`.
     #[strum(to_string = "P", serialize = "Precision")]
@@ -93,6 +106,161 @@ pub enum GradedKind {
     Ndcg(Gain),
     /// The share of results that are judged. A ranking shorter than the cutoff is divided by its own length.
     Judged,
+    /// Rank-biased precision (Moffat and Zobel, 2008).
+    #[strum(serialize = "RBP")]
+    Rbp {
+        /// The probability that a reader goes on to the next result, between 0 and 1.
+        p: f64,
+    },
+    /// Expected reciprocal rank (Chapelle et al., 2009). A document with grade g satisfies a reader with probability (2^g - 1) / 16, so the highest
+    /// grade is 4.
+    #[strum(serialize = "ERR")]
+    Err,
+    /// Binary preference (Buckley and Voorhees, 2004): how seldom judged documents that are not relevant stand before relevant ones.
+    #[strum(to_string = "Bpref", serialize = "BPref")]
+    Bpref,
+    /// Inferred average precision (Yilmaz and Aslam, 2006). A negative grade marks a document that was pooled and not judged.
+    #[strum(serialize = "infAP")]
+    InfAp,
+    /// Interpolated precision: the highest precision at this recall or a higher one.
+    IPrec {
+        /// From 0 to 1.
+        recall: f64,
+    },
+    /// The share of relevant results among all.
+    #[strum(to_string = "SetP", serialize = "SetRelP")]
+    SetP {
+        /// Whether the share is divided by the highest that a list of this length can have.
+        relative: bool,
+    },
+    /// The share of relevant documents that are in the results.
+    SetR,
+    /// The weighted harmonic mean of SetP and SetR, as trec_eval defines it: (beta + 1) P R / (beta P + R). Elsewhere, F has the square of beta.
+    SetF {
+        /// 0 or more; at 0, the value is SetP.
+        beta: f64,
+    },
+    /// SetP times SetR.
+    #[strum(serialize = "SetAP")]
+    SetAp,
+    /// Scaled DCG: discounted cumulative gain, divided by that of a ranking in which all documents have the highest grade.
+    #[strum(serialize = "SDCG")]
+    Sdcg {
+        /// The grade that gains nothing; lower grades gain nothing, too.
+        min_rel: f64,
+        /// The grade that gains 1; higher grades gain 1, too.
+        max_rel: f64,
+    },
+    /// Compatibility (Clarke, Vtyurina and Smucker, 2021): the rank-biased overlap with an ideal ranking.
+    Compat {
+        /// The weight of each rank, relative to the rank before; between 0 and 1.
+        p: f64,
+        /// Whether the overlap is divided by that of the ideal ranking with itself.
+        normalize: bool,
+    },
+    /// The probability that of two results, a relevant one and another one, the relevant one stands first. Topics without such a pair do not count.
+    Accuracy,
+    /// The number of judged topics that are in the run.
+    NumQ,
+    /// The number of results, of any grade or of a relevant one.
+    #[strum(to_string = "NumRet", serialize = "NumRelRet")]
+    NumRet,
+    /// The number of relevant documents, of the topics that are in the run.
+    NumRel,
+}
+
+/// How a measure uses the lowest grade of a relevant document.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum LevelUse {
+    Unused,
+    /// It is 1 by default, which is not printed.
+    Default,
+    /// It is 1 by default, which is printed, because ir_measures has no default.
+    Printed,
+    /// There may be none.
+    Optional,
+}
+
+/// How a measure uses a cutoff.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum CutoffUse {
+    Unused,
+    Optional,
+    Needed,
+}
+
+impl GradedKind {
+    fn level_use(self) -> LevelUse {
+        use GradedKind as K;
+        match self {
+            K::Ndcg(_) | K::Judged | K::Err | K::Sdcg { .. } | K::Compat { .. } | K::NumQ => {
+                LevelUse::Unused
+            }
+            K::Rbp { .. } => LevelUse::Printed,
+            K::NumRet => LevelUse::Optional,
+            _ => LevelUse::Default,
+        }
+    }
+
+    fn cutoff_use(self) -> CutoffUse {
+        use GradedKind as K;
+        match self {
+            K::P | K::R | K::Success | K::Ndcg(Gain::Organisers(_)) | K::Sdcg { .. } => {
+                CutoffUse::Needed
+            }
+            K::Ap | K::Rr | K::Ndcg(_) | K::Judged | K::Rbp { .. } | K::Err | K::Accuracy => {
+                CutoffUse::Optional
+            }
+            _ => CutoffUse::Unused,
+        }
+    }
+
+    fn can_be_judged_only(self) -> bool {
+        use GradedKind as K;
+        match self {
+            K::Ndcg(gain) => !matches!(gain, Gain::Organisers(_)),
+            K::P | K::R | K::Ap | K::Rr | K::Rprec | K::Success => true,
+            K::IPrec { .. } | K::SetP { .. } | K::SetF { .. } | K::SetAp => true,
+            _ => false,
+        }
+    }
+
+    /// Whether the value for all topics is the sum of their values, and not the mean.
+    pub fn is_count(self) -> bool {
+        matches!(
+            self,
+            GradedKind::NumQ | GradedKind::NumRet | GradedKind::NumRel
+        )
+    }
+
+    /// The parameters that are printed, without those of all measures. ir_measures does not accept 2 for a parameter that is a float: it must be 2.0.
+    fn parameters(self) -> Vec<String> {
+        use GradedKind as K;
+        let mut printed = Vec::new();
+        match self {
+            K::Ndcg(Gain::Exponential) => printed.push("dcg='exp-log2'".to_owned()),
+            K::Ndcg(Gain::Organisers(script)) => printed.push(format!("touche={}", script.year)),
+            K::Rbp { p } if p != 0.8 => printed.push(format!("p={p:?}")),
+            K::SetP { relative: true } => printed.push("relative=True".to_owned()),
+            K::SetF { beta } if beta != 1.0 => printed.push(format!("beta={beta:?}")),
+            K::Sdcg { min_rel, max_rel } => {
+                if min_rel != 0.0 {
+                    printed.push(format!("min_rel={min_rel}"));
+                }
+                printed.push(format!("max_rel={max_rel}"));
+            }
+            K::Compat { p, normalize } => {
+                if p != 0.95 {
+                    printed.push(format!("p={p:?}"));
+                }
+                if !normalize {
+                    printed.push("normalize=False".to_owned());
+                }
+            }
+            _ => {}
+        }
+        printed
+    }
 }
 
 /// What a document gains by its grade, in nDCG.
@@ -171,56 +339,6 @@ pub type Levels<'a> = &'a [(String, f64)];
 /// The names that Touché gives to grades.
 pub const TOUCHE_LEVELS: [(&str, f64); 2] = [("relevant", 1.0), ("highly", 2.0)];
 
-/// A measure's name, split into its parts: `Name(key=value,…)@cutoff`.
-struct ParsedName<'a> {
-    name: &'a str,
-    parameters: Vec<(&'a str, &'a str)>,
-    cutoff: Option<usize>,
-}
-
-impl<'a> ParsedName<'a> {
-    /// The error says what is wrong, as do the other functions of this file that a name passes through.
-    fn parse(text: &'a str) -> Result<ParsedName<'a>, String> {
-        let (front, cutoff) = match text.trim().rsplit_once('@') {
-            Some((front, cutoff)) => {
-                let number = cutoff.trim().parse().ok().filter(|number| *number > 0);
-                let number = number.ok_or_else(|| format!("{cutoff:?} is not a cutoff"))?;
-                (front.trim(), Some(number))
-            }
-            None => (text.trim(), None),
-        };
-        let (name, inside) = match front.split_once('(') {
-            Some((name, rest)) => {
-                let inside = rest.strip_suffix(')').ok_or("a bracket is not closed")?;
-                (name.trim(), inside)
-            }
-            None => (front, ""),
-        };
-        let mut parameters: Vec<(&str, &str)> = Vec::new();
-        for parameter in inside.split(',').filter(|p| !p.trim().is_empty()) {
-            let (key, value) = parameter
-                .split_once('=')
-                .ok_or_else(|| format!("{parameter:?} is not key=value"))?;
-            let key = key.trim();
-            if parameters.iter().any(|(k, _)| *k == key) {
-                return Err(format!("{key} is given twice"));
-            }
-            parameters.push((key, value.trim().trim_matches(['\'', '"'])));
-        }
-        Ok(ParsedName {
-            name,
-            parameters,
-            cutoff,
-        })
-    }
-
-    /// Removes a parameter and returns its value. Parameters that remain at the end are unknown.
-    fn take(&mut self, key: &str) -> Option<&'a str> {
-        let at = self.parameters.iter().position(|(k, _)| *k == key)?;
-        Some(self.parameters.remove(at).1)
-    }
-}
-
 impl Measure {
     /// The measures that are computed from judgements if the user names no others: those of the first edition that has judgements of this kind.
     ///
@@ -247,115 +365,6 @@ impl Measure {
             Qrels::Stances(_) => matches!(self, Measure::Stance(_)),
         }
     }
-
-    /// The measure with this name. `levels` are the words that `rel` may have besides numbers; `str::parse` allows those of
-    /// [`TOUCHE_LEVELS`].
-    ///
-    /// # Errors
-    /// An unknown name or parameter, a cutoff that is missing or not supported, a level that is not in `levels`.
-    pub fn parse(text: &str, levels: Levels) -> Result<Measure, Error> {
-        Measure::from_name(text, levels).map_err(|why| Error::Measure {
-            name: text.to_owned(),
-            why,
-        })
-    }
-
-    fn from_name(text: &str, levels: Levels) -> Result<Measure, String> {
-        let mut parts = ParsedName::parse(text)?;
-        let name = parts.name;
-        let measure = if let Ok(question) = name.parse() {
-            Measure::image(question, &mut parts)?
-        } else if let Ok(kind) = name.parse() {
-            Measure::stance(kind, &mut parts)?
-        } else {
-            Measure::graded(name, &mut parts, levels)?
-        };
-        if let Some((key, value)) = parts.parameters.first() {
-            return Err(format!("it takes no {key}={value}"));
-        }
-        Ok(measure)
-    }
-
-    fn graded(name: &str, parts: &mut ParsedName, levels: Levels) -> Result<Measure, String> {
-        use GradedKind as K;
-        let Ok(mut kind) = name.parse() else {
-            let [graded, images, stances] = NAMES.map(|names| names.join(", "));
-            return Err(format!(
-                "known are {graded}; for images {images}; for stances {stances}"
-            ));
-        };
-        if let K::Ndcg(gain) = &mut kind {
-            *gain = match (parts.take("touche"), parts.take("dcg")) {
-                (None, None | Some("log2")) => Gain::Grade,
-                (None, Some("exp-log2")) => Gain::Exponential,
-                (Some(_), Some(_)) => return Err("touche and dcg cannot be combined".to_owned()),
-                (None, Some(dcg)) => return Err(format!("dcg={dcg}: log2 or exp-log2")),
-                (Some(year), None) => match Ndcg::of_year(year) {
-                    Some(script) => Gain::Organisers(script),
-                    None => return Err(format!("touche={year}: {}", Ndcg::known())),
-                },
-            };
-        }
-        let rel = match (parts.take("rel"), kind) {
-            (Some(rel), K::Ndcg(_) | K::Judged) => return Err(format!("it takes no rel={rel}")),
-            (Some(rel), _) => Level::parse(rel, levels)?,
-            (None, _) => Level {
-                grade: 1.0,
-                name: None,
-            },
-        };
-        let judged_only = match parts.take("judged_only") {
-            None | Some("False") => false,
-            Some("True") if !matches!(kind, K::Judged | K::Ndcg(Gain::Organisers(_))) => true,
-            Some(value) => return Err(format!("judged_only={value}")),
-        };
-        let cutoff = parts.cutoff;
-        match kind {
-            K::P | K::R | K::Success | K::Ndcg(Gain::Organisers(_)) if cutoff.is_none() => {
-                return Err(format!("it needs a cutoff, as in {name}@5"));
-            }
-            K::Rprec if cutoff.is_some() => return Err("it takes no cutoff".to_owned()),
-            _ => {}
-        }
-        Ok(Measure::Graded(GradedMeasure {
-            kind,
-            rel,
-            judged_only,
-            cutoff,
-        }))
-    }
-
-    fn image(question: ImageQuestion, parts: &mut ParsedName) -> Result<Measure, String> {
-        if parts.cutoff != Some(10) {
-            return Err("image runs are measured @10".to_owned());
-        }
-        let all_judged = match parts.take("topics") {
-            None | Some("run") => false,
-            Some("judged") => true,
-            Some(topics) => return Err(format!("topics={topics}: run or judged")),
-        };
-        let list = parts.take("list").map(|list| {
-            let stance: Option<Stance> = list.parse().ok();
-            stance.ok_or_else(|| format!("list={list}: PRO or CON"))
-        });
-        Ok(Measure::Image(ImageMeasure {
-            question,
-            all_judged,
-            list: list.transpose()?,
-        }))
-    }
-
-    fn stance(kind: StanceKind, parts: &mut ParsedName) -> Result<Measure, String> {
-        let class = parts.take("class").map(|class| {
-            let stance = ObjectStance::parse(class);
-            stance.ok_or_else(|| format!("class={class}: FIRST, SECOND, NEUTRAL or NO"))
-        });
-        Ok(Measure::Stance(StanceMeasure {
-            kind,
-            class: class.transpose()?,
-            cutoff: parts.cutoff,
-        }))
-    }
 }
 
 impl FromStr for Measure {
@@ -368,64 +377,65 @@ impl FromStr for Measure {
     }
 }
 
-impl Level {
-    fn parse(text: &str, levels: Levels) -> Result<Level, String> {
-        let named = levels.iter().find(|(name, _)| name == text);
-        let (name, grade) = match named {
-            Some((name, grade)) => (Some(name.clone()), Some(*grade)),
-            None => (
-                None,
-                text.parse().ok().filter(|grade| f64::is_finite(*grade)),
-            ),
-        };
-        let grade = grade.ok_or_else(|| {
-            let known: Vec<&str> = levels.iter().map(|(name, _)| name.as_str()).collect();
-            format!("rel={text}: a grade, or one of {}", known.join(", "))
-        })?;
-        Ok(Level { grade, name })
+impl Default for Level {
+    fn default() -> Level {
+        Level {
+            grade: 1.0,
+            name: None,
+        }
+    }
+}
+
+impl GradedMeasure {
+    /// The parameters that are printed: none that has its default value.
+    fn parameters(&self) -> Vec<String> {
+        let mut printed = self.kind.parameters();
+        match &self.rel {
+            Some(Level { name: Some(of), .. }) => printed.push(format!("rel={of}")),
+            Some(level) if *level != Level::default() || !self.is_level_implied() => {
+                printed.push(format!("rel={}", level.grade));
+            }
+            _ => {}
+        }
+        if self.judged_only {
+            printed.push("judged_only=True".to_owned());
+        }
+        printed
+    }
+
+    fn is_level_implied(&self) -> bool {
+        self.kind.level_use() == LevelUse::Default
     }
 }
 
 impl fmt::Display for Measure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut parameters = Vec::new();
-        let (name, cutoff): (&str, _) = match self {
-            Measure::Graded(measure) => {
-                match measure.kind {
-                    GradedKind::Ndcg(Gain::Exponential) => {
-                        parameters.push("dcg='exp-log2'".to_owned());
-                    }
-                    GradedKind::Ndcg(Gain::Organisers(script)) => {
-                        parameters.push(format!("touche={}", script.year));
-                    }
-                    _ => {}
-                }
-                match &measure.rel {
-                    Level { name: Some(of), .. } => parameters.push(format!("rel={of}")),
-                    Level { grade, .. } if *grade != 1.0 => parameters.push(format!("rel={grade}")),
-                    _ => {}
-                }
-                if measure.judged_only {
-                    parameters.push("judged_only=True".to_owned());
-                }
-                (measure.kind.into(), measure.cutoff)
-            }
+        let (name, parameters, cutoff): (&str, Vec<String>, _) = match self {
+            Measure::Graded(measure) => (measure.kind.into(), measure.parameters(), measure.cutoff),
             Measure::Image(measure) => {
+                let mut parameters = Vec::new();
                 if measure.all_judged {
                     parameters.push("topics=judged".to_owned());
                 }
                 parameters.extend(measure.list.map(|list| format!("list={list}")));
-                (measure.question.into(), Some(10))
+                (measure.question.into(), parameters, Some(10))
             }
             Measure::Stance(measure) => {
-                parameters.extend(measure.class.map(|class| format!("class={class}")));
-                (measure.kind.into(), measure.cutoff)
+                let class = measure.class.map(|class| format!("class={class}"));
+                let parameters = class.into_iter().collect();
+                (measure.kind.into(), parameters, measure.cutoff)
             }
         };
         f.write_str(name)?;
         if !parameters.is_empty() {
             write!(f, "({})", parameters.join(","))?;
         }
-        cutoff.map_or(Ok(()), |cutoff| write!(f, "@{cutoff}"))
+        match self {
+            Measure::Graded(GradedMeasure {
+                kind: GradedKind::IPrec { recall },
+                ..
+            }) => write!(f, "@{recall:?}"),
+            _ => cutoff.map_or(Ok(()), |cutoff| write!(f, "@{cutoff}")),
+        }
     }
 }

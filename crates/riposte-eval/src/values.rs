@@ -19,6 +19,8 @@ pub struct Values {
 pub(crate) enum Aggregation {
     /// As the mean over topics.
     Mean,
+    /// As the sum over topics: a number of documents or of topics.
+    Sum,
     /// From the results of all topics, counted together.
     Pooled(StanceMeasure, BTreeMap<TopicId, Confusion>),
 }
@@ -34,9 +36,15 @@ impl Values {
         }
     }
 
+    /// Whether the values are numbers of documents or of topics, whose sum is the value for all topics.
+    pub fn are_counts(&self) -> bool {
+        matches!(self.aggregation, Aggregation::Sum)
+    }
+
     /// The value for all topics; 0 if there is no topic.
     pub fn all(&self) -> f64 {
         match &self.aggregation {
+            Aggregation::Sum => self.topics.values().sum::<f64>() + 0.0,
             Aggregation::Mean => {
                 let sum: f64 = self.topics.values().sum();
                 (sum + 0.0) / self.topics.len().max(1) as f64

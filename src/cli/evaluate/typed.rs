@@ -18,7 +18,7 @@ use riposte::task::files::{NamedRun, has_judgements};
 )]
 pub(in crate::cli) struct EvaluateArgs {
     /// Runs and measures. A run is a file (plain or gzipped) or a directory with a run.txt; NAME= sets its name in tables. Measures have the names of
-    /// ir_measures, such as nDCG@5 and 'P(rel=2)@10'; by default they are those of the task. For images, P@10 means topicRelevanceP@10,
+    /// ir_measures or trec_eval, such as nDCG@5, 'P(rel=2)@10' and ndcg_cut_10; by default they are those of the task. For images, P@10 means topicRelevanceP@10,
     /// argumentativenessP@10 and stanceRelevanceP@10. Without --qrels, the first file has the judgements
     #[arg(value_name = "RUN|MEASURE", required = true)]
     pub(in crate::cli) words: Vec<String>,
