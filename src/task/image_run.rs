@@ -25,7 +25,7 @@ use super::files::{
 use super::image_index;
 use super::images::{self, ImageRanking, Settings};
 use super::text_run::ensure_documents;
-use super::{Event, OnEvent, STOPPED, Stage, run_stage};
+use super::{Event, OnEvent, STOPPED, Stage, languages, run_stage};
 use crate::collection::images::ImageCollection;
 use crate::collection::{FaultKind, read_bytes};
 use crate::disk::regular;
@@ -168,6 +168,9 @@ impl<'s> PreparedImages<'s> {
         let mut summary = self.extract(&mut extraction, host, on_event)?;
         let mut runs = Vec::new();
         for (approach, tag) in self.approaches.iter().zip(tags) {
+            if let Some(note) = languages::note_on_images(approach, &self.topics) {
+                on_event(Event::Note(note));
+            }
             let ranked = Ranked {
                 prepared: &self,
                 settings: Settings {
