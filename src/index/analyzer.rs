@@ -1,5 +1,7 @@
 //! From text to terms: documents, queries, highlighting and pairs of terms all use the terms of one [`Analyzer`].
 
+mod cjk;
+mod fold;
 mod word;
 
 use std::collections::VecDeque;
@@ -12,11 +14,13 @@ use strum::{Display, EnumString, VariantNames};
 use tantivy::tokenizer::{TextAnalyzer, Token, TokenStream, Tokenizer};
 use unicode_segmentation::UnicodeSegmentation;
 
-use super::kstem;
 pub use super::splitter::{Splitter, Words};
+pub use super::stemmer::Stemmer;
 pub use super::stop_words::StopList;
 use super::term_cache::TermCache;
-use word::{without_accents, without_plural, without_possessive, without_repeats};
+use cjk::Bigrams;
+pub use fold::Fold;
+use word::{without_possessive, without_repeats};
 
 /// The default maximum length of a word in characters. Longer runs of letters and digits are not words but data URLs, hashes and the like.
 const DEFAULT_LONGEST: usize = 40;
@@ -70,36 +74,9 @@ pub enum Tokens {
     Words,
     /// A word of Unicode's text segmentation (UAX #29), as in Lucene's `StandardTokenizer`: "don't" and "3.5" are one word each.
     Standard,
-}
-
-/// An algorithm that reduces words to stems.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Display, EnumString, VariantNames)]
-#[strum(serialize_all = "lowercase")]
-pub enum Stemmer {
-    #[default]
-    None,
-    /// Harman's S stemmer (1991, "How effective is suffixing?"), which only removes plural endings.
-    Minimal,
-    /// Porter's stemmer (1980).
-    Porter,
-    /// The English stemmer of Snowball, also called Porter 2.
-    Snowball,
-    /// Krovetz's stemmer (1993) as in Lucene ([`kstem`]).
-    Kstem,
-}
-
-impl Stemmer {
-    /// The stem of a word in lower case.
-    fn stem(self, word: &str) -> String {
-        let snowball = |algorithm| frostem::Stemmer::new(algorithm).stem(word).into_owned();
-        match self {
-            Stemmer::None => word.to_owned(),
-            Stemmer::Minimal => without_plural(word),
-            Stemmer::Porter => snowball(frostem::Algorithm::Porter),
-            Stemmer::Snowball => snowball(frostem::Algorithm::English),
-            Stemmer::Kstem => kstem::stem(word),
-        }
-    }
+    /// As `Standard`, but Chinese, Japanese, Korean and Thai become pairs of adjacent characters, as by Lucene's `CJKBigramFilter` (see
+    /// `analyzer/cjk.rs`).
+    Cjk,
 }
 
 /// How the texts of a collection, and the queries, are turned into terms.
@@ -110,6 +87,8 @@ impl Stemmer {
 /// The text form (`Display`, `FromStr`, serde) is "stop=lucene stem=porter length=1-40 shingles=1 fold=ascii tokens=standard
 /// possessive=english repeats=2 tags=plain". A missing part has its default: none, none, 1-40, 1, none, words, none, none, none. The
 /// text form is stored with an index.
+///
+/// With `tokens=cjk` and `fold=nfkc-casefold`, pairs of characters are made of folded characters.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct Analyzer {
@@ -122,8 +101,9 @@ pub struct Analyzer {
     /// Maximum number of words in a term, from 1 (no shingles) to 5. The words of a shingle are joined by underscores. Words that are left
     /// out leave no gap.
     pub shingles: usize,
-    /// Whether letters lose their accents ("café" becomes "cafe").
-    pub fold: bool,
+    /// Which words are equal although they are written with different characters. [`Fold::NfkcCasefold`] needs words of Unicode's text
+    /// segmentation: runs of letters are cut at separate accents.
+    pub fold: Fold,
     pub tokens: Tokens,
     /// Whether a final "'s" is removed, as by Lucene's `EnglishPossessiveFilter`. It only occurs in `tokens=standard`.
     pub possessive: bool,
@@ -141,7 +121,7 @@ impl Default for Analyzer {
             shortest: 1,
             longest: DEFAULT_LONGEST,
             shingles: 1,
-            fold: false,
+            fold: Fold::None,
             tokens: Tokens::Words,
             possessive: false,
             repeats: None,
@@ -161,8 +141,8 @@ impl fmt::Display for Analyzer {
             self.longest,
             self.shingles
         )?;
-        if self.fold {
-            f.write_str(" fold=ascii")?;
+        if self.fold != Fold::None {
+            write!(f, " fold={}", self.fold)?;
         }
         if self.tokens != Tokens::Words {
             write!(f, " tokens={}", self.tokens)?;
@@ -205,14 +185,14 @@ impl FromStr for Analyzer {
             let (key, value) = part.split_once('=').with_context(unknown)?;
             match key {
                 "stop" => analyzer.stop = StopList::find(value)?,
-                "stem" => analyzer.stemmer = named(value)?,
+                "stem" => analyzer.stemmer = Stemmer::find(value)?,
                 "length" => {
                     let (low, high) = value.split_once('-').with_context(unknown)?;
                     analyzer.shortest = low.parse().with_context(unknown)?;
                     analyzer.longest = high.parse().with_context(unknown)?;
                 }
                 "shingles" => analyzer.shingles = value.parse().with_context(unknown)?,
-                "fold" => analyzer.fold = one_of(&["none", "ascii"], value)? == 1,
+                "fold" => analyzer.fold = named(value)?,
                 "tokens" => analyzer.tokens = named(value)?,
                 "possessive" => analyzer.possessive = one_of(&["none", "english"], value)? == 1,
                 "tags" => analyzer.tags = Splitter::named(value),
@@ -241,6 +221,10 @@ impl FromStr for Analyzer {
             analyzer.tags == Splitter::NONE
                 || analyzer.shingles == 1 && analyzer.tokens == Tokens::Words,
             "an analyzer with tags splits texts by itself: leave out tokens and shingles"
+        );
+        ensure!(
+            analyzer.fold != Fold::NfkcCasefold || analyzer.tokens != Tokens::Words,
+            "fold=nfkc-casefold needs tokens=standard or tokens=cjk: other words are cut at accents"
         );
         Ok(analyzer)
     }
@@ -275,6 +259,20 @@ impl Analyzer {
         Ok(Analyzer { tags, ..self })
     }
 
+    /// The language other than English whose stemmer or stop list this is ("german"); `None` if neither says so.
+    pub fn other_language(&self) -> Option<&str> {
+        let of_stemmer = self.stemmer.language().filter(|name| *name != "english");
+        of_stemmer.or(self.stop.language())
+    }
+
+    /// Whether the words are read as English: by the stemmer, a stop list for English, or the tagger.
+    pub fn is_english(&self) -> bool {
+        self.stemmer.language() == Some("english")
+            || self.possessive
+            || self.stop.is_english()
+            || self.tags != Splitter::NONE
+    }
+
     /// The tokenizer that applies these rules. It caches terms, so one tokenizer should be used for many texts.
     pub fn build(&self) -> TextAnalyzer {
         TextAnalyzer::from(WordTokenizer {
@@ -298,11 +296,13 @@ impl Analyzer {
         } else {
             word
         };
-        let folded = (self.fold && !word.is_ascii()).then(|| without_accents(word));
+        let folded = self.fold.apply(word);
         let folded = folded.as_deref().unwrap_or(word);
         // the length is counted before accents are removed, because "œ" becomes two letters
         if !(self.shortest..=self.longest).contains(&word.chars().count())
             || self.stop.contains(folded)
+            // the lists of other languages have words with accents
+            || self.stop.language().is_some() && self.stop.contains(word)
         {
             return None;
         }
@@ -327,6 +327,8 @@ struct TermStream<'a> {
     position: usize,
     /// The words of the analyzer's splitter, if it has one.
     split: Option<Words<'a>>,
+    /// The characters that are paired, with [`Tokens::Cjk`].
+    bigrams: Bigrams,
     /// The last word that was read.
     word: String,
     /// The last terms of single words, for shingles.
@@ -345,6 +347,7 @@ impl Tokenizer for WordTokenizer {
             tokenizer: self,
             text,
             position: 0,
+            bigrams: Bigrams::default(),
             word: String::new(),
             last: VecDeque::new(),
             next_shingle: 0,
@@ -383,9 +386,12 @@ impl TermStream<'_> {
         if let Some(next) = &mut self.split {
             return next(&mut self.word);
         }
-        match self.tokenizer.rules.tokens {
-            Tokens::Words => next_word(self.text, &mut self.position, &mut self.word),
-            Tokens::Standard => next_standard_word(self.text, &mut self.position, &mut self.word),
+        let (text, word) = (self.text, &mut self.word);
+        let Analyzer { tokens, fold, .. } = self.tokenizer.rules;
+        match tokens {
+            Tokens::Words => next_word(text, &mut self.position, word),
+            Tokens::Standard => next_standard_word(text, &mut self.position, word),
+            Tokens::Cjk => self.bigrams.next(text, &mut self.position, fold, word),
         }
     }
 }
@@ -540,6 +546,51 @@ mod tests {
     }
 
     #[test]
+    fn words_of_other_languages_are_stopped_and_stemmed() {
+        for (rules, text, expected) in [
+            (
+                "stop=german stem=german",
+                "Die Häuser für Kinder und das Haus",
+                "haus kind haus",
+            ),
+            // stop words are found with and without their accents
+            (
+                "stop=german stem=german fold=ascii",
+                "für FUR über Bücher",
+                "fur buch",
+            ),
+            ("stop=russian stem=russian", "Школы и школами", "школ школ"),
+            ("stop=french stem=french", "l'eau des écoles", "eau écol"),
+            ("stem=hindi tokens=standard", "लड़के लड़का", "लड़क लड़क"),
+            (
+                "fold=nfkc-casefold tokens=standard",
+                "Straße STRASSE",
+                "strasse strasse",
+            ),
+        ] {
+            assert_eq!(read(rules, text).join(" "), expected, "{rules}");
+        }
+    }
+
+    #[test]
+    fn an_analyzer_knows_what_it_was_made_for() {
+        for (rules, other, english) in [
+            ("", None, false),
+            ("stop=lucene", None, true),
+            ("tags=plain", None, true),
+            ("stem=kstem", None, true),
+            ("stem=german", Some("german"), false),
+            ("stop=italian", Some("italian"), false),
+            ("stop=lucene stem=french", Some("french"), true),
+            ("tokens=cjk", None, false),
+        ] {
+            let analyzer: Analyzer = rules.parse().unwrap();
+            assert_eq!(analyzer.other_language(), other, "{rules}");
+            assert_eq!(analyzer.is_english(), english, "{rules}");
+        }
+    }
+
+    #[test]
     fn shingles_are_sequences_of_kept_words() {
         assert_eq!(
             read("stop=short shingles=3", "a ban of the death penalty"),
@@ -561,6 +612,8 @@ mod tests {
             "stop=long stem=minimal length=2-20 shingles=2",
             "stop=lucene stem=snowball length=1-40 shingles=1 fold=ascii",
             "stop=none stem=none length=1-40 shingles=1 tags=typed",
+            "stop=german stem=german length=1-40 shingles=1",
+            "stop=none stem=none length=1-40 shingles=1 fold=nfkc-casefold tokens=cjk",
         ] {
             let analyzer: Analyzer = text.parse().unwrap();
             assert_eq!(analyzer.to_string(), text);
@@ -576,6 +629,8 @@ mod tests {
                 "choose one of none, minimal, porter, snowball",
             ),
             ("length=9-3", "not of 9-3"),
+            ("fold=nfkc-casefold", "needs tokens=standard or tokens=cjk"),
+            ("fold=icu", "choose one of none, ascii, nfkc-casefold"),
             ("shingles=0", "not of 0"),
             ("shingles=2 tags=plain", "leave out tokens and shingles"),
             (
@@ -591,8 +646,8 @@ mod tests {
     proptest::proptest! {
         #[test]
         fn any_text_has_terms_that_the_index_can_split(text in "\\PC{0,200}", shingles in 1usize..4) {
-            for stem in ["none", "minimal", "porter", "snowball"] {
-                let rules = format!("stop=long stem={stem} shingles={shingles}");
+            for rules in ["none", "minimal", "porter", "snowball", "arabic", "turkish", "none tokens=cjk fold=nfkc-casefold"] {
+                let rules = format!("stop=long stem={rules} shingles={shingles}");
                 let terms = read(&rules, &text);
                 proptest::prop_assert!(terms.iter().all(|term| !term.is_empty()));
                 // splitting at white space, as the index does, gives the same terms

@@ -9,7 +9,7 @@ use anyhow::{Context, Result};
 use riposte_eval::DocId;
 use sha2::{Digest, Sha256};
 
-use super::analyzer::{Analyzer, Stemmer, StopList};
+use super::analyzer::{Analyzer, Fold, Stemmer, StopList};
 pub use super::inverted::ImageField as Field;
 use super::inverted::update::{LockedIndex, PendingUpdate, open_unlocked};
 use super::inverted::{Document, Effort, Event, IndexKind, InvertedIndex, checksum, join};
@@ -33,7 +33,7 @@ pub fn analyzer() -> Analyzer {
     Analyzer {
         stop: StopList::built_in("lucene"),
         stemmer: Stemmer::Snowball,
-        fold: true,
+        fold: Fold::Ascii,
         ..Analyzer::default()
     }
 }

@@ -13,6 +13,7 @@ pub mod passages;
 pub mod search;
 pub mod similarity;
 mod splitter;
+mod stemmer;
 pub(crate) mod stop_words;
 mod term_cache;
 pub mod vector;

@@ -1,12 +1,16 @@
 //! Stop lists: frequent words that say nothing about the topic of a text.
 
 use std::collections::HashSet;
+use std::fmt;
 use std::hash::{Hash, Hasher};
 use std::path::Path;
 use std::sync::Arc;
 
 use anyhow::{Context, Result, bail};
 use sha2::{Digest, Sha256};
+use tantivy::tokenizer::{
+    Language, RawTokenizer, StopWordFilter, TokenFilter, TokenStream, Tokenizer,
+};
 
 use crate::disk::{hex, regular};
 
@@ -18,12 +22,14 @@ const FROM_FILE: &str = "file:";
 
 /// A list of words that are left out.
 ///
-/// The built-in lists are in `src/index/stop_words/`, with one word on each line.
-#[derive(Clone, Debug)]
+/// The built-in lists for English are in `src/index/stop_words/`, with one word on each line. Those for other languages are in tantivy.
+#[derive(Clone)]
 pub struct StopList {
     /// One of [`StopList::names`], or "file:" and a hash of the words.
     name: Arc<str>,
     words: Arc<HashSet<Box<str>>>,
+    /// A language other than English, and the filter that has its list.
+    of_language: Option<(&'static str, StopWordFilter)>,
 }
 
 /// The built-in lists by name.
@@ -60,10 +66,33 @@ const LISTS: [(&str, &str); 15] = [
     ("whoosh", include_str!("stop_words/whoosh.txt")),
 ];
 
+/// The languages other than English that have a list: Snowball's (snowballstem.org, BSD-3-Clause), which tantivy contains. An update of
+/// tantivy that changes one needs a new version of the index format, as a changed list of this program does.
+const LANGUAGES: [(&str, Language); 12] = [
+    ("danish", Language::Danish),
+    ("dutch", Language::Dutch),
+    ("finnish", Language::Finnish),
+    ("french", Language::French),
+    ("german", Language::German),
+    ("hungarian", Language::Hungarian),
+    ("italian", Language::Italian),
+    ("norwegian", Language::Norwegian),
+    ("portuguese", Language::Portuguese),
+    ("russian", Language::Russian),
+    ("spanish", Language::Spanish),
+    ("swedish", Language::Swedish),
+];
+
 impl StopList {
     /// The names of the built-in lists.
     pub fn names() -> impl Iterator<Item = &'static str> {
-        LISTS.iter().map(|(name, _)| *name)
+        let for_english = LISTS.iter().map(|(name, _)| *name);
+        for_english.chain(Self::languages())
+    }
+
+    /// The languages other than English that have a list, which has the name of the language.
+    pub fn languages() -> impl Iterator<Item = &'static str> {
+        LANGUAGES.iter().map(|(name, _)| *name)
     }
 
     /// The list with this name or, if the name contains a point or a slash, the list in the file with this name. The file has one word on each
@@ -76,6 +105,15 @@ impl StopList {
             return Ok(StopList {
                 name: (*name).into(),
                 words: Arc::new(text.lines().map(Box::from).collect()),
+                of_language: None,
+            });
+        }
+        if let Some((name, language)) = LANGUAGES.iter().find(|(known, _)| *known == name) {
+            let filter = StopWordFilter::new(*language);
+            return Ok(StopList {
+                name: (*name).into(),
+                words: Arc::default(),
+                of_language: filter.map(|filter| (*name, filter)),
             });
         }
         if name.starts_with(FROM_FILE) {
@@ -83,6 +121,7 @@ impl StopList {
             return Ok(StopList {
                 name: name.into(),
                 words: Arc::default(),
+                of_language: None,
             });
         }
         if !name.contains(['.', '/']) {
@@ -114,6 +153,7 @@ impl StopList {
         Ok(StopList {
             name: format!("{FROM_FILE}{hash}").into(),
             words: Arc::new(words),
+            of_language: None,
         })
     }
 
@@ -127,9 +167,33 @@ impl StopList {
         !self.name.starts_with(FROM_FILE) || !self.words.is_empty()
     }
 
+    /// The language of a list for another language than English.
+    pub fn language(&self) -> Option<&'static str> {
+        self.of_language.as_ref().map(|(name, _)| *name)
+    }
+
+    /// Whether this is a built-in list for English.
+    pub fn is_english(&self) -> bool {
+        let mut lists = LISTS.iter().skip(1);
+        lists.any(|(name, _)| *name == &*self.name)
+    }
+
     /// Whether a word in lower case is on the list.
     pub fn contains(&self, word: &str) -> bool {
-        self.words.contains(word)
+        match &self.of_language {
+            // tantivy shows no words, it only leaves them out
+            Some((_, filter)) => {
+                let mut left = filter.clone().transform(RawTokenizer::default());
+                !word.is_empty() && !left.token_stream(word).advance()
+            }
+            None => self.words.contains(word),
+        }
+    }
+}
+
+impl fmt::Debug for StopList {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("StopList").field(&self.name).finish()
     }
 }
 
@@ -139,6 +203,7 @@ impl Default for StopList {
         StopList {
             name: "none".into(),
             words: Arc::default(),
+            of_language: None,
         }
     }
 }
@@ -176,7 +241,7 @@ mod tests {
         ] {
             assert_eq!(StopList::find(name).unwrap().words.len(), words, "{name}");
         }
-        for name in StopList::names() {
+        for (name, _) in LISTS {
             let list = StopList::find(name).unwrap();
             let mut words = list.words.iter().map(AsRef::as_ref);
             assert!(
@@ -190,6 +255,41 @@ mod tests {
             error.contains("choose one of none, short, lucene"),
             "{error}"
         );
+    }
+
+    #[test]
+    fn each_language_has_its_words_and_not_those_of_others() {
+        let words = [
+            ("danish", "hvad"),
+            ("dutch", "het"),
+            ("finnish", "minä"),
+            ("french", "vous"),
+            ("german", "für"),
+            ("hungarian", "hogy"),
+            ("italian", "della"),
+            ("norwegian", "ikkje"),
+            ("portuguese", "você"),
+            ("russian", "что"),
+            ("spanish", "muy"),
+            ("swedish", "från"),
+        ];
+        assert!(
+            words
+                .iter()
+                .map(|(name, _)| *name)
+                .eq(StopList::languages())
+        );
+        for (name, word) in words {
+            let list = StopList::find(name).unwrap();
+            assert_eq!((list.name(), list.language()), (name, Some(name)));
+            assert!(list.contains(word) && list.is_known(), "{name}");
+            assert!(!list.contains("haus") && !list.contains(""), "{name}");
+            let mut others = words.iter().filter(|(other, _)| *other != name);
+            assert!(others.all(|(_, other)| !list.contains(other)), "{name}");
+            assert!(!list.is_english());
+        }
+        assert!(!StopList::default().is_english() && StopList::find("smart").unwrap().is_english());
+        assert!(StopList::find("english").is_err());
     }
 
     #[test]

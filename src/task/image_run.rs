@@ -28,7 +28,7 @@ use super::images::{self, ImageRanking, Settings};
 use super::recipe::settings::Setting;
 use super::resources::{Meter, Used};
 use super::text_run::ensure_documents;
-use super::{Event, Named, OnEvent, STOPPED, Stage, run_stage};
+use super::{Event, Named, OnEvent, STOPPED, Stage, languages, run_stage};
 use crate::collection::images::ImageCollection;
 use crate::collection::{FaultKind, read_bytes};
 use crate::disk::regular;
@@ -179,6 +179,9 @@ impl<'s> PreparedImages<'s> {
         let mut summary = self.extract(&mut extraction, host, on_event)?;
         let mut runs = Vec::new();
         for (approach, tag) in self.approaches.iter().zip(tags) {
+            if let Some(note) = languages::note_on_images(approach, &self.topics) {
+                on_event(Event::Note(note));
+            }
             let ranked = Ranked {
                 prepared: &self,
                 settings: Settings {

@@ -38,6 +38,8 @@ pub mod images;
 #[cfg(feature = "texts")]
 pub mod index;
 #[cfg(feature = "texts")]
+mod languages;
+#[cfg(feature = "texts")]
 pub mod likeness;
 pub mod metadata;
 #[cfg(feature = "texts")]

@@ -20,7 +20,9 @@ use super::text_approach::TextApproach;
 use super::text_indexes::{TextIndexes, damaged_shard, shards_of};
 use super::texts::dense::{self, DenseSearch, DenseSources};
 use super::texts::{Offsets, Settings, Sources};
-use super::{Event, OnEvent, Stage, comparative, controversial, debate, models, rank, run_stage};
+use super::{
+    Event, OnEvent, Stage, comparative, controversial, debate, languages, models, rank, run_stage,
+};
 use crate::collection::texts::open_collection;
 use crate::evidence::sentence;
 use crate::evidence::sentence::Sentences;
@@ -206,6 +208,7 @@ pub fn run(request: &TextRequest, on_event: &mut OnEvent) -> Result<TextRun> {
             on_event(Event::Note(note));
         }
     }
+    note_language(request, on_event);
     let ranked =
         |rebuild, on_event: &mut OnEvent| rank(request, &resources, &collection, rebuild, on_event);
     match ranked(false, on_event) {
@@ -221,6 +224,19 @@ pub fn run(request: &TextRequest, on_event: &mut OnEvent) -> Result<TextRun> {
             ranked(true, on_event).context(damage.to_string())
         }
         ranked => ranked,
+    }
+}
+
+/// Says which parts of the approach are made for English, if topics are in another language.
+fn note_language(request: &TextRequest, on_event: &mut OnEvent) {
+    let stances = match request.task {
+        TextTask::Controversial => request.explain || request.debate.is_some(),
+        TextTask::Comparative => request.stances,
+        TextTask::Rank => false,
+    };
+    let note = languages::note_on_texts(request.task, request.approach, request.topics, stances);
+    if let Some(note) = note {
+        on_event(Event::Note(note));
     }
 }
 

@@ -40,6 +40,7 @@ mod index_images;
 mod index_killed;
 mod index_stale;
 mod judge;
+mod languages;
 mod limits;
 mod measures;
 mod memory;

@@ -33,26 +33,6 @@ pub(super) fn without_accents(word: &str) -> String {
     folded
 }
 
-/// The S stemmer: applies the first of Harman's three rules whose ending the word has.
-pub(super) fn without_plural(word: &str) -> String {
-    // an ending, what replaces it, and the endings that stay
-    let rules: [(&str, &str, &[&str]); 3] = [
-        ("ies", "y", &["eies", "aies"]),
-        ("es", "e", &["aes", "ees", "oes"]),
-        ("s", "", &["us", "ss"]),
-    ];
-    let rule = |(ending, by, kept): (&str, &str, &[&str])| {
-        let stem = word.strip_suffix(ending).filter(|_| word.len() > 1)?;
-        let stays = kept.iter().any(|kept| word.ends_with(kept));
-        Some(if stays {
-            word.to_owned()
-        } else {
-            stem.to_owned() + by
-        })
-    };
-    rules.into_iter().find_map(rule).unwrap_or(word.to_owned())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -91,26 +71,6 @@ mod tests {
             ("日本", "日本"),
         ] {
             assert_eq!(without_accents(word), folded);
-        }
-    }
-
-    #[test]
-    fn a_plural_ending_is_removed_by_the_first_rule_that_has_it() {
-        for (word, stem) in [
-            ("queries", "query"),
-            ("zaies", "zaies"),
-            ("zeies", "zeies"),
-            ("houses", "house"),
-            ("goes", "goes"),
-            ("trees", "trees"),
-            ("algaes", "algaes"),
-            ("gas", "ga"),
-            ("corpus", "corpus"),
-            ("class", "class"),
-            ("s", "s"),
-            ("", ""),
-        ] {
-            assert_eq!(without_plural(word), stem);
         }
     }
 }
