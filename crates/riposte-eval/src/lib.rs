@@ -64,6 +64,7 @@ pub mod measure;
 pub mod objects;
 pub mod plain;
 pub mod qrels;
+mod ranx;
 pub mod run;
 mod stance;
 mod stances;

@@ -16,7 +16,7 @@ use serde::Deserialize;
 
 use crate::lines::{each_line, numbered_lines};
 use crate::run::{is_space_in_c, unfit_field};
-use crate::{DocId, LineError, ObjectStance, Stance, TopicId};
+use crate::{DocId, LineError, ObjectStance, Stance, TopicId, ranx};
 
 /// The grades of an image for a topic; `None` for a question that was not judged.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -53,7 +53,8 @@ pub type StanceQrels = BTreeMap<TopicId, HashMap<DocId, ObjectStance>>;
 pub enum Qrels {
     /// Touché 2022 and 2023, Task 3: `topic ONTOPIC|PRO|CON imageId grade`.
     Images(ImageQrels),
-    /// Tasks 1 and 2: `topic 0 doc grade`, separated by the white space of C, as in trec_eval; BEIR: three columns between tabs, below the header `query-id corpus-id score`.
+    /// Tasks 1 and 2, MS MARCO: `topic 0 doc grade`, separated by the white space of C, as in trec_eval; BEIR: three columns between tabs, below the
+    /// header `query-id corpus-id score`; the same without the header: `topic doc grade`; ranx: one JSON object, `{topic: {doc: grade}}`.
     Graded(GradedQrels),
     /// Task 2: `topic 0 doc FIRST|SECOND|NEUTRAL|NO`.
     Stances(StanceQrels),
@@ -64,6 +65,10 @@ pub enum Qrels {
 /// Reads judgements. The first line decides the kind. Returns what can be read, and an error for each line that cannot. If a document is judged
 /// twice, its first judgement counts.
 pub fn read(text: &str) -> (Qrels, Vec<LineError>) {
+    if ranx::is_ranx(text) {
+        let (grades, errors) = read_ranx(text);
+        return (Qrels::Graded(grades), errors);
+    }
     let first: Vec<&str> = numbered_lines(text)
         .next()
         .map(|(_, line)| line.split_whitespace().collect())
@@ -75,6 +80,10 @@ pub fn read(text: &str) -> (Qrels, Vec<LineError>) {
         }
         [query, doc, score] if is_beir_header([query, doc, score]) => {
             let (grades, errors) = read_beir(text);
+            (Qrels::Graded(grades), errors)
+        }
+        [_, _, _] if has_three_columns(text) => {
+            let (grades, errors) = read_three_columns(text);
             (Qrels::Graded(grades), errors)
         }
         [_, question, _, _] if is_image_question(question) => {
@@ -120,6 +129,45 @@ fn read_beir(text: &str) -> (GradedQrels, Vec<LineError>) {
             return Err("an id is empty".to_owned());
         }
         enter(&mut qrels, topic, doc, grade_of(score)?)
+    });
+    (qrels, errors)
+}
+
+/// Reads one JSON object of topics, as ranx saves judgements.
+fn read_ranx(text: &str) -> (GradedQrels, Vec<LineError>) {
+    let mut qrels = GradedQrels::new();
+    let (entries, mut errors) = ranx::read(text, "grade");
+    for entry in entries {
+        if let Err(what) = enter(&mut qrels, &entry.topic.0, &entry.doc.0, entry.number) {
+            errors.push(LineError::new(entry.line, what));
+        }
+    }
+    errors.sort_by_key(|error| error.line);
+    (qrels, errors)
+}
+
+/// The fields of a line, separated by the white space of C.
+fn fields_in_c(line: &str) -> Vec<&str> {
+    let fields = line.split(is_space_in_c);
+    fields.filter(|field| !field.is_empty()).collect()
+}
+
+/// Whether the first two lines are `topic doc grade`, so that a single damaged line does not change the format.
+fn has_three_columns(text: &str) -> bool {
+    numbered_lines(text).take(2).all(|(_, line)| {
+        let fields = fields_in_c(line);
+        matches!(fields.as_slice(), [_, _, grade] if grade_of(grade).is_ok())
+    })
+}
+
+fn read_three_columns(text: &str) -> (GradedQrels, Vec<LineError>) {
+    let mut qrels = GradedQrels::new();
+    let errors = each_line(text, |line| {
+        let fields = fields_in_c(line);
+        let &[topic, doc, grade] = fields.as_slice() else {
+            return Err(format!("{} fields, must be three", fields.len()));
+        };
+        enter(&mut qrels, topic, doc, grade_of(grade)?)
     });
     (qrels, errors)
 }
@@ -357,4 +405,64 @@ fn read_answers(text: &str) -> (GradedQrels, Vec<LineError>) {
         topic.insert(DocId(image), f64::from(grade));
     }
     (qrels, errors)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_format_of_grades_gives_the_same_judgements() {
+        let expected = read("1 0 77 2\n1 0 b 0\n2 0 c -2\n");
+        assert!(matches!(&expected, (Qrels::Graded(_), errors) if errors.is_empty()));
+        for text in [
+            // MS MARCO
+            "1\t0\t77\t2\n1\t0\tb\t0\n2\t0\tc\t-2\n",
+            "query-id\tcorpus-id\tscore\n1\t77\t2\n1\tb\t0\n2\tc\t-2\n",
+            "1\t77\t2\r\n1\tb\t0\r\n2\tc\t-2",
+            "1 77 2\n1 b 0\n2 c -2\n",
+            r#"{"1":{"77":2,"b":0},"2":{"c":-2}}"#,
+            "\u{feff}{\n  \"2\": {\n    \"c\": -2.0\n  },\n  \"1\": {\"b\": 0, \"77\": 2}\n}\n",
+        ] {
+            assert_eq!(read(text), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn what_is_wrong_in_them_is_named() {
+        let said = |text: &str| -> Vec<String> {
+            let (_, errors) = read(text);
+            errors.iter().map(LineError::to_string).collect()
+        };
+        assert_eq!(
+            said("1 a 2\n1 b 1\n1 c\n1 d many\n1 a 1\n"),
+            [
+                "line 3: 2 fields, must be three",
+                "line 4: \"many\" is not a grade",
+                "line 5: judged 1.0 here and 2.0 on an earlier line",
+            ]
+        );
+        // a damaged first line does not change the format of the others
+        assert_eq!(said("1 0 1\n1 0 b 1\n"), ["line 1: 3 fields, must be four"]);
+        assert_eq!(
+            said("{\"1\": {\"a\": 1,\n\"a\": 2,\n\"b\": \"x\"}}"),
+            [
+                "line 2: judged 2.0 here and 1.0 on an earlier line",
+                "line 3: topic 1, document b: \"x\" is not a grade",
+            ]
+        );
+    }
+
+    #[test]
+    fn judgements_of_2025_are_told_from_those_of_ranx() {
+        let line = r#"{"argument_id": "1-1", "image_id": "Ia", "answer": "yes"}"#;
+        let noted =
+            r#"{"note": {"by": "me"}, "argument_id": "1-1", "image_id": "Ia", "answer": "yes"}"#;
+        for text in [line, noted] {
+            assert!(
+                matches!(read(text), (Qrels::Answers(_), errors) if errors.is_empty()),
+                "{text}"
+            );
+        }
+    }
 }

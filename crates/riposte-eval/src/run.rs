@@ -1,4 +1,4 @@
-//! Run files: the only writer of run lines, and a reader that accepts what teams really submit.
+//! Run files: the only writer of run lines, and readers that accept what teams really submit.
 //!
 //! ```
 //! use riposte_eval::run::{read_texts, write_texts};
@@ -11,11 +11,16 @@
 //! # Ok::<(), riposte_eval::Error>(())
 //! ```
 
+mod texts;
+
 use std::fmt::Write;
+
+pub use crate::ranx::begins_as_ranx;
+pub use texts::{Contradiction, ReadRun, RunFileFormat, read_texts};
 
 use serde::{Deserialize, Serialize};
 
-use crate::lines::{each_line, numbered_lines};
+use crate::lines::each_line;
 use crate::{DocId, Error, LineError, ObjectStance, Stance, TopicId};
 
 /// A line of an image run: `topic PRO|CON imageId rank score tag` (Touché 2022 and 2023, Task 3).
@@ -221,82 +226,6 @@ pub fn read_images(text: &str) -> (Vec<ImageRunLine>, Vec<LineError>) {
     })
 }
 
-/// Reads a text run like [`read_images`].
-///
-/// If the file begins with a brace, it is read as a 2025 image run in JSON lines
-/// (`{"argument_id","method","image_id","rank","tag"}`).
-///
-/// A second column that is not one of the four stances (`Q0`, `0`) is not an error. A tag with blanks, a missing tag, a rank that is no number, an
-/// infinite score and a score with more than a number in it are odd, but trec_eval reads such lines. So they are read, and there is an error for each
-/// that says so ([`LineError::is_read`]). Fields are separated by the white space of C, as in trec_eval: a no-break space is part of an id.
-pub fn read_texts(text: &str) -> (Vec<TextRunLine>, Vec<LineError>) {
-    if is_json(text) {
-        return read(text, |line| {
-            let line = read_answer(line)?;
-            Ok(TextRunLine {
-                topic: line.argument,
-                stance: None,
-                doc: line.image,
-                rank: line.rank,
-                score: None,
-                tag: line.tag,
-            })
-        });
-    }
-    let (mut lines, mut errors) = (Vec::new(), Vec::new());
-    for (number, line) in numbered_lines(text) {
-        match read_as_trec_eval(line, lines.len()) {
-            Ok((read, odd)) => {
-                lines.push(read);
-                let odd = odd.map(|what| LineError {
-                    is_read: true,
-                    ..LineError::new(number, what)
-                });
-                errors.extend(odd);
-            }
-            Err(what) => errors.push(LineError::new(number, what)),
-        }
-    }
-    (lines, errors)
-}
-
-/// Reads a line of a text run as trec_eval does, which uses neither the rank nor the tag. Also returns what is odd in the line. If its rank is not a
-/// number, its rank is one more than `before`, the number of lines before it.
-fn read_as_trec_eval(line: &str, before: usize) -> Result<(TextRunLine, Option<String>), String> {
-    let ([topic, stance, doc, rank, score], rest) = first_fields(line, is_space_in_c)?;
-    let mut odd = None;
-    let tag = match tag_of(rest) {
-        Ok(tag) => tag,
-        Err(what) => {
-            odd = Some(what.to_owned());
-            rest.split_whitespace().next().unwrap_or_default()
-        }
-    };
-    let rank = read_rank(rank).unwrap_or_else(|what| {
-        odd.get_or_insert(what);
-        let whole = rank.parse().ok().and_then(whole_rank);
-        whole.unwrap_or_else(|| u32::try_from(before + 1).unwrap_or(u32::MAX))
-    });
-    let score = read_score(score).or_else(|what| {
-        let number = leading_number(score).ok_or(what)?;
-        odd.get_or_insert(if number.is_infinite() {
-            format!("the score {score:?} is infinite")
-        } else {
-            format!("the score {score:?} is read as {number}")
-        });
-        Ok::<f64, String>(number)
-    })?;
-    let line = TextRunLine {
-        topic: TopicId(topic.to_owned()),
-        stance: ObjectStance::parse(stance),
-        doc: DocId(doc.to_owned()),
-        rank,
-        score: Some(score),
-        tag: tag.to_owned(),
-    };
-    Ok((line, odd))
-}
-
 /// Reads a run of 2024 or 2025 as an image run without scores. The one list of each claim becomes the PRO list.
 pub fn read_claims(text: &str) -> (Vec<ImageRunLine>, Vec<LineError>) {
     read(text, |line| {
@@ -314,8 +243,7 @@ pub fn read_claims(text: &str) -> (Vec<ImageRunLine>, Vec<LineError>) {
 
 /// Whether a run consists of JSON lines.
 pub fn is_json(text: &str) -> bool {
-    let text = text.trim_start_matches('\u{feff}');
-    text.trim_start().starts_with('{')
+    RunFileFormat::of(text) == RunFileFormat::JsonLines
 }
 
 fn read<T>(text: &str, of: impl Fn(&str) -> Result<T, String>) -> (Vec<T>, Vec<LineError>) {

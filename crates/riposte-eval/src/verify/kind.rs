@@ -1,7 +1,7 @@
 //! Recognises the task and the year of a run from its lines.
 
 use crate::edition::{Edition, RunFormat};
-use crate::run::{is_json, read_answer};
+use crate::run::{RunFileFormat, read_answer};
 use crate::{ObjectStance, TextTask};
 
 /// The task and the edition that a run is for.
@@ -15,14 +15,23 @@ pub struct RunKind {
 
 impl RunKind {
     /// Decides by the majority of lines, from their second fields and the form of the documents' ids. A run of which no line can be read counts as an
-    /// image run.
+    /// image run, and one in a format that only evaluators read as a text run of any collection.
     pub fn of_run(run: &[u8]) -> RunKind {
         let text = String::from_utf8_lossy(run);
-        if is_json(&text) {
-            return RunKind {
-                task: None,
-                edition: edition_of_answers(&text),
-            };
+        match RunFileFormat::of(&text) {
+            RunFileFormat::Trec => {}
+            RunFileFormat::JsonLines => {
+                return RunKind {
+                    task: None,
+                    edition: edition_of_answers(&text),
+                };
+            }
+            RunFileFormat::Ranked | RunFileFormat::Scored | RunFileFormat::Ranx => {
+                return RunKind {
+                    task: Some(TextTask::Rank),
+                    edition: None,
+                };
+            }
         }
         let (mut images, mut arguments, mut passages, mut others) = (0, 0, 0, 0);
         let (mut topics, mut has_stances) = (Vec::new(), false);

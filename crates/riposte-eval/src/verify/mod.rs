@@ -25,7 +25,7 @@ pub use kind::RunKind;
 pub use tira::refused_by_tira;
 
 use crate::edition::{Edition, PLAIN, RunFormat, TEXTS};
-use crate::run::ImageRunLine;
+use crate::run::{ImageRunLine, RunFileFormat};
 use crate::values::prototext;
 use crate::{DocId, TopicId};
 
@@ -129,7 +129,10 @@ pub fn verify(run: &[u8], rules: &Rules) -> Verdict {
     let findings = match rules.format {
         RunFormat::Stances { .. } => return images::verify(run, rules),
         RunFormat::Claims { is_full, .. } => answers::verify(run, rules, *is_full),
-        RunFormat::Texts { stances, asked } => texts::verify(run, rules, stances, asked),
+        RunFormat::Texts { stances, asked } => match of_another_format(run) {
+            Some(finding) => vec![finding],
+            None => texts::verify(run, rules, stances, asked),
+        },
     };
     Verdict {
         findings,
@@ -138,12 +141,28 @@ pub fn verify(run: &[u8], rules: &Rules) -> Verdict {
     }
 }
 
+/// The one error of a text run in a format that only evaluators read; `None` for a run in the lab's format.
+fn of_another_format(run: &[u8]) -> Option<Finding> {
+    let format = RunFileFormat::of(&String::from_utf8_lossy(run)).foreign()?;
+    Some(Finding {
+        line: None,
+        severity: Severity::Error,
+        rule: Rule::Fields,
+        what: format!("the run has {format}"),
+        hint: "`riposte evaluate` reads it, but the lab expects topic Q0 document rank score tag"
+            .to_owned(),
+    })
+}
+
 /// Checks a run as [`verify`] does, and adds what TIRA refuses.
 ///
 /// Runs for claims are not checked for that. Lines that already break a rule of the task get no finding about TIRA.
 pub fn verify_for_tira(run: &[u8], rules: &Rules) -> Verdict {
     let mut verdict = verify(run, rules);
-    if matches!(rules.format, RunFormat::Claims { .. }) {
+    if matches!(rules.format, RunFormat::Texts { .. }) && of_another_format(run).is_some() {
+        // the error names what is wrong with all lines
+        verdict.refused_by_tira = true;
+    } else if matches!(rules.format, RunFormat::Claims { .. }) {
         let mut findings = verdict.findings.iter();
         verdict.refused_by_tira =
             findings.any(|of| of.severity == Severity::Tira) || !answers::is_json(run);
