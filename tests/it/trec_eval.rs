@@ -102,11 +102,11 @@ fn mutated(chance: &mut Chance, fields: &[&[&str]]) -> String {
     made
 }
 
+/// A topic, a document, and a score or a grade.
+type Read = (String, String, String);
+
 /// What trec_eval reads in each of these texts, `run` or `qrels`: topics, documents, scores or grades. `None` if it refuses the text.
-fn read_by_trec_eval(
-    kind: &str,
-    texts: &[String],
-) -> Option<Vec<Option<Vec<(String, String, String)>>>> {
+fn read_by_trec_eval(kind: &str, texts: &[String]) -> Option<Vec<Option<Vec<Read>>>> {
     let python = need(Peer("pytrec_eval"))?;
     let dir = WorkDir::new();
     let lines = texts
