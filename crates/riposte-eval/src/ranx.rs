@@ -148,7 +148,11 @@ fn members(json: &str, line: u64) -> Result<Members<'_>, LineError> {
         let mut what = error.to_string();
         what.truncate(what.find(" at line ").unwrap_or(what.len()));
         let line = line + (error.line() as u64).saturating_sub(1);
-        LineError::new(line, format!("not the JSON of ranx: {what}"))
+        // the only error of ours, and not of the syntax, is that there are too many
+        match error.is_data() {
+            true => LineError::new(line, what),
+            false => LineError::new(line, format!("not the JSON of ranx: {what}")),
+        }
     })
 }
 
