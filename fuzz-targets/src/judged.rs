@@ -23,6 +23,14 @@ pub const RUN_WORDS: &[&[u8]] = &[
     b"\xc2\xa0",
     b"\0",
     br#"{"argument_id":"1-1","method":"retrieval","image_id":"I1","rank":1,"tag":"t"}"#,
+    b"51 doc 1\n51 doc2 2\n",
+    b"51\tdoc\t16777217\n",
+    b"51 doc 1 0.5\n51 doc2 2 0.75\n",
+    br#"{"51":{"doc":1.5,"doc2":-2e3}}"#,
+    br#","52":{"doc":null}"#,
+    br#""argument_id":"#,
+    br#""\"\\\ud800":{"#,
+    b"\x28\xb5\x2f\xfd",
 ];
 
 /// Reads a run in all formats, and verifies it by the rules of all editions.
@@ -31,8 +39,13 @@ pub fn runs(bytes: &[u8]) {
     let (images, _) = run::read_images(&text);
     // the writer can refuse these lines, but must not panic
     let _ = run::write_images(&images);
-    let (texts, _) = run::read_texts(&text);
-    let _ = run::write_texts(&texts);
+    let read = run::ReadRun::read(&text);
+    // each line that repeats another is named once
+    assert!(read.repeated().len() < read.lines.len().max(1));
+    if let Some(found) = read.contradiction() {
+        assert!(found.higher.1 < found.lower.1 && found.higher.2 < found.lower.2);
+    }
+    let _ = run::write_texts(&read.lines);
     for edition in EDITIONS {
         let verdict = verify_for_tira(bytes, &Rules::of(edition));
         assert!(!verdict.prototext().is_empty());
@@ -55,6 +68,11 @@ pub const QRELS_WORDS: &[&[u8]] = &[
     b"[",
     br#""images":"#,
     b"null",
+    b"query-id\tcorpus-id\tscore\n",
+    b"51\tdoc\t2\n51\tdoc2\t0\n",
+    br#"{"51":{"doc":2,"doc2":0}}"#,
+    br#","52":{"doc":"x"}"#,
+    br#""imageId":"#,
 ];
 
 /// Reads judgements of any kind, and then as judgements of images.

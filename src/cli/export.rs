@@ -28,7 +28,7 @@ pub(super) enum ExportCommand {
 
 #[derive(Args)]
 pub(super) struct ExportRunArgs {
-    /// Image run: a file (plain or gzipped) or a directory with a run.txt
+    /// Image run: a file (plain, gzip or zstd), - for standard input, or a directory with a run.txt
     #[arg(value_name = "RUN")]
     run: PathBuf,
     /// Output directory, created if necessary

@@ -207,7 +207,7 @@ const MAX_DEPTH: i64 = 1000;
 
 #[derive(Args)]
 pub(super) struct InspectArgs {
-    /// Run: a file (plain or gzipped), or a directory with a run.txt. NAME= sets the name of the run in the report
+    /// Run: a file (plain, gzip or zstd), - for standard input, or a directory with a run.txt. NAME= sets the name of the run in the report
     #[arg(value_name = "[NAME=]RUN")]
     pub(super) run: PathBuf,
     /// Directory of the collection that was searched

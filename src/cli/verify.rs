@@ -15,6 +15,7 @@ use super::faults::FaultLog;
 use super::notes::NotePrinter;
 use super::{parse, print, print_json, terminal};
 use riposte::task::files::{check_distinct, check_writable, named_run};
+use riposte::task::stdin::check_once;
 use riposte::task::verify::{Verdict, VerificationSettings, Verifier};
 
 /// Number of findings of each kind that are printed without `--verbose`.
@@ -22,7 +23,7 @@ const PRINTED: usize = 5;
 
 #[derive(Args)]
 pub(super) struct VerifyArgs {
-    /// Runs: files (plain or gzipped), or directories with a run.txt
+    /// Runs: files (plain, gzip or zstd), - for standard input, or directories with a run.txt
     #[arg(value_name = "RUN", required = true)]
     runs: Vec<PathBuf>,
     /// Task that the runs are for. By default inferred from the collection, or without one from the lines of each run
@@ -58,6 +59,7 @@ pub fn verify(args: &VerifyArgs) -> Result<u8> {
         format!("--prototext needs a single image run of {years}")
     };
     ensure!(args.prototext.is_none() || args.runs.len() == 1, only());
+    check_once(args.runs.iter().map(PathBuf::as_path))?;
     if let Some(file) = &args.prototext {
         check_writable(file)?;
         let mut inputs: Vec<&Path> = args.runs.iter().map(|run| named_run(run).1).collect();

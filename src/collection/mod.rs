@@ -19,6 +19,6 @@ pub mod texts;
 mod topics;
 
 pub use fault::{Fault, FaultKind};
-pub use source::{read_bytes, read_regular};
+pub use source::{read_bytes, read_judged, read_judged_stdin, read_regular};
 pub use topics::read_topics;
 pub(crate) use topics::{ReadTopics, read_topics_with_faults};

@@ -1,35 +1,61 @@
-//! Reads the files of text collections, plain or gzip, and reports faults in them.
+//! Reads the files of text collections, runs and judgements, plain or compressed, and reports faults in them.
 
-use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
 use flate2::read::MultiGzDecoder;
-use riposte_eval::run::unfit_field;
+use riposte_eval::run::{begins_as_ranx, unfit_field};
 
 use crate::disk::regular;
 
 /// Maximum size of an argument, a passage or a document, in bytes; a longer one is a fault. All arguments of args.me are shorter.
 pub(super) const MAX_DOCUMENT_BYTES: usize = 16 << 20;
 
-/// Opens a regular file, and decompresses it if its first bytes are those of gzip.
+/// Maximum window of a file that is packed with zstd, in bytes: the decoder allocates it. zstd makes a larger one only if it is told to
+/// (`zstd --long=28`).
+#[cfg(feature = "texts")]
+const MAX_WINDOW: u64 = 128 << 20;
+
+/// The first bytes of a file that is packed with gzip, and with zstd.
+const GZIP: [u8; 2] = [0x1f, 0x8b];
+const ZSTD: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
+
+/// Opens a regular file, and decompresses it if its first bytes are those of gzip or zstd.
 pub(super) fn open(path: &Path) -> io::Result<Box<dyn Read + Send>> {
     unpacked(regular::open(path)?)
 }
 
-/// Decompresses a file if its first bytes are those of gzip.
-fn unpacked(mut file: File) -> io::Result<Box<dyn Read + Send>> {
+/// Decompresses a file if its first bytes are those of gzip or zstd.
+fn unpacked(mut file: impl Read + Send + 'static) -> io::Result<Box<dyn Read + Send>> {
     let mut magic = Vec::new();
-    file.by_ref().take(2).read_to_end(&mut magic)?;
-    let packed = magic == [0x1f, 0x8b];
+    file.by_ref()
+        .take(ZSTD.len() as u64)
+        .read_to_end(&mut magic)?;
+    let (is_gzip, is_zstd) = (magic.starts_with(&GZIP), magic.starts_with(&ZSTD));
     let whole = io::Cursor::new(magic).chain(file);
-    Ok(if packed {
-        let buffered = io::BufReader::with_capacity(1 << 18, whole);
-        Box::new(MultiGzDecoder::new(buffered))
-    } else {
-        Box::new(whole)
-    })
+    if !is_gzip && !is_zstd {
+        return Ok(Box::new(whole));
+    }
+    let buffered = io::BufReader::with_capacity(1 << 18, whole);
+    match is_gzip {
+        true => Ok(Box::new(MultiGzDecoder::new(buffered))),
+        false => unpacked_zstd(buffered),
+    }
+}
+
+#[cfg(feature = "texts")]
+fn unpacked_zstd(packed: impl io::BufRead + Send + 'static) -> io::Result<Box<dyn Read + Send>> {
+    let mut decoder = zstd::Decoder::with_buffer(packed)?;
+    decoder.window_log_max(MAX_WINDOW.ilog2())?;
+    Ok(Box::new(decoder))
+}
+
+/// zstd is C, which the small program does not compile.
+#[cfg(not(feature = "texts"))]
+fn unpacked_zstd(_: impl io::BufRead + Send + 'static) -> io::Result<Box<dyn Read + Send>> {
+    let what = "it is packed with zstd, which only a riposte with the feature `texts` or `full` reads: unpack it first (zstd -d), or pack it with gzip";
+    Err(io::Error::new(io::ErrorKind::Unsupported, what))
 }
 
 /// Maximum length of a line, in bytes, in a file that is read as a whole; a longer one is an error. The longest known lines are explanations, which
@@ -40,15 +66,34 @@ const MAX_LINE_BYTES: usize = 16 << 20;
 /// The ids of all passages of 2022 are fewer.
 const MAX_LINES: usize = 2_000_000;
 
-/// Reads a whole file of lines, and decompresses it if its first bytes are those of gzip. The file may be a pipe, because shells pass runs and
+/// Reads a whole file of lines, and decompresses it if its first bytes are those of gzip or zstd. The file may be a pipe, because shells pass runs and
 /// judgements as pipes (`<(zcat run.txt.gz)`).
 ///
 /// Errors: the file cannot be read or decompressed, or it has more than `limit` bytes after decompression, more than two million lines, or more than
 /// 16 MiB on a line.
 pub fn read_bytes(path: &Path, limit: u64) -> Result<Vec<u8>> {
     let reading = || format!("cannot read {}", path.display());
-    let read = |file| read_lines(unpacked(file)?, limit);
+    let read = |file| read_lines(unpacked(file)?, limit, Lines::Short);
     regular::read_unchanged(|| regular::open_pipe(path), read).with_context(reading)
+}
+
+/// Like [`read_bytes`], for a run or judgements: a file in ranx's format may consist of one long line.
+///
+/// # Errors
+/// Those of [`read_bytes`].
+pub fn read_judged(path: &Path, limit: u64) -> Result<Vec<u8>> {
+    let reading = || format!("cannot read {}", path.display());
+    let read = |file| read_lines(unpacked(file)?, limit, Lines::OrRanx);
+    regular::read_unchanged(|| regular::open_pipe(path), read).with_context(reading)
+}
+
+/// Like [`read_judged`], from standard input.
+///
+/// # Errors
+/// Those of [`read_bytes`].
+pub fn read_judged_stdin(limit: u64) -> Result<Vec<u8>> {
+    let read = || read_lines(unpacked(io::stdin())?, limit, Lines::OrRanx);
+    read().context("cannot read standard input")
 }
 
 /// Like [`read_bytes`], but accepts only a regular file, as for all files that riposte finds itself.
@@ -57,15 +102,25 @@ pub fn read_bytes(path: &Path, limit: u64) -> Result<Vec<u8>> {
 /// Those of [`read_bytes`], or the file is not regular.
 pub fn read_regular(path: &Path, limit: u64) -> Result<Vec<u8>> {
     let reading = || format!("cannot read {}", path.display());
-    let read = |file| read_lines(unpacked(file)?, limit);
+    let read = |file| read_lines(unpacked(file)?, limit, Lines::Short);
     regular::read_unchanged(|| regular::open(path), read).with_context(reading)
 }
 
-fn read_lines(mut file: impl Read, limit: u64) -> Result<Vec<u8>> {
+/// What the lines of a file can be.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Lines {
+    /// Of at most [`MAX_LINE_BYTES`].
+    Short,
+    /// The same, or one JSON object of ranx with lines of any length. Its reader bounds what it keeps of a line.
+    OrRanx,
+}
+
+fn read_lines(mut file: impl Read, limit: u64, lines_are: Lines) -> Result<Vec<u8>> {
     const BLOCK: u64 = 1 << 20;
     let mut bytes = Vec::new();
     let mut line_start = 0;
     let mut lines = 0;
+    let mut is_ranx = false;
     loop {
         let before = bytes.len();
         if file.by_ref().take(BLOCK).read_to_end(&mut bytes)? == 0 {
@@ -75,6 +130,9 @@ fn read_lines(mut file: impl Read, limit: u64) -> Result<Vec<u8>> {
             bail!("more than {} MiB after decompression", limit >> 20);
         }
         let block = bytes.get(before..).unwrap_or_default();
+        if before == 0 && lines_are == Lines::OrRanx {
+            is_ranx = begins_as_ranx(&String::from_utf8_lossy(block));
+        }
         lines += block.iter().filter(|byte| **byte == b'\n').count();
         if lines > MAX_LINES {
             bail!("more than {MAX_LINES} lines");
@@ -82,7 +140,7 @@ fn read_lines(mut file: impl Read, limit: u64) -> Result<Vec<u8>> {
         if let Some(last) = block.iter().rposition(|byte| *byte == b'\n') {
             line_start = before + last + 1;
         }
-        if bytes.len() - line_start > MAX_LINE_BYTES {
+        if bytes.len() - line_start > MAX_LINE_BYTES && !is_ranx {
             bail!("a line of more than {} MiB", MAX_LINE_BYTES >> 20);
         }
     }

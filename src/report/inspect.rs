@@ -1,7 +1,7 @@
 //! The report of a run, which is read from files or was just made.
 
 use std::collections::HashSet;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail, ensure};
 use riposte_eval::graded::TextRun;
@@ -23,6 +23,7 @@ use crate::evidence::store::Store;
 use crate::index::inverted::{InvertedIndex, Verified};
 use crate::task::channels::CHANNELS;
 use crate::task::files::{read_judgements, read_run};
+use crate::task::stdin::check_once;
 use crate::task::text_approach::TextApproach;
 use crate::task::text_indexes::TextIndexes;
 use crate::task::{Event, OnEvent, Stage, Task};
@@ -43,6 +44,9 @@ pub struct Written {
 /// # Errors
 /// A file cannot be read, has nothing of this task, or the report cannot be written.
 pub fn inspect(settings: &InspectSettings, on_event: &mut OnThreadEvent) -> Result<Written> {
+    let judgements = settings.qrels.iter().map(Path::new);
+    let runs = [&settings.run].into_iter().chain(&settings.against);
+    check_once(judgements.chain(runs.map(PathBuf::as_path)))?;
     let (_, run) = read_run(&settings.run)?;
     let task = match settings.task {
         Some(task) => task,

@@ -23,6 +23,7 @@ use crate::task::files::{
 };
 use crate::task::places::Places;
 use crate::task::run_files::{DEBATE, EXPLANATIONS};
+use crate::task::stdin::is_stdin;
 use crate::task::{Event, OnEvent, Task, counted};
 
 /// The files of a run that is shown, and what it is compared with.
@@ -383,7 +384,7 @@ fn read_explanations<T: RunLine>(
     let beside = run.with_file_name(EXPLANATIONS);
     let path = match &settings.explain {
         Some(path) => path,
-        None if regular::is_file(&beside)? => &beside,
+        None if !is_stdin(run) && regular::is_file(&beside)? => &beside,
         None => {
             return Ok(Err(
                 "There are no explanations beside the run (--explain writes them)",
@@ -411,7 +412,7 @@ fn read_sheets<T: RunLine>(
     on_event: &mut OnEvent,
 ) -> Result<Result<Vec<DebateSheet>, &'static str>> {
     let path = run.with_file_name(DEBATE);
-    if !regular::is_file(&path)? {
+    if is_stdin(run) || !regular::is_file(&path)? {
         return Ok(Ok(Vec::new()));
     }
     let problem = match sheet::read(&decode(read_regular(&path, MAX_SHEET_BYTES)?)) {

@@ -12,6 +12,7 @@ use riposte_eval::graded::TextRun;
 use riposte_eval::images::{ImageEvaluation, evaluate_images};
 use riposte_eval::measure::{self, Measure};
 use riposte_eval::qrels::{GradedQrels, Qrels, StanceQrels};
+use riposte_eval::run::ReadRun;
 use riposte_eval::{Error, LineError, Values, escaped, run};
 
 use super::files::{
@@ -37,7 +38,7 @@ pub struct EvaluationSettings {
 pub struct Evaluation {
     pub judgements: Vec<Judgements>,
     pub runs: Vec<EvaluatedRun>,
-    /// Whether a line of a file cannot be read, or a run has no line.
+    /// Whether a line of a file cannot be read, a run repeats a document, or a run has no line.
     pub has_faults: bool,
 }
 
@@ -163,7 +164,11 @@ impl EvaluatedRun {
             (images, evaluated.errors) = run::read_images(&text);
         }
         if !judgements.iter().all(is_of_images) {
-            (texts, evaluated.errors) = run::read_texts(&text);
+            let read = ReadRun::read(&text);
+            evaluated.remarks.extend(contradicted(&read));
+            let repeated = read.repeated();
+            (texts, evaluated.errors) = (read.lines, read.errors);
+            evaluated.errors.extend(repeated);
         }
         if images.is_empty() && texts.is_empty() {
             evaluated.is_empty = true;
@@ -171,12 +176,6 @@ impl EvaluatedRun {
             evaluated.remarks.push(what.to_owned());
         }
         let texts = TextRun::new(&texts);
-        if texts.repeated > 0 {
-            evaluated.remarks.push(format!(
-                "{} lines repeat a document of their topic: only its best rank counts",
-                texts.repeated
-            ));
-        }
         for judgements in judgements {
             let unjudged = match &judgements.qrels {
                 Qrels::Images(qrels) => {
@@ -251,6 +250,15 @@ impl EvaluatedRun {
         });
         run.unjudged_topics(|topic| qrels.contains_key(topic))
     }
+}
+
+/// A remark about ranks that contradict the scores of a text run.
+fn contradicted(run: &ReadRun) -> Option<String> {
+    let found = run.contradiction()?;
+    Some(format!(
+        "the ranks of {} contradict the scores; the scores count, as in trec_eval, except in the organisers' nDCG. The first is {found}",
+        counted(found.topics, "topic", "topics")
+    ))
 }
 
 impl ChosenMeasure {

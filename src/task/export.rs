@@ -1,7 +1,7 @@
 //! Exports image runs and their judgements in the formats that other evaluators read.
 
 use std::collections::BTreeSet;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Result, bail, ensure};
 use riposte_eval::edition::Edition;
@@ -11,6 +11,7 @@ use riposte_eval::run::{self, ImageRunLine, TextRunLine};
 use riposte_eval::{Stance, TopicId};
 
 use super::files::{decode, read_judgements, read_run, report_broken_lines};
+use super::stdin::check_once;
 use super::{Event, OnEvent};
 use crate::collection::FaultKind;
 
@@ -54,6 +55,8 @@ pub struct ExportedFile {
 /// # Errors
 /// A file cannot be read, or is not an image run or not judgements of images.
 pub fn run(settings: &RunExportSettings, on_event: &mut OnEvent) -> Result<RunExport> {
+    let judgements = settings.qrels.iter().map(Path::new);
+    check_once(judgements.chain([&*settings.run]))?;
     let (path, bytes) = read_run(&settings.run)?;
     let (lines, errors) = run::read_images(&decode(bytes));
     report_broken_lines(FaultKind::Run, &path, &errors, on_event);

@@ -11,8 +11,8 @@ use riposte_eval::qrels::{self, GradedQrels, Qrels};
 use riposte_eval::topic::Topic;
 use riposte_eval::{LineError, escaped, run};
 
-use super::{Event, OnEvent, counted};
-use crate::collection::{self, Fault, FaultKind, ReadTopics, read_bytes, read_regular};
+use super::{Event, OnEvent, counted, stdin};
+use crate::collection::{self, Fault, FaultKind, ReadTopics, read_judged, read_regular};
 use crate::disk::{self, regular};
 
 /// Maximum size of a run, a file of judgements or a list of ids, after decompression. The largest ones of the lab have a tenth of it.
@@ -183,7 +183,7 @@ impl NamedRun {
     /// The word is NAME=PATH, and the path does not exist.
     pub fn parse(word: &str) -> Result<Option<NamedRun>> {
         let (name, path) = named_run(Path::new(word));
-        let exists = path.exists();
+        let exists = path.exists() || stdin::is_stdin(path);
         ensure!(
             exists || name.is_none(),
             "there is no file {}, which {word} names",
@@ -224,12 +224,15 @@ pub(crate) fn run_names(runs: &[PathBuf]) -> Vec<String> {
         .collect()
 }
 
-/// Reads a run: its path and its bytes. `run`, which can have a name ([`named_run`]), is a file or, as on TIRA, a directory with a run.txt, possibly
-/// in a directory named output. As in the organisers' scripts, a .txt file with another name is used if it is the only one.
+/// Reads a run: its path and its bytes. `run`, which can have a name ([`named_run`]), is a file, `-` for standard input or, as on TIRA, a directory with
+/// a run.txt, possibly in a directory named output. As in the organisers' scripts, a .txt file with another name is used if it is the only one.
 pub(crate) fn read_run(run: &Path) -> Result<(PathBuf, Vec<u8>)> {
     let (_, run) = named_run(run);
+    if stdin::is_stdin(run) {
+        return Ok((run.to_owned(), stdin::read()?));
+    }
     let path = if run.is_dir() {
-        let names = ["run.txt", "run.txt.gz", "results.jsonl"];
+        let names = ["run.txt", "run.txt.gz", "run.txt.zst", "results.jsonl"];
         let dirs = [run.to_owned(), run.join("output")];
         let paths = dirs.iter().flat_map(|dir| names.map(|name| dir.join(name)));
         match regular::first_of(paths)? {
@@ -239,7 +242,7 @@ pub(crate) fn read_run(run: &Path) -> Result<(PathBuf, Vec<u8>)> {
     } else {
         run.to_owned()
     };
-    let bytes = read_bytes(&path, MAX_RUN_BYTES)?;
+    let bytes = read_judged(&path, MAX_RUN_BYTES)?;
     Ok((path, bytes))
 }
 
@@ -269,6 +272,14 @@ pub(crate) struct JudgementsFile {
     pub errors: usize,
 }
 
+/// The bytes of a file of judgements; `-` is standard input.
+fn read_bytes_of_judgements(path: &Path) -> Result<Vec<u8>> {
+    match stdin::is_stdin(path) {
+        true => stdin::read(),
+        false => read_judged(path, MAX_RUN_BYTES),
+    }
+}
+
 /// Reads the judgements that an argument [NAME=]FILE names. Reports the lines that cannot be read, and the topics without a relevant document.
 ///
 /// # Errors
@@ -285,7 +296,7 @@ pub(crate) fn read_judgements(argument: &str, on_event: &mut OnEvent) -> Result<
         !path.is_dir(),
         "{file} is a directory: judgements are a file (--qrels FILE)"
     );
-    let (qrels, errors) = qrels::read(&decode(read_bytes(path, MAX_RUN_BYTES)?));
+    let (qrels, errors) = qrels::read(&decode(read_bytes_of_judgements(path)?));
     report_broken_lines(FaultKind::Judgement, path, &errors, on_event);
     ensure!(!is_empty(&qrels), "there is no judgement in {file}");
     if let Qrels::Graded(grades) = &qrels {
@@ -313,14 +324,15 @@ fn report_without_relevant(path: &Path, grades: &GradedQrels, on_event: &mut OnE
     }
 }
 
-/// Whether a word names a file of judgements: some of its lines are judgements, and none is a line of a run.
+/// Whether a word names a file of judgements: some of its lines are judgements, and none is a line of a run. What can be both, such as ranx's JSON, is a
+/// run.
 pub fn has_judgements(word: &str) -> bool {
     let (_, path) = named_run(Path::new(word));
-    if !path.is_file() {
+    if !path.is_file() && !stdin::is_stdin(path) {
         return false;
     }
     // a file that cannot be read is reported as a run
-    let Ok(bytes) = read_bytes(path, MAX_RUN_BYTES) else {
+    let Ok(bytes) = read_bytes_of_judgements(path) else {
         return false;
     };
     let text = decode(bytes);

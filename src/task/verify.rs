@@ -11,7 +11,7 @@ use riposte_eval::{DocId, TopicId, run};
 use super::document_ids::document_ids;
 use super::files::{MAX_RUN_BYTES, decode, own_topics, read_run, read_topics};
 use super::metadata::{self, Described};
-use super::{Event, OnEvent, Task};
+use super::{Event, OnEvent, Task, stdin};
 use crate::collection::images::ImageCollection;
 use crate::collection::{read_bytes, read_regular};
 use crate::disk;
@@ -136,7 +136,7 @@ impl<'a> Verifier<'a> {
 /// requires in tasks with metadata.
 fn findings_of_metadata(run: &Path, bytes: &[u8], all: bool) -> Vec<Finding> {
     let file = disk::parent(run).join(metadata::FILE);
-    if !file.is_file() {
+    if stdin::is_stdin(run) || !file.is_file() {
         return Vec::new();
     }
     let found = |severity, what: String, hint: &str| Finding {

@@ -25,6 +25,7 @@ fn odd_lines_are_read_as_trec_eval_reads_them_and_named() {
         ("1 Q0 a - 5 t", Some("\"-\" is not a rank")),
         ("1 Q0 a 1.0 5 t", Some("\"1.0\" is not a rank")),
         ("1 Q0 a 1 inf t", Some("the score \"inf\" is infinite")),
+        ("1 Q0 a 1 5,2 t", Some("the score \"5,2\" is read as 5")),
         ("1 Q0 a 1 5 t", None),
         ("1\tQ0\ta\t1\t5\tt", None),
     ] {
@@ -47,7 +48,7 @@ fn odd_lines_are_read_as_trec_eval_reads_them_and_named() {
         assert_says(&said, &[&first]);
     }
     // lines that trec_eval refuses, and scores that are not numbers
-    for line in ["1 Q0 a 1", "1 Q0 a 1 nan t", "1 Q0 a 1 x t"] {
+    for line in ["1 Q0 a 1", "1 Q0 a 1 nan t", "1 Q0 a 1 0x5 t"] {
         let run = format!("{line}\n1 Q0 b 2 4 t\n");
         let dir = WorkDir::with(&[("qrels", qrels), ("run", run.as_bytes())]);
         let (code, _, said) = dir.run("evaluate qrels run P@1");

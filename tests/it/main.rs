@@ -65,6 +65,7 @@ mod quality;
 mod rank;
 mod release;
 mod report;
+mod run_formats;
 mod search;
 mod sections;
 mod sentence;

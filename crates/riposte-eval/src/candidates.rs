@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::Deserialize;
 use serde_json::Value;
 
+use crate::field::unfit_field;
 use crate::lines::numbered_lines;
-use crate::run::unfit_field;
 use crate::topic::{self, Topic};
 use crate::{DocId, LineError, TopicId};
 

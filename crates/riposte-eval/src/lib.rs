@@ -56,6 +56,7 @@ mod escape;
 mod evaluate;
 pub mod explained;
 pub mod explanation;
+mod field;
 pub mod graded;
 mod id;
 pub mod images;

@@ -14,8 +14,9 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use serde::Deserialize;
 
+use crate::field::unfit_field;
 use crate::lines::{each_line, numbered_lines};
-use crate::run::{is_space_in_c, unfit_field};
+use crate::run::is_space_in_c;
 use crate::{DocId, LineError, ObjectStance, Stance, TopicId, ranx};
 
 /// The grades of an image for a topic; `None` for a question that was not judged.

@@ -6,8 +6,8 @@ use std::fmt;
 use serde::de::{Deserialize, Deserializer, Error, MapAccess, Visitor};
 use serde_json::value::RawValue;
 
+use crate::field::unfit_field;
 use crate::lines::numbered_lines;
-use crate::run::unfit_field;
 use crate::{DocId, LineError, TopicId};
 
 /// Maximum number of documents in such a file, as of lines in other files. A document can take six bytes of the file, and far more in memory.
@@ -148,7 +148,11 @@ fn members(json: &str, line: u64) -> Result<Members<'_>, LineError> {
         let mut what = error.to_string();
         what.truncate(what.find(" at line ").unwrap_or(what.len()));
         let line = line + (error.line() as u64).saturating_sub(1);
-        LineError::new(line, format!("not the JSON of ranx: {what}"))
+        // the only error of ours, and not of the syntax, is that there are too many
+        match error.is_data() {
+            true => LineError::new(line, what),
+            false => LineError::new(line, format!("not the JSON of ranx: {what}")),
+        }
     })
 }
 

@@ -15,6 +15,7 @@ mod texts;
 
 use std::fmt::Write;
 
+pub use crate::field::unfit_field;
 pub use crate::ranx::begins_as_ranx;
 pub use texts::{Contradiction, ReadRun, RunFileFormat, read_texts};
 
@@ -106,19 +107,6 @@ pub fn write_answers(lines: &[AnswerLine]) -> Result<String, Error> {
         run.push('\n');
     }
     Ok(run)
-}
-
-/// Why a text cannot be a field of a run line; `None` if it can. Fields are separated by white space.
-pub fn unfit_field(text: &str) -> Option<&'static str> {
-    if text.is_empty() {
-        Some("is empty")
-    } else if text.contains(char::is_whitespace) {
-        Some("has a blank in it")
-    } else if text.contains(char::is_control) {
-        Some("has a control character in it")
-    } else {
-        None
-    }
 }
 
 /// Checks that the fields can be written to a run line.

@@ -1,7 +1,7 @@
 //! The words of an `evaluate` command: judgements, runs and measures.
 
 use std::collections::HashSet;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Result, ensure};
 use clap::{Args, ValueEnum};
@@ -11,19 +11,22 @@ use riposte_eval::measure::TOUCHE_LEVELS;
 use super::super::parse;
 use riposte::task::evaluate::{ChosenMeasure, EvaluationSettings};
 use riposte::task::files::{NamedRun, has_judgements};
+use riposte::task::stdin::check_once;
 
 #[derive(Args)]
 #[command(
     override_usage = "riposte evaluate [OPTIONS] --qrels <[NAME=]FILE> <[NAME=]RUN>... [MEASURE]...\n       riposte evaluate [OPTIONS] <[NAME=]QRELS> <[NAME=]RUN>... [MEASURE]..."
 )]
 pub(in crate::cli) struct EvaluateArgs {
-    /// Runs and measures. A run is a file (plain or gzipped) or a directory with a run.txt; NAME= sets its name in tables. Measures have the names of
+    /// Runs and measures. A run is a file (plain, gzip or zstd), - for standard input, or a directory with a run.txt; NAME= sets its name in tables. Its
+    /// lines are those of the lab or TREC, "topic document rank" or "topic document rank score", or it is the JSON of ranx. Measures have the names of
     /// ir_measures or trec_eval, such as nDCG@5, 'P(rel=2)@10' and ndcg_cut_10; by default they are those of the task. For images, P@10 means topicRelevanceP@10,
     /// argumentativenessP@10 and stanceRelevanceP@10. Without --qrels, the first file has the judgements
     #[arg(value_name = "RUN|MEASURE", required = true)]
     pub(in crate::cli) words: Vec<String>,
     /// Judgements: a file with lines of "topic ONTOPIC|PRO|CON image grade", "topic 0 document grade" or "topic 0 document
-    /// FIRST|SECOND|NEUTRAL|NO", or the JSON of 2025. May be repeated; NAME= sets the name in tables
+    /// FIRST|SECOND|NEUTRAL|NO", those of BEIR or MS MARCO, or the JSON of 2025 or of ranx; plain, gzip or zstd, - for standard input. May be repeated;
+    /// NAME= sets the name in tables
     #[arg(long = "qrels", value_name = "[NAME=]FILE")]
     pub(in crate::cli) qrels: Vec<String>,
     /// Name for a grade in measures such as 'P(rel=NAME)@5'. relevant=1 and highly=2 are known
@@ -106,6 +109,8 @@ impl EvaluateArgs {
             self.printed_as.is_none() || settings.measures.is_empty(),
             "--as organisers prints their measures: leave out those that you have typed"
         );
+        let judgements = settings.judgements.iter().map(Path::new);
+        check_once(judgements.chain(settings.runs.iter().map(|run| &*run.path)))?;
         let mut seen = HashSet::new();
         for name in settings.runs.iter().filter_map(|run| run.name.as_ref()) {
             ensure!(seen.insert(name), "two runs are named {name}");

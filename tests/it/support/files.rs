@@ -50,6 +50,10 @@ pub fn gzip(bytes: impl AsRef<[u8]>) -> Vec<u8> {
     packed.finish().unwrap()
 }
 
+pub fn zstd(bytes: impl AsRef<[u8]>) -> Vec<u8> {
+    zstd::encode_all(bytes.as_ref(), 0).unwrap()
+}
+
 /// The JSON of a file.
 pub fn json<T: for<'de> serde::Deserialize<'de>>(path: &Path) -> T {
     serde_json::from_slice(&fs::read(path).unwrap()).unwrap()
