@@ -101,9 +101,9 @@ pub fn rank(
         if recipe.only {
             ranking.truncate(recipe.depth);
         }
-        let (explained, added) = rerank::rerank(&mut ranking, recipe, topic, sources, on_progress)?;
-        reranked.extend(explained);
-        offsets = added;
+        let new = rerank::rerank(&mut ranking, recipe, topic, sources, on_progress)?;
+        reranked.extend(new.explained);
+        offsets = new.offsets;
         if recipe.above_zero {
             ranking.retain(|found| found.score > 0.0);
         }

@@ -42,8 +42,14 @@ impl Offsets {
     }
 }
 
-/// Gives new scores to the documents at the top of a ranking; those of the others stay. Returns the explanations of the new scores and, if these are
-/// means, what was added to them. `on_progress` receives the number of computed model outputs.
+/// What re-ranking says about the new scores.
+pub(super) struct Reranked {
+    pub explained: Vec<(DocId, Explanation)>,
+    /// What was added to the scores, if these are means.
+    pub offsets: Option<Offsets>,
+}
+
+/// Gives new scores to the documents at the top of a ranking; those of the others stay. `on_progress` receives the number of computed model outputs.
 ///
 /// # Errors
 /// The index, the store of model outputs or a model fails.
@@ -53,7 +59,7 @@ pub(super) fn rerank(
     topic: &Topic,
     sources: &mut Sources,
     on_progress: &mut OnOutputs,
-) -> Result<(Vec<(DocId, Explanation)>, Option<Offsets>)> {
+) -> Result<Reranked> {
     let depth = recipe.depth.min(ranking.len());
     let (top, others) = ranking.split_at_mut(depth);
     let mut documents = Documents::open(topic, top, recipe.windows, sources)?;
@@ -89,7 +95,7 @@ pub(super) fn rerank(
         cuts.iter().for_each(|cut| explanation.add_note(cut));
         explained.push((found.doc.clone(), explanation));
     }
-    Ok((explained, offsets))
+    Ok(Reranked { explained, offsets })
 }
 
 /// The documents at the top of a ranking.
