@@ -7,6 +7,7 @@ use anyhow::Result;
 use riposte::task::approach::ImageApproach;
 use riposte::task::description::Description;
 use riposte::task::metadata::{Config, Described};
+use riposte::task::resources::Used;
 use riposte::task::text_approach::TextApproach;
 use riposte::topic::question::TopicParts;
 use riposte_eval::TextTask;
@@ -119,9 +120,12 @@ pub(crate) fn description(recipe: &str) -> Description {
         source: String::new(),
         unknown: String::new(),
         recipe: recipe.to_owned(),
+        set: Vec::new(),
         documents: 0,
         topics: 0,
         models: BTreeMap::new(),
+        offsets: BTreeMap::new(),
+        resources: Used::default(),
         collection: PathBuf::new(),
     }
 }
