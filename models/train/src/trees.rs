@@ -21,7 +21,7 @@ use riposte::task::texts::{self, Settings, Sources};
 use riposte::topic::question::TopicParts;
 use riposte::workspace::Outputs;
 use riposte_eval::graded::TextRun;
-use riposte_eval::measure::{Gain, GradedKind, GradedMeasure, Level};
+use riposte_eval::measure::{Gain, GradedKind, GradedMeasure};
 use riposte_eval::qrels::{self, Qrels};
 use riposte_eval::run::TextRunLine;
 use riposte_eval::{DocId, TextTask, TopicId};
@@ -113,10 +113,7 @@ pub fn train(inputs: &Inputs) -> Result<String> {
 fn ndcg() -> GradedMeasure {
     GradedMeasure {
         kind: GradedKind::Ndcg(Gain::Grade),
-        rel: Level {
-            grade: 1.0,
-            name: None,
-        },
+        rel: None,
         judged_only: false,
         cutoff: Some(5),
     }
