@@ -112,9 +112,33 @@ def test_a_cutoff_becomes_part_of_the_retriever(index):
     assert (index.bm25(num_results=2) % 5).compile() == index.bm25(num_results=2)
     assert index.bm25() != index.approach("dph") and hash(index.bm25()) == hash(index.bm25())
     assert repr(index.bm25(num_results=3)).endswith("approach='bm25', num_results=3)")
-    for wrong in (0, 1001):
-        with pytest.raises(ValueError, match="from 1 to 1000"):
+    for wrong in (0, 100_001):
+        with pytest.raises(ValueError, match="from 1 to 100000"):
             index.bm25(num_results=wrong)
+
+
+def test_more_than_a_thousand_documents_are_found(tmp_path):
+    documents = [{"docno": f"d{n}", "text": "cat " * (1 + n % 5) + "dog " * (n % 7)} for n in range(1500)]
+    index = riposte.pt.Indexer(tmp_path / "many").index(documents)
+    query = pd.DataFrame([["1", "cat"]], columns=["qid", "query"])
+    assert len(index.bm25()(query)) == 1000
+    assert len(index.bm25(num_results=1200)(query)) == 1200
+    whole = index.bm25(num_results=1500)(query)
+    assert len(whole) == 1500
+    # documents that were found before are ranked anew, however far down they are
+    assert len((index.bm25(num_results=1500) >> index.approach("dph", num_results=1500))(query)) == 1500
+
+
+def test_settings_change_the_approach(index):
+    settings = {"retrieval.similarity.k1": 3, "retrieval.fields": {"title": 0, "text": 1.5}}
+    changed, plain = index.bm25(settings=settings), index.bm25()
+    assert changed != plain and "settings=" in repr(changed)
+    assert list(changed(TOPICS)["score"]) != list(plain(TOPICS)["score"])
+    assert (changed % 3).compile() == index.bm25(settings=settings, num_results=3)
+    named = {"retrieval.similarity.name": "bm25", "retrieval.must": ["text"]}
+    assert not index.bm25(settings=named)(TOPICS).empty
+    with pytest.raises(riposte.RiposteError, match="b must be from 0 to 1"):
+        index.bm25(settings={"retrieval.similarity.b": 2})(TOPICS)
 
 
 def test_documents_are_ranked_anew(index):

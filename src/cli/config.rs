@@ -272,7 +272,7 @@ pub(super) fn config(
 fn unset(name: &str) -> &'static str {
     match name {
         "threads" => "one per core",
-        "tag" => "riposte, or riposte-NAME for the approach NAME",
+        "tag" => "riposte, or riposte-NAME for the approach NAME, with what options set",
         _ => "unknown",
     }
 }

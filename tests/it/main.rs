@@ -70,6 +70,7 @@ mod search;
 mod sections;
 mod sentence;
 mod sentiment;
+mod settings;
 mod several;
 mod shards;
 mod shared_directories;

@@ -17,7 +17,7 @@ import json
 import os
 import tempfile
 import warnings
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import IO, Any
 
@@ -32,8 +32,10 @@ from ._program import RiposteWarning, counts_faults, run
 
 __all__ = ["Index", "Indexer", "Retriever", "StanceAnnotator", "TextLoader"]
 
-#: Maximum number of documents that riposte ranks for a query.
-MOST_RESULTS = 1000
+#: The number of documents that riposte ranks for a query by default. Touché's tasks take no more.
+DEFAULT_RESULTS = 1000
+#: Maximum number of documents that riposte ranks for a query of any other collection.
+MOST_RESULTS = 100_000
 
 
 class _Transformer(pt.Transformer):
@@ -123,13 +125,15 @@ class Retriever(_Transformer):
     0). For a collection of passages (Task 2) there is also `stance`: the object that the passage prefers ("FIRST" or "SECOND"), "NEUTRAL" or "NO",
     or None if the query does not compare two objects.
 
-    If the input has a column `docno`, its documents are ranked again: those that this approach finds for their query (among at most 1,000) get
-    its scores, and the others are left out.
+    If the input has a column `docno`, its documents are ranked again: those that this approach finds for their query (among its first 1,000, or
+    its first `num_results` if these are more) get its scores, and the others are left out.
 
     Args:
         index: the collection.
         approach: the name of an approach, or a file that ends in `.toml` (docs/approaches.md).
-        num_results: maximum number of documents for a query, 1 to 1,000.
+        num_results: maximum number of documents for a query: 1 to 100,000, for arguments and passages of Touché 1 to 1,000.
+        settings: keys of the approach's recipe and their values, such as `{"retrieval.similarity.k1": 0.9}`, as the option `--set` of the program
+            takes them. A value is a number, a string, a truth value, a list, or a dict.
         threads: number of threads that build the index, by default one for each core.
         use: parts of the topic to search for besides the query: "description", "narrative".
         stances: whether the stances of passages are detected (Task 2), which takes most of the time of a search.
@@ -147,17 +151,20 @@ class Retriever(_Transformer):
         index: Index,
         approach: str | os.PathLike[str] = "riposte",
         *,
-        num_results: int = MOST_RESULTS,
+        num_results: int = DEFAULT_RESULTS,
+        settings: Mapping[str, Any] | None = None,
         threads: int | None = None,
         use: Sequence[str] = (),
         stances: bool = True,
         numeric: str = "auto",
     ) -> None:
-        if not 1 <= num_results <= MOST_RESULTS:
-            raise ValueError(f"num_results is {num_results}, but must be from 1 to {MOST_RESULTS}")
+        most = MOST_RESULTS if index.task == "rank" else DEFAULT_RESULTS
+        if not 1 <= num_results <= most:
+            raise ValueError(f"num_results is {num_results}, but must be from 1 to {most}")
         self.index = index
         self.approach = os.fspath(approach)
         self.num_results = num_results
+        self.settings = None if settings is None else dict(settings)
         self.threads = threads
         self.use = tuple(use)
         self.stances = stances
@@ -168,7 +175,7 @@ class Retriever(_Transformer):
         """PyTerrier calls this method to compile `retriever % k`."""
         if k < 1:
             return None
-        options = {name: getattr(self, name) for name in ("threads", "use", "stances", "numeric")}
+        options = {name: getattr(self, name) for name in ("settings", "threads", "use", "stances", "numeric")}
         return Retriever(self.index, self.approach, num_results=min(k, self.num_results), **options)
 
     def transform(self, inp: pd.DataFrame) -> pd.DataFrame:
@@ -215,6 +222,9 @@ class Retriever(_Transformer):
             command: list[str | os.PathLike[str]] = [index.task, "-q", "--no-metadata", "-i", index.path, "-o", work, "--topics", queries]
             command += ["--approach", self.approach, "--numeric", self.numeric]
             command += [part for name in self.use for part in ("--use", name)]
+            command += [word for key, value in (self.settings or {}).items() for word in ("--set", f"{key}={_toml(value)}")]
+            if self.num_results > DEFAULT_RESULTS:
+                command += ["--hits", str(self.num_results)]
             if index.task == "comparative" and not self.stances:
                 command.append("--no-stance")
             _run(command + _options(threads=self.threads, index=index.index, models=index.models))
@@ -226,6 +236,15 @@ class Retriever(_Transformer):
                     document = (docno, float(score), None if stance == "Q0" else stance)
                     found.setdefault(qids[number], []).append(document)
         return found
+
+
+def _toml(value: Any) -> str:
+    """A value as TOML writes it. Strings and numbers are written as in JSON."""
+    if isinstance(value, Mapping):
+        return "{" + ", ".join(f"{_toml(str(key))} = {_toml(item)}" for key, item in value.items()) + "}"
+    if isinstance(value, (list, tuple)):
+        return "[" + ", ".join(map(_toml, value)) + "]"
+    return json.dumps(value, ensure_ascii=False)
 
 
 def _numbers(qids: list[str]) -> list[str]:

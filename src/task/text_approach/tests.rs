@@ -92,3 +92,76 @@ fn unknown_keys_and_impossible_values_are_errors() {
         assert!(error.contains(message), "{to}: {error}");
     }
 }
+
+#[test]
+fn a_run_can_have_as_many_documents_as_its_task_takes() {
+    let found = |task, hits| {
+        let settings = [Setting::hits(hits)];
+        let found = TextApproach::find_with(task, "bm25", &settings);
+        found.map_err(|error| error.to_string())
+    };
+    let approach = found(TextTask::Rank, 2000).unwrap();
+    assert_eq!((approach.depth, approach.retrieval[0].depth), (2000, 2000));
+    assert_eq!(approach.set, ["hits=2000"]);
+    let approach = found(TextTask::Rank, 10).unwrap();
+    assert_eq!((approach.depth, approach.retrieval[0].depth), (10, 1000));
+    for (task, hits, whose) in [
+        (TextTask::Rank, 100_001, "a query has at most 100000"),
+        (
+            TextTask::Controversial,
+            1001,
+            "a topic of Touché's Task 1 has at most 1000",
+        ),
+        (
+            TextTask::Comparative,
+            1001,
+            "a topic of Touché's Task 2 has at most 1000",
+        ),
+    ] {
+        found(task, hits - 1).unwrap();
+        let error = found(task, hits).unwrap_err();
+        let expected = format!("--hits {hits}: {whose} documents in a run, not {hits}");
+        assert_eq!(error, expected);
+    }
+    // a sum is the score of the whole run
+    let sum = "rerank={ depth = 1500, combine = \"sum\", weights = { retrieval = 1.0 } }";
+    let sum = |hits| [Setting::key(sum).unwrap(), Setting::hits(hits)];
+    TextApproach::find_with(TextTask::Rank, "bm25", &sum(1500)).unwrap();
+    let error = TextApproach::find_with(TextTask::Rank, "bm25", &sum(1501)).unwrap_err();
+    assert!(
+        error.to_string().contains("it needs depth = 1501"),
+        "{error}"
+    );
+}
+
+#[test]
+fn a_setting_is_checked_like_a_file_and_its_text_is_a_recipe() {
+    let find = |setting: &str| {
+        let settings = [Setting::key(setting).unwrap()];
+        TextApproach::find_with(TextTask::Controversial, "bm25", &settings)
+    };
+    let approach = find("retrieval.similarity.k1=7").unwrap();
+    let whole: TextApproach =
+        approaches::parse(Some(TextTask::Controversial), &approach.text).unwrap();
+    assert_eq!(
+        whole.retrieval[0].similarity,
+        approach.retrieval[0].similarity
+    );
+    assert!(approach.text.contains("k1 = 7"), "{}", approach.text);
+    for (setting, message) in [
+        (
+            "retrieval.similarity.b=2",
+            "--set retrieval.similarity.b=2: bm25: b must be from 0 to 1, not 2",
+        ),
+        (
+            "depth=1e9",
+            "--set depth=1e9: invalid type: floating point `1000000000.0`, expected usize",
+        ),
+        (
+            "retrieval.must=[\"title\"]",
+            "--set retrieval.must=[\"title\"]: title must match, but is not among the fields",
+        ),
+    ] {
+        assert_eq!(find(setting).unwrap_err().to_string(), message);
+    }
+}
