@@ -275,6 +275,9 @@ fn every_rule_of_2025_is_checked() {
         let odd = findings(&run.replace("\"rank\":2", &format!("\"rank\":{rank}")));
         assert_eq!(odd[0], (Error, Rule::Fields, Some(2)), "{rank}");
     }
+    // the fields in their order, but no object
+    let array = run.clone() + "[\"1-1\",\"retrieval\",\"I6\",2,\"t\"]\n";
+    assert_eq!(findings(&array), [(Error, Rule::Fields, Some(6))]);
     let sixth = run.clone() + &answer("1-1", "I6", 6);
     assert_eq!(findings(&sixth), [(Warning, Rule::Depth, Some(6))]);
     let twice = run.replacen("I2", "I1", 1);

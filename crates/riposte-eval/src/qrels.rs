@@ -381,6 +381,9 @@ fn read_answers(text: &str) -> (GradedQrels, Vec<LineError>) {
         read.take_array(array)
     } else {
         each_line(text, |line| {
+            if !line.trim_start().starts_with('{') {
+                return Err("not a JSON object".to_owned());
+            }
             let record = serde_json::from_str(line);
             read.take(record.map_err(|error| format!("not a judgement of 2025: {error}"))?)
         })

@@ -121,6 +121,11 @@ impl<Q> Batch<Q> {
             };
             let question = line.and_then(|line| {
                 bytes += line.len();
+                // the fields of an object can also be read from an array
+                ensure!(
+                    line.trim_ascii_start().starts_with(b"{"),
+                    "not a JSON object"
+                );
                 serde_json::from_slice::<Caller>(&line)?;
                 Ok((read(&line)?, line))
             });
