@@ -127,12 +127,12 @@ fn without_plural(word: &str) -> String {
 mod tests {
     use super::*;
 
-    /// Two forms of one word for each stemmer of Snowball. The stemmer must give both the same stem, which is not the stem of English.
+    /// Two forms of one word for each stemmer of Snowball. The stemmer must give both the same stem.
     const FORMS: [(&str, &str, &str); 36] = [
         ("arabic", "كتاب", "الكتاب"),
-        ("armenian", "գրքեր", "գրքերը"),
-        ("basque", "etxeak", "etxea"),
-        ("catalan", "cases", "casa"),
+        ("armenian", "քաղաքներ", "քաղաքների"),
+        ("basque", "etxeak", "etxe"),
+        ("catalan", "escoles", "escola"),
         ("czech", "školy", "školám"),
         ("danish", "skolerne", "skoler"),
         ("dutch", "scholen", "school"),
@@ -162,9 +162,9 @@ mod tests {
         ("sesotho", "batho", "motho"),
         ("spanish", "escuelas", "escuela"),
         ("swedish", "skolorna", "skolor"),
-        ("tamil", "மரங்கள்", "மரம்"),
+        ("tamil", "வீடுகள்", "வீடு"),
         ("turkish", "evler", "evlerde"),
-        ("yiddish", "ביכער", "ביכערס"),
+        ("yiddish", "שולן", "שול"),
     ];
 
     #[test]
