@@ -1,20 +1,21 @@
 //! `evaluate`: measures runs by judgements, and compares the runs.
 
+mod cells;
 mod typed;
 
 use std::fmt;
 use std::path::Path;
 
-use anyhow::{Context, Result};
-use riposte_eval::compare::{Table, interval};
+use anyhow::{Context, Result, ensure};
+use riposte_eval::compare::{Look, Pairs, Table};
 use riposte_eval::images::ImageEvaluation;
 use riposte_eval::measure::{ImageMeasure, Measure};
 use riposte_eval::{Values, escaped, escaped_lines};
-use serde_json::json;
 
 use super::faults::FaultLog;
 use super::notes::NotePrinter;
-use super::{print, print_json, terminal};
+use super::{print, terminal};
+use cells::{Column, print_cells};
 use riposte::task::evaluate::{self, Detail, EvaluatedRun, Evaluation, Judgements};
 use riposte::task::files::{check_distinct, check_writable};
 use typed::{Format, PrintedAs};
@@ -62,15 +63,20 @@ fn print_evaluation(
     default_measures: bool,
 ) -> Result<()> {
     let (judgements, runs) = (&evaluation.judgements, &evaluation.runs);
-    let columns: Vec<(&str, String)> = judgements
+    let columns: Vec<Column> = judgements
         .iter()
         .flat_map(|j| j.measures.iter().map(|m| (j.name.as_str(), m.to_string())))
         .collect();
-    if args.format != Format::Table {
-        return print_cells(args, &columns, runs);
-    }
+    check_test(args, &columns, runs)?;
+    let look = match args.format {
+        Format::Text => Look::Text,
+        Format::Markdown => Look::Markdown,
+        Format::Latex => Look::Latex,
+        _ => return print_cells(args, &columns, runs),
+    };
     if let ([run], [_], true) = (runs.as_slice(), &**judgements, default_measures && !args.ci)
         && let [Detail::Images(evaluation)] = run.details.as_slice()
+        && look == Look::Text
     {
         return print_image_run(args, run, evaluation);
     }
@@ -86,11 +92,37 @@ fn print_evaluation(
         columns: columns.collect(),
         rows: rows.collect(),
         attainable: runs.iter().map(|run| run.attainable.clone()).collect(),
+        test: args.test,
+        pairs: None,
+        look,
     };
     if default_measures {
         leave_out_repeated(&mut table, judgements);
     }
+    let rows = table.rows.iter().map(|(_, values)| values.as_slice());
+    table.pairs = pairs(args, &rows.collect::<Vec<_>>());
     print_table(args, table, runs)
+}
+
+/// The comparisons of all runs, if they are asked for.
+fn pairs(args: &EvaluateArgs, rows: &[&[Values]]) -> Option<Pairs> {
+    let alpha = args.alpha.unwrap_or(0.05);
+    let correction = args.correction?;
+    Some(Pairs::new(rows, args.test, correction, alpha))
+}
+
+/// # Errors
+/// Runs are to be compared by a test that a measure does not fit.
+fn check_test(args: &EvaluateArgs, columns: &[Column], runs: &[EvaluatedRun]) -> Result<()> {
+    for run in runs.iter().filter(|_| runs.len() > 1) {
+        for ((_, measure), values) in columns.iter().zip(&run.values) {
+            ensure!(
+                args.test.fits(values),
+                "{measure} counts the results of all topics together, and the t-test needs a mean over topics: use --test randomisation"
+            );
+        }
+    }
+    Ok(())
 }
 
 /// Prints a single image run in the layout of the organisers' tables.
@@ -121,7 +153,11 @@ fn print_table(args: &EvaluateArgs, mut table: Table, runs: &[EvaluatedRun]) -> 
     }
     print(&show(&table))?;
     if is_limited {
-        print(&terminal::wrapped(AT_MOST, 0))?;
+        match table.look {
+            Look::Text => print(&terminal::wrapped(AT_MOST, 0))?,
+            Look::Markdown => print(&format_args!("\n{AT_MOST}\n"))?,
+            Look::Latex => print(&format_args!("% {AT_MOST}\n"))?,
+        }
     }
     if args.ci {
         print(&format_args!("\n{}", show(&table.intervals())))?;
@@ -129,7 +165,8 @@ fn print_table(args: &EvaluateArgs, mut table: Table, runs: &[EvaluatedRun]) -> 
     if runs.len() > 1 {
         print(&format_args!("\n{}", show(&table.differences())))?;
     }
-    for run in runs.iter().filter(|_| runs.len() <= DETAILED_RUNS) {
+    let has_details = table.look == Look::Text && runs.len() <= DETAILED_RUNS;
+    for run in runs.iter().filter(|_| has_details) {
         for detail in &run.details {
             if let Detail::Stances { qrels, all, first } = detail {
                 let name = &run.name;
@@ -141,9 +178,8 @@ fn print_table(args: &EvaluateArgs, mut table: Table, runs: &[EvaluatedRun]) -> 
         }
     }
     if args.by_topic {
-        for (row, run) in runs.iter().enumerate() {
-            let by_topic = show(&table.by_topic(row));
-            print(&format_args!("\n{}\n{by_topic}", run.name))?;
+        for row in 0..runs.len() {
+            print(&format_args!("\n{}", show(&table.by_topic(row))))?;
         }
     }
     Ok(())
@@ -179,45 +215,4 @@ fn leave_out_repeated(table: &mut Table, judgements: &[Judgements]) {
     for attainable in &mut table.attainable {
         *attainable = kept.iter().map(|at| attainable[*at]).collect();
     }
-}
-
-fn print_cells(
-    args: &EvaluateArgs,
-    columns: &[(&str, String)],
-    runs: &[EvaluatedRun],
-) -> Result<()> {
-    if args.format == Format::Tsv {
-        print(&"run\tqrels\tmeasure\ttopic\tvalue\n")?;
-    }
-    for run in runs {
-        for ((qrels, measure), values) in columns.iter().zip(&run.values) {
-            let print_value = |topic: &str, value: f64| match args.format {
-                Format::Jsonl => print_json(&json!({
-                    "run": run.name,
-                    "qrels": qrels,
-                    "measure": measure,
-                    "topic": topic,
-                    "value": value,
-                })),
-                _ => {
-                    let (run, topic) = (&run.name, escaped(topic));
-                    print(&format_args!(
-                        "{run}\t{qrels}\t{measure}\t{topic}\t{value}\n"
-                    ))
-                }
-            };
-            if args.by_topic {
-                for (topic, value) in &values.topics {
-                    print_value(&topic.0, *value)?;
-                }
-            }
-            print_value("all", values.all())?;
-            if args.ci {
-                let (low, high) = interval(values);
-                print_value("all.low", low)?;
-                print_value("all.high", high)?;
-            }
-        }
-    }
-    Ok(())
 }

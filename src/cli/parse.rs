@@ -34,6 +34,13 @@ pub(super) fn level(text: &str) -> Result<(String, f64)> {
     }
 }
 
+/// A probability: more than 0, less than 1.
+pub(super) fn probability(text: &str) -> Result<f64> {
+    let number = text.parse().ok();
+    let number = number.filter(|number: &f64| *number > 0.0 && *number < 1.0);
+    number.with_context(|| format!("{text:?} is not a number between 0 and 1"))
+}
+
 pub(super) fn threads(text: &str) -> Result<usize> {
     // a number beyond usize is too large, not malformed
     let number: u128 = text.parse().context("it is not a number")?;

@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use proptest::prelude::*;
-use riposte_eval::compare::{Table, paired};
+use riposte_eval::compare::{Table, Test, paired};
 use riposte_eval::graded::TextRun;
 use riposte_eval::measure::Measure;
 use riposte_eval::qrels::{self, Qrels};
@@ -147,25 +147,32 @@ fn found_first(topics: &[bool]) -> Values {
 fn the_randomisation_test_gives_values_counted_by_hand() {
     // five topics, all better: of the 32 ways to swap them, only two (swapping none, swapping all) are as extreme
     let (none, all) = (found_first(&[false; 5]), found_first(&[true; 5]));
-    let better = paired(&none, &all);
+    let better = paired(&none, &all, Test::Randomisation);
     assert_eq!((better.difference, better.topics), (1.0, 5));
     assert_close(better.p, 2.0 / 32.0, &"exact");
-    assert_eq!(paired(&all, &none).difference, -1.0);
-    assert_eq!(paired(&all, &all).p, 1.0);
+    assert_eq!(paired(&all, &none, Test::Randomisation).difference, -1.0);
+    assert_eq!(paired(&all, &all, Test::Randomisation).p, 1.0);
     // topics with equal values do not change p
     let half = found_first(&[true, true, true, false, false]);
-    assert_close(paired(&none, &half).p, 2.0 / 8.0, &"three that differ");
+    assert_close(
+        paired(&none, &half, Test::Randomisation).p,
+        2.0 / 8.0,
+        &"three that differ",
+    );
     // twenty topics, 15 better and 5 worse: p of the two-sided sign test is 0.04139
     let (mut before, mut after) = (vec![false; 15], vec![true; 15]);
     before.extend([true; 5]);
     after.extend([false; 5]);
-    let sampled = paired(&found_first(&before), &found_first(&after));
+    let compare = || {
+        paired(
+            &found_first(&before),
+            &found_first(&after),
+            Test::Randomisation,
+        )
+    };
+    let sampled = compare();
     assert!((sampled.p - 0.0414).abs() < 0.003, "{}", sampled.p);
-    assert_eq!(
-        sampled,
-        paired(&found_first(&before), &found_first(&after)),
-        "the samples differ between two calls"
-    );
+    assert_eq!(sampled, compare(), "the samples differ between two calls");
 }
 
 #[test]
@@ -180,7 +187,7 @@ fn a_table_marks_the_best_run_and_shows_differences_and_topics() {
     let table = Table {
         columns: vec!["P@1".to_owned()],
         rows,
-        attainable: Vec::new(),
+        ..Table::default()
     };
     let lines: Vec<String> = table.to_string().lines().map(str::to_owned).collect();
     assert!(
@@ -189,7 +196,10 @@ fn a_table_marks_the_best_run_and_shows_differences_and_topics() {
     );
     assert!(lines[2].ends_with("1.0000*"), "{table}");
     let differences = table.differences().to_string();
-    assert!(differences.contains("+0.5000 (p 0.5000)"), "{differences}");
+    assert!(
+        differences.contains("+0.5000 (p 0.5000, d +0.87)"),
+        "{differences}"
+    );
     assert!(
         table
             .by_topic(0)

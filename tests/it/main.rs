@@ -13,6 +13,7 @@ mod citation;
 mod claims;
 mod clip;
 mod command_line;
+mod comparisons;
 mod config;
 mod container;
 mod copies;

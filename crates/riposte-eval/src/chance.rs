@@ -15,6 +15,11 @@ impl SplitMix64 {
         z ^ (z >> 31)
     }
 
+    /// A number from 0 to `n` - 1.
+    pub fn below(&mut self, n: usize) -> usize {
+        ((u128::from(self.bits()) * n as u128) >> 64) as usize
+    }
+
     /// A number in [0, 1), in steps of 2^-53.
     pub fn fraction(&mut self) -> f64 {
         (self.bits() >> 11) as f64 / (1u64 << 53) as f64

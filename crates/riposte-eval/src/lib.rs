@@ -32,7 +32,7 @@
 //! | formats | [`topic`], [`run`], [`qrels`], [`candidates`]; what differs between the years of the lab: [`edition`] |
 //! | is a run valid? | [`verify`](mod@verify), also by the checks of TIRA |
 //! | how good is it? | [`evaluate()`] by the names of measures in [`measure`]; [`graded`], [`confusion`] and [`images`] for more detail |
-//! | is one better? | [`compare`]: tables, confidence intervals, and the paired randomisation test |
+//! | is one better? | [`compare`]: tables, confidence intervals, paired tests of two or all runs, effect sizes |
 //! | what do other evaluators read? | [`plain`] |
 //! | why is a document ranked there? | [`explanation`], and [`explained`] for its file |
 //! | what the program riposte uses, too | [`objects`] in the titles of comparative questions, [`lines`] of JSON, numbers by [`chance`] |

@@ -1,6 +1,6 @@
 //! The values of a measure.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::TopicId;
 use crate::confusion::Confusion;
@@ -34,6 +34,16 @@ impl Values {
             topics,
             aggregation,
         }
+    }
+
+    /// The values for these topics alone.
+    pub(crate) fn of(&self, topics: &BTreeSet<&TopicId>) -> Values {
+        let mut values = self.clone();
+        values.topics.retain(|topic, _| topics.contains(topic));
+        if let Aggregation::Pooled(_, confusions) = &mut values.aggregation {
+            confusions.retain(|topic, _| topics.contains(topic));
+        }
+        values
     }
 
     /// Whether the values are numbers of documents or of topics, whose sum is the value for all topics.

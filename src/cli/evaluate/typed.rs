@@ -5,10 +5,12 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Result, ensure};
 use clap::{Args, ValueEnum};
+use riposte_eval::compare::{Correction, MAX_COMPARED, Test};
 use riposte_eval::edition::Edition;
 use riposte_eval::measure::TOUCHE_LEVELS;
 
 use super::super::parse;
+use super::super::text_args::named;
 use riposte::task::evaluate::{ChosenMeasure, EvaluationSettings};
 use riposte::task::files::{NamedRun, has_judgements};
 use riposte::task::stdin::check_once;
@@ -41,8 +43,19 @@ pub(in crate::cli) struct EvaluateArgs {
     /// Also print the 95% confidence interval of each value (bootstrap over the topics, 10,000 samples)
     #[arg(long)]
     pub(in crate::cli) ci: bool,
+    /// Compare all runs with each other, not only with the first, and correct the p-values of each measure for the number of comparisons: by the
+    /// method of Bonferroni or Holm, or by Tukey's test in its randomised form, or not at all. In tables, a value then has the letters of the runs
+    /// that it is significantly better than
+    #[arg(long, value_name = "METHOD", value_parser = named::<Correction>())]
+    pub(in crate::cli) correction: Option<Correction>,
+    /// Test of the differences: the paired randomisation test or the paired t-test
+    #[arg(long, value_name = "TEST", value_parser = named::<Test>(), default_value = "randomisation")]
+    pub(in crate::cli) test: Test,
+    /// Highest p of a significant difference, with --correction [default: 0.05]
+    #[arg(long, value_name = "P", value_parser = parse::probability, requires = "correction")]
+    pub(in crate::cli) alpha: Option<f64>,
     /// Output format
-    #[arg(long, value_enum, default_value_t = Format::Table, default_value_if("json", "true", "jsonl"))]
+    #[arg(long, value_enum, default_value_t = Format::Text, default_value_if("json", "true", "jsonl"))]
     pub(in crate::cli) format: Format,
     /// Print a JSON object for each value, as --format jsonl does
     #[arg(long, conflicts_with = "format")]
@@ -65,11 +78,20 @@ pub(in crate::cli) enum PrintedAs {
 /// The output format of `evaluate`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(in crate::cli) enum Format {
-    /// A table with a row for each run
-    Table,
+    /// Tables with a row for each run
+    #[value(alias = "table")]
+    Text,
+    /// The same tables in Markdown
+    Markdown,
+    /// The same tables in LaTeX, with the rules of booktabs
+    Latex,
     /// Tab-separated lines of run, qrels, measure, topic ("all" for all topics) and value
     Tsv,
-    /// JSON objects with the same fields
+    /// The same fields between commas
+    Csv,
+    /// One JSON object with a list of the values and, with --correction, of the comparisons
+    Json,
+    /// A JSON object for each value and comparison
     Jsonl,
 }
 
@@ -111,10 +133,33 @@ impl EvaluateArgs {
         );
         let judgements = settings.judgements.iter().map(Path::new);
         check_once(judgements.chain(settings.runs.iter().map(|run| &*run.path)))?;
+        self.check_comparison(settings.runs.len())?;
         let mut seen = HashSet::new();
         for name in settings.runs.iter().filter_map(|run| run.name.as_ref()) {
             ensure!(seen.insert(name), "two runs are named {name}");
         }
         Ok(settings)
+    }
+
+    /// # Errors
+    /// The runs cannot be compared as it is asked.
+    fn check_comparison(&self, runs: usize) -> Result<()> {
+        let Some(correction) = self.correction else {
+            return Ok(());
+        };
+        ensure!(runs > 1, "--correction compares runs: give two or more");
+        ensure!(
+            runs <= MAX_COMPARED,
+            "--correction compares up to {MAX_COMPARED} runs, because a letter names each"
+        );
+        ensure!(
+            correction != Correction::Tukey || self.test == Test::Randomisation,
+            "--correction tukey is a randomisation test: leave out --test"
+        );
+        ensure!(
+            !matches!(self.format, Format::Tsv | Format::Csv),
+            "comparisons have other fields than values: with --correction, use --format text, markdown, latex, json or jsonl"
+        );
+        Ok(())
     }
 }

@@ -1,0 +1,242 @@
+//! Tables of values and differences.
+
+use std::collections::BTreeSet;
+use std::fmt;
+
+use super::look::{Cell, Grid, Look, Style};
+use super::{Pair, PairedTest, Pairs, Test, interval, paired};
+use crate::escaped;
+use crate::values::Values;
+
+/// The values of runs by measures; `Display` marks the best value of each column.
+///
+/// All tables here take a width (`{:80}`): in [`Look::Text`], columns that do not fit go into further blocks below, each of which names its rows again.
+/// With `#` they have colours.
+#[derive(Clone, Debug, Default)]
+pub struct Table {
+    /// The names of the measures, preceded by the name of the judgements if there are several.
+    pub columns: Vec<String>,
+    /// The name of each run and its values, one per column.
+    pub rows: Vec<(String, Vec<Values>)>,
+    /// The highest values that each run can reach with the judgements, one per column; `None` where that is 1. Empty if it is 1 everywhere.
+    pub attainable: Vec<Vec<Option<f64>>>,
+    /// How a run is compared with the first one.
+    pub test: Test,
+    /// The comparisons of all runs with each other, by the same columns: then a letter names each run, and a value has the letters of the runs that it is
+    /// significantly better than.
+    pub pairs: Option<Pairs>,
+    /// The language in which the tables are written.
+    pub look: Look,
+}
+
+/// The name of a row with the highest values that runs can reach.
+const AT_MOST: &str = "at most";
+const AT_MOST_INDENTED: &str = "  at most";
+
+/// The letter of a run.
+fn letter(run: usize) -> char {
+    u8::try_from(run).map_or('?', |run| char::from(b'a' + run % 26))
+}
+
+/// A value, with four decimals; a number of documents or topics without any.
+fn number(value: f64, values: &Values) -> String {
+    match values.are_counts() {
+        true => value.to_string(),
+        false => format!("{value:.4}"),
+    }
+}
+
+impl Table {
+    /// A table of differences with their p-values and effect sizes: each run's difference to the first, or those of all [`pairs`](Self::pairs).
+    pub fn differences(&self) -> impl fmt::Display + '_ {
+        fmt::from_fn(|f| match &self.pairs {
+            Some(pairs) => self.write_pairs(f, pairs),
+            None => self.write_differences_to_first(f),
+        })
+    }
+
+    fn write_differences_to_first(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Some(((first, baseline), others)) = self.rows.split_first() else {
+            return Ok(());
+        };
+        let caption = format!(
+            "difference to {first} (p of a {}; d is Cohen's d of the paired differences)",
+            self.test.words()
+        );
+        let names: Vec<String> = self.names().skip(1).collect();
+        self.write(f, Some(&caption), ("run", &names), DIFFERENCE, |row, at| {
+            let test = paired(&baseline[at], &others[row].1[at], self.test);
+            difference(&test, &baseline[at])
+        })
+    }
+
+    fn write_pairs(&self, f: &mut fmt::Formatter<'_>, pairs: &Pairs) -> fmt::Result {
+        let caption = format!(
+            "differences of the second run to the first (p of a {}; d is Cohen's d of the paired differences)",
+            pairs.words()
+        );
+        let Some((_, values)) = self.rows.first() else {
+            return Ok(());
+        };
+        let of_first: Vec<Pair> = pairs.columns.first().cloned().unwrap_or_default();
+        let names = of_first.iter().map(|Pair { runs: (a, b), .. }| {
+            let name = |run: usize| self.rows.get(run).map_or("", |(name, _)| name);
+            format!("{}, {}", name(*a), name(*b))
+        });
+        let names: Vec<String> = names.collect();
+        self.write(
+            f,
+            Some(&caption),
+            ("runs", &names),
+            DIFFERENCE,
+            |row, at| {
+                let pair = pairs.columns.get(at).and_then(|column| column.get(row));
+                pair.map_or(Cell::default(), |pair| difference(&pair.test, &values[at]))
+            },
+        )
+    }
+
+    /// A table of the 95% confidence interval of each value ([`interval`]).
+    pub fn intervals(&self) -> impl fmt::Display + '_ {
+        fmt::from_fn(|f| {
+            let caption = "95% confidence intervals (bootstrap over topics)";
+            let names: Vec<String> = self.names().collect();
+            self.write(f, Some(caption), ("run", &names), 13, |row, at| {
+                let values = &self.rows[row].1[at];
+                let (low, high) = interval(values);
+                let [low, high] = [low, high].map(|end| number(end, values));
+                Cell::from(format!("{low}–{high}"))
+            })
+        })
+    }
+
+    /// A table of one run's values by topic.
+    pub fn by_topic(&self, row: usize) -> impl fmt::Display + '_ {
+        fmt::from_fn(move |f| {
+            let (name, values) = &self.rows[row];
+            let topics: BTreeSet<_> = values.iter().flat_map(|of| of.topics.keys()).collect();
+            let topics: Vec<_> = topics.into_iter().collect();
+            let names = topics.iter().map(|topic| escaped(&topic.0).to_string());
+            let names: Vec<String> = match self.look {
+                Look::Text => names.map(|topic| format!("{topic:<8}")).collect(),
+                _ => names.collect(),
+            };
+            self.write(f, Some(name), ("topic", &names), 7, |row, at| {
+                let value = values[at].topics.get(topics[row]);
+                // "-": the measure leaves this topic out
+                let text = value.map_or("-".to_owned(), |value| number(*value, &values[at]));
+                Cell::from(text)
+            })
+        })
+    }
+
+    fn names(&self) -> impl Iterator<Item = String> + '_ {
+        let names = self.rows.iter().enumerate();
+        names.map(|(run, (name, _))| match &self.pairs {
+            Some(_) => format!("{} {name}", letter(run)),
+            None => name.clone(),
+        })
+    }
+
+    /// The rows of the table of values: their names, the numbers of their runs, and whether they show what runs can reach. This is one row at the end
+    /// if it is the same for all, and otherwise a row below each run.
+    fn lines(&self) -> Vec<(String, usize, bool)> {
+        let is_same = self.attainable.windows(2).all(|pair| pair[0] == pair[1]);
+        let mut lines = Vec::new();
+        for (run, name) in self.names().enumerate() {
+            lines.push((name, run, false));
+            if !is_same {
+                lines.push((AT_MOST_INDENTED.to_owned(), run, true));
+            }
+        }
+        if is_same && !self.attainable.is_empty() {
+            lines.push((AT_MOST.to_owned(), 0, true));
+        }
+        lines
+    }
+
+    /// The cell of a run's value.
+    fn value(&self, run: usize, at: usize) -> Cell {
+        let values = self.rows.iter().map(|(_, row)| row[at].all());
+        let of_run = &self.rows[run].1[at];
+        let value = of_run.all();
+        let is_best = self.rows.len() > 1 && value == values.fold(f64::MIN, f64::max);
+        let beaten = self.pairs.iter().flat_map(|pairs| pairs.beaten(run, at));
+        Cell {
+            text: number(value, of_run),
+            style: if is_best { Style::Green } else { Style::Plain },
+            is_best: Some(is_best),
+            letters: beaten.map(letter).collect(),
+        }
+    }
+
+    /// Writes columns that are at least `narrowest` characters wide, to the right of the names of their rows. `cell` returns the cell of a row and a
+    /// column.
+    fn write(
+        &self,
+        f: &mut fmt::Formatter<'_>,
+        caption: Option<&str>,
+        (title, names): (&str, &[String]),
+        narrowest: usize,
+        cell: impl Fn(usize, usize) -> Cell,
+    ) -> fmt::Result {
+        let cells = |row| (0..self.columns.len()).map(|at| cell(row, at)).collect();
+        let grid = Grid {
+            caption,
+            title,
+            names,
+            columns: &self.columns,
+            cells: (0..names.len()).map(cells).collect(),
+            narrowest,
+        };
+        grid.write(f, self.look)
+    }
+}
+
+/// The width of a difference in a text.
+const DIFFERENCE: usize = "+0.0000 (p 0.0000, d +0.00)".len();
+
+/// A difference, with p and, if there is one, d.
+fn difference(test: &PairedTest, values: &Values) -> Cell {
+    let PairedTest { difference, p, .. } = *test;
+    let difference = match values.are_counts() {
+        true => format!("{difference:+}"),
+        false => format!("{difference:+.4}"),
+    };
+    let p = match p {
+        p if p < 0.00005 => "<.0001".to_owned(),
+        p => format!("{p:.4}"),
+    };
+    Cell::from(match test.effect {
+        Some(d) => format!("{difference} (p {p}, d {d:+.2})"),
+        None => format!("{difference} (p {p})"),
+    })
+}
+
+impl fmt::Display for Table {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let lines = self.lines();
+        let names: Vec<String> = lines.iter().map(|(name, ..)| name.clone()).collect();
+        let legend = self.pairs.as_ref().map(|pairs| {
+            format!(
+                "a letter after a value: significantly better than that run ({}, p at most {})",
+                pairs.words(),
+                pairs.level
+            )
+        });
+        let width = "0.0000*".len() + 1;
+        self.write(f, legend.as_deref(), ("run", &names), width, |row, at| {
+            let (_, run, is_attainable) = lines[row];
+            if is_attainable {
+                let most = self.attainable[run][at];
+                return Cell {
+                    text: most.map_or(String::new(), |most| format!("{most:.4}")),
+                    style: Style::Dim,
+                    is_best: most.map(|_| false),
+                    letters: String::new(),
+                };
+            }
+            self.value(run, at)
+        })
+    }
+}
