@@ -347,7 +347,7 @@ fn inputs() -> WorkDir {
     fs::copy(sample().join("args-me.json"), dir.path("arguments.json")).unwrap();
     let passage = |n| {
         format!(
-            "{{\"id\": \"p{n}\", \"contents\": \"Cats are {}better than dogs, and horses {}better.\"}}\n",
+            "{{\"id\": \"p{n}\", \"contents\": \"Cats are {}better than dogs, and horses are {}better than cats, as people who have had all of them for years like to say today.\"}}\n",
             "much ".repeat(n),
             "far ".repeat(9 - n)
         )

@@ -47,7 +47,7 @@ fn runs() -> WorkDir {
 
 fn comparisons(dir: &WorkDir, options: &str) -> Vec<Value> {
     let line = format!("evaluate --qrels qrels good_1 bad same RR --format json {options}");
-    let (printed, _) = dir.succeeds(&line);
+    let (printed, _) = dir.succeeds(line.trim_end());
     let printed: Value = serde_json::from_str(&printed).unwrap();
     assert_eq!(printed["values"].as_array().unwrap().len(), 3, "{printed}");
     printed["comparisons"]

@@ -60,7 +60,7 @@ impl Table {
             return Ok(());
         };
         let caption = format!(
-            "difference to {first} (p of a {}; d is Cohen's d of the paired differences)",
+            "difference to {first} (p: {}; d: Cohen's d)",
             self.test.words()
         );
         let names: Vec<String> = self.names().skip(1).collect();
@@ -72,7 +72,7 @@ impl Table {
 
     fn write_pairs(&self, f: &mut fmt::Formatter<'_>, pairs: &Pairs) -> fmt::Result {
         let caption = format!(
-            "differences of the second run to the first (p of a {}; d is Cohen's d of the paired differences)",
+            "second run minus first (p: {}; d: Cohen's d)",
             pairs.words()
         );
         let Some((_, values)) = self.rows.first() else {
