@@ -117,6 +117,7 @@ fn tables_fit_a_terminal_and_show_no_measure_twice() {
     for line in [
         "evaluate --qrels qrels run.txt both.txt",
         "evaluate --qrels qrels run.txt both.txt --ci --by-topic",
+        "evaluate --qrels qrels run.txt both.txt --correction holm",
         "models list",
     ] {
         let (printed, _) = dir.succeeds(line);

@@ -86,8 +86,9 @@ impl Grid<'_> {
     }
 
     fn write_text(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if let Some(caption) = self.caption {
-            writeln!(f, "{caption}")?;
+        let width = f.width();
+        for line in self.caption.iter().flat_map(|of| wrapped(of, width)) {
+            writeln!(f, "{line}")?;
         }
         let lengths = self.names.iter().map(String::as_str).chain([self.title]);
         let name_width = lengths.map(length).max().unwrap_or(0);
@@ -209,6 +210,21 @@ impl Cell {
     }
 }
 
+/// The lines of a text that is broken at blanks. A longer word has a line of its own.
+fn wrapped(text: &str, width: Option<usize>) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    for word in text.split(' ') {
+        match lines.last_mut() {
+            Some(line) if width.is_none_or(|width| length(line) + 1 + length(word) <= width) => {
+                line.push(' ');
+                line.push_str(word);
+            }
+            _ => lines.push(word.to_owned()),
+        }
+    }
+    lines
+}
+
 /// Text in which Markdown sees no markup.
 fn in_markdown(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
@@ -240,4 +256,61 @@ fn in_latex(text: &str) -> String {
         }
     }
     escaped
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn written(look: Look, width: usize) -> String {
+        let cell = |text: &str, letters: &str| Cell {
+            text: text.to_owned(),
+            is_best: Some(text == "0.9"),
+            letters: letters.to_owned(),
+            ..Cell::default()
+        };
+        let grid = Grid {
+            caption: Some("100% of <all> measures"),
+            title: "run",
+            names: &["my_run".to_owned(), "b|c".to_owned()],
+            columns: &["P(rel=2)@5".to_owned(), "RR".to_owned()],
+            cells: vec![
+                vec![cell("0.9", "bc"), cell("0.1", "")],
+                vec![cell("0.1", ""), cell("0.9", "a")],
+            ],
+            narrowest: 4,
+        };
+        let written = fmt::from_fn(|f| grid.write(f, look));
+        format!("{written:width$}")
+    }
+
+    #[test]
+    fn a_text_is_aligned_and_broken_where_it_is_too_wide() {
+        let wide = "100% of <all> measures\n\
+                    run     P(rel=2)@5      RR\n\
+                    my_run      0.9*ᵇᶜ  0.1   \n\
+                    b|c         0.1     0.9*ᵃ \n";
+        assert_eq!(written(Look::Text, 80), wide);
+        let narrow = "100% of <all>\nmeasures\n\
+                      run     P(rel=2)@5\nmy_run      0.9*ᵇᶜ\nb|c         0.1   \n\n\
+                      run         RR\nmy_run  0.1   \nb|c     0.9*ᵃ \n";
+        assert_eq!(written(Look::Text, 18), narrow);
+    }
+
+    #[test]
+    fn names_are_no_markup_in_markdown_and_latex() {
+        let markdown = "100% of \\<all\\> measures\n\n\
+                        | run | P(rel=2)@5 | RR |\n|---|---:|---:|\n\
+                        | my\\_run | **0.9**<sup>bc</sup> | 0.1 |\n\
+                        | b\\|c | 0.1 | **0.9**<sup>a</sup> |\n";
+        assert_eq!(written(Look::Markdown, 18), markdown);
+        let latex = written(Look::Latex, 18);
+        for part in [
+            "\\caption{100\\% of \\textless{}all\\textgreater{} measures}\n",
+            "\\begin{tabular}{lrr}\n\\toprule\nrun & P(rel=2)@5 & RR \\\\\n\\midrule\n",
+            "my\\_run & \\textbf{0.9}$^{bc}$ & 0.1 \\\\\n",
+        ] {
+            assert!(latex.contains(part), "{part} is not in {latex}");
+        }
+    }
 }
