@@ -10,8 +10,7 @@ use riposte_eval::qrels::{ImageQrels, Qrels};
 use riposte_eval::run::{self, ImageRunLine, TextRunLine};
 use riposte_eval::{Stance, TopicId};
 
-use super::files::{decode, read_judgements, read_run, report_broken_lines};
-use super::stdin::check_once;
+use super::files::{check_once, decode, read_judgements, read_run, report_broken_lines};
 use super::{Event, OnEvent};
 use crate::collection::FaultKind;
 

@@ -170,6 +170,22 @@ pub fn named_run(typed: &Path) -> (Option<&str>, &Path) {
     }
 }
 
+/// Checks that at most one of the runs and judgements of a command, each as [NAME=]PATH, is standard input.
+///
+/// # Errors
+/// Several are.
+pub fn check_once<'a>(files: impl IntoIterator<Item = &'a Path>) -> Result<()> {
+    let files = files.into_iter();
+    let count = files
+        .filter(|file| stdin::is_stdin(named_run(file).1))
+        .count();
+    ensure!(
+        count <= 1,
+        "only one run or file of judgements can be standard input (-), not {count}"
+    );
+    Ok(())
+}
+
 /// A run, and its name if one was given.
 pub struct NamedRun {
     pub name: Option<String>,
@@ -229,7 +245,7 @@ pub(crate) fn run_names(runs: &[PathBuf]) -> Vec<String> {
 pub(crate) fn read_run(run: &Path) -> Result<(PathBuf, Vec<u8>)> {
     let (_, run) = named_run(run);
     if stdin::is_stdin(run) {
-        return Ok((run.to_owned(), stdin::read()?));
+        return Ok((run.to_owned(), stdin::read(MAX_RUN_BYTES)?));
     }
     let path = if run.is_dir() {
         let names = ["run.txt", "run.txt.gz", "run.txt.zst", "results.jsonl"];
@@ -275,7 +291,7 @@ pub(crate) struct JudgementsFile {
 /// The bytes of a file of judgements; `-` is standard input.
 fn read_bytes_of_judgements(path: &Path) -> Result<Vec<u8>> {
     match stdin::is_stdin(path) {
-        true => stdin::read(),
+        true => stdin::read(MAX_RUN_BYTES),
         false => read_judged(path, MAX_RUN_BYTES),
     }
 }

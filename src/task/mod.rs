@@ -69,7 +69,7 @@ pub mod shards;
 pub(crate) mod stages;
 #[cfg(feature = "texts")]
 pub mod stance;
-pub mod stdin;
+pub(crate) mod stdin;
 #[cfg(feature = "full")]
 pub mod stream;
 #[cfg(feature = "texts")]

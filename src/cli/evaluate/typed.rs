@@ -12,8 +12,8 @@ use riposte_eval::measure::TOUCHE_LEVELS;
 use super::super::parse;
 use super::super::text_args::named;
 use riposte::task::evaluate::{ChosenMeasure, EvaluationSettings};
+use riposte::task::files::check_once;
 use riposte::task::files::{NamedRun, has_judgements};
-use riposte::task::stdin::check_once;
 
 #[derive(Args)]
 #[command(
