@@ -53,6 +53,8 @@ trap list_not_run EXIT
 free=$(df -Pk "$memory" 2>/dev/null | awk 'NR == 2 { print $4 }')
 if [ -w "$memory" ] && [ "${free:-0}" -ge 8388608 ]; then
     temporary=$(mktemp -d "$memory/riposte-tests.XXXXXX")
+    # like /tmp, because some tests run riposte as another user
+    chmod 1777 "$temporary"
     # the tests run programs there
     printf '#!/bin/sh\n' >"$temporary/program"
     chmod +x "$temporary/program"

@@ -154,9 +154,13 @@ fn the_number_of_segments_does_not_change_rankings_and_an_explanation_is_the_sco
         .collect();
     let (dir, collection) = collection(&documents);
     let one = build_with(&collection, "", &dir.path().join("one"), 1);
-    let four = build_with(&collection, "", &dir.path().join("four"), 4);
+    // on a busy machine, the first of the four threads can be done before the others begin
+    let four = (0..20).find_map(|n| {
+        let four = build_with(&collection, "", &dir.path().join(format!("four-{n}")), 4);
+        (four.report().unwrap().segments > 1).then_some(four)
+    });
+    let four = four.expect("several threads write segments");
     assert_eq!(one.report().unwrap().segments, 1);
-    assert!(four.report().unwrap().segments > 1);
     for similarity in [
         BM25,
         Similarity::Bm25f {

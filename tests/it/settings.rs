@@ -183,8 +183,8 @@ fn a_wrong_value_has_the_message_of_a_file_and_the_option_in_the_place_of_the_li
         (
             "--set retrieval.similarity.b=high",
             "bm25",
-            "b = 0.4",
-            "b = \"high\"",
+            ", b = 0.4",
+            ", b = \"high\"",
         ),
         (
             "--set retrieval.fields.title=-1",
