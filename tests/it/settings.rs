@@ -221,7 +221,8 @@ fn a_wrong_value_has_the_message_of_a_file_and_the_option_in_the_place_of_the_li
         let (code, _, of_file) = dir.run("rank -i in -o out --approach edited.toml");
         assert_eq!(code, 2, "{option}: {of_file}");
         let (code, _, said) = dir.run(&format!("rank -i in -o out --approach {approach} {option}"));
-        let message = without_place(&of_file);
+        // the errors of TOML are indented
+        let message = without_place(&of_file).trim();
         assert!(!message.is_empty() && code == 2, "{of_file}");
         // a float of the command line is shown as a number
         let option = option.replace("1e9", "1000000000");
