@@ -42,6 +42,14 @@ pub fn read_json<T: DeserializeOwned>(text: &str, what: &str) -> Result<Vec<T>, 
     numbered_lines(text).map(read).collect()
 }
 
+/// Checks that a line is a JSON object. serde reads the fields of an object from an array, too, which the organisers' programs do not.
+pub(crate) fn ensure_object(line: &str) -> Result<(), String> {
+    let is_object = line.trim_start().starts_with('{');
+    is_object
+        .then_some(())
+        .ok_or_else(|| "not a JSON object".to_owned())
+}
+
 /// The lines that are not blank, with their numbers from 1. A byte order mark is skipped.
 pub(crate) fn numbered_lines(text: &str) -> impl Iterator<Item = (u64, &str)> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);

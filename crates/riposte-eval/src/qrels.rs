@@ -15,7 +15,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use serde::Deserialize;
 
 use crate::field::unfit_field;
-use crate::lines::{each_line, numbered_lines};
+use crate::lines::{each_line, ensure_object, numbered_lines};
 use crate::run::is_space_in_c;
 use crate::{DocId, LineError, ObjectStance, Stance, TopicId, ranx};
 
@@ -381,9 +381,7 @@ fn read_answers(text: &str) -> (GradedQrels, Vec<LineError>) {
         read.take_array(array)
     } else {
         each_line(text, |line| {
-            if !line.trim_start().starts_with('{') {
-                return Err("not a JSON object".to_owned());
-            }
+            ensure_object(line)?;
             let record = serde_json::from_str(line);
             read.take(record.map_err(|error| format!("not a judgement of 2025: {error}"))?)
         })

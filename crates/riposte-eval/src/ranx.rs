@@ -16,7 +16,7 @@ const MAX_DOCUMENTS: usize = 2_000_000;
 /// Number of characters of an id or a value that a message shows. A file can consist of a single long one.
 const SHOWN: usize = 100;
 
-/// The keys by which a line of a run or of judgements of 2024 or 2025 is known.
+/// A line of a run or of judgements of 2024 or 2025 has one of these keys.
 const KEYS_OF_LINES: [&str; 4] = ["argument_id", "argumentId", "image_id", "imageId"];
 
 /// A document of a topic, with a number.

@@ -151,12 +151,7 @@ fn is_thai(c: char) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::index::analyzer::{Analyzer, terms};
-
-    fn read(rules: &str, text: &str) -> Vec<String> {
-        let analyzer: Analyzer = rules.parse().unwrap();
-        terms(&mut analyzer.build(), text)
-    }
+    use crate::index::analyzer::tests::read;
 
     /// Worked out by hand from what Lucene documents of StandardTokenizer and CJKBigramFilter: pairs of adjacent characters, across the four
     /// scripts; a character alone if it has no neighbour; other words as they are.
@@ -174,7 +169,7 @@ mod tests {
             ("あいうABCんか", "あい いう abc んか"),
             ("第1回", "第 1 回"),
             ("2022年に", "2022 年に"),
-            // so do punctuation and blanks
+            // punctuation and blanks end a run
             ("東京、大阪", "東京 大阪"),
             ("東京 都", "東京 都"),
             ("한국어 검색", "한국 국어 검색"),

@@ -68,8 +68,12 @@ pub fn paired(first: &Values, second: &Values, test: Test) -> PairedTest {
 
 /// What two runs have for the same topics.
 pub(super) enum Paired<'a> {
-    /// The differences of the topics, and whether their sum counts, not their mean.
-    Differences(Vec<f64>, bool),
+    /// The difference of each topic.
+    Differences {
+        of: Vec<f64>,
+        /// Whether the measure counts documents or topics: then the difference of the runs is the sum, and otherwise the mean.
+        are_counts: bool,
+    },
     Pooled(&'a StanceMeasure, Vec<(&'a Confusion, &'a Confusion)>),
 }
 
@@ -84,7 +88,10 @@ impl<'a> Paired<'a> {
                 let values = first.topics.iter();
                 let differences =
                     values.filter_map(|(topic, value)| Some(second.topics.get(topic)? - value));
-                Paired::Differences(differences.collect(), first.are_counts())
+                Paired::Differences {
+                    of: differences.collect(),
+                    are_counts: first.are_counts(),
+                }
             }
         }
     }
@@ -92,8 +99,11 @@ impl<'a> Paired<'a> {
     /// The comparison with a p of 1: the test has not been made.
     pub fn without_p(&self) -> PairedTest {
         let (difference, topics) = match self {
-            Paired::Differences(of, true) => (sum(of), of.len()),
-            Paired::Differences(of, false) => (sum(of) / of.len().max(1) as f64, of.len()),
+            Paired::Differences {
+                of,
+                are_counts: true,
+            } => (sum(of), of.len()),
+            Paired::Differences { of, .. } => (sum(of) / of.len().max(1) as f64, of.len()),
             Paired::Pooled(measure, pairs) => (pooled(measure, pairs, |_| false), pairs.len()),
         };
         PairedTest {
@@ -105,7 +115,10 @@ impl<'a> Paired<'a> {
     }
 
     fn effect(&self) -> Option<f64> {
-        let Paired::Differences(differences, _) = self else {
+        let Paired::Differences {
+            of: differences, ..
+        } = self
+        else {
             return None;
         };
         let (mean, deviation) = mean_and_deviation(differences)?;
@@ -115,12 +128,10 @@ impl<'a> Paired<'a> {
 
     fn p(&self, test: Test) -> f64 {
         match self {
-            Paired::Differences(differences, _) if test == Test::TTest => p_of_t(differences),
-            Paired::Differences(differences, _) => {
-                let signed = SignedSums::new(differences.iter().copied().filter(|d| *d != 0.0));
-                p_value(signed.count, SAMPLES, sum(differences), |swaps| {
-                    signed.sum(swaps)
-                })
+            Paired::Differences { of, .. } if test == Test::TTest => p_of_t(of),
+            Paired::Differences { of, .. } => {
+                let signed = SignedSums::new(of.iter().copied().filter(|d| *d != 0.0));
+                p_value(signed.count, SAMPLES, sum(of), |swaps| signed.sum(swaps))
             }
             Paired::Pooled(measure, pairs) => {
                 let observed = pooled(measure, pairs, |_| false);

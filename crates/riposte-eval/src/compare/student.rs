@@ -1,4 +1,4 @@
-//! Student's t distribution.
+//! Student's t distribution. Of the libraries that have it, statrs has the fewest dependencies, and these are more than the rest of this crate may add.
 
 use std::f64::consts::FRAC_1_PI;
 
