@@ -11,7 +11,7 @@ use super::args::{CacheArgs, LAST, STORAGE, TAG, THREADS, Task};
 use super::faults::FaultArgs;
 use super::parse;
 use super::recipe_args::SetArgs;
-use super::text_args::{INPUT, IndexingArgs, MODELS, MetadataArgs, ModelsArgs, OUTPUT, named};
+use super::text_args::{INPUT, IndexingArgs, MODELS, MetadataArgs, ModelsArgs, OUTPUT};
 use riposte::evidence::channel::{self, Precision};
 use riposte::evidence::extract::Shard;
 use riposte::evidence::ocr::Script;
@@ -46,14 +46,14 @@ pub(super) struct ExtractionArgs {
     pub(super) ocr: Option<String>,
     /// Script of the text that ppocr-v4 reads in images: latin, or all (Chinese too). ocrs always reads latin. Text that was read in another
     /// script is read again
-    #[arg(long, value_parser = named::<Script>(), default_value_t, help_heading = MODELS)]
+    #[arg(long, value_parser = parse::named::<Script>(), default_value_t, help_heading = MODELS)]
     pub(super) script: Script,
     /// CLIP model, such as clip-vit-base-patch32. By default the first that is installed
     #[arg(long, value_name = "NAME", help_heading = MODELS)]
     pub(super) clip: Option<String>,
     /// Numbers in which CLIP computes. int8 is faster on machines with instructions for it, and changes the vectors a little; the summary says how
     /// much
-    #[arg(long, value_name = "NUMBERS", value_parser = named::<Numeric>(), default_value_t, help_heading = MODELS)]
+    #[arg(long, value_name = "NUMBERS", value_parser = parse::named::<Numeric>(), default_value_t, help_heading = MODELS)]
     pub(super) clip_precision: Numeric,
     #[arg(long, value_name = "CHANNEL", value_delimiter = ',', value_parser = channel, help = require(), help_heading = MODELS)]
     pub(super) require: Vec<String>,
@@ -181,7 +181,7 @@ pub(super) struct ReadArgs {
     #[arg(long, value_name = "NAME", help_heading = MODELS)]
     pub(super) ocr: Option<String>,
     /// Script that ppocr-v4 reads: latin, or all (Chinese too). ocrs always reads latin
-    #[arg(long, value_parser = named::<Script>(), default_value_t, help_heading = MODELS)]
+    #[arg(long, value_parser = parse::named::<Script>(), default_value_t, help_heading = MODELS)]
     pub(super) script: Script,
     /// Print the text instead of a JSON object, with an empty line between two blocks
     #[arg(long)]

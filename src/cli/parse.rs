@@ -1,9 +1,12 @@
 //! The values of options that are not plain numbers or names.
 
+use std::str::FromStr;
+
 use anyhow::{Context, Result, bail};
 use clap::builder::{PossibleValuesParser, RangedI64ValueParser, TypedValueParser};
 use riposte_eval::edition::{self, Edition};
 use riposte_eval::run::unfit_field;
+use strum::VariantNames;
 
 use riposte::threads::check_threads;
 
@@ -22,6 +25,14 @@ pub(super) fn edition_with_stances() -> impl TypedValueParser<Value = &'static E
         let found = editions().find(|edition| edition.to_string() == year);
         found.context("there is no such edition")
     })
+}
+
+/// Parses the name of a variant.
+pub(super) fn named<T>() -> impl TypedValueParser<Value = T>
+where
+    T: FromStr<Err = strum::ParseError> + VariantNames + Clone + Send + Sync + 'static,
+{
+    PossibleValuesParser::new(T::VARIANTS).try_map(|name| name.parse())
 }
 
 pub(super) fn level(text: &str) -> Result<(String, f64)> {

@@ -1,13 +1,10 @@
 //! The options of the commands for texts, and those that commands for images share with them.
 
 use std::path::PathBuf;
-use std::str::FromStr;
 
 use anyhow::Result;
-use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Subcommand};
 use riposte_nn::conv::NumericMode;
-use strum::VariantNames;
 
 use super::args::{CacheArgs, LAST, STORAGE, TAG, THREADS, Task};
 use super::faults::FaultArgs;
@@ -268,7 +265,7 @@ pub(super) struct ModelsArgs {
     pub(super) dir: Option<PathBuf>,
     /// Numbers in which models compute: auto is int8 on machines with instructions for it, float is floats on every machine. Stored results stay as
     /// they are
-    #[arg(long, value_name = "NUMBERS", value_parser = named::<NumericMode>(), default_value_t, help_heading = MODELS)]
+    #[arg(long, value_name = "NUMBERS", value_parser = parse::named::<NumericMode>(), default_value_t, help_heading = MODELS)]
     pub(super) numeric: NumericMode,
 }
 
@@ -276,14 +273,6 @@ impl ModelsArgs {
     pub(super) fn open(&self) -> Result<Models> {
         Models::at(self.dir.as_deref())
     }
-}
-
-/// Parses the name of a variant.
-pub(super) fn named<T>() -> impl TypedValueParser<Value = T>
-where
-    T: FromStr<Err = strum::ParseError> + VariantNames + Clone + Send + Sync + 'static,
-{
-    PossibleValuesParser::new(T::VARIANTS).try_map(|name| name.parse())
 }
 
 /// The parts of topics that `--use` names.

@@ -10,7 +10,6 @@ use riposte_eval::edition::Edition;
 use riposte_eval::measure::TOUCHE_LEVELS;
 
 use super::super::parse;
-use super::super::text_args::named;
 use riposte::task::evaluate::{ChosenMeasure, EvaluationSettings};
 use riposte::task::files::check_once;
 use riposte::task::files::{NamedRun, has_judgements};
@@ -46,10 +45,10 @@ pub(in crate::cli) struct EvaluateArgs {
     /// Compare all runs with each other, not only with the first, and correct the p-values of each measure for the number of comparisons: by the
     /// method of Bonferroni or Holm, or by Tukey's test in its randomised form, or not at all. In tables, a value then has the letters of the runs
     /// that it is significantly better than
-    #[arg(long, value_name = "METHOD", value_parser = named::<Correction>())]
+    #[arg(long, value_name = "METHOD", value_parser = parse::named::<Correction>())]
     pub(in crate::cli) correction: Option<Correction>,
     /// Test of the differences: the paired randomisation test or the paired t-test
-    #[arg(long, value_name = "TEST", value_parser = named::<Test>(), default_value = "randomisation")]
+    #[arg(long, value_name = "TEST", value_parser = parse::named::<Test>(), default_value = "randomisation")]
     pub(in crate::cli) test: Test,
     /// Highest p of a significant difference, with --correction [default: 0.05]
     #[arg(long, value_name = "P", value_parser = parse::probability, requires = "correction")]
