@@ -3,6 +3,7 @@
 mod cells;
 mod typed;
 
+use std::collections::BTreeSet;
 use std::fmt;
 use std::path::Path;
 
@@ -99,9 +100,11 @@ fn print_evaluation(
     if default_measures {
         leave_out_repeated(&mut table, judgements);
     }
+    let explanations = judgements.iter().flat_map(|j| &j.measures);
+    let explanations: BTreeSet<String> = explanations.filter_map(Measure::explanation).collect();
     let rows = table.rows.iter().map(|(_, values)| values.as_slice());
     table.pairs = pairs(args, &rows.collect::<Vec<_>>());
-    print_table(args, table, runs)
+    print_table(args, table, runs, explanations)
 }
 
 /// The comparisons of all runs, if they are asked for.
@@ -141,7 +144,13 @@ fn print_image_run(
     Ok(())
 }
 
-fn print_table(args: &EvaluateArgs, mut table: Table, runs: &[EvaluatedRun]) -> Result<()> {
+/// Prints the table, and below it `explanations` of its measures.
+fn print_table(
+    args: &EvaluateArgs,
+    mut table: Table,
+    runs: &[EvaluatedRun],
+    mut explanations: BTreeSet<String>,
+) -> Result<()> {
     let width = terminal::width();
     let show = |table: &dyn fmt::Display| match terminal::has_colours() {
         true => format!("{table:#width$}"),
@@ -153,10 +162,13 @@ fn print_table(args: &EvaluateArgs, mut table: Table, runs: &[EvaluatedRun]) -> 
     }
     print(&show(&table))?;
     if is_limited {
+        explanations.insert(AT_MOST.to_owned());
+    }
+    for text in explanations {
         match table.look {
-            Look::Text => print(&terminal::wrapped(AT_MOST, 0))?,
-            Look::Markdown => print(&format_args!("\n{AT_MOST}\n"))?,
-            Look::Latex => print(&format_args!("% {AT_MOST}\n"))?,
+            Look::Text => print(&terminal::wrapped(&text, 0))?,
+            Look::Markdown => print(&format_args!("\n{text}\n"))?,
+            Look::Latex => print(&format_args!("% {text}\n"))?,
         }
     }
     if args.ci {

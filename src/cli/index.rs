@@ -19,6 +19,7 @@ pub fn index(args: &IndexArgs) -> Result<u8> {
         task: args.task.map(Task::meant),
         input: args.input.clone(),
         approach: args.approach.clone(),
+        set: args.set.settings(),
         places: indexing.places(args.evidence.as_ref()),
         models: args.models.open()?,
         numeric: args.models.numeric,

@@ -9,7 +9,7 @@ use riposte_nn::conv::NumericMode;
 use super::args::{CacheArgs, LAST, STORAGE, TAG, THREADS, Task};
 use super::faults::FaultArgs;
 use super::parse;
-use super::recipe_args::SearchArgs;
+use super::recipe_args::{SearchArgs, SetArgs};
 use riposte::task::metadata::Config;
 use riposte::task::places::Places;
 use riposte::topic::question::TopicParts;
@@ -157,6 +157,8 @@ pub(super) struct IndexArgs {
     /// Approach whose indexes are built (texts only)
     #[arg(long, value_name = "NAME", default_value = "riposte")]
     pub(super) approach: String,
+    #[command(flatten)]
+    pub(super) set: SetArgs,
     /// Evidence store of the images. By default the one that `riposte images` uses
     #[arg(long, value_name = "FILE", help_heading = STORAGE)]
     pub(super) evidence: Option<PathBuf>,

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Result, ensure};
 use riposte_eval::explained::{self, ExplainedImage, ExplainedText};
-use riposte_eval::run::{self, ImageRunLine, TextRunLine};
+use riposte_eval::run::{self, ImageRunLine, ReadRun, TextRunLine};
 use riposte_eval::topic::Topic;
 use riposte_eval::{DocId, LineError, Stance, TopicId};
 use serde::de::DeserializeOwned;
@@ -162,7 +162,7 @@ impl RunLine for TextRunLine {
     type Explained = ExplainedText;
 
     fn read(text: &str) -> (Vec<Self>, Vec<LineError>) {
-        run::read_texts(text)
+        ReadRun::read(text).into_parts()
     }
 
     fn parts(&self) -> (&TopicId, &DocId, u32, &str) {

@@ -99,16 +99,19 @@ pub fn evaluate(settings: &EvaluationSettings, on_event: &mut OnEvent) -> Result
         let JudgementsFile {
             name,
             qrels,
+            are_of_touche,
             errors,
         } = read_judgements(file, on_event)?;
         has_faults |= errors > 0;
         judgements.push(Judgements {
             name: escaped(&name).to_string(),
+            measures: measures_of(&qrels, are_of_touche, &settings.measures)?,
             qrels,
-            measures: Vec::new(),
         });
     }
-    choose_measures(&mut judgements, &settings.measures)?;
+    for measure in &settings.measures {
+        measure.check(judgements.iter().map(|j| &j.qrels))?;
+    }
     let runs = settings.runs.par_iter().zip(names_of_runs(&settings.runs));
     let runs = runs
         .map(|(run, name)| EvaluatedRun::read(&run.path, name, &judgements, settings.edition))
@@ -128,19 +131,16 @@ pub fn evaluate(settings: &EvaluationSettings, on_event: &mut OnEvent) -> Result
     })
 }
 
-/// Assigns to each of the judgements the measures that can be computed from them; without `chosen` ones, the default measures.
-fn choose_measures(judgements: &mut [Judgements], chosen: &[ChosenMeasure]) -> Result<()> {
-    for measure in chosen {
-        measure.check(judgements.iter().map(|j| &j.qrels))?;
-    }
-    for judgement in judgements {
-        let fitting = chosen.iter().flat_map(|m| m.with(&judgement.qrels));
-        judgement.measures = match chosen {
-            [] => Measure::defaults(&judgement.qrels)?,
-            _ => fitting.collect(),
-        };
-    }
-    Ok(())
+/// The measures that can be computed from judgements: of the `chosen` ones or, if there are none, of the default ones.
+fn measures_of(
+    qrels: &Qrels,
+    are_of_touche: bool,
+    chosen: &[ChosenMeasure],
+) -> Result<Vec<Measure>> {
+    Ok(match chosen {
+        [] => Measure::defaults(qrels, are_of_touche)?,
+        _ => chosen.iter().flat_map(|m| m.with(qrels)).collect(),
+    })
 }
 
 impl EvaluatedRun {
@@ -166,9 +166,7 @@ impl EvaluatedRun {
         if !judgements.iter().all(is_of_images) {
             let read = ReadRun::read(&text);
             evaluated.remarks.extend(contradicted(&read));
-            let repeated = read.repeated();
-            (texts, evaluated.errors) = (read.lines, read.errors);
-            evaluated.errors.extend(repeated);
+            (texts, evaluated.errors) = read.into_parts();
         }
         if images.is_empty() && texts.is_empty() {
             evaluated.is_empty = true;

@@ -284,6 +284,8 @@ pub(crate) struct JudgementsFile {
     /// The name that the user has given, or the stem of the file's name.
     pub name: String,
     pub qrels: Qrels,
+    /// [`qrels::are_of_touche`]
+    pub are_of_touche: bool,
     /// Number of lines that could not be read.
     pub errors: usize,
 }
@@ -312,7 +314,8 @@ pub(crate) fn read_judgements(argument: &str, on_event: &mut OnEvent) -> Result<
         !path.is_dir(),
         "{file} is a directory: judgements are a file (--qrels FILE)"
     );
-    let (qrels, errors) = qrels::read(&decode(read_bytes_of_judgements(path)?));
+    let text = decode(read_bytes_of_judgements(path)?);
+    let (qrels, errors) = qrels::read(&text);
     report_broken_lines(FaultKind::Judgement, path, &errors, on_event);
     ensure!(!is_empty(&qrels), "there is no judgement in {file}");
     if let Qrels::Graded(grades) = &qrels {
@@ -321,6 +324,7 @@ pub(crate) fn read_judgements(argument: &str, on_event: &mut OnEvent) -> Result<
     Ok(JudgementsFile {
         name,
         qrels,
+        are_of_touche: qrels::are_of_touche(&text),
         errors: errors.len(),
     })
 }

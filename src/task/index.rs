@@ -7,11 +7,12 @@ mod no_images;
 
 use std::path::PathBuf;
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result, bail, ensure};
 use riposte_eval::TextTask;
 use riposte_nn::conv::NumericMode;
 
 use super::places::Places;
+use super::recipe::settings::Setting;
 use super::text_approach::TextApproach;
 use super::text_indexes::{TextIndexes, directories, shards_of};
 use super::text_run::ensure_documents;
@@ -32,6 +33,8 @@ pub struct IndexSettings {
     pub input: PathBuf,
     /// The approach whose indexes are built (texts only).
     pub approach: String,
+    /// Changes of the approach (texts only).
+    pub set: Vec<Setting>,
     pub places: Places,
     pub models: Models,
     pub numeric: NumericMode,
@@ -72,7 +75,10 @@ pub struct IndexedVectors {
 /// There is no document, or an index or a model fails.
 pub fn index(settings: &IndexSettings, on_event: &mut OnEvent) -> Result<Indexed> {
     match settings.task()? {
-        Task::Images => settings.index_images(on_event),
+        Task::Images => {
+            settings.ensure_no_settings()?;
+            settings.index_images(on_event)
+        }
         Task::Texts(task) => settings.index_texts(task, on_event),
     }
 }
@@ -83,7 +89,10 @@ pub fn index(settings: &IndexSettings, on_event: &mut OnEvent) -> Result<Indexed
 /// A file is missing or damaged.
 pub fn check(settings: &IndexSettings, on_event: &mut OnEvent) -> Result<Vec<(PathBuf, String)>> {
     let (dirs, vectors) = match settings.task()? {
-        Task::Images => (vec![settings.directory_of_images(on_event)?], None),
+        Task::Images => {
+            settings.ensure_no_settings()?;
+            (vec![settings.directory_of_images(on_event)?], None)
+        }
         Task::Texts(task) => {
             let texts = settings.open_texts(task, on_event)?;
             let dirs = directories(&texts.collection, &texts.base, &texts.approach);
@@ -119,12 +128,23 @@ impl IndexSettings {
         (self.task).map_or_else(|| Task::of_collection(&self.input), Ok)
     }
 
+    /// # Errors
+    /// There are settings, which the index of images does not depend on.
+    fn ensure_no_settings(&self) -> Result<()> {
+        match self.set.first() {
+            Some(setting) => bail!(
+                "{setting}: the index of images does not depend on the approach: it has no settings"
+            ),
+            None => Ok(()),
+        }
+    }
+
     fn open_texts(&self, task: TextTask, on_event: &mut OnEvent) -> Result<OpenedTexts> {
         ensure!(
             self.places.evidence.is_none(),
             "--evidence is for images: the index of a text collection does not depend on it"
         );
-        let approach = TextApproach::find(task, &self.approach)?;
+        let approach = TextApproach::find_with(task, &self.approach, &self.set)?;
         ensure!(
             approach.service.is_none(),
             "the approach {} asks a service: it has no index",

@@ -348,6 +348,56 @@ fn judgements_as_beir_has_them_are_those_of_trec() {
     assert_says(&errors, &["broken.tsv:3: \"one\" is not a grade"]);
 }
 
+/// The lab's judgements have the lab's measures, and others those of the field. The organisers' nDCG, which no other program has, is explained below the
+/// table.
+#[test]
+fn the_default_measures_are_those_of_whoever_made_the_judgements() {
+    const OF_LAB: &str = "nDCG(touche=2021)@5 nDCG@5 P@5 AP RR R@1000 Judged@5";
+    const OF_FIELD: &str = "nDCG@10 AP RR P@10 R@100 R@1000 Judged@10";
+    let beir = "query-id\tcorpus-id\tscore\n1\tS96f2396e-Aaf079b43\t2\n";
+    for (judgements, expected) in [
+        ("1 0 S96f2396e-Aaf079b43 2\n", OF_LAB),
+        // an id without the zeros at the beginning, in the judgements of 2020
+        ("1 0 S30dbd85-A2d776428 3.0\n", OF_LAB),
+        ("1 0 10113b57-2019-04-18T18:28:52Z-00001-000 2\n", OF_LAB),
+        ("100 0 clueweb12-0004wb-25-32367 1\n", OF_LAB),
+        ("100 0 clueweb12-0004wb-25-32367___1 1\n", OF_LAB),
+        ("2 0 clueweb22-en0004-25-32367___1 1\n", OF_LAB),
+        // TREC's Web Tracks
+        ("201 0 clueweb12-0004wb-25-32367 1\n", OF_FIELD),
+        ("1 0 clueweb09-en0000-00-00000 1\n", OF_FIELD),
+        ("1 0 d1 2\n", OF_FIELD),
+        ("301 0 FBIS3-10082 1\n", OF_FIELD),
+        (beir, OF_FIELD),
+        ("1 S96f2396e-Aaf079b43 1\n", OF_FIELD),
+        ("{\"1\": {\"S96f2396e-Aaf079b43\": 1}}", OF_FIELD),
+    ] {
+        let run = b"1 Q0 S96f2396e-Aaf079b43 1 2.5 t\n".as_slice();
+        let dir = WorkDir::with(&[("qrels", judgements.as_bytes()), ("run", run)]);
+        for (look, comment) in [("text", ""), ("markdown", ""), ("latex", "% ")] {
+            let line = format!("evaluate --qrels qrels run --format {look}");
+            let (printed, _) = dir.succeeds(&line);
+            let words = printed.split(|c: char| c.is_whitespace() || "|&".contains(c));
+            let names = words.filter(|word| OF_LAB.contains(word) || OF_FIELD.contains(word));
+            let names: Vec<&str> = names.filter(|name| !name.is_empty()).collect();
+            assert_eq!(names.join(" "), expected, "{judgements}{printed}");
+            let explained = format!("\n{comment}nDCG(touche=2021): as the script of");
+            assert_eq!(
+                printed.contains(&explained),
+                expected == OF_LAB,
+                "{printed}"
+            );
+        }
+    }
+    let dir = WorkDir::with(&[("qrels", b"1 0 d 1\n"), ("run", b"1 Q0 d 1 2.5 t\n")]);
+    let asked = "evaluate qrels run nDCG(touche=2025)@5 nDCG(touche=2021)@1";
+    let (printed, _) = dir.succeeds(asked);
+    for year in [2021, 2025] {
+        let explained = format!("\nnDCG(touche={year}): as the script of");
+        assert_eq!(printed.matches(&explained).count(), 1, "{printed}");
+    }
+}
+
 #[test]
 fn evaluate_names_lines_that_it_cannot_read_and_counts_the_others() {
     let dir = WorkDir::with(&[

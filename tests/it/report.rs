@@ -506,6 +506,26 @@ fn a_report_of_texts_shows_words_stances_and_grades() {
         .args(["--against", text(&other), "-o", text(&report)]);
     succeed(&mut command);
 
+    // a document that is listed again is named
+    let twice = format!("{run}{topic} NO {} 1000 -9 x\n", of_topic[0][2]);
+    let at_line = run.lines().count() + 1;
+    fs::create_dir(at("twice")).unwrap();
+    fs::write(at("twice/run.txt"), twice).unwrap();
+    let mut command = riposte(home.path(), &["inspect", text(&at("twice"))]);
+    let output = command
+        .args(base)
+        .args(["-o", text(&at("other-report"))])
+        .output()
+        .unwrap();
+    assert_eq!(code(&output), 0);
+    assert_says(
+        &stderr(&output),
+        &[&format!(
+            "run.txt:{at_line}: document {} of topic {topic} again",
+            of_topic[0][2]
+        )],
+    );
+
     let Some(page) = open_index(&report) else {
         return;
     };

@@ -7,7 +7,7 @@ use serde_json::json;
 
 use crate::images::images;
 use crate::support::collection::{argument, write_arguments};
-use crate::support::files::{text, write};
+use crate::support::files::{entries, text, write};
 use crate::support::program::{WorkDir, stderr};
 use crate::support::{assert_says, golden_evidence, sample};
 
@@ -160,6 +160,29 @@ fn the_tasks_of_the_lab_take_no_more_than_a_thousand() {
     assert_eq!(
         dir.read("out/run.txt").split(' ').next_back(),
         Some("riposte-bm25-hits=1000\n")
+    );
+}
+
+/// `riposte index` with settings builds the index that a run with them searches.
+#[test]
+fn an_index_is_built_with_settings() {
+    let dir = animals(20);
+    let set = "--approach bm25 --set retrieval.analyzer=stem=german";
+    let (printed, _) = dir.succeeds(&format!("index -i in --index kept {set}"));
+    assert_says(&printed, &["stem=german"]);
+    // the directories of indexes have names of their analyzers
+    let files = || entries(&dir.path("kept"));
+    let built = files();
+    dir.succeeds(&format!("rank -i in -o out --index kept {set}"));
+    assert_eq!(files(), built);
+    dir.succeeds(&format!("index -i in --index kept --check {set}"));
+    let (code, _, said) = dir.run("index -i in --index kept --check --approach bm25");
+    assert_eq!(code, 2, "there is no index of this analyzer: {said}");
+    dir.refuses(
+        "
+        index -i in --set retrieval.analyzer=stem=klingon | --set retrieval.analyzer=stem=klingon:
+        index -i in --set nonsense=1 | --set nonsense=1:
+        ",
     );
 }
 

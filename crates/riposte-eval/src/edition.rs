@@ -121,6 +121,25 @@ pub enum Unjudged {
     GainNothing,
 }
 
+/// Says what the measure is, for readers who know nDCG.
+impl fmt::Display for Ndcg {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "nDCG(touche={}): as the script of Touché's organisers computes it: results are in the order of the rank column, ",
+            self.year
+        )?;
+        match self.unjudged {
+            Unjudged::Removed => f.write_str(
+                "unjudged ones are removed after the cutoff, and topics with nothing to gain are left out",
+            ),
+            Unjudged::GainNothing => {
+                write!(f, "and {} topics are left out", self.excluded.len())
+            }
+        }
+    }
+}
+
 const TOPICS: &str = "topics.xml";
 const ARGUMENTS: &str = "arguments.xml";
 

@@ -5,7 +5,7 @@ use crate::graded::TextRun;
 use crate::images::evaluate_images;
 use crate::measure::Measure;
 use crate::qrels::Qrels;
-use crate::run::{read_images, read_texts};
+use crate::run::{ReadRun, read_images};
 use crate::values::Values;
 use crate::{Error, LineError};
 
@@ -14,7 +14,8 @@ use crate::{Error, LineError};
 pub struct Evaluation {
     /// The values of each measure, in the order in which the measures were given.
     pub values: Vec<Values>,
-    /// The lines of the run that could not be read. They do not count.
+    /// The lines of the run that could not be read, which do not count; those that trec_eval reads although they are odd; and, in text runs, those that
+    /// repeat a document of their topic, of which the one with the best score counts.
     pub errors: Vec<LineError>,
 }
 
@@ -38,7 +39,7 @@ pub fn evaluate(run: &str, qrels: &Qrels, measures: &[Measure]) -> Result<Evalua
             (values.collect(), errors)
         }
         Qrels::Graded(qrels) | Qrels::Answers(qrels) => {
-            let (lines, errors) = read_texts(run);
+            let (lines, errors) = ReadRun::read(run).into_parts();
             let run = TextRun::new(&lines);
             let values = measures.iter().map(|measure| match measure {
                 Measure::Graded(measure) => Ok(run.measure(qrels, measure)),
@@ -47,7 +48,7 @@ pub fn evaluate(run: &str, qrels: &Qrels, measures: &[Measure]) -> Result<Evalua
             (values.collect(), errors)
         }
         Qrels::Stances(qrels) => {
-            let (lines, errors) = read_texts(run);
+            let (lines, errors) = ReadRun::read(run).into_parts();
             let run = TextRun::new(&lines);
             let values = measures.iter().map(|measure| match measure {
                 Measure::Stance(measure) => Ok(run.measure_stances(qrels, measure)),
@@ -103,6 +104,14 @@ mod tests {
     fn a_broken_line_is_named_and_another_measure_is_an_error() {
         let found = evaluated("1 Q0 a 1 2 t\n1 Q0\n", "1 0 a 1\n", "RR").unwrap();
         assert_eq!(found.errors[0].to_string(), "line 2: no document");
+        let twice = "1 Q0 a 1 2 t\n1 Q0 b 2 1 t\n1 Q0 a 3 0 t\n";
+        let found = evaluated(twice, "1 0 a 1\n1 0 b 0\n", "RR").unwrap();
+        assert_eq!(found.values[0].all(), 1.0);
+        let [repeated] = &found.errors[..] else {
+            panic!("{:?}", found.errors)
+        };
+        let said = "line 3: document a of topic 1 again, first on line 1";
+        assert!(repeated.to_string().starts_with(said), "{repeated}");
         let error = evaluated("", "1 0 a FIRST\n", "nDCG@5").unwrap_err();
         let said = "nDCG@5 cannot be computed from these judgements";
         assert_eq!(error.to_string(), said);

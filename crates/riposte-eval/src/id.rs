@@ -45,3 +45,23 @@ impl fmt::Display for DocId {
         f.write_str(&self.0)
     }
 }
+
+pub(crate) fn is_hexadecimal(text: &str) -> bool {
+    text.bytes().all(|byte| byte.is_ascii_hexdigit())
+}
+
+/// Whether an id has the form of those in args.me: of an argument (`S96f2396e-Aaf079b43`, where zeros at the beginning are left out; in version 1 `10113b57-2019-04-18T18:28:52Z-00001-000`), or
+/// of sentences in an argument, as runs of 2022 name them (`S96f2396e-Aaf079b43__PREMISE__1,…`).
+pub(crate) fn is_argument(id: &str) -> bool {
+    let first = id.split("__").next().unwrap_or(id);
+    let Some((debate, argument)) = first.split_once('-') else {
+        return false;
+    };
+    let hash = |text: &str, letter| {
+        text.strip_prefix(letter)
+            .is_some_and(|digits| matches!(digits.len(), 1..=8) && is_hexadecimal(digits))
+    };
+    let is_dated = || argument.get(..2) == Some("20") && argument.contains("Z-");
+    hash(debate, 'S') && hash(argument, 'A')
+        || debate.len() == 8 && is_hexadecimal(debate) && is_dated()
+}

@@ -333,6 +333,17 @@ pub const NAMES: [&[&str]; 3] = [
     StanceKind::VARIANTS,
 ];
 
+/// The measures that papers print for BEIR's and TREC's collections.
+pub const OF_COLLECTIONS: [&str; 7] = [
+    "nDCG@10",
+    "AP",
+    "RR",
+    "P@10",
+    "R@100",
+    "R@1000",
+    "Judged@10",
+];
+
 /// Names of grades, for `rel=NAME`.
 pub type Levels<'a> = &'a [(String, f64)];
 
@@ -340,11 +351,17 @@ pub type Levels<'a> = &'a [(String, f64)];
 pub const TOUCHE_LEVELS: [(&str, f64); 2] = [("relevant", 1.0), ("highly", 2.0)];
 
 impl Measure {
-    /// The measures that are computed from judgements if the user names no others: those of the first edition that has judgements of this kind.
+    /// The measures that are computed from judgements if the user names no others. For those of Touché ([`qrels::are_of_touche`]), they are those of the
+    /// first edition that has judgements of this kind, and for other graded documents [`OF_COLLECTIONS`].
+    ///
+    /// [`qrels::are_of_touche`]: crate::qrels::are_of_touche
     ///
     /// # Errors
-    /// None: a test parses the measures of all editions.
-    pub fn defaults(qrels: &Qrels) -> Result<Vec<Measure>, Error> {
+    /// None: a test parses all of them.
+    pub fn defaults(qrels: &Qrels, are_of_touche: bool) -> Result<Vec<Measure>, Error> {
+        if matches!(qrels, Qrels::Graded(_)) && !are_of_touche {
+            return OF_COLLECTIONS.iter().map(|name| name.parse()).collect();
+        }
         let of_images = matches!(qrels, Qrels::Images(_) | Qrels::Answers(_));
         for edition in EDITIONS.iter().filter(|of| of.task.is_none() == of_images) {
             let measures = edition.measures.iter().map(|name| name.parse());
@@ -355,6 +372,17 @@ impl Measure {
             }
         }
         Ok(Vec::new())
+    }
+
+    /// What the measure is, if no program but riposte and the organisers' script has it.
+    pub fn explanation(&self) -> Option<String> {
+        match self {
+            Measure::Graded(measure) => match measure.kind {
+                GradedKind::Ndcg(Gain::Organisers(script)) => Some(script.to_string()),
+                _ => None,
+            },
+            _ => None,
+        }
     }
 
     /// Whether the measure can be computed from judgements of this kind.

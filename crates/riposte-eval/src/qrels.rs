@@ -15,6 +15,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use serde::Deserialize;
 
 use crate::field::unfit_field;
+use crate::id::is_argument;
 use crate::lines::{each_line, ensure_object, numbered_lines};
 use crate::run::is_space_in_c;
 use crate::{DocId, LineError, ObjectStance, Stance, TopicId, ranx};
@@ -102,6 +103,25 @@ pub fn read(text: &str) -> (Qrels, Vec<LineError>) {
             (Qrels::Graded(grades), errors)
         }
     }
+}
+
+/// Whether judgements are of Touché, told by the first line: it has four columns, and a document of args.me, a passage (`clueweb12-…___1`), or a document
+/// of ClueWeb12 for a topic from 1 to 100. Those of TREC's Web Tracks have other topics for ClueWeb12. Judgements in the formats of BEIR and ranx are not
+/// of Touché, even for the same documents: they are used with the measures of BEIR.
+pub fn are_of_touche(text: &str) -> bool {
+    let Some((_, line)) = numbered_lines(text).next() else {
+        return false;
+    };
+    let fields: Vec<&str> = line.split_whitespace().collect();
+    let [topic, question, id, _] = fields[..] else {
+        return false;
+    };
+    let is_early = || matches!(topic.parse(), Ok(1..=100));
+    let is_passage = || id.starts_with("clueweb") && id.contains("___");
+    is_image_question(question)
+        || is_argument(id)
+        || is_passage()
+        || id.starts_with("clueweb12-") && is_early()
 }
 
 /// Whether these are the names of the columns in BEIR's files of judgements (`qrels/test.tsv`).

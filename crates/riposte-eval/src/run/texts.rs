@@ -222,6 +222,13 @@ impl ReadRun {
         repeated
     }
 
+    /// The lines, and an error for each line that cannot be read, is odd, or repeats a document.
+    pub fn into_parts(mut self) -> (Vec<TextRunLine>, Vec<LineError>) {
+        let repeated = self.repeated();
+        self.errors.extend(repeated);
+        (self.lines, self.errors)
+    }
+
     /// The topics in which a line has a lower rank than another, but a higher score as a 32-bit float; `None` if there are none.
     pub fn contradiction(&self) -> Option<Contradiction> {
         let mut lists: HashMap<&TopicId, Vec<Placed>> = HashMap::new();

@@ -1,6 +1,7 @@
 //! Recognises the task and the year of a run from its lines.
 
 use crate::edition::{Edition, RunFormat};
+use crate::id::{is_argument, is_hexadecimal};
 use crate::run::{RunFileFormat, read_answer};
 use crate::{ObjectStance, TextTask};
 
@@ -116,28 +117,8 @@ fn edition_of_answers(text: &str) -> Option<&'static Edition> {
         .or(editions().max_by_key(|edition| edition.length))
 }
 
-fn is_hexadecimal(text: &str) -> bool {
-    text.bytes().all(|byte| byte.is_ascii_hexdigit())
-}
-
 /// Whether an id has the form of an image's id: I and 16 or 24 hexadecimal digits.
 fn is_image(id: &str) -> bool {
     let digits = id.strip_prefix('I');
     digits.is_some_and(|digits| digits.len() >= 16 && is_hexadecimal(digits))
-}
-
-/// Whether an id has the form of those in args.me: of an argument (`S96f2396e-Aaf079b43`, in version 1 `10113b57-2019-04-18T18:28:52Z-00001-000`), or
-/// of sentences in an argument, as runs of 2022 name them (`S96f2396e-Aaf079b43__PREMISE__1,…`).
-fn is_argument(id: &str) -> bool {
-    let first = id.split("__").next().unwrap_or(id);
-    let Some((debate, argument)) = first.split_once('-') else {
-        return false;
-    };
-    let hash = |text: &str, letter| {
-        text.strip_prefix(letter)
-            .is_some_and(|digits| digits.len() == 8 && is_hexadecimal(digits))
-    };
-    let is_dated = || argument.get(..2) == Some("20") && argument.contains("Z-");
-    hash(debate, 'S') && hash(argument, 'A')
-        || debate.len() == 8 && is_hexadecimal(debate) && is_dated()
 }
