@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, ensure};
 use riposte_eval::TextTask;
+use riposte_eval::lines::Object;
 use serde::{Deserialize, Serialize};
 
 use crate::directories::WORKSPACE_FILE;
@@ -58,7 +59,7 @@ impl ShardCollection {
         }
         let reading = || format!("cannot read {}", file.display());
         let bytes = regular::read(&file, MAX_LIST_BYTES).with_context(reading)?;
-        let list: List = serde_json::from_slice(&bytes).with_context(reading)?;
+        let Object(list): Object<List> = serde_json::from_slice(&bytes).with_context(reading)?;
         let is_name = |name: &String| !name.is_empty() && name.bytes().all(|b| b.is_ascii_digit());
         ensure!(
             list.format == FORMAT

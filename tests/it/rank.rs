@@ -336,7 +336,8 @@ fn broken_lines_are_named_and_the_others_are_ranked() {
         {\"_id\": \"a b\", \"text\": \"lion\"}\n\
         {\"_id\": 1.5, \"text\": \"lion\"}\n\
         {\"_id\": \"1\", \"text\": \"lion goat\"}\n\n\
-        {\"_id\": \"8\", \"title\": null, \"text\": \"lion corn\"}\n";
+        {\"_id\": \"8\", \"title\": null, \"text\": \"lion corn\"}\n\
+        [\"9\", null, null, \"lion corn\"]\n";
     let queries =
         "{\"_id\": 7, \"text\": \"lion\"}\n{\"_id\": 8}\n{\"_id\": 9, \"text\": \"corn\"}\n";
     let dir = WorkDir::with(&[
@@ -350,9 +351,10 @@ fn broken_lines_are_named_and_the_others_are_ranked() {
         "in/corpus.jsonl:3: it has no `_id`, `docno` or `doc_id`",
         "in/corpus.jsonl:4: its id has a blank",
         "in/corpus.jsonl:5: an id is neither a string nor a whole number",
+        "in/corpus.jsonl:9: invalid type: sequence, expected a JSON object",
         "in/queries.jsonl:2: a query has neither `query` nor `text`",
         "in/corpus.jsonl: 1: left out, because an earlier text has this id",
-        "6 faults: document 5, topic 1",
+        "7 faults: document 6, topic 1",
         "2 documents",
         "1 more left out because of a repeated id",
     ] {

@@ -6,7 +6,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use crate::field::unfit_field;
-use crate::lines::numbered_lines;
+use crate::lines::{Object, numbered_lines};
 use crate::topic::{self, Topic};
 use crate::{DocId, LineError, TopicId};
 
@@ -42,7 +42,9 @@ impl Candidates {
             }
             let read = serde_json::from_str(line)
                 .map_err(|error| format!("not a candidate with a qid and a docno: {error}"))
-                .and_then(|line: CandidateLine| Ok((id(&line.qid)?, id(&line.docno)?, line.query)));
+                .and_then(|Object(line): Object<CandidateLine>| {
+                    Ok((id(&line.qid)?, id(&line.docno)?, line.query))
+                });
             match read {
                 Ok((topic, document, query)) => {
                     let topic = TopicId(topic);

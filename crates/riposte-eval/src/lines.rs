@@ -1,7 +1,11 @@
 //! Reads and writes texts line by line.
 
-use serde::Serialize;
-use serde::de::DeserializeOwned;
+use std::fmt;
+use std::marker::PhantomData;
+
+use serde::de::value::MapAccessDeserializer;
+use serde::de::{DeserializeOwned, MapAccess, Visitor};
+use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::{Error, LineError};
 
@@ -37,17 +41,34 @@ pub fn write_json<T: Serialize>(lines: &[T], what: &'static str) -> Result<Vec<u
 pub fn read_json<T: DeserializeOwned>(text: &str, what: &str) -> Result<Vec<T>, LineError> {
     let read = |(line, json)| {
         serde_json::from_str(json)
+            .map(|Object(read)| read)
             .map_err(|error| LineError::new(line, format!("not {what}: {error}")))
     };
     numbered_lines(text).map(read).collect()
 }
 
-/// Checks that a line is a JSON object. serde reads the fields of an object from an array, too, which the organisers' programs do not.
-pub(crate) fn ensure_object(line: &str) -> Result<(), String> {
-    let is_object = line.trim_start().starts_with('{');
-    is_object
-        .then_some(())
-        .ok_or_else(|| "not a JSON object".to_owned())
+/// What a JSON object says. Without this, serde also reads the fields of a struct from an array, in their order, which no other program does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Object<T>(pub T);
+
+impl<'de, T: Deserialize<'de>> Deserialize<'de> for Object<T> {
+    fn deserialize<D: Deserializer<'de>>(json: D) -> Result<Object<T>, D::Error> {
+        struct Fields<T>(PhantomData<T>);
+
+        impl<'de, T: Deserialize<'de>> Visitor<'de> for Fields<T> {
+            type Value = Object<T>;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a JSON object")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, fields: A) -> Result<Object<T>, A::Error> {
+                T::deserialize(MapAccessDeserializer::new(fields)).map(Object)
+            }
+        }
+
+        json.deserialize_map(Fields(PhantomData))
+    }
 }
 
 /// The lines that are not blank, with their numbers from 1. A byte order mark is skipped.
@@ -56,4 +77,31 @@ pub(crate) fn numbered_lines(text: &str) -> impl Iterator<Item = (u64, &str)> {
     (1..)
         .zip(text.lines())
         .filter(|(_, line)| !line.trim().is_empty())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::candidates::Candidates;
+    use crate::explained::ExplainedText;
+    use crate::run::read_claims;
+    use crate::{qrels, topic};
+
+    /// Each array has the fields of the object in their order.
+    #[test]
+    fn an_array_is_no_object_in_any_format() {
+        const SAID: &str = "invalid type: sequence, expected a JSON object";
+        let explained = r#"["1", "d", 1, [1, "bm25", 0.5, "how", []]]"#;
+        let error = read_json::<ExplainedText>(explained, "an explanation").unwrap_err();
+        assert!(error.what.contains(SAID), "{error}");
+        let faults = topic::read(r#"["1", null, "Should x?", null]"#);
+        let said = format!("{:?}", faults.map(|read| read.faults));
+        assert!(said.contains(SAID), "{said}");
+        let (_, faults) = Candidates::read(r#"["1", "I1", "Should x?"]"#);
+        assert!(faults[0].what.contains(SAID), "{faults:?}");
+        let (_, faults) = read_claims(r#"["1-1", "I1", "retrieval", 1, "t"]"#);
+        assert!(faults[0].what.contains(SAID), "{faults:?}");
+        let (_, faults) = qrels::read(r#"[["1-1", "I1", [], "yes", null]]"#);
+        assert!(faults[0].what.contains(SAID), "{faults:?}");
+    }
 }

@@ -16,7 +16,7 @@ use serde::Deserialize;
 
 use crate::field::unfit_field;
 use crate::id::is_argument;
-use crate::lines::{each_line, ensure_object, numbered_lines};
+use crate::lines::{Object, each_line, numbered_lines};
 use crate::run::is_space_in_c;
 use crate::{DocId, LineError, ObjectStance, Stance, TopicId, ranx};
 
@@ -377,10 +377,10 @@ impl AnswersByAssessor {
     /// Reads one array of judgements.
     fn take_array(&mut self, array: &str) -> Vec<LineError> {
         let error = |line, what: String| LineError::new(line, what);
-        match serde_json::from_str::<Vec<AnswerRecord>>(array) {
+        match serde_json::from_str::<Vec<Object<AnswerRecord>>>(array) {
             Ok(all) => (1..)
                 .zip(all)
-                .filter_map(|(number, record)| Some((number, self.take(record).err()?)))
+                .filter_map(|(number, Object(record))| Some((number, self.take(record).err()?)))
                 .map(|(number, why)| error(1, format!("entry {number} of the array: {why}")))
                 .collect(),
             Err(why) => vec![error(
@@ -401,8 +401,7 @@ fn read_answers(text: &str) -> (GradedQrels, Vec<LineError>) {
         read.take_array(array)
     } else {
         each_line(text, |line| {
-            ensure_object(line)?;
-            let record = serde_json::from_str(line);
+            let record = serde_json::from_str(line).map(|Object(record)| record);
             read.take(record.map_err(|error| format!("not a judgement of 2025: {error}"))?)
         })
     };

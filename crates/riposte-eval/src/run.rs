@@ -21,7 +21,7 @@ pub use texts::{Contradiction, ReadRun, RunFileFormat, read_texts};
 
 use serde::{Deserialize, Serialize};
 
-use crate::lines::{each_line, ensure_object};
+use crate::lines::{Object, each_line};
 use crate::{DocId, Error, LineError, ObjectStance, Stance, TopicId};
 
 /// A line of an image run: `topic PRO|CON imageId rank score tag` (Touché 2022 and 2023, Task 3).
@@ -364,8 +364,7 @@ fn whole_rank(number: f64) -> Option<u32> {
 
 /// Reads one line of a 2025 image run. The error says why it cannot: it is not a JSON object with these keys, or its method is not `retrieval`.
 pub(crate) fn read_answer(line: &str) -> Result<AnswerLine, String> {
-    ensure_object(line)?;
-    let line: Answer = serde_json::from_str(line).map_err(|error| {
+    let Object(line): Object<Answer> = serde_json::from_str(line).map_err(|error| {
         format!("not a line of a 2025 run (argument_id, image_id, rank): {error}")
     })?;
     for (name, id) in [

@@ -19,7 +19,7 @@ use std::collections::HashSet;
 use quick_xml::events::{BytesStart, Event};
 use quick_xml::{Reader, XmlVersion};
 
-use crate::lines::numbered_lines;
+use crate::lines::{Object, numbered_lines};
 use crate::run::unfit_field;
 use crate::{Error, LineError, TopicId, objects};
 
@@ -419,7 +419,7 @@ fn read_queries(text: &str) -> ParsedTopics {
             break;
         }
         let line: QueryLine = match serde_json::from_str(line) {
-            Ok(line) => line,
+            Ok(Object(line)) => line,
             Err(error) => {
                 let what = format!("neither topics XML nor a query of TIREx or BEIR: {error}");
                 file.fault(n, what);

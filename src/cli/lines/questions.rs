@@ -4,6 +4,7 @@
 use std::io::{self, BufRead, Read};
 
 use anyhow::{Result, anyhow, bail, ensure};
+use riposte_eval::lines::Object;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 use serde_json::value::RawValue;
@@ -121,12 +122,7 @@ impl<Q> Batch<Q> {
             };
             let question = line.and_then(|line| {
                 bytes += line.len();
-                // the fields of an object can also be read from an array
-                ensure!(
-                    line.trim_ascii_start().starts_with(b"{"),
-                    "not a JSON object"
-                );
-                serde_json::from_slice::<Caller>(&line)?;
+                serde_json::from_slice::<Object<Caller>>(&line)?;
                 Ok((read(&line)?, line))
             });
             match question {
