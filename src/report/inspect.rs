@@ -182,9 +182,11 @@ pub(crate) fn write_texts(
     let mut facts = vec![format!("{} {}", index.documents(), index.meta().kind)];
     for (name, qrels) in judged {
         let fact = match qrels {
-            Qrels::Graded(qrels) => judged_fact(&run.topics, qrels.keys()),
             Qrels::Stances(qrels) => judged_fact(&run.topics, qrels.keys()),
-            _ => continue,
+            graded => match graded.grades() {
+                Some(grades) => judged_fact(&run.topics, grades.keys()),
+                None => continue,
+            },
         };
         facts.push(format!("{name} {fact}"));
     }
@@ -222,7 +224,7 @@ fn text_qrels(files: &[String], on_event: &mut OnEvent) -> Result<Vec<(String, Q
     for file in files {
         let read = read_judgements(file, on_event)?;
         ensure!(
-            matches!(read.qrels, Qrels::Graded(_) | Qrels::Stances(_)),
+            !matches!(read.qrels, Qrels::Images(_) | Qrels::Answers(_)),
             "{file} contains no judgements of a text task"
         );
         judged.push((read.name, read.qrels));
@@ -293,11 +295,7 @@ fn text_measures(
             (_, _) => "nDCG@5",
         };
         let parsed: Measure = measure.parse()?;
-        let values = |run: &TextRun| match (&parsed, qrels) {
-            (Measure::Graded(of), Qrels::Graded(qrels)) => Some(run.measure(qrels, of)),
-            (Measure::Stance(of), Qrels::Stances(qrels)) => Some(run.measure_stances(qrels, of)),
-            _ => None,
-        };
+        let values = |run: &TextRun| run.measure_by(qrels, &parsed);
         measures.extend(values(&own).map(|own| MeasureColumn {
             name: name.clone(),
             unit: measure,

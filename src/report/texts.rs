@@ -308,9 +308,8 @@ impl<'a> PageBuilder<'a> {
 
     fn is_judged_in(&self, qrels: &Qrels) -> bool {
         match qrels {
-            Qrels::Graded(grades) | Qrels::Answers(grades) => grades.contains_key(&self.topic.id),
             Qrels::Stances(stances) => stances.contains_key(&self.topic.id),
-            Qrels::Images(_) => false,
+            graded => (graded.grades()).is_some_and(|of| of.contains_key(&self.topic.id)),
         }
     }
 
@@ -319,15 +318,14 @@ impl<'a> PageBuilder<'a> {
         let judged = self.sources.judged.iter();
         let views = judged.filter_map(|(name, qrels)| {
             let grade = match qrels {
-                Qrels::Graded(grades) | Qrels::Answers(grades) => {
-                    let grade = grades.get(topic)?.get(id);
-                    grade.map(|grade| (grade_class(*grade), grade.to_string()))
-                }
                 Qrels::Stances(stances) => {
                     let stance = stances.get(topic)?.get(id);
                     stance.map(|stance| ("topic", stance.word().to_owned()))
                 }
-                Qrels::Images(_) => return None,
+                graded => {
+                    let grade = graded.grades()?.get(topic)?.get(id);
+                    grade.map(|grade| (grade_class(*grade), grade.to_string()))
+                }
             };
             let (class, text) = grade.unwrap_or(("unjudged", "unjudged".into()));
             let name = name.clone();
@@ -339,10 +337,7 @@ impl<'a> PageBuilder<'a> {
     /// The grades that decide which texts are relevant: those of the first judgements that have grades.
     fn relevance(&self) -> Option<&'a HashMap<DocId, f64>> {
         let mut judged = self.sources.judged.iter();
-        judged.find_map(|(_, qrels)| match qrels {
-            Qrels::Graded(grades) | Qrels::Answers(grades) => grades.get(&self.topic.id),
-            _ => None,
-        })
+        judged.find_map(|(_, qrels)| qrels.grades()?.get(&self.topic.id))
     }
 
     /// Relevant texts that are not shown and their number: the highest grades first, and equal grades by their rank in the run.

@@ -11,7 +11,7 @@ use riposte_eval::edition::Edition;
 use riposte_eval::graded::TextRun;
 use riposte_eval::images::{ImageEvaluation, evaluate_images};
 use riposte_eval::measure::{self, Measure};
-use riposte_eval::qrels::{GradedQrels, Qrels, StanceQrels};
+use riposte_eval::qrels::{Qrels, StanceQrels};
 use riposte_eval::run::ReadRun;
 use riposte_eval::{Error, LineError, Values, escaped, run};
 
@@ -180,10 +180,8 @@ impl EvaluatedRun {
                     let evaluation = evaluate_images(&images, qrels, edition);
                     evaluated.add_images(evaluation, judgements)
                 }
-                Qrels::Graded(qrels) | Qrels::Answers(qrels) => {
-                    evaluated.add_graded(&texts, qrels, judgements)
-                }
                 Qrels::Stances(qrels) => evaluated.add_stances(&texts, qrels, judgements),
+                qrels => evaluated.add_graded(&texts, qrels, judgements),
             };
             if unjudged > 0 {
                 evaluated.remarks.push(format!(
@@ -215,14 +213,15 @@ impl EvaluatedRun {
         unjudged
     }
 
-    fn add_graded(&mut self, run: &TextRun, qrels: &GradedQrels, judgements: &Judgements) -> usize {
+    fn add_graded(&mut self, run: &TextRun, qrels: &Qrels, judgements: &Judgements) -> usize {
         for measure in &judgements.measures {
-            if let Measure::Graded(measure) = measure {
-                self.values.push(run.measure(qrels, measure));
+            if let Some(values) = run.measure_by(qrels, measure) {
+                self.values.push(values);
                 self.attainable.push(None);
             }
         }
-        run.unjudged_topics(|topic| qrels.contains_key(topic))
+        let grades = qrels.grades();
+        run.unjudged_topics(|topic| grades.is_some_and(|grades| grades.contains_key(topic)))
     }
 
     fn add_stances(
@@ -264,7 +263,7 @@ impl ChosenMeasure {
     /// The word is a measure neither of texts nor of images.
     pub fn parse(word: &str, levels: &[(String, f64)]) -> Result<ChosenMeasure> {
         let of_texts = Measure::parse(word, levels).map_err(|error| error.to_string());
-        let [_, names, _] = measure::NAMES;
+        let [_, _, names, _] = measure::NAMES;
         let of_images = match &of_texts {
             Ok(measure @ Measure::Image(_)) => Ok(vec![measure.clone()]),
             // P@10, and P(list=PRO)@10
@@ -303,7 +302,7 @@ impl ChosenMeasure {
     /// It cannot.
     fn check<'q>(&self, mut all: impl Iterator<Item = &'q Qrels> + Clone) -> Result<()> {
         for qrels in all.clone() {
-            if let Qrels::Graded(grades) | Qrels::Answers(grades) = qrels {
+            if let Some(grades) = qrels.grades() {
                 let too_large = self
                     .with(qrels)
                     .into_iter()
@@ -330,6 +329,9 @@ impl ChosenMeasure {
             }
             _ if is_of_images => bail!(
                 "{word} cannot be computed from judgements of images: P@10 can, and nDCG and others need graded judgements of texts"
+            ),
+            _ if matches!(self.of_texts, Ok(Measure::Diversity(_))) => bail!(
+                "{word} cannot be computed from these judgements: no topic has two subtopics, which the second column names"
             ),
             _ => bail!("{word} cannot be computed from these judgements"),
         }

@@ -95,8 +95,8 @@ fn keep_tested(topics: &mut Vec<Topic>, collection: &Path, on_event: &mut OnEven
     if !regular::is_file(&path)? {
         return Ok(());
     }
-    let (Qrels::Graded(tested), _) = qrels::read(&decode(read_regular(&path, MAX_RUN_BYTES)?))
-    else {
+    let (qrels, _) = qrels::read(&decode(read_regular(&path, MAX_RUN_BYTES)?));
+    let Some(tested) = qrels.grades() else {
         return Ok(());
     };
     let is_tested = |topic: &Topic| tested.contains_key(&topic.id);
@@ -318,7 +318,7 @@ pub(crate) fn read_judgements(argument: &str, on_event: &mut OnEvent) -> Result<
     let (qrels, errors) = qrels::read(&text);
     report_broken_lines(FaultKind::Judgement, path, &errors, on_event);
     ensure!(!is_empty(&qrels), "there is no judgement in {file}");
-    if let Qrels::Graded(grades) = &qrels {
+    if let (Some(grades), false) = (qrels.grades(), matches!(qrels, Qrels::Answers(_))) {
         report_without_relevant(path, grades, on_event);
     }
     Ok(JudgementsFile {
@@ -366,8 +366,8 @@ pub fn has_judgements(word: &str) -> bool {
 fn is_empty(qrels: &Qrels) -> bool {
     match qrels {
         Qrels::Images(images) => images.is_empty(),
-        Qrels::Graded(grades) | Qrels::Answers(grades) => grades.is_empty(),
         Qrels::Stances(stances) => stances.is_empty(),
+        graded => graded.grades().is_none_or(GradedQrels::is_empty),
     }
 }
 

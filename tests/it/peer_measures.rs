@@ -57,8 +57,38 @@ fn case(chance: &mut Chance, first: usize) -> Case {
     Case { run, qrels }
 }
 
+/// The same with judgements by subtopic. Each case names the subtopics in the same order: if two sets of subtopics gain equally much but for the last digit,
+/// the order decides the sum, in ndeval too.
+fn case_with_subtopics(chance: &mut Chance, first: usize) -> Case {
+    let Case { run, qrels } = case(chance, first);
+    let mut judged = BTreeSet::new();
+    let mut diverse = String::new();
+    for (topic, subtopic) in [(first, "a"), (first, "b"), (first, "c")] {
+        judged.insert((topic.to_string(), subtopic, "d0".to_owned()));
+        writeln!(diverse, "{topic} {subtopic} d0 {}", chance.below(2)).unwrap();
+    }
+    for line in qrels.lines() {
+        let fields: Vec<&str> = line.split(' ').collect();
+        for _ in 0..=chance.below(3) {
+            let subtopic = ["a", "b", "c", "d"][chance.below(4)];
+            if judged.insert((fields[0].to_owned(), subtopic, fields[2].to_owned())) {
+                let grade = GRADES[chance.below(GRADES.len())];
+                writeln!(diverse, "{} {subtopic} {} {grade}", fields[0], fields[2]).unwrap();
+            }
+        }
+    }
+    Case {
+        run,
+        qrels: diverse,
+    }
+}
+
 /// Compares riposte with ir_measures on 1,000 cases. The topics of all cases differ, so that Python starts once.
 fn assert_equal_to_ir_measures(python: &Path, measures: &[&str]) {
+    assert_equal_on(case, python, measures);
+}
+
+fn assert_equal_on(case: impl Fn(&mut Chance, usize) -> Case, python: &Path, measures: &[&str]) {
     let mut chance = Chance(41);
     let cases: Vec<Case> = (0..1000).map(|n| case(&mut chance, n * 10)).collect();
     let dir = WorkDir::new();
@@ -176,6 +206,38 @@ fn measures_of_user_models_have_the_values_of_cwl_eval() {
         "SDCG(min_rel=1,max_rel=3)@2000",
     ];
     assert_equal_to_ir_measures(&python, &measures);
+}
+
+#[test]
+fn measures_of_diversity_have_the_values_of_ndeval() {
+    let (Some(python), Some(_)) = (need(Peer("ir_measures")), need(Peer("pyndeval"))) else {
+        return;
+    };
+    let measures = [
+        "alpha_nDCG@1",
+        "alpha_nDCG@5",
+        "alpha_nDCG@20",
+        "alpha_nDCG(alpha=0.9)@10",
+        "alpha_nDCG(alpha=0.0)@10",
+        "alpha_nDCG(alpha=1.0,rel=2)@5",
+        "alpha_DCG@5",
+        "alpha_DCG(alpha=0.3)@20",
+        "ERR_IA@2",
+        "ERR_IA(rel=2)@20",
+        "nERR_IA@1",
+        "nERR_IA@20",
+        "NRBP",
+        "NRBP(alpha=0.2,beta=0.8)",
+        "nNRBP",
+        "nNRBP(alpha=0.7,beta=0.9,rel=2)",
+        "AP_IA",
+        "AP_IA(rel=2)",
+        "P_IA@5",
+        "P_IA@20",
+        "StRecall@1",
+        "StRecall@10",
+    ];
+    assert_equal_on(case_with_subtopics, &python, &measures);
 }
 
 #[test]

@@ -186,14 +186,14 @@ fn judgements_are_read_as_trec_eval_reads_them() {
     };
     let mut compared = 0;
     for (judgements, expected) in texts.iter().zip(expected) {
-        let (Some(expected), (Qrels::Graded(found), errors)) = (expected, qrels::read(judgements))
-        else {
+        let (read, errors) = qrels::read(judgements);
+        let (Some(expected), Some(found)) = (expected, read.grades()) else {
             continue;
         };
-        let found = found.into_iter().flat_map(|(topic, documents)| {
+        let found = found.iter().flat_map(|(topic, documents)| {
             documents
-                .into_iter()
-                .map(move |(doc, grade)| ((topic.0.clone(), doc.0), grade))
+                .iter()
+                .map(move |(doc, grade)| ((topic.0.clone(), doc.0.clone()), *grade))
         });
         let mut found: BTreeMap<(String, String), f64> = found.collect();
         let mut of: BTreeMap<(String, String), Vec<f64>> = BTreeMap::new();

@@ -38,21 +38,12 @@ pub fn evaluate(run: &str, qrels: &Qrels, measures: &[Measure]) -> Result<Evalua
             });
             (values.collect(), errors)
         }
-        Qrels::Graded(qrels) | Qrels::Answers(qrels) => {
+        _ => {
             let (lines, errors) = ReadRun::read(run).into_parts();
             let run = TextRun::new(&lines);
-            let values = measures.iter().map(|measure| match measure {
-                Measure::Graded(measure) => Ok(run.measure(qrels, measure)),
-                _ => Err(other(measure)),
-            });
-            (values.collect(), errors)
-        }
-        Qrels::Stances(qrels) => {
-            let (lines, errors) = ReadRun::read(run).into_parts();
-            let run = TextRun::new(&lines);
-            let values = measures.iter().map(|measure| match measure {
-                Measure::Stance(measure) => Ok(run.measure_stances(qrels, measure)),
-                _ => Err(other(measure)),
+            let values = measures.iter().map(|measure| {
+                let values = run.measure_by(qrels, measure);
+                values.ok_or_else(|| other(measure))
             });
             (values.collect(), errors)
         }

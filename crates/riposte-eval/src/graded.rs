@@ -1,5 +1,6 @@
 //! Measures of text rankings that use graded judgements.
 
+mod diversity;
 mod formulas;
 
 use std::borrow::Cow;
@@ -7,12 +8,13 @@ use std::cmp::Ordering;
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 use crate::edition::Unjudged;
-use crate::measure::{Gain, GradedKind, GradedMeasure};
-use crate::qrels::GradedQrels;
+use crate::measure::{Gain, GradedKind, GradedMeasure, Measure};
+use crate::qrels::{GradedQrels, Qrels};
 use crate::run::TextRunLine;
 use crate::values::{Aggregation, Values};
 use crate::{DocId, TopicId};
 
+pub(crate) use diversity::LONGEST;
 use formulas::{MAX_GRADE_OF_ERR, TopicGrades, compatibility, dcg, ideal_gains};
 
 /// Maximum grade in nDCG with exponential gains, 2^grade - 1: 2^1024 is no finite number, and a topic has a sum of them.
@@ -43,7 +45,7 @@ enum Order {
     TrecEval,
     /// By score, then by document id, both descending: for ERR, and nDCG with exponential gains.
     Gdeval,
-    /// By score, descending, then by document id, ascending: the measures that ir_measures computes itself.
+    /// By score, descending, then by document id, ascending: the measures that ir_measures computes itself, and those of pyndeval.
     IrMeasures,
     /// By score, descending, then in the order of the file: cwl_eval, and ir_measures' Accuracy.
     File,
@@ -133,6 +135,20 @@ impl<'a> TextRun<'a> {
         self.topics.keys().filter(|topic| !is_judged(topic)).count()
     }
 
+    /// The values of a measure; `None` if it cannot be computed from judgements of this kind ([`Measure::fits`]), and by judgements of images.
+    pub fn measure_by(&self, qrels: &Qrels, measure: &Measure) -> Option<Values> {
+        match (qrels, measure) {
+            (Qrels::Stances(qrels), Measure::Stance(measure)) => {
+                Some(self.measure_stances(qrels, measure))
+            }
+            (Qrels::Subtopics(qrels), Measure::Diversity(measure)) => {
+                Some(self.measure_diversity(qrels, measure))
+            }
+            (qrels, Measure::Graded(measure)) => Some(self.measure(qrels.grades()?, measure)),
+            _ => None,
+        }
+    }
+
     /// The value of a measure for each topic that it counts, and their mean.
     ///
     /// All judged topics count; one that the run leaves out counts as 0. The organisers' measures leave out the topics that their
@@ -183,12 +199,16 @@ impl<'a> TextRun<'a> {
 impl<'a> TopicResults<'a> {
     /// The results in the order of a measure, without repeated documents.
     fn ordered(&self, measure: &GradedMeasure) -> Cow<'_, [&'a TextRunLine]> {
-        let mut lines = match Order::of(measure) {
+        self.in_order(Order::of(measure))
+    }
+
+    fn in_order(&self, order: Order) -> Cow<'_, [&'a TextRunLine]> {
+        let mut lines = match order {
             Order::TrecEval => return Cow::from(&self.by_score),
             Order::File => self.by_file.clone(),
             Order::Gdeval | Order::IrMeasures => self.by_score.clone(),
         };
-        match Order::of(measure) {
+        match order {
             Order::Gdeval => {
                 lines.sort_by(|a, b| by_exact_score(a, b).then_with(|| b.doc.cmp(&a.doc)));
             }

@@ -53,6 +53,8 @@ use crate::{Error, ObjectStance, Stance};
 pub enum Measure {
     /// By graded judgements.
     Graded(GradedMeasure),
+    /// By graded judgements of topics with subtopics.
+    Diversity(DiversityMeasure),
     /// P@10 by judgements of images.
     Image(ImageMeasure),
     /// By the judged stances of passages.
@@ -275,6 +277,88 @@ pub enum Gain {
     Organisers(&'static Ndcg),
 }
 
+/// A measure of a ranking for topics with subtopics. A document is relevant for a subtopic or not.
+#[derive(Clone, Debug, PartialEq)]
+pub struct DiversityMeasure {
+    /// What is computed.
+    pub kind: DiversityKind,
+    /// The lowest grade of a relevant document.
+    pub rel: Level,
+    /// The number of results that count; `None` for all.
+    pub cutoff: Option<usize>,
+}
+
+/// What a [`DiversityMeasure`] computes. `alpha`, from 0 to 1, is how much less a document gains for a subtopic that another one has covered; `beta`, between
+/// 0 and 1, is the probability that a reader goes on to the next result.
+#[derive(Clone, Copy, Debug, PartialEq, EnumString, IntoStaticStr, VariantNames)]
+pub enum DiversityKind {
+    /// DCG of the gains (Clarke et al., 2008), divided by that of an ideal ranking.
+    #[strum(to_string = "alpha_nDCG", serialize = "α_nDCG")]
+    AlphaNdcg {
+        /// 0.5 by default.
+        alpha: f64,
+    },
+    /// The same, divided by that of a ranking in which each document covers all subtopics.
+    #[strum(to_string = "alpha_DCG", serialize = "α_DCG")]
+    AlphaDcg {
+        /// 0.5 by default.
+        alpha: f64,
+    },
+    /// Intent-aware expected reciprocal rank (Chapelle et al., 2009), divided by that of a ranking in which each document covers all subtopics.
+    #[strum(serialize = "ERR_IA")]
+    ErrIa,
+    /// The same, divided by that of an ideal ranking.
+    #[strum(serialize = "nERR_IA")]
+    NErrIa,
+    /// Novelty- and rank-biased precision (Clarke, Kolla and Vechtomova, 2009).
+    #[strum(serialize = "NRBP")]
+    Nrbp {
+        /// 0.5 by default.
+        alpha: f64,
+        /// 0.5 by default.
+        beta: f64,
+    },
+    /// The same, divided by that of an ideal ranking.
+    #[strum(serialize = "nNRBP")]
+    NNrbp {
+        /// 0.5 by default.
+        alpha: f64,
+        /// 0.5 by default.
+        beta: f64,
+    },
+    /// The mean of the average precisions for each subtopic.
+    #[strum(to_string = "AP_IA", serialize = "MAP_IA")]
+    ApIa,
+    /// The mean of the precisions for each subtopic.
+    #[strum(serialize = "P_IA")]
+    PIa,
+    /// The share of subtopics that the results cover.
+    StRecall,
+}
+
+impl DiversityKind {
+    /// Whether the measure has a cutoff: otherwise, it has none.
+    fn has_cutoff(self) -> bool {
+        use DiversityKind as K;
+        !matches!(self, K::Nrbp { .. } | K::NNrbp { .. } | K::ApIa)
+    }
+
+    /// The parameters that are printed, without `rel`.
+    fn parameters(self) -> Vec<String> {
+        use DiversityKind as K;
+        let (alpha, beta) = match self {
+            K::AlphaNdcg { alpha } | K::AlphaDcg { alpha } => (alpha, 0.5),
+            K::Nrbp { alpha, beta } | K::NNrbp { alpha, beta } => (alpha, beta),
+            _ => return Vec::new(),
+        };
+        let named = [("alpha", alpha), ("beta", beta)].into_iter();
+        let printed = named.filter(|(_, value)| *value != 0.5);
+        printed
+            .map(|(name, value)| format!("{name}={value:?}"))
+            .collect()
+    }
+}
+
 /// What an [`ImageMeasure`] asks of an image.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, EnumString, IntoStaticStr, VariantNames)]
 pub enum ImageQuestion {
@@ -325,10 +409,11 @@ pub enum StanceKind {
     F1,
 }
 
-/// The names of the measures, each as it is printed: those of graded judgements, of images and of stances. With judgements of images, `P` means all
+/// The names of the measures, each as it is printed: those of graded judgements, of subtopics, of images and of stances. With judgements of images, `P` means all
 /// that are of images.
-pub const NAMES: [&[&str]; 3] = [
+pub const NAMES: [&[&str]; 4] = [
     GradedKind::VARIANTS,
+    DiversityKind::VARIANTS,
     ImageQuestion::VARIANTS,
     StanceKind::VARIANTS,
 ];
@@ -343,6 +428,9 @@ pub const OF_COLLECTIONS: [&str; 7] = [
     "R@1000",
     "Judged@10",
 ];
+
+/// The measures that TREC's tasks of diversity print first.
+pub const OF_SUBTOPICS: [&str; 5] = ["alpha_nDCG@20", "ERR_IA@20", "StRecall@20", "nDCG@10", "AP"];
 
 /// Names of grades, for `rel=NAME`.
 pub type Levels<'a> = &'a [(String, f64)];
@@ -359,6 +447,9 @@ impl Measure {
     /// # Errors
     /// None: a test parses all of them.
     pub fn defaults(qrels: &Qrels, are_of_touche: bool) -> Result<Vec<Measure>, Error> {
+        if let Qrels::Subtopics(_) = qrels {
+            return OF_SUBTOPICS.iter().map(|name| name.parse()).collect();
+        }
         if matches!(qrels, Qrels::Graded(_)) && !are_of_touche {
             return OF_COLLECTIONS.iter().map(|name| name.parse()).collect();
         }
@@ -390,6 +481,7 @@ impl Measure {
         match qrels {
             Qrels::Images(_) => matches!(self, Measure::Image(_)),
             Qrels::Graded(_) | Qrels::Answers(_) => matches!(self, Measure::Graded(_)),
+            Qrels::Subtopics(_) => matches!(self, Measure::Graded(_) | Measure::Diversity(_)),
             Qrels::Stances(_) => matches!(self, Measure::Stance(_)),
         }
     }
@@ -402,6 +494,16 @@ impl FromStr for Measure {
     fn from_str(text: &str) -> Result<Measure, Error> {
         let levels = TOUCHE_LEVELS.map(|(name, grade)| (name.to_owned(), grade));
         Measure::parse(text, &levels)
+    }
+}
+
+impl Level {
+    /// The parameter, unless it is the default one.
+    fn printed(&self) -> Option<String> {
+        match &self.name {
+            Some(name) => Some(format!("rel={name}")),
+            None => (*self != Level::default()).then(|| format!("rel={}", self.grade)),
+        }
     }
 }
 
@@ -440,6 +542,11 @@ impl fmt::Display for Measure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (name, parameters, cutoff): (&str, Vec<String>, _) = match self {
             Measure::Graded(measure) => (measure.kind.into(), measure.parameters(), measure.cutoff),
+            Measure::Diversity(measure) => {
+                let mut parameters = measure.kind.parameters();
+                parameters.extend(measure.rel.printed());
+                (measure.kind.into(), parameters, measure.cutoff)
+            }
             Measure::Image(measure) => {
                 let mut parameters = Vec::new();
                 if measure.all_judged {

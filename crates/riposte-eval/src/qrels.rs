@@ -47,6 +47,15 @@ pub type ImageQrels = BTreeMap<TopicId, BTreeMap<DocId, ImageGrades>>;
 /// The graded documents, by topic. Grades may be negative or fractional.
 pub type GradedQrels = BTreeMap<TopicId, HashMap<DocId, f64>>;
 
+/// Graded documents of topics that have subtopics, such as the sides of a question.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct SubtopicQrels {
+    /// The highest grade of each document.
+    pub grades: GradedQrels,
+    /// For each topic, the grades of the documents for each subtopic, in the order in which the file first names the subtopics.
+    pub subtopics: BTreeMap<TopicId, Vec<HashMap<DocId, f64>>>,
+}
+
 /// The judged stances of documents, by topic.
 pub type StanceQrels = BTreeMap<TopicId, HashMap<DocId, ObjectStance>>;
 
@@ -58,10 +67,23 @@ pub enum Qrels {
     /// Tasks 1 and 2, MS MARCO: `topic 0 doc grade`, separated by the white space of C, as in trec_eval; BEIR: three columns between tabs, below the
     /// header `query-id corpus-id score`; the same without the header: `topic doc grade`; ranx: one JSON object, `{topic: {doc: grade}}`.
     Graded(GradedQrels),
+    /// TREC's tasks of diversity: `topic subtopic doc grade`, where a topic has two subtopics or more.
+    Subtopics(SubtopicQrels),
     /// Task 2: `topic 0 doc FIRST|SECOND|NEUTRAL|NO`.
     Stances(StanceQrels),
     /// Images for arguments, 2025: the assessors' answers as grades from 0 to 2.
     Answers(GradedQrels),
+}
+
+impl Qrels {
+    /// The grades of documents; `None` for images and stances.
+    pub fn grades(&self) -> Option<&GradedQrels> {
+        match self {
+            Qrels::Graded(grades) | Qrels::Answers(grades) => Some(grades),
+            Qrels::Subtopics(subtopics) => Some(&subtopics.grades),
+            Qrels::Images(_) | Qrels::Stances(_) => None,
+        }
+    }
 }
 
 /// Reads judgements. The first line decides the kind. Returns what can be read, and an error for each line that cannot. If a document is judged
@@ -98,11 +120,56 @@ pub fn read(text: &str) -> (Qrels, Vec<LineError>) {
             });
             (Qrels::Stances(stances), errors)
         }
+        _ if has_subtopics(text) => {
+            let (subtopics, errors) = read_subtopics(text);
+            (Qrels::Subtopics(subtopics), errors)
+        }
         _ => {
             let (grades, errors) = read_plain(text, grade_of);
             (Qrels::Graded(grades), errors)
         }
     }
+}
+
+/// Whether the second column has two values in a topic. In judgements without subtopics, it is 0 or Q0 everywhere.
+fn has_subtopics(text: &str) -> bool {
+    let mut first = HashMap::new();
+    numbered_lines(text).any(|(_, line)| match four_fields(line, is_space_in_c) {
+        Ok([topic, subtopic, _, _]) => *first.entry(topic).or_insert(subtopic) != subtopic,
+        Err(_) => false,
+    })
+}
+
+fn read_subtopics(text: &str) -> (SubtopicQrels, Vec<LineError>) {
+    let mut numbers: HashMap<&str, usize> = HashMap::new();
+    let mut by_subtopic: Vec<GradedQrels> = Vec::new();
+    let mut errors = Vec::new();
+    for (number, line) in numbered_lines(text) {
+        let mut take = || {
+            let [topic, subtopic, doc, grade] = four_fields(line, is_space_in_c)?;
+            let grade = grade_of(grade)?;
+            let next = numbers.len();
+            let at = *numbers.entry(subtopic).or_insert(next);
+            if at == by_subtopic.len() {
+                by_subtopic.push(GradedQrels::new());
+            }
+            enter(&mut by_subtopic[at], topic, doc, grade)
+        };
+        let error = take().err();
+        errors.extend(error.map(|what| LineError::new(number, what)));
+    }
+    let mut qrels = SubtopicQrels::default();
+    for of_subtopic in by_subtopic {
+        for (topic, grades) in of_subtopic {
+            let highest = qrels.grades.entry(topic.clone()).or_default();
+            for (doc, grade) in &grades {
+                let of_doc = highest.entry(doc.clone()).or_insert(*grade);
+                *of_doc = of_doc.max(*grade);
+            }
+            qrels.subtopics.entry(topic).or_default().push(grades);
+        }
+    }
+    (qrels, errors)
 }
 
 /// Whether judgements are of Touché, told by the first line: it has four columns, and a document of args.me, a passage (`clueweb12-…___1`), or a document

@@ -2,10 +2,11 @@
 
 use super::trec_names::ir_measures_name;
 use super::{
-    CutoffUse, GradedKind, GradedMeasure, ImageMeasure, ImageQuestion, Level, LevelUse, Levels,
-    Measure, NAMES, StanceKind, StanceMeasure,
+    CutoffUse, DiversityKind, DiversityMeasure, GradedKind, GradedMeasure, ImageMeasure,
+    ImageQuestion, Level, LevelUse, Levels, Measure, NAMES, StanceKind, StanceMeasure,
 };
 use crate::edition::Ndcg;
+use crate::graded::LONGEST;
 use crate::measure::Gain;
 use crate::{Error, ObjectStance, Stance};
 
@@ -130,6 +131,8 @@ impl Measure {
             Measure::image(question, &mut parts)?
         } else if let Ok(kind) = name.parse() {
             Measure::stance(kind, &mut parts)?
+        } else if let Ok(kind) = name.parse() {
+            Measure::diversity(kind, &mut parts, levels)?
         } else {
             Measure::graded(name, &mut parts, levels)?
         };
@@ -172,6 +175,38 @@ impl Measure {
         }
     }
 
+    fn diversity(
+        mut kind: DiversityKind,
+        parts: &mut ParsedName,
+        levels: Levels,
+    ) -> Result<Measure, String> {
+        use DiversityKind as K;
+        match &mut kind {
+            K::AlphaNdcg { alpha } | K::AlphaDcg { alpha } => *alpha = redundancy(parts)?,
+            K::Nrbp { alpha, beta } | K::NNrbp { alpha, beta } => {
+                *alpha = redundancy(parts)?;
+                *beta = persistence(parts, "beta", 0.5)?;
+            }
+            _ => {}
+        }
+        let rel = parts.take("rel").map(|rel| Level::parse(rel, levels));
+        let cutoff = parts.take_cutoff()?;
+        if kind.has_cutoff() && cutoff.is_none() {
+            return Err(format!("it needs a cutoff, as in {}@20", parts.name));
+        }
+        if !kind.has_cutoff() && cutoff.is_some() {
+            return Err("it takes no cutoff".to_owned());
+        }
+        if cutoff > Some(LONGEST) {
+            return Err(format!("its cutoff can be at most {LONGEST}"));
+        }
+        Ok(Measure::Diversity(DiversityMeasure {
+            kind,
+            rel: rel.transpose()?.unwrap_or_default(),
+            cutoff,
+        }))
+    }
+
     fn image(question: ImageQuestion, parts: &mut ParsedName) -> Result<Measure, String> {
         if parts.take_cutoff()? != Some(10) {
             return Err("image runs are measured @10".to_owned());
@@ -209,16 +244,16 @@ impl GradedKind {
     /// The kind with this name, and with the parameters that belong to it alone.
     fn parse(name: &str, parts: &mut ParsedName) -> Result<GradedKind, String> {
         let Ok(mut kind) = name.parse() else {
-            let [graded, images, stances] = NAMES.map(|names| names.join(", "));
+            let [graded, subtopics, images, stances] = NAMES.map(|names| names.join(", "));
             return Err(format!(
-                "known are {graded}; for images {images}; for stances {stances}"
+                "known are {graded}; for subtopics {subtopics}; for images {images}; for stances {stances}"
             ));
         };
         match &mut kind {
             GradedKind::Ndcg(gain) => *gain = Gain::parse(parts)?,
-            GradedKind::Rbp { p } => *p = persistence(parts, 0.8)?,
+            GradedKind::Rbp { p } => *p = persistence(parts, "p", 0.8)?,
             GradedKind::Compat { p, normalize } => {
-                *p = persistence(parts, 0.95)?;
+                *p = persistence(parts, "p", 0.95)?;
                 *normalize = parts.take_flag("normalize", true)?;
             }
             GradedKind::Sdcg { min_rel, max_rel } => {
@@ -253,10 +288,17 @@ impl GradedKind {
     }
 }
 
-/// The parameter `p` of RBP and Compat: the probability that a reader goes on to the next result.
-fn persistence(parts: &mut ParsedName, default: f64) -> Result<f64, String> {
+/// The parameter alpha of measures of diversity.
+fn redundancy(parts: &mut ParsedName) -> Result<f64, String> {
+    let is_allowed = |alpha: f64| (0.0..=1.0).contains(&alpha);
+    let alpha = parts.take_number("alpha", "must be from 0 to 1", is_allowed)?;
+    Ok(alpha.unwrap_or(0.5))
+}
+
+/// The parameter `p` of RBP and Compat, and `beta` of NRBP: the probability that a reader goes on to the next result.
+fn persistence(parts: &mut ParsedName, key: &str, default: f64) -> Result<f64, String> {
     let is_allowed = |p: f64| p > 0.0 && p < 1.0;
-    let p = parts.take_number("p", "must be between 0 and 1", is_allowed)?;
+    let p = parts.take_number(key, "must be between 0 and 1", is_allowed)?;
     Ok(p.unwrap_or(default))
 }
 

@@ -39,6 +39,10 @@ pub(super) fn ir_measures_name(text: &str) -> Option<Result<String, String>> {
             return Some(Err(format!("it needs a number, as in {trec}_5")));
         }
         let number = number.strip_prefix(['_', '.'])?;
+        // P_IA is a name of ir_measures
+        if *trec == "P" && number.starts_with(|c: char| c.is_ascii_alphabetic()) {
+            return None;
+        }
         Some(match number.contains(',') {
             true => Err("each number is a measure of its own".to_owned()),
             false => Ok(format!("{before}{number}{after}")),
