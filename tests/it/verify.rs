@@ -230,7 +230,7 @@ fn what_breaks_a_rule_and_what_tira_refuses_are_told_apart() {
     };
     // no rule says how long a list of another collection may be
     let of_any = verify_for_tira(lines(1001).as_bytes(), &Rules::of_any_collection());
-    let expected = [(Severity::Warning, Rule::Depth, Some(1001))];
+    let expected = [(Severity::Note, Rule::Depth, Some(1001))];
     assert_eq!(brief(&of_any.findings), expected);
     assert!(!of_any.refused_by_tira);
     for (run, is_refused) in [

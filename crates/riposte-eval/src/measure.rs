@@ -2,6 +2,8 @@
 //!
 //! A measure prints under the name from which it is parsed. The names for text retrieval are those of ir_measures, with the same meaning.
 //!
+//! By judgements of subtopics, the measures by grades are computed, too, from the highest grade of each document.
+//!
 //! | name | judgements | parameters | `@cutoff` |
 //! |---|---|---|---|
 //! | `P`, `R`, `Success` | grades | `rel=2` (a relevant document has at least this grade; default 1), `judged_only=True` | needed |
@@ -16,6 +18,10 @@
 //! | `ERR`, `Judged` | grades | | optional |
 //! | `Compat` | grades | `p=0.95`, `normalize=False` | none |
 //! | `NumQ`, `NumRet`, `NumRel` | grades | `rel`, not of NumQ | none |
+//! | `alpha_nDCG`, `alpha_DCG` | subtopics | `alpha=0.5`, `rel` | needed, at most 1,000 |
+//! | `ERR_IA`, `nERR_IA`, `P_IA`, `StRecall` | subtopics | `rel` | needed, at most 1,000 |
+//! | `NRBP`, `nNRBP` | subtopics | `alpha=0.5`, `beta=0.5`, `rel` | none |
+//! | `AP_IA` | subtopics | `rel` | none |
 //! | `topicRelevanceP`, `argumentativenessP`, `stanceRelevanceP` | images | `topics=judged`, `list=PRO` | `@10` |
 //! | `StanceP`, `StanceR`, `StanceF1` | stances | `class=FIRST` | optional |
 //!
@@ -23,7 +29,7 @@
 //!
 //! Documents with equal scores are sorted as the program sorts them with which ir_measures computes the measure. trec_eval sorts them by id in
 //! descending order. `ERR` and `nDCG(dcg='exp-log2')` are gdeval's: their order is the same, but scores are not rounded to 32 bits. For `Judged`,
-//! `Compat`, and `RR` with a cutoff, ids are in ascending order. For `RBP`, `SDCG` and `Accuracy`, the order of the file decides.
+//! `Compat`, the measures by subtopic, and `RR` with a cutoff, ids are in ascending order. For `RBP`, `SDCG` and `Accuracy`, the order of the file decides.
 //!
 //! ```
 //! use riposte_eval::measure::Measure;

@@ -47,11 +47,8 @@ pub(super) fn verify(run: &[u8], rules: &Rules, stances: &[&str], asked: &str) -
                     let hint = format!("at most {most} documents per topic");
                     findings.error(Rule::Depth, what, &hint);
                 } else {
-                    findings.warning(
-                        Rule::Depth,
-                        what,
-                        &format!("runs usually have at most {most}"),
-                    );
+                    let hint = format!("runs usually have at most {most}");
+                    findings.add(findings.line, Severity::Note, Rule::Depth, what, &hint);
                 }
             }
         }
