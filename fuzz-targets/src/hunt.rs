@@ -20,6 +20,8 @@ use crate::mutate::mutated;
 
 /// The time limit for one input. It is longer for code that is not optimised.
 const TIME: Duration = Duration::from_secs(if cfg!(debug_assertions) { 60 } else { 10 });
+/// An input that waits, instead of computing, may take so many times longer: other programs may have all processors.
+const WAITING: u32 = 12;
 /// The slowest input is kept if it takes longer than this, because a larger input of its kind could exceed the limit.
 const SLOW: Duration = Duration::from_millis(500);
 /// The limit for the resident memory of the process, in which the tests of several targets run at once. Decoding an image of 100 million
@@ -185,13 +187,26 @@ impl Watchdog {
         let stop = Arc::new(AtomicBool::new(false));
         let (watched, stopped) = (Arc::clone(&at_work), Arc::clone(&stop));
         thread::spawn(move || {
+            // the input that was seen last, by its beginning, and how long the process had computed then
+            let mut seen: Option<(Instant, Option<Duration>)> = None;
             while !stopped.load(Ordering::Relaxed) {
                 thread::sleep(WATCH);
                 let at_work = lock(&watched).clone();
                 let Some((input, began)) = at_work else {
                     continue;
                 };
-                let what = if began.elapsed() > TIME {
+                let now = computing_time();
+                let before = match seen {
+                    Some((of, before)) if of == began => before,
+                    _ => now,
+                };
+                seen = Some((began, before));
+                let computed = now
+                    .zip(before)
+                    .map(|(now, before)| now.saturating_sub(before));
+                let is_at_work = computed.is_none_or(|time| time > TIME);
+                let took = began.elapsed();
+                let what = if took > TIME && is_at_work || took > TIME * WAITING {
                     format!("took more than {} s", TIME.as_secs())
                 } else if resident_kb().is_some_and(|kb| kb > MEMORY_KB) {
                     format!("took more than {} MB", MEMORY_KB >> 10)
@@ -232,4 +247,14 @@ fn resident_kb() -> Option<u64> {
     let status = fs::read_to_string("/proc/self/status").ok()?;
     let line = status.lines().find(|line| line.starts_with("VmRSS:"))?;
     line.split_whitespace().nth(1)?.parse().ok()
+}
+
+/// The time for which this process has computed; `None` if the system has no such file.
+fn computing_time() -> Option<Duration> {
+    let stat = fs::read_to_string("/proc/self/stat").ok()?;
+    // the second field is the program's name, in brackets; the 14th and the 15th are in hundredths of a second
+    let (_, fields) = stat.rsplit_once(')')?;
+    let mut times = fields.split_whitespace().skip(11);
+    let mut next = || times.next()?.parse::<u64>().ok();
+    Some(Duration::from_millis((next()? + next()?) * 10))
 }
