@@ -378,8 +378,12 @@ fn the_default_measures_are_those_of_whoever_made_the_judgements() {
             let line = format!("evaluate --qrels qrels run --format {look}");
             let (printed, _) = dir.succeeds(&line);
             let words = printed.split(|c: char| c.is_whitespace() || "|&".contains(c));
-            let names = words.filter(|word| OF_LAB.contains(word) || OF_FIELD.contains(word));
-            let names: Vec<&str> = names.filter(|name| !name.is_empty()).collect();
+            let is_measure = |word: &&str| {
+                [OF_LAB, OF_FIELD]
+                    .iter()
+                    .any(|all| all.split(' ').any(|name| name == *word))
+            };
+            let names: Vec<&str> = words.filter(is_measure).collect();
             assert_eq!(names.join(" "), expected, "{judgements}{printed}");
             let explained = format!("\n{comment}nDCG(touche=2021): as the script of");
             assert_eq!(
