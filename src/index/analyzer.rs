@@ -6,7 +6,7 @@ mod fold;
 mod tests;
 mod word;
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::fmt;
 use std::str::FromStr;
 
@@ -88,11 +88,11 @@ pub enum Tokens {
 ///
 /// The text form (`Display`, `FromStr`, serde) is "stop=lucene stem=porter length=1-40 shingles=1 fold=ascii tokens=standard
 /// possessive=english repeats=2 tags=plain". A missing part has its default: none, none, 1-40, 1, none, words, none, none, none. The
-/// text form is stored with an index.
+/// text form is stored with an index. serde also reads a table of the parts: `{ stop = "lucene", stem = "porter" }`.
 ///
 /// With `tokens=cjk` and `fold=nfkc-casefold`, pairs of characters are made of folded characters.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(try_from = "String", into = "String")]
+#[serde(try_from = "Written", into = "String")]
 pub struct Analyzer {
     pub stop: StopList,
     pub stemmer: Stemmer,
@@ -168,10 +168,46 @@ impl From<Analyzer> for String {
     }
 }
 
-impl TryFrom<String> for Analyzer {
+/// An analyzer in a recipe or beside an index.
+#[derive(Deserialize)]
+#[serde(
+    untagged,
+    expecting = "an analyzer is a text, such as \"stop=lucene stem=porter\", or a table of its parts"
+)]
+enum Written {
+    Text(String),
+    Parts(BTreeMap<String, Part>),
+}
+
+/// The value of a part of an analyzer.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Part {
+    Text(String),
+    Number(u64),
+}
+
+impl TryFrom<Written> for Analyzer {
     type Error = String;
 
-    fn try_from(text: String) -> Result<Self, String> {
+    fn try_from(written: Written) -> Result<Self, String> {
+        let text = match written {
+            Written::Text(text) => text,
+            Written::Parts(parts) => {
+                let mut words = Vec::new();
+                for (key, value) in parts {
+                    let value = match value {
+                        Part::Text(text) => text,
+                        Part::Number(number) => number.to_string(),
+                    };
+                    if value.contains(char::is_whitespace) {
+                        return Err(format!("{key}: {value:?} has a blank in it"));
+                    }
+                    words.push(format!("{key}={value}"));
+                }
+                words.join(" ")
+            }
+        };
         text.parse()
             .map_err(|error: anyhow::Error| format!("{error:#}"))
     }

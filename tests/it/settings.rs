@@ -71,6 +71,13 @@ fn a_run_with_settings_is_that_of_a_recipe_with_these_values() {
             "{ name = \"bm25\", k1 = 0.9, b = 0.4 }",
             "{ name = \"dph\" }",
         ),
+        // a part of an analyzer; the others stay
+        (
+            "bm25",
+            "--set retrieval.analyzer.shingles=2",
+            "length=1-255",
+            "length=1-255 shingles=2",
+        ),
         (
             "bm25",
             "--set retrieval.fields.title=0.1 --hits 20",

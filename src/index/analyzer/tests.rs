@@ -7,6 +7,38 @@ pub(super) fn read(rules: &str, text: &str) -> Vec<String> {
 }
 
 #[test]
+fn an_analyzer_is_a_text_or_a_table_of_its_parts() {
+    #[derive(Debug, Deserialize)]
+    struct Search {
+        analyzer: Analyzer,
+    }
+    let read = |text: &str| toml::from_str::<Search>(text).map(|search| search.analyzer);
+    let expected: Analyzer = "stem=german stop=german shingles=2".parse().unwrap();
+    for text in [
+        "analyzer = \"stem=german stop=german shingles=2\"",
+        "analyzer = { stem = \"german\", stop = \"german\", shingles = 2 }",
+        "[analyzer]\nshingles = \"2\"\nstop = \"german\"\nstem = \"german\"",
+    ] {
+        assert_eq!(read(text).unwrap(), expected, "{text}");
+    }
+    for (text, why) in [
+        (
+            "analyzer = { stem = \"german stop=german\" }",
+            "stem: \"german stop=german\" has a blank in it",
+        ),
+        (
+            "analyzer = { stems = \"german\" }",
+            "\"stems=german\" is not a part",
+        ),
+        ("analyzer = { stem = true }", "or a table of its parts"),
+        ("analyzer = 3", "or a table of its parts"),
+    ] {
+        let error = read(text).unwrap_err().to_string();
+        assert!(error.contains(why), "{text}: {error}");
+    }
+}
+
+#[test]
 fn each_part_of_an_analyzer_is_applied() {
     let text = "The STUDIES' generalizations aren't wrong, are they? Ünits";
     for (rules, expected) in [

@@ -6,6 +6,9 @@
 use anyhow::{Context, Result, bail, ensure};
 use toml::{Table, Value};
 
+/// The keys of analyzers, whose text has parts: `stop=lucene stem=porter`. A path leads to a part as to the key of a table.
+const ANALYZERS: [&str; 2] = ["analyzer", "query_analyzer"];
+
 /// Maximum number of keys of a path. A value of a recipe has at most five.
 const MAX_KEYS: usize = 16;
 
@@ -89,14 +92,37 @@ fn follow(
                 })
             }
         },
+        Some(Value::String(_)) if is_of_analyzer(before) && rest.is_empty() => {
+            found.push(with(key.clone()));
+            Ok(())
+        }
         Some(_) => bail!("{} is a value without keys, so it has no {key}", name()),
     }
+}
+
+/// Whether this is the place of an analyzer.
+fn is_of_analyzer(place: &[String]) -> bool {
+    place
+        .last()
+        .is_some_and(|last| ANALYZERS.contains(&last.as_str()))
+}
+
+/// The parts of an analyzer's text, as a table. What is no part stays a key without a value, which the reader of analyzers refuses.
+fn parts(text: &str) -> Table {
+    let part = |word: &str| {
+        let (key, value) = word.split_once('=').unwrap_or((word, ""));
+        (key.to_owned(), Value::String(value.to_owned()))
+    };
+    text.split_whitespace().map(part).collect()
 }
 
 /// Sets the value at a place, which [`places`] has found. Tables that are missing on the way are made.
 pub(super) fn set(recipe: &mut Value, place: &[String], value: Value) {
     let mut at = recipe;
-    for key in place {
+    for (depth, key) in place.iter().enumerate() {
+        if let (Value::String(text), true) = (&*at, is_of_analyzer(&place[..depth])) {
+            *at = Value::Table(parts(text));
+        }
         let next = match at {
             Value::Table(table) => Some(
                 table

@@ -80,11 +80,30 @@ fn a_setting_changes_the_recipe_as_an_edit_of_the_file_would() {
                 "depth = 5000\nanalyzer = \"stop=lucene stem=porter\"",
             )],
         ),
+        // a part of an analyzer
+        (
+            "retrieval.2.analyzer.stem=german",
+            [("fields =", "analyzer = { stem = \"german\" }\nfields =")],
+        ),
         // a line break begins no other key
         ("name=1\nfusion=2", [("\"two\"", "\"1\\nfusion=2\"")]),
     ] {
         assert_eq!(made(TWO, &[key(set)]), edited(&edits), "{set}");
     }
+    let analyzer = |settings: &[&str]| {
+        let settings: Vec<Setting> = settings.iter().map(|text| key(text)).collect();
+        made(TWO, &settings)["retrieval"][0]["analyzer"].clone()
+    };
+    let whole = "retrieval.1.analyzer=stop=lucene stem=porter";
+    let parts = "stop = \"lucene\"\nstem = \"german\"\nshingles = 2".parse();
+    assert_eq!(
+        analyzer(&[
+            whole,
+            "retrieval.1.analyzer.stem=german",
+            "retrieval.1.analyzer.shingles=2"
+        ]),
+        Value::Table(parts.unwrap())
+    );
     let both = made(TWO, &[key("retrieval.depth=7")]);
     let depths = both["retrieval"].as_array().unwrap().iter();
     assert!(
