@@ -63,7 +63,7 @@ const NO_LIMITS: [(&str, &[&str], &str); 33] = [
         "a race between processes of riposte",
     ),
     (
-        "src/weights/http.rs",
+        "src/web/download.rs",
         &["LOCK_TRIES", "LOCK_PAUSE"],
         "a race between processes of riposte",
     ),
