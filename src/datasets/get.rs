@@ -348,8 +348,12 @@ impl Getting<'_> {
         let unpacked = unpack::unpack(archive, self.file, self.dir, done, &bar, &mut journal);
         bar.finish_and_clear();
         let done = unpacked.with_context(|| self.stays(archive))?;
-        let (files, bytes) = (done.files, DecimalBytes(done.bytes));
-        self.progress.log(&format!("{}: {files} files, {bytes}", self.name));
+        let files = match done.files {
+            1 => "1 file".to_owned(),
+            n => format!("{n} files"),
+        };
+        let bytes = DecimalBytes(done.bytes);
+        self.progress.log(&format!("{}: {files}, {bytes}", self.name));
         Ok(())
     }
 
