@@ -3,10 +3,10 @@
 
 #[cfg(feature = "texts")]
 mod hash;
-#[cfg_attr(docsrs, doc(hidden))]
-pub mod regular;
 #[cfg(feature = "texts")]
 mod record;
+#[cfg_attr(docsrs, doc(hidden))]
+pub mod regular;
 mod stamp;
 mod temporary;
 

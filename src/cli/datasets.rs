@@ -145,8 +145,16 @@ fn info(args: &NameArgs) -> Result<u8> {
         entry.about.clone(),
         format!("ranked by: riposte {}", entry.task),
         format!("licence: {}", entry.licence),
-        entry.consent.iter().map(|of| format!("to be accepted: {of}")).collect(),
-        entry.doi.iter().map(|doi| format!("source: https://doi.org/{doi}")).collect(),
+        entry
+            .consent
+            .iter()
+            .map(|of| format!("to be accepted: {of}"))
+            .collect(),
+        entry
+            .doi
+            .iter()
+            .map(|doi| format!("source: https://doi.org/{doi}"))
+            .collect(),
         format!("cite: {}", entry.citation),
         match entry.aliases.as_slice() {
             [] => String::new(),
@@ -172,7 +180,10 @@ fn info(args: &NameArgs) -> Result<u8> {
             (None, Some(md5)) => format!("md5 {md5}"),
             (None, None) => "checksum recorded at the first download".to_owned(),
         };
-        let part = file.part.as_ref().map_or_else(String::new, |part| format!(", --part {part}"));
+        let part = file
+            .part
+            .as_ref()
+            .map_or_else(String::new, |part| format!(", --part {part}"));
         let size = size(std::iter::once(file));
         text += &format!("  {}: {size}, {checksum}{part}\n", file.file);
         for url in &file.urls {
@@ -199,7 +210,10 @@ fn remove(args: &NameArgs) -> Result<u8> {
     } else if removed {
         print(&format_args!("removed {}\n", shown(&dir)))?;
     } else {
-        print(&format_args!("{} is not here: nothing to remove\n", entry.name))?;
+        print(&format_args!(
+            "{} is not here: nothing to remove\n",
+            entry.name
+        ))?;
     }
     Ok(0)
 }

@@ -128,7 +128,11 @@ impl Entry {
 
     /// The parts that can be fetched besides.
     pub fn parts(&self) -> Vec<&str> {
-        let parts: BTreeSet<&str> = self.files.iter().filter_map(|f| f.part.as_deref()).collect();
+        let parts: BTreeSet<&str> = self
+            .files
+            .iter()
+            .filter_map(|f| f.part.as_deref())
+            .collect();
         parts.into_iter().collect()
     }
 
@@ -270,7 +274,9 @@ fn check_file(file: &DataFile) -> Result<()> {
         }
     }
     ensure!(
-        file.part.as_deref().is_none_or(|part| is_plain_name(part) && part != "all"),
+        file.part
+            .as_deref()
+            .is_none_or(|part| is_plain_name(part) && part != "all"),
         "the part is not a plain name"
     );
     ensure!(

@@ -39,10 +39,7 @@ pub(super) fn check(name: &str) -> Result<()> {
     );
     for part in name.split('/') {
         let shown = shown(name);
-        ensure!(
-            !part.is_empty() && part != ".",
-            "{shown} has an empty part"
-        );
+        ensure!(!part.is_empty() && part != ".", "{shown} has an empty part");
         ensure!(
             part.len() <= MAX_PART_BYTES,
             "{shown} has a part of {} bytes",
@@ -136,11 +133,21 @@ mod tests {
     #[test]
     fn an_entry_goes_to_its_place_with_or_without_the_directory_around_all() {
         let images = taken("images/", "images/");
-        let to = |name: &str| place(&images, name).unwrap().map(|p| p.display().to_string());
+        let to = |name: &str| {
+            place(&images, name)
+                .unwrap()
+                .map(|p| p.display().to_string())
+        };
         assert_eq!(to("images/I0/a.png").unwrap(), "images/I0/a.png");
         assert_eq!(to("./images/a.png").unwrap(), "images/a.png");
         assert_eq!(to("touche22/images/a.png").unwrap(), "images/a.png");
-        for other in ["README.txt", "a/b/images/a.png", "images/", "images", "images/I0/"] {
+        for other in [
+            "README.txt",
+            "a/b/images/a.png",
+            "images/",
+            "images",
+            "images/I0/",
+        ] {
             assert_eq!(to(other), None, "{other}");
         }
         let file = taken("topics-1.xml", "topics.xml");

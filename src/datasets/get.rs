@@ -67,7 +67,11 @@ impl fmt::Display for Got {
         match &self.outcome {
             Outcome::Here => writeln!(f, "{name}: already here, in {dir}"),
             Outcome::Got { bytes } => {
-                writeln!(f, "{name}: complete, {} got, in {dir}", DecimalBytes(*bytes))
+                writeln!(
+                    f,
+                    "{name}: complete, {} got, in {dir}",
+                    DecimalBytes(*bytes)
+                )
             }
             Outcome::Failed { why } => writeln!(f, "{name}: {why}"),
         }
@@ -322,8 +326,11 @@ impl Getting<'_> {
     }
 
     fn unpack(&self, archive: &Path, record: &Path, step: &mut Step) -> Result<()> {
-        let announced = unpack::announced(archive, self.file).with_context(|| self.stays(archive))?;
-        let rest = announced.unwrap_or(0).saturating_sub(step.installed.unpacked);
+        let announced =
+            unpack::announced(archive, self.file).with_context(|| self.stays(archive))?;
+        let rest = announced
+            .unwrap_or(0)
+            .saturating_sub(step.installed.unpacked);
         space::check_rest(self.dir, rest)?;
         let verb = if step.installed.entries > 0 {
             "goes on to unpack"
@@ -353,7 +360,8 @@ impl Getting<'_> {
             n => format!("{n} files"),
         };
         let bytes = DecimalBytes(done.bytes);
-        self.progress.log(&format!("{}: {files}, {bytes}", self.name));
+        self.progress
+            .log(&format!("{}: {files}, {bytes}", self.name));
         Ok(())
     }
 

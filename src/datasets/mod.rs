@@ -64,7 +64,9 @@ pub enum Status {
     /// A `get` was interrupted; the next one goes on.
     Unfinished,
     /// All files are in place, and those of these parts.
-    Complete { parts: Vec<String> },
+    Complete {
+        parts: Vec<String>,
+    },
 }
 
 /// The directory of the data sets, with the catalogue.
@@ -132,12 +134,17 @@ impl Datasets {
         let name = &entry.name;
         let consent = entry.consent.as_ref().map_or("", |_| " --accept-licence");
         let size = DecimalBytes(self.bytes_with_used(entry));
-        bail!("the data set {name} is {here}: `riposte datasets get {name}{consent}` gets it ({size})")
+        bail!(
+            "the data set {name} is {here}: `riposte datasets get {name}{consent}` gets it ({size})"
+        )
     }
 
     /// The bytes to download for a data set, with those that it uses and that are not here. At most, if nobody has published all sizes.
     pub fn bytes_with_used(&self, entry: &Entry) -> u64 {
-        let used = entry.uses.iter().filter_map(|name| self.catalogue.find(name));
+        let used = entry
+            .uses
+            .iter()
+            .filter_map(|name| self.catalogue.find(name));
         let missing = used.filter(|e| !matches!(self.status(e), Ok(Status::Complete { .. })));
         entry.bytes() + missing.map(Entry::bytes).sum::<u64>()
     }

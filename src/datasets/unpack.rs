@@ -261,7 +261,11 @@ impl<R: Read> Read for Bounded<R> {
         let read = self.stream.read(buffer)?;
         match self.left.checked_sub(read as u64) {
             Some(left) => self.left = left,
-            None => return Err(io::Error::other("too much comes out of it for such an archive")),
+            None => {
+                return Err(io::Error::other(
+                    "too much comes out of it for such an archive",
+                ));
+            }
         }
         Ok(read)
     }

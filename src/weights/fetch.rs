@@ -12,9 +12,7 @@ use sha1::Sha1;
 use sha2::Digest;
 
 use super::package::Packages;
-use super::{
-    FETCHED, FetchRecord, FileRecord, IN_PLACE, ModelFile, Models, Source, check_file,
-};
+use super::{FETCHED, FetchRecord, FileRecord, IN_PLACE, ModelFile, Models, Source, check_file};
 use crate::disk::{hex, read_record, regular, sha256_of, write_record};
 use crate::threads;
 use crate::web::Progress;

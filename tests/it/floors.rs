@@ -36,10 +36,19 @@ const FLOORS: [&[&str]; 12] = [
 ];
 
 /// Rooms that only some of the higher rooms may import: the network, and what serves one published system alone.
-const IMPORTERS: [(&str, &[&str]); 2] = [("web", &["datasets", "systems", "weights"]), ("systems", &["task"])];
+const IMPORTERS: [(&str, &[&str]); 2] = [
+    ("web", &["datasets", "systems", "weights"]),
+    ("systems", &["task"]),
+];
 
 /// Where code may use the network.
-const NETWORK: [&str; 5] = ["web.rs", "web/", "datasets/", "weights/", "systems/chatnoir"];
+const NETWORK: [&str; 5] = [
+    "web.rs",
+    "web/",
+    "datasets/",
+    "weights/",
+    "systems/chatnoir",
+];
 
 /// The crates that `score/` may use, because it only computes.
 const PURE: [&str; 8] = [

@@ -45,7 +45,10 @@ impl Sources {
             }
             Some(text) => {
                 let is_dir = fs::metadata(text).is_ok_and(|metadata| metadata.is_dir());
-                ensure!(is_dir, "the mirror {text} is neither an address nor a directory");
+                ensure!(
+                    is_dir,
+                    "the mirror {text} is neither an address nor a directory"
+                );
                 Some(Mirror::Directory(text.into()))
             }
         };
@@ -166,11 +169,7 @@ fn copy(from: &Path, file: &DataFile, part: &Path) -> Result<()> {
 ///
 /// # Errors
 /// The file is not the right one, or it cannot be read.
-pub(super) fn check(
-    path: &Path,
-    file: &DataFile,
-    published: Option<&Checksum>,
-) -> Result<String> {
+pub(super) fn check(path: &Path, file: &DataFile, published: Option<&Checksum>) -> Result<String> {
     let reading = || format!("cannot read {path:?}");
     let bytes = fs::metadata(path).with_context(reading)?.len();
     if let Some(must) = file.bytes {

@@ -93,7 +93,8 @@ fn already(datasets: &Datasets, entry: &Entry, file: &DataFile) -> (u64, u64) {
         let path = unfinished.join(format!("{}{end}", file.file));
         fs::metadata(path).map_or(0, |metadata| metadata.len())
     };
-    let step: Step = read_record(&unfinished.join(format!("{}.toml", file.file))).unwrap_or_default();
+    let step: Step =
+        read_record(&unfinished.join(format!("{}.toml", file.file))).unwrap_or_default();
     let there = match step.is_done {
         true => file.at_most(),
         false => length("").max(length(".part")),
