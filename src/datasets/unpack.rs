@@ -270,3 +270,82 @@ impl<R: Read> Read for Bounded<R> {
         Ok(read)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::io::{Cursor, Write};
+
+    use super::super::entry_name::Taken;
+    use super::*;
+    use zip::write::{SimpleFileOptions, ZipWriter};
+
+    const NAMES: [&str; 3] = ["images/a", "images/b", "images/c"];
+
+    fn zipped() -> Vec<u8> {
+        let mut zip = ZipWriter::new(Cursor::new(Vec::new()));
+        for name in NAMES {
+            zip.start_file(name, SimpleFileOptions::default()).unwrap();
+            zip.write_all(name.as_bytes()).unwrap();
+        }
+        zip.finish().unwrap().into_inner()
+    }
+
+    fn tarred() -> Vec<u8> {
+        let mut tar = tar::Builder::new(Vec::new());
+        for name in NAMES {
+            let mut header = tar::Header::new_ustar();
+            header.set_size(name.len() as u64);
+            header.set_mode(0o644);
+            tar.append_data(&mut header, name, name.as_bytes()).unwrap();
+        }
+        tar.into_inner().unwrap()
+    }
+
+    #[test]
+    fn unpacking_goes_on_behind_the_entries_that_are_done() {
+        for (name, bytes) in [("a.zip", zipped()), ("a.tar", tarred())] {
+            let dir = tempfile::tempdir().unwrap();
+            fs::create_dir(dir.path().join(UNFINISHED)).unwrap();
+            let archive = dir.path().join(name);
+            fs::write(&archive, bytes).unwrap();
+            let images = || "images/".to_owned();
+            let file = DataFile {
+                file: name.to_owned(),
+                urls: Vec::new(),
+                bytes: Some(1),
+                most: None,
+                md5: None,
+                sha256: None,
+                part: None,
+                unpacked: None,
+                to: None,
+                unpack: vec![Taken {
+                    from: images(),
+                    to: images(),
+                }],
+            };
+            let done = Done {
+                entries: 2,
+                bytes: 16,
+                files: 2,
+            };
+            let mut told = Vec::new();
+            let mut journal = |done: Done| {
+                told.push(done);
+                Ok(())
+            };
+            let bar = ProgressBar::hidden();
+            let all = unpack(&archive, &file, dir.path(), done, &bar, &mut journal).unwrap();
+            let (entries, bytes, files) = (3, 24, 3);
+            let must = Done {
+                entries,
+                bytes,
+                files,
+            };
+            assert_eq!(all, must);
+            assert_eq!(told.last(), Some(&must));
+            let written = |name: &str| fs::read_to_string(dir.path().join(name)).ok();
+            assert_eq!(NAMES.map(written), [None, None, Some(NAMES[2].to_owned())]);
+        }
+    }
+}
