@@ -391,8 +391,8 @@ fn link_all(from: &Path, to: &Path) -> Result<()> {
     for found in fs::read_dir(from).with_context(linking)? {
         let found = found.with_context(linking)?;
         let name = found.file_name();
-        let file_type = found.file_type().with_context(linking)?;
-        if !file_type.is_file() || name == MARKER {
+        let kind = found.file_type().with_context(linking)?;
+        if !kind.is_file() || name == MARKER {
             continue;
         }
         let _ = fs::remove_file(&temporary);

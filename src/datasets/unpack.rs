@@ -112,18 +112,18 @@ impl Unpacking<'_> {
             let name = zip.name_for_index(at).context("an entry has no name")??;
             if let Some(place) = entry_name::place(&self.file.unpack, &name)? {
                 let name = name.into_owned();
-                let mut entry = zip.by_index(at).with_context(|| damaged(&name))?;
-                if !entry.is_dir() {
+                let mut found = zip.by_index(at).with_context(|| damaged(&name))?;
+                if !found.is_dir() {
                     // a symbolic link is a file whose content is its target
-                    let is_plain = entry
+                    let is_plain = found
                         .unix_mode()
                         .is_none_or(|mode| matches!(mode & 0o170_000, 0 | 0o100_000));
                     ensure!(
-                        is_plain && entry.is_file(),
+                        is_plain && found.is_file(),
                         "{} is a link or a device, which riposte does not unpack",
                         place.display()
                     );
-                    self.write(&mut entry, &place)?;
+                    self.write(&mut found, &place)?;
                 }
             }
             self.finish_entry()?;

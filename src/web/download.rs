@@ -125,6 +125,12 @@ impl Web {
             // without an ETag, only a checksum in the catalogue can show that the two parts are of different versions
             let fits = before.url == url && (before.etag.is_some() || expected.is_pinned);
             let had = if fits { length(&out, part)? } else { 0 };
+            // what is longer than the file is not its beginning
+            let had = if expected.bytes.is_some_and(|bytes| had > bytes) {
+                0
+            } else {
+                had
+            };
 
             let (answer, publisher) = self.open(url, had, before.etag.as_deref())?;
             let from = match answer.status() {

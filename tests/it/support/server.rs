@@ -113,7 +113,10 @@ fn answer(
         let range = format!("bytes {from}-{}/{}", page.body.len() - 1, page.body.len());
         page.headers.push(("Content-Range", range));
     }
-    let body = &page.body[from..];
+    if from > page.body.len() {
+        status = "416".into();
+    }
+    let body = page.body.get(from..).unwrap_or_default();
     let mut end = body.len();
     if let Some((after, times)) = page.cut
         && times > 0
