@@ -280,7 +280,7 @@ fn check_file(file: &DataFile) -> Result<()> {
         "the part is not a plain name"
     );
     ensure!(
-        file.to.is_some() != !file.unpack.is_empty(),
+        file.to.is_some() == file.unpack.is_empty(),
         "it needs either `to` or `unpack`"
     );
     ensure!(
