@@ -140,8 +140,10 @@ fn answer(
     }
     stream.write_all(b"\r\n")?;
     stream.write_all(&body[..end])?;
-    while page.endless {
-        stream.write_all(body)?;
+    if page.endless {
+        loop {
+            stream.write_all(body)?;
+        }
     }
     if stalls {
         // until the client is gone
