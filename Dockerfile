@@ -31,6 +31,7 @@ RUN for package in . benches collection-tools collection-tools/seeded-random cra
 # COPY keeps the times of files. Without `touch`, Cargo would not compile sources that are older than the empty ones.
 COPY askama.toml ./
 COPY approaches approaches
+COPY datasets datasets
 COPY models models
 COPY build.rs ./
 # the table of exit codes is part of the program

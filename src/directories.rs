@@ -1,4 +1,4 @@
-//! Where riposte's cache and its models are, unless the user has chosen other places.
+//! Where riposte's cache, its models and its data sets are, unless the user has chosen other places.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -8,6 +8,12 @@ use etcetera::BaseStrategy;
 
 /// The environment variable that names the models directory.
 pub const MODELS_VARIABLE: &str = "RIPOSTE_MODELS";
+
+/// The environment variable that names the directory of the data sets.
+pub const DATASETS_VARIABLE: &str = "RIPOSTE_DATASETS";
+
+/// The environment variable that names a catalogue of data sets, which replaces riposte's own.
+pub const CATALOGUE_VARIABLE: &str = "RIPOSTE_DATASETS_CATALOGUE";
 
 /// The name of the SQLite file in a directory that riposte has made for a collection.
 pub const WORKSPACE_FILE: &str = "workspace.sqlite";
@@ -34,38 +40,60 @@ pub fn cache_directory(chosen: Option<&Path>) -> Option<PathBuf> {
 pub fn models_directory(chosen: Option<&Path>) -> Result<PathBuf> {
     match chosen {
         Some(dir) => Ok(dir.to_owned()),
-        None => default_directory(std::env::var_os(MODELS_VARIABLE), || {
-            Ok(etcetera::choose_base_strategy()?.data_dir())
-        }),
+        None => default_directory((MODELS_VARIABLE, "models"), user_data),
     }
 }
 
-fn default_directory(
-    variable: Option<OsString>,
-    data_dir: impl FnOnce() -> Result<PathBuf>,
-) -> Result<PathBuf> {
-    match variable.filter(|v| !v.is_empty()) {
-        Some(dir) => Ok(dir.into()),
-        None => data_dir()
-            .map(|data| data.join("riposte").join("models"))
-            .with_context(|| format!("no models directory: set {MODELS_VARIABLE}")),
+/// The directory of the data sets: the chosen one, else the value of `RIPOSTE_DATASETS`, else `riposte/datasets` in the user's data directory. It need
+/// not exist.
+///
+/// # Errors
+/// None of these is known, because the user has no home directory either.
+pub fn datasets_directory(chosen: Option<&Path>) -> Result<PathBuf> {
+    match chosen {
+        Some(dir) => Ok(dir.to_owned()),
+        None => default_directory((DATASETS_VARIABLE, "datasets"), user_data),
     }
+}
+
+/// The value of `variable` or, if it is not set, `name` in riposte's part of the user's data directory.
+fn default_directory(
+    (variable, name): (&str, &str),
+    data: impl FnOnce(&str) -> (Option<OsString>, Result<PathBuf>),
+) -> Result<PathBuf> {
+    let (value, data) = data(variable);
+    match value.filter(|v| !v.is_empty()) {
+        Some(dir) => Ok(dir.into()),
+        None => data
+            .map(|data| data.join("riposte").join(name))
+            .with_context(|| format!("no {name} directory: set {variable}")),
+    }
+}
+
+/// The value of a variable, and the user's data directory.
+fn user_data(variable: &str) -> (Option<OsString>, Result<PathBuf>) {
+    let strategy = etcetera::choose_base_strategy();
+    let data = strategy.map(|strategy| strategy.data_dir());
+    (std::env::var_os(variable), data.map_err(Into::into))
 }
 
 #[cfg(test)]
 mod tests {
-    use anyhow::bail;
+    use anyhow::anyhow;
 
     use super::*;
 
     #[test]
     fn the_variable_takes_precedence_unless_it_is_empty() {
-        let data = || Ok(PathBuf::from("/data"));
-        let dir = |v: Option<&str>| default_directory(v.map(OsString::from), data).unwrap();
+        let dir = |v: Option<&str>| {
+            let data = |_: &str| (v.map(OsString::from), Ok(PathBuf::from("/data")));
+            default_directory(("RIPOSTE_MODELS", "models"), data).unwrap()
+        };
         assert_eq!(dir(Some("/m")), Path::new("/m"));
         assert_eq!(dir(Some("")), Path::new("/data/riposte/models"));
         assert_eq!(dir(None), Path::new("/data/riposte/models"));
-        let homeless = default_directory(None, || bail!("no home")).unwrap_err();
-        assert!(format!("{homeless:#}").contains("RIPOSTE_MODELS"));
+        let homeless = |_: &str| (None, Err(anyhow!("no home")));
+        let error = default_directory(("RIPOSTE_MODELS", "models"), homeless).unwrap_err();
+        assert!(format!("{error:#}").contains("RIPOSTE_MODELS"));
     }
 }

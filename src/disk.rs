@@ -3,6 +3,8 @@
 
 #[cfg(feature = "texts")]
 mod hash;
+#[cfg(feature = "texts")]
+mod record;
 #[cfg_attr(docsrs, doc(hidden))]
 pub mod regular;
 mod stamp;
@@ -20,7 +22,9 @@ use anyhow::{Context, Error, Result};
 #[cfg(feature = "full")]
 pub(crate) use hash::digest_of;
 #[cfg(feature = "texts")]
-pub use hash::{hex, sha256_of};
+pub use hash::{hex, is_hex, sha256_of};
+#[cfg(feature = "texts")]
+pub(crate) use record::{read_record, write_record};
 pub use stamp::Stamp;
 pub use temporary::{TemporaryDir, replace, replace_with};
 #[cfg(feature = "texts")]

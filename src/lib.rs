@@ -68,6 +68,9 @@ pub mod workspace;
 pub mod collection;
 #[cfg(feature = "texts")]
 #[cfg_attr(docsrs, doc(hidden))]
+pub mod datasets;
+#[cfg(feature = "texts")]
+#[cfg_attr(docsrs, doc(hidden))]
 pub mod weights;
 
 #[cfg(feature = "texts")]

@@ -1,5 +1,8 @@
-//! How riposte speaks HTTP: proxies, certificates, and how long it takes at most to connect. `weights/` downloads models with it, and
-//! `service/` asks search engines; nothing else may use it (`tests/it/floors.rs`).
+//! How riposte speaks HTTP: proxies, certificates, how long it takes at most to connect, and how a file is downloaded. `weights/` downloads models
+//! with it, `datasets/` collections, and `systems/chatnoir` asks a search engine; nothing else may use it (`tests/it/floors.rs`).
+
+pub(crate) mod download;
+mod progress;
 
 use std::env;
 use std::io::ErrorKind;
@@ -13,6 +16,7 @@ use ureq::typestate::AgentScope;
 use ureq::{Agent, Timeout};
 
 use crate::disk::regular;
+pub use progress::Progress;
 
 /// A host to which no connection is made within this time counts as unreachable.
 const CONNECT: Duration = Duration::from_secs(5);

@@ -36,7 +36,7 @@ pub(super) struct ExportRunArgs {
     output: PathBuf,
     /// Judgements of images; they are written for the same queries
     #[arg(long, value_name = "QRELS")]
-    qrels: Option<String>,
+    pub(super) qrels: Option<String>,
     /// Edition of the image task, which decides the grades that count as relevant: 1 (2022), or 1 and above (2023)
     #[arg(long, value_name = "YEAR", value_parser = parse::edition_with_stances(), default_value_t = Edition::first())]
     edition: &'static Edition,
@@ -51,7 +51,7 @@ pub(super) struct ExportRunArgs {
 pub(super) struct ExportEvidenceArgs {
     /// Directory of the collection
     #[arg(short, long = "input", value_name = "DIR", env = INPUT, required_unless_present = "evidence")]
-    input: Option<PathBuf>,
+    pub(super) input: Option<PathBuf>,
     /// Evidence store. By default the one that `riposte images` uses
     #[arg(long, value_name = "FILE", help_heading = STORAGE)]
     evidence: Option<PathBuf>,

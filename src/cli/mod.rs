@@ -15,6 +15,8 @@ mod ask;
 #[cfg(feature = "texts")]
 mod cache;
 mod config;
+#[cfg(feature = "texts")]
+mod datasets;
 mod evaluate;
 #[cfg(feature = "full")]
 mod export;
@@ -134,6 +136,10 @@ enum Command {
     #[cfg(feature = "texts")]
     #[command(subcommand)]
     Models(models::ModelsCommand),
+    /// List, get or remove real collections
+    #[cfg(feature = "texts")]
+    #[command(subcommand)]
+    Datasets(datasets::DatasetsCommand),
     /// List the systems of the lab with their official figures, and the approaches that rebuild them
     #[cfg(feature = "texts")]
     Approaches(ApproachesArgs),
@@ -230,7 +236,9 @@ fn is_small(command: &Command) -> bool {
         Command::Verify(_) | Command::Evaluate(_) | Command::Config(_) => true,
         Command::Completions(_) | Command::Man(_) => true,
         #[cfg(feature = "texts")]
-        Command::Models(_) | Command::Approaches(_) | Command::Cache(_) => true,
+        Command::Models(_) | Command::Datasets(_) | Command::Approaches(_) => true,
+        #[cfg(feature = "texts")]
+        Command::Cache(_) => true,
         #[cfg(feature = "texts")]
         _ => false,
     }
@@ -249,6 +257,8 @@ pub fn run() -> Result<u8> {
     if !is_small(&command) {
         threads::check_memory()?;
     }
+    #[cfg(feature = "texts")]
+    let command = command.with_datasets()?;
     match command {
         #[cfg(feature = "full")]
         Command::Images(args) => images::images(&args),
@@ -276,6 +286,8 @@ pub fn run() -> Result<u8> {
         Command::Shard(command) => shard::shard(&command),
         #[cfg(feature = "texts")]
         Command::Models(command) => models::models(command),
+        #[cfg(feature = "texts")]
+        Command::Datasets(command) => datasets::datasets(&command),
         #[cfg(feature = "texts")]
         Command::Approaches(args) => approaches::approaches(&args),
         Command::Verify(args) => verify::verify(&args),

@@ -22,7 +22,7 @@ pub(super) struct ReadTextsArgs {
     task: Task,
     /// Collection. By default lines are read from stdin
     #[arg(short, long)]
-    input: Option<PathBuf>,
+    pub(super) input: Option<PathBuf>,
 }
 
 /// `riposte shard`.

@@ -34,7 +34,7 @@ pub(super) struct VerifyArgs {
     edition: Option<u32>,
     /// Collection whose topics and ids are expected, instead of those of the lab
     #[arg(short, long = "input", value_name = "DIR")]
-    input: Option<PathBuf>,
+    pub(super) input: Option<PathBuf>,
     /// File of the expected ids, one per line
     #[arg(long, value_name = "FILE", conflicts_with = "input")]
     ids: Option<PathBuf>,

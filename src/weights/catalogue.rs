@@ -7,6 +7,7 @@ use anyhow::{Context, Result, bail, ensure};
 use serde::Deserialize;
 use strum::VariantNames;
 
+use crate::disk::is_hex;
 use crate::names::serde_by_name;
 
 /// What riposte uses a model for.
@@ -239,11 +240,6 @@ fn is_plain_name(name: &str) -> bool {
 
 fn is_sha256(text: &str) -> bool {
     text.len() == 64 && is_hex(text)
-}
-
-/// Whether a text consists of lower-case hexadecimal digits.
-pub(super) fn is_hex(text: &str) -> bool {
-    text.bytes().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f'))
 }
 
 #[cfg(test)]

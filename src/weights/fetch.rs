@@ -6,52 +6,20 @@ use std::path::Path;
 use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
-use indicatif::{DecimalBytes, ProgressBar, ProgressDrawTarget, ProgressStyle};
+use indicatif::{DecimalBytes, ProgressStyle};
 use serde::Serialize;
 use sha1::Sha1;
 use sha2::Digest;
 
-use super::http::{self, Checksum, PublisherInfo, Web};
 use super::package::Packages;
-use super::{
-    FETCHED, FetchRecord, FileRecord, IN_PLACE, ModelFile, Models, Source, check_file, read_record,
-    write_record,
-};
-use crate::disk::{hex, regular, sha256_of};
+use super::{FETCHED, FetchRecord, FileRecord, IN_PLACE, ModelFile, Models, Source, check_file};
+use crate::disk::{hex, read_record, regular, sha256_of, write_record};
 use crate::threads;
+use crate::web::Progress;
+use crate::web::download::{self, Checksum, Expected, PublisherInfo, Web};
 
 /// Maximum size of a file with a git id: publishers keep larger ones in large file storage.
 const MAX_GIT_FILE_BYTES: u64 = 64 << 20;
-
-/// How the progress of a download is shown: on a terminal with a bar for each file, otherwise with a line for each step.
-#[derive(Default)]
-pub struct Progress {
-    /// Prints a line to stderr; `None` if nothing is shown.
-    pub print: Option<fn(&str)>,
-}
-
-impl Progress {
-    fn log(&self, line: &str) {
-        if let Some(print) = self.print {
-            print(line);
-        }
-    }
-
-    /// A progress bar. indicatif hides it if stderr is not a terminal.
-    fn bar(&self, name: &str) -> ProgressBar {
-        let target = match self.print {
-            Some(_) => ProgressDrawTarget::stderr(),
-            None => ProgressDrawTarget::hidden(),
-        };
-        let bar = ProgressBar::with_draw_target(Some(0), target);
-        let style = "  {msg} {bar:30} {decimal_bytes}/{decimal_total_bytes} {decimal_bytes_per_sec}, {eta} left";
-        if let Ok(style) = ProgressStyle::with_template(style) {
-            bar.set_style(style);
-        }
-        bar.set_message(name.to_owned());
-        bar
-    }
-}
 
 /// The result for one file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -225,7 +193,14 @@ impl Sources {
         let part = dir.join(format!("{}.part", file.file));
         let bar = progress.bar(name);
         let info = match source {
-            Source::Address { url } => self.web.download(url, file, &part, &bar),
+            Source::Address { url } => {
+                let expected = Expected {
+                    bytes: file.bytes,
+                    is_pinned: file.sha256.is_some(),
+                    most: download::MAX_BYTES,
+                };
+                self.web.download(url, &expected, &part, &bar)
+            }
             Source::Package {
                 package,
                 version,
@@ -237,25 +212,25 @@ impl Sources {
                 if threads::can_start() {
                     bar.enable_steady_tick(Duration::from_millis(200));
                 }
-                http::remove_part(&part);
+                download::remove_part(&part);
                 self.packages
                     .extract(
                         package,
                         version,
                         member,
                         archive.as_deref(),
-                        (&part, file.bytes.unwrap_or(http::MAX_BYTES)),
+                        (&part, file.bytes.unwrap_or(download::MAX_BYTES)),
                     )
                     .map(|()| PublisherInfo::default())
-                    .inspect_err(|_| http::remove_part(&part))
+                    .inspect_err(|_| download::remove_part(&part))
             }
         };
         bar.finish_and_clear();
         let record =
-            accept(&part, file, info?, source).inspect_err(|_| http::remove_part(&part))?;
+            accept(&part, file, info?, source).inspect_err(|_| download::remove_part(&part))?;
         let path = dir.join(&file.file);
         fs::rename(&part, &path).with_context(|| format!("cannot rename {part:?} to {path:?}"))?;
-        http::remove_part(&part);
+        download::remove_part(&part);
         Ok(record)
     }
 }

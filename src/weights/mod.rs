@@ -8,26 +8,25 @@ mod catalogue;
 #[cfg(feature = "full")]
 mod fetch;
 #[cfg(feature = "full")]
-mod http;
-#[cfg(feature = "full")]
 mod package;
 
 pub(crate) use catalogue::ModelFile;
 pub use catalogue::{Catalogue, Entry, Role, Source};
 #[cfg(feature = "full")]
-pub use fetch::{FetchReport, Outcome, Progress, fetch};
+pub use fetch::{FetchReport, Outcome, fetch};
 
 use std::collections::BTreeMap;
 use std::fs::{self, Metadata};
-use std::io;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
-use serde::{Deserialize, Serialize, de::DeserializeOwned};
+use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use crate::directories::models_directory;
-use crate::disk::{self, Stamp, hex, regular};
+use crate::disk::{self, Stamp, hex, read_record, regular, write_record};
+#[cfg(feature = "full")]
+pub use crate::web::Progress;
 
 /// How a file's sha256 is known to be right, from the strongest reason to the weakest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, strum::Display)]
@@ -236,9 +235,6 @@ fn sha256_of(dir: &Path, name: &str, metadata: &Metadata, must: Option<&String>)
     Ok(sha256)
 }
 
-/// Maximum size of a record.
-const MAX_RECORD_BYTES: u64 = 1 << 20;
-
 const FETCHED: &str = "fetched.toml";
 const VERIFIED: &str = "verified.toml";
 /// [`FileRecord::from`] of a file that riposte did not download.
@@ -275,26 +271,6 @@ struct VerifyRecord {
 struct VerifiedFile {
     stamp: String,
     sha256: String,
-}
-
-/// Reads a record; if there is no file, it is empty.
-fn read_record<T: DeserializeOwned + Default>(path: &Path) -> Result<T> {
-    let read = || -> Result<T> {
-        match regular::read_text(path, MAX_RECORD_BYTES) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(T::default()),
-            text => Ok(toml::from_str(&text?)?),
-        }
-    };
-    read().with_context(|| format!("cannot read the record {path:?}"))
-}
-
-/// Replaces a record in one step.
-fn write_record<T: Serialize>(path: &Path, record: &T) -> Result<()> {
-    let write = || -> Result<()> {
-        let text = format!("# written by riposte\n{}", toml::to_string(record)?);
-        Ok(disk::replace(path, text.as_bytes())?)
-    };
-    write().with_context(|| format!("cannot write the record {path:?}"))
 }
 
 /// A row of `riposte models list`.

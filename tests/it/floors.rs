@@ -23,7 +23,7 @@ const FLOORS: [&[&str]; 12] = [
         "threads",
     ],
     &["web", "workspace"],
-    &["collection", "weights"],
+    &["collection", "datasets", "weights"],
     &["evidence", "topic"],
     &["index", "reading"],
     &["score"],
@@ -36,10 +36,19 @@ const FLOORS: [&[&str]; 12] = [
 ];
 
 /// Rooms that only some of the higher rooms may import: the network, and what serves one published system alone.
-const IMPORTERS: [(&str, &[&str]); 2] = [("web", &["systems", "weights"]), ("systems", &["task"])];
+const IMPORTERS: [(&str, &[&str]); 2] = [
+    ("web", &["datasets", "systems", "weights"]),
+    ("systems", &["task"]),
+];
 
 /// Where code may use the network.
-const NETWORK: [&str; 3] = ["web.rs", "weights/", "systems/chatnoir"];
+const NETWORK: [&str; 5] = [
+    "web.rs",
+    "web/",
+    "datasets/",
+    "weights/",
+    "systems/chatnoir",
+];
 
 /// The crates that `score/` may use, because it only computes.
 const PURE: [&str; 8] = [
@@ -88,9 +97,10 @@ const CRATES: [(&str, &[&str]); 4] = [
 const WITHOUT_FILES: [&str; 2] = ["riposte-claims", "riposte-eval"];
 
 /// The files that code may embed from other directories, and who may embed them. The first entry that fits counts.
-const OWNERS: [(&str, &[&str]); 9] = [
+const OWNERS: [(&str, &[&str]); 10] = [
     ("docs/exit-codes.md", &["cli/shell.rs"]),
     ("approaches/", &["cli/approaches.rs", "task/"]),
+    ("datasets/datasets.toml", &["datasets/"]),
     ("models/models.toml", &["weights/"]),
     ("models/own/stance.safetensors", &["reading/"]),
     ("models/own/images.toml", &["score/image_weights.rs"]),
@@ -452,7 +462,7 @@ fn html_is_parsed_in_one_way() {
 }
 
 #[test]
-fn only_the_fetching_of_models_and_the_clients_of_services_reach_the_network() {
+fn only_downloads_and_the_clients_of_services_reach_the_network() {
     assert_no_import(&MODULES, |module, path, is_test| {
         let is_network = matches!(
             *path,

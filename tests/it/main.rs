@@ -19,6 +19,7 @@ mod container;
 mod copies;
 mod cross;
 mod damaged_arguments;
+mod datasets;
 mod dense;
 mod documentation;
 mod editions;

@@ -1,12 +1,7 @@
 //! Models are fetched from a server on the loopback interface, and files on disk are accepted or refused.
 
-use std::collections::BTreeMap;
 use std::fs;
-use std::io::{BufRead, BufReader, Write};
-use std::net::{TcpListener, TcpStream};
 use std::path::Path;
-use std::sync::{Arc, Mutex};
-use std::thread;
 
 use riposte::weights::{
     Catalogue, FetchReport, ModelStatus, Models, Outcome, Progress, Trust, fetch, list,
@@ -17,132 +12,10 @@ use crate::support::assert_says;
 use crate::support::files::write;
 use crate::support::need::{Model, need};
 use crate::support::program::WorkDir;
+use crate::support::server::{Page, Server};
 
 /// A port of this machine that no program listens on.
 const UNREACHABLE: &str = "127.0.0.1:9";
-
-/// The server's answer to requests for a path.
-#[derive(Clone, Default)]
-struct Page {
-    status: u16,
-    headers: Vec<(&'static str, String)>,
-    body: Vec<u8>,
-    /// The number of bytes of the body after which the connection is closed, and the number of requests for which this happens.
-    cut: Option<(usize, usize)>,
-}
-
-/// A server of pages. It records each request as `path`, or as `path offset` if the request has a range.
-struct Server {
-    address: String,
-    pages: Arc<Mutex<BTreeMap<String, Page>>>,
-    requests: Arc<Mutex<Vec<String>>>,
-}
-
-impl Server {
-    fn start() -> Server {
-        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        let address = format!("http://{}", listener.local_addr().unwrap());
-        let pages = Arc::new(Mutex::new(BTreeMap::new()));
-        let requests = Arc::new(Mutex::new(Vec::new()));
-        let (shown, heard) = (pages.clone(), requests.clone());
-        thread::spawn(move || {
-            for stream in listener.incoming().flatten() {
-                let (shown, heard) = (shown.clone(), heard.clone());
-                // a client can disconnect early
-                thread::spawn(move || answer(stream, &shown, &heard).ok());
-            }
-        });
-        Server {
-            address,
-            pages,
-            requests,
-        }
-    }
-
-    fn page(&self, path: &str, page: Page) -> String {
-        self.pages.lock().unwrap().insert(path.to_owned(), page);
-        format!("{}{path}", self.address)
-    }
-
-    fn file(&self, path: &str, body: &[u8]) -> String {
-        let body = body.to_vec();
-        let status = 200;
-        self.page(
-            path,
-            Page {
-                status,
-                body,
-                ..Page::default()
-            },
-        )
-    }
-
-    fn requests(&self) -> Vec<String> {
-        std::mem::take(&mut self.requests.lock().unwrap())
-    }
-}
-
-fn answer(
-    mut stream: TcpStream,
-    pages: &Mutex<BTreeMap<String, Page>>,
-    requests: &Mutex<Vec<String>>,
-) -> std::io::Result<()> {
-    let mut head = BufReader::new(stream.try_clone()?).lines();
-    let first = head.next().unwrap_or(Ok(String::new()))?;
-    let path = first.split(' ').nth(1).unwrap_or("").to_owned();
-    let (mut from, mut condition) = (None, None);
-    for line in head {
-        let line = line?;
-        if line.is_empty() {
-            break;
-        }
-        let (name, value) = line.split_once(": ").unwrap_or((&line, ""));
-        match name.to_ascii_lowercase().as_str() {
-            "range" => {
-                from = value
-                    .strip_prefix("bytes=")
-                    .map(|r| r.trim_end_matches('-').to_owned())
-            }
-            "if-range" => condition = Some(value.to_owned()),
-            _ => {}
-        }
-    }
-    requests.lock().unwrap().push(match &from {
-        Some(from) => format!("{path} {from}"),
-        None => path.clone(),
-    });
-    let mut page = pages.lock().unwrap().get(&path).cloned().unwrap_or(Page {
-        status: 404,
-        ..Page::default()
-    });
-    let etag = page.headers.iter().find(|(n, _)| *n == "ETag");
-    let same = condition.is_none() || condition.as_ref() == etag.map(|(_, v)| v);
-    let from: usize = from.filter(|_| same).map_or(0, |f| f.parse().unwrap());
-    let mut status = page.status.to_string();
-    if page.status == 200 && from > 0 {
-        status = "206".into();
-        let range = format!("bytes {from}-{}/{}", page.body.len() - 1, page.body.len());
-        page.headers.push(("Content-Range", range));
-    }
-    let body = &page.body[from..];
-    let mut end = body.len();
-    if let Some((after, times)) = page.cut
-        && times > 0
-    {
-        end = after.min(end);
-        pages.lock().unwrap().get_mut(&path).unwrap().cut = Some((after, times - 1));
-    }
-    write!(
-        stream,
-        "HTTP/1.1 {status} x\r\nConnection: close\r\nContent-Length: {}\r\n",
-        body.len()
-    )?;
-    for (name, value) in &page.headers {
-        write!(stream, "{name}: {value}\r\n")?;
-    }
-    stream.write_all(b"\r\n")?;
-    stream.write_all(&body[..end])
-}
 
 fn sha256(bytes: &[u8]) -> String {
     Sha256::digest(bytes)
@@ -287,6 +160,7 @@ fn the_next_fetch_continues_unless_the_file_has_changed_on_the_server() {
         headers: vec![("ETag", etag.to_owned())],
         body: body.clone(),
         cut,
+        ..Page::default()
     };
     // 7,000 bytes are there already; this fetch gets no further bytes, so it gives up
     let url = server.page("/a", page("\"one\"", Some((0, 9))));
@@ -441,7 +315,7 @@ fn small_files_of_the_hub_are_compared_with_their_git_id() {
             ("X-Repo-Commit", "c0ffee".into()),
         ],
         body: b"test content\n".to_vec(),
-        cut: None,
+        ..Page::default()
     };
     let url = server.page("/a", page("0000000000000000000000000000000000000000"));
     let models = models(dir.path(), &[("a", String::new(), vec![url])]);

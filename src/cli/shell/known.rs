@@ -1,5 +1,7 @@
 //! Values of options that are known only when the program runs.
 
+#[cfg(feature = "texts")]
+mod datasets;
 #[cfg(feature = "full")]
 mod models;
 #[cfg(feature = "texts")]
@@ -35,7 +37,7 @@ impl Known {
             of_edition("verify", edition::years(EDITIONS.iter())),
         ];
         #[cfg(feature = "texts")]
-        let known = [known, recipes::values()?].concat();
+        let known = [known, recipes::values()?, datasets::values()?].concat();
         #[cfg(feature = "full")]
         let known = [known, models::values()?].concat();
         Ok(Known(known))

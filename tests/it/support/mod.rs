@@ -1,4 +1,4 @@
-//! Functions that the tests share, for things that can be missing, files, collections, commands and checkpoints.
+//! Functions that the tests share, for things that can be missing, files, collections, commands, checkpoints and a web server.
 
 pub mod bounded;
 pub mod chance;
@@ -9,6 +9,7 @@ pub mod make;
 pub mod need;
 pub mod pictures;
 pub mod program;
+pub mod server;
 
 use std::path::{Path, PathBuf};
 

@@ -14,9 +14,11 @@ pub fn riposte(home: &Path, args: &[&str]) -> Command {
     command
         .args(args)
         .env("RIPOSTE_MODELS", home.join("no-models"))
+        .env("RIPOSTE_DATASETS", home.join("no-datasets"))
         .env("WNSEARCHDIR", home.join("no-wordnet"))
         .env("XDG_CACHE_HOME", home.join("cache"))
         .env("XDG_CONFIG_HOME", home.join("config"))
+        .env_remove("RIPOSTE_DATASETS_CATALOGUE")
         .env_remove("RIPOSTE_CONFIG")
         .env_remove("RIPOSTE_THREADS")
         .env_remove("RIPOSTE_CACHE")

@@ -13,9 +13,8 @@ use serde::{Deserialize, Serialize};
 use ureq::http::{HeaderMap, Response, StatusCode, Uri, header};
 use ureq::{Agent, Body};
 
-use super::{ModelFile, catalogue::is_hex, read_record, write_record};
-use crate::disk::open_lock;
-use crate::web::{self, is_unreachable};
+use super::{agent, is_unreachable};
+use crate::disk::{is_hex, open_lock, read_record, write_record};
 
 /// A transfer has stalled if nothing arrives for this long.
 const STALL: Duration = Duration::from_secs(20);
@@ -26,6 +25,16 @@ const ATTEMPTS: u32 = 8;
 /// Maximum size of a file whose size is not in the catalogue.
 pub(crate) const MAX_BYTES: u64 = 4 << 30;
 const REDIRECTS: u32 = 10;
+
+/// What is known of a file before it is downloaded.
+pub(crate) struct Expected {
+    /// Its size; `None` if the catalogue does not fix it.
+    pub bytes: Option<u64>,
+    /// Whether the catalogue has a checksum of it.
+    pub is_pinned: bool,
+    /// The largest size that is accepted if the catalogue does not fix it.
+    pub most: u64,
+}
 
 /// What the publisher's headers say about a file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -85,9 +94,9 @@ pub struct Web {
 }
 
 impl Web {
-    /// Errors: those of [`web::agent`].
+    /// Errors: those of [`agent`].
     pub fn new() -> Result<Web> {
-        let agent = web::agent()?
+        let agent = agent()?
             .timeout_recv_response(Some(STALL))
             .timeout_per_read(Some(STALL))
             .build()
@@ -105,7 +114,7 @@ impl Web {
     pub(crate) fn download(
         &mut self,
         url: &str,
-        file: &ModelFile,
+        expected: &Expected,
         part: &Path,
         bar: &ProgressBar,
     ) -> Result<PublisherInfo> {
@@ -114,8 +123,14 @@ impl Web {
         for _ in 0..ATTEMPTS {
             let before: PartRecord = read_record(&record).unwrap_or_default();
             // without an ETag, only a checksum in the catalogue can show that the two parts are of different versions
-            let fits = before.url == url && (before.etag.is_some() || file.sha256.is_some());
+            let fits = before.url == url && (before.etag.is_some() || expected.is_pinned);
             let had = if fits { length(&out, part)? } else { 0 };
+            // what is longer than the file is not its beginning
+            let had = if expected.bytes.is_some_and(|bytes| had > bytes) {
+                0
+            } else {
+                had
+            };
 
             let (answer, publisher) = self.open(url, had, before.etag.as_deref())?;
             let from = match answer.status() {
@@ -130,10 +145,10 @@ impl Web {
             };
             let rest = content_length(answer.headers());
             let announced = rest.map(|n| from.saturating_add(n));
-            let must = file.bytes.or(publisher.bytes).or(announced);
+            let must = expected.bytes.or(publisher.bytes).or(announced);
             // a size that only a server announces is not trusted
-            let most = file.bytes.or(must.map(|must| must.min(MAX_BYTES)));
-            let most = most.unwrap_or(MAX_BYTES);
+            let most = must.map_or(expected.most, |must| must.min(expected.most));
+            let most = expected.bytes.unwrap_or(most);
             if let (Some(must), Some(announced)) = (must, announced) {
                 ensure!(
                     announced == must,

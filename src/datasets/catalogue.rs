@@ -1,0 +1,350 @@
+//! The catalogue of data sets that riposte can get: `datasets/datasets.toml`, parsed and checked.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, ensure};
+use serde::Deserialize;
+use strum::VariantNames;
+
+use super::entry_name::{self, Taken};
+use crate::directories::CATALOGUE_VARIABLE;
+use crate::disk::{is_hex, regular};
+use crate::names::serde_by_name;
+
+/// Maximum size of a catalogue of one's own. riposte's has 24 kB.
+const MAX_CATALOGUE_BYTES: u64 = 16 << 20;
+
+/// Maximum number of bytes of which nobody says how many an archive has when it is unpacked: so many times its own size, and as many more.
+const MAX_GROWTH: u64 = 30;
+const MAX_UNPACKED_MORE: u64 = 64 << 20;
+
+/// The catalogue says about how much an archive takes when it is unpacked. So many times of it is too much.
+const MAX_TIMES_STATED: u64 = 2;
+
+/// The command that ranks a data set.
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    PartialEq,
+    Eq,
+    strum::Display,
+    strum::EnumString,
+    strum::IntoStaticStr,
+    VariantNames,
+)]
+#[strum(serialize_all = "lowercase")]
+pub enum RankedBy {
+    Images,
+    Controversial,
+    Comparative,
+    Rank,
+}
+
+serde_by_name!(RankedBy);
+
+/// One file of a data set.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct DataFile {
+    /// The file's name at its publisher. An archive is unpacked, if `unpack` says so: `.zip`, `.tar`, `.tar.gz` or `.tgz`.
+    pub file: String,
+    /// Tried in this order. At least one.
+    pub urls: Vec<String>,
+    /// The file's size. `None` if nobody has published it; then `most` bounds the download.
+    pub bytes: Option<u64>,
+    pub most: Option<u64>,
+    /// In lower-case hexadecimal. Without a checksum, that of the first download is recorded.
+    pub md5: Option<String>,
+    pub sha256: Option<String>,
+    /// The part that the file belongs to; `None` if the data set is incomplete without it.
+    pub part: Option<String>,
+    /// About how many bytes the archive takes when it is unpacked.
+    pub unpacked: Option<u64>,
+    /// Where the file goes, if it is no archive.
+    pub to: Option<String>,
+    #[serde(default)]
+    pub unpack: Vec<Taken>,
+}
+
+impl DataFile {
+    /// The file's size, or the largest that is accepted.
+    pub fn at_most(&self) -> u64 {
+        self.bytes.or(self.most).unwrap_or(0)
+    }
+
+    /// The largest number of bytes that may come out of the file.
+    pub fn at_most_unpacked(&self) -> u64 {
+        match self.unpacked {
+            Some(about) => about.saturating_mul(MAX_TIMES_STATED),
+            None => self
+                .at_most()
+                .saturating_mul(MAX_GROWTH)
+                .saturating_add(MAX_UNPACKED_MORE),
+        }
+    }
+
+    /// About how many bytes the file takes in the collection; at least its own size, if nobody says more.
+    pub fn about_in_place(&self) -> u64 {
+        self.unpacked.unwrap_or(self.at_most())
+    }
+}
+
+/// A data set of the catalogue.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Entry {
+    /// Also the name of its directory.
+    pub name: String,
+    /// Other names, such as the ids of ir_datasets.
+    #[serde(default)]
+    pub aliases: Vec<String>,
+    pub task: RankedBy,
+    pub about: String,
+    pub licence: String,
+    /// What a user must accept before anything is fetched.
+    pub consent: Option<String>,
+    pub doi: Option<String>,
+    pub citation: String,
+    /// The data sets whose files are linked into the directory.
+    #[serde(default)]
+    pub uses: Vec<String>,
+    /// The files with judgements, by their places in the directory.
+    #[serde(default)]
+    pub qrels: Vec<String>,
+    #[serde(rename = "file")]
+    pub files: Vec<DataFile>,
+}
+
+impl Entry {
+    /// The files without which the data set is incomplete, and those of the given parts.
+    pub fn files_of<'a>(&'a self, parts: &'a [String]) -> impl Iterator<Item = &'a DataFile> {
+        let is_meant = |part: &String| parts.iter().any(|other| other == part || other == "all");
+        self.files
+            .iter()
+            .filter(move |file| file.part.as_ref().is_none_or(is_meant))
+    }
+
+    /// The parts that can be fetched besides.
+    pub fn parts(&self) -> Vec<&str> {
+        let parts: BTreeSet<&str> = self
+            .files
+            .iter()
+            .filter_map(|f| f.part.as_deref())
+            .collect();
+        parts.into_iter().collect()
+    }
+
+    /// The number of bytes to download, at most.
+    pub fn bytes(&self) -> u64 {
+        self.files_of(&[]).map(DataFile::at_most).sum()
+    }
+
+    fn is_named(&self, name: &str) -> bool {
+        self.name == name || self.aliases.iter().any(|alias| alias == name)
+    }
+}
+
+/// The data sets of the catalogue, in the order of the file.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Catalogue {
+    #[serde(rename = "dataset")]
+    entries: Vec<Entry>,
+}
+
+impl Catalogue {
+    /// The catalogue that `RIPOSTE_DATASETS_CATALOGUE` names, or else the one that is compiled into the program.
+    ///
+    /// # Errors
+    /// The file cannot be read, or something in it is wrong.
+    pub fn chosen() -> Result<Catalogue> {
+        match std::env::var_os(CATALOGUE_VARIABLE).filter(|value| !value.is_empty()) {
+            None => Catalogue::embedded(),
+            Some(path) => {
+                let path = PathBuf::from(path);
+                let read = || Catalogue::parse(&regular::read_text(&path, MAX_CATALOGUE_BYTES)?);
+                read().with_context(|| {
+                    let path = path.display();
+                    format!("cannot use the catalogue {path} of ${CATALOGUE_VARIABLE}")
+                })
+            }
+        }
+    }
+
+    /// # Errors
+    /// The program was built with a broken catalogue.
+    pub fn embedded() -> Result<Catalogue> {
+        Catalogue::parse(include_str!("../../datasets/datasets.toml"))
+            .context("cannot use the embedded datasets/datasets.toml")
+    }
+
+    /// # Errors
+    /// A name, address, size, checksum or place is malformed, a name occurs twice, or a data set uses another that does not come before it.
+    pub fn parse(toml: &str) -> Result<Catalogue> {
+        let catalogue: Catalogue = toml::from_str(toml)?;
+        let mut names: BTreeSet<&str> = BTreeSet::new();
+        for entry in &catalogue.entries {
+            let name = &entry.name;
+            // so that a circle of data sets that use each other is impossible
+            for used in &entry.uses {
+                let known = catalogue.entries.iter().any(|e| e.name == *used);
+                ensure!(
+                    known && names.contains(used.as_str()),
+                    "data set {name}: {used}, which it uses, is not above it"
+                );
+            }
+            ensure!(
+                is_plain_name(name) && names.insert(name),
+                "data set {name:?}: not a plain name, or it occurs twice"
+            );
+            for alias in &entry.aliases {
+                ensure!(
+                    is_alias(alias) && names.insert(alias),
+                    "data set {name}: the alias {alias:?} is not a name, or it occurs twice"
+                );
+            }
+            for file in &entry.qrels {
+                check_place(file).with_context(|| format!("data set {name}, qrels {file:?}"))?;
+            }
+            ensure!(!entry.files.is_empty(), "data set {name}: no file");
+            let mut files = BTreeSet::new();
+            for file in &entry.files {
+                check_file(file)
+                    .and_then(|()| {
+                        ensure!(files.insert(&file.file), "it occurs twice");
+                        Ok(())
+                    })
+                    .with_context(|| format!("data set {name}, file {:?}", file.file))?;
+            }
+        }
+        Ok(catalogue)
+    }
+
+    pub fn entries(&self) -> &[Entry] {
+        &self.entries
+    }
+
+    /// The data set with this name or alias.
+    pub fn find(&self, name: &str) -> Option<&Entry> {
+        self.entries.iter().find(|entry| entry.is_named(name))
+    }
+
+    /// The same. Errors: there is none.
+    pub fn entry(&self, name: &str) -> Result<&Entry> {
+        self.find(name).with_context(|| {
+            let near = self.entries.iter().min_by_key(|e| distance(&e.name, name));
+            let near = near.filter(|e| distance(&e.name, name) <= e.name.len() / 3);
+            let hint = near.map_or_else(String::new, |e| format!(": did you mean {}?", e.name));
+            format!("there is no data set named {name}{hint} (`riposte datasets list` lists all)")
+        })
+    }
+}
+
+/// Maximum number of bytes of a name that is compared with the known ones, because the time grows with its length.
+const LONGEST_COMPARED: usize = 100;
+
+fn distance(name: &str, typed: &str) -> usize {
+    if typed.len() > LONGEST_COMPARED {
+        return usize::MAX;
+    }
+    strsim::damerau_levenshtein(name, typed)
+}
+
+fn check_file(file: &DataFile) -> Result<()> {
+    ensure!(is_plain_name(&file.file), "not a plain file name");
+    ensure!(!file.urls.is_empty(), "no address");
+    for url in &file.urls {
+        ensure!(
+            url.starts_with("https://") || url.starts_with("http://"),
+            "{url:?} is not a web address"
+        );
+    }
+    ensure!(
+        file.bytes.is_some() != file.most.is_some() && file.at_most() > 0,
+        "it needs either `bytes` or `most`, above 0"
+    );
+    for (hash, digits) in [(&file.md5, 32), (&file.sha256, 64)] {
+        if let Some(hash) = hash {
+            ensure!(
+                hash.len() == digits && is_hex(hash),
+                "{hash:?} is not a checksum of {digits} lower-case digits"
+            );
+        }
+    }
+    ensure!(
+        file.part
+            .as_deref()
+            .is_none_or(|part| is_plain_name(part) && part != "all"),
+        "the part is not a plain name"
+    );
+    ensure!(
+        file.to.is_some() == file.unpack.is_empty(),
+        "it needs either `to` or `unpack`"
+    );
+    ensure!(
+        file.unpack.is_empty() || ArchiveKind::of(&file.file).is_some(),
+        "it is not the name of an archive (.zip, .tar, .tar.gz or .tgz)"
+    );
+    if let Some(to) = &file.to {
+        check_place(to)?;
+    }
+    for Taken { from, to } in &file.unpack {
+        ensure!(
+            from.ends_with('/') == to.ends_with('/') || from.is_empty(),
+            "{from:?} and {to:?} must both be directories, which end in /, or both files"
+        );
+        for path in [from, to].map(|path| path.trim_end_matches('/')) {
+            if !path.is_empty() {
+                check_place(path)?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Checks a place in the directory of a data set.
+fn check_place(path: &str) -> Result<()> {
+    entry_name::check(path)?;
+    ensure!(
+        !entry_name::is_reserved(Path::new(path)),
+        "{path:?} is a name that riposte needs itself"
+    );
+    Ok(())
+}
+
+/// Whether `name` is a single, visible path component without characters that have a special meaning on some system or in a shell.
+fn is_plain_name(name: &str) -> bool {
+    name.starts_with(|c: char| c.is_ascii_alphanumeric())
+        && name
+            .chars()
+            .all(|c| c.is_ascii_alphanumeric() || "-_.".contains(c))
+}
+
+/// Whether `name` consists of plain names with slashes in between.
+fn is_alias(name: &str) -> bool {
+    name.split('/').all(is_plain_name)
+}
+
+/// The kinds of archives that riposte unpacks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ArchiveKind {
+    Zip,
+    Tar,
+    TarGz,
+}
+
+impl ArchiveKind {
+    /// By the ending of the file's name.
+    pub fn of(file: &str) -> Option<ArchiveKind> {
+        [
+            (".zip", ArchiveKind::Zip),
+            (".tar", ArchiveKind::Tar),
+            (".tar.gz", ArchiveKind::TarGz),
+            (".tgz", ArchiveKind::TarGz),
+        ]
+        .into_iter()
+        .find_map(|(end, kind)| file.ends_with(end).then_some(kind))
+    }
+}

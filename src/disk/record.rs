@@ -1,0 +1,32 @@
+//! Records: small TOML files in which riposte notes what it has downloaded, verified or unpacked.
+
+use std::io;
+use std::path::Path;
+
+use anyhow::{Context, Result};
+use serde::{Serialize, de::DeserializeOwned};
+
+use super::{regular, replace};
+
+/// Maximum size of a record.
+const MAX_RECORD_BYTES: u64 = 1 << 20;
+
+/// Reads a record; if there is no file, it is empty.
+pub(crate) fn read_record<T: DeserializeOwned + Default>(path: &Path) -> Result<T> {
+    let read = || -> Result<T> {
+        match regular::read_text(path, MAX_RECORD_BYTES) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(T::default()),
+            text => Ok(toml::from_str(&text?)?),
+        }
+    };
+    read().with_context(|| format!("cannot read the record {path:?}"))
+}
+
+/// Replaces a record in one step.
+pub(crate) fn write_record<T: Serialize>(path: &Path, record: &T) -> Result<()> {
+    let write = || -> Result<()> {
+        let text = format!("# written by riposte\n{}", toml::to_string(record)?);
+        Ok(replace(path, text.as_bytes())?)
+    };
+    write().with_context(|| format!("cannot write the record {path:?}"))
+}

@@ -1,0 +1,141 @@
+//! `datasets get` is killed, and goes on when it is given again.
+
+use std::fs;
+use std::path::Path;
+use std::process::Stdio;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use super::{Page, Publisher, content, zip};
+
+/// Starts `datasets get one`, and kills it as soon as `is_time` says so. Returns false if it ended before.
+fn kill_when(publisher: &Publisher, mut is_time: impl FnMut() -> bool) -> bool {
+    let mut command = publisher.command("datasets get one -q");
+    let mut child = command
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    let begin = Instant::now();
+    while !is_time() {
+        if child.try_wait().unwrap().is_some() {
+            return false;
+        }
+        assert!(
+            begin.elapsed() < Duration::from_secs(120),
+            "nothing happens"
+        );
+        thread::sleep(Duration::from_millis(1));
+    }
+    child.kill().unwrap();
+    child.wait().unwrap();
+    true
+}
+
+#[test]
+fn a_killed_download_goes_on_where_it_was() {
+    let body = content();
+    let mut publisher = Publisher::new();
+    publisher
+        .dataset("one", "task = \"rank\"")
+        .file("a.bin", &body, "to = \"a.bin\"");
+    let page = Page {
+        status: 200,
+        body: body.clone(),
+        stall: Some((7_000, 1)),
+        ..Page::default()
+    };
+    publisher.server.page("/a.bin", page);
+    let part = publisher.path("one/.get/a.bin.part");
+    let has = |bytes| fs::metadata(&part).is_ok_and(|part| part.len() == bytes);
+    assert!(kill_when(&publisher, || has(7_000)));
+    assert!(!publisher.has("one/a.bin"));
+    assert!(publisher.succeeds("datasets list").contains("partly"));
+    publisher.refuses("rank -i one -o out", "only partly here");
+    publisher.succeeds("datasets get one");
+    assert_eq!(publisher.server.requests(), ["/a.bin", "/a.bin 7000"]);
+    assert_eq!(fs::read(publisher.path("one/a.bin")).unwrap(), body);
+}
+
+#[test]
+fn a_download_that_only_had_to_be_checked_is_not_fetched_again() {
+    let body = content();
+    let mut publisher = Publisher::new();
+    publisher
+        .dataset("one", "task = \"rank\"")
+        .file("a.bin", &body, "to = \"a.bin\"");
+    for name in ["a.bin.part", "a.bin"] {
+        crate::support::files::write(&publisher.path("one/.get").join(name), &body);
+        publisher.succeeds("datasets get one");
+        assert_eq!(publisher.server.requests(), [""; 0]);
+        assert_eq!(fs::read(publisher.path("one/a.bin")).unwrap(), body);
+        publisher.succeeds("datasets remove one");
+    }
+}
+
+/// The number of images in a directory.
+fn images(dir: &Path) -> usize {
+    fs::read_dir(dir).map_or(0, |entries| entries.count())
+}
+
+#[test]
+fn a_killed_unpacking_goes_on_and_the_archive_is_not_fetched_again() {
+    const COUNT: usize = 3_000;
+    let names: Vec<String> = (0..COUNT).map(|n| format!("images/I{n:04}")).collect();
+    let entries: Vec<(&str, &[u8])> = names
+        .iter()
+        .map(|name| (name.as_str(), name.as_bytes()))
+        .collect();
+    let mut publisher = Publisher::new();
+    publisher.dataset("one", "task = \"images\"").file(
+        "a.zip",
+        &zip(&entries),
+        "unpack = [{ from = \"images/\", to = \"images/\" }]",
+    );
+    let dir = publisher.path("one/images");
+    let mut kills = 0;
+    for at in [1, COUNT / 10, COUNT / 3, COUNT / 2] {
+        kills += usize::from(kill_when(&publisher, || images(&dir) >= at));
+        if kills > 0 {
+            assert!(!publisher.has("one/dataset.toml") || images(&dir) == COUNT);
+        }
+    }
+    assert!(kills > 0, "no process was killed in time");
+    publisher.succeeds("datasets get one");
+    assert_eq!(publisher.server.requests(), ["/a.zip"]);
+    assert_eq!(images(&dir), COUNT);
+    for name in &names {
+        let content = fs::read_to_string(publisher.path("one").join(name)).unwrap();
+        assert_eq!(content, *name);
+    }
+    assert!(!publisher.has("one/.get"));
+}
+
+#[test]
+fn two_processes_do_not_get_the_same_data_set() {
+    let body = content();
+    let mut publisher = Publisher::new();
+    publisher
+        .dataset("one", "task = \"rank\"")
+        .file("a.bin", &body, "to = \"a.bin\"");
+    let page = Page {
+        status: 200,
+        body,
+        stall: Some((7_000, 1)),
+        ..Page::default()
+    };
+    publisher.server.page("/a.bin", page);
+    let part = publisher.path("one/.get/a.bin.part");
+    let mut tried = false;
+    assert!(kill_when(&publisher, || {
+        let has_begun = fs::metadata(&part).is_ok_and(|part| part.len() == 7_000);
+        if has_begun && !tried {
+            tried = true;
+            for line in ["datasets get one", "datasets remove one"] {
+                publisher.refuses(line, "another riposte is getting or removing");
+            }
+        }
+        tried
+    }));
+    publisher.succeeds("datasets remove one");
+}

@@ -1,0 +1,153 @@
+//! A web server on the loopback interface, whose answers can break off, stall or never end.
+
+use std::collections::BTreeMap;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::sync::{Arc, Mutex};
+use std::thread;
+
+/// The server's answer to requests for a path.
+#[derive(Clone, Default)]
+pub struct Page {
+    pub status: u16,
+    pub headers: Vec<(&'static str, String)>,
+    pub body: Vec<u8>,
+    /// The number of bytes of the body after which the connection is closed, and the number of requests for which this happens.
+    pub cut: Option<(usize, usize)>,
+    /// The number of bytes of the body after which the server sends nothing more, and the number of requests for which this happens.
+    pub stall: Option<(usize, usize)>,
+    /// Whether the body is sent again and again, without saying how long it is.
+    pub endless: bool,
+}
+
+/// A server of pages on the loopback interface. It records each request as `path`, or as `path offset` if the request has a range.
+pub struct Server {
+    pub address: String,
+    pages: Arc<Mutex<BTreeMap<String, Page>>>,
+    requests: Arc<Mutex<Vec<String>>>,
+}
+
+impl Server {
+    pub fn start() -> Server {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = format!("http://{}", listener.local_addr().unwrap());
+        let pages = Arc::new(Mutex::new(BTreeMap::new()));
+        let requests = Arc::new(Mutex::new(Vec::new()));
+        let (shown, heard) = (pages.clone(), requests.clone());
+        thread::spawn(move || {
+            for stream in listener.incoming().flatten() {
+                let (shown, heard) = (shown.clone(), heard.clone());
+                // a client can disconnect early
+                thread::spawn(move || answer(stream, &shown, &heard).ok());
+            }
+        });
+        Server {
+            address,
+            pages,
+            requests,
+        }
+    }
+
+    pub fn page(&self, path: &str, page: Page) -> String {
+        self.pages.lock().unwrap().insert(path.to_owned(), page);
+        format!("{}{path}", self.address)
+    }
+
+    pub fn file(&self, path: &str, body: &[u8]) -> String {
+        let body = body.to_vec();
+        let status = 200;
+        self.page(
+            path,
+            Page {
+                status,
+                body,
+                ..Page::default()
+            },
+        )
+    }
+
+    pub fn requests(&self) -> Vec<String> {
+        std::mem::take(&mut self.requests.lock().unwrap())
+    }
+}
+
+fn answer(
+    mut stream: TcpStream,
+    pages: &Mutex<BTreeMap<String, Page>>,
+    requests: &Mutex<Vec<String>>,
+) -> std::io::Result<()> {
+    let mut head = BufReader::new(stream.try_clone()?).lines();
+    let first = head.next().unwrap_or(Ok(String::new()))?;
+    let path = first.split(' ').nth(1).unwrap_or("").to_owned();
+    let (mut from, mut condition) = (None, None);
+    for line in head {
+        let line = line?;
+        if line.is_empty() {
+            break;
+        }
+        let (name, value) = line.split_once(": ").unwrap_or((&line, ""));
+        match name.to_ascii_lowercase().as_str() {
+            "range" => {
+                from = value
+                    .strip_prefix("bytes=")
+                    .map(|r| r.trim_end_matches('-').to_owned())
+            }
+            "if-range" => condition = Some(value.to_owned()),
+            _ => {}
+        }
+    }
+    requests.lock().unwrap().push(match &from {
+        Some(from) => format!("{path} {from}"),
+        None => path.clone(),
+    });
+    let mut page = pages.lock().unwrap().get(&path).cloned().unwrap_or(Page {
+        status: 404,
+        ..Page::default()
+    });
+    let etag = page.headers.iter().find(|(n, _)| *n == "ETag");
+    let same = condition.is_none() || condition.as_ref() == etag.map(|(_, v)| v);
+    let from: usize = from.filter(|_| same).map_or(0, |f| f.parse().unwrap());
+    let mut status = page.status.to_string();
+    if page.status == 200 && from > 0 {
+        status = "206".into();
+        let range = format!("bytes {from}-{}/{}", page.body.len() - 1, page.body.len());
+        page.headers.push(("Content-Range", range));
+    }
+    if from > page.body.len() {
+        status = "416".into();
+    }
+    let body = page.body.get(from..).unwrap_or_default();
+    let mut end = body.len();
+    if let Some((after, times)) = page.cut
+        && times > 0
+    {
+        end = after.min(end);
+        pages.lock().unwrap().get_mut(&path).unwrap().cut = Some((after, times - 1));
+    }
+    let mut stalls = false;
+    if let Some((after, times)) = page.stall
+        && times > 0
+    {
+        (end, stalls) = (after.min(end), true);
+        pages.lock().unwrap().get_mut(&path).unwrap().stall = Some((after, times - 1));
+    }
+    write!(stream, "HTTP/1.1 {status} x\r\nConnection: close\r\n")?;
+    if !page.endless {
+        write!(stream, "Content-Length: {}\r\n", body.len())?;
+    }
+    for (name, value) in &page.headers {
+        write!(stream, "{name}: {value}\r\n")?;
+    }
+    stream.write_all(b"\r\n")?;
+    stream.write_all(&body[..end])?;
+    if page.endless {
+        loop {
+            stream.write_all(body)?;
+        }
+    }
+    if stalls {
+        // until the client is gone
+        stream.read_to_end(&mut Vec::new())?;
+    }
+    Ok(())
+}
