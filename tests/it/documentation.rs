@@ -330,7 +330,15 @@ impl Helps {
         };
         let mut subcommand = vec![first];
         if let Some(second) = words.next_if(is_name)
-            && ["models", "approaches", "export", "cache", "shard"].contains(&first)
+            && [
+                "models",
+                "approaches",
+                "export",
+                "cache",
+                "collection",
+                "shard",
+            ]
+            .contains(&first)
             && !second.starts_with('-')
         {
             subcommand.push(second);
