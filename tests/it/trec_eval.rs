@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::process::Command;
 
-use riposte_eval::qrels::{self, Qrels};
+use riposte_eval::qrels;
 use riposte_eval::run::read_texts;
 
 use crate::support::chance::Chance;

@@ -250,7 +250,7 @@ mod tests {
         );
         // the page's reader finds the images at these XPaths
         for shown in &page.shown[1..] {
-            let read = super::super::read(html, &[shown.xpath.clone()], &shown.urls[0]);
+            let read = super::super::read(html, std::slice::from_ref(&shown.xpath), &shown.urls[0]);
             assert_eq!(read.found, super::super::FoundBy::XPath, "{}", shown.xpath);
             assert!(read.names_image);
         }
