@@ -216,3 +216,24 @@ pub fn normalised(text: &str) -> String {
     let words: Vec<&str> = text.split_whitespace().collect();
     words.join(" ")
 }
+
+/// Decodes `%20` and the like; sequences that are not UTF-8 become U+FFFD.
+pub fn percent_decoded(text: &str) -> String {
+    if !text.contains('%') {
+        return text.to_owned();
+    }
+    let mut out = Vec::with_capacity(text.len());
+    let mut bytes = text.as_bytes();
+    while let Some((&byte, rest)) = bytes.split_first() {
+        let hex = |i: usize| rest.get(i).and_then(|b| char::from(*b).to_digit(16));
+        bytes = rest;
+        match (byte, hex(0), hex(1)) {
+            (b'%', Some(high), Some(low)) => {
+                out.push((high * 16 + low) as u8);
+                bytes = rest.get(2..).unwrap_or_default();
+            }
+            _ => out.push(byte),
+        }
+    }
+    String::from_utf8_lossy(&out).into_owned()
+}

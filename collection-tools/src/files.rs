@@ -1,4 +1,4 @@
-//! Writes the files of a collection, for `generate`, `subset` and `build`.
+//! Writes the files of a collection, for `generate` and `subset`.
 
 use std::fs;
 use std::path::Path;

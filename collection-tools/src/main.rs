@@ -1,10 +1,8 @@
-//! `collection-tools`: makes, checks, cuts and builds collections for riposte.
+//! `collection-tools`: generates collections for riposte, and cuts small ones out of large ones.
 
 mod beir;
-mod build;
 mod canvas;
 mod charts;
-mod check;
 mod claims;
 mod debates;
 mod files;
@@ -29,7 +27,7 @@ use clap::{Parser, Subcommand};
 #[command(
     name = "collection-tools",
     version,
-    about = "Makes, checks, cuts and builds collections for riposte"
+    about = "Generates collections for riposte, and cuts small ones out of large ones"
 )]
 struct Cli {
     #[command(subcommand)]
@@ -40,12 +38,8 @@ struct Cli {
 enum Command {
     /// Generate a collection: topics, pictures, pages and judgements
     Generate(generate::Options),
-    /// Report the faults of a collection
-    Check(check::Options),
     /// Cut a small, valid collection out of a large one
     Subset(subset::Options),
-    /// Make a collection from a folder of images and saved pages
-    Build(build::Options),
     /// Generate a collection of arguments, to measure the index with
     GenerateArguments(texts::Options),
     /// Generate arguments for and against the topics of a generated collection
@@ -61,11 +55,10 @@ fn counted(count: usize, noun: &str) -> String {
     format!("{count} {noun}{}", if count == 1 { "" } else { "s" })
 }
 
-/// Exit codes: 0 success, 1 the collection has faults, 2 the command failed.
+/// Exit codes: 0 success, 2 the command failed.
 fn main() -> ExitCode {
     match run(&Cli::parse().command) {
-        Ok(true) => ExitCode::SUCCESS,
-        Ok(false) => ExitCode::from(1),
+        Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("collection-tools: {error:#}");
             ExitCode::from(2)
@@ -73,16 +66,13 @@ fn main() -> ExitCode {
     }
 }
 
-/// Runs the command. The result is whether the collection has no faults.
-fn run(command: &Command) -> Result<bool> {
+fn run(command: &Command) -> Result<()> {
     match command {
-        Command::Generate(options) => generate::run(options).map(|()| true),
-        Command::Check(options) => check::run(options),
-        Command::Subset(options) => subset::run(options).map(|()| true),
-        Command::Build(options) => build::run(options),
-        Command::GenerateArguments(options) => texts::arguments(options).map(|()| true),
-        Command::GenerateDebates(options) => debates::run(options).map(|()| true),
-        Command::GeneratePassages(options) => texts::passages(options).map(|()| true),
-        Command::GenerateBeir(options) => beir::run(options).map(|()| true),
+        Command::Generate(options) => generate::run(options),
+        Command::Subset(options) => subset::run(options),
+        Command::GenerateArguments(options) => texts::arguments(options),
+        Command::GenerateDebates(options) => debates::run(options),
+        Command::GeneratePassages(options) => texts::passages(options),
+        Command::GenerateBeir(options) => beir::run(options),
     }
 }

@@ -1,4 +1,4 @@
-//! `collection-tools`: collections are generated, checked, cut and built.
+//! `collection-tools`: collections are generated and cut.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -9,6 +9,7 @@ use assert_cmd::assert::OutputAssertExt;
 use riposte::collection::arguments::ArgumentCollection;
 use riposte::collection::documents::DocumentCollection;
 use riposte::collection::passages::PassageCollection;
+use riposte::task::check_collection::check;
 
 fn collection_tools(args: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_collection-tools"));
@@ -27,6 +28,14 @@ fn run(args: &[&str]) -> (i32, String) {
 #[track_caller]
 fn succeed(command: &mut Command) {
     command.assert().success();
+}
+
+/// The numbers of images and topics of a collection, which must have no fault.
+#[track_caller]
+fn valid(dir: &Path) -> (usize, Option<usize>) {
+    let checked = check(dir).unwrap();
+    assert!(checked.faults.is_empty(), "{:?}", checked.faults);
+    (checked.images, checked.topics)
 }
 
 /// A path as an argument of a command.
@@ -87,12 +96,7 @@ fn the_committed_sample_is_what_the_commands_make() {
 fn a_generated_collection_has_no_faults_and_every_image_is_judged() {
     let home = tempfile::tempdir().unwrap();
     let made = generated(home.path(), 40);
-    let (code, said) = run(&["check", text(&made)]);
-    assert_eq!(
-        (code, said.contains("40 images, 3 topics, no faults")),
-        (0, true),
-        "{said}"
-    );
+    assert_eq!(valid(&made), (40, Some(3)));
     let qrels = fs::read_to_string(made.join("qrels.txt")).unwrap();
     let judged: std::collections::BTreeSet<&str> = qrels
         .lines()
@@ -118,11 +122,7 @@ fn two_sided_images_are_added_and_are_pro_and_con() {
         dir
     };
     let (plain, made) = (make("plain", &[]), make("both", &["--two-sided", "10"]));
-    let (code, said) = run(&["check", text(&made)]);
-    assert!(
-        code == 0 && said.contains("18 images, 2 topics, no faults"),
-        "{said}"
-    );
+    assert_eq!(valid(&made), (18, Some(2)));
     // the other images keep their bytes, and a second collection has the same bytes as the first
     let (before, after) = (files(&plain), files(&made));
     let images = |name: &&PathBuf| name.starts_with("images");
@@ -157,42 +157,6 @@ fn generate_does_not_write_into_a_directory_that_is_not_empty() {
 }
 
 #[test]
-fn check_names_each_fault_on_a_line() {
-    let home = tempfile::tempdir().unwrap();
-    let made = generated(home.path(), 6);
-    let all = files(&made);
-    let of = |name: &str| -> Vec<PathBuf> {
-        all.keys()
-            .filter(|p| p.ends_with(name))
-            .map(|p| made.join(p))
-            .collect()
-    };
-    let images = of("image.webp");
-    fs::write(&images[0], "<!DOCTYPE html><p>gone").unwrap();
-    fs::remove_file(&images[1]).unwrap();
-    fs::write(&of("dom.html")[2], "").unwrap();
-    fs::write(&of("rankings.jsonl")[3], "{\"query\":\n").unwrap();
-    fs::write(&of("image-phash.txt")[4], "0101").unwrap();
-    fs::write(made.join("images/stray"), "").unwrap();
-    let twice = "<topics><topic><number>1</number><title>a</title></topic><topic><number>1</number><title>b</title></topic></topics>";
-    fs::write(made.join("topics.xml"), twice).unwrap();
-    let (code, said) = run(&["check", text(&made)]);
-    assert_eq!(code, 1, "{said}");
-    for fault in [
-        "an HTML page, not an image",
-        "no image file",
-        "dom.html: empty file",
-        "rankings.jsonl:1: not",
-        "not 64 characters of 0 and 1",
-        "stray: not a directory named I",
-        "topic number 1 occurs twice",
-    ] {
-        assert_eq!(said.matches(fault).count(), 1, "{fault} in {said}");
-    }
-    assert_eq!(run(&["check", text(home.path())]).0, 2);
-}
-
-#[test]
 fn a_subset_is_a_valid_collection_of_the_given_topics() {
     let home = tempfile::tempdir().unwrap();
     let made = generated(home.path(), 30);
@@ -200,12 +164,7 @@ fn a_subset_is_a_valid_collection_of_the_given_topics() {
     let (made, cut) = (text(&made), text(&out));
     let args = ["subset", made, cut, "--topics", "2,3", "--images", "7"];
     succeed(&mut collection_tools(&args));
-    let (code, said) = run(&["check", cut]);
-    assert_eq!(
-        (code, said.contains("7 images, 2 topics, no faults")),
-        (0, true),
-        "{said}"
-    );
+    assert_eq!(valid(&out), (7, Some(2)));
     let whole = files(Path::new(made));
     let mut compared = 0;
     for (name, bytes) in files(&out) {
@@ -230,60 +189,6 @@ fn a_subset_is_a_valid_collection_of_the_given_topics() {
         code == 0 && said.contains(": 1 image, 1 topic, 3 lines of judgements"),
         "{said}"
     );
-}
-
-#[test]
-fn build_joins_saved_pages_with_the_images_that_they_show() {
-    let home = tempfile::tempdir().unwrap();
-    let saved = home.path().join("saved");
-    let pictures = saved.join("A page_files");
-    fs::create_dir_all(&pictures).unwrap();
-    let image = image::RgbImage::from_pixel(30, 20, image::Rgb([200, 30, 30]));
-    image.save(pictures.join("red.png")).unwrap();
-    image.save(pictures.join("alone.jpg")).unwrap();
-    fs::write(pictures.join("site.js"), "alert()").unwrap();
-    fs::write(pictures.join("gone.png"), "<html>404").unwrap();
-    let page = "<!DOCTYPE html>\n<!-- saved from url=(0026)https://example.org/a?b=1 -->\n<html><body><p>Words before</p>\
-        <p><img src=\"x.gif\"><img src=\"./A%20page_files/red.png\"></p><script>var hidden</script></body></html>";
-    fs::write(saved.join("A page.html"), page).unwrap();
-    let topics = home.path().join("topics.xml");
-    fs::write(
-        &topics,
-        "<topics><topic><number>1</number><title>Is red good?</title></topic></topics>",
-    )
-    .unwrap();
-    let out = home.path().join("out");
-    let mut args = vec![
-        "build",
-        "--images",
-        text(&pictures),
-        "--pages",
-        text(&saved),
-    ];
-    args.extend(["--topics", text(&topics), text(&out)]);
-    let (code, said) = run(&args);
-    assert_eq!(code, 1, "{said}");
-    assert!(
-        said.contains("gone.png: an HTML page, not an image; left out"),
-        "{said}"
-    );
-    assert!(said.contains("alone.jpg: no page shows it"), "{said}");
-    assert!(!said.contains("site.js"), "{said}");
-    let made = files(&out);
-    let read = |name: &str| -> Vec<String> {
-        made.iter()
-            .filter(|(p, _)| p.ends_with(name))
-            .map(|(_, b)| String::from_utf8_lossy(b).into_owned())
-            .collect()
-    };
-    assert_eq!(read("image-url.txt").len(), 2);
-    assert_eq!(read("image-xpath.txt"), ["/HTML[1]/BODY[1]/P[2]/IMG[2]\n"]);
-    assert_eq!(read("page-url.txt"), ["https://example.org/a?b=1"]);
-    assert_eq!(read("text.txt"), ["Words before\n"]);
-    assert_eq!(read("dom.html"), [page]);
-    // the image without a page is the only fault
-    let (code, said) = run(&["check", text(&out)]);
-    assert_eq!((code, said.contains("faults: 1 page")), (1, true), "{said}");
 }
 
 #[test]

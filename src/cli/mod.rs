@@ -14,6 +14,8 @@ mod args;
 mod ask;
 #[cfg(feature = "texts")]
 mod cache;
+#[cfg(feature = "full")]
+mod collection;
 mod config;
 #[cfg(feature = "texts")]
 mod datasets;
@@ -70,6 +72,8 @@ use serde::Serialize;
 
 #[cfg(feature = "texts")]
 use cache::CacheCommand;
+#[cfg(feature = "full")]
+use collection::CollectionCommand;
 use config::{ConfigArgs, Configuration, ConfigurationArgs};
 #[cfg(feature = "full")]
 use export::ExportCommand;
@@ -117,6 +121,10 @@ enum Command {
     /// Build or update the index of a collection, and describe it
     #[cfg(feature = "texts")]
     Index(IndexArgs),
+    /// Make an image collection of pictures and saved pages, and check one
+    #[cfg(feature = "full")]
+    #[command(subcommand)]
+    Collection(CollectionCommand),
     /// Compute the evidence of an image collection, without ranking it
     #[cfg(feature = "full")]
     Extract(ExtractArgs),
@@ -272,6 +280,8 @@ pub fn run() -> Result<u8> {
         Command::Ask(args) => ask::ask(&args),
         #[cfg(feature = "texts")]
         Command::Index(args) => index::index(&args),
+        #[cfg(feature = "full")]
+        Command::Collection(command) => collection::collection(&command),
         #[cfg(feature = "full")]
         Command::Extract(args) => images::extract(&args),
         #[cfg(feature = "full")]

@@ -168,6 +168,9 @@ impl EventPrinter {
                     Stage::Debate => "debate sheets made",
                     Stage::Asking => "topics answered",
                     Stage::Pictures => "pictures scaled",
+                    Stage::Reading => "files read",
+                    Stage::Searching => "pages searched",
+                    Stage::Writing => "pictures written",
                 };
                 self.progress = Some(StageProgress::new(label, total, self.quiet));
                 self.outputs.clear();

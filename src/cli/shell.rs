@@ -126,11 +126,14 @@ struct Manual {
 /// The page with the exit codes of all commands.
 const EXIT_CODES: &str = include_str!("../../docs/exit-codes.md");
 
-/// What the exit codes 0, 1 and 2 of a command mean, by the table of [`EXIT_CODES`].
+/// What the exit codes 0, 1 and 2 of a command mean, by the table of [`EXIT_CODES`], which has its last name, or all of them. `page` is the name of
+/// its manual page.
 ///
 /// # Errors
 /// The table has no row for the command, and none for other commands.
-fn exit_codes(command: &str) -> Result<[&'static str; 3]> {
+fn exit_codes(command: &str, page: &str) -> Result<[&'static str; 3]> {
+    let whole = page.strip_prefix("riposte-").unwrap_or(page);
+    let whole = whole.replace('-', " ");
     let rows = EXIT_CODES.lines().filter_map(|line| {
         let cells: Vec<&str> = line
             .strip_prefix("| ")?
@@ -142,7 +145,10 @@ fn exit_codes(command: &str) -> Result<[&'static str; 3]> {
     let mut others = None;
     for [commands, done, no, failed] in rows {
         let meanings = [done.trim(), no.trim(), failed.trim()];
-        if commands.split('`').any(|name| name == command) {
+        if commands
+            .split('`')
+            .any(|name| name == command || name == whole)
+        {
             return Ok(meanings);
         }
         if commands.trim() == "others" {
@@ -202,7 +208,7 @@ fn page(command: &Command, manual: &Manual) -> Result<Vec<u8>> {
     });
     list(&mut page, "COMMANDS", subcommands)?;
     if !command.has_subcommands() || command.get_name() == "riposte" {
-        let [done, no, failed] = exit_codes(command.get_name())?;
+        let [done, no, failed] = exit_codes(command.get_name(), &name)?;
         let stopped = "Stopped by a second Ctrl-C.";
         let codes = [("0", done), ("1", no), ("2", failed), ("130", stopped)];
         let codes = codes.into_iter().filter(|(_, meaning)| !meaning.is_empty());

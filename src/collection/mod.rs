@@ -13,6 +13,8 @@ mod lines;
 pub mod parquet;
 pub mod passages;
 pub mod portal;
+#[cfg(feature = "full")]
+pub mod saved;
 pub mod shards;
 mod source;
 pub mod texts;

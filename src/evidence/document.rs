@@ -106,7 +106,7 @@ fn decode_first(
 }
 
 /// Runs `work` and turns a panic into an error: a crawl of the web contains files that libraries have not been tested with.
-pub(super) fn guarded<T>(work: impl FnOnce() -> Result<T>) -> Result<T> {
+pub(crate) fn guarded<T>(work: impl FnOnce() -> Result<T>) -> Result<T> {
     match catch_unwind(AssertUnwindSafe(work)) {
         Ok(result) => result,
         Err(_) => bail!("a library panicked on it (the message is above)"),

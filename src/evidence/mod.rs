@@ -39,3 +39,5 @@ use content::read_part;
 pub use content::{
     AfinnValence, Backend, Evidence, PageEvidence, PartValue, TextPart, ocr_text, texts,
 };
+#[cfg(feature = "full")]
+pub(crate) use document::guarded;

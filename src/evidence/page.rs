@@ -6,6 +6,7 @@
 mod blocks;
 mod elements;
 mod find;
+pub mod images;
 mod text;
 mod url;
 

@@ -12,6 +12,8 @@ pub(crate) mod arguments;
 pub mod cache;
 #[cfg(feature = "full")]
 pub mod channels;
+#[cfg(feature = "full")]
+pub mod check_collection;
 #[cfg(feature = "texts")]
 pub mod comparative;
 #[cfg(feature = "texts")]
@@ -44,6 +46,8 @@ pub mod likeness;
 pub mod metadata;
 #[cfg(feature = "texts")]
 pub mod models;
+#[cfg(feature = "full")]
+pub mod new_collection;
 #[cfg(feature = "texts")]
 pub mod places;
 #[cfg(feature = "texts")]
@@ -114,6 +118,12 @@ pub enum Stage {
     Asking,
     /// Scaling the pictures of a report.
     Pictures,
+    /// Reading the files of which a collection is made.
+    Reading,
+    /// Searching pages for the pictures that they show.
+    Searching,
+    /// Writing the images of a collection.
+    Writing,
 }
 
 /// What a task reports while it runs.

@@ -336,6 +336,7 @@ impl Helps {
                 "approaches",
                 "export",
                 "cache",
+                "collection",
                 "shard",
             ]
             .contains(&first)

@@ -12,6 +12,7 @@ mod chatnoir;
 mod citation;
 mod claims;
 mod clip;
+mod collection_new;
 mod command_line;
 mod comparisons;
 mod config;

@@ -7,8 +7,8 @@ use scraper::Node;
 use scraper::node::Element;
 
 use super::text::{first_of, of_html};
-use super::url::{ImageUrl, percent_decoded};
-use crate::html::{attribute, child, element, has_id, name, normalised, parse};
+use super::url::ImageUrl;
+use crate::html::{attribute, child, element, has_id, name, normalised, parse, percent_decoded};
 
 /// Maximum number of XPaths that are tried for a page, from the first one on. Each can visit all elements of the page. Pages of the real crawl have
 /// two or three.

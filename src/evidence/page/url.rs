@@ -2,6 +2,8 @@
 
 use scraper::node::Element;
 
+use crate::html::percent_decoded;
+
 /// The minimum length of a distinctive file name, without extension. Shorter names are common ("image.jpg", "largepreview.png"), so they do not
 /// identify the image if several elements have them.
 const DISTINCTIVE_NAME: usize = 16;
@@ -152,25 +154,4 @@ fn key(file: &str) -> String {
     } else {
         format!("{stem}.{extension}")
     }
-}
-
-/// Decodes `%20` and the like; sequences that are not UTF-8 become U+FFFD.
-pub fn percent_decoded(text: &str) -> String {
-    if !text.contains('%') {
-        return text.to_owned();
-    }
-    let mut out = Vec::with_capacity(text.len());
-    let mut bytes = text.as_bytes();
-    while let Some((&byte, rest)) = bytes.split_first() {
-        let hex = |i: usize| rest.get(i).and_then(|b| char::from(*b).to_digit(16));
-        bytes = rest;
-        match (byte, hex(0), hex(1)) {
-            (b'%', Some(high), Some(low)) => {
-                out.push((high * 16 + low) as u8);
-                bytes = rest.get(2..).unwrap_or_default();
-            }
-            _ => out.push(byte),
-        }
-    }
-    String::from_utf8_lossy(&out).into_owned()
 }

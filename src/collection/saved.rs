@@ -1,0 +1,262 @@
+//! Pages and pictures that a browser or a crawler has saved: as files in a folder, or in MHTML, WARC or WACZ. `riposte collection new` makes a
+//! collection of them.
+
+mod headers;
+mod http;
+pub mod location;
+mod mhtml;
+mod wacz;
+mod warc;
+
+use std::fs;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, ensure};
+use encoding_rs::{Encoding, UTF_8};
+
+use super::{Fault, FaultKind};
+use crate::disk::regular;
+
+/// Maximum size of a page or a picture, and of a record of a WARC file, in bytes. Decoders of pictures take no more than 96 MiB.
+pub(crate) const MAX_FILE_BYTES: u64 = 96 << 20;
+
+/// Maximum size of an MHTML file, in bytes: it is read as a whole.
+const MAX_MHTML_BYTES: u64 = 256 << 20;
+
+/// Maximum number of files below a folder.
+const MAX_FILES: usize = 2_000_000;
+
+/// Maximum depth of folders within folders. Browsers save one level, and wget as many as an address has.
+const MAX_DEPTH: usize = 64;
+
+/// What was saved.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    Page,
+    Picture,
+}
+
+/// A page or a picture.
+#[derive(Debug)]
+pub struct Saved {
+    /// Where it was loaded from.
+    pub location: String,
+    pub bytes: Vec<u8>,
+    /// The file that it is, or that it is in.
+    pub file: PathBuf,
+}
+
+impl Saved {
+    fn new(location: String, bytes: Vec<u8>, file: &Path) -> Saved {
+        Saved {
+            location,
+            bytes,
+            file: file.to_owned(),
+        }
+    }
+}
+
+/// Why something was left out that is not broken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum LeftOut {
+    /// A link in a folder: it could lead out of it.
+    SymbolicLink,
+    /// A response with an error, such as 404.
+    NoAnswer,
+    /// HTML that is not in the list of pages of its WACZ file.
+    Unlisted,
+}
+
+/// Something in a source.
+#[derive(Debug)]
+pub enum Found {
+    Page(Saved),
+    Picture(Saved),
+    /// Whoever refers to `from` gets what is at `to`.
+    Redirect {
+        from: String,
+        to: String,
+    },
+    LeftOut(LeftOut),
+    Fault(Fault),
+}
+
+impl Found {
+    fn of(kind: Kind, saved: Saved) -> Found {
+        match kind {
+            Kind::Page => Found::Page(saved),
+            Kind::Picture => Found::Picture(saved),
+        }
+    }
+
+    fn fault(kind: Kind, file: &Path, what: impl Into<String>) -> Found {
+        let kind = match kind {
+            Kind::Page => FaultKind::Page,
+            Kind::Picture => FaultKind::Image,
+        };
+        Found::Fault(Fault::new(kind, file, None, what))
+    }
+}
+
+/// Lists the files of a source in the order of their paths: the file itself, or all files below a folder. Links are passed over.
+///
+/// # Errors
+/// The source does not exist or cannot be listed, or has too many files.
+pub fn files(source: &Path, left_out: &mut dyn FnMut(LeftOut)) -> Result<Vec<PathBuf>> {
+    let listing = || format!("cannot list {}", source.display());
+    if !fs::metadata(source).with_context(listing)?.is_dir() {
+        return Ok(vec![source.to_owned()]);
+    }
+    let mut files = Vec::new();
+    let mut folders = vec![(source.to_owned(), 0)];
+    while let Some((folder, depth)) = folders.pop() {
+        let listing = || format!("cannot list {}", folder.display());
+        for entry in fs::read_dir(&folder).with_context(listing)? {
+            let entry = entry.with_context(listing)?;
+            let (path, kind) = (entry.path(), entry.file_type().with_context(listing)?);
+            if kind.is_symlink() {
+                left_out(LeftOut::SymbolicLink);
+            } else if kind.is_dir() {
+                let what = "folders within folders";
+                ensure!(
+                    depth < MAX_DEPTH,
+                    "{}: more than {MAX_DEPTH} {what}",
+                    path.display()
+                );
+                folders.push((path, depth + 1));
+            } else {
+                files.push(path);
+            }
+            ensure!(
+                files.len() <= MAX_FILES,
+                "{}: more than {MAX_FILES} files",
+                source.display()
+            );
+        }
+    }
+    files.sort();
+    Ok(files)
+}
+
+/// Passes on what is in a file. A file that is neither a page nor a picture, such as a script of a saved page, has nothing.
+///
+/// # Errors
+/// Those of `found`. What is broken is passed to it as a fault.
+pub fn read(file: &Path, found: &mut dyn FnMut(Found) -> Result<()>) -> Result<()> {
+    let extension = extension(file);
+    let kind = match &*extension {
+        "html" | "htm" | "xhtml" | "xht" => Kind::Page,
+        "mhtml" | "mht" => return read_mhtml(file, found),
+        "wacz" => return read_archive(file, wacz::read, found),
+        "warc" => return read_archive(file, read_warc, found),
+        "gz" if file.to_string_lossy().to_lowercase().ends_with(".warc.gz") => {
+            return read_archive(file, read_warc, found);
+        }
+        extension if PICTURES.contains(&extension) => Kind::Picture,
+        // browsers save some pictures without an extension
+        _ => match begins_as_picture(file) {
+            Ok(true) => Kind::Picture,
+            Ok(false) => return Ok(()),
+            Err(error) => return found(Found::fault(Kind::Picture, file, error.to_string())),
+        },
+    };
+    match regular::read(file, MAX_FILE_BYTES) {
+        Ok(bytes) => {
+            let path = std::path::absolute(file);
+            let path = path.with_context(|| format!("cannot read {}", file.display()))?;
+            let saved = Saved::new(location::of_file(&path), bytes, file);
+            found(Found::of(kind, saved))
+        }
+        Err(error) => found(Found::fault(kind, file, error.to_string())),
+    }
+}
+
+fn read_mhtml(file: &Path, found: &mut dyn FnMut(Found) -> Result<()>) -> Result<()> {
+    let bytes = match regular::read(file, MAX_MHTML_BYTES) {
+        Ok(bytes) => bytes,
+        Err(error) => return found(Found::fault(Kind::Page, file, error.to_string())),
+    };
+    let mut failed = false;
+    let result = mhtml::read(&bytes, file, &mut |one| {
+        found(one).inspect_err(|_| failed = true)
+    });
+    match result {
+        Err(error) if !failed => found(Found::fault(Kind::Page, file, format!("{error:#}"))),
+        result => result,
+    }
+}
+
+type ReadArchive = fn(fs::File, &Path, &mut dyn FnMut(Found) -> Result<()>) -> Result<()>;
+
+fn read_archive(
+    file: &Path,
+    read: ReadArchive,
+    found: &mut dyn FnMut(Found) -> Result<()>,
+) -> Result<()> {
+    let opened = match regular::open(file) {
+        Ok(opened) => opened,
+        Err(error) => return found(Found::fault(Kind::Page, file, error.to_string())),
+    };
+    let mut failed = false;
+    let result = read(opened, file, &mut |one| {
+        found(one).inspect_err(|_| failed = true)
+    });
+    match result {
+        Err(error) if !failed => found(Found::fault(Kind::Page, file, format!("{error:#}"))),
+        result => result,
+    }
+}
+
+fn read_warc(
+    input: fs::File,
+    file: &Path,
+    found: &mut dyn FnMut(Found) -> Result<()>,
+) -> Result<()> {
+    let size = input.metadata().map_or(0, |found| found.len());
+    warc::read(input, size, file, &|_| true, found)
+}
+
+/// File name extensions of pictures.
+const PICTURES: [&str; 12] = [
+    "webp", "png", "jpg", "jpeg", "jfif", "gif", "bmp", "ico", "tif", "tiff", "avif", "svg",
+];
+
+/// The extension in lower case.
+fn extension(path: &Path) -> String {
+    let extension = path.extension().unwrap_or_default();
+    extension.to_string_lossy().to_lowercase()
+}
+
+/// Number of bytes by which a picture is recognised.
+const MAGIC_BYTES: u64 = 64;
+
+fn begins_as_picture(file: &Path) -> std::io::Result<bool> {
+    let mut start = Vec::new();
+    regular::open(file)?
+        .take(MAGIC_BYTES)
+        .read_to_end(&mut start)?;
+    Ok(image::guess_format(&start).is_ok())
+}
+
+/// What bytes are, by the type that a server gives them and by their beginning. `None` for style sheets, scripts and the like.
+fn kind_of(media_type: &str, bytes: &[u8]) -> Option<Kind> {
+    if image::guess_format(bytes).is_ok() {
+        return Some(Kind::Picture);
+    }
+    match media_type {
+        "text/html" | "application/xhtml+xml" => Some(Kind::Page),
+        other if other.starts_with("image/") => Some(Kind::Picture),
+        _ => None,
+    }
+}
+
+/// The bytes of a page in UTF-8, if a server says that they are in another encoding and a byte order mark does not say otherwise.
+fn in_utf8(bytes: Vec<u8>, charset: &str) -> Vec<u8> {
+    match Encoding::for_label(charset.as_bytes()) {
+        Some(encoding) if encoding != UTF_8 && Encoding::for_bom(&bytes).is_none() => {
+            encoding.decode(&bytes).0.into_owned().into_bytes()
+        }
+        _ => bytes,
+    }
+}

@@ -1,0 +1,87 @@
+//! Reads WACZ, a zip file of WARC files with a list of the crawled pages, as Browsertrix writes it.
+
+use std::collections::HashSet;
+use std::fs::File;
+use std::io::{BufRead, BufReader, Read};
+use std::path::Path;
+
+use anyhow::{Context, Result, ensure};
+use serde::Deserialize;
+use zip::ZipArchive;
+
+use super::{Found, Kind, location, warc};
+
+/// Maximum number of members of a file. A crawl has a WARC file for each gigabyte.
+const MAX_MEMBERS: usize = 100_000;
+
+/// Maximum size of a list of pages, in bytes: that of some hundred thousand pages. What is beyond it is not read.
+const MAX_LIST_BYTES: u64 = 64 << 20;
+
+/// A line of a list of pages. The first one has no URL.
+#[derive(Deserialize)]
+struct Line {
+    url: Option<String>,
+}
+
+/// Reads the records of all WARC files in it. The names of members are never used as paths.
+///
+/// # Errors
+/// Those of `found`, or the file is no zip file.
+pub(super) fn read(
+    input: File,
+    file: &Path,
+    found: &mut dyn FnMut(Found) -> Result<()>,
+) -> Result<()> {
+    let mut zip = ZipArchive::new(BufReader::new(input)).context("not a zip file")?;
+    ensure!(
+        zip.len() <= MAX_MEMBERS,
+        "it has more than {MAX_MEMBERS} members"
+    );
+    // a name that is no text is none of those below
+    let names = zip.file_names().filter_map(Result::ok);
+    let mut names: Vec<String> = names.map(|name| name.into_owned()).collect();
+    names.sort();
+    let mut listed = HashSet::new();
+    for name in names.iter().filter(|name| is_list(name)) {
+        match zip.by_name(name) {
+            Ok(member) => add_pages(member, &mut listed),
+            Err(error) => found(Found::fault(Kind::Page, file, format!("{name}: {error}")))?,
+        }
+    }
+    // frames and advertisements are HTML, too; without a list, all HTML is a page
+    let is_page = |at: &str| listed.is_empty() || listed.contains(&location::key(at));
+    let is_warc = |name: &&String| {
+        name.starts_with("archive/") && (name.ends_with(".warc") || name.ends_with(".warc.gz"))
+    };
+    let mut archives = 0;
+    for name in names.iter().filter(is_warc) {
+        let inside = file.join(name);
+        match zip.by_name(name) {
+            Ok(member) => {
+                // the size that the member declares can lie, and that of the packed bytes is checked by the library
+                let size = member.compressed_size();
+                warc::read(member, size, &inside, &is_page, found)?;
+                archives += 1;
+            }
+            Err(error) => found(Found::fault(Kind::Page, &inside, error.to_string()))?,
+        }
+    }
+    ensure!(archives > 0, "it has no WARC file in archive/");
+    Ok(())
+}
+
+fn is_list(name: &str) -> bool {
+    name.starts_with("pages/") && name.ends_with(".jsonl")
+}
+
+/// Adds the pages of a list. A line that is broken is ignored: then its page is missing, or, without any page, all HTML is read.
+fn add_pages(member: impl Read, listed: &mut HashSet<String>) {
+    let lines = BufReader::new(member.take(MAX_LIST_BYTES)).split(b'\n');
+    for line in lines.map_while(Result::ok) {
+        let line = serde_json::from_slice::<Line>(&line).ok();
+        listed.extend(
+            line.and_then(|line| line.url)
+                .map(|url| location::key(&url)),
+        );
+    }
+}

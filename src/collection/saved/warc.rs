@@ -1,0 +1,255 @@
+//! Reads WARC, the format of web archives (ISO 28500), plain or with each record packed by gzip.
+//!
+//! The reader is our own. The crates that read WARC hold a header or a record of any length in memory (`warc`, `rust_warc`), depend on an unmaintained
+//! decoder of texts (`fastwarc`), or bring a database and ten hash functions (`warcat`). What is needed of the format are a few headers and a length.
+
+use std::io::{self, BufRead, BufReader, Read};
+use std::path::Path;
+
+use anyhow::{Result, bail};
+use flate2::bufread::MultiGzDecoder;
+
+use super::headers::{self, Headers};
+use super::http::Response;
+use super::{Found, Kind, LeftOut, MAX_FILE_BYTES, Saved, kind_of};
+
+/// How many times as large as the file its unpacked records may be. Those of a crawl are three to ten times as large; zeros are a thousand times.
+const MAX_RATIO: u64 = 200;
+
+/// Number of bytes that any file may unpack to, whatever its own size.
+const SLACK: u64 = 64 << 20;
+
+/// Reads the records of a file of `size` bytes.
+///
+/// # Errors
+/// Those of `found`. What is broken in the file is passed to it as a fault.
+pub(super) fn read(
+    input: impl Read,
+    size: u64,
+    file: &Path,
+    is_page: &dyn Fn(&str) -> bool,
+    found: &mut dyn FnMut(Found) -> Result<()>,
+) -> Result<()> {
+    let mut input = BufReader::with_capacity(1 << 18, input);
+    let is_gzip = match input.fill_buf() {
+        Ok(start) => start.starts_with(&[0x1f, 0x8b]),
+        Err(error) => return found(Found::fault(Kind::Page, file, error.to_string())),
+    };
+    let most = size.saturating_mul(MAX_RATIO).saturating_add(SLACK);
+    let mut records = Records {
+        input: if is_gzip {
+            Box::new(BufReader::with_capacity(
+                1 << 18,
+                MultiGzDecoder::new(input).take(most),
+            ))
+        } else {
+            Box::new(input.take(most))
+        },
+        read: 0,
+        most,
+    };
+    loop {
+        let record = match records.next() {
+            Ok(Some(record)) => record,
+            Ok(None) => return Ok(()),
+            Err(error) => {
+                let what = format!("after {} bytes: {error:#}", records.read);
+                return found(Found::fault(Kind::Page, file, what));
+            }
+        };
+        if let Some(what) = &record.fault {
+            found(Found::fault(Kind::Page, file, what.clone()))?;
+        }
+        for of_record in meaning(record, file, is_page) {
+            found(of_record)?;
+        }
+    }
+}
+
+/// A record with its block.
+struct Record {
+    headers: Headers,
+    /// `None` if the record holds no page and no picture, or is too large.
+    block: Option<Vec<u8>>,
+    /// What is wrong before or in the record, although it was read.
+    fault: Option<String>,
+}
+
+struct Records<'r> {
+    input: Box<dyn BufRead + 'r>,
+    /// Number of bytes of the records so far.
+    read: u64,
+    most: u64,
+}
+
+impl Records<'_> {
+    /// The next record; `None` at the end.
+    ///
+    /// # Errors
+    /// The file cannot be read further.
+    fn next(&mut self) -> Result<Option<Record>> {
+        let mut skipped = 0u64;
+        let begin = self.read;
+        // empty lines end the record before; other lines are the rest of one that is longer than it says
+        loop {
+            let line = self.line()?;
+            if line.is_empty() {
+                if skipped > 0 {
+                    bail!("no record begins here; {skipped} bytes were passed over");
+                }
+                return Ok(None);
+            }
+            if line.starts_with(b"WARC/") {
+                break;
+            }
+            skipped += line.trim_ascii().len() as u64;
+        }
+        let mut block = Vec::new();
+        loop {
+            let line = self.line()?;
+            if line.is_empty() {
+                bail!("the file ends within the headers of a record");
+            }
+            if line.trim_ascii().is_empty() {
+                break;
+            }
+            if block.len() + line.len() > headers::MAX_BYTES {
+                bail!(
+                    "a record has more than {} bytes of headers",
+                    headers::MAX_BYTES
+                );
+            }
+            block.extend_from_slice(&line);
+        }
+        let headers = Headers::parse(&block);
+        let length = headers.get("content-length");
+        let Ok(length) = length.parse::<u64>() else {
+            bail!("the length {length:?} of a record is no number");
+        };
+        let mut fault = (skipped > 0).then(|| {
+            format!("after {begin} bytes: {skipped} bytes belong to no record; the length of the record before is wrong")
+        });
+        let is_wanted = matches!(headers.get("warc-type"), "response" | "resource");
+        let block = if is_wanted && length <= MAX_FILE_BYTES {
+            let mut block = Vec::new();
+            self.read += (&mut self.input).take(length).read_to_end(&mut block)? as u64;
+            if (block.len() as u64) < length {
+                bail!("{}", self.ends_within(&headers, length));
+            }
+            Some(block)
+        } else {
+            if is_wanted {
+                fault = Some(format!(
+                    "{}: a record of {length} bytes: more than {MAX_FILE_BYTES}",
+                    uri(&headers)
+                ));
+            }
+            let skipped = io::copy(&mut (&mut self.input).take(length), &mut io::sink())?;
+            self.read += skipped;
+            if skipped < length {
+                bail!("{}", self.ends_within(&headers, length));
+            }
+            None
+        };
+        Ok(Some(Record {
+            headers,
+            block,
+            fault,
+        }))
+    }
+
+    fn ends_within(&self, headers: &Headers, length: u64) -> String {
+        if self.read >= self.most {
+            return format!(
+                "it unpacks to more than {} bytes, {MAX_RATIO} times its size",
+                self.most
+            );
+        }
+        format!(
+            "the file ends within the record of {}, which says that it has {length} bytes",
+            uri(headers)
+        )
+    }
+
+    /// The next line, or the beginning of one that is longer than all headers may be. Empty at the end of the file.
+    fn line(&mut self) -> Result<Vec<u8>> {
+        let mut line = Vec::new();
+        let most = headers::MAX_BYTES as u64;
+        self.read += (&mut self.input).take(most).read_until(b'\n', &mut line)? as u64;
+        if line.is_empty() && self.read >= self.most {
+            bail!(
+                "it unpacks to more than {} bytes, {MAX_RATIO} times its size",
+                self.most
+            );
+        }
+        Ok(line)
+    }
+}
+
+/// The location of a record. Some versions of wget write it in angle brackets.
+fn uri(headers: &Headers) -> String {
+    let uri = headers.get("warc-target-uri");
+    uri.trim_start_matches('<').trim_end_matches('>').to_owned()
+}
+
+/// What a record holds.
+fn meaning(record: Record, file: &Path, is_page: &dyn Fn(&str) -> bool) -> Vec<Found> {
+    let location = uri(&record.headers);
+    match record.headers.get("warc-type") {
+        "revisit" => {
+            // the same bytes as those at another location, which are stored once
+            let to = record.headers.get("warc-refers-to-target-uri");
+            let to = to.trim_start_matches('<').trim_end_matches('>').to_owned();
+            if to.is_empty() || to == location {
+                return Vec::new();
+            }
+            return vec![Found::Redirect { from: location, to }];
+        }
+        "response" | "resource" => {}
+        _ => return Vec::new(),
+    }
+    let Some(block) = record.block else {
+        return Vec::new();
+    };
+    let is_http = record
+        .headers
+        .get("content-type")
+        .starts_with("application/http");
+    let (media_type, charset, bytes) = if is_http {
+        match Response::read(&block) {
+            Ok(response) if (300..400).contains(&response.status) => {
+                let to = super::location::resolve(&location, response.headers.get("location"));
+                let redirect = to.map(|to| Found::Redirect { from: location, to });
+                return redirect.into_iter().collect();
+            }
+            Ok(response) if !(200..300).contains(&response.status) => {
+                return vec![Found::LeftOut(LeftOut::NoAnswer)];
+            }
+            Ok(response) => {
+                let media_type = response.headers.media_type();
+                (
+                    media_type,
+                    response.headers.parameter("charset"),
+                    response.body,
+                )
+            }
+            Err(what) => {
+                let what = format!("{location}: {what}");
+                return vec![Found::fault(Kind::Page, file, what)];
+            }
+        }
+    } else {
+        let media_type = record.headers.media_type();
+        (media_type, record.headers.parameter("charset"), block)
+    };
+    let kind = match kind_of(&media_type, &bytes) {
+        Some(Kind::Page) if !is_page(&location) => return vec![Found::LeftOut(LeftOut::Unlisted)],
+        Some(kind) => kind,
+        None => return Vec::new(),
+    };
+    let bytes = match charset {
+        Some(charset) if kind == Kind::Page => super::in_utf8(bytes, &charset),
+        _ => bytes,
+    };
+    vec![Found::of(kind, Saved::new(location, bytes, file))]
+}
