@@ -634,12 +634,11 @@ fn broken_and_hostile_archives_are_faults_and_end() {
         b"1\r\nx\r\n".repeat(100_000),
     ]
     .concat();
-    let mut bomb = GzEncoder::new(Vec::new(), Compression::best());
-    bomb.write_all(b"WARC/1.0\r\nWARC-Type: metadata\r\nContent-Length: 9999999999\r\n\r\n")
-        .unwrap();
-    let zeros = vec![0; 1 << 20];
-    (0..400).for_each(|_| bomb.write_all(&zeros).unwrap());
-    let bomb = bomb.finish().unwrap();
+    let mut zeros = GzEncoder::new(Vec::new(), Compression::best());
+    zeros.write_all(&vec![0; 1 << 20]).unwrap();
+    let zeros = zeros.finish().unwrap();
+    let head = b"WARC/1.0\r\nWARC-Type: metadata\r\nContent-Length: 9999999999\r\n\r\n";
+    let bomb = [gzip(head), zeros.repeat(400)].concat();
     let headers = [b"WARC/1.0\r\n".to_vec(), b"X: y\r\n".repeat(1 << 18)].concat();
     let dir = WorkDir::with(&[
         ("in/good.warc", &good),
