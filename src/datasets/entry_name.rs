@@ -1,6 +1,8 @@
 //! Which names of archive entries are safe to write, and which are not.
 
-use std::path::{Component, Path, PathBuf};
+#[cfg(feature = "full")]
+use std::path::PathBuf;
+use std::path::{Component, Path};
 
 use anyhow::{Result, ensure};
 use serde::Deserialize;
@@ -90,6 +92,7 @@ pub(super) fn is_reserved(path: &Path) -> bool {
 ///
 /// # Errors
 /// The name is hostile. The message names it.
+#[cfg(feature = "full")]
 pub(super) fn place(taken: &[Taken], name: &str) -> Result<Option<PathBuf>> {
     let name = name.strip_prefix("./").unwrap_or(name);
     check_inside(name)?;
@@ -121,7 +124,7 @@ pub(super) fn place(taken: &[Taken], name: &str) -> Result<Option<PathBuf>> {
     Ok(Some(path))
 }
 
-#[cfg(test)]
+#[cfg(all(test, feature = "full"))]
 mod tests {
     use super::*;
 
