@@ -7,7 +7,7 @@ use riposte_nn::conv::NumericMode;
 use super::Error;
 use crate::collection::images::bytes_of;
 use crate::evidence::ocr::{self, OcrLine, Script, TextReader, backend};
-use crate::evidence::picture;
+use crate::evidence::{guarded, picture};
 use crate::task::models;
 use crate::weights::{Models, Role};
 
@@ -71,7 +71,7 @@ impl PictureReader {
     #[doc(hidden)]
     pub fn read_picture(&self, path: &Path, picture: &RgbImage) -> Result<PictureText> {
         let reading = || format!("cannot read the text in {}", path.display());
-        let lines = self.reader.read(picture).with_context(reading)?;
+        let lines = guarded(|| self.reader.read(picture)).with_context(reading)?;
         Ok(PictureText { lines })
     }
 }

@@ -1,11 +1,8 @@
 //! A document while its evidence is computed.
 
 use std::any::Any;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-
-use anyhow::{Result, bail};
 
 use super::clock::Clock;
 use super::picture::decode::{DecodedImage, decode};
@@ -89,7 +86,7 @@ fn decode_first(
                 continue;
             }
         };
-        match guarded(|| decode(&bytes)) {
+        match decode(&bytes) {
             Ok(picture) => {
                 if is_cut_jpeg(&bytes) {
                     let what =
@@ -103,14 +100,6 @@ fn decode_first(
         }
     }
     None
-}
-
-/// Runs `work` and turns a panic into an error: a crawl of the web contains files that libraries have not been tested with.
-pub(crate) fn guarded<T>(work: impl FnOnce() -> Result<T>) -> Result<T> {
-    match catch_unwind(AssertUnwindSafe(work)) {
-        Ok(result) => result,
-        Err(_) => bail!("a library panicked on it (the message is above)"),
-    }
 }
 
 pub(super) fn fault(kind: FaultKind, path: &Path, what: impl Into<String>) -> Fault {

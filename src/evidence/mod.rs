@@ -16,6 +16,8 @@ mod document;
 #[cfg(feature = "full")]
 pub mod extract;
 #[cfg(feature = "full")]
+mod guarded;
+#[cfg(feature = "full")]
 pub mod ocr;
 #[cfg(feature = "full")]
 pub mod page;
@@ -40,4 +42,4 @@ pub use content::{
     AfinnValence, Backend, Evidence, PageEvidence, PartValue, TextPart, ocr_text, texts,
 };
 #[cfg(feature = "full")]
-pub(crate) use document::guarded;
+pub(crate) use guarded::guarded;

@@ -18,7 +18,8 @@ use encoding_rs::{Encoding, UTF_8, WINDOWS_1252};
 use rusqlite::{Row, ToSql};
 
 use super::channel::{Channel, Extractor, Precision, Put};
-use super::document::{Document, fault, guarded};
+use super::document::{Document, fault};
+use super::guarded::guarded;
 use super::table::{
     ColumnType::{Integer, Text},
     Table,

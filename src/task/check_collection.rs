@@ -9,7 +9,6 @@ use rayon::prelude::*;
 use crate::collection::images::{Entry, ImageCollection, bytes_of};
 use crate::collection::{Fault, FaultKind, read_regular, read_topics};
 use crate::disk::regular;
-use crate::evidence::guarded;
 use crate::evidence::picture;
 
 /// Maximum size of the judgements, in bytes.
@@ -136,7 +135,7 @@ fn entry_faults(entry: &Entry) -> (usize, Vec<Fault>) {
     let document = entry.read(&listing, &mut faults);
     for path in &listing.images {
         let decoded = bytes_of(path).map_err(anyhow::Error::msg);
-        let decoded = decoded.and_then(|bytes| guarded(|| picture::decode(&bytes)));
+        let decoded = decoded.and_then(|bytes| picture::decode(&bytes));
         if let Err(error) = decoded {
             let what = format!("{error:#}");
             faults.push(Fault::new(FaultKind::Image, path, None, what));

@@ -604,7 +604,7 @@ fn answers_repeat_the_id_and_the_text_of_their_lines() {
 }
 
 #[test]
-fn subset_cuts_what_build_makes() {
+fn subset_cuts_a_collection_of_one_s_own() {
     let dir = WorkDir::new();
     let images = ImageFiles::of_sample(3);
     for (n, bytes) in images.0.iter().enumerate() {
@@ -621,10 +621,9 @@ fn subset_cuts_what_build_makes() {
     };
     let topics = sample().join("topics.xml");
     let topics = text(&topics);
-    let built = tools(&[
-        "build", "--images", "images", "--pages", "pages", "--topics", topics, "built",
-    ]);
-    assert_eq!(code(&built), 0, "{}", stderr(&built));
+    dir.succeeds(&format!(
+        "collection new built --from images pages --topics {topics}"
+    ));
     let cut = tools(&["subset", "built", "cut", "--topics", "1,2", "--images", "2"]);
     assert_eq!(code(&cut), 0, "{}", stderr(&cut));
     assert!(
@@ -632,12 +631,8 @@ fn subset_cuts_what_build_makes() {
         "{}",
         stdout(&cut)
     );
-    let checked = tools(&["check", "cut"]);
-    assert!(
-        stdout(&checked).contains("2 images"),
-        "{}",
-        stdout(&checked)
-    );
+    let (checked, _) = dir.succeeds("collection check cut");
+    assert!(checked.contains("cut: 2 images"), "{checked}");
 }
 
 /// The bytes of some images of the sample.

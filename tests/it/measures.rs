@@ -591,8 +591,13 @@ fn answers_of_2025_are_combined_as_by_the_organisers() {
 fn a_repeated_document_counts_once_at_its_best_rank() {
     let run = "1 Q0 a 1 9 t\n1 Q0 a 2 8 t\n1 Q0 b 3 7 t\n";
     let judgements = "1 0 a 1\n1 0 b 1\n";
-    assert_close(values("P@2", run, judgements).all(), 1.0, &"a and b");
-    assert_close(values("AP", run, judgements).all(), 1.0, &"a and b");
+    let (qrels, _) = qrels::read(judgements);
+    for measure in ["P@2", "AP"] {
+        let found = evaluate(run, &qrels, &[measure.parse().unwrap()]).unwrap();
+        assert_close(found.values[0].all(), 1.0, &"a and b");
+        // the line is named
+        assert_eq!(found.errors.len(), 1, "{:?}", found.errors);
+    }
     let (lines, _) = read_texts(run);
     assert_eq!(TextRun::new(&lines).repeated, 1);
 }

@@ -7,13 +7,14 @@ use std::time::Duration;
 use image::{ImageFormat, RgbaImage};
 use tempfile::TempDir;
 
+use crate::support::assert_says;
 use crate::support::bounded::{Ended, run_within};
-use crate::support::files::{json_lines, text};
+use crate::support::files::{json_lines, text, write};
 use crate::support::need::{Model, need};
 use crate::support::pictures::{
     animated_webp, encoded, gif, grey, hollow_bmp, hollow_png, hollow_tiff, id, write_collection,
 };
-use crate::support::program::{code, riposte, stderr, stdout, typed};
+use crate::support::program::{WorkDir, code, riposte, stderr, stdout, typed};
 
 const MINUTE: Duration = Duration::from_secs(60);
 
@@ -182,5 +183,38 @@ fn strips_are_read_within_bounds() {
         assert_eq!(code(&ended.output), 0, "{}", stderr(&ended.output));
         let answers = json_lines(&stdout(&ended.output));
         assert_eq!(answers[0]["lines"].as_array().unwrap().len(), 0);
+    }
+}
+
+/// A palette whose length is no multiple of three makes the PNG decoder panic.
+#[test]
+fn a_picture_on_which_a_decoder_panics_is_a_fault_of_every_command() {
+    let odd = include_bytes!("../../fuzz-targets/corpus/pictures/odd-palette.png");
+    let dir = WorkDir::with(&[("pictures/odd.png", odd)]);
+    let whole = grey(80, 80, ImageFormat::Png);
+    write(&dir.path("pictures/whole.png"), &whole);
+    let (_, said) = dir.succeeds("collection new made --from pictures");
+    assert_says(&said, &["odd.png: a library panicked on it"]);
+    write_collection(&dir.path("crawl"), &[odd.to_vec(), whole]);
+    for (command, expected) in [
+        ("read pictures/odd.png", 2),
+        ("read pictures/odd.png pictures/whole.png", 0),
+        ("collection check crawl", 0),
+        ("extract -i crawl --evidence evidence.sqlite", 0),
+        (
+            "images -i crawl -o out --evidence evidence.sqlite --topics topics.xml",
+            0,
+        ),
+        (
+            "inspect out -i crawl --evidence evidence.sqlite --topics topics.xml -o report",
+            0,
+        ),
+    ] {
+        let topics =
+            "<topics><topic><number>1</number><title>Is grey a colour?</title></topic></topics>";
+        write(&dir.path("topics.xml"), topics);
+        let (code, _, said) = dir.run(command);
+        assert_eq!(code, expected, "{command}: {said}");
+        assert_says(&said, &["a library panicked on it"]);
     }
 }

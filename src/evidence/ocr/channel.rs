@@ -9,7 +9,8 @@ use super::{OCR_BLOCK, OCR_LINE, OcrLine, OcrsReader, PpOcr, Script, TextReader,
 use crate::collection::FaultKind;
 use crate::evidence::Evidence;
 use crate::evidence::channel::{Backend, Channel, Extractor, Precision, Put};
-use crate::evidence::document::{Document, fault, guarded};
+use crate::evidence::document::{Document, fault};
+use crate::evidence::guarded;
 use crate::evidence::table::Table;
 use crate::lazy::Lazy;
 use crate::weights::{CheckedModel, Role};

@@ -7,6 +7,7 @@ use image::metadata::Orientation;
 use image::{DynamicImage, ImageDecoder, ImageFormat, ImageReader, Limits, RgbImage, RgbaImage};
 
 use crate::disk::hex;
+use crate::evidence::guarded;
 
 // Together, these bounds keep the decoding of one file below 1.2 GB: the file's bytes (at most twice 101 MB) and its pixels. Decoders hold at most
 // two copies of the pixels, of 400 MB each. For a progressive JPEG they hold 900 MB of coefficients and pixels (with four components 1.1 GB).
@@ -49,8 +50,12 @@ pub struct DecodedImage {
 ///
 /// Errors: the bytes are not an image (the message says what they look like: "an HTML page, not an image", "empty file"), the image is
 /// broken, or it is too large. The sizes that the file declares are checked before anything is allocated: 96 MiB of bytes (an icon:
-/// 1 MiB), 100 million pixels (an animation: 50 million) and 400 MB of decoded pixels.
+/// 1 MiB), 100 million pixels (an animation: 50 million) and 400 MB of decoded pixels. A panic of a decoder is an error, too.
 pub fn decode(bytes: &[u8]) -> Result<DecodedImage> {
+    guarded(|| decode_by_libraries(bytes))
+}
+
+fn decode_by_libraries(bytes: &[u8]) -> Result<DecodedImage> {
     let format = image::guess_format(bytes).ok();
     let Some((format, name)) = format.and_then(|format| Some((format, name_of(format)?))) else {
         bail!(not_an_image(bytes));

@@ -14,7 +14,6 @@ use super::{Made, NewCollection, Reason};
 use crate::collection::saved::MAX_FILE_BYTES;
 use crate::collection::{Fault, FaultKind};
 use crate::disk::{hex, regular};
-use crate::evidence::guarded;
 use crate::evidence::picture::{DecodedImage, decode, perceptual_hash};
 use crate::task::{Event, OnEvent, Stage};
 
@@ -113,7 +112,7 @@ fn write_picture(
     let path = gathered.picture_file(picture);
     let bytes = regular::read(&path, MAX_FILE_BYTES);
     let bytes = bytes.with_context(|| format!("cannot read {}", path.display()))?;
-    let decoded = match guarded(|| decode(&bytes)) {
+    let decoded = match decode(&bytes) {
         Ok(decoded) => decoded,
         Err(_) if is_of_other_format(&bytes) => return Ok(Outcome::LeftOut(Reason::Format)),
         Err(error) => return Ok(Outcome::Broken(format!("{error:#}"))),
