@@ -199,7 +199,7 @@ fn a_picture_on_which_a_decoder_panics_is_a_fault_of_every_command() {
     for (command, expected) in [
         ("read pictures/odd.png", 2),
         ("read pictures/odd.png pictures/whole.png", 0),
-        ("collection check crawl", 0),
+        ("collection check crawl", 1),
         ("extract -i crawl --evidence evidence.sqlite", 0),
         (
             "images -i crawl -o out --evidence evidence.sqlite --topics topics.xml",
