@@ -64,6 +64,9 @@ fn hidden(command: &Command) -> Vec<String> {
 fn with_suggestions(command: Command, known: &Known) -> Command {
     let name = command.get_name().to_owned();
     let command = command.mut_args(|arg| {
+        if !arg.get_action().takes_values() {
+            return arg;
+        }
         let values = known.values(&name, arg.get_id().as_str());
         let hint = match arg.get_value_names() {
             Some([only]) if only == "DIR" => ValueHint::DirPath,
