@@ -2,11 +2,13 @@
 //! registry, and has none of the files that only the repository needs.
 
 use std::collections::BTreeSet;
+use std::fs;
 use std::path::Path;
 use std::process::Command;
 
 use serde_json::Value;
 
+use crate::support::files::write;
 use crate::support::program::{stdout, succeed};
 use crate::support::root;
 
@@ -173,4 +175,47 @@ fn the_manual_publishes_each_crate_after_those_that_it_needs() {
             assert!(place(other) < place(name), "{name} needs {other}");
         }
     }
+}
+
+/// The Dockerfile compiles dependencies before there are sources: its first `COPY` lines have all that the manifests of the workspace need.
+#[test]
+fn the_manifests_that_the_dockerfile_copies_are_a_workspace() {
+    let dockerfile = fs::read_to_string(root().join("Dockerfile")).unwrap();
+    let dir = tempfile::tempdir().unwrap();
+    let mut packages = vec![dir.path().to_owned()];
+    let copied = dockerfile
+        .lines()
+        .filter_map(|line| line.strip_prefix("COPY "));
+    for line in copied.take_while(|line| line.contains("Cargo.toml")) {
+        let mut words: Vec<&str> = line.split(' ').collect();
+        let target = dir.path().join(words.pop().unwrap());
+        for file in words {
+            let name = Path::new(file).file_name().unwrap();
+            write(&target.join(name), fs::read(root().join(file)).unwrap());
+        }
+        packages.push(target);
+    }
+    assert!(packages.len() > 10, "{packages:?}");
+    for package in packages {
+        write(&package.join("src/lib.rs"), "");
+        write(&package.join("src/main.rs"), "fn main() {}");
+    }
+    let cargo = option_env!("CARGO").unwrap_or("cargo");
+    let args = [
+        "metadata",
+        "--offline",
+        "--locked",
+        "--no-deps",
+        "--format-version",
+        "1",
+    ];
+    let output = succeed(Command::new(cargo).args(args).current_dir(dir.path()));
+    let read: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let names: Vec<&str> = read["packages"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|package| package["name"].as_str().unwrap())
+        .collect();
+    assert!(names.contains(&"riposte-ir"), "{names:?}");
 }
