@@ -200,7 +200,6 @@ fn the_manifests_that_the_dockerfile_copies_are_a_workspace() {
         write(&package.join("src/lib.rs"), "");
         write(&package.join("src/main.rs"), "fn main() {}");
     }
-    let cargo = option_env!("CARGO").unwrap_or("cargo");
     let args = [
         "metadata",
         "--offline",
@@ -209,7 +208,11 @@ fn the_manifests_that_the_dockerfile_copies_are_a_workspace() {
         "--format-version",
         "1",
     ];
-    let output = succeed(Command::new(cargo).args(args).current_dir(dir.path()));
+    let output = succeed(
+        Command::new(env!("CARGO"))
+            .args(args)
+            .current_dir(dir.path()),
+    );
     let read: Value = serde_json::from_slice(&output.stdout).unwrap();
     let names: Vec<&str> = read["packages"]
         .as_array()
