@@ -33,6 +33,15 @@ pub(crate) use temporary::{is_ours, lock_abandoned, remove_abandoned, remove_our
 /// The pause between two tries to open a file that another process is writing.
 const PAUSE: Duration = Duration::from_millis(100);
 
+/// Whether `name` is a single, visible path component without characters that have a special meaning on some system or in a shell.
+#[cfg(feature = "texts")]
+pub(crate) fn is_plain_name(name: &str) -> bool {
+    name.starts_with(|c: char| c.is_ascii_alphanumeric())
+        && name
+            .chars()
+            .all(|c| c.is_ascii_alphanumeric() || "-_.".contains(c))
+}
+
 /// The error for a file that another process is writing. Its text is the message to the user.
 #[derive(Debug)]
 pub struct Busy(pub String);

@@ -20,7 +20,7 @@ use crate::mutate::mutated;
 
 /// The time limit for one input. It is longer for code that is not optimised.
 const TIME: Duration = Duration::from_secs(if cfg!(debug_assertions) { 60 } else { 10 });
-/// An input that waits, instead of computing, may take so many times longer: other programs may have all processors.
+/// An input may take this many times as long while the process does not compute: other programs may use all processors.
 const WAITING: u32 = 12;
 /// The slowest input is kept if it takes longer than this, because a larger input of its kind could exceed the limit.
 const SLOW: Duration = Duration::from_millis(500);

@@ -18,7 +18,7 @@ pub mod saved;
 pub mod shards;
 mod source;
 pub mod texts;
-mod topics;
+pub(crate) mod topics;
 
 pub use fault::{Fault, FaultKind};
 pub use source::{read_bytes, read_judged, read_judged_stdin, read_regular};

@@ -43,7 +43,7 @@ pub struct Saved {
     /// Where it was loaded from.
     pub location: String,
     pub bytes: Vec<u8>,
-    /// The file that it is, or that it is in.
+    /// The file itself, or the archive that it is in.
     pub file: PathBuf,
 }
 
@@ -60,8 +60,6 @@ impl Saved {
 /// Why something was left out that is not broken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum LeftOut {
-    /// A link in a folder: it could lead out of it.
-    SymbolicLink,
     /// A response with an error, such as 404.
     NoAnswer,
     /// HTML that is not in the list of pages of its WACZ file.
@@ -99,16 +97,17 @@ impl Found {
     }
 }
 
-/// Lists the files of a source in the order of their paths: the file itself, or all files below a folder. Links are passed over.
+/// Lists the files of a source in the order of their paths: the file itself, or all files below a folder. Symbolic links could lead out of the folder, so
+/// they are only counted; the number of them is the second value.
 ///
 /// # Errors
 /// The source does not exist or cannot be listed, or has too many files.
-pub fn files(source: &Path, left_out: &mut dyn FnMut(LeftOut)) -> Result<Vec<PathBuf>> {
+pub fn files(source: &Path) -> Result<(Vec<PathBuf>, usize)> {
     let listing = || format!("cannot list {}", source.display());
     if !fs::metadata(source).with_context(listing)?.is_dir() {
-        return Ok(vec![source.to_owned()]);
+        return Ok((vec![source.to_owned()], 0));
     }
-    let mut files = Vec::new();
+    let (mut files, mut links) = (Vec::new(), 0);
     let mut folders = vec![(source.to_owned(), 0)];
     while let Some((folder, depth)) = folders.pop() {
         let listing = || format!("cannot list {}", folder.display());
@@ -116,7 +115,7 @@ pub fn files(source: &Path, left_out: &mut dyn FnMut(LeftOut)) -> Result<Vec<Pat
             let entry = entry.with_context(listing)?;
             let (path, kind) = (entry.path(), entry.file_type().with_context(listing)?);
             if kind.is_symlink() {
-                left_out(LeftOut::SymbolicLink);
+                links += 1;
             } else if kind.is_dir() {
                 let what = "folders within folders";
                 ensure!(
@@ -136,13 +135,13 @@ pub fn files(source: &Path, left_out: &mut dyn FnMut(LeftOut)) -> Result<Vec<Pat
         }
     }
     files.sort();
-    Ok(files)
+    Ok((files, links))
 }
 
-/// Passes on what is in a file. A file that is neither a page nor a picture, such as a script of a saved page, has nothing.
+/// Passes the pages and pictures in a file to `found`. Other files, such as the scripts of a saved page, are passed over.
 ///
 /// # Errors
-/// Those of `found`. What is broken is passed to it as a fault.
+/// `found` fails. What is broken in the file is no error: it is passed to `found` as a fault.
 pub fn read(file: &Path, found: &mut dyn FnMut(Found) -> Result<()>) -> Result<()> {
     let extension = extension(file);
     let kind = match &*extension {
@@ -177,11 +176,17 @@ fn read_mhtml(file: &Path, found: &mut dyn FnMut(Found) -> Result<()>) -> Result
         Ok(bytes) => bytes,
         Err(error) => return found(Found::fault(Kind::Page, file, error.to_string())),
     };
+    or_fault(file, found, |found| mhtml::read(&bytes, file, found))
+}
+
+/// Reads a file by `read`. If that fails and `found` did not, the file is broken, which is a fault.
+fn or_fault(
+    file: &Path,
+    found: &mut dyn FnMut(Found) -> Result<()>,
+    read: impl FnOnce(&mut dyn FnMut(Found) -> Result<()>) -> Result<()>,
+) -> Result<()> {
     let mut failed = false;
-    let result = mhtml::read(&bytes, file, &mut |one| {
-        found(one).inspect_err(|_| failed = true)
-    });
-    match result {
+    match read(&mut |one| found(one).inspect_err(|_| failed = true)) {
         Err(error) if !failed => found(Found::fault(Kind::Page, file, format!("{error:#}"))),
         result => result,
     }
@@ -198,14 +203,7 @@ fn read_archive(
         Ok(opened) => opened,
         Err(error) => return found(Found::fault(Kind::Page, file, error.to_string())),
     };
-    let mut failed = false;
-    let result = read(opened, file, &mut |one| {
-        found(one).inspect_err(|_| failed = true)
-    });
-    match result {
-        Err(error) if !failed => found(Found::fault(Kind::Page, file, format!("{error:#}"))),
-        result => result,
-    }
+    or_fault(file, found, |found| read(opened, file, found))
 }
 
 fn read_warc(
@@ -228,7 +226,7 @@ fn extension(path: &Path) -> String {
     extension.to_string_lossy().to_lowercase()
 }
 
-/// Number of bytes by which a picture is recognised.
+/// Number of bytes from which a picture is recognised.
 const MAGIC_BYTES: u64 = 64;
 
 fn begins_as_picture(file: &Path) -> std::io::Result<bool> {
@@ -251,7 +249,7 @@ fn kind_of(media_type: &str, bytes: &[u8]) -> Option<Kind> {
     }
 }
 
-/// The bytes of a page in UTF-8, if a server says that they are in another encoding and a byte order mark does not say otherwise.
+/// The bytes of a page, converted to UTF-8 if the server named another encoding and no byte order mark contradicts it.
 fn in_utf8(bytes: Vec<u8>, charset: &str) -> Vec<u8> {
     match Encoding::for_label(charset.as_bytes()) {
         Some(encoding) if encoding != UTF_8 && Encoding::for_bom(&bytes).is_none() => {

@@ -11,7 +11,7 @@ use super::source::read_regular;
 use super::{Fault, FaultKind};
 
 /// Maximum size of a file of topics, in bytes. BEIR has files of several hundred thousand queries.
-const MAX_BYTES: u64 = 64 << 20;
+pub(crate) const MAX_BYTES: u64 = 64 << 20;
 
 /// The topics of a file, and the faults in it.
 #[derive(Clone, Debug)]

@@ -9,17 +9,17 @@ use strum::VariantNames;
 
 use super::entry_name::{self, Taken};
 use crate::directories::CATALOGUE_VARIABLE;
-use crate::disk::{is_hex, regular};
+use crate::disk::{is_hex, is_plain_name, regular};
 use crate::names::serde_by_name;
 
 /// Maximum size of a catalogue of one's own. riposte's has 24 kB.
 const MAX_CATALOGUE_BYTES: u64 = 16 << 20;
 
-/// Maximum number of bytes of which nobody says how many an archive has when it is unpacked: so many times its own size, and as many more.
+/// If nobody says how large an archive is when it is unpacked, it may be this many times as large as the archive, and this many bytes more.
 const MAX_GROWTH: u64 = 30;
 const MAX_UNPACKED_MORE: u64 = 64 << 20;
 
-/// The catalogue says about how much an archive takes when it is unpacked. So many times of it is too much.
+/// What the catalogue says of an archive's unpacked size is approximate, so an archive may unpack to this many times as much.
 const MAX_TIMES_STATED: u64 = 2;
 
 /// The command that ranks a data set.
@@ -231,7 +231,10 @@ impl Catalogue {
         self.entries.iter().find(|entry| entry.is_named(name))
     }
 
-    /// The same. Errors: there is none.
+    /// Like [`find`](Self::find).
+    ///
+    /// # Errors
+    /// There is no such data set. The message names one with a similar name.
     pub fn entry(&self, name: &str) -> Result<&Entry> {
         self.find(name).with_context(|| {
             let near = self.entries.iter().min_by_key(|e| distance(&e.name, name));
@@ -312,14 +315,6 @@ fn check_place(path: &str) -> Result<()> {
         "{path:?} is a name that riposte needs itself"
     );
     Ok(())
-}
-
-/// Whether `name` is a single, visible path component without characters that have a special meaning on some system or in a shell.
-fn is_plain_name(name: &str) -> bool {
-    name.starts_with(|c: char| c.is_ascii_alphanumeric())
-        && name
-            .chars()
-            .all(|c| c.is_ascii_alphanumeric() || "-_.".contains(c))
 }
 
 /// Whether `name` consists of plain names with slashes in between.

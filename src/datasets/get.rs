@@ -1,4 +1,4 @@
-//! Gets data sets: downloads their files, checks them, and puts them or what is in them into place. Killed at any moment, the same command goes on.
+//! Gets data sets: downloads their files, checks them, and puts them or what is in them into place. After a kill at any moment, the same command goes on.
 
 mod sources;
 mod space;
@@ -406,7 +406,7 @@ fn link_all(from: &Path, to: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Makes renames in a directory last. Not every system can do it, and none needs it after a kill.
+/// Syncs a directory, so that a power cut does not undo renames in it. Not every system can do it, and after a kill it is not needed.
 fn sync_directory(dir: &Path) {
     #[cfg(unix)]
     if let Ok(dir) = rustix::fs::open(

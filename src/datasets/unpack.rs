@@ -1,7 +1,7 @@
 //! Unpacks an archive into the directory of a data set, and goes on where a killed process has stopped.
 //!
 //! Entries are unpacked in the order of the archive. Each is written to a temporary file, which then gets its name. From time to time everything is
-//! synced, and then a journal is told how many entries are done; after a kill, the entries behind that number are written again.
+//! synced, and then the number of entries that are done is written to a journal; after a kill, the entries behind that number are unpacked again.
 
 use std::fs::{self, File};
 use std::io::{self, Read};
@@ -20,7 +20,7 @@ use crate::disk::{parent, regular};
 /// Maximum number of entries of an archive. The largest of the lab has less than a million.
 const MAX_ENTRIES: u64 = 10_000_000;
 
-/// How often the journal is told what is done.
+/// How often the journal is written.
 const JOURNAL_INTERVAL: Duration = Duration::from_secs(2);
 
 /// What has been unpacked of an archive.
@@ -65,7 +65,7 @@ pub(super) fn unpack(
         temporary: dir.join(UNFINISHED).join("entry"),
         done,
         unsynced: Vec::new(),
-        told: Instant::now(),
+        journalled: Instant::now(),
         bar,
         journal,
     };
@@ -74,7 +74,7 @@ pub(super) fn unpack(
         ArchiveKind::Tar => unpacking.tar(regular::open(archive)?)?,
         ArchiveKind::TarGz => unpacking.tar(GzDecoder::new(regular::open(archive)?))?,
     }
-    unpacking.tell()?;
+    unpacking.write_journal()?;
     ensure!(
         unpacking.done.files > 0,
         "it has nothing of what the catalogue wants from it"
@@ -91,9 +91,9 @@ struct Unpacking<'a> {
     dir: &'a Path,
     temporary: PathBuf,
     done: Done,
-    /// The files that were written since the journal was told.
+    /// The files that were written since the journal was written.
     unsynced: Vec<PathBuf>,
-    told: Instant,
+    journalled: Instant,
     bar: &'a ProgressBar,
     journal: &'a mut dyn FnMut(Done) -> Result<()>,
 }
@@ -103,7 +103,7 @@ impl Unpacking<'_> {
         let mut zip = open_zip(archive)?;
         let entries = zip.len() as u64;
         check_count(entries)?;
-        // one hostile name is enough to unpack nothing
+        // if one name is hostile, nothing is unpacked
         for at in 0..zip.len() {
             let name = zip.name_for_index(at).context("an entry has no name")??;
             entry_name::place(&self.file.unpack, &name)?;
@@ -199,14 +199,14 @@ impl Unpacking<'_> {
 
     fn finish_entry(&mut self) -> Result<()> {
         self.done.entries += 1;
-        if self.told.elapsed() >= JOURNAL_INTERVAL {
-            self.tell()?;
+        if self.journalled.elapsed() >= JOURNAL_INTERVAL {
+            self.write_journal()?;
         }
         Ok(())
     }
 
-    /// Syncs what was written, and then tells the journal.
-    fn tell(&mut self) -> Result<()> {
+    /// Syncs what was written, and then writes the journal.
+    fn write_journal(&mut self) -> Result<()> {
         for path in self.unsynced.drain(..) {
             let syncing = || format!("cannot write {}", path.display());
             let file = regular::open(&path).with_context(syncing)?;
@@ -218,7 +218,7 @@ impl Unpacking<'_> {
             file.sync_all().with_context(syncing)?;
         }
         (self.journal)(self.done)?;
-        self.told = Instant::now();
+        self.journalled = Instant::now();
         Ok(())
     }
 }
@@ -236,7 +236,7 @@ fn damaged(entry: &str) -> String {
     format!("the entry {entry} is damaged")
 }
 
-/// A reader that remembers whether it was the one that failed.
+/// A reader that remembers whether it has failed: `io::copy` does not say whether reading or writing did.
 struct Remembering<R> {
     entry: R,
     failed: bool,

@@ -15,8 +15,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, bail, ensure};
 
 use super::{Event, OnEvent, Stage, counted};
-use crate::collection::read_topics;
-use crate::collection::saved;
+use crate::collection::{read_topics, saved, topics};
 use crate::disk::{self, TemporaryDir, regular};
 use gathered::Gathered;
 
@@ -136,9 +135,9 @@ pub fn new_collection(wanted: &NewCollection, on_event: &mut OnEvent) -> Result<
         !wanted.sources.is_empty(),
         "give files or folders with --from"
     );
-    let topics = wanted.topics.as_deref().map(read_topics).transpose()?;
+    let read = wanted.topics.as_deref().map(read_topics).transpose()?;
     let mut made = Made {
-        topics: topics.map(|topics| topics.len()),
+        topics: read.map(|topics| topics.len()),
         ..Made::default()
     };
     for source in &wanted.sources {
@@ -202,8 +201,7 @@ fn gather(
 ) -> Result<()> {
     let mut files = Vec::new();
     for source in &wanted.sources {
-        let mut links = 0;
-        let inside = saved::files(source, &mut |_| links += 1)?;
+        let (inside, links) = saved::files(source)?;
         if links > 0 {
             *made.left_out.entry(Reason::Links).or_default() += links;
         }
@@ -262,11 +260,8 @@ fn is_within(dir: &Path, source: &Path) -> Result<bool> {
         .is_some_and(|(dir, source)| dir.starts_with(source)))
 }
 
-/// Maximum size of the file of topics, in bytes; [`read_topics`] has the same.
-const MAX_TOPICS_BYTES: u64 = 64 << 20;
-
 fn copy_topics(file: &Path, out: &Path) -> Result<()> {
-    let bytes = regular::read(file, MAX_TOPICS_BYTES);
+    let bytes = regular::read(file, topics::MAX_BYTES);
     let bytes = bytes.with_context(|| format!("cannot read {}", file.display()))?;
     let to = out.join("topics.xml");
     fs::write(&to, bytes).with_context(|| format!("cannot write {}", to.display()))

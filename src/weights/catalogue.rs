@@ -7,7 +7,7 @@ use anyhow::{Context, Result, bail, ensure};
 use serde::Deserialize;
 use strum::VariantNames;
 
-use crate::disk::is_hex;
+use crate::disk::{is_hex, is_plain_name};
 use crate::names::serde_by_name;
 
 /// What riposte uses a model for.
@@ -228,14 +228,6 @@ fn check_file(file: &ModelFile) -> Result<()> {
         }
     }
     Ok(())
-}
-
-/// Whether `name` is a single, visible path component without characters that have a special meaning on some system or in a shell.
-fn is_plain_name(name: &str) -> bool {
-    name.starts_with(|c: char| c.is_ascii_alphanumeric())
-        && name
-            .chars()
-            .all(|c| c.is_ascii_alphanumeric() || "-_.".contains(c))
 }
 
 fn is_sha256(text: &str) -> bool {

@@ -135,7 +135,7 @@ impl<'a> TextRun<'a> {
         self.topics.keys().filter(|topic| !is_judged(topic)).count()
     }
 
-    /// The values of a measure; `None` if it cannot be computed from judgements of this kind ([`Measure::fits`]), and by judgements of images.
+    /// The values of a measure; `None` if it cannot be computed from judgements of this kind ([`Measure::fits`]), or if they are of images.
     pub fn measure_by(&self, qrels: &Qrels, measure: &Measure) -> Option<Values> {
         match (qrels, measure) {
             (Qrels::Stances(qrels), Measure::Stance(measure)) => {

@@ -343,8 +343,8 @@ pub enum DiversityKind {
 }
 
 impl DiversityKind {
-    /// Whether the measure has a cutoff: otherwise, it has none.
-    fn has_cutoff(self) -> bool {
+    /// Whether the measure needs a cutoff. The others take none.
+    fn needs_cutoff(self) -> bool {
         use DiversityKind as K;
         !matches!(self, K::Nrbp { .. } | K::NNrbp { .. } | K::ApIa)
     }

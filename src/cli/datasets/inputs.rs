@@ -1,4 +1,4 @@
-//! Where a command takes a collection or judgements, the name of a data set will do.
+//! Where a command takes a collection or judgements, the name of a data set can be given.
 
 use std::path::PathBuf;
 

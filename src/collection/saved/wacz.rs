@@ -6,6 +6,7 @@ use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
 
 use anyhow::{Context, Result, ensure};
+use riposte_eval::lines::Object;
 use serde::Deserialize;
 use zip::ZipArchive;
 
@@ -26,7 +27,7 @@ struct Line {
 /// Reads the records of all WARC files in it. The names of members are never used as paths.
 ///
 /// # Errors
-/// Those of `found`, or the file is no zip file.
+/// `found` fails, or the file is no zip file.
 pub(super) fn read(
     input: File,
     file: &Path,
@@ -78,9 +79,9 @@ fn is_list(name: &str) -> bool {
 fn add_pages(member: impl Read, listed: &mut HashSet<String>) {
     let lines = BufReader::new(member.take(MAX_LIST_BYTES)).split(b'\n');
     for line in lines.map_while(Result::ok) {
-        let line = serde_json::from_slice::<Line>(&line).ok();
+        let line = serde_json::from_slice::<Object<Line>>(&line).ok();
         listed.extend(
-            line.and_then(|line| line.url)
+            line.and_then(|Object(line)| line.url)
                 .map(|url| location::key(&url)),
         );
     }

@@ -22,7 +22,7 @@ const SLACK: u64 = 64 << 20;
 /// Reads the records of a file of `size` bytes.
 ///
 /// # Errors
-/// Those of `found`. What is broken in the file is passed to it as a fault.
+/// `found` fails. What is broken in the file is no error: it is passed to `found` as a fault.
 pub(super) fn read(
     input: impl Read,
     size: u64,

@@ -28,7 +28,7 @@ const SOURCE_SETS: [&str; 3] = ["srcset", "data-srcset", "data-lazy-srcset"];
 /// What a page says of itself, and the images that it shows.
 #[derive(Debug, Default)]
 pub struct PageImages {
-    /// The address at which the page was, if it says so: a browser writes it into a page that it saves.
+    /// The address of the page, if the page names it: browsers write it into the pages that they save.
     pub url: Option<String>,
     /// The address in `base`, to which its references are relative.
     pub base: Option<String>,

@@ -30,7 +30,7 @@ pub(super) struct Page {
     pub location: String,
     /// Where it was, as it is written into the collection if the page says nothing better.
     pub url: String,
-    /// The file that it is, or is in.
+    /// The file itself, or the archive that it is in.
     pub file: PathBuf,
     pub scope: u32,
     /// Number of bytes.
@@ -130,7 +130,6 @@ impl Gathered {
             }
             Found::LeftOut(what) => {
                 let reason = match what {
-                    LeftOut::SymbolicLink => Reason::Links,
                     LeftOut::NoAnswer => Reason::NoAnswer,
                     LeftOut::Unlisted => Reason::Unlisted,
                 };

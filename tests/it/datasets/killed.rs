@@ -32,20 +32,26 @@ fn kill_when(publisher: &Publisher, mut is_time: impl FnMut() -> bool) -> bool {
     true
 }
 
-#[test]
-fn a_killed_download_goes_on_where_it_was() {
-    let body = content();
+/// A data set `one` with the file `a.bin`. The server sends 7,000 bytes of it and then waits, once.
+fn stalling(body: &[u8]) -> Publisher {
     let mut publisher = Publisher::new();
     publisher
         .dataset("one", "task = \"rank\"")
-        .file("a.bin", &body, "to = \"a.bin\"");
+        .file("a.bin", body, "to = \"a.bin\"");
     let page = Page {
         status: 200,
-        body: body.clone(),
+        body: body.to_vec(),
         stall: Some((7_000, 1)),
         ..Page::default()
     };
     publisher.server.page("/a.bin", page);
+    publisher
+}
+
+#[test]
+fn a_killed_download_goes_on_where_it_was() {
+    let body = content();
+    let publisher = stalling(&body);
     let part = publisher.path("one/.get/a.bin.part");
     let has = |bytes| fs::metadata(&part).is_ok_and(|part| part.len() == bytes);
     assert!(kill_when(&publisher, || has(7_000)));
@@ -113,18 +119,7 @@ fn a_killed_unpacking_goes_on_and_the_archive_is_not_fetched_again() {
 
 #[test]
 fn two_processes_do_not_get_the_same_data_set() {
-    let body = content();
-    let mut publisher = Publisher::new();
-    publisher
-        .dataset("one", "task = \"rank\"")
-        .file("a.bin", &body, "to = \"a.bin\"");
-    let page = Page {
-        status: 200,
-        body,
-        stall: Some((7_000, 1)),
-        ..Page::default()
-    };
-    publisher.server.page("/a.bin", page);
+    let publisher = stalling(&content());
     let part = publisher.path("one/.get/a.bin.part");
     let mut tried = false;
     assert!(kill_when(&publisher, || {

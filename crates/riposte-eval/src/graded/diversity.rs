@@ -8,7 +8,7 @@ use crate::qrels::SubtopicQrels;
 use crate::values::{Aggregation, Values};
 use crate::{DocId, TopicId};
 
-/// NRBP counts so many results, and cutoffs are at most this: ideal rankings are computed document by document.
+/// The number of results that NRBP counts, and the largest cutoff. Ideal rankings are computed document by document, so their length needs a bound.
 pub(crate) const LONGEST: usize = 1000;
 
 /// The judgements of one topic.
@@ -41,8 +41,8 @@ impl<'q> Subtopics<'q> {
         self.of_doc.get(doc).map_or(&[], Vec::as_slice)
     }
 
-    /// The subtopics of documents in an order in which each gains as much as any that is left, and has the greatest id of several: the best order is hard to
-    /// compute, and this one is what ndeval compares with. At most `length` documents.
+    /// The ideal ranking, as the subtopics of its documents: at each rank stands the document that gains the most there and, of several, the one with the
+    /// greatest id. A better ranking can exist, but is hard to compute; ndeval compares with this one, too. At most `length` documents.
     fn ideal(&self, alpha: f64, length: usize) -> Vec<&[usize]> {
         // documents with the same subtopics gain equally much, so only the greatest id of them is compared with others
         let mut groups: HashMap<&[usize], Vec<&DocId>> = HashMap::new();
@@ -98,13 +98,9 @@ impl Seen {
 }
 
 /// The gains of results, each given by its subtopics.
-fn gains<'s>(
-    results: impl Iterator<Item = &'s [usize]>,
-    subtopics: usize,
-    alpha: f64,
-) -> impl Iterator<Item = f64> {
+fn gains(results: &[&[usize]], subtopics: usize, alpha: f64) -> impl Iterator<Item = f64> {
     let mut seen = Seen::new(subtopics, alpha);
-    results.map(move |of_result| {
+    results.iter().map(move |of_result| {
         let gain = seen.gain(of_result);
         seen.add(of_result);
         gain
@@ -150,7 +146,7 @@ impl DiversityMeasure {
             DiversityKind::AlphaDcg { alpha } => self.scaled(judged, first, alpha, discount),
             DiversityKind::ErrIa => self.scaled(judged, first, 0.5, f64::recip),
             DiversityKind::Nrbp { alpha, beta } => {
-                let gained = gains(read.iter().copied(), judged.relevant.len(), alpha);
+                let gained = gains(read, judged.relevant.len(), alpha);
                 let sum = weighted(gained, |rank| beta.powf(rank - 1.0));
                 sum * (1.0 - (1.0 - alpha) * beta) / count
             }
@@ -189,8 +185,8 @@ impl DiversityMeasure {
     ) -> f64 {
         let subtopics = judged.relevant.len();
         let ideal = judged.ideal(alpha, self.cutoff.unwrap_or(LONGEST));
-        let best = weighted(gains(ideal.into_iter(), subtopics, alpha), &weight);
-        let gained = weighted(gains(results.iter().copied(), subtopics, alpha), &weight);
+        let best = weighted(gains(&ideal, subtopics, alpha), &weight);
+        let gained = weighted(gains(results, subtopics, alpha), &weight);
         if best > 0.0 { gained / best } else { 0.0 }
     }
 
@@ -202,8 +198,7 @@ impl DiversityMeasure {
         alpha: f64,
         weight: impl Fn(f64) -> f64,
     ) -> f64 {
-        let gained = gains(results.iter().copied(), judged.relevant.len(), alpha);
-        let gained = weighted(gained, &weight);
+        let gained = weighted(gains(results, judged.relevant.len(), alpha), &weight);
         let mut gain = judged.count() as f64;
         let highest = (0..self.length(results)).map(|_| {
             let of_rank = gain;

@@ -191,10 +191,10 @@ impl Measure {
         }
         let rel = parts.take("rel").map(|rel| Level::parse(rel, levels));
         let cutoff = parts.take_cutoff()?;
-        if kind.has_cutoff() && cutoff.is_none() {
+        if kind.needs_cutoff() && cutoff.is_none() {
             return Err(format!("it needs a cutoff, as in {}@20", parts.name));
         }
-        if !kind.has_cutoff() && cutoff.is_some() {
+        if !kind.needs_cutoff() && cutoff.is_some() {
             return Err("it takes no cutoff".to_owned());
         }
         if cutoff > Some(LONGEST) {
