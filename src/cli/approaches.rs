@@ -5,7 +5,6 @@ use std::fmt::Write as _;
 
 use anyhow::{Result, bail};
 use clap::ValueEnum;
-use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::args::Task;
@@ -13,61 +12,24 @@ use super::lines::without_nulls;
 use super::text_args::{ApproachesArgs, ApproachesCommand};
 use super::{print, terminal};
 use riposte::task::approaches::{self, About};
-
-/// The systems on the result pages of the lab.
-const SYSTEMS: &str = include_str!("../../approaches/systems.toml");
+use riposte::task::leaderboards::{Leaderboard, System, leaderboards};
 
 /// Indentation of the lines below a system or an approach.
 const INDENT: usize = 6;
 
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Systems {
-    #[serde(rename = "leaderboard")]
-    leaderboards: Vec<Leaderboard>,
-}
+/// The headings of the official figures in the table.
+const HEADINGS: [&str; System::FIGURES.len()] = [
+    "relevance",
+    "quality",
+    "stance F1",
+    "on topic",
+    "argues",
+    "on stance",
+];
 
-/// A result page, or the part of it for one collection.
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Leaderboard {
-    task: Task,
-    year: u32,
-    title: String,
-    rows: Vec<System>,
-}
-
-/// A run on a leaderboard with its official figures.
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct System {
-    team: String,
-    /// The tag of the run.
-    run: String,
-    relevance: Option<f64>,
-    quality: Option<f64>,
-    stance: Option<f64>,
-    on_topic: Option<f64>,
-    argumentative: Option<f64>,
-    on_stance: Option<f64>,
-    /// The name of the approach that rebuilds the system.
-    recipe: Option<String>,
-    /// Why there is no such approach.
-    why: Option<String>,
-}
-
-impl System {
-    /// The figures with their headings in the table, in the order of its columns.
-    fn figures(&self) -> [(&'static str, Option<f64>); 6] {
-        [
-            ("relevance", self.relevance),
-            ("quality", self.quality),
-            ("stance F1", self.stance),
-            ("on topic", self.on_topic),
-            ("argues", self.argumentative),
-            ("on stance", self.on_stance),
-        ]
-    }
+/// The official figures of a system with their headings.
+fn figures(system: &System) -> impl Iterator<Item = (&'static str, Option<f64>)> {
+    HEADINGS.into_iter().zip(system.figures())
 }
 
 /// `riposte approaches`.
@@ -82,14 +44,14 @@ pub fn approaches(args: &ApproachesArgs) -> Result<u8> {
 
 /// The list of systems and approaches that the options select.
 fn list(args: &ApproachesArgs) -> Result<String> {
-    let mut systems: Systems = toml::from_str(SYSTEMS)?;
+    let mut systems = leaderboards()?;
     let mut listed = String::new();
     for task in Task::value_variants().iter().copied() {
         if args.task.is_some_and(|only| only != task) {
             continue;
         }
         let approaches = approaches::all(task.text())?;
-        let of_task = systems.leaderboards.extract_if(.., |of| of.task == task);
+        let of_task = systems.extract_if(.., |of| of.task.to_string() == task.word());
         let mut leaderboards: Vec<Leaderboard> = of_task.collect();
         for leaderboard in &mut leaderboards {
             only_known(leaderboard, &approaches);
@@ -228,7 +190,7 @@ fn write_table(
     let mut told = BTreeSet::new();
     for leaderboard in leaderboards {
         let mut columns = Vec::new();
-        for (heading, value) in leaderboard.rows.iter().flat_map(System::figures) {
+        for (heading, value) in leaderboard.rows.iter().flat_map(figures) {
             if value.is_some() && !columns.contains(&heading) {
                 columns.push(heading);
             }
@@ -245,7 +207,7 @@ fn write_table(
         listed.push_str("  approach\n");
         for system in &leaderboard.rows {
             write!(listed, "  {:<team$}", system.team)?;
-            for (heading, value) in system.figures() {
+            for (heading, value) in figures(system) {
                 if columns.contains(&heading) {
                     let value = value.map(|value| format!("{value:.3}"));
                     write!(listed, "{:>10}", value.unwrap_or_default())?;

@@ -48,6 +48,8 @@ mod quality;
 #[cfg(feature = "texts")]
 mod recipe_args;
 #[cfg(feature = "full")]
+mod reproduce;
+#[cfg(feature = "full")]
 mod shard;
 mod shell;
 #[cfg(feature = "texts")]
@@ -148,6 +150,9 @@ enum Command {
     #[cfg(feature = "texts")]
     #[command(subcommand)]
     Datasets(datasets::DatasetsCommand),
+    /// Measure approaches on judged collections, beside the figures that were published
+    #[cfg(feature = "full")]
+    Reproduce(reproduce::ReproduceArgs),
     /// List the systems of the lab with their official figures, and the approaches that rebuild them
     #[cfg(feature = "texts")]
     Approaches(ApproachesArgs),
@@ -298,6 +303,8 @@ pub fn run() -> Result<u8> {
         Command::Models(command) => models::models(command),
         #[cfg(feature = "texts")]
         Command::Datasets(command) => datasets::datasets(&command),
+        #[cfg(feature = "full")]
+        Command::Reproduce(args) => reproduce::reproduce(&args),
         #[cfg(feature = "texts")]
         Command::Approaches(args) => approaches::approaches(&args),
         Command::Verify(args) => verify::verify(&args),

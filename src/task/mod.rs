@@ -42,6 +42,8 @@ pub mod index;
 #[cfg(feature = "texts")]
 mod languages;
 #[cfg(feature = "texts")]
+pub mod leaderboards;
+#[cfg(feature = "texts")]
 pub mod likeness;
 pub mod metadata;
 #[cfg(feature = "texts")]
@@ -55,6 +57,8 @@ pub mod quality;
 #[cfg(feature = "texts")]
 pub mod rank;
 pub mod recipe;
+#[cfg(feature = "full")]
+pub mod reproduce;
 #[cfg(feature = "texts")]
 pub mod rerankers;
 #[cfg(feature = "texts")]

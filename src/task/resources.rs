@@ -115,9 +115,18 @@ impl CpuTime {
     }
 }
 
+/// The most memory that another process has had since it began, in units of 1000 bytes. `None` if it has ended, or the system does not say.
+pub fn peak_of(process: u32) -> Option<u64> {
+    peak_kilobytes(&about_process(&process.to_string(), "status"))
+}
+
 /// A file about this process; empty where there is none.
 fn about(file: &str) -> String {
-    let path = Path::new("/proc/self").join(file);
+    about_process("self", file)
+}
+
+fn about_process(process: &str, file: &str) -> String {
+    let path = Path::new("/proc").join(process).join(file);
     regular::read_text(&path, MAX_ABOUT_BYTES).unwrap_or_default()
 }
 

@@ -97,10 +97,11 @@ const CRATES: [(&str, &[&str]); 4] = [
 const WITHOUT_FILES: [&str; 2] = ["riposte-claims", "riposte-eval"];
 
 /// The files that code may embed from other directories, and who may embed them. The first entry that fits counts.
-const OWNERS: [(&str, &[&str]); 10] = [
+const OWNERS: [(&str, &[&str]); 11] = [
     ("docs/exit-codes.md", &["cli/shell.rs"]),
     ("approaches/", &["cli/approaches.rs", "task/"]),
     ("datasets/datasets.toml", &["datasets/"]),
+    ("datasets/reproduce.toml", &["task/reproduce/"]),
     ("models/models.toml", &["weights/"]),
     ("models/own/stance.safetensors", &["reading/"]),
     ("models/own/images.toml", &["score/image_weights.rs"]),

@@ -1,0 +1,186 @@
+//! `reproduce`: measures approaches on judged collections, beside published figures.
+
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result};
+use clap::Args;
+use indicatif::HumanDuration;
+use riposte_eval::escaped;
+
+use super::faults::FaultLog;
+use super::notes::NotePrinter;
+use super::{print, print_json, shown, terminal};
+use riposte::task::reproduce::{
+    self, Ended, Host, Job, Listed, REPORT, REPORT_JSON, Settings, State, Turn,
+};
+use riposte::task::resources;
+
+/// The time between two looks at a command that runs.
+const GLANCE: Duration = Duration::from_millis(20);
+
+#[derive(Args)]
+pub(super) struct ReproduceArgs {
+    /// Names of tables, such as scifact. By default all whose collections are here
+    #[arg(value_name = "NAME")]
+    names: Vec<String>,
+    /// List the tables, and how long they take, and measure nothing
+    #[arg(long)]
+    list: bool,
+    /// Measure only these approaches. May be repeated
+    #[arg(long = "approach", value_name = "NAME", value_delimiter = ',')]
+    approaches: Vec<String>,
+    /// Directory with the judged collections that are no data sets (docs/reproduce.md)
+    #[arg(long, value_name = "DIR")]
+    data: Option<PathBuf>,
+    /// File with tables of your own, instead of riposte's
+    #[arg(long, value_name = "FILE")]
+    tables: Option<PathBuf>,
+    /// Directory for the runs, reproduce.md and reproduce.json, created if necessary
+    #[arg(short, long, value_name = "DIR", default_value = "out/reproduce")]
+    output: PathBuf,
+    /// Print a JSON object instead of Markdown tables
+    #[arg(long)]
+    json: bool,
+    /// Print only the tables, notes and errors
+    #[arg(short, long)]
+    quiet: bool,
+}
+
+/// `riposte reproduce`. The exit code is 1 if a figure has moved or something could not be ranked.
+pub fn reproduce(args: &ReproduceArgs) -> Result<u8> {
+    let settings = Settings {
+        names: args.names.clone(),
+        approaches: args.approaches.clone(),
+        tables: args.tables.clone(),
+        data: args.data.clone(),
+        output: args.output.clone(),
+        quiet: args.quiet,
+    };
+    if args.list {
+        return list(args, &reproduce::list(&settings)?);
+    }
+    let stop = Arc::new(AtomicBool::new(false));
+    let interrupted = stop.clone();
+    // the commands are interrupted by the same key
+    ctrlc::set_handler(move || {
+        if interrupted.swap(true, Ordering::Relaxed) {
+            std::process::exit(130);
+        }
+    })
+    .context("cannot watch for Ctrl-C")?;
+    let mut host = Host {
+        run: &mut run,
+        on_turn: &mut |turn| {
+            if !args.quiet {
+                announce(&turn);
+            }
+        },
+        stop: &stop,
+    };
+    let mut notes = NotePrinter(FaultLog::unlisted());
+    let report = reproduce::reproduce(&settings, &mut host, &mut |event| notes.print(event))?;
+    notes.finish()?;
+    if args.json {
+        print_json(&report)?;
+    } else {
+        print(&report.markdown())?;
+    }
+    let (moved, failed) = (report.count(State::Moved), report.count(State::Failed));
+    for (table, row) in report
+        .tables
+        .iter()
+        .flat_map(|table| table.rows.iter().map(move |row| (table, row)))
+    {
+        if let (State::Moved | State::Failed, Some(why)) = (row.state, &row.why) {
+            let line = format!("{}, {}: {why}", table.name, row.name);
+            say!("riposte: {}", escaped(&line));
+        }
+    }
+    if !args.quiet {
+        let measured = report.count(State::Measured);
+        let rows = terminal::counted(measured, "row is", "rows are");
+        let dir = shown(&args.output);
+        say!(
+            "{rows} as expected or new, {moved} moved, {failed} failed; {REPORT} and {REPORT_JSON} are in {dir}"
+        );
+    }
+    Ok(u8::from(moved + failed > 0))
+}
+
+fn list(args: &ReproduceArgs, tables: &[Listed]) -> Result<u8> {
+    if args.json {
+        for table in tables {
+            print_json(table)?;
+        }
+        return Ok(0);
+    }
+    let width = tables
+        .iter()
+        .map(|table| table.name.len())
+        .max()
+        .unwrap_or(0);
+    for table in tables {
+        let (name, rows, of) = (escaped(&table.name), table.rows, table.of);
+        let name = format!("{name:<width$}");
+        let time = match table.rows {
+            0 => String::new(),
+            _ => format!(
+                "about {}",
+                HumanDuration(Duration::from_secs_f64(table.minutes * 60.0))
+            ),
+        };
+        print(&format_args!("{name}  {rows:>3} of {of:<3}  {time}\n"))?;
+        print(&terminal::wrapped(&escaped(&table.about).to_string(), 4))?;
+        if let Some(why) = &table.absent {
+            print(&terminal::wrapped(&escaped(why).to_string(), 4))?;
+        }
+    }
+    print(&terminal::wrapped(
+        "The columns are the name, how many rows can be measured here, and how long they take on two cores if nothing is stored yet.",
+        0,
+    ))?;
+    Ok(0)
+}
+
+fn announce(turn: &Turn) {
+    let (table, row) = (escaped(turn.table), escaped(turn.row));
+    let left = HumanDuration(turn.left);
+    say!(
+        "[{}/{}] {table}: {row}, about {left} left",
+        turn.number,
+        turn.of
+    );
+}
+
+/// Runs a command of this program.
+fn run(job: &Job) -> Result<Ended> {
+    let program = std::env::current_exe().context("cannot find the program's own file")?;
+    let start = Instant::now();
+    let mut child = Command::new(program)
+        .args(&job.words)
+        .envs(job.environment.iter().map(|(name, value)| (name, value)))
+        .stdin(Stdio::null())
+        // what is printed here is the table
+        .stdout(Stdio::null())
+        .spawn()
+        .context("cannot start another process of riposte")?;
+    let mut peak_kilobytes = None;
+    let status = loop {
+        let now = resources::peak_of(child.id());
+        peak_kilobytes = now.max(peak_kilobytes);
+        if let Some(status) = child.try_wait().context("cannot wait for a process")? {
+            break status;
+        }
+        thread::sleep(GLANCE);
+    };
+    Ok(Ended {
+        code: status.code(),
+        seconds: start.elapsed().as_secs_f64(),
+        peak_kilobytes,
+    })
+}
