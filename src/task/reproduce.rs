@@ -103,6 +103,15 @@ pub struct Listed {
     pub absent: Option<String>,
 }
 
+/// The names of the tables that come with riposte.
+///
+/// # Errors
+/// The program was built with broken tables.
+pub fn names() -> Result<Vec<String>> {
+    let tables = tables::read(None)?;
+    Ok(tables.into_iter().map(|table| table.name).collect())
+}
+
 /// Lists the tables, and how long it would take to measure them.
 ///
 /// # Errors

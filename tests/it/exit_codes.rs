@@ -428,6 +428,8 @@ fn every_command_ends_with_the_code_that_its_page_states() {
         0 datasets list
         2 datasets get nosuch
         2 datasets get touche-2022-images
+        0 reproduce --list
+        2 reproduce nosuch
         0 approaches
         2 approaches show nosuch
         0 config
@@ -451,6 +453,7 @@ fn every_command_ends_with_the_code_that_its_page_states() {
         ("merge", "some evidence of a damaged one could not be read"),
         ("models-fetch", "None of the files could be downloaded."),
         ("datasets-get", "None of the data sets could be got"),
+        ("reproduce", "A figure has moved"),
         ("inspect", "A run has no line of this task"),
         ("export-run", "The run has no line of an image run"),
         ("read", "None of the images can be decoded."),

@@ -68,6 +68,7 @@ mod quality;
 mod rank;
 mod release;
 mod report;
+mod reproduce;
 mod run_formats;
 mod search;
 mod sections;

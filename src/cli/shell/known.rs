@@ -6,6 +6,8 @@ mod datasets;
 mod models;
 #[cfg(feature = "texts")]
 mod recipes;
+#[cfg(feature = "full")]
+mod reproduce;
 
 use std::collections::BTreeSet;
 
@@ -39,7 +41,7 @@ impl Known {
         #[cfg(feature = "texts")]
         let known = [known, recipes::values()?, datasets::values()?].concat();
         #[cfg(feature = "full")]
-        let known = [known, models::values()?].concat();
+        let known = [known, models::values()?, reproduce::values()?].concat();
         Ok(Known(known))
     }
 

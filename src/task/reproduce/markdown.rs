@@ -113,12 +113,13 @@ fn published(figure: &Figure) -> String {
     match (figure.published, figure.value) {
         (Some(published), Some(value)) => {
             let difference = value - published;
-            let sign = if difference < 0.0 { "−" } else { "+" };
-            format!(
-                "{} ({sign}{})",
-                shortest(published),
-                short(difference.abs())
-            )
+            let sign = match difference {
+                same if same.abs() < 0.0005 => "",
+                less if less < 0.0 => "−",
+                _ => "+",
+            };
+            let difference = short(difference.abs());
+            format!("{} ({sign}{difference})", shortest(published))
         }
         (Some(published), None) => shortest(published),
         _ => String::new(),
