@@ -62,9 +62,8 @@ impl<'t> Planned<'t> {
         let mut rows = rows(table, leaderboards)?;
         rows.retain(|of| only.is_empty() || only.contains(&of.row.name()));
         for of in &mut rows {
-            if of.absent.is_none() {
-                of.absent = absent.clone();
-            }
+            let without = table.without.get(&of.row.name()).cloned();
+            of.absent = of.absent.take().or(absent.clone()).or(without);
             if of.absent.is_none() {
                 of.absent = missing(table, &of.row, place.as_ref(), models)?;
             }

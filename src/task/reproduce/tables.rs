@@ -57,6 +57,9 @@ pub struct Table {
     /// Whether all other approaches to the task are rows, too.
     #[serde(default)]
     pub all: bool,
+    /// Approaches that cannot be measured on this collection, each with the reason.
+    #[serde(default)]
+    pub without: BTreeMap<String, String>,
     /// The title of the leaderboard whose systems are rows, too.
     pub leaderboard: Option<String>,
     /// For columns, the figure of the leaderboard that stands beside them.
