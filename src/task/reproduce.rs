@@ -38,6 +38,13 @@ pub const REPORT_JSON: &str = "reproduce.json";
 /// What was measured, as rows of a file of tables.
 pub const EXPECTED: &str = "expected.toml";
 
+/// The number of tables for which an error says why they cannot be measured.
+const REASONS: usize = 5;
+
+/// The directory in the output directory with indexes, evidence and vectors, in a folder for each set of models: what was stored with another model
+/// would change the figures.
+const STORED: &str = "stored";
+
 /// The directory in the output directory whose folders show the commands only some of the installed models.
 const MODELS: &str = ".models";
 
@@ -138,15 +145,9 @@ pub fn reproduce(settings: &Settings, host: &mut Host, on_event: &mut OnEvent) -
     let tables = chosen(settings)?;
     let planned = planned(settings, &tables)?;
     let of: usize = planned.iter().map(Planned::to_measure).sum();
-    let absent = planned.iter().filter_map(|of| of.absent.as_deref());
-    ensure!(
-        of > 0,
-        "nothing can be measured here{}",
-        absent
-            .map(|why| format!("; {why}"))
-            .take(5)
-            .collect::<String>()
-    );
+    if of == 0 {
+        bail!(nothing(settings, &planned));
+    }
     let output = &settings.output;
     let writing = || format!("cannot write {}", output.display());
     fs::create_dir_all(output).with_context(writing)?;
@@ -194,6 +195,19 @@ pub fn reproduce(settings: &Settings, host: &mut Host, on_event: &mut OnEvent) -
     // the links to models are of use to nobody
     let _ = fs::remove_dir_all(output.join(MODELS));
     Ok(report)
+}
+
+/// Why nothing can be measured.
+fn nothing(settings: &Settings, planned: &[Planned]) -> String {
+    let absent = planned.iter().flat_map(|of| {
+        let of_rows = of.rows.iter().filter_map(|row| row.absent.as_deref());
+        of.absent.as_deref().into_iter().chain(of_rows).take(1)
+    });
+    let why: Vec<&str> = match settings.names.is_empty() && settings.tables.is_none() {
+        true => vec!["no collection is here (`riposte reproduce --list` says how each is got)"],
+        false => absent.take(REASONS).collect(),
+    };
+    format!("nothing can be measured: {}", why.join("; "))
 }
 
 /// The tables that are asked for.
@@ -319,12 +333,18 @@ impl Measuring<'_> {
             })
             .collect();
         let output = self.settings.output.join(&table.name).join(folder);
-        let models = self.show_models(row.models(table))?;
+        let names = row.models(table);
+        let label = match names {
+            [] => "none".to_owned(),
+            names => names.join("+"),
+        };
+        let models = self.show_models(names, &label)?;
         let none = Path::new("");
         let paths = Paths {
             collection: dir,
             output: &output,
             models: &models,
+            stored: &self.settings.output.join(STORED).join(&label),
             recipes: self
                 .settings
                 .tables
@@ -348,12 +368,8 @@ impl Measuring<'_> {
     }
 
     /// Makes a directory that has these of the installed models, and no other.
-    fn show_models(&self, names: &[String]) -> Result<PathBuf> {
+    fn show_models(&self, names: &[String], label: &str) -> Result<PathBuf> {
         let all = Models::at(None)?;
-        let label = match names {
-            [] => "none".to_owned(),
-            names => names.join("+"),
-        };
         let dir = std::path::absolute(self.settings.output.join(MODELS).join(label))?;
         let writing = || format!("cannot write {}", dir.display());
         fs::create_dir_all(&dir).with_context(writing)?;

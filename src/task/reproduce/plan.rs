@@ -317,6 +317,8 @@ pub(super) struct Paths<'a> {
     pub output: &'a Path,
     /// A directory with the models that may be used, and with nothing else.
     pub models: &'a Path,
+    /// The directory for indexes, evidence and vectors.
+    pub stored: &'a Path,
     /// The directory of a file of tables, from which an approach in a file is named.
     pub recipes: &'a Path,
 }
@@ -335,6 +337,7 @@ pub(super) fn jobs(table: &Table, row: &Row, paths: &Paths, quiet: bool) -> [Job
         words.extend(first.iter().map(OsString::from));
         words.extend(["-i".into(), paths.collection.into()]);
         words.extend(["--models".into(), paths.models.into()]);
+        words.extend(["--cache".into(), paths.stored.into()]);
         // int8 is faster, but not the same on every machine
         words.extend(["--numeric".into(), "float".into()]);
         if quiet {
