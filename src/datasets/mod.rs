@@ -229,12 +229,12 @@ pub fn directory(word: &Path) -> Result<PathBuf> {
     }
 }
 
-/// The judgements that a word means, each with the name that it gets in tables: those of the data set with this name, or else the path itself. A name
-/// before `=` in the word is kept.
+/// The judgements of the data set that a word means, each with the name that it gets in tables; `None` if it means a path. A name before `=` in the
+/// word is kept.
 ///
 /// # Errors
 /// The data set is not here, or has no judgements.
-pub fn judgements(word: &str) -> Result<Vec<String>> {
+pub fn judgements(word: &str) -> Result<Option<Vec<String>>> {
     let (label, rest) = match word.split_once('=') {
         Some((label, rest)) if !label.contains('/') => (Some(label), rest),
         _ => (None, word),
@@ -247,7 +247,7 @@ pub fn judgements(word: &str) -> Result<Vec<String>> {
         None => (None, None),
     };
     let Some((datasets, entry)) = found else {
-        return Ok(vec![word.to_owned()]);
+        return Ok(None);
     };
     let dir = datasets.complete(&entry)?;
     let name = &entry.name;
@@ -267,5 +267,5 @@ pub fn judgements(word: &str) -> Result<Vec<String>> {
             (None, _) => format!("{stem}={path}"),
         })
     };
-    entry.qrels.iter().map(one).collect()
+    entry.qrels.iter().map(one).collect::<Result<_>>().map(Some)
 }

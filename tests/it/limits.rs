@@ -26,7 +26,7 @@ const WORDS_FOR_LIMITS: [&str; 8] = [
 ];
 
 /// Constants with such names or of such a type that bound nothing that comes from outside, with the reason.
-const NO_LIMITS: [(&str, &[&str], &str); 34] = [
+const NO_LIMITS: [(&str, &[&str], &str); 35] = [
     (
         "crates/riposte-eval/src/compare/student.rs",
         &["MAX_STEPS"],
@@ -68,9 +68,14 @@ const NO_LIMITS: [(&str, &[&str], &str); 34] = [
         "a race between processes of riposte",
     ),
     (
-        "src/web/download.rs",
+        "src/web/part.rs",
         &["LOCK_TRIES", "LOCK_PAUSE"],
         "a race between processes of riposte",
+    ),
+    (
+        "src/web/progress.rs",
+        &["LINE_INTERVAL"],
+        "the pause between two lines of progress",
     ),
     (
         "src/evidence/ocr/crop.rs",
