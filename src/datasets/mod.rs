@@ -133,9 +133,12 @@ impl Datasets {
         };
         let name = &entry.name;
         let consent = entry.consent.as_ref().map_or("", |_| " --accept-licence");
+        // a bound of the catalogue stands for a size that nobody has published
+        let exact = entry.files_of(&[]).all(|file| file.bytes.is_some());
+        let at_most = if exact { "" } else { "at most " };
         let size = DecimalBytes(self.bytes_with_used(entry));
         bail!(
-            "the data set {name} is {here}: `riposte datasets get {name}{consent}` gets it ({size})"
+            "the data set {name} is {here}: `riposte datasets get {name}{consent}` gets it ({at_most}{size})"
         )
     }
 

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, bail, ensure};
 use ureq::http::{HeaderMap, Response, StatusCode, Uri, header};
-use ureq::{Agent, Body};
+use ureq::{Agent, Body, Timeout};
 
 use super::part::{Origin, Part};
 use super::progress::Transfer;
@@ -19,7 +19,7 @@ use crate::disk::is_hex;
 const STALL: Duration = Duration::from_secs(20);
 /// How many times one download is continued, as long as each attempt brings some bytes.
 const ATTEMPTS: u32 = 8;
-/// The pause before a connection that has broken before any byte came is tried once more: a server that is restarting, a proxy that was full.
+/// The pause before a connection that has brought nothing is tried once more: a server that is restarting, a proxy that was full.
 const PAUSE: Duration = Duration::from_secs(1);
 /// Maximum size of a file whose size is not in the catalogue.
 pub(crate) const MAX_BYTES: u64 = 4 << 30;
@@ -125,7 +125,7 @@ impl Web {
             };
 
             let opened = self.open(url, had, before.version.as_deref());
-            if !was_retried && opened.as_ref().is_err_and(has_broken) {
+            if !was_retried && opened.as_ref().is_err_and(is_tried_again) {
                 was_retried = true;
                 thread::sleep(PAUSE);
                 continue;
@@ -235,10 +235,12 @@ impl Web {
     }
 }
 
-/// Whether a request failed because its connection broke.
-fn has_broken(error: &anyhow::Error) -> bool {
+/// Whether a request failed in a way that may be over: its connection broke, or the answer was missed, which also happens to a machine that is
+/// suspended.
+fn is_tried_again(error: &anyhow::Error) -> bool {
     match error.downcast_ref() {
         Some(ureq::Error::Io(error)) => is_broken(error.kind()),
+        Some(ureq::Error::Timeout(when)) => *when == Timeout::RecvResponse,
         _ => false,
     }
 }

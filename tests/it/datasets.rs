@@ -324,6 +324,7 @@ fn a_file_without_a_published_size_is_bounded_and_its_checksum_is_recorded() {
     publisher.refuses("datasets get one", "bytes");
     assert!(!publisher.has("one/a.bin"));
     let publisher = plain("most = 20000");
+    publisher.refuses("rank -i one -o out", "gets it (at most 20.00 kB)");
     publisher.server.file("/a.bin", &body);
     publisher.succeeds("datasets get one");
     let record = fs::read_to_string(publisher.path("one/dataset.toml")).unwrap();
