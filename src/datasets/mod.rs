@@ -252,12 +252,13 @@ pub fn judgements(word: &str) -> Result<Option<Vec<String>>> {
     let Some((datasets, entry)) = found else {
         return Ok(None);
     };
-    let dir = datasets.complete(&entry)?;
+    // before anybody downloads it in vain
     let name = &entry.name;
     ensure!(
         !entry.qrels.is_empty(),
         "riposte knows of no judgements for the data set {name}"
     );
+    let dir = datasets.complete(&entry)?;
     let one = |file: &String| {
         let path = dir.join(file);
         let path = path.to_str().context("the path is not UTF-8")?.to_owned();

@@ -1,8 +1,13 @@
 //! The catalogue of data sets: riposte's own, and one that a user has written.
 
+use std::fs;
+use std::path::Path;
+
 use riposte::datasets::Catalogue;
 
-use super::{Publisher, plain, stdout};
+use super::{Publisher, plain, stdout, zip};
+use crate::support::program::{code, stderr};
+use crate::support::{files, sample};
 
 #[test]
 fn a_long_path_stays_on_its_line() {
@@ -47,9 +52,17 @@ fn ripostes_own_catalogue_says_where_everything_is() {
         .unwrap();
     assert_eq!(images.name, "touche-2022-images");
     assert!(images.bytes() > 4_000_000_000 && images.consent.is_some());
-    let runs = images.files.iter();
-    let runs = runs.filter(|file| file.part.as_deref() == Some("runs"));
-    assert_eq!(runs.count(), 13);
+    // submitted runs are only fetched if somebody asks for them
+    let runs = |name: &str| {
+        let files = &catalogue.find(name).unwrap().files;
+        let of_runs = files
+            .iter()
+            .filter(|file| file.part.as_deref() == Some("runs"));
+        of_runs.count()
+    };
+    assert_eq!(runs("touche-2022-images"), 13);
+    assert_eq!(runs("touche-2020-arguments"), 1);
+    assert_eq!(runs("touche-2021-arguments"), 1);
     // a reader is told the licence, not where it could be found
     for entry in catalogue.entries() {
         assert!(!entry.licence.starts_with("as "), "{}", entry.name);
@@ -98,4 +111,68 @@ fn a_broken_catalogue_is_an_error() {
     let mut publisher = Publisher::new();
     publisher.catalogue = good.replace("bytes", "octets");
     publisher.refuses("datasets list", "RIPOSTE_DATASETS_CATALOGUE");
+}
+
+/// The files below a directory, with their paths relative to `root`.
+fn below(root: &Path, dir: &Path, found: &mut Vec<(String, Vec<u8>)>) {
+    for entry in fs::read_dir(dir).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            below(root, &path, found);
+        } else {
+            let name = path.strip_prefix(root).unwrap();
+            found.push((files::text(name).to_owned(), fs::read(&path).unwrap()));
+        }
+    }
+}
+
+/// riposte's own catalogue, and archives in the layout of the publisher.
+#[test]
+fn the_images_of_2025_are_got_from_a_mirror_and_ranked() {
+    const NAME: &str = "touche25-image-retrieval-and-generation-main";
+    let publisher = Publisher::new();
+    let mut found = Vec::new();
+    below(sample(), &sample().join("images"), &mut found);
+    let urls: Vec<String> = found
+        .iter()
+        .filter(|(name, _)| name.ends_with("/image-url.txt"))
+        .map(|(name, _)| name.clone())
+        .collect();
+    for (at, url) in urls.iter().enumerate() {
+        let caption = match at {
+            3 => "robots work in a factory".to_owned(),
+            at => format!("picture number {at}"),
+        };
+        let name = url.replace("image-url", "image-caption");
+        found.push((name, caption.into_bytes()));
+    }
+    let id = urls[3].split('/').nth(2).unwrap();
+    let named: Vec<(String, Vec<u8>)> = found
+        .into_iter()
+        .map(|(name, content)| (format!("{NAME}/{name}"), content))
+        .collect();
+    let entries: Vec<(&str, &[u8])> = named
+        .iter()
+        .map(|(name, content)| (name.as_str(), content.as_slice()))
+        .collect();
+    let offline = publisher.dir.path("offline/touche-2025-images");
+    files::write(&offline.join(format!("{NAME}.zip")), zip(&entries));
+    let claim = "<argument><id>1-2</id><topic>Work</topic><claim>Robots work</claim></argument>";
+    files::write(
+        &offline.join("arguments.xml"),
+        format!("<arguments>{claim}</arguments>"),
+    );
+    for line in [
+        "datasets get touche-2025-images --accept-licence --mirror offline",
+        "collection check touche-2025-images",
+        "images -q -i touche-2025-images -o out --approach claims-caption",
+    ] {
+        let mut command = publisher.command(line);
+        command.env_remove("RIPOSTE_DATASETS_CATALOGUE");
+        let output = command.output().unwrap();
+        assert_eq!(code(&output), 0, "{line}: {}", stderr(&output));
+    }
+    let run = publisher.dir.read("out/results.jsonl");
+    let first = run.lines().next().unwrap();
+    assert!(first.contains("\"1-2\"") && first.contains(id), "{run}");
 }

@@ -39,6 +39,10 @@ fn every_command_that_takes_a_collection_says_how_a_missing_one_is_got() {
     ] {
         publisher.refuses(line, why);
     }
+    publisher.refuses(
+        "evaluate args run.txt",
+        "no judgements for the data set args",
+    );
     publisher.refuses("rank -i dataset:arks -o out", "did you mean args?");
     publisher.refuses("datasets info nonsense", "no data set named nonsense");
 }
