@@ -2,6 +2,7 @@
 //! with it, `datasets/` collections, and `systems/chatnoir` asks a search engine; nothing else may use it (`tests/it/floors.rs`).
 
 pub(crate) mod download;
+pub(crate) mod part;
 mod progress;
 
 use std::env;
@@ -17,6 +18,7 @@ use ureq::{Agent, Timeout};
 
 use crate::disk::regular;
 pub use progress::Progress;
+pub(crate) use progress::Transfer;
 
 /// A host to which no connection is made within this time counts as unreachable.
 const CONNECT: Duration = Duration::from_secs(5);
@@ -49,15 +51,20 @@ pub(crate) fn is_unreachable(error: &ureq::Error) -> bool {
         ureq::Error::HostNotFound | ureq::Error::ConnectionFailed => true,
         ureq::Error::Timeout(when) => matches!(when, Timeout::Resolve | Timeout::Connect),
         // a failed DNS look-up has no error kind of its own, so every kind counts that is not a broken connection
-        ureq::Error::Io(error) => !matches!(
-            error.kind(),
-            ErrorKind::ConnectionReset
-                | ErrorKind::ConnectionAborted
-                | ErrorKind::BrokenPipe
-                | ErrorKind::UnexpectedEof
-        ),
+        ureq::Error::Io(error) => !is_broken(error.kind()),
         _ => false,
     }
+}
+
+/// Whether a connection broke that had been made.
+fn is_broken(kind: ErrorKind) -> bool {
+    matches!(
+        kind,
+        ErrorKind::ConnectionReset
+            | ErrorKind::ConnectionAborted
+            | ErrorKind::BrokenPipe
+            | ErrorKind::UnexpectedEof
+    )
 }
 
 /// Reads certificates from a PEM file.

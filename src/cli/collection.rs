@@ -53,7 +53,7 @@ pub(super) struct NewArgs {
 pub(super) struct CheckArgs {
     /// Directory of the collection
     #[arg(value_name = "DIR")]
-    dir: PathBuf,
+    pub(super) dir: PathBuf,
 }
 
 /// `riposte collection`.

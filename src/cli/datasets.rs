@@ -168,12 +168,13 @@ fn info(args: &NameArgs) -> Result<u8> {
             [] => String::new(),
             qrels => format!("judgements: {}", qrels.join(", ")),
         },
-        format!("directory: {dir} ({here})"),
     ] {
         if !line.is_empty() {
             text += &terminal::wrapped(&line, 2);
         }
     }
+    // a path can have spaces, and is copied as a whole
+    text += &format!("  directory: {dir} ({here})\n");
     for file in &entry.files {
         let checksum = match (&file.sha256, &file.md5) {
             (Some(sha256), _) => format!("sha256 {sha256}"),

@@ -12,7 +12,7 @@ use crate::directories::CATALOGUE_VARIABLE;
 use crate::disk::{is_hex, is_plain_name, regular};
 use crate::names::serde_by_name;
 
-/// Maximum size of a catalogue of one's own. riposte's has 24 kB.
+/// Maximum size of a catalogue of one's own. riposte's has 32 kB.
 const MAX_CATALOGUE_BYTES: u64 = 16 << 20;
 
 /// If nobody says how large an archive is when it is unpacked, it may be this many times as large as the archive, and this many bytes more.

@@ -338,9 +338,9 @@ impl Getting<'_> {
             "unpacks"
         };
         self.progress.log(&format!("{}: {verb} it", self.name));
-        let bar = self.progress.bar(&self.name);
-        bar.set_length(announced.unwrap_or(self.file.about_in_place()));
-        bar.set_position(step.installed.unpacked);
+        let transfer = self.progress.transfer(&self.name);
+        let total = announced.unwrap_or(self.file.about_in_place());
+        transfer.begin(step.installed.unpacked, total);
         let done = Done {
             entries: step.installed.entries,
             bytes: step.installed.unpacked,
@@ -352,8 +352,8 @@ impl Getting<'_> {
             step.files = done.files;
             write_record(record, step)
         };
-        let unpacked = unpack::unpack(archive, self.file, self.dir, done, &bar, &mut journal);
-        bar.finish_and_clear();
+        let unpacked = unpack::unpack(archive, self.file, self.dir, done, &transfer, &mut journal);
+        transfer.end();
         let done = unpacked.with_context(|| self.stays(archive))?;
         let files = match done.files {
             1 => "1 file".to_owned(),

@@ -133,9 +133,12 @@ impl Datasets {
         };
         let name = &entry.name;
         let consent = entry.consent.as_ref().map_or("", |_| " --accept-licence");
+        // a bound of the catalogue stands for a size that nobody has published
+        let exact = entry.files_of(&[]).all(|file| file.bytes.is_some());
+        let at_most = if exact { "" } else { "at most " };
         let size = DecimalBytes(self.bytes_with_used(entry));
         bail!(
-            "the data set {name} is {here}: `riposte datasets get {name}{consent}` gets it ({size})"
+            "the data set {name} is {here}: `riposte datasets get {name}{consent}` gets it ({at_most}{size})"
         )
     }
 
@@ -229,12 +232,12 @@ pub fn directory(word: &Path) -> Result<PathBuf> {
     }
 }
 
-/// The judgements that a word means, each with the name that it gets in tables: those of the data set with this name, or else the path itself. A name
-/// before `=` in the word is kept.
+/// The judgements of the data set that a word means, each with the name that it gets in tables; `None` if it means a path. A name before `=` in the
+/// word is kept.
 ///
 /// # Errors
 /// The data set is not here, or has no judgements.
-pub fn judgements(word: &str) -> Result<Vec<String>> {
+pub fn judgements(word: &str) -> Result<Option<Vec<String>>> {
     let (label, rest) = match word.split_once('=') {
         Some((label, rest)) if !label.contains('/') => (Some(label), rest),
         _ => (None, word),
@@ -247,14 +250,15 @@ pub fn judgements(word: &str) -> Result<Vec<String>> {
         None => (None, None),
     };
     let Some((datasets, entry)) = found else {
-        return Ok(vec![word.to_owned()]);
+        return Ok(None);
     };
-    let dir = datasets.complete(&entry)?;
+    // before anybody downloads it in vain
     let name = &entry.name;
     ensure!(
         !entry.qrels.is_empty(),
         "riposte knows of no judgements for the data set {name}"
     );
+    let dir = datasets.complete(&entry)?;
     let one = |file: &String| {
         let path = dir.join(file);
         let path = path.to_str().context("the path is not UTF-8")?.to_owned();
@@ -267,5 +271,5 @@ pub fn judgements(word: &str) -> Result<Vec<String>> {
             (None, _) => format!("{stem}={path}"),
         })
     };
-    entry.qrels.iter().map(one).collect()
+    entry.qrels.iter().map(one).collect::<Result<_>>().map(Some)
 }

@@ -10,12 +10,12 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, ensure};
 use flate2::read::GzDecoder;
-use indicatif::ProgressBar;
 use zip::ZipArchive;
 
 use super::catalogue::{ArchiveKind, DataFile};
 use super::entry_name::{self, UNFINISHED};
 use crate::disk::{parent, regular};
+use crate::web::Transfer;
 
 /// Maximum number of entries of an archive. The largest of the lab has less than a million.
 const MAX_ENTRIES: u64 = 10_000_000;
@@ -55,7 +55,7 @@ pub(super) fn unpack(
     file: &DataFile,
     dir: &Path,
     done: Done,
-    bar: &ProgressBar,
+    transfer: &Transfer,
     journal: &mut dyn FnMut(Done) -> Result<()>,
 ) -> Result<Done> {
     let kind = ArchiveKind::of(&file.file).context("it is no archive")?;
@@ -66,7 +66,7 @@ pub(super) fn unpack(
         done,
         unsynced: Vec::new(),
         journalled: Instant::now(),
-        bar,
+        transfer,
         journal,
     };
     match kind {
@@ -94,7 +94,7 @@ struct Unpacking<'a> {
     /// The files that were written since the journal was written.
     unsynced: Vec<PathBuf>,
     journalled: Instant,
-    bar: &'a ProgressBar,
+    transfer: &'a Transfer,
     journal: &'a mut dyn FnMut(Done) -> Result<()>,
 }
 
@@ -175,6 +175,7 @@ impl Unpacking<'_> {
         let mut out = File::create_new(&self.temporary).with_context(writing)?;
         let mut reader = Remembering {
             entry: entry.take(left.saturating_add(1)),
+            transfer: self.transfer,
             failed: false,
         };
         // what an archive says about the size of an entry can be wrong, so the bytes are counted
@@ -193,7 +194,6 @@ impl Unpacking<'_> {
         self.unsynced.push(path);
         self.done.bytes += bytes;
         self.done.files += 1;
-        self.bar.inc(bytes);
         Ok(())
     }
 
@@ -236,16 +236,18 @@ fn damaged(entry: &str) -> String {
     format!("the entry {entry} is damaged")
 }
 
-/// A reader that remembers whether it has failed: `io::copy` does not say whether reading or writing did.
-struct Remembering<R> {
+/// A reader that shows how much was read, and remembers whether it has failed: `io::copy` does not say whether reading or writing did.
+struct Remembering<'t, R> {
     entry: R,
+    transfer: &'t Transfer,
     failed: bool,
 }
 
-impl<R: Read> Read for Remembering<R> {
+impl<R: Read> Read for Remembering<'_, R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let read = self.entry.read(buffer);
         self.failed |= read.is_err();
+        self.transfer.inc(*read.as_ref().unwrap_or(&0) as u64);
         read
     }
 }
@@ -334,8 +336,8 @@ mod tests {
                 told.push(done);
                 Ok(())
             };
-            let bar = ProgressBar::hidden();
-            let all = unpack(&archive, &file, dir.path(), done, &bar, &mut journal).unwrap();
+            let transfer = Transfer::hidden();
+            let all = unpack(&archive, &file, dir.path(), done, &transfer, &mut journal).unwrap();
             let (entries, bytes, files) = (3, 24, 3);
             let must = Done {
                 entries,

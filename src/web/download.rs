@@ -1,27 +1,26 @@
 //! Downloads a file from a web address into `<file>.part`, and continues where an earlier attempt ended.
 
 use std::collections::BTreeSet;
-use std::fs::{self, File, TryLockError};
-use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::io;
 use std::path::Path;
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use anyhow::{Context, Result, bail, ensure};
-use indicatif::ProgressBar;
-use serde::{Deserialize, Serialize};
 use ureq::http::{HeaderMap, Response, StatusCode, Uri, header};
-use ureq::{Agent, Body};
+use ureq::{Agent, Body, Timeout};
 
-use super::{agent, is_unreachable};
-use crate::disk::{is_hex, open_lock, read_record, write_record};
+use super::part::{Origin, Part};
+use super::progress::Transfer;
+use super::{agent, is_broken, is_unreachable};
+use crate::disk::is_hex;
 
 /// A transfer has stalled if nothing arrives for this long.
 const STALL: Duration = Duration::from_secs(20);
-/// It has stalled as well if fewer bytes than this arrive in that time: a server that sends a byte now and then would never come to an end.
-const LEAST: u64 = 16 << 10;
 /// How many times one download is continued, as long as each attempt brings some bytes.
 const ATTEMPTS: u32 = 8;
+/// The pause before a connection that has brought nothing is tried once more: a server that is restarting, a proxy that was full.
+const PAUSE: Duration = Duration::from_secs(1);
 /// Maximum size of a file whose size is not in the catalogue.
 pub(crate) const MAX_BYTES: u64 = 4 << 30;
 const REDIRECTS: u32 = 10;
@@ -79,13 +78,6 @@ fn checksum(etag: &str) -> Option<Checksum> {
     }
 }
 
-/// `<file>.part.toml`: which file the bytes in `<file>.part` belong to.
-#[derive(Default, Serialize, Deserialize)]
-struct PartRecord {
-    url: String,
-    etag: Option<String>,
-}
-
 /// An HTTP client. It follows redirects itself, to read the headers of each response, and remembers hosts that it could not reach, so
 /// that ten files on a blocked host cost one timeout.
 pub struct Web {
@@ -116,15 +108,15 @@ impl Web {
         url: &str,
         expected: &Expected,
         part: &Path,
-        bar: &ProgressBar,
+        transfer: &Transfer,
     ) -> Result<PublisherInfo> {
-        let mut out = open_part(part)?;
-        let record = part.with_added_extension("toml");
+        let mut part = Part::open(part)?;
+        let mut was_retried = false;
         for _ in 0..ATTEMPTS {
-            let before: PartRecord = read_record(&record).unwrap_or_default();
+            let before = part.origin();
             // without an ETag, only a checksum in the catalogue can show that the two parts are of different versions
-            let fits = before.url == url && (before.etag.is_some() || expected.is_pinned);
-            let had = if fits { length(&out, part)? } else { 0 };
+            let fits = before.from == url && (before.version.is_some() || expected.is_pinned);
+            let had = if fits { part.length()? } else { 0 };
             // what is longer than the file is not its beginning
             let had = if expected.bytes.is_some_and(|bytes| had > bytes) {
                 0
@@ -132,13 +124,19 @@ impl Web {
                 had
             };
 
-            let (answer, publisher) = self.open(url, had, before.etag.as_deref())?;
+            let opened = self.open(url, had, before.version.as_deref());
+            if !was_retried && opened.as_ref().is_err_and(is_tried_again) {
+                was_retried = true;
+                thread::sleep(PAUSE);
+                continue;
+            }
+            let (answer, publisher) = opened?;
             let from = match answer.status() {
                 StatusCode::OK => 0,
                 StatusCode::PARTIAL_CONTENT if range_start(answer.headers()) == Some(had) => had,
                 // the part is at least as long as the file, so it is not the beginning of the file
                 StatusCode::RANGE_NOT_SATISFIABLE if had > 0 => {
-                    out.set_len(0).with_context(|| cannot_write(part))?;
+                    part.keep(0)?;
                     continue;
                 }
                 status => bail!("the server answers {status}"),
@@ -155,28 +153,33 @@ impl Web {
                     "the server announces {announced} bytes, must be {must}"
                 );
             }
-            out.set_len(from)
-                .and_then(|()| out.seek(SeekFrom::Start(from)))
-                .with_context(|| cannot_write(part))?;
             let etag = answer.headers().get(header::ETAG);
-            let etag = etag.and_then(|e| e.to_str().ok()).map(str::to_owned);
-            let url = url.to_owned();
-            write_record(&record, &PartRecord { url, etag })?;
+            let origin = Origin {
+                from: url.to_owned(),
+                version: etag.and_then(|e| e.to_str().ok()).map(str::to_owned),
+            };
+            part.go_on(from, &origin)?;
 
-            bar.set_length(must.unwrap_or(0));
-            bar.set_position(from);
+            transfer.begin(from, must.unwrap_or(0));
             let body = answer.into_body().into_reader();
-            let ended = copy(body, &mut out, part, most - from.min(most), STALL, bar)?;
-            let now = length(&out, part)?;
+            let ended = part.append(body, most - from.min(most), Some(STALL), transfer)?;
+            let now = part.length()?;
             ensure!(now <= most, "the server sends more than {most} bytes");
-            if ended.is_ok() && must.is_none_or(|must| now == must) {
-                out.sync_all().with_context(|| cannot_write(part))?;
+            // what is all there is complete, however its transfer has ended
+            if must.map_or(ended.is_ok(), |must| now == must) {
+                part.finish()?;
                 return Ok(publisher);
             }
             if now == from {
+                let is_broken = ended.as_ref().err().is_none_or(|e| is_broken(e.kind()));
+                if is_broken && !was_retried {
+                    was_retried = true;
+                    thread::sleep(PAUSE);
+                    continue;
+                }
                 let why = ended
                     .err()
-                    .map_or("it ended early".into(), |e| e.to_string());
+                    .map_or("it ended early".into(), |e: io::Error| e.to_string());
                 bail!(
                     "the transfer broke off after {now} bytes ({why}); the next fetch continues there"
                 );
@@ -232,80 +235,14 @@ impl Web {
     }
 }
 
-/// How many times locking is tried, and the pause in between. A lock may outlive its file for a moment: a process that is being
-/// started (pip) inherits it until it runs.
-const LOCK_TRIES: u32 = 10;
-const LOCK_PAUSE: Duration = Duration::from_millis(100);
-
-/// Opens `part` and locks it, so that two processes do not write to it at the same time.
-fn open_part(part: &Path) -> Result<File> {
-    let file = open_lock(part).with_context(|| cannot_write(part))?;
-    let mut locked = file.try_lock();
-    for _ in 0..LOCK_TRIES {
-        if !matches!(locked, Err(TryLockError::WouldBlock)) {
-            break;
-        }
-        thread::sleep(LOCK_PAUSE);
-        locked = file.try_lock();
+/// Whether a request failed in a way that may be over: its connection broke, or the answer was missed, which also happens to a machine that is
+/// suspended.
+fn is_tried_again(error: &anyhow::Error) -> bool {
+    match error.downcast_ref() {
+        Some(ureq::Error::Io(error)) => is_broken(error.kind()),
+        Some(ureq::Error::Timeout(when)) => *when == Timeout::RecvResponse,
+        _ => false,
     }
-    match locked {
-        Ok(()) => Ok(file),
-        Err(TryLockError::WouldBlock) => bail!("another riposte is fetching {part:?}"),
-        // some file systems have no locks
-        Err(TryLockError::Error(e)) if e.kind() == io::ErrorKind::Unsupported => Ok(file),
-        Err(TryLockError::Error(e)) => Err(e).with_context(|| format!("cannot lock {part:?}")),
-    }
-}
-
-/// Removes an unfinished download, if there is one.
-pub(crate) fn remove_part(part: &Path) {
-    // if it cannot be removed, the next download overwrites it
-    let _ = fs::remove_file(part);
-    let _ = fs::remove_file(part.with_added_extension("toml"));
-}
-
-/// Copies the body, but at most one byte more than `rest`, and no more if fewer than [`LEAST`] bytes have arrived in `window`. The outer error is a
-/// failure to write, the inner one a failure of the network.
-fn copy(
-    body: impl Read,
-    out: &mut File,
-    part: &Path,
-    rest: u64,
-    window: Duration,
-    bar: &ProgressBar,
-) -> Result<io::Result<()>> {
-    let mut body = body.take(rest.saturating_add(1));
-    let mut buffer = vec![0; 1 << 16];
-    let (mut begin, mut arrived) = (Instant::now(), 0);
-    loop {
-        match body.read(&mut buffer) {
-            Ok(0) => return Ok(Ok(())),
-            Ok(n) => {
-                arrived += n as u64;
-                if begin.elapsed() > window {
-                    if arrived < LEAST {
-                        let what = format!("only {arrived} bytes have arrived in {window:?}");
-                        return Ok(Err(io::Error::new(io::ErrorKind::TimedOut, what)));
-                    }
-                    (begin, arrived) = (Instant::now(), 0);
-                }
-                out.write_all(buffer.get(..n).unwrap_or_default())
-                    .with_context(|| cannot_write(part))?;
-                bar.inc(n as u64);
-            }
-            Err(error) => return Ok(Err(error)),
-        }
-    }
-}
-
-fn length(file: &File, path: &Path) -> Result<u64> {
-    let metadata = file.metadata();
-    let metadata = metadata.with_context(|| format!("cannot read {path:?}"))?;
-    Ok(metadata.len())
-}
-
-fn cannot_write(path: &Path) -> String {
-    format!("cannot write {path:?}")
 }
 
 fn content_length(headers: &HeaderMap) -> Option<u64> {
@@ -380,33 +317,6 @@ mod tests {
                 .revision
                 .is_some_and(|r| r.starts_with("1110a243"))
         );
-    }
-
-    /// A server that sends a byte now and then.
-    struct Trickle;
-
-    impl Read for Trickle {
-        fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-            thread::sleep(Duration::from_millis(2));
-            buffer[0] = 1;
-            Ok(1)
-        }
-    }
-
-    #[test]
-    fn a_download_of_some_bytes_a_minute_ends() {
-        let dir = tempfile::tempdir().unwrap();
-        let part = dir.path().join("part");
-        let mut out = File::create(&part).unwrap();
-        let window = Duration::from_millis(20);
-        let bar = ProgressBar::hidden();
-        let copied = copy(Trickle, &mut out, &part, u64::MAX - 1, window, &bar);
-        let error = copied.unwrap().unwrap_err().to_string();
-        assert!(error.contains("bytes have arrived in 20ms"), "{error}");
-        // a fast one goes on beyond the window
-        let fast = io::repeat(1).take(3 << 20);
-        let done = copy(fast, &mut out, &part, u64::MAX - 1, Duration::ZERO, &bar);
-        assert!(done.unwrap().is_ok());
     }
 
     #[test]

@@ -17,6 +17,7 @@ use crate::disk::{hex, read_record, regular, sha256_of, write_record};
 use crate::threads;
 use crate::web::Progress;
 use crate::web::download::{self, Checksum, Expected, PublisherInfo, Web};
+use crate::web::part::remove_part;
 
 /// Maximum size of a file with a git id: publishers keep larger ones in large file storage.
 const MAX_GIT_FILE_BYTES: u64 = 64 << 20;
@@ -191,7 +192,7 @@ impl Sources {
         progress: &Progress,
     ) -> Result<FileRecord> {
         let part = dir.join(format!("{}.part", file.file));
-        let bar = progress.bar(name);
+        let transfer = progress.transfer(name);
         let info = match source {
             Source::Address { url } => {
                 let expected = Expected {
@@ -199,7 +200,7 @@ impl Sources {
                     is_pinned: file.sha256.is_some(),
                     most: download::MAX_BYTES,
                 };
-                self.web.download(url, &expected, &part, &bar)
+                self.web.download(url, &expected, &part, &transfer)
             }
             Source::Package {
                 package,
@@ -207,12 +208,12 @@ impl Sources {
                 member,
                 archive,
             } => {
-                bar.set_style(ProgressStyle::default_spinner());
+                transfer.bar.set_style(ProgressStyle::default_spinner());
                 // indicatif panics if it cannot start a thread
                 if threads::can_start() {
-                    bar.enable_steady_tick(Duration::from_millis(200));
+                    transfer.bar.enable_steady_tick(Duration::from_millis(200));
                 }
-                download::remove_part(&part);
+                remove_part(&part);
                 self.packages
                     .extract(
                         package,
@@ -222,15 +223,14 @@ impl Sources {
                         (&part, file.bytes.unwrap_or(download::MAX_BYTES)),
                     )
                     .map(|()| PublisherInfo::default())
-                    .inspect_err(|_| download::remove_part(&part))
+                    .inspect_err(|_| remove_part(&part))
             }
         };
-        bar.finish_and_clear();
-        let record =
-            accept(&part, file, info?, source).inspect_err(|_| download::remove_part(&part))?;
+        transfer.end();
+        let record = accept(&part, file, info?, source).inspect_err(|_| remove_part(&part))?;
         let path = dir.join(&file.file);
         fs::rename(&part, &path).with_context(|| format!("cannot rename {part:?} to {path:?}"))?;
-        download::remove_part(&part);
+        remove_part(&part);
         Ok(record)
     }
 }

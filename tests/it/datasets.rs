@@ -1,5 +1,6 @@
 //! Data sets are got from a server on the loopback interface or from a directory, and their names stand for their directories.
 
+mod catalogue;
 mod hostile;
 mod killed;
 mod names;
@@ -9,9 +10,9 @@ use std::fs;
 use std::io::{Cursor, Write as _};
 use std::path::PathBuf;
 use std::process::Command;
+use std::time::Duration;
 
 use md5::{Digest as _, Md5};
-use riposte::datasets::Catalogue;
 use zip::write::{SimpleFileOptions, ZipWriter};
 
 use crate::support::program::{WorkDir, code, riposte, stderr, stdout};
@@ -226,6 +227,60 @@ fn a_transfer_that_breaks_off_is_continued() {
 }
 
 #[test]
+fn a_connection_that_breaks_before_any_byte_is_tried_once_more() {
+    let body = content();
+    let mut publisher = Publisher::new();
+    publisher
+        .dataset("one", "task = \"rank\"")
+        .file("a.bin", &body, "to = \"a.bin\"");
+    let page = |resets, cut| Page {
+        status: 200,
+        body: body.clone(),
+        resets,
+        cut,
+        ..Page::default()
+    };
+    publisher.server.page("/a.bin", page(1, None));
+    let said = publisher.succeeds("datasets get one");
+    assert_eq!(
+        publisher.server.requests(),
+        ["/a.bin reset", "/a.bin"],
+        "{said}"
+    );
+    publisher.succeeds("datasets remove one");
+    // an answer without its body is the same
+    publisher.server.page("/a.bin", page(0, Some((0, 1))));
+    let said = publisher.succeeds("datasets get one");
+    assert_eq!(publisher.server.requests(), ["/a.bin", "/a.bin"], "{said}");
+    assert_eq!(fs::read(publisher.path("one/a.bin")).unwrap(), body);
+    publisher.succeeds("datasets remove one");
+    // not again and again
+    publisher.server.page("/a.bin", page(9, None));
+    publisher.refuses("datasets get one", "cannot reach 127.0.0.1");
+    assert_eq!(publisher.server.requests(), ["/a.bin reset"; 2]);
+}
+
+#[test]
+fn a_long_download_says_now_and_then_how_long_it_takes() {
+    let body = content().repeat(50);
+    let publisher = plain(&format!("bytes = {}\nmd5 = \"{}\"", body.len(), md5(&body)));
+    let page = Page {
+        status: 200,
+        body,
+        pause: Some((7_000, Duration::from_millis(10_200))),
+        ..Page::default()
+    };
+    publisher.server.page("/a.bin", page);
+    let said = publisher.succeeds("datasets get one");
+    let is_estimate = |line: &&str| {
+        line.starts_with("one/a.bin: ")
+            && line.contains(" of 1.00 MB, about ")
+            && line.ends_with(" left")
+    };
+    assert_eq!(said.lines().filter(is_estimate).count(), 1, "{said}");
+}
+
+#[test]
 fn a_wrong_file_is_refused_and_the_right_one_is_got_afterwards() {
     let body = content();
     let pinned = format!("bytes = {}\nmd5 = \"{}\"", body.len(), md5(&body));
@@ -269,6 +324,7 @@ fn a_file_without_a_published_size_is_bounded_and_its_checksum_is_recorded() {
     publisher.refuses("datasets get one", "bytes");
     assert!(!publisher.has("one/a.bin"));
     let publisher = plain("most = 20000");
+    publisher.refuses("rank -i one -o out", "gets it (at most 20.00 kB)");
     publisher.server.file("/a.bin", &body);
     publisher.succeeds("datasets get one");
     let record = fs::read_to_string(publisher.path("one/dataset.toml")).unwrap();
@@ -341,92 +397,21 @@ fn a_licence_is_accepted_and_a_part_is_asked_for() {
     );
     assert_eq!(publisher.server.requests(), [""; 0]);
     let get = "datasets get snaps --accept-licence";
-    publisher.succeeds(get);
-    assert!(publisher.has("snaps/topics.xml") && !publisher.has("snaps/images"));
-    publisher.refuses(&format!("{get} --part pgn"), "there is png, all");
-    publisher.succeeds(&format!("{get} --part png"));
-    assert_eq!(
-        fs::read(publisher.path("snaps/images/a.png")).unwrap(),
-        b"png"
-    );
+    let mut said = publisher.succeeds(get);
     assert!(
-        publisher
-            .succeeds("datasets info snaps")
-            .contains("here, with png")
+        publisher.has("snaps/topics.xml") && !publisher.has("snaps/images"),
+        "{said}"
     );
+    publisher.refuses(&format!("{get} --part pgn"), "there is png, all");
+    said += &publisher.succeeds(&format!("{get} --part png"));
+    let png = fs::read(publisher.path("snaps/images/a.png"));
+    assert!(
+        png.as_ref().is_ok_and(|png| png == b"png"),
+        "{png:?}: {said}"
+    );
+    let info = publisher.succeeds("datasets info snaps");
+    assert!(info.contains("(here, with png)"), "{info}");
     // only what was missing was fetched
-    assert_eq!(publisher.server.requests(), ["/topics.xml", "/png.zip"]);
-}
-
-#[test]
-fn ripostes_own_catalogue_says_where_everything_is() {
-    let catalogue = Catalogue::embedded().unwrap();
-    let mut ids = 0;
-    for entry in catalogue.entries() {
-        ids += entry.aliases.len();
-        for name in entry.aliases.iter().chain([&entry.name]) {
-            assert_eq!(catalogue.find(name).unwrap().name, entry.name);
-        }
-        for file in &entry.files {
-            for url in &file.urls {
-                assert!(url.starts_with("https://"), "{url}");
-            }
-            // where anybody has published a size, a checksum is known, too
-            assert_eq!(file.bytes.is_some(), file.md5.is_some(), "{}", file.file);
-        }
-        for qrels in &entry.qrels {
-            let puts = entry.files.iter().any(|file| {
-                let unpacked = file.unpack.iter().any(|taken| {
-                    *qrels == taken.to || taken.to.ends_with('/') && qrels.starts_with(&taken.to)
-                });
-                unpacked || file.to.as_ref() == Some(qrels)
-            });
-            assert!(puts, "{}: nothing writes {qrels}", entry.name);
-        }
-    }
-    assert!(ids >= 20, "{ids} ids of ir_datasets");
-    let images = catalogue
-        .find("touche-image/2022-06-13/touche-2022-task-3")
-        .unwrap();
-    assert_eq!(images.name, "touche-2022-images");
-    assert!(images.bytes() > 4_000_000_000 && images.consent.is_some());
-}
-
-#[test]
-fn a_broken_catalogue_is_an_error() {
-    let good = "[[dataset]]\nname = \"d\"\naliases = [\"x/d\"]\ntask = \"rank\"\nabout = \"a\"\nlicence = \"l\"\ncitation = \"c\"\n\
-                [[dataset.file]]\nfile = \"f.zip\"\nurls = [\"https://example.org/f.zip\"]\nbytes = 1\nunpack = [{ from = \"a/\", to = \"b/\" }]\n";
-    Catalogue::parse(good).unwrap();
-    for (from, to) in [
-        ("name = \"d\"", "name = \"../d\""),
-        ("\"x/d\"", "\"d\""),
-        ("\"x/d\"", "\"/d\""),
-        ("\"f.zip\"", "\"a/f.zip\""),
-        ("\"f.zip\"", "\"f.rar\""),
-        ("https://", "file://"),
-        ("bytes = 1\n", ""),
-        ("bytes = 1\n", "bytes = 0\n"),
-        ("bytes = 1\n", "bytes = 1\nmost = 2\n"),
-        ("bytes = 1\n", "bytes = 1\nmd5 = \"AB\"\n"),
-        ("bytes = 1\n", "bytes = 1\nto = \"f\"\n"),
-        ("\"b/\"", "\"../b/\""),
-        ("\"b/\"", "\".get/\""),
-        ("\"b/\"", "\"b\""),
-        ("task = \"rank\"", "task = \"rank\"\nuses = [\"d\"]"),
-        (
-            "task = \"rank\"",
-            "task = \"rank\"\nqrels = [\"/etc/passwd\"]",
-        ),
-        ("task = \"rank\"", "task = \"cook\""),
-    ] {
-        assert!(good.contains(from), "{from}");
-        assert!(
-            Catalogue::parse(&good.replacen(from, to, 1)).is_err(),
-            "{to}"
-        );
-    }
-    assert!(Catalogue::parse(&format!("{good}{good}")).is_err());
-    let mut publisher = Publisher::new();
-    publisher.catalogue = good.replace("bytes", "octets");
-    publisher.refuses("datasets list", "RIPOSTE_DATASETS_CATALOGUE");
+    let requests = publisher.server.requests();
+    assert_eq!(requests, ["/topics.xml", "/png.zip"], "{said}");
 }

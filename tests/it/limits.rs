@@ -26,7 +26,7 @@ const WORDS_FOR_LIMITS: [&str; 8] = [
 ];
 
 /// Constants with such names or of such a type that bound nothing that comes from outside, with the reason.
-const NO_LIMITS: [(&str, &[&str], &str); 34] = [
+const NO_LIMITS: [(&str, &[&str], &str); 36] = [
     (
         "crates/riposte-eval/src/compare/student.rs",
         &["MAX_STEPS"],
@@ -46,6 +46,11 @@ const NO_LIMITS: [(&str, &[&str], &str); 34] = [
         "src/cli/progress.rs",
         &["LINE_INTERVAL"],
         "the pause between two lines of progress",
+    ),
+    (
+        "src/cli/reproduce.rs",
+        &["GLANCE"],
+        "the pause between two looks at a command that runs",
     ),
     (
         "src/datasets/unpack.rs",
@@ -68,9 +73,14 @@ const NO_LIMITS: [(&str, &[&str], &str); 34] = [
         "a race between processes of riposte",
     ),
     (
-        "src/web/download.rs",
+        "src/web/part.rs",
         &["LOCK_TRIES", "LOCK_PAUSE"],
         "a race between processes of riposte",
+    ),
+    (
+        "src/web/progress.rs",
+        &["LINE_INTERVAL"],
+        "the pause between two lines of progress",
     ),
     (
         "src/evidence/ocr/crop.rs",

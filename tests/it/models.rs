@@ -162,17 +162,17 @@ fn the_next_fetch_continues_unless_the_file_has_changed_on_the_server() {
         cut,
         ..Page::default()
     };
-    // 7,000 bytes are there already; this fetch gets no further bytes, so it gives up
+    // 7,000 bytes are there already; this fetch gets no further bytes in two tries, so it gives up
     let url = server.page("/a", page("\"one\"", Some((0, 9))));
     let unpinned = models(dir.path(), &[("a", String::new(), vec![url])]);
     fs::create_dir_all(dir.path().join("m")).unwrap();
     fs::write(dir.path().join("m/a.part"), &body[..7_000]).unwrap();
-    let beginning = format!("url = \"{}/a\"\netag = '\"one\"'\n", server.address);
+    let beginning = format!("from = \"{}/a\"\nversion = '\"one\"'\n", server.address);
     fs::write(dir.path().join("m/a.part.toml"), beginning).unwrap();
     let report = fetch_all(&unpinned);
     assert_eq!(report.exit_code(), 2);
     assert!(reasons(&report)[0].contains("after 7000 bytes"), "{report}");
-    assert_eq!(server.requests(), ["/a 7000"]);
+    assert_eq!(server.requests(), ["/a 7000", "/a 7000"]);
     // an unfinished file is not a model
     assert_eq!(
         unpinned.find("m").unwrap(),
@@ -188,7 +188,7 @@ fn the_next_fetch_continues_unless_the_file_has_changed_on_the_server() {
 
     // another file is at the same address: the server sends all of it, and the old beginning is dropped
     fs::rename(dir.path().join("m/a"), dir.path().join("m/a.part")).unwrap();
-    let beginning = format!("url = \"{}/a\"\netag = '\"one\"'\n", server.address);
+    let beginning = format!("from = \"{}/a\"\nversion = '\"one\"'\n", server.address);
     fs::write(dir.path().join("m/a.part.toml"), beginning).unwrap();
     fs::write(dir.path().join("m/a.part"), vec![0; 7_000]).unwrap();
     server.page("/a", page("\"two\"", None));

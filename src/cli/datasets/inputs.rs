@@ -6,7 +6,7 @@ use anyhow::Result;
 
 use crate::cli::Command;
 #[cfg(feature = "full")]
-use crate::cli::{export::ExportCommand, shard::ShardCommand};
+use crate::cli::{collection::CollectionCommand, export::ExportCommand, shard::ShardCommand};
 use riposte::datasets;
 
 impl Command {
@@ -15,47 +15,57 @@ impl Command {
     /// # Errors
     /// A data set is not here. The message says which command gets it.
     pub(in crate::cli) fn with_datasets(mut self) -> Result<Command> {
-        if let Some(input) = self.input() {
+        for input in self.inputs() {
             *input = datasets::directory(input)?;
         }
         if let Some(qrels) = self.qrels() {
             let mut meant = Vec::new();
             for word in qrels.iter() {
-                meant.extend(datasets::judgements(word)?);
+                meant.extend(judgements(word)?);
             }
             *qrels = meant;
+        }
+        // `evaluate QRELS RUN`
+        if let Command::Evaluate(args) = &mut self
+            && let Some(first) = args.words.first()
+            && let Some(meant) = datasets::judgements(first)?
+        {
+            args.words.remove(0);
+            args.qrels.splice(0..0, meant);
         }
         #[cfg(feature = "full")]
         if let Command::Export(ExportCommand::Run(args)) = &mut self
             && let Some(word) = &args.qrels
         {
             // image data sets have one file
-            args.qrels = datasets::judgements(word)?.into_iter().next();
+            args.qrels = judgements(word)?.into_iter().next();
         }
         Ok(self)
     }
 
-    /// The collection that was typed.
-    fn input(&mut self) -> Option<&mut PathBuf> {
+    /// The collections that were typed.
+    fn inputs(&mut self) -> Vec<&mut PathBuf> {
         match self {
             #[cfg(feature = "full")]
-            Command::Images(args) => Some(&mut args.extraction.input),
-            Command::Controversial(args) => Some(&mut args.texts.input),
-            Command::Comparative(args) => Some(&mut args.texts.input),
-            Command::Rank(args) => Some(&mut args.input),
+            Command::Images(args) => with(&mut args.extraction.input, &mut args.arguments),
+            Command::Controversial(args) => vec![&mut args.texts.input],
+            Command::Comparative(args) => vec![&mut args.texts.input],
+            Command::Rank(args) => vec![&mut args.input],
             #[cfg(feature = "full")]
-            Command::Ask(args) => Some(&mut args.input),
-            Command::Index(args) => Some(&mut args.input),
+            Command::Ask(args) => with(&mut args.input, &mut args.arguments),
+            Command::Index(args) => vec![&mut args.input],
             #[cfg(feature = "full")]
-            Command::Extract(args) => Some(&mut args.extraction.input),
+            Command::Collection(CollectionCommand::Check(args)) => vec![&mut args.dir],
             #[cfg(feature = "full")]
-            Command::Inspect(args) => Some(&mut args.input),
+            Command::Extract(args) => vec![&mut args.extraction.input],
             #[cfg(feature = "full")]
-            Command::Export(ExportCommand::Evidence(args)) => args.input.as_mut(),
+            Command::Inspect(args) => vec![&mut args.input],
             #[cfg(feature = "full")]
-            Command::Shard(ShardCommand::Read(args)) => args.input.as_mut(),
-            Command::Verify(args) => args.input.as_mut(),
-            _ => None,
+            Command::Export(ExportCommand::Evidence(args)) => args.input.iter_mut().collect(),
+            #[cfg(feature = "full")]
+            Command::Shard(ShardCommand::Read(args)) => args.input.iter_mut().collect(),
+            Command::Verify(args) => args.input.iter_mut().collect(),
+            _ => Vec::new(),
         }
     }
 
@@ -68,4 +78,19 @@ impl Command {
             _ => None,
         }
     }
+}
+
+/// A collection, and a second one that can be typed, too.
+#[cfg(feature = "full")]
+fn with<'a>(input: &'a mut PathBuf, second: &'a mut Option<PathBuf>) -> Vec<&'a mut PathBuf> {
+    std::iter::once(input).chain(second).collect()
+}
+
+/// The judgements that a word means.
+///
+/// # Errors
+/// The word is the name of a data set that is not here. The message says which command gets it.
+fn judgements(word: &str) -> Result<Vec<String>> {
+    let meant = datasets::judgements(word)?;
+    Ok(meant.unwrap_or_else(|| vec![word.to_owned()]))
 }

@@ -22,12 +22,12 @@ pub(in crate::cli) struct EvaluateArgs {
     /// Runs and measures. A run is a file (plain, gzip or zstd), - for standard input, or a directory with a run.txt; NAME= sets its name in tables. Its
     /// lines are those of the lab or TREC, "topic document rank" or "topic document rank score", or it is the JSON of ranx. Measures have the names of
     /// ir_measures or trec_eval, such as nDCG@5, 'P(rel=2)@10' and ndcg_cut_10; by default they are those of the task. For images, P@10 means topicRelevanceP@10,
-    /// argumentativenessP@10 and stanceRelevanceP@10. Without --qrels, the first file has the judgements
+    /// argumentativenessP@10 and stanceRelevanceP@10. Without --qrels, the first file or data set has the judgements
     #[arg(value_name = "RUN|MEASURE", required = true)]
     pub(in crate::cli) words: Vec<String>,
     /// Judgements: a file with lines of "topic ONTOPIC|PRO|CON image grade", "topic 0 document grade" or "topic 0 document
-    /// FIRST|SECOND|NEUTRAL|NO", those of BEIR or MS MARCO, or the JSON of 2025 or of ranx; plain, gzip or zstd, - for standard input. May be repeated;
-    /// NAME= sets the name in tables
+    /// FIRST|SECOND|NEUTRAL|NO", those of BEIR or MS MARCO, or the JSON of 2025 or of ranx; plain, gzip or zstd, - for standard input. Or the
+    /// name of a data set. May be repeated; NAME= sets the name in tables
     #[arg(long = "qrels", value_name = "[NAME=]FILE")]
     pub(in crate::cli) qrels: Vec<String>,
     /// Name for a grade in measures such as 'P(rel=NAME)@5'. relevant=1 and highly=2 are known

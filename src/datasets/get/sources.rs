@@ -1,6 +1,6 @@
 //! Where the files of data sets come from: the publishers, or a mirror, which can be a directory.
 
-use std::fs::{self, File};
+use std::fs;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
@@ -11,7 +11,8 @@ use sha2::{Digest, Sha256};
 use super::DataFile;
 use crate::disk::{hex, regular};
 use crate::web::Progress;
-use crate::web::download::{Checksum, Expected, Web, remove_part};
+use crate::web::download::{Checksum, Expected, Web};
+use crate::web::part::{copy_file, remove_part};
 
 /// Number of bytes that are read at once.
 const BUFFER: usize = 1 << 18;
@@ -120,7 +121,7 @@ impl Sources {
         part: &Path,
         progress: &Progress,
     ) -> Result<String> {
-        let bar = progress.bar(name);
+        let transfer = progress.transfer(name);
         let mut published = None;
         let fetched = match place {
             Place::Address(url) => {
@@ -129,12 +130,12 @@ impl Sources {
                     is_pinned: has_checksum(file),
                     most: file.at_most(),
                 };
-                let info = self.web.download(url, &expected, part, &bar);
+                let info = self.web.download(url, &expected, part, &transfer);
                 info.map(|info| published = info.checksum)
             }
-            Place::Path(path) => copy(path, file, part),
+            Place::Path(path) => copy_file(path, file.at_most(), part, &transfer),
         };
-        bar.finish_and_clear();
+        transfer.end();
         fetched?;
         // a wrong file must not be continued
         check(part, file, published.as_ref()).inspect_err(|_| remove_part(part))
@@ -150,19 +151,6 @@ fn keep(part: &Path, to: &Path) -> Result<()> {
     fs::rename(part, to).with_context(|| format!("cannot rename {part:?} to {to:?}"))?;
     remove_part(part);
     Ok(())
-}
-
-/// Copies a file of a mirror.
-fn copy(from: &Path, file: &DataFile, part: &Path) -> Result<()> {
-    let source = regular::open(from).context("cannot read it")?;
-    let most = file.at_most();
-    remove_part(part);
-    let writing = || format!("cannot write {part:?}");
-    let mut out = File::create_new(part).with_context(writing)?;
-    let copied = io::copy(&mut source.take(most.saturating_add(1)), &mut out);
-    let copied = copied.with_context(writing)?;
-    ensure!(copied <= most, "it has more than {most} bytes");
-    out.sync_all().with_context(writing)
 }
 
 /// Compares a file with the catalogue, and with the checksum that its publisher sent. Returns its sha256.

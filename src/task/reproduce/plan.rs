@@ -136,7 +136,7 @@ fn place(table: &Table, roots: &Roots) -> Result<(PathBuf, Vec<String>)> {
             let word = format!("dataset:{name}");
             let dir = datasets::directory(Path::new(&word))?;
             let qrels = match table.qrels.is_empty() {
-                true => datasets::judgements(&word)?,
+                true => datasets::judgements(&word)?.unwrap_or_default(),
                 false => Vec::new(),
             };
             (dir, qrels)

@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::path::Path;
-use std::process::Stdio;
+use std::process::{Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -61,6 +61,61 @@ fn a_killed_download_goes_on_where_it_was() {
     publisher.succeeds("datasets get one");
     assert_eq!(publisher.server.requests(), ["/a.bin", "/a.bin 7000"]);
     assert_eq!(fs::read(publisher.path("one/a.bin")).unwrap(), body);
+}
+
+/// A copy from a directory is killed by the system at a certain byte. When it is given again, it begins behind the bytes that are there.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_killed_copy_of_a_mirror_goes_on_where_it_was() {
+    use std::os::unix::process::ExitStatusExt;
+
+    let body = content();
+    let mut publisher = Publisher::new();
+    // without a checksum, so that a marked byte shows which bytes are copied
+    publisher
+        .dataset("one", "task = \"rank\"")
+        .pinned("a.bin", "most = 20000\nto = \"a.bin\"");
+    let copy = publisher.dir.path("offline/a.bin");
+    crate::support::files::write(&copy, &body);
+    let get = "datasets get one --mirror offline";
+    let inner = publisher.command(get);
+    let mut limited = Command::new("sh");
+    // in blocks of 512 bytes
+    limited
+        .args(["-c", "ulimit -c 0; ulimit -f 16; exec \"$0\" \"$@\""])
+        .arg(inner.get_program())
+        .args(inner.get_args())
+        .current_dir(publisher.dir.path(""));
+    for (name, value) in inner.get_envs() {
+        limited.env(name, value.unwrap_or_default());
+    }
+    let part = publisher.path("one/.get/a.bin.part");
+    let kill = |limited: &mut Command| {
+        let killed = limited.output().unwrap();
+        assert!(killed.status.signal().is_some(), "{killed:?}");
+        let had = fs::read(&part).unwrap();
+        // some shells count in blocks of 1,024 bytes
+        assert!([8_192, 16_384].contains(&had.len()), "{}", had.len());
+        assert_eq!(had, body[..had.len()]);
+        had
+    };
+    let mut marked = kill(&mut limited);
+    assert!(!publisher.has("one/a.bin"));
+    marked[0] ^= 1;
+    fs::write(&part, &marked).unwrap();
+    publisher.succeeds(get);
+    let got = fs::read(publisher.path("one/a.bin")).unwrap();
+    assert_eq!(got[0], marked[0], "the file was copied from its beginning");
+    assert_eq!(got[1..], body[1..]);
+    assert_eq!(publisher.server.requests(), [""; 0]);
+    publisher.succeeds("datasets remove one");
+    // a file that was replaced in the meantime is not joined with the old one
+    kill(&mut limited);
+    let other: Vec<u8> = body.iter().rev().copied().collect();
+    fs::remove_file(&copy).unwrap();
+    crate::support::files::write(&copy, &other);
+    publisher.succeeds(get);
+    assert_eq!(fs::read(publisher.path("one/a.bin")).unwrap(), other);
 }
 
 #[test]

@@ -16,6 +16,9 @@ fn every_command_that_takes_a_collection_says_how_a_missing_one_is_got() {
         "index -i args",
         "extract -i args",
         "inspect run.txt -i args -o out",
+        "collection check args",
+        "ask question -i . --arguments args",
+        "images -i . --arguments args -o out",
         "export evidence -i args -o out",
         "verify run.txt -i args",
         "shard read --task controversial --input args",
@@ -29,11 +32,17 @@ fn every_command_that_takes_a_collection_says_how_a_missing_one_is_got() {
     for line in [
         "evaluate --qrels touche run.txt",
         "evaluate --qrels mine=touche run.txt",
+        "evaluate touche run.txt",
+        "evaluate mine=dataset:touche run.txt P@5",
         "inspect run.txt -i . --qrels touche -o out",
         "export run run.txt --qrels touche -o out",
     ] {
         publisher.refuses(line, why);
     }
+    publisher.refuses(
+        "evaluate args run.txt",
+        "no judgements for the data set args",
+    );
     publisher.refuses("rank -i dataset:arks -o out", "did you mean args?");
     publisher.refuses("datasets info nonsense", "no data set named nonsense");
 }
@@ -87,6 +96,18 @@ fn judgements_of_a_data_set_have_the_names_of_their_files() {
     );
     let said = publisher.succeeds("evaluate --qrels beir run.txt nDCG@5");
     assert!(said.contains("1.0000"), "{said}");
-    let said = publisher.succeeds("evaluate --qrels mine=two run.txt nDCG@5");
-    assert!(said.contains("mine-quality:nDCG@5"), "{said}");
+    for line in ["--qrels mine=two run.txt", "mine=two run.txt"] {
+        let said = publisher.succeeds(&format!("evaluate {line} nDCG@5"));
+        assert!(said.contains("mine-quality:nDCG@5"), "{said}");
+    }
+    // with or without --qrels, the table is the same
+    let [typed, first] = ["--qrels beir run.txt", "beir run.txt"]
+        .map(|line| publisher.succeeds(&format!("evaluate {line} nDCG@5")));
+    assert_eq!(typed, first);
+    // a file of this name wins
+    files::write(&publisher.dir.path("beir"), "1 0 other 1\n");
+    let said = publisher.succeeds("evaluate beir run.txt nDCG@5");
+    assert!(said.contains("0.0000"), "{said}");
+    let said = publisher.succeeds("evaluate dataset:beir run.txt nDCG@5");
+    assert_eq!(said, typed);
 }

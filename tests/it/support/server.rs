@@ -5,6 +5,7 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::sync::{Arc, Mutex};
 use std::thread;
+use std::time::Duration;
 
 /// The server's answer to requests for a path.
 #[derive(Clone, Default)]
@@ -16,11 +17,16 @@ pub struct Page {
     pub cut: Option<(usize, usize)>,
     /// The number of bytes of the body after which the server sends nothing more, and the number of requests for which this happens.
     pub stall: Option<(usize, usize)>,
+    /// The number of bytes of the body after which the server pauses, and for how long.
+    pub pause: Option<(usize, Duration)>,
+    /// The number of requests for which the connection is reset before anything is answered.
+    pub resets: usize,
     /// Whether the body is sent again and again, without saying how long it is.
     pub endless: bool,
 }
 
-/// A server of pages on the loopback interface. It records each request as `path`, or as `path offset` if the request has a range.
+/// A server of pages on the loopback interface. It records each request as `path`, as `path offset` if the request has a range, or as
+/// `path reset`.
 pub struct Server {
     pub address: String,
     pages: Arc<Mutex<BTreeMap<String, Page>>>,
@@ -76,9 +82,22 @@ fn answer(
     pages: &Mutex<BTreeMap<String, Page>>,
     requests: &Mutex<Vec<String>>,
 ) -> std::io::Result<()> {
-    let mut head = BufReader::new(stream.try_clone()?).lines();
-    let first = head.next().unwrap_or(Ok(String::new()))?;
+    // byte by byte, so that the rest of the request is still unread if the connection is reset: then the system says so to the client
+    let mut first = Vec::new();
+    let mut byte = [0];
+    while byte != *b"\n" && stream.read(&mut byte)? > 0 {
+        first.extend(byte);
+    }
+    let first = String::from_utf8_lossy(&first);
     let path = first.split(' ').nth(1).unwrap_or("").to_owned();
+    if let Some(page) = pages.lock().unwrap().get_mut(&path)
+        && page.resets > 0
+    {
+        page.resets -= 1;
+        requests.lock().unwrap().push(format!("{path} reset"));
+        return Ok(());
+    }
+    let head = BufReader::new(stream.try_clone()?).lines();
     let (mut from, mut condition) = (None, None);
     for line in head {
         let line = line?;
@@ -139,7 +158,15 @@ fn answer(
         write!(stream, "{name}: {value}\r\n")?;
     }
     stream.write_all(b"\r\n")?;
-    stream.write_all(&body[..end])?;
+    let (before, after) = match page.pause {
+        Some((at, _)) => body[..end].split_at(at.min(end)),
+        None => (&body[..end], &b""[..]),
+    };
+    stream.write_all(before)?;
+    if let Some((_, pause)) = page.pause {
+        thread::sleep(pause);
+    }
+    stream.write_all(after)?;
     if page.endless {
         loop {
             stream.write_all(body)?;
