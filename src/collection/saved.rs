@@ -1,6 +1,7 @@
 //! Pages and pictures that a browser or a crawler has saved: as files in a folder, or in MHTML, WARC or WACZ. `riposte collection new` makes a
 //! collection of them.
 
+pub mod embedded;
 mod headers;
 mod http;
 pub mod location;
@@ -13,6 +14,8 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, ensure};
+use base64::alphabet::STANDARD;
+use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
 use encoding_rs::{Encoding, UTF_8};
 
 use super::{Fault, FaultKind};
@@ -29,6 +32,14 @@ const MAX_FILES: usize = 2_000_000;
 
 /// Maximum depth of folders within folders. Browsers save one level, and wget as many as an address has.
 const MAX_DEPTH: usize = 64;
+
+/// Some programs leave out the padding, or leave bits in the last character.
+const BASE64: GeneralPurpose = GeneralPurpose::new(
+    &STANDARD,
+    GeneralPurposeConfig::new()
+        .with_decode_padding_mode(DecodePaddingMode::Indifferent)
+        .with_decode_allow_trailing_bits(true),
+);
 
 /// What was saved.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -153,10 +164,10 @@ pub fn read(file: &Path, found: &mut dyn FnMut(Found) -> Result<()>) -> Result<(
             return read_archive(file, read_warc, found);
         }
         extension if PICTURES.contains(&extension) => Kind::Picture,
-        // browsers save some pictures without an extension
-        _ => match begins_as_picture(file) {
-            Ok(true) => Kind::Picture,
-            Ok(false) => return Ok(()),
+        // browsers and wget save pages and pictures under the names that their addresses have: `picture`, `page.php?id=1`
+        _ => match kind_by_beginning(file) {
+            Ok(Some(kind)) => kind,
+            Ok(None) => return Ok(()),
             Err(error) => return found(Found::fault(Kind::Picture, file, error.to_string())),
         },
     };
@@ -226,15 +237,36 @@ fn extension(path: &Path) -> String {
     extension.to_string_lossy().to_lowercase()
 }
 
-/// Number of bytes from which a picture is recognised.
-const MAGIC_BYTES: u64 = 64;
+/// Number of bytes from which a picture or a page is recognised.
+const MAGIC_BYTES: u64 = 512;
 
-fn begins_as_picture(file: &Path) -> std::io::Result<bool> {
+fn kind_by_beginning(file: &Path) -> std::io::Result<Option<Kind>> {
     let mut start = Vec::new();
     regular::open(file)?
         .take(MAGIC_BYTES)
         .read_to_end(&mut start)?;
-    Ok(image::guess_format(&start).is_ok())
+    Ok(if image::guess_format(&start).is_ok() {
+        Some(Kind::Picture)
+    } else {
+        begins_as_page(&start).then_some(Kind::Page)
+    })
+}
+
+/// Whether a file begins as an HTML page does, perhaps after an XML declaration and comments.
+fn begins_as_page(start: &[u8]) -> bool {
+    let start = String::from_utf8_lossy(start).to_ascii_lowercase();
+    let mut rest = start.trim_start_matches('\u{feff}').trim_start();
+    loop {
+        let end = match rest {
+            _ if rest.starts_with("<?xml") => "?>",
+            _ if rest.starts_with("<!--") => "-->",
+            _ => return rest.starts_with("<!doctype html") || rest.starts_with("<html"),
+        };
+        match rest.split_once(end) {
+            Some((_, after)) => rest = after.trim_start(),
+            None => return false,
+        }
+    }
 }
 
 /// What bytes are, by the type that a server gives them and by their beginning. `None` for style sheets, scripts and the like.
