@@ -6,6 +6,7 @@ mod headers;
 mod http;
 pub mod location;
 mod mhtml;
+mod packed;
 mod wacz;
 mod warc;
 
@@ -154,16 +155,18 @@ pub fn files(source: &Path) -> Result<(Vec<PathBuf>, usize)> {
 /// # Errors
 /// `found` fails. What is broken in the file is no error: it is passed to `found` as a fault.
 pub fn read(file: &Path, found: &mut dyn FnMut(Found) -> Result<()>) -> Result<()> {
-    let extension = extension(file);
-    let kind = match &*extension {
+    let name = file.file_name().unwrap_or_default();
+    let name = name.to_string_lossy().to_lowercase();
+    if let Some(what) = foreign(&name) {
+        return found(Found::fault(Kind::Page, file, what));
+    }
+    let extension = name.rsplit_once('.').map_or("", |(_, extension)| extension);
+    let kind = match extension {
         "html" | "htm" | "xhtml" | "xht" => Kind::Page,
         "mhtml" | "mht" => return read_mhtml(file, found),
         "wacz" => return read_archive(file, wacz::read, found),
-        "warc" => return read_archive(file, read_warc, found),
-        "gz" if file.to_string_lossy().to_lowercase().ends_with(".warc.gz") => {
-            return read_archive(file, read_warc, found);
-        }
-        extension if PICTURES.contains(&extension) => Kind::Picture,
+        _ if is_warc(&name) => return read_archive(file, read_warc, found),
+        _ if PICTURES.contains(&extension) => Kind::Picture,
         // browsers and wget save pages and pictures under the names that their addresses have: `picture`, `page.php?id=1`
         _ => match kind_by_beginning(file) {
             Ok(Some(kind)) => kind,
@@ -231,10 +234,54 @@ const PICTURES: [&str; 12] = [
     "webp", "png", "jpg", "jpeg", "jfif", "gif", "bmp", "ico", "tif", "tiff", "avif", "svg",
 ];
 
-/// The extension in lower case.
-fn extension(path: &Path) -> String {
-    let extension = path.extension().unwrap_or_default();
-    extension.to_string_lossy().to_lowercase()
+/// Whether a file is WARC, by its name in lower case.
+fn is_warc(name: &str) -> bool {
+    [".warc", ".warc.gz", ".warc.zst"]
+        .iter()
+        .any(|end| name.ends_with(end))
+}
+
+/// Web archives that riposte does not read, by the ends of their names in lower case, and what can be done.
+const FOREIGN: [(&[&str], &str); 8] = [
+    (
+        &[".arc", ".arc.gz"],
+        "ARC, the format before WARC: convert it with `warcio recompress IN OUT.warc.gz`",
+    ),
+    (
+        &[".har"],
+        "a record of a browser's requests (HAR): convert it with `har2warc IN OUT.warc.gz`",
+    ),
+    (
+        &[".maff"],
+        "a zip file of saved pages (MAFF): unpack it, and name the folder",
+    ),
+    (
+        &[".webarchive"],
+        "a web archive of Safari: save the page with another browser, or with SingleFile",
+    ),
+    (
+        &[".zim"],
+        "an archive for Kiwix (ZIM): unpack it with `zimdump dump --dir=FOLDER FILE`, and name the folder",
+    ),
+    (
+        &[".warc.bz2", ".arc.bz2"],
+        "packed with bzip2: unpack it first (bunzip2)",
+    ),
+    (
+        &[".warc.xz", ".arc.xz", ".warc.lz4"],
+        "packed in a way that riposte does not unpack: unpack it first (unxz, lz4 -d)",
+    ),
+    (
+        &[".mhtml.gz", ".mht.gz", ".html.gz", ".htm.gz", ".wacz.gz"],
+        "packed with gzip: unpack it first (gunzip)",
+    ),
+];
+
+/// What to say of a web archive that riposte does not read.
+fn foreign(name: &str) -> Option<&'static str> {
+    let is_one = |ends: &[&str]| ends.iter().any(|end| name.ends_with(end));
+    let found = FOREIGN.iter().find(|(ends, _)| is_one(ends));
+    found.map(|(_, what)| *what)
 }
 
 /// Number of bytes from which a picture or a page is recognised.

@@ -41,6 +41,7 @@ pub struct NewCollection {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Reason {
     Unshown,
+    UnshownBroken,
     Small,
     Format,
     Embedded,
@@ -61,6 +62,11 @@ impl Reason {
                 "picture",
                 "pictures",
                 "no page shows it (--keep-unshown keeps such pictures)",
+            ),
+            Reason::UnshownBroken => (
+                "picture",
+                "pictures",
+                "no page shows it, and it is broken (--keep-unshown says why)",
             ),
             Reason::Small => (
                 "picture",

@@ -69,6 +69,7 @@ mod rank;
 mod release;
 mod report;
 mod run_formats;
+mod saved_pages;
 mod search;
 mod sections;
 mod sentence;

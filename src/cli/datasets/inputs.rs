@@ -6,7 +6,7 @@ use anyhow::Result;
 
 use crate::cli::Command;
 #[cfg(feature = "full")]
-use crate::cli::{export::ExportCommand, shard::ShardCommand};
+use crate::cli::{collection::CollectionCommand, export::ExportCommand, shard::ShardCommand};
 use riposte::datasets;
 
 impl Command {
@@ -50,6 +50,8 @@ impl Command {
             Command::Extract(args) => Some(&mut args.extraction.input),
             #[cfg(feature = "full")]
             Command::Inspect(args) => Some(&mut args.input),
+            #[cfg(feature = "full")]
+            Command::Collection(CollectionCommand::Check(args)) => Some(&mut args.dir),
             #[cfg(feature = "full")]
             Command::Export(ExportCommand::Evidence(args)) => args.input.as_mut(),
             #[cfg(feature = "full")]
