@@ -33,7 +33,7 @@ struct Original {
     xpaths: Vec<String>,
     /// What clients ask for, to get the picture.
     picture_paths: BTreeSet<String>,
-    /// What riposte reads of the page as it was published.
+    /// What riposte reads of the page at the published XPath.
     words: PageWords,
 }
 
@@ -47,12 +47,14 @@ impl Original {
         let html = fs::read_to_string(page.join("snapshot/dom.html")).unwrap();
         let xpaths = fs::read_to_string(page.join("snapshot/image-xpath.txt")).unwrap();
         let xpaths: Vec<String> = xpaths.lines().map(str::to_owned).collect();
-        let words = page::read(&html, &xpaths, picture_url.trim());
+        let (html, url) = (local(&html, server), local(url.trim(), server));
+        let picture_url = local(picture_url.trim(), server);
+        let words = page::read(&html, &xpaths, &picture_url);
         let mut original = Original {
             picture,
-            html: local(&html, server),
-            url: local(url.trim(), server),
-            picture_url: local(picture_url.trim(), server),
+            html,
+            url,
+            picture_url,
             xpaths,
             picture_paths: BTreeSet::new(),
             words,

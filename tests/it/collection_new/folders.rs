@@ -260,7 +260,7 @@ fn files_are_recognised_by_their_beginnings() {
 #[test]
 fn pictures_are_found_where_scripts_and_styles_put_them() {
     let html = "<head><meta property='twitter:image' content='4.png'></head><body><p>Zoos before</p>\
-        <div style='background-image: url(\"1.png\")'></div><p><img data-large-file='./2.png' src='data:image/gif;base64,R0lGODlhAQABAAAAACw='></p>\
+        <div style='background-image: url(\"1.png\")'></div><p><img data-large-file='./2.png' src='data:image/gif;base64,R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAIBRAA7'></p>\
         <noscript><img src='3.png'></noscript><noscript><img src='counter.gif'></noscript></body>";
     let dir = WorkDir::with(&[
         ("in/1.png", &picture(1)),
