@@ -1,7 +1,6 @@
 //! `riposte collection check` names what is broken in a collection.
 
 use std::fs;
-use std::io::Write;
 
 use super::{images, run};
 use crate::support::files::{copy, entries, text};
