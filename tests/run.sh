@@ -26,6 +26,8 @@ if sh tests/java.sh; then
 fi
 # some commands of the manual call it
 command -v sqlite3 >/dev/null || sh tests/apt.sh sqlite3 || echo "sqlite3 is missing and cannot be installed" >&2
+# some tests save pages with it
+command -v wget >/dev/null || sh tests/apt.sh wget || echo "wget is missing and cannot be installed" >&2
 if [ -n "${RIPOSTE_DATA:-}" ]; then
     require data
 fi

@@ -17,6 +17,7 @@ pub mod pages;
 pub mod pairs;
 pub mod pictures;
 pub mod recipes;
+pub mod saved;
 pub mod settings;
 pub mod texts;
 
@@ -147,6 +148,24 @@ pub const TARGETS: &[Target] = &[
         name: "chatnoir",
         run: chatnoir::chatnoir,
         words: chatnoir::WORDS,
+        mend: None,
+    },
+    Target {
+        name: "mhtml",
+        run: saved::mhtml,
+        words: saved::MHTML_WORDS,
+        mend: None,
+    },
+    Target {
+        name: "warc",
+        run: saved::warc,
+        words: saved::WARC_WORDS,
+        mend: None,
+    },
+    Target {
+        name: "wacz",
+        run: saved::wacz,
+        words: saved::WACZ_WORDS,
         mend: None,
     },
     Target {

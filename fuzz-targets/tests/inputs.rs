@@ -48,6 +48,9 @@ targets! {
     recipes "recipes",
     settings "settings",
     chatnoir "chatnoir",
+    mhtml "mhtml",
+    warc "warc",
+    wacz "wacz",
     pairs "pairs",
 }
 

@@ -27,7 +27,7 @@ pub(super) struct NewArgs {
     #[arg(value_name = "DIR")]
     dir: PathBuf,
     /// Where pages and pictures are: folders with their subfolders, saved pages (.html with their folders, .mhtml), web archives (.warc, .warc.gz,
-    /// .wacz). Several are allowed
+    /// .warc.zst, .wacz). Several are allowed
     #[arg(long, value_name = "PATH", required = true, num_args = 1..)]
     from: Vec<PathBuf>,
     /// File of topics, which is copied unchanged
@@ -51,7 +51,7 @@ pub(super) struct NewArgs {
 
 #[derive(Args)]
 pub(super) struct CheckArgs {
-    /// Directory of the collection
+    /// Directory of the collection, or the name of a data set
     #[arg(value_name = "DIR")]
     pub(super) dir: PathBuf,
 }

@@ -1,10 +1,12 @@
 //! Pages and pictures that a browser or a crawler has saved: as files in a folder, or in MHTML, WARC or WACZ. `riposte collection new` makes a
 //! collection of them.
 
+pub mod embedded;
 mod headers;
 mod http;
 pub mod location;
 mod mhtml;
+mod packed;
 mod wacz;
 mod warc;
 
@@ -13,6 +15,8 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, ensure};
+use base64::alphabet::STANDARD;
+use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
 use encoding_rs::{Encoding, UTF_8};
 
 use super::{Fault, FaultKind};
@@ -29,6 +33,14 @@ const MAX_FILES: usize = 2_000_000;
 
 /// Maximum depth of folders within folders. Browsers save one level, and wget as many as an address has.
 const MAX_DEPTH: usize = 64;
+
+/// Some programs leave out the padding, or leave bits in the last character.
+const BASE64: GeneralPurpose = GeneralPurpose::new(
+    &STANDARD,
+    GeneralPurposeConfig::new()
+        .with_decode_padding_mode(DecodePaddingMode::Indifferent)
+        .with_decode_allow_trailing_bits(true),
+);
 
 /// What was saved.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -143,20 +155,22 @@ pub fn files(source: &Path) -> Result<(Vec<PathBuf>, usize)> {
 /// # Errors
 /// `found` fails. What is broken in the file is no error: it is passed to `found` as a fault.
 pub fn read(file: &Path, found: &mut dyn FnMut(Found) -> Result<()>) -> Result<()> {
-    let extension = extension(file);
-    let kind = match &*extension {
+    let name = file.file_name().unwrap_or_default();
+    let name = name.to_string_lossy().to_lowercase();
+    if let Some(what) = foreign(&name) {
+        return found(Found::fault(Kind::Page, file, what));
+    }
+    let extension = name.rsplit_once('.').map_or("", |(_, extension)| extension);
+    let kind = match extension {
         "html" | "htm" | "xhtml" | "xht" => Kind::Page,
         "mhtml" | "mht" => return read_mhtml(file, found),
         "wacz" => return read_archive(file, wacz::read, found),
-        "warc" => return read_archive(file, read_warc, found),
-        "gz" if file.to_string_lossy().to_lowercase().ends_with(".warc.gz") => {
-            return read_archive(file, read_warc, found);
-        }
-        extension if PICTURES.contains(&extension) => Kind::Picture,
-        // browsers save some pictures without an extension
-        _ => match begins_as_picture(file) {
-            Ok(true) => Kind::Picture,
-            Ok(false) => return Ok(()),
+        _ if is_warc(&name) => return read_archive(file, read_warc, found),
+        _ if PICTURES.contains(&extension) => Kind::Picture,
+        // browsers and wget save pages and pictures under the names that their addresses have: `picture`, `page.php?id=1`
+        _ => match kind_by_beginning(file) {
+            Ok(Some(kind)) => kind,
+            Ok(None) => return Ok(()),
             Err(error) => return found(Found::fault(Kind::Picture, file, error.to_string())),
         },
     };
@@ -220,21 +234,86 @@ const PICTURES: [&str; 12] = [
     "webp", "png", "jpg", "jpeg", "jfif", "gif", "bmp", "ico", "tif", "tiff", "avif", "svg",
 ];
 
-/// The extension in lower case.
-fn extension(path: &Path) -> String {
-    let extension = path.extension().unwrap_or_default();
-    extension.to_string_lossy().to_lowercase()
+/// Whether a file is WARC, by its name in lower case.
+fn is_warc(name: &str) -> bool {
+    [".warc", ".warc.gz", ".warc.zst"]
+        .iter()
+        .any(|end| name.ends_with(end))
 }
 
-/// Number of bytes from which a picture is recognised.
-const MAGIC_BYTES: u64 = 64;
+/// Web archives that riposte does not read, by the ends of their names in lower case, and what can be done.
+const FOREIGN: [(&[&str], &str); 8] = [
+    (
+        &[".arc", ".arc.gz"],
+        "ARC, the format before WARC: convert it with `warcio recompress IN OUT.warc.gz`",
+    ),
+    (
+        &[".har"],
+        "a record of a browser's requests (HAR): convert it with `har2warc IN OUT.warc.gz`",
+    ),
+    (
+        &[".maff"],
+        "a zip file of saved pages (MAFF): unpack it, and name the folder",
+    ),
+    (
+        &[".webarchive"],
+        "a web archive of Safari: save the page with another browser, or with SingleFile",
+    ),
+    (
+        &[".zim"],
+        "an archive for Kiwix (ZIM): unpack it with `zimdump dump --dir=FOLDER FILE`, and name the folder",
+    ),
+    (
+        &[".warc.bz2", ".arc.bz2"],
+        "packed with bzip2: unpack it first (bunzip2)",
+    ),
+    (
+        &[".warc.xz", ".arc.xz", ".warc.lz4"],
+        "packed in a way that riposte does not unpack: unpack it first (unxz, lz4 -d)",
+    ),
+    (
+        &[".mhtml.gz", ".mht.gz", ".html.gz", ".htm.gz", ".wacz.gz"],
+        "packed with gzip: unpack it first (gunzip)",
+    ),
+];
 
-fn begins_as_picture(file: &Path) -> std::io::Result<bool> {
+/// What to say of a web archive that riposte does not read.
+fn foreign(name: &str) -> Option<&'static str> {
+    let is_one = |ends: &[&str]| ends.iter().any(|end| name.ends_with(end));
+    let found = FOREIGN.iter().find(|(ends, _)| is_one(ends));
+    found.map(|(_, what)| *what)
+}
+
+/// Number of bytes from which a picture or a page is recognised.
+const MAGIC_BYTES: u64 = 512;
+
+fn kind_by_beginning(file: &Path) -> std::io::Result<Option<Kind>> {
     let mut start = Vec::new();
     regular::open(file)?
         .take(MAGIC_BYTES)
         .read_to_end(&mut start)?;
-    Ok(image::guess_format(&start).is_ok())
+    Ok(if image::guess_format(&start).is_ok() {
+        Some(Kind::Picture)
+    } else {
+        begins_as_page(&start).then_some(Kind::Page)
+    })
+}
+
+/// Whether a file begins as an HTML page does, perhaps after an XML declaration and comments.
+fn begins_as_page(start: &[u8]) -> bool {
+    let start = String::from_utf8_lossy(start).to_ascii_lowercase();
+    let mut rest = start.trim_start_matches('\u{feff}').trim_start();
+    loop {
+        let end = match rest {
+            _ if rest.starts_with("<?xml") => "?>",
+            _ if rest.starts_with("<!--") => "-->",
+            _ => return rest.starts_with("<!doctype html") || rest.starts_with("<html"),
+        };
+        match rest.split_once(end) {
+            Some((_, after)) => rest = after.trim_start(),
+            None => return false,
+        }
+    }
 }
 
 /// What bytes are, by the type that a server gives them and by their beginning. `None` for style sheets, scripts and the like.

@@ -41,6 +41,7 @@ pub struct NewCollection {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Reason {
     Unshown,
+    UnshownBroken,
     Small,
     Format,
     Embedded,
@@ -62,6 +63,11 @@ impl Reason {
                 "pictures",
                 "no page shows it (--keep-unshown keeps such pictures)",
             ),
+            Reason::UnshownBroken => (
+                "picture",
+                "pictures",
+                "no page shows it, and it is broken (--keep-unshown says why)",
+            ),
             Reason::Small => (
                 "picture",
                 "pictures",
@@ -75,7 +81,7 @@ impl Reason {
             Reason::Embedded => (
                 "image element",
                 "image elements",
-                "the image is inside the page (data:)",
+                "the image is inside the page (data:), and small, broken or a drawing",
             ),
             Reason::NotSaved => (
                 "image element",
@@ -156,7 +162,7 @@ pub fn new_collection(wanted: &NewCollection, on_event: &mut OnEvent) -> Result<
     if let Some(file) = &wanted.topics {
         copy_topics(file, out.path())?;
     }
-    let mut gathered = Gathered::new(spool.path())?;
+    let mut gathered = Gathered::new(spool.path(), wanted.min_side)?;
     gather(wanted, &mut gathered, &mut made, on_event)?;
     made.pages_read = gathered.pages.len();
     let appearances = pages::appearances(&gathered, &mut made.left_out, on_event)?;

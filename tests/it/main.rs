@@ -70,6 +70,7 @@ mod release;
 mod report;
 mod reproduce;
 mod run_formats;
+mod saved_pages;
 mod search;
 mod sections;
 mod sentence;

@@ -1,6 +1,5 @@
 //! `riposte inspect`: reports of images and of texts show what the run, the evidence and the judgements say, in a real browser.
 
-mod browser;
 mod debate;
 mod hostile;
 mod legible;
@@ -16,11 +15,11 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use crate::support::assert_says;
+use crate::support::browser::{Page, file_url};
 use crate::support::files::{json_lines, text};
 use crate::support::program::{code, riposte, stderr, stdout, succeed};
 use crate::support::{golden_evidence, sample};
 use crate::texts::QUESTION;
-use browser::{Page, file_url};
 
 /// A window of a laptop.
 const WIDE: (u32, u32) = (1280, 800);

@@ -11,12 +11,13 @@ use super::headers::{Headers, split};
 pub(super) struct Response {
     pub status: u16,
     pub headers: Headers,
-    pub body: Vec<u8>,
+    /// Without chunks, but still packed.
+    body: Vec<u8>,
 }
 
 impl Response {
     /// # Errors
-    /// The bytes are no response, or its body cannot be unpacked.
+    /// The bytes are no response.
     pub(super) fn read(bytes: &[u8]) -> Result<Response, String> {
         let (head, body) = split(bytes);
         let line = head.split(|byte| *byte == b'\n').next();
@@ -37,12 +38,19 @@ impl Response {
             Some(joined) => joined,
             None => body.to_vec(),
         };
-        let body = unpacked(body, headers.get("content-encoding"))?;
         Ok(Response {
             status,
             headers,
             body,
         })
+    }
+
+    /// The unpacked body.
+    ///
+    /// # Errors
+    /// It cannot be unpacked.
+    pub(super) fn into_body(self) -> Result<Vec<u8>, String> {
+        unpacked(self.body, self.headers.get("content-encoding"))
     }
 }
 
@@ -83,10 +91,10 @@ fn unpacked(body: Vec<u8>, encoding: &str) -> Result<Vec<u8>, String> {
             bounded.map_err(|error| error.to_string())?;
             read_all(decoder)
         }
-        "br" if !is_text_or_picture(&body) => {
-            Err("packed with Brotli, which riposte does not unpack".to_owned())
-        }
-        _ => Ok(body),
+        "" | "identity" | "gzip" | "x-gzip" | "zstd" => Ok(body),
+        _ if is_text_or_picture(&body) => Ok(body),
+        "br" => Err("packed with Brotli, which riposte does not unpack: crawl without `br` in the header Accept-Encoding".to_owned()),
+        other => Err(format!("packed with {other:?}, which riposte does not unpack")),
     }
 }
 
@@ -120,7 +128,7 @@ mod tests {
 
     fn body(head: &str, body: &[u8]) -> Result<Vec<u8>, String> {
         let bytes = [head.as_bytes(), b"\r\n\r\n", body].concat();
-        Response::read(&bytes).map(|response| response.body)
+        Response::read(&bytes)?.into_body()
     }
 
     #[test]
@@ -138,7 +146,12 @@ mod tests {
         let gzip = "HTTP/1.1 200 OK\nContent-Encoding: gzip";
         assert_eq!(body(gzip, &packed).unwrap(), b"words");
         assert_eq!(body(gzip, b"words").unwrap(), b"words");
-        assert!(body("HTTP/1.1 200\r\ncontent-encoding: br", b"\x0b\x02").is_err());
+        for (encoding, named) in [("br", "Brotli"), ("gzip, br", "\"gzip, br\"")] {
+            let head = format!("HTTP/1.1 200\r\ncontent-encoding: {encoding}");
+            let error = body(&head, b"\x0b\x02").unwrap_err();
+            assert!(error.contains(named), "{error}");
+            assert_eq!(body(&head, b"<html>").unwrap(), b"<html>");
+        }
         assert!(Response::read(b"GET / HTTP/1.1\r\n\r\n").is_err());
     }
 

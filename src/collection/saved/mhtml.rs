@@ -3,25 +3,15 @@
 use std::path::Path;
 
 use base64::Engine;
-use base64::alphabet::STANDARD;
-use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
 
 use super::headers::{Headers, split};
-use super::{Found, Kind, Saved, kind_of, location};
+use super::{BASE64, Found, Kind, Saved, kind_of, location};
 
 /// Maximum depth of parts within parts. Browsers write one level, and mail programs three.
 const MAX_DEPTH: usize = 8;
 
 /// Maximum number of parts. A page with a thousand pictures has as many.
 const MAX_PARTS: usize = 100_000;
-
-/// Some programs leave out the padding, or leave bits in the last character.
-const BASE64: GeneralPurpose = GeneralPurpose::new(
-    &STANDARD,
-    GeneralPurposeConfig::new()
-        .with_decode_padding_mode(DecodePaddingMode::Indifferent)
-        .with_decode_allow_trailing_bits(true),
-);
 
 /// A part that has no parts of its own, with its bytes as they are in the file.
 struct Part<'f> {

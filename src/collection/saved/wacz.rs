@@ -51,9 +51,8 @@ pub(super) fn read(
     }
     // frames and advertisements are HTML, too; without a list, all HTML is a page
     let is_page = |at: &str| listed.is_empty() || listed.contains(&location::key(at));
-    let is_warc = |name: &&String| {
-        name.starts_with("archive/") && (name.ends_with(".warc") || name.ends_with(".warc.gz"))
-    };
+    let is_warc =
+        |name: &&String| name.starts_with("archive/") && super::is_warc(&name.to_ascii_lowercase());
     let mut archives = 0;
     for name in names.iter().filter(is_warc) {
         let inside = file.join(name);

@@ -1,4 +1,4 @@
-//! Reads WARC, the format of web archives (ISO 28500), plain or with each record packed by gzip.
+//! Reads WARC, the format of web archives (ISO 28500), plain or with each record packed by gzip or zstd.
 //!
 //! The reader is our own. The crates that read WARC hold a header or a record of any length in memory (`warc`, `rust_warc`), depend on an unmaintained
 //! decoder of texts (`fastwarc`), or bring a database and ten hash functions (`warcat`). What is needed of the format are a few headers and a length.
@@ -11,7 +11,7 @@ use flate2::bufread::MultiGzDecoder;
 
 use super::headers::{self, Headers};
 use super::http::Response;
-use super::{Found, Kind, LeftOut, MAX_FILE_BYTES, Saved, kind_of};
+use super::{Found, Kind, LeftOut, MAX_FILE_BYTES, Saved, kind_of, packed};
 
 /// How many times as large as the file its unpacked records may be. Those of a crawl are three to ten times as large; zeros are a thousand times.
 const MAX_RATIO: u64 = 200;
@@ -30,23 +30,15 @@ pub(super) fn read(
     is_page: &dyn Fn(&str) -> bool,
     found: &mut dyn FnMut(Found) -> Result<()>,
 ) -> Result<()> {
-    let mut input = BufReader::with_capacity(1 << 18, input);
-    let is_gzip = match input.fill_buf() {
-        Ok(start) => start.starts_with(&[0x1f, 0x8b]),
-        Err(error) => return found(Found::fault(Kind::Page, file, error.to_string())),
-    };
     let most = size.saturating_mul(MAX_RATIO).saturating_add(SLACK);
-    let mut records = Records {
-        input: if is_gzip {
-            Box::new(BufReader::with_capacity(
-                1 << 18,
-                MultiGzDecoder::new(input).take(most),
-            ))
-        } else {
-            Box::new(input.take(most))
+    let input = BufReader::with_capacity(BUFFER, input);
+    let mut records = match unpacked(input, most) {
+        Ok(input) => Records {
+            input,
+            read: 0,
+            most,
         },
-        read: 0,
-        most,
+        Err(error) => return found(Found::fault(Kind::Page, file, error.to_string())),
     };
     loop {
         let record = match records.next() {
@@ -64,6 +56,26 @@ pub(super) fn read(
             found(of_record)?;
         }
     }
+}
+
+/// Size of the buffers, in bytes.
+const BUFFER: usize = 1 << 18;
+
+/// What the records are, if each is packed by gzip or zstd: their first `most` bytes, which the first bytes of the file tell.
+fn unpacked<'r>(
+    mut input: BufReader<impl Read + 'r>,
+    most: u64,
+) -> io::Result<Box<dyn BufRead + 'r>> {
+    let start = input.fill_buf()?;
+    if start.starts_with(&[0x1f, 0x8b]) {
+        let decoder = MultiGzDecoder::new(input).take(most);
+        return Ok(Box::new(BufReader::with_capacity(BUFFER, decoder)));
+    }
+    if packed::is_zstd(start) {
+        let decoder = packed::zstd(input)?.take(most);
+        return Ok(Box::new(BufReader::with_capacity(BUFFER, decoder)));
+    }
+    Ok(Box::new(input.take(most)))
 }
 
 /// A record with its block.
@@ -227,11 +239,17 @@ fn meaning(record: Record, file: &Path, is_page: &dyn Fn(&str) -> bool) -> Vec<F
             }
             Ok(response) => {
                 let media_type = response.headers.media_type();
-                (
-                    media_type,
-                    response.headers.parameter("charset"),
-                    response.body,
-                )
+                let charset = response.headers.parameter("charset");
+                match response.into_body() {
+                    Ok(body) => (media_type, charset, body),
+                    Err(what) => {
+                        // scripts and the like are not needed
+                        let kind = kind_of(&media_type, &[]);
+                        let what = format!("{location}: {what}");
+                        let fault = kind.map(|kind| Found::fault(kind, file, what));
+                        return fault.into_iter().collect();
+                    }
+                }
             }
             Err(what) => {
                 let what = format!("{location}: {what}");

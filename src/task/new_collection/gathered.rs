@@ -2,13 +2,15 @@
 
 use std::collections::{BTreeMap, HashMap};
 use std::fs;
+use std::io::Cursor;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, ensure};
+use image::ImageReader;
 use sha2::{Digest, Sha256};
 
 use super::Reason;
-use crate::collection::saved::{Found, LeftOut, Saved, location};
+use crate::collection::saved::{Found, LeftOut, Saved, embedded, location};
 use crate::collection::{Fault, FaultKind};
 use crate::disk::hex;
 use crate::task::{Event, OnEvent};
@@ -65,12 +67,14 @@ pub(super) struct Gathered {
     source: PathBuf,
     file: PathBuf,
     scope: u32,
+    /// The shorter side of the smallest picture that is taken out of a page.
+    min_side: u32,
 }
 
 impl Gathered {
     /// # Errors
     /// `dir` cannot be written.
-    pub(super) fn new(dir: &Path) -> Result<Gathered> {
+    pub(super) fn new(dir: &Path, min_side: u32) -> Result<Gathered> {
         for name in ["pages", "pictures"] {
             let path = dir.join(name);
             fs::create_dir(&path).with_context(|| format!("cannot create {}", path.display()))?;
@@ -87,6 +91,7 @@ impl Gathered {
             source: PathBuf::new(),
             file: PathBuf::new(),
             scope: 0,
+            min_side,
         })
     }
 
@@ -156,7 +161,11 @@ impl Gathered {
         saved.location.starts_with("file:")
     }
 
-    fn add_page(&mut self, page: Saved, on_event: &mut OnEvent) -> Result<()> {
+    fn add_page(&mut self, mut page: Saved, on_event: &mut OnEvent) -> Result<()> {
+        let file = page.file.clone();
+        page.bytes = embedded::without_pictures(page.bytes, &mut |bytes| {
+            self.add_embedded(&bytes, &file, on_event)
+        })?;
         let size = page.bytes.len();
         let what = match size {
             0 => "empty file".to_owned(),
@@ -187,44 +196,40 @@ impl Gathered {
         Ok(())
     }
 
+    /// Adds a picture that is inside a page, and returns the name that stands for it. `None` for small ones, which stay in the page: most of them are
+    /// there until a script loads the real picture.
+    fn add_embedded(
+        &mut self,
+        bytes: &[u8],
+        file: &Path,
+        on_event: &mut OnEvent,
+    ) -> Result<Option<String>> {
+        let reader = ImageReader::new(Cursor::new(bytes)).with_guessed_format();
+        let size = reader.ok().and_then(|reader| reader.into_dimensions().ok());
+        if size.is_some_and(|(width, height)| width.min(height) < self.min_side) {
+            return Ok(None);
+        }
+        let digest: [u8; 32] = Sha256::digest(bytes).into();
+        let name = format!("{}{}", embedded::SCHEME, id_of(&digest));
+        let number = self.store(bytes, digest, name.clone(), file, on_event)?;
+        Ok(number.map(|_| name))
+    }
+
     fn add_picture(&mut self, saved: Saved, on_event: &mut OnEvent) -> Result<()> {
-        let mut fault = |what: &str| {
+        if saved.location.len() > MAX_LOCATION {
+            let what = "its address is too long";
             on_event(Event::Fault(Fault::new(
                 FaultKind::Image,
                 &saved.file,
                 None,
                 what,
             )));
-        };
-        if saved.location.len() > MAX_LOCATION {
-            fault("its address is too long");
             return Ok(());
         }
         let digest: [u8; 32] = Sha256::digest(&saved.bytes).into();
-        let id = format!("I{}", hex(&digest[..8]));
-        let number = match self.by_id.get(&id) {
-            Some(number) if self.pictures[*number].digest == digest => *number,
-            Some(_) => {
-                fault("another picture has the same id");
-                return Ok(());
-            }
-            None => {
-                ensure!(
-                    self.pictures.len() < MAX_ITEMS,
-                    "more than {MAX_ITEMS} pictures"
-                );
-                let picture = Picture {
-                    id: id.clone(),
-                    digest,
-                    url: self.url_of(&saved),
-                    file: saved.file.clone(),
-                    size: saved.bytes.len(),
-                };
-                put(&self.picture_file(&picture), &saved.bytes)?;
-                self.pictures.push(picture);
-                self.by_id.insert(id, self.pictures.len() - 1);
-                self.pictures.len() - 1
-            }
+        let url = self.url_of(&saved);
+        let Some(number) = self.store(&saved.bytes, digest, url, &saved.file, on_event)? else {
+            return Ok(());
         };
         let key = location::key(&saved.location);
         if Self::is_file(&saved) {
@@ -242,6 +247,45 @@ impl Gathered {
         }
         self.by_location.entry(key).or_insert(number);
         Ok(())
+    }
+
+    /// The number of a picture with these bytes, which are stored if they are new. `None` if their id is that of another picture, which is a fault.
+    fn store(
+        &mut self,
+        bytes: &[u8],
+        digest: [u8; 32],
+        url: String,
+        file: &Path,
+        on_event: &mut OnEvent,
+    ) -> Result<Option<usize>> {
+        let id = id_of(&digest);
+        if let Some(number) = self.by_id.get(&id) {
+            if self.pictures[*number].digest == digest {
+                return Ok(Some(*number));
+            }
+            let what = "another picture has the same id";
+            on_event(Event::Fault(Fault::new(FaultKind::Image, file, None, what)));
+            return Ok(None);
+        }
+        let number = self.pictures.len();
+        ensure!(number < MAX_ITEMS, "more than {MAX_ITEMS} pictures");
+        let picture = Picture {
+            id: id.clone(),
+            digest,
+            url,
+            file: file.to_owned(),
+            size: bytes.len(),
+        };
+        put(&self.picture_file(&picture), bytes)?;
+        self.pictures.push(picture);
+        self.by_id.insert(id, number);
+        Ok(Some(number))
+    }
+
+    /// The picture that was taken out of a page, by the name that stands for it.
+    pub(super) fn embedded(&self, name: &str) -> Option<usize> {
+        let id = name.strip_prefix(embedded::SCHEME)?;
+        self.by_id.get(id).copied()
     }
 
     /// The picture at a location, for a page of this scope: first in the page's own archive.
@@ -268,6 +312,10 @@ impl Gathered {
     pub(super) fn picture_named(&self, name: &str) -> Option<usize> {
         self.by_name.get(name).copied().flatten()
     }
+}
+
+fn id_of(digest: &[u8; 32]) -> String {
+    format!("I{}", hex(&digest[..8]))
 }
 
 fn put(path: &Path, bytes: &[u8]) -> Result<()> {

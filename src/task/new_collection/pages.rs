@@ -8,12 +8,12 @@ use rayon::prelude::*;
 
 use super::Reason;
 use super::gathered::{Gathered, Page};
-use crate::collection::saved::{MAX_FILE_BYTES, location};
+use crate::collection::saved::{MAX_FILE_BYTES, embedded, location};
 use crate::collection::{Fault, FaultKind};
 use crate::disk::regular;
 use crate::evidence::guarded;
 use crate::evidence::page::decode;
-use crate::evidence::page::images::{PageImages, Shown, images};
+use crate::evidence::page::images::{Lack, PageImages, Shown, images};
 use crate::html::percent_decoded;
 use crate::task::{Event, OnEvent, Stage};
 
@@ -159,13 +159,14 @@ fn read(gathered: &Gathered, number: usize, page: &Page) -> Result<Read> {
         not_saved: 0,
     };
     let mut places: BTreeMap<usize, usize> = BTreeMap::new();
-    for Shown { urls, xpath } in parsed.shown {
+    for Shown { urls, xpath, lack } in parsed.shown {
         let found = urls
             .iter()
             .filter_map(|url| find(gathered, page, &bases, url));
         // the largest of several sizes; a small one may be there until a script loads another
         let Some(picture) = found.max_by_key(|picture| gathered.pictures[*picture].size) else {
-            read.not_saved += 1;
+            read.not_saved += usize::from(lack == Lack::NotSaved);
+            read.embedded += usize::from(lack == Lack::Embedded);
             continue;
         };
         let shown = read.shown.len();
@@ -193,6 +194,9 @@ fn bases(page: &Page, parsed: &PageImages) -> Vec<String> {
 
 /// The picture that a URL of a page leads to.
 fn find(gathered: &Gathered, page: &Page, bases: &[String], url: &str) -> Option<usize> {
+    if url.starts_with(embedded::SCHEME) {
+        return gathered.embedded(url);
+    }
     if url.starts_with("cid:") {
         return gathered.picture_at(url, page.scope);
     }

@@ -45,9 +45,11 @@ pub(super) fn write(
         .filter(|number| keeps_all || of_pictures.contains_key(number))
         .collect();
     let total = numbers.len();
-    let unshown = gathered.pictures.len() - total;
-    if unshown > 0 {
-        made.left_out.insert(Reason::Unshown, unshown);
+    if !keeps_all {
+        let pictures = gathered.pictures.iter().enumerate();
+        let unshown = pictures.filter(|(number, _)| !of_pictures.contains_key(number));
+        let unshown: Vec<&Picture> = unshown.map(|(_, picture)| picture).collect();
+        count_unshown(gathered, &unshown, made)?;
     }
     let mut shown_on = BTreeSet::new();
     on_event(Event::Started {
@@ -101,6 +103,31 @@ pub(super) fn write(
     Ok(())
 }
 
+/// Counts the pictures that no page shows. Those that are broken are counted separately: a page may refer to them in a way that riposte does not know.
+fn count_unshown(gathered: &Gathered, pictures: &[&Picture], made: &mut Made) -> Result<()> {
+    let is_broken = |picture: &&Picture| -> Result<bool> {
+        let bytes = bytes_of(gathered, picture)?;
+        Ok(decode(&bytes).is_err() && !is_of_other_format(&bytes))
+    };
+    let broken: Vec<bool> = pictures.par_iter().map(is_broken).collect::<Result<_>>()?;
+    let broken = broken.into_iter().filter(|is_broken| *is_broken).count();
+    for (reason, count) in [
+        (Reason::Unshown, pictures.len() - broken),
+        (Reason::UnshownBroken, broken),
+    ] {
+        if count > 0 {
+            made.left_out.insert(reason, count);
+        }
+    }
+    Ok(())
+}
+
+fn bytes_of(gathered: &Gathered, picture: &Picture) -> Result<Vec<u8>> {
+    let path = gathered.picture_file(picture);
+    let bytes = regular::read(&path, MAX_FILE_BYTES);
+    bytes.with_context(|| format!("cannot read {}", path.display()))
+}
+
 fn write_picture(
     wanted: &NewCollection,
     gathered: &Gathered,
@@ -109,9 +136,7 @@ fn write_picture(
     urls: &[String],
     out: &Path,
 ) -> Result<Outcome> {
-    let path = gathered.picture_file(picture);
-    let bytes = regular::read(&path, MAX_FILE_BYTES);
-    let bytes = bytes.with_context(|| format!("cannot read {}", path.display()))?;
+    let bytes = bytes_of(gathered, picture)?;
     let decoded = match decode(&bytes) {
         Ok(decoded) => decoded,
         Err(_) if is_of_other_format(&bytes) => return Ok(Outcome::LeftOut(Reason::Format)),

@@ -21,6 +21,7 @@ fn every_command_that_takes_a_collection_says_how_a_missing_one_is_got() {
         "images -i . --arguments args -o out",
         "export evidence -i args -o out",
         "verify run.txt -i args",
+        "collection check args",
         "shard read --task controversial --input args",
         "controversial -i argsme/x -o out",
         "controversial -i dataset:args -o out",

@@ -2,9 +2,9 @@
 
 use std::fs;
 
-use super::browser::{Page, file_url};
 use super::{CONTRASTS, Fixture, WIDE};
 use crate::sentence::MINILM;
+use crate::support::browser::{Page, file_url};
 use crate::support::files::{json_lines, text};
 use crate::support::need::{Model, need};
 use crate::support::program::{riposte, stderr, succeed, typed};

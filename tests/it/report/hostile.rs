@@ -11,7 +11,7 @@ use image::{ImageFormat, RgbImage};
 use serde_json::json;
 
 use super::WIDE;
-use super::browser::{Page, file_url};
+use crate::support::browser::{Page, file_url};
 use crate::support::files::{text, write};
 use crate::support::program::{code, riposte, stderr, succeed};
 

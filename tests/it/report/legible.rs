@@ -3,8 +3,8 @@
 use std::fs;
 use std::path::PathBuf;
 
-use super::browser::{Page, file_url};
 use super::{CONTRASTS, Fixture, WIDE, line, open_index};
+use crate::support::browser::{Page, file_url};
 use crate::support::collection::{argument, write_arguments};
 use crate::support::files::text;
 use crate::support::program::{riposte, succeed};

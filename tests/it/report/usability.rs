@@ -4,8 +4,8 @@
 use std::fs;
 use std::path::Path;
 
-use super::browser::{Page, file_url};
 use super::{CONTRASTS, Fixture, WIDE, line, open_index};
+use crate::support::browser::{Page, file_url};
 use crate::support::files::text;
 
 #[test]

@@ -1,6 +1,7 @@
-//! Functions that the tests share, for things that can be missing, files, collections, commands, checkpoints and a web server.
+//! Functions that the tests share, for things that can be missing, files, collections, commands, checkpoints a web server and a web browser.
 
 pub mod bounded;
+pub mod browser;
 pub mod chance;
 pub mod checkpoint;
 pub mod collection;

@@ -1,4 +1,4 @@
-//! A headless Chromium that opens reports: what it requests, what goes wrong in it, and what is on the page.
+//! A headless Chromium that opens reports and other pages: what it requests, what goes wrong in it, what is on the page, and what it saves.
 
 use std::path::Path;
 use std::sync::{Arc, Mutex};
@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use headless_chrome::browser::tab::point::Point;
 use headless_chrome::protocol::cdp::types::Event;
-use headless_chrome::protocol::cdp::{Emulation, Network, Runtime};
+use headless_chrome::protocol::cdp::{Emulation, Network, Page as PageDomain, Runtime};
 use headless_chrome::types::PrintToPdfOptions;
 use headless_chrome::{Browser, LaunchOptions, Tab};
 use serde::de::DeserializeOwned;
@@ -37,6 +37,8 @@ impl Page {
             args: vec![
                 "--disable-quic".as_ref(),
                 "--disable-component-update".as_ref(),
+                // pages can name hosts of the web
+                "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1".as_ref(),
                 "--hide-scrollbars".as_ref(),
             ],
             ..LaunchOptions::default()
@@ -261,6 +263,13 @@ impl Page {
             .skip(1)
             .filter(|rest| !rest.starts_with('s'))
             .count()
+    }
+
+    /// The page with its pictures in a single file, MHTML, as the browser saves it.
+    pub fn saved(&self) -> String {
+        let format = Some(PageDomain::CaptureSnapshotFormatOption::Mhtml);
+        let snapshot = PageDomain::CaptureSnapshot { format };
+        self.tab.call_method(snapshot).unwrap().data
     }
 
     /// The addresses that were requested so far.
