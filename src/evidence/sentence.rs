@@ -15,8 +15,8 @@ use riposte_nn::conv::{Numeric, NumericMode};
 use riposte_nn::normalise;
 use riposte_nn::tokens::{Input, Tokenizer};
 use riposte_nn::transformer::Backend;
-use riposte_nn::transformer::bert::{BARE, Bert, BertConfig};
-use riposte_nn::transformer::examples;
+use riposte_nn::transformer::text::TextEncoder;
+use riposte_nn::transformer::{examples, family};
 
 use crate::device;
 use crate::lazy::Lazy;
@@ -35,7 +35,7 @@ const MAX_TOKENS: usize = 256;
 /// A loaded model. Several threads can call its methods at the same time.
 pub struct Sentences {
     tokenizer: Tokenizer,
-    bert: Bert,
+    encoder: TextEncoder,
     dimension: usize,
 }
 
@@ -47,16 +47,16 @@ impl Sentences {
     /// the configuration says. All of this is found before weights are read, and the message names it.
     pub fn load(dir: &Path, backend: Backend) -> Result<Self> {
         let load = || -> Result<Self> {
-            let config = BertConfig::read(dir)?;
-            let max_tokens = MAX_TOKENS.min(config.max_position_embeddings);
-            let tokenizer = Tokenizer::read(dir, Input::Single, max_tokens, config.vocab_size)?;
-            let checkpoint = Checkpoint::open(dir, &config.expected_tensors(&BARE))?;
+            let model = family::describe(dir)?;
+            let max_tokens = MAX_TOKENS.min(model.max_tokens());
+            let tokenizer = Tokenizer::read(dir, Input::Single, max_tokens, model.vocabulary())?;
+            let checkpoint = Checkpoint::open(dir, &model.expected_tensors())?;
             let examples = tokenizer.encode(examples::texts())?;
             let backend = device::backend(backend);
             Ok(Sentences {
                 tokenizer,
-                bert: Bert::read(&config, &BARE, max_tokens, &checkpoint, backend, &examples)?,
-                dimension: config.hidden_size,
+                encoder: TextEncoder::read(&model, max_tokens, &checkpoint, backend, &examples)?,
+                dimension: model.hidden(),
             })
         };
         load().with_context(|| format!("loading the sentence model from {}", dir.display()))
@@ -70,7 +70,7 @@ impl Sentences {
 
     /// Whether any product is computed in int8.
     pub fn numeric(&self) -> Numeric {
-        self.bert.numeric()
+        self.encoder.numeric()
     }
 
     /// The length of every vector: `hidden_size` (384 for all-MiniLM-L6-v2).
@@ -90,7 +90,7 @@ impl Sentences {
     pub fn embed(&self, texts: &[&str]) -> Result<Vec<Vec<f32>>> {
         let tokens = self.tokenizer.encode(texts.iter().copied());
         let mut means = tokens
-            .and_then(|tokens| self.bert.means(&tokens))
+            .and_then(|tokens| self.encoder.means(&tokens))
             .with_context(|| format!("computing sentence vectors of {} texts", texts.len()))?;
         means.iter_mut().for_each(|mean| normalise(mean));
         Ok(means)
