@@ -2,20 +2,22 @@
 """Makes the reference values of the encoders: small random checkpoints, and the values that the original frameworks compute with them.
 
     pip install torch transformers sentence-transformers 'pillow<12'
-    python tests/reference/encoders.py [--minilm DIR] [--pairs-only]
+    python tests/reference/encoders.py [--minilm DIR] [--mpnet DIR] [--pairs-only | --mpnet-only]
 
 Made with transformers 5.23, sentence-transformers 6.2 and Pillow 11.3 (Pillow 13 resamples some shapes in another
 order, with differences of up to two levels). The checkpoints are random, with a fixed seed (SEED). CLIPModel computes CLIP's vectors,
 CLIPImageProcessorPil (Pillow) its pixels, the modules of sentence-transformers the sentence vectors, and its CrossEncoder the scores of
 pairs. --minilm also writes the vectors of the real all-MiniLM-L6-v2 in DIR (minilm.json), and the logits of the stance encoder that is based on
-it (pair.json).
+it (pair.json). --mpnet writes those of the real all-mpnet-base-v2 (mpnet.json).
 """
 
 import argparse
 import json
 import os
 import pathlib
+import random
 import shutil
+import tempfile
 
 os.environ["HF_HUB_OFFLINE"] = "1"
 
@@ -37,6 +39,9 @@ from transformers import (
     CLIPConfig,
     CLIPModel,
     CLIPTokenizer,
+    MPNetConfig,
+    MPNetModel,
+    MPNetTokenizer,
 )
 from transformers.models.clip.image_processing_pil_clip import CLIPImageProcessorPil
 
@@ -219,6 +224,78 @@ def tiny_sentence():
     clean(directory, ["config.json", "model.safetensors", "tokenizer.json"])
 
 
+# Letters of five scripts, each with some more of which words consist.
+SCRIPTS = {
+    "latin": "abcdefghijklmnopqrstuvwxyzäéñøß",
+    "cyrillic": "абвгдежзийклмнопрстуфхцчшщъыьэюяё",
+    "greek": "αβγδεζηθικλμνξοπρστυφχψωςάέήί",
+    "arabic": "ابتثجحخدذرزسشصضطظعغفقكلمنهويةى",
+    "han": "日本語学校核電力人民死刑動物権利大気候変動銃規制税金",
+}
+
+
+def words_of_scripts(count):
+    """Texts of words in one script or in several; some are long, and some contain special tokens as they are written."""
+    chance = random.Random(SEED)
+    marks = [".", ",", "?", " – ", "!", "%", "☢", "'"]
+    texts = ["", "a", "   ", "<pad>", "before <pad> and after", "<mask> in a </s> text", "the people", "İstanbul ΌΔΟΣ ÄÉ"]
+    names = list(SCRIPTS)
+    for n in range(count - len(texts)):
+        length = chance.choice([1, 3, 8, 8, 15, 40]) if n % 20 else 90
+        text = []
+        for _ in range(length):
+            letters = SCRIPTS[names[n % 5] if n % 7 else chance.choice(names)]
+            word = "".join(chance.choice(letters) for _ in range(chance.randint(1, 7)))
+            text.append(word.capitalize() if chance.random() < 0.2 else word)
+            if chance.random() < 0.15:
+                text[-1] += chance.choice(marks)
+        texts.append(" ".join(text))
+    return texts
+
+
+def mpnet_layout(directory, pooling, prompts=None):
+    transformer = Transformer(str(directory), max_seq_length=180)
+    pooling = Pooling(transformer.get_embedding_dimension(), pooling_mode=pooling)
+    return SentenceTransformer(modules=[transformer, pooling, Normalize()], prompts=prompts, device="cpu")
+
+
+def tiny_mpnet():
+    """A random MPNet in the whole layout of sentence-transformers, with prompts."""
+    directory = HERE / "tiny-mpnet"
+    shutil.rmtree(directory, ignore_errors=True)
+    words = ["<s>", "<pad>", "</s>", "<unk>", "[UNK]", *bert_vocabulary()]
+    words += [letter for letters in SCRIPTS.values() for letter in letters]
+    words += ["##" + letter for letters in list(SCRIPTS.values())[:4] for letter in letters]
+    words = [*dict.fromkeys(words), "<mask>"]
+    config = MPNetConfig(vocab_size=len(words), hidden_size=32, num_hidden_layers=2, num_attention_heads=4,
+                         intermediate_size=48, max_position_embeddings=202, layer_norm_eps=1e-5)
+    model = random_weights(MPNetModel(config, add_pooling_layer=False), torch.float32)
+    with torch.no_grad():
+        # distance matters more than with the scale of other embeddings
+        bias = model.encoder.relative_attention_bias.weight
+        bias.copy_(torch.randn(bias.shape, generator=torch.Generator().manual_seed(SEED)))
+    model.save_pretrained(directory)
+    MPNetTokenizer(vocab={word: n for n, word in enumerate(words)}).save_pretrained(directory)
+    model = mpnet_layout(directory, "mean", {"query": "the death of ", "document": "people: "})
+    with tempfile.TemporaryDirectory() as saved:
+        model.save(saved)
+        saved = pathlib.Path(saved)
+        for path in saved.rglob("*.json"):
+            (directory / path.relative_to(saved)).parent.mkdir(exist_ok=True)
+            shutil.copy(path, directory / path.relative_to(saved))
+    texts = words_of_scripts(200)
+    tokens = [{"text": text, "ids": model.tokenizer(text, truncation=True)["input_ids"]} for text in texts]
+    # one at a time, so that the reference has no padding
+    kinds = {
+        "documents": [numbers(model.encode_document([text])[0]) for text in texts[:50]],
+        "queries": [numbers(model.encode_query([text])[0]) for text in texts[:10]],
+    }
+    for pooling in ["cls", "lasttoken"]:
+        other = mpnet_layout(directory, pooling)
+        kinds[pooling] = [numbers(other.encode([text])[0]) for text in texts[:20]]
+    write("tiny-mpnet.json", {"tokens": tokens, **kinds})
+
+
 def tiny_cross():
     directory = HERE / "tiny-cross"
     shutil.rmtree(directory, ignore_errors=True)
@@ -302,9 +379,16 @@ def tiny_pair():
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--minilm", type=pathlib.Path, help="directory of the real all-MiniLM-L6-v2")
+    parser.add_argument("--mpnet", type=pathlib.Path, help="directory of the real all-mpnet-base-v2")
+    parser.add_argument("--mpnet-only", action="store_true", help="make only the values of MPNet")
     parser.add_argument("--pairs-only", action="store_true", help="make only the values of the stance encoder")
     options = parser.parse_args()
     HERE.mkdir(parents=True, exist_ok=True)
+    if options.mpnet:
+        write("mpnet.json", sentences(SentenceTransformer(str(options.mpnet), device="cpu"), SENTENCES))
+    if options.mpnet_only:
+        tiny_mpnet()
+        return
     if options.pairs_only:
         tiny_pair()
         if options.minilm:
@@ -338,6 +422,7 @@ def main():
         False,
     )
     tiny_sentence()
+    tiny_mpnet()
     tiny_cross()
     tiny_pair()
     if options.minilm:
