@@ -513,15 +513,22 @@ impl Resources {
         let off = "sentence vectors are off, except for stored ones";
         if let Some(model) = install(Role::Sentence, off, on_event)? {
             found.sentences = Some(sentence::lazy(&model, *numeric));
-            match models::stance_encoder(&model, *numeric)? {
-                Ok(encoder) => found.pairs = Some(encoder),
-                Err(note) => on_event(Event::Note(note)),
-            }
         }
         if approach.needs(Need::CrossEncoder) {
             let off = "the cross-encoder is off, except for stored scores";
             let model = install(Role::Cross, off, on_event)?;
             found.cross = model.map(|model| models::cross(&model, *numeric));
+        }
+        match models::stance_base(models)? {
+            Ok(base) => {
+                found.pairs = Some(models::stance_encoder(&base, *numeric));
+                names.insert(base.name, base.sha256);
+            }
+            // otherwise the note above says it
+            Err(why) if found.sentences.is_some() => {
+                on_event(Event::Note(format!("stance depends only on words: {why}")));
+            }
+            Err(_) => {}
         }
         found.names = names;
         Ok(found)

@@ -65,6 +65,11 @@ impl SentenceEncoder {
         self.encoder.numeric()
     }
 
+    /// What the files of the checkpoint say about the model.
+    pub fn layout(&self) -> &Layout {
+        &self.layout
+    }
+
     /// The length of every vector.
     pub fn dimension(&self) -> usize {
         self.dimension
