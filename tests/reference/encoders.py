@@ -2,7 +2,7 @@
 """Makes the reference values of the encoders: small random checkpoints, and the values that the original frameworks compute with them.
 
     pip install torch transformers sentence-transformers 'pillow<12'
-    python tests/reference/encoders.py [--minilm DIR] [--mpnet DIR] [--pairs-only | --mpnet-only]
+    python tests/reference/encoders.py [--minilm DIR] [--mpnet DIR] [--pairs-only | --layouts-only]
 
 Made with transformers 5.23, sentence-transformers 6.2 and Pillow 11.3 (Pillow 13 resamples some shapes in another
 order, with differences of up to two levels). The checkpoints are random, with a fixed seed (SEED). CLIPModel computes CLIP's vectors,
@@ -42,6 +42,9 @@ from transformers import (
     MPNetConfig,
     MPNetModel,
     MPNetTokenizer,
+    XLMRobertaConfig,
+    XLMRobertaModel,
+    XLMRobertaTokenizer,
 )
 from transformers.models.clip.image_processing_pil_clip import CLIPImageProcessorPil
 
@@ -253,10 +256,24 @@ def words_of_scripts(count):
     return texts
 
 
-def mpnet_layout(directory, pooling, prompts=None):
+def of_layout(directory, pooling, prompts=None):
     transformer = Transformer(str(directory), max_seq_length=180)
     pooling = Pooling(transformer.get_embedding_dimension(), pooling_mode=pooling)
     return SentenceTransformer(modules=[transformer, pooling, Normalize()], prompts=prompts, device="cpu")
+
+
+def save_layout(model, directory):
+    """Saves all files but the weights, which are there and would get a random pooler."""
+    with tempfile.TemporaryDirectory() as saved:
+        model.save(saved)
+        saved = pathlib.Path(saved)
+        for path in saved.rglob("*.json"):
+            (directory / path.relative_to(saved)).parent.mkdir(exist_ok=True)
+            shutil.copy(path, directory / path.relative_to(saved))
+
+
+def tokens_of(model, texts):
+    return [{"text": text, "ids": model.tokenizer(text, truncation=True)["input_ids"]} for text in texts]
 
 
 def tiny_mpnet():
@@ -276,24 +293,37 @@ def tiny_mpnet():
         bias.copy_(torch.randn(bias.shape, generator=torch.Generator().manual_seed(SEED)))
     model.save_pretrained(directory)
     MPNetTokenizer(vocab={word: n for n, word in enumerate(words)}).save_pretrained(directory)
-    model = mpnet_layout(directory, "mean", {"query": "the death of ", "document": "people: "})
-    with tempfile.TemporaryDirectory() as saved:
-        model.save(saved)
-        saved = pathlib.Path(saved)
-        for path in saved.rglob("*.json"):
-            (directory / path.relative_to(saved)).parent.mkdir(exist_ok=True)
-            shutil.copy(path, directory / path.relative_to(saved))
+    model = of_layout(directory, "mean", {"query": "the death of ", "document": "people: "})
+    save_layout(model, directory)
     texts = words_of_scripts(200)
-    tokens = [{"text": text, "ids": model.tokenizer(text, truncation=True)["input_ids"]} for text in texts]
     # one at a time, so that the reference has no padding
     kinds = {
         "documents": [numbers(model.encode_document([text])[0]) for text in texts[:50]],
         "queries": [numbers(model.encode_query([text])[0]) for text in texts[:10]],
     }
     for pooling in ["cls", "lasttoken"]:
-        other = mpnet_layout(directory, pooling)
+        other = of_layout(directory, pooling)
         kinds[pooling] = [numbers(other.encode([text])[0]) for text in texts[:20]]
-    write("tiny-mpnet.json", {"tokens": tokens, **kinds})
+    write("tiny-mpnet.json", {"tokens": tokens_of(model, texts), **kinds})
+
+
+def tiny_xlm_roberta():
+    """A random XLM-RoBERTa, with the pooling that most encoders of this family have. Words are pieces of unigrams."""
+    directory = HERE / "tiny-xlm-roberta"
+    shutil.rmtree(directory, ignore_errors=True)
+    letters = [letter for letters in SCRIPTS.values() for letter in letters]
+    pieces = [*"0123456789.,?!–%'", *letters, "▁", "▁the", "▁people", "▁a", "αβ", "ка", "日本", "th", "er"]
+    pieces = [(piece, -2.0 * (1 + n % 7) / len(piece)) for n, piece in enumerate(dict.fromkeys(pieces))]
+    vocabulary = [("<s>", 0.0), ("<pad>", 0.0), ("</s>", 0.0), ("<unk>", 0.0), *pieces, ("<mask>", 0.0)]
+    config = XLMRobertaConfig(vocab_size=len(vocabulary), hidden_size=32, num_hidden_layers=2, num_attention_heads=4,
+                              intermediate_size=48, max_position_embeddings=202, type_vocab_size=1, layer_norm_eps=1e-5)
+    random_weights(XLMRobertaModel(config, add_pooling_layer=False), torch.float32).save_pretrained(directory)
+    XLMRobertaTokenizer(vocab=vocabulary).save_pretrained(directory)
+    model = of_layout(directory, "cls")
+    save_layout(model, directory)
+    texts = words_of_scripts(200)
+    vectors = [numbers(model.encode_document([text])[0]) for text in texts[:50]]
+    write("tiny-xlm-roberta.json", {"tokens": tokens_of(model, texts), "documents": vectors})
 
 
 def tiny_cross():
@@ -380,14 +410,15 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--minilm", type=pathlib.Path, help="directory of the real all-MiniLM-L6-v2")
     parser.add_argument("--mpnet", type=pathlib.Path, help="directory of the real all-mpnet-base-v2")
-    parser.add_argument("--mpnet-only", action="store_true", help="make only the values of MPNet")
+    parser.add_argument("--layouts-only", action="store_true", help="make only the values of MPNet and XLM-RoBERTa")
     parser.add_argument("--pairs-only", action="store_true", help="make only the values of the stance encoder")
     options = parser.parse_args()
     HERE.mkdir(parents=True, exist_ok=True)
     if options.mpnet:
         write("mpnet.json", sentences(SentenceTransformer(str(options.mpnet), device="cpu"), SENTENCES))
-    if options.mpnet_only:
+    if options.layouts_only:
         tiny_mpnet()
+        tiny_xlm_roberta()
         return
     if options.pairs_only:
         tiny_pair()
@@ -423,6 +454,7 @@ def main():
     )
     tiny_sentence()
     tiny_mpnet()
+    tiny_xlm_roberta()
     tiny_cross()
     tiny_pair()
     if options.minilm:

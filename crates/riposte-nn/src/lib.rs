@@ -27,7 +27,7 @@
 //! | what | where |
 //! |---|---|
 //! | convolutional networks, in floats or int8 | [`conv`]; [`onnx`] checks a file first |
-//! | BERT, MPNet, and the two towers of CLIP | [`transformer`] |
+//! | BERT, MPNet, XLM-RoBERTa, and the two towers of CLIP | [`transformer`] |
 //! | texts as vectors, from checkpoints of sentence-transformers | [`sentence`] |
 //! | their files | [`checkpoint`], [`tokens`] |
 //! | matrix products | [`transformer::Linear`]; [`conv::kernel`] for inner loops |

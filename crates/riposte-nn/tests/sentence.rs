@@ -19,13 +19,16 @@ fn json_of<T: DeserializeOwned>(path: &Path) -> T {
     serde_json::from_slice(&fs::read(path).unwrap()).unwrap()
 }
 
-/// What sentence-transformers computes with tiny-mpnet. Vectors are those of the first texts.
+/// What sentence-transformers computes. Vectors are those of the first texts.
 #[derive(Deserialize)]
 struct Values {
     tokens: Vec<Tokens>,
     documents: Vec<Vec<f32>>,
+    #[serde(default)]
     queries: Vec<Vec<f32>>,
+    #[serde(default)]
     cls: Vec<Vec<f32>>,
+    #[serde(default)]
     lasttoken: Vec<Vec<f32>>,
 }
 
@@ -36,8 +39,8 @@ struct Tokens {
 }
 
 impl Values {
-    fn read() -> Values {
-        json_of(&reference("tiny-mpnet.json"))
+    fn read(model: &str) -> Values {
+        json_of(&reference(&format!("{model}.json")))
     }
 
     fn texts(&self) -> Vec<&str> {
@@ -88,38 +91,49 @@ fn edit(path: &Path, change: impl FnOnce(&mut Value)) {
     fs::write(path, value.to_string()).unwrap();
 }
 
+const FAMILIES: [&str; 2] = ["tiny-mpnet", "tiny-xlm-roberta"];
+
 #[test]
 fn tokens_in_five_scripts_are_those_of_transformers() {
-    let (values, model) = (Values::read(), load(&reference("tiny-mpnet")));
-    assert_eq!(values.tokens.len(), 200);
-    // some texts are cut, after 180 tokens
-    assert!(values.tokens.iter().filter(|t| t.ids.len() == 180).count() > 5);
-    let found = model.tokens(&values.texts()).unwrap();
-    for (found, expected) in found.iter().zip(&values.tokens) {
-        assert_eq!(found.get_ids(), expected.ids, "{:?}", expected.text);
+    for name in FAMILIES {
+        let (values, model) = (Values::read(name), load(&reference(name)));
+        assert_eq!(values.tokens.len(), 200);
+        // some texts are cut, after 180 tokens
+        assert!(values.tokens.iter().filter(|t| t.ids.len() == 180).count() > 5);
+        let found = model.tokens(&values.texts()).unwrap();
+        for (found, expected) in found.iter().zip(&values.tokens) {
+            assert_eq!(found.get_ids(), expected.ids, "{name}, {:?}", expected.text);
+        }
     }
 }
 
 #[test]
-fn vectors_of_mpnet_are_those_of_sentence_transformers() {
-    let (values, model) = (Values::read(), load(&reference("tiny-mpnet")));
-    assert_eq!(model.dimension(), 32);
-    let texts = &values.texts()[..50];
-    let together = model.embed(texts, Purpose::Document).unwrap();
-    agree(&together, &values.documents);
-    for (text, vector) in texts.iter().zip(together) {
-        let alone = model.embed(&[text], Purpose::Document).unwrap();
-        agree(&alone, &[vector]);
+fn vectors_are_those_of_sentence_transformers() {
+    for name in FAMILIES {
+        let (values, model) = (Values::read(name), load(&reference(name)));
+        assert_eq!(model.dimension(), 32);
+        let texts = &values.texts()[..50];
+        let together = model.embed(texts, Purpose::Document).unwrap();
+        agree(&together, &values.documents);
+        for (text, vector) in texts.iter().zip(together) {
+            let alone = model.embed(&[text], Purpose::Document).unwrap();
+            agree(&alone, &[vector]);
+        }
     }
-    agree(
-        &model.embed(&texts[..10], Purpose::Query).unwrap(),
-        &values.queries,
-    );
+}
+
+#[test]
+fn a_query_has_the_prompt_of_queries() {
+    let (values, model) = (Values::read("tiny-mpnet"), load(&reference("tiny-mpnet")));
+    let texts = &values.texts()[..values.queries.len()];
+    let found = model.embed(texts, Purpose::Query).unwrap();
+    assert_eq!(found.len(), 10);
+    agree(&found, &values.queries);
 }
 
 #[test]
 fn the_pooling_is_that_of_the_checkpoint() {
-    let values = Values::read();
+    let values = Values::read("tiny-mpnet");
     for (mode, legacy, expected) in [
         ("cls", "pooling_mode_cls_token", &values.cls),
         ("lasttoken", "pooling_mode_lasttoken", &values.lasttoken),

@@ -13,6 +13,7 @@ mod mpnet;
 mod packed;
 mod prefixes;
 mod relative;
+mod roberta;
 mod source;
 pub mod text;
 
