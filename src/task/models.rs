@@ -109,3 +109,49 @@ pub fn cross(model: &CheckedModel, mode: NumericMode) -> Lazy<Cross> {
         Cross::load(&dir, &sha, Backend::of(mode))
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::path::Path;
+
+    use super::*;
+    use crate::weights::Catalogue;
+
+    /// Models of one file each, of which `installed` are there.
+    fn models(dir: &Path, installed: &[&str]) -> Models {
+        let entry = |name: &str| {
+            format!(
+                "[[model]]\nname = \"{name}\"\nrole = \"sentence\"\ndefault = false\ngives = \"g\"\nlicence = \"l\"\npaper = \"p\"\n\
+                 size = \"1 B\"\n[[model.file]]\nfile = \"inner/f\"\nsource = [{{ url = \"https://example.org/f\" }}]\n"
+            )
+        };
+        for name in installed {
+            fs::create_dir_all(dir.join(name).join("inner")).unwrap();
+            fs::write(dir.join(name).join("inner/f"), name).unwrap();
+        }
+        let all = ["small-v1", "large-v1", "other-v1"].map(entry).concat();
+        Models::with_catalogue(dir, Catalogue::parse(&all).unwrap())
+    }
+
+    #[test]
+    fn the_chosen_sentence_encoder_is_used_and_never_another_one() {
+        let dir = tempfile::tempdir().unwrap();
+        let all = models(dir.path(), &["small-v1", "large-v1"]);
+        let found = |name: Option<&str>, given: Option<&str>| {
+            let models = all.clone().with_sentence(name.map(str::to_owned));
+            find(&models, Role::Sentence, given).map(|found| found.unwrap())
+        };
+        let first = found(None, None).unwrap();
+        assert_eq!(first.name, "small-v1");
+        let chosen = found(Some("large-v1"), None).unwrap();
+        assert_eq!(chosen.name, "large-v1");
+        // the hash of its files is in the name under which its vectors are stored
+        assert_ne!(chosen.sha256, first.sha256);
+        assert_eq!(found(Some("large-v1"), Some("small-v1")).unwrap(), first);
+        let said = found(Some("large"), None).unwrap_err().to_string();
+        assert!(said.contains("did you mean large-v1?"), "{said}");
+        let said = found(Some("other-v1"), None).unwrap_err().to_string();
+        assert!(said.contains("`riposte models fetch other-v1`"), "{said}");
+    }
+}

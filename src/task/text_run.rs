@@ -502,8 +502,8 @@ impl Resources {
             found.wordnet = installed_wordnet(on_event)?;
         }
         let mut names = BTreeMap::new();
-        let mut install = |role, off: &str, on_event: &mut OnEvent| {
-            let model = models::find(models, role, None)?;
+        let mut install = |role, name, off: &str, on_event: &mut OnEvent| {
+            let model = models::find(models, role, name)?;
             if let Ok(model) = &model {
                 names.insert(model.name.clone(), model.sha256.clone());
             }
@@ -511,12 +511,13 @@ impl Resources {
             anyhow::Ok(model.map_err(note).ok())
         };
         let off = "sentence vectors are off, except for stored ones";
-        if let Some(model) = install(Role::Sentence, off, on_event)? {
+        let name = approach.sentence_encoder(models);
+        if let Some(model) = install(Role::Sentence, name, off, on_event)? {
             found.sentences = Some(sentence::lazy(&model, *numeric));
         }
         if approach.needs(Need::CrossEncoder) {
             let off = "the cross-encoder is off, except for stored scores";
-            let model = install(Role::Cross, off, on_event)?;
+            let model = install(Role::Cross, None, off, on_event)?;
             found.cross = model.map(|model| models::cross(&model, *numeric));
         }
         match models::stance_base(models)? {
