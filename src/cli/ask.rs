@@ -12,7 +12,7 @@ use super::images::with_host;
 use super::parse;
 use super::progress::EventPrinter;
 use super::recipe_args::SetArgs;
-use super::text_args::{INPUT, ModelsArgs};
+use super::text_args::{EncoderArgs, INPUT};
 use super::{print, print_json, shown};
 use riposte::api::Collection;
 use riposte::api::ask::AskSettings;
@@ -62,7 +62,7 @@ pub(super) struct AskArgs {
     #[command(flatten)]
     pub(super) cache: CacheArgs,
     #[command(flatten)]
-    pub(super) models: ModelsArgs,
+    pub(super) models: EncoderArgs,
     /// Number of threads. By default one per core
     #[arg(long, value_name = "N", env = THREADS, value_parser = parse::threads, help_heading = STORAGE)]
     pub(super) threads: Option<usize>,
@@ -93,7 +93,7 @@ pub fn ask(args: &AskArgs) -> Result<u8> {
                 .cache
                 .places(args.evidence.as_ref(), args.index.as_ref()),
             models: args.models.open()?,
-            options: ExtractionOptions::in_numbers(args.models.numeric),
+            options: ExtractionOptions::in_numbers(args.models.numeric()),
             limit: None,
             threads: args.threads,
             rehash: false,

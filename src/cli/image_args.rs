@@ -11,7 +11,9 @@ use super::args::{CacheArgs, LAST, STORAGE, TAG, THREADS, Task};
 use super::faults::FaultArgs;
 use super::parse;
 use super::recipe_args::SetArgs;
-use super::text_args::{INPUT, IndexingArgs, MODELS, MetadataArgs, ModelsArgs, OUTPUT};
+use super::text_args::{
+    EncoderArgs, INPUT, IndexingArgs, MODELS, MetadataArgs, ModelsArgs, OUTPUT,
+};
 use riposte::evidence::channel::{self, Precision};
 use riposte::evidence::extract::Shard;
 use riposte::evidence::ocr::Script;
@@ -40,7 +42,7 @@ pub(super) struct ExtractionArgs {
     #[command(flatten)]
     pub(super) cache: CacheArgs,
     #[command(flatten)]
-    pub(super) models: ModelsArgs,
+    pub(super) models: EncoderArgs,
     /// OCR model: ppocr-v4 or ocrs. By default the first that is installed
     #[arg(long, value_name = "NAME", help_heading = MODELS)]
     pub(super) ocr: Option<String>,
@@ -138,7 +140,7 @@ impl ExtractionArgs {
                 clip: self.clip.clone(),
                 required: self.require.clone(),
                 precision: Precision {
-                    numeric: self.models.numeric,
+                    numeric: self.models.numeric(),
                     clip: self.clip_precision,
                     script: self.script,
                 },

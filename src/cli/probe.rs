@@ -15,6 +15,7 @@ use super::notes::print_notes;
 use riposte::collection::images::ImageCollection;
 use riposte::task::extraction::{self, ExtractionSettings, Trial};
 use riposte::threads;
+use riposte::weights::Role;
 
 /// Maximum time for a document, including the loading of models. The largest documents take less than a minute on one core.
 const PATIENCE: Duration = Duration::from_secs(600);
@@ -77,7 +78,11 @@ fn command(settings: &ExtractionSettings, evidence: &Path, documents: &[DocId]) 
     command.arg("--evidence").arg(evidence);
     command.arg("--models").arg(settings.models.dir());
     let options = &settings.options;
-    for (option, model) in [("--ocr", &options.ocr), ("--clip", &options.clip)] {
+    for (option, model) in [
+        ("--ocr", options.ocr.as_deref()),
+        ("--clip", options.clip.as_deref()),
+        ("--sentence", settings.models.chosen(Role::Sentence)),
+    ] {
         if let Some(model) = model {
             command.args([option, model]);
         }

@@ -111,7 +111,7 @@ pub(super) struct TextArgs {
     #[arg(long, value_name = "FILE")]
     pub(super) explain: Option<PathBuf>,
     #[command(flatten)]
-    pub(super) models: ModelsArgs,
+    pub(super) models: EncoderArgs,
     /// Read the whole collection to find out whether it has changed, even if the times of its files have not
     #[arg(long, help_heading = STORAGE)]
     pub(super) rehash: bool,
@@ -175,7 +175,7 @@ pub(super) struct IndexArgs {
     #[arg(long, conflicts_with = "check")]
     pub(super) json: bool,
     #[command(flatten)]
-    pub(super) models: ModelsArgs,
+    pub(super) models: EncoderArgs,
     #[command(flatten)]
     pub(super) faults: FaultArgs,
     #[command(flatten)]
@@ -274,6 +274,26 @@ pub(super) struct ModelsArgs {
 impl ModelsArgs {
     pub(super) fn open(&self) -> Result<Models> {
         Models::at(self.dir.as_deref())
+    }
+}
+
+/// The models of commands that compare texts, and the numbers in which they compute.
+#[derive(Args, Clone)]
+pub(super) struct EncoderArgs {
+    #[command(flatten)]
+    all: ModelsArgs,
+    /// Sentence encoder: all-minilm-l6-v2 or all-mpnet-base-v2, which is larger and slower. By default the first that is installed
+    #[arg(long, value_name = "NAME", help_heading = MODELS)]
+    sentence: Option<String>,
+}
+
+impl EncoderArgs {
+    pub(super) fn open(&self) -> Result<Models> {
+        Ok(self.all.open()?.with_sentence(self.sentence.clone()))
+    }
+
+    pub(super) fn numeric(&self) -> NumericMode {
+        self.all.numeric
     }
 }
 

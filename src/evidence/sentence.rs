@@ -1,22 +1,17 @@
 //! Sentence vectors: texts as vectors of meaning, for comparing texts that share no word (Reimers and Gurevych 2019,
-//! <https://arxiv.org/abs/1908.10084>), by a BERT in the layout of all-MiniLM-L6-v2.
+//! <https://arxiv.org/abs/1908.10084>), by a checkpoint of sentence-transformers ([`riposte_nn::sentence`]).
 //!
-//! The checkpoint directory contains `config.json`, `model.safetensors` and `tokenizer.json`. The vector is the mean of the last layer's rows over
-//! the text's tokens, scaled to unit length. It agrees with that of sentence-transformers within 1e-4 (tests/it/sentence.rs).
+//! The vectors agree with those of sentence-transformers within 1e-4 (tests/it/sentence.rs).
 
 #[cfg(feature = "full")]
 mod channel;
 
 use std::path::Path;
 
-use anyhow::{Context, Result};
-use riposte_nn::checkpoint::Checkpoint;
+use anyhow::{Context, Result, ensure};
 use riposte_nn::conv::{Numeric, NumericMode};
-use riposte_nn::normalise;
-use riposte_nn::tokens::{Input, Tokenizer};
+use riposte_nn::sentence::{Purpose, SentenceEncoder};
 use riposte_nn::transformer::Backend;
-use riposte_nn::transformer::bert::{BARE, Bert, BertConfig};
-use riposte_nn::transformer::examples;
 
 use crate::device;
 use crate::lazy::Lazy;
@@ -29,35 +24,25 @@ pub use channel::SentenceVectors;
 /// Part of the producer's name. It changes whenever the same checkpoint would give other vectors.
 const VERSION: u32 = 2;
 
-/// Texts are truncated to this many tokens, as all-MiniLM-L6-v2's sentence_bert_config.json says (`max_seq_length`).
-const MAX_TOKENS: usize = 256;
-
 /// A loaded model. Several threads can call its methods at the same time.
-pub struct Sentences {
-    tokenizer: Tokenizer,
-    bert: Bert,
-    dimension: usize,
-}
+pub struct Sentences(SentenceEncoder);
 
 impl Sentences {
     /// Loads the checkpoint in `dir`.
     ///
     /// # Errors
-    /// A file is missing or damaged, the configuration makes no sense, or a tensor is missing or has another shape or number type than
-    /// the configuration says. All of this is found before weights are read, and the message names it.
+    /// A file is missing or damaged, the configuration makes no sense or asks for something that is not computed here, or a tensor is missing or has
+    /// another shape or number type than the configuration says. All of this is found before weights are read, and the message names it.
     pub fn load(dir: &Path, backend: Backend) -> Result<Self> {
         let load = || -> Result<Self> {
-            let config = BertConfig::read(dir)?;
-            let max_tokens = MAX_TOKENS.min(config.max_position_embeddings);
-            let tokenizer = Tokenizer::read(dir, Input::Single, max_tokens, config.vocab_size)?;
-            let checkpoint = Checkpoint::open(dir, &config.expected_tensors(&BARE))?;
-            let examples = tokenizer.encode(examples::texts())?;
-            let backend = device::backend(backend);
-            Ok(Sentences {
-                tokenizer,
-                bert: Bert::read(&config, &BARE, max_tokens, &checkpoint, backend, &examples)?,
-                dimension: config.hidden_size,
-            })
+            let model = SentenceEncoder::load(dir, device::backend(backend))?;
+            // a text has one vector in a workspace, whether it asks or is found
+            let prompt = |purpose| model.layout().prompt(purpose);
+            ensure!(
+                prompt(Purpose::Query) == prompt(Purpose::Document),
+                "config_sentence_transformers.json has different prompts for queries and for documents, but a text has one vector here"
+            );
+            Ok(Sentences(model))
         };
         load().with_context(|| format!("loading the sentence model from {}", dir.display()))
     }
@@ -70,30 +55,26 @@ impl Sentences {
 
     /// Whether any product is computed in int8.
     pub fn numeric(&self) -> Numeric {
-        self.bert.numeric()
+        self.0.numeric()
     }
 
     /// The length of every vector: `hidden_size` (384 for all-MiniLM-L6-v2).
     pub fn dimension(&self) -> usize {
-        self.dimension
+        self.0.dimension()
     }
 
     /// A vector of unit length for each text, in the given order.
     ///
-    /// Texts are truncated to 256 tokens, including the two special ones. An empty text has the vector of the special tokens, as in
-    /// sentence-transformers; it is similar to nothing, so callers should leave empty texts out.
+    /// Texts are truncated to the number of tokens that the model's files say (all-MiniLM-L6-v2: 256, including the two special ones). An empty text
+    /// has the vector of the special tokens, as in sentence-transformers; it is similar to nothing, so callers should leave empty texts out.
     ///
     /// On the CPU, a text's vector does not depend on the other texts.
     ///
     /// # Errors
     /// The tokenizer or the device fails.
     pub fn embed(&self, texts: &[&str]) -> Result<Vec<Vec<f32>>> {
-        let tokens = self.tokenizer.encode(texts.iter().copied());
-        let mut means = tokens
-            .and_then(|tokens| self.bert.means(&tokens))
-            .with_context(|| format!("computing sentence vectors of {} texts", texts.len()))?;
-        means.iter_mut().for_each(|mean| normalise(mean));
-        Ok(means)
+        let vectors = self.0.embed(texts, Purpose::Document);
+        vectors.with_context(|| format!("computing sentence vectors of {} texts", texts.len()))
     }
 }
 

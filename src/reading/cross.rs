@@ -12,7 +12,8 @@ use riposte_nn::checkpoint::Checkpoint;
 use riposte_nn::conv::Numeric;
 use riposte_nn::tokens::{Input, Tokenizer};
 use riposte_nn::transformer::Linear;
-use riposte_nn::transformer::bert::{Bert, BertConfig, WITH_HEAD};
+use riposte_nn::transformer::bert::{BertConfig, WITH_HEAD};
+use riposte_nn::transformer::text::TextEncoder;
 use riposte_nn::transformer::{Backend, TensorSource, examples, expected_affine};
 
 use crate::device;
@@ -30,7 +31,7 @@ const CLASSIFIER: &str = "classifier";
 pub struct Cross {
     sha: String,
     tokenizer: Tokenizer,
-    bert: Bert,
+    bert: TextEncoder,
     pooler: Linear,
     classifier: Linear,
 }
@@ -64,8 +65,7 @@ impl Cross {
         Ok(Cross {
             sha: sha.to_owned(),
             tokenizer,
-            bert: Bert::read(
-                &config,
+            bert: config.load(
                 &WITH_HEAD,
                 max_tokens,
                 &checkpoint,

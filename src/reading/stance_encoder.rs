@@ -14,7 +14,8 @@ use riposte_nn::checkpoint::{Checkpoint, Table, floats};
 use riposte_nn::conv::Numeric;
 use riposte_nn::tokens::{Input, Tokenizer};
 use riposte_nn::transformer::Linear;
-use riposte_nn::transformer::bert::{BARE, Bert, BertConfig};
+use riposte_nn::transformer::bert::{BARE, BertConfig};
+use riposte_nn::transformer::text::TextEncoder;
 use riposte_nn::transformer::{Backend, TensorSource, examples};
 use safetensors::tensor::{SafeTensors, TensorView};
 use safetensors::{Dtype, serialize};
@@ -99,7 +100,7 @@ static COMMITTED: &[u8] = include_bytes!("../../models/own/stance.safetensors");
 pub struct StanceEncoder {
     producer: String,
     tokenizer: Tokenizer,
-    bert: Bert,
+    bert: TextEncoder,
     dense: Linear,
     /// The number of hidden units of the head.
     hidden: usize,
@@ -159,8 +160,7 @@ impl StanceEncoder {
             dense: head(HEAD_DENSE, config.hidden_size)?,
             hidden: config.hidden_size,
             out: head(HEAD_OUT, OUTPUTS)?,
-            bert: Bert::read(
-                &config,
+            bert: config.load(
                 &BARE,
                 max_tokens,
                 &ChangedCheckpoint {

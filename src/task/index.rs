@@ -153,7 +153,12 @@ impl IndexSettings {
         let collection = open_collection(task, &self.input)?;
         let base = self.places.texts(&self.input, on_event)?;
         let encoder = match &approach.dense {
-            Some(dense) => models::find(&self.models, Role::Sentence, None)?.map(|model| {
+            Some(dense) => models::find(
+                &self.models,
+                Role::Sentence,
+                approach.sentence_encoder(&self.models),
+            )?
+            .map(|model| {
                 let model = sentence::lazy(&model, self.numeric);
                 let wanted = dense::wanted(dense, model.producer());
                 (model, wanted)

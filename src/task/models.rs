@@ -10,7 +10,8 @@ use crate::reading::cross::Cross;
 use crate::reading::stance_encoder::StanceEncoder;
 use crate::weights::{CheckedModel, ModelStatus, Models, Role};
 
-/// The first installed model with this role, or the model `name` if it is given. The inner error says that none is installed.
+/// The installed model with this role: the one with this name or, without a name, the one that the user has chosen or the first that is installed.
+/// The inner error says that none is installed.
 ///
 /// # Errors
 /// A model that the user named is not installed, or an installed model is damaged. To continue without it would silently change the results.
@@ -19,6 +20,7 @@ pub fn find(
     role: Role,
     name: Option<&str>,
 ) -> Result<Result<CheckedModel, String>> {
+    let name = name.or(models.chosen(role));
     let entries = models.catalogue().entries().iter();
     let of_role = entries.filter(|entry| entry.role == role);
     let of_role: Vec<&str> = of_role.map(|entry| entry.name.as_str()).collect();
@@ -56,26 +58,33 @@ pub fn find(
     }))
 }
 
-/// The stance encoder, which consists of a sentence model and the changes of its weights. The inner error is a note for the user: the
-/// changes belong to another sentence model.
+/// The sentence model from which the stance encoder was trained, whichever the user has chosen for sentence vectors. The inner error says that it is
+/// not installed.
 ///
 /// # Errors
-/// The changes are damaged, which is a defect of the program.
-pub(crate) fn stance_encoder(
-    sentences: &CheckedModel,
-    mode: NumericMode,
-) -> Result<Result<Lazy<StanceEncoder>, String>> {
-    if !StanceEncoder::belongs_to(&sentences.sha256)? {
+/// The sentence model is damaged; or the stance encoder is, which is a defect of the program.
+pub(crate) fn stance_base(models: &Models) -> Result<Result<CheckedModel, String>> {
+    // the catalogue has it before all other sentence models
+    let found = find(&models.clone().with_sentence(None), Role::Sentence, None)?;
+    let Ok(model) = &found else {
+        return Ok(found);
+    };
+    if !StanceEncoder::belongs_to(&model.sha256)? {
         return Ok(Err(format!(
-            "stance depends only on words: the stance encoder was trained from another model than the installed {}",
-            sentences.name
+            "the stance encoder was trained from another model than the installed {}",
+            model.name
         )));
     }
-    let producer = StanceEncoder::producer_of(&sentences.sha256);
-    let (dir, sha) = (sentences.dir.clone(), sentences.sha256.clone());
-    Ok(Ok(Lazy::new(producer, move || {
+    Ok(found)
+}
+
+/// The stance encoder, which consists of a sentence model ([`stance_base`]) and the changes of its weights.
+pub(crate) fn stance_encoder(base: &CheckedModel, mode: NumericMode) -> Lazy<StanceEncoder> {
+    let producer = StanceEncoder::producer_of(&base.sha256);
+    let (dir, sha) = (base.dir.clone(), base.sha256.clone());
+    Lazy::new(producer, move || {
         StanceEncoder::load(&dir, &sha, Backend::of(mode))
-    })))
+    })
 }
 
 /// The installed stance encoder. If there is none, a note says why. The note begins with `otherwise`, which says what happens without the encoder.
@@ -88,11 +97,9 @@ pub fn installed_stance_encoder(
     otherwise: &str,
     on_event: &mut OnEvent,
 ) -> Result<Option<Lazy<StanceEncoder>>> {
-    let found = match find(models, Role::Sentence, None)? {
-        Ok(model) => stance_encoder(&model, mode)?,
-        Err(why) => Err(format!("{otherwise}: {why}")),
-    };
-    Ok(found.map_err(|note| on_event(Event::Note(note))).ok())
+    let note = |why| on_event(Event::Note(format!("{otherwise}: {why}")));
+    let base = stance_base(models)?.map_err(note).ok();
+    Ok(base.map(|base| stance_encoder(&base, mode)))
 }
 
 /// The cross-encoder.
@@ -101,4 +108,50 @@ pub fn cross(model: &CheckedModel, mode: NumericMode) -> Lazy<Cross> {
     Lazy::new(Cross::producer_of(&sha), move || {
         Cross::load(&dir, &sha, Backend::of(mode))
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::path::Path;
+
+    use super::*;
+    use crate::weights::Catalogue;
+
+    /// Models of one file each, of which `installed` are there.
+    fn models(dir: &Path, installed: &[&str]) -> Models {
+        let entry = |name: &str| {
+            format!(
+                "[[model]]\nname = \"{name}\"\nrole = \"sentence\"\ndefault = false\ngives = \"g\"\nlicence = \"l\"\npaper = \"p\"\n\
+                 size = \"1 B\"\n[[model.file]]\nfile = \"inner/f\"\nsource = [{{ url = \"https://example.org/f\" }}]\n"
+            )
+        };
+        for name in installed {
+            fs::create_dir_all(dir.join(name).join("inner")).unwrap();
+            fs::write(dir.join(name).join("inner/f"), name).unwrap();
+        }
+        let all = ["small-v1", "large-v1", "other-v1"].map(entry).concat();
+        Models::with_catalogue(dir, Catalogue::parse(&all).unwrap())
+    }
+
+    #[test]
+    fn the_chosen_sentence_encoder_is_used_and_never_another_one() {
+        let dir = tempfile::tempdir().unwrap();
+        let all = models(dir.path(), &["small-v1", "large-v1"]);
+        let found = |name: Option<&str>, given: Option<&str>| {
+            let models = all.clone().with_sentence(name.map(str::to_owned));
+            find(&models, Role::Sentence, given).map(|found| found.unwrap())
+        };
+        let first = found(None, None).unwrap();
+        assert_eq!(first.name, "small-v1");
+        let chosen = found(Some("large-v1"), None).unwrap();
+        assert_eq!(chosen.name, "large-v1");
+        // the hash of its files is in the name under which its vectors are stored
+        assert_ne!(chosen.sha256, first.sha256);
+        assert_eq!(found(Some("large-v1"), Some("small-v1")).unwrap(), first);
+        let said = found(Some("large"), None).unwrap_err().to_string();
+        assert!(said.contains("did you mean large-v1?"), "{said}");
+        let said = found(Some("other-v1"), None).unwrap_err().to_string();
+        assert!(said.contains("`riposte models fetch other-v1`"), "{said}");
+    }
 }

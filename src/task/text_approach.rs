@@ -31,6 +31,7 @@ use crate::task::recipe::{At, ensure_at};
 use crate::task::rerankers::Weights;
 use crate::task::services::Engine;
 use crate::task::stages::{ClusterRecipe, Manifold, Pairs};
+use crate::weights::{Models, Role};
 
 /// The number of documents in the ranking of a topic, and that of each search, unless an approach says otherwise. The tasks of the lab take no more in a
 /// run.
@@ -61,6 +62,8 @@ pub struct TextApproach {
     pub retrieval: Vec<Retrieval>,
     /// A search for passages that are similar to the topic.
     pub dense: Option<Dense>,
+    /// The name of the sentence encoder; without it, the first that is installed. What the user chooses for a run precedes it.
+    sentence: Option<String>,
     /// The search engine that is queried instead of an index.
     pub service: Option<Engine>,
     /// How several rankings are fused.
@@ -260,6 +263,12 @@ impl Approach for TextApproach {
 }
 
 impl TextApproach {
+    /// The name of the sentence encoder: the one that the user has chosen for the run, or that of the recipe; `None` for the first that is installed.
+    pub(crate) fn sentence_encoder<'a>(&'a self, models: &'a Models) -> Option<&'a str> {
+        let chosen = models.chosen(Role::Sentence);
+        chosen.or(self.sentence.as_deref())
+    }
+
     /// Finds an approach to this task by its name. A name that ends in `.toml` is the path of a file with the approach.
     ///
     /// # Errors

@@ -502,8 +502,8 @@ impl Resources {
             found.wordnet = installed_wordnet(on_event)?;
         }
         let mut names = BTreeMap::new();
-        let mut install = |role, off: &str, on_event: &mut OnEvent| {
-            let model = models::find(models, role, None)?;
+        let mut install = |role, name, off: &str, on_event: &mut OnEvent| {
+            let model = models::find(models, role, name)?;
             if let Ok(model) = &model {
                 names.insert(model.name.clone(), model.sha256.clone());
             }
@@ -511,17 +511,25 @@ impl Resources {
             anyhow::Ok(model.map_err(note).ok())
         };
         let off = "sentence vectors are off, except for stored ones";
-        if let Some(model) = install(Role::Sentence, off, on_event)? {
+        let name = approach.sentence_encoder(models);
+        if let Some(model) = install(Role::Sentence, name, off, on_event)? {
             found.sentences = Some(sentence::lazy(&model, *numeric));
-            match models::stance_encoder(&model, *numeric)? {
-                Ok(encoder) => found.pairs = Some(encoder),
-                Err(note) => on_event(Event::Note(note)),
-            }
         }
         if approach.needs(Need::CrossEncoder) {
             let off = "the cross-encoder is off, except for stored scores";
-            let model = install(Role::Cross, off, on_event)?;
+            let model = install(Role::Cross, None, off, on_event)?;
             found.cross = model.map(|model| models::cross(&model, *numeric));
+        }
+        match models::stance_base(models)? {
+            Ok(base) => {
+                found.pairs = Some(models::stance_encoder(&base, *numeric));
+                names.insert(base.name, base.sha256);
+            }
+            // otherwise the note above says it
+            Err(why) if found.sentences.is_some() => {
+                on_event(Event::Note(format!("stance depends only on words: {why}")));
+            }
+            Err(_) => {}
         }
         found.names = names;
         Ok(found)

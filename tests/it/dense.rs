@@ -12,7 +12,7 @@ use riposte_nn::transformer::Backend;
 use rusqlite::{Connection, OpenFlags};
 use serde_json::Value;
 
-use crate::sentence::MINILM;
+use crate::sentence::{MINILM, MPNET};
 use crate::support::assert_says;
 use crate::support::chance::Chance;
 use crate::support::collection::{argument, write_arguments};
@@ -430,6 +430,75 @@ fn the_index_command_computes_the_vectors_of_an_approach() {
     let (code, _, said) = dir.run("index -i in --index other --approach skeletor");
     assert_eq!(code, 0, "{said}");
     assert!(said.contains("not computed"), "{said}");
+}
+
+/// The producers of the vectors that are stored for texts.
+fn producers(dir: &WorkDir) -> Vec<String> {
+    let file = Connection::open(workspace(dir)).unwrap();
+    let query = "SELECT DISTINCT producer FROM output WHERE producer LIKE 'sentence/%' ORDER BY 1";
+    let mut rows = file.prepare(query).unwrap();
+    let rows = rows.query_map([], |row| row.get(0)).unwrap();
+    rows.collect::<Result<_, _>>().unwrap()
+}
+
+#[test]
+fn an_encoder_that_is_chosen_is_used_or_named() {
+    let Some(models) = models() else {
+        return;
+    };
+    let models = Some(models.as_path());
+    let dir = with_arguments(&ARGUMENTS);
+    let run = ranked(&dir, models, "robin-hood-use");
+    let chosen = format!("robin-hood-use --sentence {MINILM}");
+    assert_eq!(ranked(&dir, models, &chosen), run);
+    assert_eq!(producers(&dir).len(), 1);
+    let line = "controversial -i in -o out --index kept --approach robin-hood-use --sentence";
+    let refused = |models, name: &str| {
+        let mut run = command(&dir, models, &format!("{line} {name}"));
+        let run = run.output().unwrap();
+        assert_eq!(code(&run), 2);
+        stderr(&run)
+    };
+    let said = refused(models, "all-minilm-l6");
+    assert_says(
+        &said,
+        &["there is no sentence model named all-minilm-l6", MINILM],
+    );
+    // stored vectors of another encoder do not take its place
+    let empty = dir.path("no-models");
+    fs::create_dir(&empty).unwrap();
+    let said = refused(Some(&empty), MPNET);
+    assert_says(
+        &said,
+        &["the model all-mpnet-base-v2 is not in", "models fetch"],
+    );
+}
+
+#[test]
+fn the_vectors_of_two_encoders_are_kept_apart() {
+    let (Some(models), Some(_)) = (models(), need(Model(MPNET))) else {
+        return;
+    };
+    let models = Some(models.as_path());
+    let dir = with_arguments(&ARGUMENTS);
+    let small = ranked(&dir, models, "robin-hood-use");
+    let of_small = stored(&dir);
+    let large = ranked(&dir, models, &format!("robin-hood-use --sentence {MPNET}"));
+    assert_ne!(large, small);
+    assert_eq!(stored(&dir), 2 * of_small);
+    assert_eq!(producers(&dir).len(), 2);
+    // a recipe can name the encoder, and the option precedes it
+    let set = format!("robin-hood-use --set sentence={MPNET} --tag t");
+    let again = ranked(&dir, models, &set);
+    let scores = |run: &str| -> Vec<(String, String)> {
+        let columns = run.lines().map(|line| line.split(' ').collect());
+        let columns = columns.map(|c: Vec<&str>| (c[2].to_owned(), c[4].to_owned()));
+        columns.collect()
+    };
+    assert_eq!(scores(&again), scores(&large));
+    let both = format!("{set} --sentence {MINILM}");
+    assert_eq!(scores(&ranked(&dir, models, &both)), scores(&small));
+    assert_eq!(producers(&dir).len(), 2);
 }
 
 #[test]

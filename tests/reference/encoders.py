@@ -2,20 +2,22 @@
 """Makes the reference values of the encoders: small random checkpoints, and the values that the original frameworks compute with them.
 
     pip install torch transformers sentence-transformers 'pillow<12'
-    python tests/reference/encoders.py [--minilm DIR] [--pairs-only]
+    python tests/reference/encoders.py [--minilm DIR] [--mpnet DIR] [--pairs-only | --layouts-only]
 
 Made with transformers 5.23, sentence-transformers 6.2 and Pillow 11.3 (Pillow 13 resamples some shapes in another
 order, with differences of up to two levels). The checkpoints are random, with a fixed seed (SEED). CLIPModel computes CLIP's vectors,
 CLIPImageProcessorPil (Pillow) its pixels, the modules of sentence-transformers the sentence vectors, and its CrossEncoder the scores of
 pairs. --minilm also writes the vectors of the real all-MiniLM-L6-v2 in DIR (minilm.json), and the logits of the stance encoder that is based on
-it (pair.json).
+it (pair.json). --mpnet writes those of the real all-mpnet-base-v2 (mpnet.json).
 """
 
 import argparse
 import json
 import os
 import pathlib
+import random
 import shutil
+import tempfile
 
 os.environ["HF_HUB_OFFLINE"] = "1"
 
@@ -37,6 +39,12 @@ from transformers import (
     CLIPConfig,
     CLIPModel,
     CLIPTokenizer,
+    MPNetConfig,
+    MPNetModel,
+    MPNetTokenizer,
+    XLMRobertaConfig,
+    XLMRobertaModel,
+    XLMRobertaTokenizer,
 )
 from transformers.models.clip.image_processing_pil_clip import CLIPImageProcessorPil
 
@@ -219,6 +227,105 @@ def tiny_sentence():
     clean(directory, ["config.json", "model.safetensors", "tokenizer.json"])
 
 
+# Letters of five scripts, each with some more of which words consist.
+SCRIPTS = {
+    "latin": "abcdefghijklmnopqrstuvwxyzäéñøß",
+    "cyrillic": "абвгдежзийклмнопрстуфхцчшщъыьэюяё",
+    "greek": "αβγδεζηθικλμνξοπρστυφχψωςάέήί",
+    "arabic": "ابتثجحخدذرزسشصضطظعغفقكلمنهويةى",
+    "han": "日本語学校核電力人民死刑動物権利大気候変動銃規制税金",
+}
+
+
+def words_of_scripts(count):
+    """Texts of words in one script or in several; some are long, and some contain special tokens as they are written."""
+    chance = random.Random(SEED)
+    marks = [".", ",", "?", " – ", "!", "%", "☢", "'"]
+    texts = ["", "a", "   ", "<pad>", "before <pad> and after", "<mask> in a </s> text", "the people", "İstanbul ΌΔΟΣ ÄÉ"]
+    names = list(SCRIPTS)
+    for n in range(count - len(texts)):
+        length = chance.choice([1, 3, 8, 8, 15, 40]) if n % 20 else 90
+        text = []
+        for _ in range(length):
+            letters = SCRIPTS[names[n % 5] if n % 7 else chance.choice(names)]
+            word = "".join(chance.choice(letters) for _ in range(chance.randint(1, 7)))
+            text.append(word.capitalize() if chance.random() < 0.2 else word)
+            if chance.random() < 0.15:
+                text[-1] += chance.choice(marks)
+        texts.append(" ".join(text))
+    return texts
+
+
+def of_layout(directory, pooling, prompts=None):
+    transformer = Transformer(str(directory), max_seq_length=180)
+    pooling = Pooling(transformer.get_embedding_dimension(), pooling_mode=pooling)
+    return SentenceTransformer(modules=[transformer, pooling, Normalize()], prompts=prompts, device="cpu")
+
+
+def save_layout(model, directory):
+    """Saves all files but the weights, which are there and would get a random pooler."""
+    with tempfile.TemporaryDirectory() as saved:
+        model.save(saved)
+        saved = pathlib.Path(saved)
+        for path in saved.rglob("*.json"):
+            (directory / path.relative_to(saved)).parent.mkdir(exist_ok=True)
+            shutil.copy(path, directory / path.relative_to(saved))
+
+
+def tokens_of(model, texts):
+    return [{"text": text, "ids": model.tokenizer(text, truncation=True)["input_ids"]} for text in texts]
+
+
+def tiny_mpnet():
+    """A random MPNet in the whole layout of sentence-transformers, with prompts."""
+    directory = HERE / "tiny-mpnet"
+    shutil.rmtree(directory, ignore_errors=True)
+    words = ["<s>", "<pad>", "</s>", "<unk>", "[UNK]", *bert_vocabulary()]
+    words += [letter for letters in SCRIPTS.values() for letter in letters]
+    words += ["##" + letter for letters in list(SCRIPTS.values())[:4] for letter in letters]
+    words = [*dict.fromkeys(words), "<mask>"]
+    config = MPNetConfig(vocab_size=len(words), hidden_size=32, num_hidden_layers=2, num_attention_heads=4,
+                         intermediate_size=48, max_position_embeddings=202, layer_norm_eps=1e-5)
+    model = random_weights(MPNetModel(config, add_pooling_layer=False), torch.float32)
+    with torch.no_grad():
+        # distance matters more than with the scale of other embeddings
+        bias = model.encoder.relative_attention_bias.weight
+        bias.copy_(torch.randn(bias.shape, generator=torch.Generator().manual_seed(SEED)))
+    model.save_pretrained(directory)
+    MPNetTokenizer(vocab={word: n for n, word in enumerate(words)}).save_pretrained(directory)
+    model = of_layout(directory, "mean", {"query": "the death of ", "document": "people: "})
+    save_layout(model, directory)
+    texts = words_of_scripts(200)
+    # one at a time, so that the reference has no padding
+    kinds = {
+        "documents": [numbers(model.encode_document([text])[0]) for text in texts[:50]],
+        "queries": [numbers(model.encode_query([text])[0]) for text in texts[:10]],
+    }
+    for pooling in ["cls", "lasttoken"]:
+        other = of_layout(directory, pooling)
+        kinds[pooling] = [numbers(other.encode([text])[0]) for text in texts[:20]]
+    write("tiny-mpnet.json", {"tokens": tokens_of(model, texts), **kinds})
+
+
+def tiny_xlm_roberta():
+    """A random XLM-RoBERTa, with the pooling that most encoders of this family have. Words are pieces of unigrams."""
+    directory = HERE / "tiny-xlm-roberta"
+    shutil.rmtree(directory, ignore_errors=True)
+    letters = [letter for letters in SCRIPTS.values() for letter in letters]
+    pieces = [*"0123456789.,?!–%'", *letters, "▁", "▁the", "▁people", "▁a", "αβ", "ка", "日本", "th", "er"]
+    pieces = [(piece, -2.0 * (1 + n % 7) / len(piece)) for n, piece in enumerate(dict.fromkeys(pieces))]
+    vocabulary = [("<s>", 0.0), ("<pad>", 0.0), ("</s>", 0.0), ("<unk>", 0.0), *pieces, ("<mask>", 0.0)]
+    config = XLMRobertaConfig(vocab_size=len(vocabulary), hidden_size=32, num_hidden_layers=2, num_attention_heads=4,
+                              intermediate_size=48, max_position_embeddings=202, type_vocab_size=1, layer_norm_eps=1e-5)
+    random_weights(XLMRobertaModel(config, add_pooling_layer=False), torch.float32).save_pretrained(directory)
+    XLMRobertaTokenizer(vocab=vocabulary).save_pretrained(directory)
+    model = of_layout(directory, "cls")
+    save_layout(model, directory)
+    texts = words_of_scripts(200)
+    vectors = [numbers(model.encode_document([text])[0]) for text in texts[:50]]
+    write("tiny-xlm-roberta.json", {"tokens": tokens_of(model, texts), "documents": vectors})
+
+
 def tiny_cross():
     directory = HERE / "tiny-cross"
     shutil.rmtree(directory, ignore_errors=True)
@@ -302,9 +409,17 @@ def tiny_pair():
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--minilm", type=pathlib.Path, help="directory of the real all-MiniLM-L6-v2")
+    parser.add_argument("--mpnet", type=pathlib.Path, help="directory of the real all-mpnet-base-v2")
+    parser.add_argument("--layouts-only", action="store_true", help="make only the values of MPNet and XLM-RoBERTa")
     parser.add_argument("--pairs-only", action="store_true", help="make only the values of the stance encoder")
     options = parser.parse_args()
     HERE.mkdir(parents=True, exist_ok=True)
+    if options.mpnet:
+        write("mpnet.json", sentences(SentenceTransformer(str(options.mpnet), device="cpu"), SENTENCES))
+    if options.layouts_only:
+        tiny_mpnet()
+        tiny_xlm_roberta()
+        return
     if options.pairs_only:
         tiny_pair()
         if options.minilm:
@@ -338,6 +453,8 @@ def main():
         False,
     )
     tiny_sentence()
+    tiny_mpnet()
+    tiny_xlm_roberta()
     tiny_cross()
     tiny_pair()
     if options.minilm:

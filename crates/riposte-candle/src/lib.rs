@@ -310,7 +310,7 @@ impl Encoder {
         x.index_select(&wanted, 0)?.flatten_all()?.to_vec1()
     }
 
-    /// Causal: (length, length). Otherwise (count, 1, 1, length), or none if no sequence is padded.
+    /// What is added to the scores, in a shape that can be broadcast to theirs (count, heads, length, length). None if that is nothing.
     fn mask(
         &self,
         lengths: &[usize],
@@ -318,24 +318,38 @@ impl Encoder {
         attention: Attention,
     ) -> Result<Option<Tensor>> {
         let masked = |masked: bool| if masked { MASKED } else { 0.0 };
-        let (mask, shape): (Vec<f32>, Vec<usize>) = match attention {
+        let on_device =
+            |numbers: Vec<f32>, shape: &[usize]| Tensor::from_vec(numbers, shape, &self.device);
+        if let Attention::Causal = attention {
             // padding comes after all tokens, so no token sees it
-            Attention::Causal => (
-                (0..longest)
-                    .flat_map(|row| (0..longest).map(move |column| masked(column > row)))
-                    .collect(),
-                vec![longest, longest],
-            ),
-            Attention::Full if lengths.iter().all(|length| *length == longest) => return Ok(None),
-            Attention::Full => (
-                lengths
+            let rows =
+                (0..longest).flat_map(|row| (0..longest).map(move |column| masked(column > row)));
+            return on_device(rows.collect(), &[longest, longest]).map(Some);
+        }
+        let padding = match lengths.iter().all(|length| *length == longest) {
+            true => None,
+            false => {
+                let rows = lengths
                     .iter()
-                    .flat_map(|length| (0..longest).map(move |column| masked(column >= *length)))
-                    .collect(),
-                vec![lengths.len(), 1, 1, longest],
-            ),
+                    .flat_map(|length| (0..longest).map(move |column| masked(column >= *length)));
+                Some(on_device(rows.collect(), &[lengths.len(), 1, 1, longest])?)
+            }
         };
-        Tensor::from_vec(mask, shape, &self.device).map(Some)
+        let Attention::Relative(bias) = attention else {
+            return Ok(padding);
+        };
+        let mut numbers = Vec::with_capacity(bias.heads() * longest * longest);
+        for head in 0..bias.heads() {
+            for query in 0..longest {
+                let row = bias.rows(head, query, 1, longest);
+                numbers.extend_from_slice(&row.map_err(candle_core::Error::wrap)?[..longest]);
+            }
+        }
+        let bias = on_device(numbers, &[1, bias.heads(), longest, longest])?;
+        match padding {
+            Some(padding) => bias.broadcast_add(&padding).map(Some),
+            None => Ok(Some(bias)),
+        }
     }
 }
 

@@ -11,6 +11,7 @@ use riposte::reading::cross::Cross;
 use riposte::reading::stance_encoder::{OUTPUTS, StanceEncoder};
 use riposte::weights::{CheckedModel, ModelStatus, Models};
 use riposte_nn::conv::Numeric;
+use riposte_nn::sentence::{Purpose, SentenceEncoder};
 use riposte_nn::transformer::Backend;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
@@ -58,6 +59,33 @@ fn agree_on_sentences(model: &Sentences, expected: &[Text]) {
 fn sentence_vectors_are_those_of_sentence_transformers() {
     let model = Sentences::load(&reference("tiny-sentence"), CANDLE).unwrap();
     agree_on_sentences(&model, &values::<Vec<Text>>("tiny-sentence.json"));
+}
+
+/// Attention that depends on distance, in texts of many lengths that are padded to the longest one; and positions that begin after the padding.
+#[test]
+fn vectors_of_other_families_are_those_of_sentence_transformers() {
+    #[derive(Deserialize)]
+    struct Values {
+        tokens: Vec<Tokens>,
+        documents: Vec<Vec<f32>>,
+    }
+    #[derive(Deserialize)]
+    struct Tokens {
+        text: String,
+    }
+    for name in ["tiny-mpnet", "tiny-xlm-roberta"] {
+        let values: Values = values(&format!("{name}.json"));
+        let model = SentenceEncoder::load(&reference(name), CANDLE).unwrap();
+        let texts: Vec<&str> = values.tokens.iter().map(|t| t.text.as_str()).collect();
+        let texts = &texts[..values.documents.len()];
+        let vectors = model.embed(texts, Purpose::Document).unwrap();
+        assert_eq!(vectors.len(), 50);
+        for ((vector, expected), text) in vectors.iter().zip(&values.documents).zip(texts) {
+            agree(text, vector, expected);
+        }
+        let lone = model.embed(&texts[8..9], Purpose::Document).unwrap();
+        agree(texts[8], &lone[0], &values.documents[8]);
+    }
 }
 
 /// The published sentence encoder.

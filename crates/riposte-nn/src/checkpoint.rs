@@ -310,3 +310,14 @@ pub fn read_json<T: DeserializeOwned>(path: &Path) -> Result<T> {
         .map_err(|error| Error::Model(error.to_string()))
         .during(|| format!("parsing {}", path.display()))
 }
+
+/// As [`read_json`]; `None` if there is no such file.
+///
+/// # Errors
+/// The file cannot be read or parsed.
+pub(crate) fn read_json_if_there<T: DeserializeOwned>(path: &Path) -> Result<Option<T>> {
+    match std::fs::metadata(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        _ => read_json(path).map(Some),
+    }
+}

@@ -27,7 +27,8 @@
 //! | what | where |
 //! |---|---|
 //! | convolutional networks, in floats or int8 | [`conv`]; [`onnx`] checks a file first |
-//! | BERT, and the two towers of CLIP | [`transformer`] |
+//! | BERT, MPNet, XLM-RoBERTa, and the two towers of CLIP | [`transformer`] |
+//! | texts as vectors, from checkpoints of sentence-transformers | [`sentence`] |
 //! | their files | [`checkpoint`], [`tokens`] |
 //! | matrix products | [`transformer::Linear`]; [`conv::kernel`] for inner loops |
 //!
@@ -45,6 +46,7 @@ pub mod conv;
 mod error;
 pub mod onnx;
 pub mod onnx_writer;
+pub mod sentence;
 pub mod tokens;
 pub mod transformer;
 

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use tokenizers::normalizers::{Lowercase, NormalizerWrapper, Sequence};
 use tokenizers::{EncodeInput, PostProcessor, TruncationParams};
 
 use crate::checkpoint::read_text;
@@ -75,6 +76,21 @@ impl Tokenizer {
                 )
             })?;
         Ok(Tokenizer(tokenizer))
+    }
+
+    /// Makes texts lower case before they are split (`do_lower_case` of sentence-transformers).
+    ///
+    /// # Errors
+    /// An added token cannot be made lower case.
+    pub fn lower_case(&mut self) -> Result<()> {
+        let mut steps = vec![NormalizerWrapper::Lowercase(Lowercase)];
+        steps.extend(self.0.get_normalizer().cloned());
+        let all = NormalizerWrapper::Sequence(Sequence::new(steps));
+        self.0
+            .with_normalizer(Some(all))
+            .map_err(|error| Error::Model(error.to_string()))
+            .during(|| "making texts lower case")?;
+        Ok(())
     }
 
     /// The tokens of each input, in the order given.

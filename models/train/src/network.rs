@@ -8,7 +8,7 @@ use candle_core::{DType, Device, Tensor, Var};
 use riposte::reading::stance_encoder::{CLASSES, Class, HEAD_DENSE, HEAD_OUT, OUTPUTS};
 use riposte_candle::{BatchShape, LayerOps, MASKED, layer_forward};
 use riposte_nn::checkpoint::Checkpoint;
-use riposte_nn::transformer::bert::{BARE, BertConfig, typed_positions};
+use riposte_nn::transformer::bert::{BARE, BertConfig};
 use riposte_nn::transformer::{Affine, Layer};
 use seeded_random::Random;
 use tokenizers::Encoding;
@@ -117,7 +117,7 @@ impl Network {
         let norm = BARE.norm();
         let mut network = Network {
             words: table(checkpoint.read(&BARE.words())?)?,
-            positions: table(typed_positions(&config, &BARE, longest, &checkpoint)?)?,
+            positions: table(config.typed_positions(&BARE, longest, &checkpoint)?)?,
             norm: Affine {
                 weight: vector(&format!("{norm}.weight"))?,
                 bias: vector(&format!("{norm}.bias"))?,

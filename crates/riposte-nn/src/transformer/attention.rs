@@ -33,6 +33,8 @@ pub(super) struct Head<'a> {
     pub width: usize,
     /// How many of the keys row r of the query sees: `first_seen + r`, or all if None.
     pub first_seen: Option<usize>,
+    /// What is added to the products of row r with the keys begins at `queries - 1 - r`; nothing if None.
+    pub bias: Option<&'a [f32]>,
 }
 
 impl Head<'_> {
@@ -74,6 +76,11 @@ impl Head<'_> {
             for (r, scores) in scores.chunks_mut(keys).take(count).enumerate() {
                 let seen = self.first_seen.map_or(self.length, |seen| seen + first + r);
                 let seen = seen.min(self.length);
+                if let Some(bias) = self.bias {
+                    let bias = &bias[self.queries - 1 - (first + r)..];
+                    let products = scores[..seen].iter_mut();
+                    products.zip(bias).for_each(|(product, x)| *product += x);
+                }
                 Softmax::new_mut(&mut scores[..seen]).dispatch();
                 scores[seen..].fill(0.0);
                 most = most.max(seen);
@@ -150,12 +157,14 @@ mod tests {
                 .min(head.length);
             let scores: Vec<f64> = (0..seen)
                 .map(|j| {
-                    (0..head.width)
+                    let product: f64 = (0..head.width)
                         .map(|d| {
                             f64::from(head.query[r * head.query_step + d])
                                 * f64::from(head.key[j * head.key_step + d])
                         })
-                        .sum()
+                        .sum();
+                    let bias = head.bias.map(|bias| bias[head.queries - 1 - r + j]);
+                    product + f64::from(bias.unwrap_or(0.0))
                 })
                 .collect();
             let total: f64 = scores.iter().map(|x| x.exp()).sum();
@@ -171,13 +180,16 @@ mod tests {
     fn it_is_what_its_definition_says_for_all_lengths_and_widths() {
         let number = |n: usize| ((n * 7919 + 13) % 1009) as f32 / 505.0 - 1.0;
         let mut pool = BufferPool::default();
-        for (length, queries, width, first_seen) in [
-            (1, 1, 32, None),
-            (5, 5, 32, None),
-            (33, 33, 8, None),
-            (40, 40, 64, Some(1)),
-            (17, 1, 20, Some(9)),
-            (96, 7, 32, None),
+        for (length, queries, width, first_seen, has_bias) in [
+            (1, 1, 32, None, false),
+            (5, 5, 32, None, false),
+            (33, 33, 8, None, false),
+            (40, 40, 64, Some(1), false),
+            (17, 1, 20, Some(9), false),
+            (96, 7, 32, None, false),
+            (35, 35, 20, None, true),
+            (9, 1, 64, None, true),
+            (21, 6, 32, Some(3), true),
         ] {
             let (query_step, key_step) = (width + 3, 2 * width + 5);
             let numbers = |count: usize, from: usize| -> Vec<f32> {
@@ -187,6 +199,7 @@ mod tests {
                 numbers(queries * query_step, 3),
                 numbers(length * key_step, 71),
             );
+            let bias = numbers(length + queries - 1, 29);
             let head = Head {
                 query: &query,
                 query_step,
@@ -197,6 +210,7 @@ mod tests {
                 length,
                 width,
                 first_seen,
+                bias: has_bias.then_some(bias.as_slice()),
             };
             let mut out = vec![0.0; queries * query_step];
             head.attend(&mut out, &mut pool);

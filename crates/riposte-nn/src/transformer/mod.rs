@@ -1,21 +1,27 @@
-//! Transformer encoders: BERT and the two towers of CLIP, described once and computed by any backend.
+//! Transformer encoders: encoders of texts and the two towers of CLIP, described once and computed by any backend.
 //!
-//! The description is the configuration, the names of the tensors and what happens before and after the encoder's layers ([`bert`], [`clip`]). A
+//! The description is the configuration, the names of the tensors and what happens before and after the encoder's layers ([`text`], [`clip`]). A
 //! backend computes the layers: this crate's own, with packed matrices on a CPU, or one that the caller gives ([`Layers`]), on a GPU, say.
 
 mod attention;
 pub mod bert;
 pub mod clip;
 pub mod examples;
+pub mod family;
 mod linear;
+mod mpnet;
 mod packed;
 mod prefixes;
+mod relative;
+mod roberta;
 mod source;
+pub mod text;
 
 use rayon::prelude::*;
 use serde::Deserialize;
 
 pub use linear::Linear;
+pub use relative::RelativeBias;
 pub use source::TensorSource;
 
 use crate::checkpoint::ExpectedTensor;
@@ -143,6 +149,7 @@ fn check_size(name: &str, value: usize) -> Result<()> {
 }
 
 /// The names of a layer's parts in a checkpoint, relative to the layer.
+#[derive(Clone, Copy)]
 pub struct LayerNames {
     /// The common name of all layers; `.N.` follows.
     pub layers: &'static str,
@@ -255,12 +262,14 @@ pub fn expected_affine(name: &str, shape: Vec<usize>) -> [ExpectedTensor; 2] {
 }
 
 /// Which tokens see which.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Attention {
+#[derive(Clone, Copy, Debug)]
+pub enum Attention<'a> {
     /// Each token sees all tokens of its sequence.
     Full,
     /// Each token sees itself and earlier tokens.
     Causal,
+    /// Each token sees all tokens of its sequence, and the score of a token depends also on how far away it is.
+    Relative(&'a RelativeBias),
 }
 
 /// The rows of the last layer that are wanted.

@@ -222,11 +222,11 @@ impl Layer {
 }
 
 /// Sequences that decide how an encoder is quantised.
-pub(super) struct Examples {
+pub(super) struct Examples<'a> {
     /// (tokens, hidden): the input of the first layer; afterwards, the output of the last layer in floats.
     pub rows: Vec<f32>,
     pub sequences: Vec<Sequence>,
-    pub attention: Attention,
+    pub attention: Attention<'a>,
 }
 
 /// Where the rows of a sequence are in its batch. A sequence begins with rows that it shares with earlier sequences; its own rows follow. A batch has
@@ -331,7 +331,7 @@ struct Step<'a> {
     sequences: &'a [Sequence],
     /// The position in each sequence of the row that is wanted; all rows if None.
     positions: Option<&'a [usize]>,
-    attention: Attention,
+    attention: Attention<'a>,
 }
 
 impl Step<'_> {
@@ -437,9 +437,18 @@ impl Step<'_> {
                 gathered = Some(rows);
             }
             let keys = gathered.as_deref().unwrap_or(own);
+            let first = position.unwrap_or(sequence.shared.len());
             for head in 0..heads {
                 let offset = head * width;
                 let from = query_at * hidden + offset;
+                let (first_seen, bias) = match self.attention {
+                    Attention::Full => (None, None),
+                    Attention::Causal => (Some(first + 1), None),
+                    Attention::Relative(bias) => {
+                        let rows = bias.rows(head, first, queries, sequence.len())?;
+                        (None, Some(rows))
+                    }
+                };
                 Head {
                     query: &query[from..],
                     query_step: hidden,
@@ -449,10 +458,8 @@ impl Step<'_> {
                     key_step: 2 * hidden,
                     length: sequence.len(),
                     width,
-                    first_seen: match self.attention {
-                        Attention::Causal => Some(position.unwrap_or(sequence.shared.len()) + 1),
-                        Attention::Full => None,
-                    },
+                    first_seen,
+                    bias,
                 }
                 .attend(&mut mixed[from..], pool);
             }

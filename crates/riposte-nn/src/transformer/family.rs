@@ -1,0 +1,28 @@
+//! The families of text encoders that this crate computes, by `model_type` in `config.json`.
+
+use std::path::Path;
+
+use super::bert::{self, BARE, BertConfig};
+use super::text::{ConfigFile, Description};
+use super::{mpnet, roberta};
+use crate::error::{Result, While};
+
+/// Reads and checks `config.json` in `dir`: an encoder of texts of any family, whose checkpoint contains only the encoder. A file without a
+/// `model_type` describes a BERT.
+///
+/// # Errors
+/// The file is missing or damaged, it describes a model of another family, or it has a setting that would change what the model computes.
+pub fn describe(dir: &Path) -> Result<Description> {
+    let file = ConfigFile::read(dir)?;
+    file.ensure_kind(&[bert::KIND, mpnet::KIND, roberta::KIND])?;
+    let description = match file.kind() {
+        Some(mpnet::KIND) => mpnet::describe(&file),
+        Some(roberta::KIND) => roberta::describe(&file),
+        _ => file
+            .parse()
+            .map(|config: BertConfig| config.describe(&BARE)),
+    };
+    let description = description.during(|| format!("reading {}", file.path().display()))?;
+    file.check(&description)?;
+    Ok(description)
+}

@@ -1,0 +1,34 @@
+//! The description of XLM-RoBERTa (Conneau et al. 2020, <https://arxiv.org/abs/1911.02116>): a BERT whose positions begin after the token of padding.
+
+use serde::Deserialize;
+
+use super::bert::{BARE, BertConfig};
+use super::text::{ConfigFile, Description};
+use crate::error::Result;
+
+/// `model_type` in the `config.json` of an XLM-RoBERTa.
+pub const KIND: &str = "xlm-roberta";
+
+/// What `config.json` says beyond BERT's settings, whose missing values are the same.
+#[derive(Deserialize)]
+struct Padding {
+    #[serde(default = "one")]
+    pad_token_id: usize,
+}
+
+fn one() -> usize {
+    1
+}
+
+/// The model that a `config.json` describes, with tensors as XLMRobertaModel names them.
+///
+/// # Errors
+/// A setting has another type, or asks for something that this crate does not compute.
+pub(super) fn describe(file: &ConfigFile) -> Result<Description> {
+    let config: BertConfig = file.parse()?;
+    let Padding { pad_token_id } = file.parse()?;
+    Ok(Description {
+        padding: Some(pad_token_id),
+        ..config.describe(&BARE)
+    })
+}
