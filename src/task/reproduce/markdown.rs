@@ -135,6 +135,8 @@ fn state(row: &RowReport, table: &TableReport) -> String {
         (State::Failed, ..) => "failed",
         (State::Waiting, ..) => "not measured yet",
         (State::Absent, true, _) => "measured by us, not here",
+        // no approach rebuilds the system
+        (State::Absent, _, true) if row.name.is_empty() => "published, not rebuilt",
         (State::Absent, _, true) => "published",
         (State::Absent, ..) => "cannot be had here",
     };
