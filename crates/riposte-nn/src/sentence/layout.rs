@@ -24,7 +24,7 @@ use crate::error::{Error, Result, While, bail, ensure};
 const MAX_PROMPT_BYTES: usize = 16 << 10;
 
 /// How many tokens of a text all-MiniLM-L6-v2 reads (its `max_seq_length`).
-const MINILM_TOKENS: usize = 256;
+const MAX_TOKENS: usize = 256;
 
 /// How the rows of the last layer become one vector.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -68,7 +68,7 @@ impl Layout {
             return Ok(Layout {
                 transformer: PathBuf::new(),
                 pooling: Pooling::Mean,
-                max_tokens: Some(MINILM_TOKENS),
+                max_tokens: Some(MAX_TOKENS),
                 lower_case: false,
                 query: String::new(),
                 document: String::new(),
