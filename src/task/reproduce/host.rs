@@ -1,0 +1,39 @@
+//! What the caller of `reproduce` does for it.
+
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+use anyhow::Result;
+
+use super::plan::Job;
+
+/// How a command has ended, and what it took.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Ended {
+    /// Its exit code; `None` if a signal has ended it.
+    pub code: Option<i32>,
+    pub seconds: f64,
+    /// In units of 1000 bytes; `None` if the system does not say.
+    pub peak_kilobytes: Option<u64>,
+}
+
+/// A row that is next.
+#[derive(Clone, Copy, Debug)]
+pub struct Turn<'a> {
+    /// From 1.
+    pub number: usize,
+    pub of: usize,
+    pub table: &'a str,
+    pub row: &'a str,
+    /// About how long all rows from this one on take.
+    pub left: Duration,
+}
+
+/// What the caller does for the task.
+pub struct Host<'a> {
+    /// Runs a command of this program, and waits until it has ended.
+    pub run: &'a mut dyn FnMut(&Job) -> Result<Ended>,
+    pub on_turn: &'a mut dyn FnMut(Turn),
+    /// Set if the user wants to stop.
+    pub stop: &'a AtomicBool,
+}
