@@ -1,4 +1,4 @@
-//! The description of BERT (Devlin et al. 2019, <https://arxiv.org/abs/1810.04805>). [`TextEncoder`](super::text::TextEncoder) computes it.
+//! The description of BERT (Devlin et al. 2019, <https://arxiv.org/abs/1810.04805>). `text.rs` computes it.
 
 use std::path::Path;
 

@@ -22,7 +22,7 @@ pub struct RelativeBias {
 }
 
 impl RelativeBias {
-    /// Makes the numbers for sequences of up to `longest` tokens from an embedding ([`BUCKETS`], heads).
+    /// Makes the numbers for sequences of up to `longest` tokens from an embedding (32 buckets, heads).
     ///
     /// # Errors
     /// The embedding has another size.
