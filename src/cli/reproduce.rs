@@ -125,17 +125,22 @@ fn list(args: &ReproduceArgs, tables: &[Listed]) -> Result<u8> {
         .max()
         .unwrap_or(0);
     for table in tables {
-        let (name, rows, of) = (escaped(&table.name), table.rows, table.of);
+        let (name, rows, of) = (escaped(&table.name), table.rows.len(), table.of);
         let name = format!("{name:<width$}");
-        let time = match table.rows {
+        let time = match rows {
             0 => String::new(),
             _ => format!(
                 "about {}",
                 HumanDuration(Duration::from_secs_f64(table.minutes * 60.0))
             ),
         };
-        print(&format_args!("{name}  {rows:>3} of {of:<3}  {time}\n"))?;
+        let line = format!("{name}  {rows:>3} of {of:<3}  {time}");
+        print(&format_args!("{}\n", line.trim_end()))?;
         print(&terminal::wrapped(&escaped(&table.about).to_string(), 4))?;
+        if !table.rows.is_empty() {
+            let names = table.rows.join(", ");
+            print(&terminal::wrapped(&escaped(&names).to_string(), 4))?;
+        }
         if let Some(why) = &table.absent {
             print(&terminal::wrapped(&escaped(why).to_string(), 4))?;
         }

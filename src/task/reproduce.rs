@@ -63,8 +63,9 @@ pub struct Settings {
 pub struct Listed {
     pub name: String,
     pub about: String,
-    /// The number of rows that would be measured, and of all.
-    pub rows: usize,
+    /// The rows that would be measured.
+    pub rows: Vec<String>,
+    /// The number of all rows.
     pub of: usize,
     /// About how long the rows to measure take on two cores.
     pub minutes: f64,
@@ -91,7 +92,12 @@ pub fn list(settings: &Settings) -> Result<Vec<Listed>> {
     let listed = planned.iter().map(|of| Listed {
         name: of.table.name.clone(),
         about: of.table.about.clone(),
-        rows: of.to_measure(),
+        rows: of
+            .rows
+            .iter()
+            .filter(|row| row.absent.is_none())
+            .map(|row| row.row.name())
+            .collect(),
         of: of.rows.len(),
         minutes: of.to_measure() as f64 * of.minutes_of_row(),
         absent: of.absent.clone(),
