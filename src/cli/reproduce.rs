@@ -168,6 +168,7 @@ fn run(job: &Job) -> Result<Ended> {
     let start = Instant::now();
     let mut child = Command::new(program)
         .args(&job.words)
+        .args(&job.places)
         .envs(job.environment.iter().map(|(name, value)| (name, value)))
         .stdin(Stdio::null())
         // what is printed here is the table

@@ -35,6 +35,10 @@ pub struct About {
     /// What the publication does not say, and what riposte does differently.
     #[serde(default)]
     pub unknown: String,
+    /// The service whose answers it ranks, instead of a collection.
+    pub service: Option<toml::Value>,
+    /// `claims` if it makes one list of images for each claim, as in 2024 and 2025.
+    pub form: Option<String>,
     /// The text of the file.
     #[serde(skip)]
     pub text: &'static str,

@@ -23,8 +23,8 @@ use super::files::write_atomically;
 use super::leaderboards::leaderboards;
 use super::recipe::nearest;
 use crate::weights::Models;
-use measure::{MODELS, Measuring};
-use plan::{Planned, Roots};
+use measure::Measuring;
+use plan::Planned;
 use tables::Table;
 
 pub use host::{Ended, Host, Turn};
@@ -162,8 +162,6 @@ pub fn reproduce(settings: &Settings, host: &mut Host, on_event: &mut OnEvent) -
             write(output, &report).with_context(writing)?;
         }
     }
-    // the links to models are of use to nobody
-    let _ = fs::remove_dir_all(output.join(MODELS));
     Ok(report)
 }
 
@@ -201,25 +199,12 @@ fn chosen(settings: &Settings) -> Result<Vec<Table>> {
 }
 
 fn planned<'t>(settings: &Settings, tables: &'t [Table]) -> Result<Vec<Planned<'t>>> {
-    let roots = match &settings.tables {
-        Some(file) => Roots {
-            data: Some(
-                settings
-                    .data
-                    .as_deref()
-                    .unwrap_or(crate::disk::parent(file)),
-            ),
-            option: "--data",
-        },
-        None => Roots {
-            data: settings.data.as_deref(),
-            option: "--data",
-        },
-    };
+    let beside = settings.tables.as_deref().map(crate::disk::parent);
+    let data = settings.data.as_deref().or(beside);
     let (boards, models) = (leaderboards()?, Models::at(None)?);
     let planned = tables.iter();
     let planned = planned
-        .map(|table| Planned::new(table, &roots, &settings.approaches, &boards, &models))
+        .map(|table| Planned::new(table, data, &settings.approaches, &boards, &models))
         .collect::<Result<Vec<Planned>>>()?;
     let names = planned
         .iter()

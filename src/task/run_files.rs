@@ -94,11 +94,9 @@ impl OutputSettings {
         let mut seen = HashSet::new();
         let of_approach = |approach: &Named| {
             let name = approach.name;
-            // the name in a file can have any characters
-            let word = name.replace(|c: char| !c.is_alphanumeric() && !"-_.".contains(c), "-");
-            let word = word.trim_start_matches('.');
+            let word = plain_word(name);
             ensure!(
-                !word.is_empty() && seen.insert(word.to_owned()),
+                !word.is_empty() && seen.insert(word.clone()),
                 "--approach {name} is given twice, or has no name: their runs would be in the same directory"
             );
             let tag = tag.map_or_else(|| default_tag(*approach), |tag| format!("{tag}-{word}"));
@@ -106,6 +104,12 @@ impl OutputSettings {
         };
         approaches.iter().map(of_approach).collect()
     }
+}
+
+/// The name of the directory for the runs of an approach, whose name in a file can have any characters.
+pub(super) fn plain_word(name: &str) -> String {
+    let word = name.replace(|c: char| !c.is_alphanumeric() && !"-_.".contains(c), "-");
+    word.trim_start_matches('.').to_owned()
 }
 
 impl RunFiles<'_> {

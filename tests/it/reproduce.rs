@@ -234,6 +234,8 @@ run = \"gone.txt\"
 ";
     write(&dir.path("mine.toml"), format!("{TABLES}{more}"));
     write(&dir.path("recipes/broken.toml"), "name = 7");
+    let stored = dir.read("beir/stored.txt");
+    write(&dir.path("beir/stored.txt"), stored + "not a line\n");
     let (code, page, said) = dir.run("reproduce --tables mine.toml -o out -q");
     assert_eq!(code, 1, "{said}");
     assert_says(
@@ -241,6 +243,7 @@ run = \"gone.txt\"
         &[
             "mine, recipes/broken.toml: `riposte index",
             "ended with exit code 2",
+            "beir/stored.txt:",
         ],
     );
     let report = report(&dir, "out");
@@ -396,7 +399,19 @@ fn only_the_models_of_a_row_are_used() {
         dir.read("direct-with/run.txt"),
         dir.read("direct-without/run.txt")
     );
-    assert!(!dir.path("out/.models").exists());
+    // nothing is left of the directories that show these models alone
+    let left = fs::read_dir(dir.path("out")).unwrap();
+    let mut left: Vec<_> = left.map(|entry| entry.unwrap().file_name()).collect();
+    left.sort();
+    let kept = [
+        "expected.toml",
+        "reproduce.json",
+        "reproduce.md",
+        "stored",
+        "with",
+        "without",
+    ];
+    assert_eq!(left, kept);
 }
 
 /// The values of a measure for the run of an approach.

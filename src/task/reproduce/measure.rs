@@ -1,5 +1,6 @@
 //! Measures a row: ranks it, verifies the run, evaluates it, and compares the figures with the expected ones.
 
+#[cfg(not(unix))]
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -10,18 +11,17 @@ use riposte_eval::verify::{Finding, Severity, is_valid};
 use super::host::{Ended, Host};
 use super::plan::{Job, Paths, Planned, PlannedRow, WORDNET, jobs};
 use super::report::{RowReport, State, Took};
+use crate::disk::TemporaryDir;
 use crate::task::evaluate::{EvaluationSettings, evaluate};
 use crate::task::files::NamedRun;
+use crate::task::run_files::plain_word;
 use crate::task::verify::{VerificationSettings, Verifier};
-use crate::task::{Event, OnEvent, Task};
+use crate::task::{OnEvent, Task};
 use crate::weights::{ModelStatus, Models};
 
 /// The directory in the output directory with indexes, evidence and vectors, in a folder for each set of models: what was stored with another model
 /// would change the figures.
 const STORED: &str = "stored";
-
-/// The directory in the output directory whose folders show the commands only some of the installed models.
-pub(super) const MODELS: &str = ".models";
 
 /// A row that is being measured.
 pub(super) struct Measuring<'a> {
@@ -52,9 +52,12 @@ impl Measuring<'_> {
             .context("the collection has no place")?;
         let run = match &row.run {
             Some(run) => dir.join(run),
-            None => self.rank(dir, line, host)?,
+            None => {
+                let run = self.rank(dir, line, host)?;
+                self.verify(&run, dir)?;
+                run
+            }
         };
-        self.verify(&run, dir, on_event)?;
         self.evaluate(&run, qrels, line, on_event)?;
         let moved = line.figures.iter().filter(|figure| figure.moved);
         let moved = moved.map(|of| {
@@ -74,29 +77,19 @@ impl Measuring<'_> {
     fn rank(&self, dir: &Path, line: &mut RowReport, host: &mut Host) -> Result<PathBuf> {
         let (table, row) = (self.planned.table, &self.of_row.row);
         let name = row.name();
-        let name = name.trim_end_matches(".toml");
-        let folder: String = name
-            .chars()
-            .map(|c| {
-                if c.is_alphanumeric() || "-_.".contains(c) {
-                    c
-                } else {
-                    '-'
-                }
-            })
-            .collect();
+        let folder = plain_word(name.trim_end_matches(".toml"));
         let output = self.output.join(&table.name).join(folder);
         let names = row.models(table);
         let label = match names {
             [] => "none".to_owned(),
             names => names.join("+"),
         };
-        let models = self.show_models(names, &label)?;
+        let models = self.show_models(names)?;
         let none = Path::new("");
         let paths = Paths {
             collection: dir,
             output: &output,
-            models: &models,
+            models: models.path(),
             stored: &self.output.join(STORED).join(&label),
             recipes: self.tables.map_or(none, crate::disk::parent),
         };
@@ -117,42 +110,34 @@ impl Measuring<'_> {
     }
 
     /// Makes a directory that has these of the installed models, and no other.
-    fn show_models(&self, names: &[String], label: &str) -> Result<PathBuf> {
+    fn show_models(&self, names: &[String]) -> Result<TemporaryDir> {
         let all = Models::at(None)?;
-        let dir = std::path::absolute(self.output.join(MODELS).join(label))?;
-        let writing = || format!("cannot write {}", dir.display());
-        fs::create_dir_all(&dir).with_context(writing)?;
+        let writing = || format!("cannot write {}", self.output.display());
+        let dir = TemporaryDir::new(self.output).with_context(writing)?;
         for name in names.iter().filter(|name| *name != WORDNET) {
             let ModelStatus::Ready(model) = all.find(name)? else {
                 bail!("the model {name} is not installed");
             };
-            let link = dir.join(name);
-            if fs::symlink_metadata(&link).is_err() {
-                show(&std::path::absolute(&model.dir)?, &link).with_context(writing)?;
-            }
+            let target = std::path::absolute(&model.dir)?;
+            show(&target, &dir.path().join(name)).with_context(writing)?;
         }
         Ok(dir)
     }
 
     /// # Errors
     /// The run cannot be read, or it breaks a rule of the task.
-    fn verify(&self, run: &Path, dir: &Path, on_event: &mut OnEvent) -> Result<()> {
+    fn verify(&self, run: &Path, dir: &Path) -> Result<()> {
         let table = self.planned.table;
-        // a stored run can have topics that are not judged here
-        let is_stored = self.of_row.row.run.is_some();
         let settings = VerificationSettings {
             task: Some(Task::from(table.text_task())),
             edition: table.year,
-            input: (!is_stored).then(|| dir.to_owned()),
-            topics: table
-                .topics
-                .as_ref()
-                .map(|file| dir.join(file))
-                .filter(|_| !is_stored),
+            input: Some(dir.to_owned()),
+            topics: table.topics.as_ref().map(|file| dir.join(file)),
             ..VerificationSettings::default()
         };
-        let verdict = Verifier::new(&settings, &mut without_faults(on_event))?.verify(run)?;
-        if is_stored || is_valid(&verdict.findings) {
+        // the command that has ranked them has named broken topics
+        let verdict = Verifier::new(&settings, &mut |_| {})?.verify(run)?;
+        if is_valid(&verdict.findings) {
             return Ok(());
         }
         let is_error = |finding: &&Finding| finding.severity == Severity::Error;
@@ -180,7 +165,7 @@ impl Measuring<'_> {
             }],
             measures: table.measures()?,
         };
-        let evaluation = evaluate(&settings, &mut without_faults(on_event))?;
+        let evaluation = evaluate(&settings, on_event)?;
         let evaluated = evaluation.runs.first().context("no run was evaluated")?;
         let several = evaluation.judgements.len() > 1;
         let columns = evaluation.judgements.iter().flat_map(|of| {
@@ -224,15 +209,6 @@ fn ended(job: &Job, host: &mut Host) -> Result<Ended> {
             let words: Vec<_> = words.collect();
             let code = code.map_or("a signal".to_owned(), |code| format!("exit code {code}"));
             bail!("`riposte {}` ended with {code}", words.join(" "))
-        }
-    }
-}
-
-/// Notes and faults of a run are the concern of the commands that have printed them already.
-fn without_faults<'a>(on_event: &'a mut OnEvent) -> impl FnMut(Event) + 'a {
-    move |event| {
-        if !matches!(event, Event::Note(_) | Event::Fault(_)) {
-            on_event(event);
         }
     }
 }

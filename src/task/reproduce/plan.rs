@@ -10,20 +10,12 @@ use super::tables::{Row, Table};
 use crate::datasets;
 use crate::disk::regular;
 use crate::index::wordnet::WordNet;
-use crate::task::approaches::{self, About};
+use crate::task::approaches;
 use crate::task::leaderboards::{Leaderboard, System};
 use crate::weights::{ModelStatus, Models};
 
 /// What stands for WordNet's files in a list of models.
 pub(super) const WORDNET: &str = "wordnet";
-
-/// Where the collections of tables are.
-pub(super) struct Roots<'a> {
-    /// The directory of those that are no data sets; `None` if the user has named none.
-    pub data: Option<&'a Path>,
-    /// What the user must give to name it.
-    pub option: &'a str,
-}
 
 /// A table with the places of its files.
 pub(super) struct Planned<'t> {
@@ -44,18 +36,19 @@ pub(super) struct PlannedRow {
 }
 
 impl<'t> Planned<'t> {
-    /// Plans a table. `only` are the approaches that are asked for; all if it is empty.
+    /// Plans a table. `data` is the directory of collections that are no data sets, if the user has named one, and `only` are the approaches that
+    /// are asked for; all if it is empty.
     ///
     /// # Errors
     /// A catalogue or a model on the disk cannot be read.
     pub fn new(
         table: &'t Table,
-        roots: &Roots,
+        data: Option<&Path>,
         only: &[String],
         leaderboards: &[Leaderboard],
         models: &Models,
     ) -> Result<Planned<'t>> {
-        let (place, absent) = match place(table, roots) {
+        let (place, absent) = match place(table, data) {
             Ok(place) => (Some(place), None),
             Err(error) => (None, Some(format!("{error:#}"))),
         };
@@ -130,7 +123,7 @@ impl PlannedRow {
 ///
 /// # Errors
 /// They are not here.
-fn place(table: &Table, roots: &Roots) -> Result<(PathBuf, Vec<String>)> {
+fn place(table: &Table, data: Option<&Path>) -> Result<(PathBuf, Vec<String>)> {
     let (dir, mut qrels) = match (&table.dataset, &table.directory) {
         (Some(name), _) => {
             let word = format!("dataset:{name}");
@@ -142,10 +135,9 @@ fn place(table: &Table, roots: &Roots) -> Result<(PathBuf, Vec<String>)> {
             (dir, qrels)
         }
         (None, Some(below)) => {
-            let Some(root) = roots.data else {
-                let option = roots.option;
+            let Some(root) = data else {
                 bail!(
-                    "it is no data set that can be fetched: {option} names the directory that has {}",
+                    "it is no data set that can be fetched: --data names the directory that has {}",
                     below.display()
                 );
             };
@@ -204,7 +196,8 @@ fn rows(table: &Table, leaderboards: &[Leaderboard]) -> Result<Vec<PlannedRow>> 
             let is_listed = rows
                 .iter()
                 .any(|of| of.row.approach.as_ref() == Some(&about.name));
-            if !is_listed && !asks_a_service(&about) && !is_for_claims(&about) {
+            let ranks_it = about.service.is_none() && about.form.as_deref() != Some("claims");
+            if !is_listed && ranks_it {
                 let row = Row {
                     approach: Some(about.name),
                     ..Row::default()
@@ -214,20 +207,6 @@ fn rows(table: &Table, leaderboards: &[Leaderboard]) -> Result<Vec<PlannedRow>> 
         }
     }
     Ok(rows)
-}
-
-/// Whether the approach ranks the answers of a service, and no collection.
-fn asks_a_service(about: &About) -> bool {
-    has_line(about, "service = ")
-}
-
-/// Whether the approach makes one list for each claim, as in 2024 and 2025.
-fn is_for_claims(about: &About) -> bool {
-    has_line(about, "form = \"claims\"")
-}
-
-fn has_line(about: &About, beginning: &str) -> bool {
-    about.text.lines().any(|line| line.starts_with(beginning))
 }
 
 /// A row with the official figures of the system that it rebuilds.
@@ -271,7 +250,7 @@ fn missing(
         let Some(about) = known.iter().find(|about| about.name == *name) else {
             return Ok(Some(format!("this version has no approach {name}")));
         };
-        if asks_a_service(about) {
+        if about.service.is_some() {
             return Ok(Some("it asks a service on the web".to_owned()));
         }
     }
@@ -307,6 +286,8 @@ impl Row {
 /// A command of riposte: its words after the name of the program, and the environment that differs.
 pub struct Job {
     pub words: Vec<OsString>,
+    /// More words: the directories of models and of what is stored, which are of this run of `reproduce` alone.
+    pub places: Vec<OsString>,
     pub environment: Vec<(&'static str, OsString)>,
 }
 
@@ -336,8 +317,6 @@ pub(super) fn jobs(table: &Table, row: &Row, paths: &Paths, quiet: bool) -> [Job
         let mut words: Vec<OsString> = vec!["--no-config".into()];
         words.extend(first.iter().map(OsString::from));
         words.extend(["-i".into(), paths.collection.into()]);
-        words.extend(["--models".into(), paths.models.into()]);
-        words.extend(["--cache".into(), paths.stored.into()]);
         // int8 is faster, but not the same on every machine
         words.extend(["--numeric".into(), "float".into()]);
         if quiet {
@@ -364,6 +343,12 @@ pub(super) fn jobs(table: &Table, row: &Row, paths: &Paths, quiet: bool) -> [Job
     let hides_wordnet = !row.models(table).iter().any(|name| name == WORDNET);
     [prepare, rank].map(|words| Job {
         words,
+        places: vec![
+            "--models".into(),
+            paths.models.into(),
+            "--cache".into(),
+            paths.stored.into(),
+        ],
         environment: match hides_wordnet {
             true => vec![("WNSEARCHDIR", paths.models.into())],
             false => Vec::new(),

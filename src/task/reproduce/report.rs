@@ -36,7 +36,7 @@ pub struct RowReport {
     pub state: State,
     /// What is wrong, or why the row was not measured.
     pub why: Option<String>,
-    /// The words of the command that makes the run.
+    /// The words of the command that makes the run, without the options that hide other models and what they have stored.
     pub command: Option<Vec<String>>,
     /// One for each column.
     pub figures: Vec<Figure>,

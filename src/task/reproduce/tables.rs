@@ -20,6 +20,9 @@ const TABLES: &str = include_str!("../../../datasets/reproduce.toml");
 /// Maximum size of a file of tables. riposte's has less than 64 kB.
 const MAX_TABLES_BYTES: u64 = 4 << 20;
 
+/// More minutes than a table can take: a year of them.
+const MAX_MINUTES: f64 = 525_600.0;
+
 /// A figure may differ by this much from the expected one, which has four decimals.
 const TOLERANCE: f64 = 0.0005;
 
@@ -80,7 +83,7 @@ pub struct Table {
 pub struct Row {
     /// The name of an approach, or a file ending in .toml.
     pub approach: Option<String>,
-    /// A stored run in the directory, which is only checked and evaluated.
+    /// A stored run in the directory, which is only evaluated.
     pub run: Option<PathBuf>,
     /// Instead of those of the table.
     pub models: Option<Vec<String>>,
@@ -155,9 +158,10 @@ impl Table {
         );
         ensure!(!self.columns.is_empty(), "it has no `columns`");
         ensure!(
-            self.minutes.is_finite() && self.minutes >= 0.0 && self.tolerance >= 0.0,
-            "`minutes` and `tolerance` are numbers from 0 on"
+            (0.0..=MAX_MINUTES).contains(&self.minutes),
+            "`minutes` is a number from 0 to {MAX_MINUTES}"
         );
+        ensure!(self.tolerance >= 0.0, "`tolerance` is a number from 0 on");
         self.measures()?;
         self.edition()?;
         for (column, figure) in &self.official {
@@ -271,7 +275,9 @@ mod tests {
             ("qrels = [\"q\"]\n", "", "no judgements"),
             ("\"AP\"", "\"AQ\"", "no measure AQ"),
             ("\"AP\"", "", "no `columns`"),
-            ("minutes = 1", "minutes = -1", "from 0 on"),
+            ("minutes = 1", "minutes = -1", "from 0 to 525600"),
+            ("minutes = 1", "minutes = 1e300", "from 0 to 525600"),
+            ("minutes = 1", "minutes = 1\ntolerance = nan", "from 0 on"),
             (
                 "minutes = 1",
                 "minutes = 1\nyear = 1999",

@@ -71,7 +71,7 @@ fn a_folder_of_pictures_and_pages_becomes_a_collection() {
     // the same files make the same collection
     dir.succeeds("collection new again --from saved");
     assert_eq!(images(&dir.path("again"))[0].file_name(), image.file_name());
-    // strictness, and pictures that no page shows
+    // with --strict, and with pictures that no page shows
     let (code, said) = run(
         &dir,
         "collection new kept --from saved --keep-unshown --strict",
