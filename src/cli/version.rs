@@ -10,7 +10,6 @@ pub(super) fn long() -> String {
     let features = [
         // `full` is the rule, and includes `texts`
         ("texts", cfg!(feature = "texts") && !cfg!(feature = "full")),
-        ("candle", cfg!(feature = "candle")),
         ("cuda", cfg!(feature = "cuda")),
     ];
     let features = features.into_iter().filter(|(_, is_on)| *is_on);

@@ -12,9 +12,8 @@ use image::RgbImage;
 use riposte_nn::checkpoint::Checkpoint;
 use riposte_nn::conv::Numeric;
 use riposte_nn::tokens::{Input, Tokenizer};
-use riposte_nn::transformer::Backend;
-use riposte_nn::transformer::clip::{ClipConfig, TextTower, VisionTower};
-use riposte_nn::transformer::examples;
+use riposte_nn::towers::{ImageTower, TextTower};
+use riposte_nn::transformer::{Backend, clip, examples};
 use rusqlite::Row;
 
 use super::Evidence;
@@ -35,12 +34,12 @@ pub(crate) static CLIP: Table = Table::new("clip", 0, &[(Vector, "vector")]).wit
 
 /// A loaded model. Several threads can call its methods at the same time.
 pub struct Clip {
-    config: ClipConfig,
+    config: clip::ClipConfig,
     preprocessing: Preprocessing,
     tokenizer: Tokenizer,
     /// A ranking needs only the text tower, an extraction only the vision tower.
-    text: Lazy<TextTower>,
-    vision: Lazy<VisionTower>,
+    text: Lazy<Box<dyn TextTower>>,
+    vision: Lazy<Box<dyn ImageTower>>,
 }
 
 impl Clip {
@@ -61,9 +60,15 @@ impl Clip {
             let (backend, int8) = (device::backend(backend), !examples.is_empty());
             let checkpoint = Arc::new(checkpoint);
             let (of_text, source) = (config.clone(), checkpoint.clone());
-            let text = move || Ok(TextTower::read(&of_text, &*source, backend, &examples)?);
+            let text = move || -> Result<Box<dyn TextTower>> {
+                let tower = clip::TextTower::read(&of_text, &*source, backend, &examples)?;
+                Ok(Box::new(tower))
+            };
             let of_vision = config.clone();
-            let vision = move || Ok(VisionTower::read(&of_vision, &*checkpoint, backend, int8)?);
+            let vision = move || -> Result<Box<dyn ImageTower>> {
+                let tower = clip::VisionTower::read(&of_vision, &*checkpoint, backend, int8)?;
+                Ok(Box::new(tower))
+            };
             Ok(Clip {
                 text: Lazy::new("text tower".to_owned(), text),
                 vision: Lazy::new("vision tower".to_owned(), vision),
@@ -77,16 +82,16 @@ impl Clip {
 
     /// Whether the towers that have been used compute any product in int8.
     pub fn numeric(&self) -> Numeric {
-        let text = self.text.loaded().map(TextTower::numeric);
-        let vision = self.vision.loaded().map(VisionTower::numeric);
+        let text = self.text.loaded().map(|tower| tower.numeric());
+        let vision = self.vision.loaded().map(|tower| tower.numeric());
         text.max(vision).unwrap_or(Numeric::Float)
     }
 
     /// The least cosine between vectors in int8 and vectors in floats, over the few texts and pictures with which the towers in use were quantised;
     /// `None` in floats.
     pub fn agreement(&self) -> Option<f32> {
-        let text = self.text.loaded().and_then(TextTower::agreement);
-        let vision = self.vision.loaded().and_then(VisionTower::agreement);
+        let text = self.text.loaded().and_then(|tower| tower.agreement());
+        let vision = self.vision.loaded().and_then(|tower| tower.agreement());
         text.into_iter().chain(vision).reduce(f32::min)
     }
 
@@ -154,8 +159,8 @@ impl Clip {
 }
 
 /// Reads and checks everything but the weights.
-fn open(dir: &Path) -> Result<(ClipConfig, Preprocessing, Tokenizer, Checkpoint)> {
-    let config = ClipConfig::read(dir)?;
+fn open(dir: &Path) -> Result<(clip::ClipConfig, Preprocessing, Tokenizer, Checkpoint)> {
+    let config = clip::ClipConfig::read(dir)?;
     let preprocessing = Preprocessing::read(dir)?;
     let side = config.vision.image_size;
     ensure!(

@@ -48,6 +48,7 @@ pub mod onnx;
 pub mod onnx_writer;
 pub mod sentence;
 pub mod tokens;
+pub mod towers;
 pub mod transformer;
 
 pub use error::{Error, Result};
