@@ -2,7 +2,7 @@
 """Makes the reference values of the encoders: small random checkpoints, and the values that the original frameworks compute with them.
 
     pip install torch transformers sentence-transformers 'pillow<12'
-    python tests/reference/encoders.py [--minilm DIR] [--mpnet DIR] [--pairs-only | --layouts-only]
+    python tests/reference/encoders.py [--minilm DIR] [--mpnet DIR] [--pairs-only | --layouts-only | --rotary-only]
 
 Made with transformers 5.23, sentence-transformers 6.2 and Pillow 11.3 (Pillow 13 resamples some shapes in another
 order, with differences of up to two levels). The checkpoints are random, with a fixed seed (SEED). CLIPModel computes CLIP's vectors,
@@ -29,7 +29,7 @@ from safetensors.numpy import save_file
 from safetensors.torch import load_file
 from sentence_transformers import CrossEncoder, SentenceTransformer
 from sentence_transformers.sentence_transformer.modules import Normalize, Pooling, Transformer
-from tokenizers import Tokenizer
+from tokenizers import Tokenizer, decoders, models, processors
 from tokenizers.pre_tokenizers import ByteLevel
 from transformers import (
     BertConfig,
@@ -42,6 +42,11 @@ from transformers import (
     MPNetConfig,
     MPNetModel,
     MPNetTokenizer,
+    ModernBertConfig,
+    ModernBertModel,
+    NomicBertConfig,
+    NomicBertModel,
+    PreTrainedTokenizerFast,
     XLMRobertaConfig,
     XLMRobertaModel,
     XLMRobertaTokenizer,
@@ -326,6 +331,59 @@ def tiny_xlm_roberta():
     write("tiny-xlm-roberta.json", {"tokens": tokens_of(model, texts), "documents": vectors})
 
 
+def rotated(name, model, tokenizer, pooling, prompts=None):
+    """Writes a model whose attention turns queries and keys, and its values. It is computed as it is published, without flash attention."""
+    directory = HERE / name
+    shutil.rmtree(directory, ignore_errors=True)
+    model = random_weights(model, torch.float32)
+    model.save_pretrained(directory)
+    tokenizer.save_pretrained(directory)
+    sentences = of_layout(directory, pooling, prompts)
+    save_layout(sentences, directory)
+    texts = words_of_scripts(200)
+    # one at a time, so that the reference has no padding
+    write(f"{name}.json", {
+        "tokens": tokens_of(sentences, texts),
+        "documents": [numbers(sentences.encode_document([text])[0]) for text in texts[:50]],
+        "queries": [numbers(sentences.encode_query([text])[0]) for text in texts[:10]],
+    })
+
+
+def tiny_modernbert():
+    """A random ModernBERT of five layers, two of which attend to the whole text and the others to windows that are shorter than most texts."""
+    specials = ["[UNK]", "[CLS]", "[SEP]", "[PAD]", "[MASK]"]
+    pieces = ["th", "the", "Ġp", "Ġpe", "an", "Ġa"]
+    merges = [("t", "h"), ("th", "e"), ("Ġ", "p"), ("Ġp", "e"), ("a", "n"), ("Ġ", "a")]
+    vocabulary = {piece: n for n, piece in enumerate([*sorted(ByteLevel.alphabet()), *pieces, *specials])}
+    tokenizer = Tokenizer(models.BPE(vocab=vocabulary, merges=merges))
+    tokenizer.pre_tokenizer = ByteLevel(add_prefix_space=False)
+    tokenizer.decoder = decoders.ByteLevel()
+    tokenizer.post_processor = processors.TemplateProcessing(
+        single="[CLS] $A [SEP]", pair="[CLS] $A [SEP] $B [SEP]",
+        special_tokens=[(name, vocabulary[name]) for name in ["[CLS]", "[SEP]"]])
+    tokenizer = PreTrainedTokenizerFast(tokenizer_object=tokenizer, unk_token="[UNK]", cls_token="[CLS]", sep_token="[SEP]",
+                                        pad_token="[PAD]", mask_token="[MASK]")
+    config = ModernBertConfig(vocab_size=len(vocabulary), hidden_size=32, num_hidden_layers=5, num_attention_heads=4,
+                              intermediate_size=24, max_position_embeddings=202, local_attention=16,
+                              pad_token_id=vocabulary["[PAD]"], cls_token_id=vocabulary["[CLS]"],
+                              bos_token_id=vocabulary["[CLS]"], sep_token_id=vocabulary["[SEP]"],
+                              eos_token_id=vocabulary["[SEP]"], attn_implementation="eager")
+    rotated("tiny-modernbert", ModernBertModel(config), tokenizer, "cls")
+
+
+def tiny_nomic_bert():
+    """A random NomicBERT, with different prompts for queries and documents, as the published model has them."""
+    words = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *bert_vocabulary()]
+    words += [letter for letters in SCRIPTS.values() for letter in letters]
+    words += ["##" + letter for letters in list(SCRIPTS.values())[:4] for letter in letters]
+    words = list(dict.fromkeys(words))
+    config = NomicBertConfig(vocab_size=len(words), hidden_size=32, num_hidden_layers=2, num_attention_heads=4,
+                             intermediate_size=48, max_position_embeddings=202, attn_implementation="eager")
+    tokenizer = BertTokenizer(vocab={word: n for n, word in enumerate(words)})
+    rotated("tiny-nomic-bert", NomicBertModel(config), tokenizer, "mean",
+            {"query": "search_query: ", "document": "search_document: "})
+
+
 def tiny_cross():
     directory = HERE / "tiny-cross"
     shutil.rmtree(directory, ignore_errors=True)
@@ -411,6 +469,7 @@ def main():
     parser.add_argument("--minilm", type=pathlib.Path, help="directory of the real all-MiniLM-L6-v2")
     parser.add_argument("--mpnet", type=pathlib.Path, help="directory of the real all-mpnet-base-v2")
     parser.add_argument("--layouts-only", action="store_true", help="make only the values of MPNet and XLM-RoBERTa")
+    parser.add_argument("--rotary-only", action="store_true", help="make only the values of ModernBERT and NomicBERT")
     parser.add_argument("--pairs-only", action="store_true", help="make only the values of the stance encoder")
     options = parser.parse_args()
     HERE.mkdir(parents=True, exist_ok=True)
@@ -419,6 +478,10 @@ def main():
     if options.layouts_only:
         tiny_mpnet()
         tiny_xlm_roberta()
+        return
+    if options.rotary_only:
+        tiny_modernbert()
+        tiny_nomic_bert()
         return
     if options.pairs_only:
         tiny_pair()
@@ -455,6 +518,8 @@ def main():
     tiny_sentence()
     tiny_mpnet()
     tiny_xlm_roberta()
+    tiny_modernbert()
+    tiny_nomic_bert()
     tiny_cross()
     tiny_pair()
     if options.minilm:

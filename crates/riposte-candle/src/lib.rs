@@ -44,6 +44,8 @@
 
 #![warn(missing_docs)]
 
+pub mod texts;
+
 use candle_core::{Device, Result, Tensor};
 use riposte_nn::Error;
 use riposte_nn::transformer::{

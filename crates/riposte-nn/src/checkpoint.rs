@@ -49,14 +49,35 @@ impl Checkpoint {
         let (length, header) = SafeTensors::read_metadata(&map)
             .map_err(|error| header_error(error, map.len()))
             .during(|| format!("reading the header of {}", path.display()))?;
-        check(&header, expected)
-            .during(|| format!("comparing {} with its config.json", path.display()))?;
+        check(&header, expected).during(|| comparing(&path))?;
         Ok(Checkpoint {
             path,
             data: 8 + length,
             file: Arc::new(Mutex::new(file)),
             header,
         })
+    }
+
+    /// As [`Checkpoint::open`], for a file in which one of these words may stand before the name of every tensor. Returns it, too.
+    ///
+    /// # Errors
+    /// As for [`Checkpoint::open`].
+    pub fn open_with(
+        dir: &Path,
+        expected: &[ExpectedTensor],
+        prefixes: &[&'static str],
+    ) -> Result<(Self, &'static str)> {
+        let checkpoint = Checkpoint::open(dir, &[])?;
+        let has = |prefix: &&&str| {
+            let first = expected.first().map(|(name, _)| format!("{prefix}{name}"));
+            first.is_some_and(|first| checkpoint.header.info(&first).is_some())
+        };
+        let prefix = prefixes.iter().find(has).copied().unwrap_or_default();
+        let expected: Vec<ExpectedTensor> = (expected.iter())
+            .map(|(name, shape)| (format!("{prefix}{name}"), shape.clone()))
+            .collect();
+        check(&checkpoint.header, &expected).during(|| comparing(&checkpoint.path))?;
+        Ok((checkpoint, prefix))
     }
 
     /// Reads a tensor and widens it to 32 bits, row after row.
@@ -116,6 +137,10 @@ impl Checkpoint {
 }
 
 const NOT_FLOATS: &str = "its number type is not a float";
+
+fn comparing(path: &Path) -> String {
+    format!("comparing {} with its config.json", path.display())
+}
 
 fn missing() -> Error {
     Error::Model("it is missing".to_owned())

@@ -104,6 +104,12 @@ impl Layout {
         }
     }
 
+    /// The number of tokens of the longest text, of which the transformer takes at most `max_tokens`.
+    pub(super) fn longest(&self, max_tokens: usize) -> usize {
+        self.max_tokens
+            .map_or(max_tokens, |own| own.min(max_tokens))
+    }
+
     /// Refuses a pooling of rows of another length.
     pub(super) fn check_width(&self, hidden: usize) -> Result<()> {
         if let Some((path, width)) = &self.width {

@@ -2,18 +2,22 @@
 //! <https://arxiv.org/abs/1908.10084>), from checkpoints in the layout of sentence-transformers.
 
 mod layout;
+mod other;
 
 use std::borrow::Cow;
 use std::path::Path;
 
+use other::Encoder;
+
 pub use layout::{Layout, Pooling};
+pub use other::{Opened, Others, TokenRows};
 
 use crate::checkpoint::Checkpoint;
 use crate::conv::Numeric;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::normalise;
 use crate::tokens::{Encoding, Input, Tokenizer};
-use crate::transformer::text::TextEncoder;
+use crate::transformer::text::{ConfigFile, TextEncoder};
 use crate::transformer::{Backend, examples, family};
 
 /// What a text is for. Some models were trained with another prompt before each.
@@ -28,7 +32,7 @@ pub enum Purpose {
 /// A loaded model. Several threads can call its methods at the same time.
 pub struct SentenceEncoder {
     tokenizer: Tokenizer,
-    encoder: TextEncoder,
+    encoder: Encoder,
     layout: Layout,
     dimension: usize,
 }
@@ -40,23 +44,64 @@ impl SentenceEncoder {
     /// A file is missing or damaged, the configuration makes no sense or asks for something that is not computed here, or a tensor is missing or has
     /// another shape or number type than the configuration says. All of this is found before weights are read, and the message names it.
     pub fn load(dir: &Path, backend: Backend) -> Result<Self> {
+        let none = Others {
+            kinds: &[],
+            open: |_, dir| {
+                let dir = dir.display();
+                Err(Error::Model(format!("{dir} has a model of another family")))
+            },
+        };
+        Self::load_any(dir, backend, none)
+    }
+
+    /// As [`SentenceEncoder::load`], for the families of `others`, too. `backend` computes only this crate's families.
+    ///
+    /// # Errors
+    /// As for [`SentenceEncoder::load`].
+    pub fn load_any(dir: &Path, backend: Backend, others: Others) -> Result<Self> {
         let layout = Layout::read(dir)?;
         let dir = &dir.join(&layout.transformer);
-        let model = family::describe(dir)?;
-        layout.check_width(model.hidden())?;
-        let max_tokens = layout.max_tokens.unwrap_or(usize::MAX);
-        let max_tokens = max_tokens.min(model.max_tokens());
-        let mut tokenizer = Tokenizer::read(dir, Input::Single, max_tokens, model.vocabulary())?;
-        if layout.lower_case {
-            tokenizer.lower_case()?;
+        let config = ConfigFile::read(dir)?;
+        if config
+            .kind()
+            .is_some_and(|kind| others.kinds.contains(&kind))
+        {
+            return Self::load_other(dir, layout, (others.open)(&config, dir)?);
         }
+        let model = family::describe_beside(&config, others.kinds)?;
+        let tokenizer = tokenizer(
+            dir,
+            &layout,
+            model.max_tokens(),
+            model.vocabulary(),
+            model.hidden(),
+        )?;
         let checkpoint = Checkpoint::open(dir, &model.expected_tensors())?;
         let examples = tokenizer.encode(examples::texts())?;
+        let max_tokens = layout.longest(model.max_tokens());
+        let encoder = TextEncoder::read(&model, max_tokens, &checkpoint, backend, &examples)?;
         Ok(SentenceEncoder {
             tokenizer,
-            encoder: TextEncoder::read(&model, max_tokens, &checkpoint, backend, &examples)?,
+            encoder: Encoder::Own(encoder),
             layout,
             dimension: model.hidden(),
+        })
+    }
+
+    fn load_other(dir: &Path, layout: Layout, model: Box<dyn Opened>) -> Result<Self> {
+        let (vocabulary, hidden) = (model.vocabulary(), model.hidden());
+        let tokenizer = tokenizer(dir, &layout, model.max_tokens(), vocabulary, hidden)?;
+        let max_tokens = layout.longest(model.max_tokens());
+        Ok(SentenceEncoder {
+            tokenizer,
+            encoder: Encoder::Other {
+                rows: model.read(max_tokens)?,
+                vocabulary,
+                hidden,
+                max_tokens,
+            },
+            layout,
+            dimension: hidden,
         })
     }
 
@@ -97,12 +142,25 @@ impl SentenceEncoder {
             prompt => Cow::Owned(format!("{prompt}{text}")),
         });
         let tokens = self.tokenizer.encode(prompted)?;
-        let mut vectors = match self.layout.pooling {
-            Pooling::Mean => self.encoder.means(&tokens),
-            Pooling::First => self.encoder.firsts(&tokens),
-            Pooling::Last => self.encoder.lasts(&tokens),
-        }?;
+        let mut vectors = self.encoder.pooled(&tokens, self.layout.pooling)?;
         vectors.iter_mut().for_each(|vector| normalise(vector));
         Ok(vectors)
     }
+}
+
+/// The tokenizer of a checkpoint, which cuts texts to what the layout and the transformer allow.
+fn tokenizer(
+    dir: &Path,
+    layout: &Layout,
+    max_tokens: usize,
+    vocabulary: usize,
+    hidden: usize,
+) -> Result<Tokenizer> {
+    layout.check_width(hidden)?;
+    let longest = layout.longest(max_tokens);
+    let mut tokenizer = Tokenizer::read(dir, Input::Single, longest, vocabulary)?;
+    if layout.lower_case {
+        tokenizer.lower_case()?;
+    }
+    Ok(tokenizer)
 }

@@ -13,11 +13,17 @@ use crate::error::{Result, While};
 /// # Errors
 /// The file is missing or damaged, it describes a model of another family, or it has a setting that would change what the model computes.
 pub fn describe(dir: &Path) -> Result<Description> {
-    let file = ConfigFile::read(dir)?;
-    file.ensure_kind(&[bert::KIND, mpnet::KIND, roberta::KIND])?;
+    describe_beside(&ConfigFile::read(dir)?, &[])
+}
+
+/// As [`describe`], for a file that has been read. `others`: families that other code computes. They are named if the file has neither one of them nor
+/// one of this crate's.
+pub(crate) fn describe_beside(file: &ConfigFile, others: &[&str]) -> Result<Description> {
+    let own = [bert::KIND, mpnet::KIND, roberta::KIND];
+    file.ensure_kind(&[&own[..], others].concat())?;
     let description = match file.kind() {
-        Some(mpnet::KIND) => mpnet::describe(&file),
-        Some(roberta::KIND) => roberta::describe(&file),
+        Some(mpnet::KIND) => mpnet::describe(file),
+        Some(roberta::KIND) => roberta::describe(file),
         _ => file
             .parse()
             .map(|config: BertConfig| config.describe(&BARE)),

@@ -10,7 +10,7 @@ pub mod examples;
 pub mod family;
 mod linear;
 mod mpnet;
-mod packed;
+pub(crate) mod packed;
 mod prefixes;
 mod relative;
 mod roberta;
@@ -139,7 +139,11 @@ impl EncoderConfig {
     }
 }
 
-fn check_size(name: &str, value: usize) -> Result<()> {
+/// Refuses a size that no model has.
+///
+/// # Errors
+/// It is 0 or larger than 2^20.
+pub fn check_size(name: &str, value: usize) -> Result<()> {
     ensure!(
         (1..=MAX_SIZE).contains(&value),
         Model,

@@ -101,7 +101,7 @@ impl SimdOp for Normalise<'_> {
 }
 
 /// Adds `other` to `x`.
-pub(super) fn add(x: &mut [f32], other: &[f32]) {
+pub(crate) fn add(x: &mut [f32], other: &[f32]) {
     x.iter_mut().zip(other).for_each(|(x, other)| *x += other);
 }
 

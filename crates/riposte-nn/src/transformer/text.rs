@@ -42,6 +42,11 @@ impl ConfigFile {
         &self.path
     }
 
+    /// All settings.
+    pub fn value(&self) -> &Value {
+        &self.value
+    }
+
     /// `model_type`, if there is one.
     pub fn kind(&self) -> Option<&str> {
         self.value.get("model_type")?.as_str()

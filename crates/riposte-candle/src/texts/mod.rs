@@ -1,0 +1,180 @@
+//! Encoders of texts that riposte-nn does not compute: ModernBERT and NomicBERT, from candle-transformers. Their settings are checked before its
+//! constructors see them, because these fill what is missing, and some of their constants are settings of the published code.
+
+mod modernbert;
+mod nomic_bert;
+
+use std::collections::HashMap;
+use std::path::Path;
+
+use candle_core::{DType, Device, Result, Tensor};
+use candle_nn::VarBuilder;
+use riposte_nn::checkpoint::{Checkpoint, ExpectedTensor};
+use riposte_nn::sentence::{Opened, Others, TokenRows};
+use riposte_nn::tokens::Encoding;
+use riposte_nn::transformer::text::ConfigFile;
+use riposte_nn::{Error, transformer};
+use serde_json::Value;
+
+use crate::cuda_device;
+
+/// The families of [`open`].
+pub const OTHERS: Others = Others {
+    kinds: &[modernbert::KIND, nomic_bert::KIND],
+    open,
+};
+
+/// Maximum number of tokens of a text. These models can read 8,192, for which the scores of attention in one layer would take more than 3 GB.
+const MAX_TOKENS: usize = 2048;
+
+/// A model of candle-transformers that maps token ids (1, tokens) to rows (1, tokens, hidden).
+trait Rows: Send + Sync {
+    fn forward(&self, ids: &Tensor) -> Result<Tensor>;
+}
+
+/// A checkpoint of one of these families.
+struct Model {
+    vocabulary: usize,
+    hidden: usize,
+    max_tokens: usize,
+    expected: Vec<ExpectedTensor>,
+    checkpoint: Checkpoint,
+    /// What stands before the names of tensors in the file.
+    prefix: &'static str,
+    /// What candle-transformers expects before these names.
+    expected_prefix: &'static str,
+    /// Makes the model for texts of this length.
+    make: Box<dyn Fn(VarBuilder, usize) -> Result<Box<dyn Rows>>>,
+}
+
+/// Opens a checkpoint of one of these families: its `config.json` has been read.
+///
+/// # Errors
+/// A setting would change what is computed, a size is out of range, or a tensor is missing or has another shape or number type.
+fn open(config: &ConfigFile, dir: &Path) -> riposte_nn::Result<Box<dyn Opened>> {
+    let model = match config.kind() {
+        Some(modernbert::KIND) => modernbert::open(config, dir),
+        _ => nomic_bert::open(config, dir),
+    };
+    Ok(Box::new(model?))
+}
+
+impl Opened for Model {
+    fn vocabulary(&self) -> usize {
+        self.vocabulary
+    }
+
+    fn hidden(&self) -> usize {
+        self.hidden
+    }
+
+    fn max_tokens(&self) -> usize {
+        self.max_tokens.min(MAX_TOKENS)
+    }
+
+    fn read(&self, max_tokens: usize) -> riposte_nn::Result<Box<dyn TokenRows>> {
+        let device = cuda_device().unwrap_or(Device::Cpu);
+        let mut tensors = HashMap::new();
+        for (name, shape) in &self.expected {
+            let numbers = self.checkpoint.read(&format!("{}{name}", self.prefix))?;
+            let tensor = Tensor::from_vec(numbers, shape.as_slice(), &device);
+            let name = format!("{}{name}", self.expected_prefix);
+            tensors.insert(name, tensor.map_err(Error::other)?);
+        }
+        let tensors = VarBuilder::from_tensors(tensors, DType::F32, &device);
+        let rows = (self.make)(tensors, max_tokens).map_err(Error::other)?;
+        Ok(Box::new(Loaded { rows, device }))
+    }
+}
+
+struct Loaded {
+    rows: Box<dyn Rows>,
+    device: Device,
+}
+
+impl TokenRows for Loaded {
+    fn rows(&self, text: &Encoding) -> riposte_nn::Result<Vec<f32>> {
+        let rows = || -> Result<Vec<f32>> {
+            let ids = Tensor::new(text.get_ids(), &self.device)?.unsqueeze(0)?;
+            self.rows.forward(&ids)?.flatten_all()?.to_vec1()
+        };
+        rows().map_err(Error::other)
+    }
+}
+
+/// Settings of a `config.json`, by name.
+struct Settings<'a>(&'a ConfigFile);
+
+impl Settings<'_> {
+    fn error(&self, what: &str) -> Error {
+        Error::Model(format!("{}: {what}", self.0.path().display()))
+    }
+
+    /// The first of these settings that is there.
+    fn find(&self, names: &[&str]) -> Option<&Value> {
+        let values = names.iter().filter_map(|name| self.0.value().get(name));
+        values.into_iter().find(|value| !value.is_null())
+    }
+
+    /// A size, under one of these names.
+    fn size(&self, names: &[&str], default: usize) -> riposte_nn::Result<usize> {
+        let size = match self.find(names) {
+            None => default,
+            Some(value) => value
+                .as_u64()
+                .and_then(|size| usize::try_from(size).ok())
+                .ok_or_else(|| self.error(&format!("{} is {value}: expected a size", names[0])))?,
+        };
+        transformer::check_size(names[0], size)
+            .map_err(|error| self.error(&error.to_string()))
+            .map(|()| size)
+    }
+
+    /// A number above 0, under one of these names.
+    fn number(&self, names: &[&str], default: f64) -> riposte_nn::Result<f64> {
+        let Some(value) = self.find(names) else {
+            return Ok(default);
+        };
+        let number = value.as_f64().filter(|n| n.is_finite() && *n > 0.0);
+        number.ok_or_else(|| self.error(&format!("{} is {value}: expected a number", names[0])))
+    }
+
+    /// Refuses a setting that has another value than the one that is computed here.
+    fn must_be(&self, name: &str, values: &[Value]) -> riposte_nn::Result<()> {
+        match self.find(&[name]) {
+            Some(value) if !values.contains(value) => {
+                let expected: Vec<String> = values.iter().map(Value::to_string).collect();
+                let expected = expected.join(" or ");
+                Err(self.error(&format!("{name} is {value}: expected {expected}")))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// The number of heads, which divides the length of a row into even parts: the angles turn pairs.
+    fn heads(&self, names: &[&str], hidden: usize) -> riposte_nn::Result<usize> {
+        let heads = self.size(names, 12)?;
+        if !hidden.is_multiple_of(2 * heads) {
+            return Err(self.error(&format!(
+                "rows of {hidden} numbers cannot be divided among {} {heads} into pairs",
+                names[0]
+            )));
+        }
+        Ok(heads)
+    }
+
+    /// The base of the angles in an object of `rope_parameters`.
+    fn angle(&self, parameters: &Value, default: f64) -> riposte_nn::Result<f64> {
+        if let Some(kind) = parameters
+            .get("rope_type")
+            .filter(|kind| *kind != "default")
+        {
+            return Err(self.error(&format!("rope_type is {kind}: expected \"default\"")));
+        }
+        let Some(base) = parameters.get("rope_theta") else {
+            return Ok(default);
+        };
+        let number = base.as_f64().filter(|base| base.is_finite() && *base > 0.0);
+        number.ok_or_else(|| self.error(&format!("rope_theta is {base}: expected a number")))
+    }
+}
