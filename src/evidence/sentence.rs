@@ -6,11 +6,13 @@
 #[cfg(feature = "full")]
 mod channel;
 
+use std::borrow::Cow;
 use std::path::Path;
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result};
+use riposte_candle::texts::OTHERS;
 use riposte_nn::conv::{Numeric, NumericMode};
-use riposte_nn::sentence::{Purpose, SentenceEncoder};
+use riposte_nn::sentence::{Layout, Purpose, SentenceEncoder};
 use riposte_nn::transformer::Backend;
 
 use crate::device;
@@ -24,6 +26,9 @@ pub use channel::SentenceVectors;
 /// Part of the producer's name. It changes whenever the same checkpoint would give other vectors.
 const VERSION: u32 = 2;
 
+/// The end of the producer's name of a model that has different prompts for queries and for documents.
+const PROMPTS: &str = " with prompts";
+
 /// A loaded model. Several threads can call its methods at the same time.
 pub struct Sentences(SentenceEncoder);
 
@@ -35,22 +40,29 @@ impl Sentences {
     /// another shape or number type than the configuration says. All of this is found before weights are read, and the message names it.
     pub fn load(dir: &Path, backend: Backend) -> Result<Self> {
         let load = || -> Result<Self> {
-            let model = SentenceEncoder::load(dir, device::backend(backend))?;
-            // a text has one vector in a workspace, whether it asks or is found
-            let prompt = |purpose| model.layout().prompt(purpose);
-            ensure!(
-                prompt(Purpose::Query) == prompt(Purpose::Document),
-                "config_sentence_transformers.json has different prompts for queries and for documents, but a text has one vector here"
-            );
-            Ok(Sentences(model))
+            let backend = device::backend(backend);
+            Ok(Sentences(SentenceEncoder::load_any(dir, backend, OTHERS)?))
         };
         load().with_context(|| format!("loading the sentence model from {}", dir.display()))
     }
 
-    /// The name under which the vectors of the checkpoint with this sha256 are stored: extractor, version and checkpoint. Vectors of different
-    /// producers must not be compared.
-    pub fn producer_of(sha: &str) -> String {
-        format!("sentence/{VERSION} {sha}")
+    /// The name under which the vectors of the checkpoint in `dir` with this sha256 are stored: extractor, version and checkpoint, and whether queries
+    /// have other prompts than documents. Vectors of different producers must not be compared.
+    pub fn producer_of(dir: &Path, sha: &str) -> String {
+        // what is wrong with the files is an error when the model is loaded
+        let layout = Layout::read(dir);
+        let prompt = |purpose| layout.as_ref().map(|layout| layout.prompt(purpose)).ok();
+        let has_prompts = prompt(Purpose::Query) != prompt(Purpose::Document);
+        let prompts = if has_prompts { PROMPTS } else { "" };
+        format!("sentence/{VERSION} {sha}{prompts}")
+    }
+
+    /// The name under which the vectors of queries are stored that are compared with vectors of this producer.
+    pub(crate) fn producer_of_queries(producer: &str) -> Cow<'_, str> {
+        match producer.ends_with(PROMPTS) {
+            true => format!("query {producer}").into(),
+            false => producer.into(),
+        }
     }
 
     /// Whether any product is computed in int8.
@@ -63,7 +75,7 @@ impl Sentences {
         self.0.dimension()
     }
 
-    /// A vector of unit length for each text, in the given order.
+    /// A vector of unit length for each text, in the given order: as a text that is found by queries or compared with texts of its kind.
     ///
     /// Texts are truncated to the number of tokens that the model's files say (all-MiniLM-L6-v2: 256, including the two special ones). An empty text
     /// has the vector of the special tokens, as in sentence-transformers; it is similar to nothing, so callers should leave empty texts out.
@@ -76,10 +88,22 @@ impl Sentences {
         let vectors = self.0.embed(texts, Purpose::Document);
         vectors.with_context(|| format!("computing sentence vectors of {} texts", texts.len()))
     }
+
+    /// As [`Sentences::embed`], for queries. Some models have another prompt for them than for what they find.
+    ///
+    /// # Errors
+    /// Those of [`Sentences::embed`].
+    pub fn embed_queries(&self, texts: &[&str]) -> Result<Vec<Vec<f32>>> {
+        let vectors = self.0.embed(texts, Purpose::Query);
+        vectors.with_context(|| format!("computing sentence vectors of {} queries", texts.len()))
+    }
 }
 
 /// The sentence encoder. It is loaded when it is first used.
 pub fn lazy(model: &CheckedModel, mode: NumericMode) -> Lazy<Sentences> {
-    let (dir, producer) = (model.dir.clone(), Sentences::producer_of(&model.sha256));
+    let (dir, producer) = (
+        model.dir.clone(),
+        Sentences::producer_of(&model.dir, &model.sha256),
+    );
     Lazy::new(producer, move || Sentences::load(&dir, Backend::of(mode)))
 }

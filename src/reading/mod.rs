@@ -104,6 +104,9 @@ impl Store {
     }
 }
 
+/// The vector of a query, and those of the texts that are compared with it.
+pub(crate) type Compared = (Vec<f32>, Vec<Vec<f32>>);
+
 impl<'a> Reader<'a> {
     /// # Errors
     /// The workspace cannot be read.
@@ -154,7 +157,7 @@ impl<'a> Reader<'a> {
         self.sentence_producer.as_deref()
     }
 
-    /// The sentence vectors of texts, of unit length and in the given order. `on_progress` receives the number of vectors that have been
+    /// The sentence vectors of texts that are found by queries or compared with each other, of unit length and in the given order. `on_progress` receives the number of vectors that have been
     /// computed. `None` if one is missing in the workspace and no sentence model is installed.
     ///
     /// # Errors
@@ -171,6 +174,37 @@ impl<'a> Reader<'a> {
         let model = Compute::by(model, producer, Sentences::numeric, Sentences::embed);
         let (step, inputs) = (Step::SentenceVectors, keyed(texts));
         (self.store).read(step, producer, &inputs, None, model, on_progress)
+    }
+
+    /// The sentence vectors of queries, as [`Reader::sentence_vectors`].
+    pub(crate) fn query_sentence_vectors(
+        &mut self,
+        queries: &[&str],
+        on_progress: &mut OnOutputs,
+    ) -> Result<Option<Vec<Vec<f32>>>> {
+        let Some(producer) = &self.sentence_producer else {
+            return Ok(None);
+        };
+        let (model, embed) = (self.models.sentences, Sentences::embed_queries);
+        let model = Compute::by(model, producer, Sentences::numeric, embed);
+        let producer = &Sentences::producer_of_queries(producer);
+        let (step, inputs) = (Step::SentenceVectors, keyed(queries));
+        (self.store).read(step, producer, &inputs, None, model, on_progress)
+    }
+
+    /// The sentence vector of a query, and those of texts that are compared with it, as [`Reader::sentence_vectors`].
+    pub(crate) fn compared_vectors(
+        &mut self,
+        query: &str,
+        texts: &[&str],
+        on_progress: &mut OnOutputs,
+    ) -> Result<Option<Compared>> {
+        let queries = self.query_sentence_vectors(&[query], on_progress)?;
+        let Some(query) = queries.and_then(|mut queries| queries.pop()) else {
+            return Ok(None);
+        };
+        let vectors = self.sentence_vectors(texts, on_progress)?;
+        Ok(vectors.map(|vectors| (query, vectors)))
     }
 
     /// The cross-encoder's scores of texts for a topic ([`Cross::score`]), in the given order. `on_progress` and `None` are as in

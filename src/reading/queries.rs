@@ -12,6 +12,8 @@ use crate::lazy::Lazy;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum QueryEncoder {
     Sentence,
+    /// The sentence encoder, for a text that is compared with texts of its own kind.
+    Argument,
     Clip,
 }
 
@@ -19,7 +21,9 @@ impl<'a> Reader<'a> {
     /// The producer of an installed query encoder.
     pub fn installed(&self, encoder: QueryEncoder) -> Option<&'a str> {
         match encoder {
-            QueryEncoder::Sentence => self.models.sentences.map(Lazy::producer),
+            QueryEncoder::Sentence | QueryEncoder::Argument => {
+                self.models.sentences.map(Lazy::producer)
+            }
             QueryEncoder::Clip => self.models.clip.map(Lazy::producer),
         }
     }
@@ -39,6 +43,13 @@ impl<'a> Reader<'a> {
         let (inputs, outputs, quiet) = (keyed(&texts), &mut self.store.outputs, &mut |_, _| ());
         match encoder {
             QueryEncoder::Sentence => {
+                let model = self.models.sentences;
+                let embed = Sentences::embed_queries;
+                let model = Compute::by(model, producer, Sentences::numeric, embed);
+                let producer = &Sentences::producer_of_queries(producer);
+                complete(outputs, producer, &inputs, None, model, quiet)
+            }
+            QueryEncoder::Argument => {
                 let model = self.models.sentences;
                 let model = Compute::by(model, producer, Sentences::numeric, Sentences::embed);
                 complete(outputs, producer, &inputs, None, model, quiet)

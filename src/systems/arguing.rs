@@ -99,14 +99,14 @@ fn cosines(
     compared: &[&Vec<&str>],
     reading: &mut Reading,
 ) -> Result<Option<Vec<f64>>> {
-    let mut read = vec![topic.title.as_str()];
-    read.extend(compared.iter().copied().flatten());
-    let Some(vectors) = (reading.reader).sentence_vectors(&read, reading.on_progress)? else {
+    let read: Vec<&str> = compared.iter().copied().flatten().copied().collect();
+    let vectors = (reading.reader).compared_vectors(&topic.title, &read, reading.on_progress)?;
+    let Some((topic, vectors)) = vectors else {
         return Ok(None);
     };
-    let mut vectors = vectors.into_iter();
-    let topic = vectors.next().unwrap_or_default();
-    let mut cosines = vectors.map(|vector| f64::from(vector::dot(&topic, &vector)));
+    let mut cosines = vectors
+        .into_iter()
+        .map(|vector| f64::from(vector::dot(&topic, &vector)));
     let mean = |found: &&Vec<&str>| {
         let sum: f64 = cosines.by_ref().take(found.len()).sum();
         sum / found.len().max(1) as f64

@@ -36,6 +36,11 @@ pub struct ImageApproach {
     pub set: Vec<String>,
     #[serde(default)]
     pub form: Form,
+    /// The name of the sentence encoder; without it, the first that is installed. What the user chooses for a run precedes it, and the same holds for
+    /// other models.
+    pub sentence: Option<String>,
+    /// The name of the CLIP model.
+    pub clip: Option<String>,
     #[serde(default)]
     pub query: QueryRecipe,
     pub relevance: Relevance,

@@ -140,15 +140,15 @@ type Ranked = (usize, f64, FoundArgument);
 /// conclusion or of the beginning of the text to the topic's title must reach [`LEAST_LIKENESS`] and [`LEAST_SHARE`]; without sentence vectors all
 /// are kept.
 fn about(topic: &Topic, found: Vec<Ranked>, reader: &mut Reader) -> Result<Vec<Ranked>> {
-    let mut texts = vec![topic.title.as_str()];
-    for (_, _, argument) in &found {
-        texts.extend([argument.conclusion.as_str(), beginning(&argument.premise)]);
-    }
-    let vectors = reader.sentence_vectors(&texts, &mut |_| ())?;
-    let Some([title, vectors @ ..]) = vectors.as_deref() else {
+    let texts = found
+        .iter()
+        .flat_map(|(_, _, argument)| [argument.conclusion.as_str(), beginning(&argument.premise)]);
+    let texts: Vec<&str> = texts.collect();
+    let vectors = reader.compared_vectors(&topic.title, &texts, &mut |_| ())?;
+    let Some((title, vectors)) = vectors else {
         return Ok(found);
     };
-    let cosine = |vector: &Vec<f32>| f64::from(vector::dot(title, vector));
+    let cosine = |vector: &Vec<f32>| f64::from(vector::dot(&title, vector));
     let likeness: Vec<f64> = vectors
         .chunks(2)
         .map(|of_argument| of_argument.iter().map(cosine).fold(-1.0, f64::max))
@@ -181,11 +181,10 @@ impl ArgumentText {
         let mut sentences = compared_sentences(&argument.premise);
         let pairs: Vec<(&str, &str)> = sentences.iter().map(|s| (claim, s.as_str())).collect();
         let logits = reader.piece_logits(&pairs, &mut |_| ())?;
-        let mut texts = vec![claim];
-        texts.extend(sentences.iter().map(String::as_str));
-        let vectors = reader.sentence_vectors(&texts, &mut |_| ())?;
+        let texts: Vec<&str> = sentences.iter().map(String::as_str).collect();
+        let vectors = reader.compared_vectors(claim, &texts, &mut |_| ())?;
         let likeness = |n: usize| {
-            let (claim, of_sentences) = vectors.as_deref()?.split_first()?;
+            let (claim, of_sentences) = vectors.as_ref()?;
             Some(f64::from(vector::dot(claim, of_sentences.get(n)?)))
         };
         let model = Model::committed();

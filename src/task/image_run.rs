@@ -40,6 +40,7 @@ use crate::reading::{self, Reader};
 use crate::score::signal::Need;
 use crate::task::debate::sheet::DebateSheet;
 use crate::topic::question::TopicParts;
+use crate::weights::Role;
 use crate::workspace::Outputs;
 
 /// What is ranked, and how.
@@ -66,6 +67,8 @@ pub(crate) struct ImageSettings {
 /// A collection and its topics, before the images are ranked.
 pub(crate) struct PreparedImages<'s> {
     settings: &'s ImageSettings,
+    /// With the models that the approaches name.
+    extraction: ExtractionSettings,
     collection: ImageCollection,
     pub topics: Vec<Topic>,
     pub edition: &'static Edition,
@@ -138,8 +141,10 @@ impl<'s> PreparedImages<'s> {
                 bail!("the approach {name} does not use --arguments");
             }
         }
+        let extraction = with_named_models(&settings.extraction, &approaches)?;
         Ok(PreparedImages {
             settings,
+            extraction,
             collection,
             topics,
             edition,
@@ -168,7 +173,7 @@ impl<'s> PreparedImages<'s> {
         host: &Host,
         on_event: &mut OnEvent,
     ) -> Result<ImageRuns> {
-        let settings = &self.settings.extraction;
+        let settings = &self.extraction;
         let effort = super::effort(settings.threads)?;
         // opened before the extraction, which can take hours, so that errors are found early
         let file = self.settings.arguments.as_ref();
@@ -229,7 +234,7 @@ impl<'s> PreparedImages<'s> {
         host: &Host,
         on_event: &mut OnEvent,
     ) -> Result<Summary> {
-        let settings = &self.settings.extraction;
+        let settings = &self.extraction;
         if !self.collection.has_files {
             return extract::stored(&self.collection, &extraction.store, settings.limit);
         }
@@ -296,6 +301,47 @@ fn approaches(
         bail!("the approach {name} makes {theirs} (--edition {edition}): {default} makes these");
     }
     Ok(named.to_vec())
+}
+
+/// The settings with the models that the approaches name, where the user has chosen none.
+///
+/// # Errors
+/// Approaches name different models: all of them rank by the same evidence.
+fn with_named_models(
+    settings: &ExtractionSettings,
+    approaches: &[ImageApproach],
+) -> Result<ExtractionSettings> {
+    let mut settings = settings.clone();
+    if settings.options.clip.is_none() {
+        settings.options.clip = model_of_all("clip", approaches, |of| of.clip.as_ref())?;
+    }
+    if settings.models.chosen(Role::Sentence).is_none() {
+        let name = model_of_all("sentence", approaches, |of| of.sentence.as_ref())?;
+        settings.models = settings.models.with_sentence(name);
+    }
+    Ok(settings)
+}
+
+/// The model of a kind that all approaches name; `None` if they name none.
+fn model_of_all(
+    kind: &str,
+    approaches: &[ImageApproach],
+    of: impl Fn(&ImageApproach) -> Option<&String>,
+) -> Result<Option<String>> {
+    let Some((first, others)) = approaches.split_first() else {
+        return Ok(None);
+    };
+    if let Some(other) = others.iter().find(|other| of(other) != of(first)) {
+        let named = |of: Option<&String>| of.map_or("none", String::as_str).to_owned();
+        bail!(
+            "the approaches {} and {} name different models ({kind}: {} and {}), but all approaches of a run rank by the same evidence: rank with them one after the other, or choose one model for all with --{kind}",
+            first.name,
+            other.name,
+            named(of(first)),
+            named(of(other))
+        );
+    }
+    Ok(of(first).cloned())
 }
 
 /// Leaves in the collection only the images that are candidates for some topic.
@@ -418,7 +464,7 @@ impl Ranked<'_> {
         let (inverted, _, _temporary) =
             image_index::open(&mut extraction.store, analyzer, effort, on_event)?;
         let verified = inverted.verified();
-        let limit = self.prepared.settings.extraction.limit;
+        let limit = self.prepared.extraction.limit;
         let entries = self.prepared.collection.entries.iter();
         let entries = entries.take(limit.unwrap_or(usize::MAX));
         let index = ImageIndex::new(inverted, entries.map(|entry| entry.id.clone()));

@@ -5,7 +5,7 @@ use std::fs;
 use crate::images::images;
 use crate::support::files::text;
 use crate::support::program::{WorkDir, stderr};
-use crate::support::{golden_evidence, sample};
+use crate::support::{golden_evidence, root, sample};
 
 #[test]
 fn images_are_ranked_by_each_approach_as_by_it_alone() {
@@ -70,4 +70,47 @@ fn texts_are_ranked_by_each_approach_and_runs_have_tags_of_their_own() {
         assert!(said.contains(why), "{options}: {said}");
         assert!(!dir.path("refused").exists(), "{options}");
     }
+}
+
+#[test]
+fn approaches_to_images_that_name_different_models_are_refused() {
+    let dir = WorkDir::new();
+    let recipe = fs::read_to_string(root().join("approaches/images/riposte.toml")).unwrap();
+    let rest = recipe.split_once("source = ").unwrap().1;
+    let (small, large) = ("clip-vit-base-patch32", "clip-vit-base-patch16");
+    for (approach, key, name) in [
+        ("one", "clip", small),
+        ("other", "clip", large),
+        ("third", "sentence", "all-mpnet-base-v2"),
+    ] {
+        let recipe = format!("name = \"{approach}\"\n{key} = \"{name}\"\nsource = {rest}");
+        fs::write(dir.path(&format!("{approach}.toml")), recipe).unwrap();
+    }
+    let rank = |options: &str| {
+        let line = format!(
+            "images -i {} -o out --models none {options}",
+            text(sample())
+        );
+        let (code, _, said) = dir.run(&line);
+        assert_eq!(code, 2, "{said}");
+        said
+    };
+    let said = rank("--approach one.toml --approach other.toml");
+    let why = format!("name different models (clip: {small} and {large})");
+    assert!(said.contains(&why), "{said}");
+    let said = rank("--approach one.toml --approach third.toml --clip ViT");
+    assert!(
+        said.contains("(sentence: none and all-mpnet-base-v2)"),
+        "{said}"
+    );
+    // a model that a recipe names is needed, as one that an option names
+    for (approach, name) in [("other", large), ("third", "all-mpnet-base-v2")] {
+        let said = rank(&format!("--approach {approach}.toml"));
+        let why = format!("the model {name} is not in ");
+        assert!(said.contains(&why), "{said}");
+    }
+    // and an option precedes the recipe
+    let said = rank(&format!("--approach other.toml --clip {small}"));
+    let why = format!("the model {small} is not in ");
+    assert!(said.contains(&why), "{said}");
 }

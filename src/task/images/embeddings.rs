@@ -150,7 +150,7 @@ impl Embeddings {
             let texts: Vec<String> = sentences.iter().map(|s| s.text.clone()).collect();
             let (mut words, mut clip) = (None, None);
             if topic.words.is_some() {
-                words = embed(store, reader, QueryEncoder::Sentence, &texts, notes)?;
+                words = embed(store, reader, QueryEncoder::Argument, &texts, notes)?;
             }
             if topic.clip.is_some() {
                 clip = embed(store, reader, QueryEncoder::Clip, &texts, notes)?;
@@ -209,7 +209,7 @@ fn embed(
     notes: &mut Vec<String>,
 ) -> Result<Option<Vec<Vec<f32>>>> {
     let channel = match encoder {
-        QueryEncoder::Sentence => "sentence",
+        QueryEncoder::Sentence | QueryEncoder::Argument => "sentence",
         QueryEncoder::Clip => "clip",
     };
     let Some(producer) = store.producer(channel)? else {

@@ -35,15 +35,15 @@ pub(crate) fn likeness(
     windows: &[Vec<String>],
     reading: &mut Reading,
 ) -> Result<Vec<Vec<f64>>> {
-    let mut texts = vec![documents.topic.title.as_str()];
-    texts.extend(windows.iter().flatten().map(String::as_str));
-    let vectors = (reading.reader).sentence_vectors(&texts, reading.on_progress)?;
-    let Some(vectors) = vectors else {
+    let topic = documents.topic.title.as_str();
+    let texts: Vec<&str> = windows.iter().flatten().map(String::as_str).collect();
+    let vectors = (reading.reader).compared_vectors(topic, &texts, reading.on_progress)?;
+    let Some((topic, vectors)) = vectors else {
         return Ok(Vec::new());
     };
-    let mut vectors = vectors.into_iter();
-    let topic = vectors.next().unwrap_or_default();
-    let cosines = vectors.map(|window| f64::from(vector::dot(&topic, &window)));
+    let cosines = vectors
+        .into_iter()
+        .map(|window| f64::from(vector::dot(&topic, &window)));
     Ok(of_windows(windows, cosines))
 }
 

@@ -53,7 +53,7 @@ impl DenseSources<'_, '_, '_> {
         wanted: impl Fn(&str) -> Wanted,
         on_event: &mut OnEvent,
     ) -> Result<Option<Opened>> {
-        let topics = self.reader.sentence_vectors(texts, &mut |_| ())?;
+        let topics = self.reader.query_sentence_vectors(texts, &mut |_| ())?;
         let (Some(topics), Some(producer)) = (topics, self.reader.sentence_producer()) else {
             return Ok(None);
         };

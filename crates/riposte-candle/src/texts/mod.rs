@@ -32,6 +32,9 @@ trait Rows: Send + Sync {
     fn forward(&self, ids: &Tensor) -> Result<Tensor>;
 }
 
+/// Makes a model from its tensors, for texts of at most this number of tokens.
+type Make = dyn Fn(VarBuilder, usize) -> Result<Box<dyn Rows>>;
+
 /// A checkpoint of one of these families.
 struct Model {
     vocabulary: usize,
@@ -43,8 +46,7 @@ struct Model {
     prefix: &'static str,
     /// What candle-transformers expects before these names.
     expected_prefix: &'static str,
-    /// Makes the model for texts of this length.
-    make: Box<dyn Fn(VarBuilder, usize) -> Result<Box<dyn Rows>>>,
+    make: Box<Make>,
 }
 
 /// Opens a checkpoint of one of these families: its `config.json` has been read.

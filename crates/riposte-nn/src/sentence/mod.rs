@@ -82,7 +82,7 @@ impl SentenceEncoder {
         let encoder = TextEncoder::read(&model, max_tokens, &checkpoint, backend, &examples)?;
         Ok(SentenceEncoder {
             tokenizer,
-            encoder: Encoder::Own(encoder),
+            encoder: Encoder::Own(Box::new(encoder)),
             layout,
             dimension: model.hidden(),
         })

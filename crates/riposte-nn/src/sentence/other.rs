@@ -47,7 +47,7 @@ pub trait TokenRows: Send + Sync {
 
 /// An encoder of this crate, or another one.
 pub(super) enum Encoder {
-    Own(TextEncoder),
+    Own(Box<TextEncoder>),
     Other {
         rows: Box<dyn TokenRows>,
         vocabulary: usize,
