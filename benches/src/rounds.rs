@@ -7,11 +7,14 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
 use riposte::evidence::PageEvidence;
+use riposte::evidence::clip::Clip;
 use riposte::evidence::ocr_text;
 use riposte::weights::Models;
+use riposte_nn::conv::Numeric;
+use riposte_nn::transformer::Backend;
 use serde_json::{Value, json};
 
-use crate::stages::{Item, Output, Stage, Unit, prepare};
+use crate::stages::{Item, Output, Stage, Unit, prepare, prepare_with};
 
 /// How long the stage runs before the first round, so that caches are filled and clock rates have risen.
 const WARM_UP: Duration = Duration::from_secs(2);
@@ -31,6 +34,26 @@ pub struct Options {
     /// Number of images that go through CLIP together
     #[arg(long, default_value_t = 8)]
     batch: usize,
+    /// Directory of an image-text model, for clip-image and clip-text. By default clip-vit-base-patch32 of the models
+    #[arg(long, value_name = "DIR")]
+    clip: Option<PathBuf>,
+    /// Compute it with candle
+    #[arg(long, requires = "clip")]
+    candle: bool,
+}
+
+impl Options {
+    fn units(&self, items: &[Item], models: &Models) -> Result<Vec<Unit>> {
+        let Some(dir) = &self.clip else {
+            return prepare(self.stage, items, models, self.batch);
+        };
+        let backend = match self.candle {
+            true => Backend::Given(riposte_candle::layers),
+            false => Backend::Auto,
+        };
+        let clip = Box::new(move || Clip::load(dir, backend, Numeric::Float));
+        prepare_with(self.stage, items, models, clip, self.batch)
+    }
 }
 
 /// Loads the stage, warms it up, and answers the lines of standard input. RAYON_NUM_THREADS and RTEN_NUM_THREADS set the number of
@@ -40,7 +63,7 @@ pub fn run(options: &Options) -> Result<()> {
     let file = File::open(&options.items).with_context(reading)?;
     let items: Vec<Item> = serde_json::from_reader(BufReader::new(file)).with_context(reading)?;
     let models = Models::at(options.models.as_deref())?;
-    let units = prepare(options.stage, &items, &models, options.batch)?;
+    let units = options.units(&items, &models)?;
     let start = Instant::now();
     for unit in units.iter().cycle() {
         unit.run()?;
@@ -52,7 +75,7 @@ pub fn run(options: &Options) -> Result<()> {
 }
 
 /// Announces `{"ready": items}`, then answers each line of the input with a line of JSON: `go` with the seconds of a round, `show`
-/// with the output for each item in the first round.
+/// with the output for each item in the first round, `memory` with the peak of this process in MB.
 fn answer_lines(
     units: &[Unit],
     items: usize,
@@ -69,7 +92,8 @@ fn answer_lines(
         answer(match line?.as_str() {
             "go" => round(units, &mut shown)?,
             "show" => json!({ "shown": shown }),
-            other => bail!("the line {other:?} is neither go nor show"),
+            "memory" => json!({ "mb": peak_memory()? }),
+            other => bail!("the line {other:?} is none of go, show and memory"),
         })?;
     }
     Ok(())
@@ -113,6 +137,17 @@ fn show(output: Output) -> Vec<Value> {
         Output::Lines(lines) => vec![json!(ocr_text(&lines))],
         Output::Vectors(vectors) => vectors.iter().map(|vector| json!(vector)).collect(),
     }
+}
+
+/// The most memory that this process has held, in MB. Linux alone says it.
+fn peak_memory() -> Result<u64> {
+    let status = std::fs::read_to_string("/proc/self/status")?;
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+    let kib = line.and_then(|line| line.split_whitespace().next());
+    let kib: u64 = kib
+        .context("the system does not say how much memory was held")?
+        .parse()?;
+    Ok(kib * 1024 / 1_000_000)
 }
 
 fn mean(values: impl ExactSizeIterator<Item = impl Into<f64>>) -> f64 {

@@ -85,13 +85,28 @@ impl Unit {
 /// # Errors
 /// A model is missing, a file cannot be read, or an item does not fit the stage.
 pub fn prepare(stage: Stage, items: &[Item], models: &Models, batch: usize) -> Result<Vec<Unit>> {
+    let clip = Box::new(|| clip(models));
+    prepare_with(stage, items, models, clip, batch)
+}
+
+/// As [`prepare`], with another image-text model.
+///
+/// # Errors
+/// Those of [`prepare`], and of `clip`.
+pub fn prepare_with(
+    stage: Stage,
+    items: &[Item],
+    models: &Models,
+    clip: Box<dyn Fn() -> Result<Clip> + '_>,
+    batch: usize,
+) -> Result<Vec<Unit>> {
     match stage {
         Stage::Decode => each(items, |item| {
             let bytes = read(file(item)?)?;
             Ok(move || Ok(Output::Image(picture::decode(&bytes)?.image)))
         }),
         Stage::Resize => {
-            let clip = Rc::new(clip(models)?);
+            let clip = Rc::new(clip()?);
             each(items, |item| {
                 let (clip, image) = (clip.clone(), decode(item)?);
                 Ok(move || Ok(Output::Pixels(clip.preprocess(&image))))
@@ -124,7 +139,7 @@ pub fn prepare(stage: Stage, items: &[Item], models: &Models, batch: usize) -> R
             })
         }
         Stage::ClipImage => {
-            let clip = Rc::new(clip(models)?);
+            let clip = Rc::new(clip()?);
             batches(items, batch, |items| {
                 let clip = clip.clone();
                 let pixels = items
@@ -135,7 +150,7 @@ pub fn prepare(stage: Stage, items: &[Item], models: &Models, batch: usize) -> R
             })
         }
         Stage::ClipText => {
-            let clip = Rc::new(clip(models)?);
+            let clip = Rc::new(clip()?);
             batches(items, items.len(), |items| {
                 let (clip, texts) = (clip.clone(), texts(items)?);
                 Ok(move || Ok(Output::Vectors(clip.embed_texts(&borrowed(&texts))?)))
