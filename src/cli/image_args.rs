@@ -140,7 +140,7 @@ impl ExtractionArgs {
                 clip: self.clip.clone(),
                 required: self.require.clone(),
                 precision: Precision {
-                    numeric: self.models.numeric(),
+                    compute: self.models.compute(),
                     clip: self.clip_precision,
                     script: self.script,
                 },

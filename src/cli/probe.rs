@@ -88,7 +88,8 @@ fn command(settings: &ExtractionSettings, evidence: &Path, documents: &[DocId]) 
         }
     }
     let precision = &options.precision;
-    command.args(["--numeric", &precision.numeric.to_string()]);
+    command.args(["--numeric", &precision.compute.numeric.to_string()]);
+    command.args(["--backend", &precision.compute.backend.to_string()]);
     command.args(["--clip-precision", precision.clip.word()]);
     command.args(["--script", &precision.script.to_string()]);
     command.args(["--probe", &ids.join(",")]);

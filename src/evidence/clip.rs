@@ -37,6 +37,7 @@ pub struct Clip {
     config: clip::ClipConfig,
     preprocessing: Preprocessing,
     tokenizer: Tokenizer,
+    backend: Backend,
     /// A ranking needs only the text tower, an extraction only the vision tower.
     text: Lazy<Box<dyn TextTower>>,
     vision: Lazy<Box<dyn ImageTower>>,
@@ -57,7 +58,7 @@ impl Clip {
         let load = || -> Result<Self> {
             let (config, preprocessing, tokenizer, checkpoint) = open(dir)?;
             let examples = tokenizer.encode(examples)?;
-            let (backend, int8) = (device::backend(backend), !examples.is_empty());
+            let int8 = !examples.is_empty();
             let checkpoint = Arc::new(checkpoint);
             let (of_text, source) = (config.clone(), checkpoint.clone());
             let text = move || -> Result<Box<dyn TextTower>> {
@@ -75,6 +76,7 @@ impl Clip {
                 config,
                 preprocessing,
                 tokenizer,
+                backend,
             })
         };
         load().with_context(|| format!("loading CLIP from {}", dir.display()))
@@ -205,7 +207,10 @@ impl Channel for ClipVectors {
     ) -> Result<Box<dyn Extractor>> {
         let model = model.context("CLIP needs a model")?;
         let producer = Clip::producer_of(&model.sha256);
-        let load = move || Clip::load(&model.dir, Backend::Auto, precision.clip);
+        let load = move || {
+            let backend = precision.compute.backend.or(Backend::Auto);
+            Clip::load(&model.dir, backend, precision.clip)
+        };
         Ok(Box::new(Lazy::new(producer, load)))
     }
 
@@ -249,7 +254,10 @@ impl Extractor for Lazy<Clip> {
         for (record, vector) in records.into_iter().zip(vectors) {
             record.evidence.clip = Some(vector);
             if let Some(made) = record.made.get_mut(ClipVectors.name()) {
-                made.backend = Some(channel::Backend::of_transformer(clip.numeric()));
+                made.backend = Some(channel::Backend::of_transformer(
+                    clip.backend,
+                    clip.numeric(),
+                ));
             }
         }
         Ok(())
@@ -257,12 +265,14 @@ impl Extractor for Lazy<Clip> {
 
     fn describe(&self) -> Option<String> {
         let model = self.loaded()?;
-        let numeric = model.numeric();
+        let computed = device::describe(model.backend, model.numeric());
         Some(match model.agreement() {
             Some(least) => {
-                format!("{numeric}, with a cosine of at least {least:.4} to floats on its examples")
+                format!(
+                    "{computed}, with a cosine of at least {least:.4} to floats on its examples"
+                )
             }
-            None => numeric.to_string(),
+            None => computed,
         })
     }
 }

@@ -9,11 +9,11 @@ mod channel;
 use std::path::Path;
 
 use anyhow::{Context, Result, ensure};
-use riposte_nn::conv::{Numeric, NumericMode};
+use riposte_nn::conv::Numeric;
 use riposte_nn::sentence::{Purpose, SentenceEncoder};
 use riposte_nn::transformer::Backend;
 
-use crate::device;
+use crate::device::Compute;
 use crate::lazy::Lazy;
 use crate::weights::CheckedModel;
 #[cfg(feature = "full")]
@@ -25,7 +25,10 @@ pub use channel::SentenceVectors;
 const VERSION: u32 = 2;
 
 /// A loaded model. Several threads can call its methods at the same time.
-pub struct Sentences(SentenceEncoder);
+pub struct Sentences {
+    model: SentenceEncoder,
+    backend: Backend,
+}
 
 impl Sentences {
     /// Loads the checkpoint in `dir`.
@@ -35,14 +38,14 @@ impl Sentences {
     /// another shape or number type than the configuration says. All of this is found before weights are read, and the message names it.
     pub fn load(dir: &Path, backend: Backend) -> Result<Self> {
         let load = || -> Result<Self> {
-            let model = SentenceEncoder::load(dir, device::backend(backend))?;
+            let model = SentenceEncoder::load(dir, backend)?;
             // a text has one vector in a workspace, whether it asks or is found
             let prompt = |purpose| model.layout().prompt(purpose);
             ensure!(
                 prompt(Purpose::Query) == prompt(Purpose::Document),
                 "config_sentence_transformers.json has different prompts for queries and for documents, but a text has one vector here"
             );
-            Ok(Sentences(model))
+            Ok(Sentences { model, backend })
         };
         load().with_context(|| format!("loading the sentence model from {}", dir.display()))
     }
@@ -55,12 +58,17 @@ impl Sentences {
 
     /// Whether any product is computed in int8.
     pub fn numeric(&self) -> Numeric {
-        self.0.numeric()
+        self.model.numeric()
+    }
+
+    /// What computes the model.
+    pub fn backend(&self) -> Backend {
+        self.backend
     }
 
     /// The length of every vector: `hidden_size` (384 for all-MiniLM-L6-v2).
     pub fn dimension(&self) -> usize {
-        self.0.dimension()
+        self.model.dimension()
     }
 
     /// A vector of unit length for each text, in the given order.
@@ -73,13 +81,13 @@ impl Sentences {
     /// # Errors
     /// The tokenizer or the device fails.
     pub fn embed(&self, texts: &[&str]) -> Result<Vec<Vec<f32>>> {
-        let vectors = self.0.embed(texts, Purpose::Document);
+        let vectors = self.model.embed(texts, Purpose::Document);
         vectors.with_context(|| format!("computing sentence vectors of {} texts", texts.len()))
     }
 }
 
 /// The sentence encoder. It is loaded when it is first used.
-pub fn lazy(model: &CheckedModel, mode: NumericMode) -> Lazy<Sentences> {
+pub fn lazy(model: &CheckedModel, compute: Compute) -> Lazy<Sentences> {
     let (dir, producer) = (model.dir.clone(), Sentences::producer_of(&model.sha256));
-    Lazy::new(producer, move || Sentences::load(&dir, Backend::of(mode)))
+    Lazy::new(producer, move || Sentences::load(&dir, compute.backend()))
 }

@@ -16,8 +16,6 @@ use riposte_nn::transformer::bert::{BertConfig, WITH_HEAD};
 use riposte_nn::transformer::text::TextEncoder;
 use riposte_nn::transformer::{Backend, TensorSource, examples, expected_affine};
 
-use crate::device;
-
 /// A part of the producer's name. It must change whenever the same checkpoint would give other scores.
 const VERSION: u32 = 2;
 
@@ -65,13 +63,7 @@ impl Cross {
         Ok(Cross {
             sha: sha.to_owned(),
             tokenizer,
-            bert: config.load(
-                &WITH_HEAD,
-                max_tokens,
-                &checkpoint,
-                device::backend(backend),
-                &examples,
-            )?,
+            bert: config.load(&WITH_HEAD, max_tokens, &checkpoint, backend, &examples)?,
             pooler: linear(POOLER, hidden)?,
             classifier: linear(CLASSIFIER, 1)?,
         })

@@ -21,7 +21,6 @@ use safetensors::tensor::{SafeTensors, TensorView};
 use safetensors::{Dtype, serialize};
 use sha2::{Digest, Sha256};
 
-use crate::device;
 use crate::disk::hex;
 
 /// Maximum number of tokens of a pair, including the three special tokens. The longer of the two texts is truncated at its end.
@@ -167,7 +166,7 @@ impl StanceEncoder {
                     checkpoint,
                     changes,
                 },
-                device::backend(backend),
+                backend,
                 &examples,
             )?,
         })

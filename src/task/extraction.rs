@@ -12,6 +12,7 @@ use super::channels::CHANNELS;
 pub use super::settings::{ExtractionOptions, ExtractionSettings};
 use super::{Event, OnEvent, Stage, models, run_stage};
 use crate::collection::images::ImageCollection;
+use crate::device::Compute;
 use crate::disk::{self, regular};
 use crate::evidence::channel::Extractor;
 use crate::evidence::extract::{self, Extent, Shard, Summary, Tools};
@@ -146,8 +147,7 @@ pub struct Extraction {
     /// For each channel with a model, the model's name, or why there is none.
     model_status: BTreeMap<&'static str, String>,
     pub store: Store,
-    /// The numbers that networks may be computed in.
-    numeric: NumericMode,
+    compute: Compute,
 }
 
 impl Extraction {
@@ -167,7 +167,7 @@ impl Extraction {
                 store.path().display()
             )));
         }
-        if options.precision.numeric == NumericMode::Float {
+        if options.precision.compute.numeric == NumericMode::Float {
             for channel in CHANNELS {
                 let Some(what) = channel.values_in_int8() else {
                     continue;
@@ -184,7 +184,7 @@ impl Extraction {
             tools,
             model_status,
             store,
-            numeric: options.precision.numeric,
+            compute: options.precision.compute,
         })
     }
 
@@ -243,7 +243,7 @@ impl Extraction {
     ) -> Result<Option<Lazy<StanceEncoder>>> {
         models::installed_stance_encoder(
             &self.models,
-            self.numeric,
+            self.compute,
             "the stance of texts depends only on words and stored model outputs",
             on_event,
         )

@@ -2,9 +2,8 @@
 
 use std::path::PathBuf;
 
-use riposte_nn::conv::NumericMode;
-
 use super::places::Places;
+use crate::device::Compute;
 use crate::evidence::precision::Precision;
 use crate::weights::Models;
 
@@ -21,10 +20,10 @@ pub struct ExtractionOptions {
 }
 
 impl ExtractionOptions {
-    /// The options of a task that only chooses the numbers that models may be computed in.
-    pub fn in_numbers(numeric: NumericMode) -> Self {
+    /// The options of a task that only chooses how models compute.
+    pub fn computed(compute: Compute) -> Self {
         let precision = Precision {
-            numeric,
+            compute,
             ..Precision::default()
         };
         ExtractionOptions {
