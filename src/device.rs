@@ -1,6 +1,8 @@
 //! What computes the encoders: the backend, its device, and the numbers.
 
-use riposte_nn::conv::{Numeric, NumericMode};
+#[cfg(feature = "full")]
+use riposte_nn::conv::Numeric;
+use riposte_nn::conv::NumericMode;
 use riposte_nn::transformer::Backend;
 
 /// How models compute, as the user chooses.
@@ -13,6 +15,7 @@ pub struct Compute {
 }
 
 /// Names what computes an encoder, as the option of the command line does, and the numbers.
+#[cfg(feature = "full")]
 pub(crate) fn describe(backend: Backend, numeric: Numeric) -> String {
     let mode = match backend {
         Backend::Given(_) => BackendMode::Candle,

@@ -4,6 +4,7 @@ mod approaches;
 mod arguments;
 mod ask;
 mod at_once;
+mod backends;
 mod bounds;
 mod cache;
 mod challenge;
