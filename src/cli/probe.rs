@@ -81,6 +81,7 @@ fn command(settings: &ExtractionSettings, evidence: &Path, documents: &[DocId]) 
     for (option, model) in [
         ("--ocr", options.ocr.as_deref()),
         ("--clip", options.clip.as_deref()),
+        ("--image-text", options.image_text.as_deref()),
         ("--sentence", settings.models.chosen(Role::Sentence)),
     ] {
         if let Some(model) = model {

@@ -125,6 +125,8 @@ pub struct Evidence {
     pub picture: Option<Picture>,
     /// The CLIP embedding, of unit length.
     pub clip: Option<Vec<f32>>,
+    /// The embedding by the second image-text model, of unit length.
+    pub image_text: Option<Vec<f32>>,
     /// Embeddings of unit length, of the text in the image, the titles, the words around the image and, if the collection gives texts, of
     /// these and the pages' main texts.
     pub sentences: Vec<PartValue<Vec<f32>>>,

@@ -32,6 +32,7 @@ use super::{Event, Named, OnEvent, STOPPED, Stage, languages, run_stage};
 use crate::collection::images::ImageCollection;
 use crate::collection::{FaultKind, read_bytes};
 use crate::disk::regular;
+use crate::evidence::clip::{ImageTextModel, Slot};
 use crate::evidence::extract::{self, Shard, Summary};
 use crate::evidence::store::is_damaged_record;
 use crate::index::images::ImageIndex;
@@ -457,9 +458,14 @@ impl Ranked<'_> {
             pairs = extraction.stance_encoder(on_event)?;
         }
         let tools = &extraction.tools;
+        let image_text = |slot: Slot| {
+            let model = tools.model::<ImageTextModel>(slot.channel());
+            model.map(|found| &found.model)
+        };
         let installed = reading::Models {
-            clip: tools.model(),
-            sentences: tools.model(),
+            clip: image_text(Slot::First),
+            image_text: image_text(Slot::Second),
+            sentences: tools.model("sentence"),
             cross: None,
             pairs: pairs.as_ref(),
         };

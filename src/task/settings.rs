@@ -14,6 +14,8 @@ pub struct ExtractionOptions {
     pub ocr: Option<String>,
     /// The name of the CLIP model; `None` for the first that is installed.
     pub clip: Option<String>,
+    /// The name of the second image-text model; `None` for none.
+    pub image_text: Option<String>,
     /// The names of channels that must be on.
     pub required: Vec<String>,
     pub precision: Precision,

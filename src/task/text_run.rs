@@ -538,6 +538,8 @@ impl Resources {
         reading::Models {
             #[cfg(feature = "full")]
             clip: None,
+            #[cfg(feature = "full")]
+            image_text: None,
             sentences: self.sentences.as_ref(),
             cross: self.cross.as_ref(),
             pairs: self.pairs.as_ref(),

@@ -11,6 +11,7 @@ use super::super::approach::{Relevance, Sentiment};
 use super::super::channels::SignalKey;
 use super::super::likeness::{ArgumentVectors, Likeness};
 use super::embeddings::TopicVectors;
+use crate::evidence::clip::Slot;
 use crate::evidence::store::Store;
 use crate::evidence::{TextPart, sentiment};
 use crate::index::images::position;
@@ -34,10 +35,16 @@ pub(super) fn read(
     relevance: &Relevance,
 ) -> Result<Vec<Cosines>> {
     let mut cosines = vec![Cosines::new(); topics.len()];
-    let is_of_sentences: fn(Need) -> bool = Need::is_of_sentences;
-    let readers = [
-        (is_of_sentences, read_sentences as ReadChunk),
-        (Need::is_of_clip, read_clip),
+    let readers: [(fn(Need) -> bool, ReadChunk); 3] = [
+        (Need::is_of_sentences, read_sentences),
+        (
+            |need| need.image_text() == Some(Slot::First),
+            |store, chunk| read_pictures(Slot::First, store, chunk),
+        ),
+        (
+            |need| need.image_text() == Some(Slot::Second),
+            |store, chunk| read_pictures(Slot::Second, store, chunk),
+        ),
     ];
     let place = store.place();
     for (is_meant, read) in readers {
@@ -90,7 +97,7 @@ impl Compared {
     fn is_on(&self, topic: &TopicVectors) -> bool {
         match self.need {
             Need::Arguments => topic.arguments.is_some(),
-            need if need.is_of_clip() => topic.clip.is_some(),
+            Need::About(model) | Need::Title(model) => topic.prompts(model).is_some(),
             _ => topic.words.is_some(),
         }
     }
@@ -119,19 +126,19 @@ fn keep_larger_cosine(slot: &mut f64, image: &[f32], topic: &[f32]) {
     }
 }
 
-fn read_clip(store: &Store, mut chunk: Chunk) -> Result<Columns> {
+fn read_pictures(model: Slot, store: &Store, mut chunk: Chunk) -> Result<Columns> {
     let (Some(first), Some(last)) = (chunk.ids.first(), chunk.ids.last()) else {
         return Ok(chunk.values);
     };
-    store.each_clip_vector(first, last, |document, vector| {
+    store.each_image_vector(model, first, last, |document, vector| {
         let Some(at) = position(chunk.ids, document) else {
             return;
         };
         for (signal, columns) in chunk.signals.iter().zip(&mut chunk.values) {
             for (topic, column) in chunk.topics.iter().zip(columns) {
-                let vectors = topic.clip.as_ref();
+                let vectors = topic.prompts(model);
                 let wanted = vectors.map(|of_topic| match signal.need {
-                    Need::ClipTitle => &of_topic.title,
+                    Need::Title(_) => &of_topic.title,
                     _ => &of_topic.about,
                 });
                 if let Some(wanted) = wanted {
