@@ -35,40 +35,34 @@ pub(super) fn read(
     relevance: &Relevance,
 ) -> Result<Vec<Cosines>> {
     let mut cosines = vec![Cosines::new(); topics.len()];
-    let readers: [(fn(Need) -> bool, ReadChunk); 3] = [
-        (Need::is_of_sentences, read_sentences),
-        (
-            |need| need.image_text() == Some(Slot::First),
-            |store, chunk| read_pictures(Slot::First, store, chunk),
-        ),
-        (
-            |need| need.image_text() == Some(Slot::Second),
-            |store, chunk| read_pictures(Slot::Second, store, chunk),
-        ),
-    ];
     let place = store.place();
-    for (is_meant, read) in readers {
+    // first the sentence vectors, then the vectors of pictures by each model
+    for model in [None, Some(Slot::First), Some(Slot::Second)] {
         let used = relevance.channels.keys().map(|key| Compared {
             key: *key,
             need: key.signal().need(),
         });
-        let signals: Vec<Compared> = used.filter(|used| is_meant(used.need)).collect();
+        let signals = used.filter(|used| match model {
+            None => used.need.is_of_sentences(),
+            of_pictures => used.need.image_text() == of_pictures,
+        });
+        let signals: Vec<Compared> = signals.collect();
         if signals.is_empty() {
             continue;
         }
         let read = |store: &mut Result<Store>, ids: &[DocId]| {
             let store = store.as_ref().map_err(|error| anyhow!("{error:#}"))?;
             let values = vec![vec![vec![f64::NAN; ids.len()]; topics.len()]; signals.len()];
-            let signals = &signals;
-            read(
-                store,
-                Chunk {
-                    ids,
-                    topics,
-                    signals,
-                    values,
-                },
-            )
+            let chunk = Chunk {
+                ids,
+                topics,
+                signals: &signals,
+                values,
+            };
+            match model {
+                None => read_sentences(store, chunk),
+                Some(model) => read_pictures(model, store, chunk),
+            }
         };
         let chunks = ids
             .par_chunks(CHUNK)
@@ -115,9 +109,6 @@ struct Chunk<'a> {
     values: Columns,
 }
 
-/// Reads the vectors of a chunk, and returns its values.
-type ReadChunk = fn(&Store, Chunk) -> Result<Columns>;
-
 /// Sets `slot` to the cosine of the vectors if that is larger. Vectors of different lengths are from different models and are not compared.
 fn keep_larger_cosine(slot: &mut f64, image: &[f32], topic: &[f32]) {
     if image.len() == topic.len() {
@@ -126,6 +117,7 @@ fn keep_larger_cosine(slot: &mut f64, image: &[f32], topic: &[f32]) {
     }
 }
 
+/// Reads the vectors of pictures by a model, and returns the values of the chunk.
 fn read_pictures(model: Slot, store: &Store, mut chunk: Chunk) -> Result<Columns> {
     let (Some(first), Some(last)) = (chunk.ids.first(), chunk.ids.last()) else {
         return Ok(chunk.values);
@@ -150,6 +142,7 @@ fn read_pictures(model: Slot, store: &Store, mut chunk: Chunk) -> Result<Columns
     Ok(chunk.values)
 }
 
+/// Reads the sentence vectors, and returns the values of the chunk.
 fn read_sentences(store: &Store, mut chunk: Chunk) -> Result<Columns> {
     let (Some(first), Some(last)) = (chunk.ids.first(), chunk.ids.last()) else {
         return Ok(chunk.values);
