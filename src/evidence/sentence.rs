@@ -76,7 +76,7 @@ impl Sentences {
     /// Texts are truncated to the number of tokens that the model's files say (all-MiniLM-L6-v2: 256, including the two special ones). An empty text
     /// has the vector of the special tokens, as in sentence-transformers; it is similar to nothing, so callers should leave empty texts out.
     ///
-    /// On the CPU, a text's vector does not depend on the other texts.
+    /// By the packed backend, a text's vector does not depend on the other texts.
     ///
     /// # Errors
     /// The tokenizer or the device fails.

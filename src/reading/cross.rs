@@ -90,7 +90,7 @@ impl Cross {
     /// sentence-transformers. A topic of up to 254 tokens is not truncated. (If both have more than 512 tokens, the text keeps the odd token; in
     /// sentence-transformers, the longer of the two keeps it, because tokenizers 0.23.2 stops counting there.)
     ///
-    /// On the CPU, the score of a text does not depend on the other texts.
+    /// By the packed backend, the score of a text does not depend on the other texts.
     ///
     /// # Errors
     /// The tokenizer or the device fails, or a score is not finite.

@@ -196,7 +196,7 @@ impl StanceEncoder {
         Ok(readings.iter().map(|reading| reading.stance).collect())
     }
 
-    /// The network's outputs for each (claim, text) pair, in the given order. On the CPU, the outputs of a pair do not depend on the other
+    /// The network's outputs for each (claim, text) pair, in the given order. By the packed backend, the outputs of a pair do not depend on the other
     /// pairs.
     ///
     /// # Errors

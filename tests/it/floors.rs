@@ -66,7 +66,13 @@ const PURE: [&str; 8] = [
 const CRATES: [(&str, &[&str]); 4] = [
     (
         "riposte-candle",
-        &["candle-core", "candle-nn", "gemm", "riposte-nn"],
+        &[
+            "candle-core",
+            "candle-nn",
+            "candle-transformers",
+            "gemm",
+            "riposte-nn",
+        ],
     ),
     ("riposte-claims", &["flate2", "riposte-eval", "thiserror"]),
     (
