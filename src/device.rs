@@ -1,11 +1,89 @@
-//! The device that computes the encoders.
+//! What computes the encoders: the backend, its device, and the numbers.
 
+#[cfg(feature = "full")]
+use riposte_nn::conv::Numeric;
+use riposte_nn::conv::NumericMode;
 use riposte_nn::transformer::Backend;
 
-/// The backend on this machine: candle, if riposte was built with the feature `cuda` and the machine has a GPU for it; otherwise the given one.
-pub(crate) fn backend(backend: Backend) -> Backend {
-    if riposte_candle::has_gpu() {
-        return Backend::Given(riposte_candle::layers);
+/// How models compute, as the user chooses.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Compute {
+    /// The numbers of the networks that the packed backend and the convolution runtime compute.
+    pub numeric: NumericMode,
+    /// What computes the encoders: CLIP, and the encoders of texts.
+    pub backend: BackendMode,
+}
+
+/// Names what computes an encoder, as the option of the command line does, and the numbers.
+#[cfg(feature = "full")]
+pub(crate) fn describe(backend: Backend, numeric: Numeric) -> String {
+    let mode = match backend {
+        Backend::Given(_) => BackendMode::Candle,
+        Backend::Auto | Backend::Float => BackendMode::Packed,
+    };
+    format!("{mode} {numeric}")
+}
+
+/// What computes encoders. The names are those on the command line.
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    Default,
+    PartialEq,
+    Eq,
+    strum::Display,
+    strum::EnumString,
+    strum::VariantNames,
+)]
+#[strum(serialize_all = "lowercase")]
+pub enum BackendMode {
+    /// candle if there is a GPU for it, otherwise packed matrices, which are faster on a CPU.
+    #[default]
+    Auto,
+    /// Packed matrices on the CPU.
+    Packed,
+    /// candle on the GPU or, if there is none, on the CPU. It computes in floats.
+    Candle,
+}
+
+impl Compute {
+    /// The backend of an encoder of texts.
+    pub fn backend(self) -> Backend {
+        self.backend.or(Backend::of(self.numeric))
     }
-    backend
+}
+
+impl BackendMode {
+    /// candle if this mode chooses it on this machine, otherwise the given one.
+    pub fn or(self, packed: Backend) -> Backend {
+        match self {
+            BackendMode::Packed => packed,
+            BackendMode::Auto if !riposte_candle::has_gpu() => packed,
+            BackendMode::Auto | BackendMode::Candle => Backend::Given(riposte_candle::layers),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_packed_backend_keeps_its_numbers_and_candle_has_its_own() {
+        let backend = |numeric, backend| Compute { numeric, backend }.backend();
+        let (auto, float) = (NumericMode::Auto, NumericMode::Float);
+        assert!(matches!(backend(auto, BackendMode::Packed), Backend::Auto));
+        assert!(matches!(
+            backend(float, BackendMode::Packed),
+            Backend::Float
+        ));
+        for numeric in [auto, float] {
+            let given = backend(numeric, BackendMode::Candle);
+            assert!(matches!(given, Backend::Given(_)));
+            let chosen = backend(numeric, BackendMode::Auto);
+            let is_given = matches!(chosen, Backend::Given(_));
+            assert_eq!(is_given, riposte_candle::has_gpu());
+        }
+    }
 }

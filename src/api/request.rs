@@ -309,7 +309,7 @@ impl OneRun<'_> {
             debate: request.debate.then_some(PER_SIDE),
             base: self.base,
             models: &settings.models,
-            numeric: settings.options.precision.numeric,
+            compute: settings.options.precision.compute,
             effort: effort(settings.threads)?,
             // the first run has read the collection
             rehash: settings.rehash && self.is_first,

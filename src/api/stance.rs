@@ -2,9 +2,9 @@ use std::path::Path;
 
 use anyhow::Result;
 use riposte_eval::{Explanation, ObjectStance};
-use riposte_nn::conv::NumericMode;
 
 use super::Error;
+use crate::device::Compute;
 use crate::lazy::Lazy;
 use crate::reading::stance_encoder::StanceEncoder;
 use crate::score::object_stance::Objects;
@@ -46,17 +46,17 @@ impl StanceDetector {
         mut on_event: impl FnMut(Event),
     ) -> Result<StanceDetector, Error> {
         let models = Models::at(models).map_err(Error::model)?;
-        StanceDetector::with(&models, NumericMode::default(), &mut on_event).map_err(Error::model)
+        StanceDetector::with(&models, Compute::default(), &mut on_event).map_err(Error::model)
     }
 
     #[doc(hidden)]
     pub fn with(
         models: &Models,
-        numeric: NumericMode,
+        compute: Compute,
         on_event: &mut OnEvent,
     ) -> Result<StanceDetector> {
         let otherwise = "stance is estimated from words only";
-        let encoder = models::installed_stance_encoder(models, numeric, otherwise, on_event)?;
+        let encoder = models::installed_stance_encoder(models, compute, otherwise, on_event)?;
         Ok(StanceDetector { encoder })
     }
 

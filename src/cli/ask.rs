@@ -93,7 +93,7 @@ pub fn ask(args: &AskArgs) -> Result<u8> {
                 .cache
                 .places(args.evidence.as_ref(), args.index.as_ref()),
             models: args.models.open()?,
-            options: ExtractionOptions::in_numbers(args.models.numeric()),
+            options: ExtractionOptions::computed(args.models.compute()),
             limit: None,
             threads: args.threads,
             rehash: false,

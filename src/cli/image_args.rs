@@ -53,6 +53,10 @@ pub(super) struct ExtractionArgs {
     /// CLIP model, such as clip-vit-base-patch32. By default the first that is installed
     #[arg(long, value_name = "NAME", help_heading = MODELS)]
     pub(super) clip: Option<String>,
+    /// Second model of images and texts, beside the one of --clip: another model of the same kind. Approaches can weight the signals "image-text topic"
+    /// and "image-text title". By default none
+    #[arg(long, value_name = "NAME", help_heading = MODELS)]
+    pub(super) image_text: Option<String>,
     /// Numbers in which CLIP computes. int8 is faster on machines with instructions for it, and changes the vectors a little; the summary says how
     /// much
     #[arg(long, value_name = "NUMBERS", value_parser = parse::named::<Numeric>(), default_value_t, help_heading = MODELS)]
@@ -138,9 +142,10 @@ impl ExtractionArgs {
             options: ExtractionOptions {
                 ocr: self.ocr.clone(),
                 clip: self.clip.clone(),
+                image_text: self.image_text.clone(),
                 required: self.require.clone(),
                 precision: Precision {
-                    numeric: self.models.numeric(),
+                    compute: self.models.compute(),
                     clip: self.clip_precision,
                     script: self.script,
                 },

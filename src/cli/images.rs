@@ -22,6 +22,7 @@ use riposte::api::picture_text::open_picture;
 use riposte::api::request::ImageOptions;
 use riposte::api::{Approach, Collection, PictureReader, Request};
 use riposte::collection::{Fault, FaultKind};
+use riposte::evidence::Channel;
 use riposte::evidence::extract::{Shard, Summary};
 use riposte::evidence::ocr::OcrLine;
 use riposte::evidence::store::Store;
@@ -271,9 +272,17 @@ fn print_table(
 ) -> Result<()> {
     let (documents, computed) = (summary.documents, summary.computed);
     say!("{documents} images, {computed} of them new or changed");
-    for channel in CHANNELS {
+    let count = |name: &str| summary.channels.get(name).copied().unwrap_or(0);
+    let shown = CHANNELS.iter().filter(|channel| {
         let name = channel.name();
-        let count = summary.channels.get(name).copied().unwrap_or(0);
+        !channel.only_if_named() || extraction.tools.has(name) || count(name) > 0
+    });
+    let shown: Vec<&&dyn Channel> = shown.collect();
+    let widest = shown.iter().map(|channel| channel.name().len()).max();
+    let width = widest.unwrap_or(0) + 1;
+    for channel in shown {
+        let name = channel.name();
+        let count = count(name);
         let state = match (extraction.tools.has(name), count) {
             (true, _) => "on",
             (false, 0) => "off",
@@ -281,7 +290,7 @@ fn print_table(
         };
         let model = extraction.model_status(name);
         let backend = extraction.backend(*channel)?;
-        let line = format!("  {name:<9} {state:<6} {count:>6} images  {model}{backend}");
+        let line = format!("  {name:<width$} {state:<6} {count:>6} images  {model}{backend}");
         say!("{}", line.trim_end());
     }
     let elements = extraction.store.elements()?;

@@ -22,7 +22,7 @@ pub fn index(args: &IndexArgs) -> Result<u8> {
         set: args.set.settings(),
         places: indexing.places(args.evidence.as_ref()),
         models: args.models.open()?,
-        numeric: args.models.numeric(),
+        compute: args.models.compute(),
         effort: effort(indexing.threads)?,
         rebuild: args.rebuild,
         rehash: args.rehash,

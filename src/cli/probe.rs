@@ -81,6 +81,7 @@ fn command(settings: &ExtractionSettings, evidence: &Path, documents: &[DocId]) 
     for (option, model) in [
         ("--ocr", options.ocr.as_deref()),
         ("--clip", options.clip.as_deref()),
+        ("--image-text", options.image_text.as_deref()),
         ("--sentence", settings.models.chosen(Role::Sentence)),
     ] {
         if let Some(model) = model {
@@ -88,7 +89,8 @@ fn command(settings: &ExtractionSettings, evidence: &Path, documents: &[DocId]) 
         }
     }
     let precision = &options.precision;
-    command.args(["--numeric", &precision.numeric.to_string()]);
+    command.args(["--numeric", &precision.compute.numeric.to_string()]);
+    command.args(["--backend", &precision.compute.backend.to_string()]);
     command.args(["--clip-precision", precision.clip.word()]);
     command.args(["--script", &precision.script.to_string()]);
     command.args(["--probe", &ids.join(",")]);

@@ -16,7 +16,7 @@ use riposte::task::quality::{QualityQuestion, rate};
 pub fn quality(args: &QualityArgs) -> Result<u8> {
     let encoder = models::installed_stance_encoder(
         &args.models.open()?,
-        args.models.numeric,
+        args.models.compute(),
         "quality is estimated from words only",
         &mut print_notes,
     )?;

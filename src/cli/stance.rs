@@ -15,7 +15,7 @@ use riposte::task::stance::{ClaimStance, StanceAnswer, StanceQuestion};
 /// `riposte stance`.
 pub fn stance(args: &StanceArgs) -> Result<u8> {
     let models = args.models.open()?;
-    let detector = StanceDetector::with(&models, args.models.numeric, &mut print_notes)?;
+    let detector = StanceDetector::with(&models, args.models.compute(), &mut print_notes)?;
     if let Some(path) = &args.jsonl {
         return answer_file(
             path,

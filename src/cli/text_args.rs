@@ -10,6 +10,7 @@ use super::args::{CacheArgs, LAST, STORAGE, TAG, THREADS, Task};
 use super::faults::FaultArgs;
 use super::parse;
 use super::recipe_args::{SearchArgs, SetArgs};
+use riposte::device::{BackendMode, Compute};
 use riposte::task::metadata::Config;
 use riposte::task::places::Places;
 use riposte::topic::question::TopicParts;
@@ -201,7 +202,7 @@ pub(super) struct StanceArgs {
     #[arg(long)]
     pub(super) explain: bool,
     #[command(flatten)]
-    pub(super) models: ModelsArgs,
+    pub(super) models: ComputeArgs,
     #[command(flatten)]
     pub(super) faults: FaultArgs,
 }
@@ -222,7 +223,7 @@ pub(super) struct QualityArgs {
     #[arg(long)]
     pub(super) explain: bool,
     #[command(flatten)]
-    pub(super) models: ModelsArgs,
+    pub(super) models: ComputeArgs,
     #[command(flatten)]
     pub(super) faults: FaultArgs,
 }
@@ -271,17 +272,41 @@ pub(super) struct ModelsArgs {
     pub(super) numeric: NumericMode,
 }
 
+/// The models of commands that run encoders, and how they compute.
+#[derive(Args, Clone)]
+pub(super) struct ComputeArgs {
+    #[command(flatten)]
+    models: ModelsArgs,
+    /// What computes encoders: auto is candle if riposte was built for GPUs and there is one, and otherwise packed, which is faster on a CPU. candle
+    /// computes in floats. Stored results stay as they are
+    #[arg(long, value_name = "NAME", value_parser = parse::named::<BackendMode>(), default_value_t, help_heading = MODELS)]
+    backend: BackendMode,
+}
+
+impl ComputeArgs {
+    pub(super) fn open(&self) -> Result<Models> {
+        self.models.open()
+    }
+
+    pub(super) fn compute(&self) -> Compute {
+        Compute {
+            numeric: self.models.numeric,
+            backend: self.backend,
+        }
+    }
+}
+
 impl ModelsArgs {
     pub(super) fn open(&self) -> Result<Models> {
         Models::at(self.dir.as_deref())
     }
 }
 
-/// The models of commands that compare texts, and the numbers in which they compute.
+/// The models of commands that compare texts, and how they compute.
 #[derive(Args, Clone)]
 pub(super) struct EncoderArgs {
     #[command(flatten)]
-    all: ModelsArgs,
+    all: ComputeArgs,
     /// Sentence encoder: all-minilm-l6-v2 or all-mpnet-base-v2, which is larger and slower. By default the first that is installed
     #[arg(long, value_name = "NAME", help_heading = MODELS)]
     sentence: Option<String>,
@@ -292,8 +317,8 @@ impl EncoderArgs {
         Ok(self.all.open()?.with_sentence(self.sentence.clone()))
     }
 
-    pub(super) fn numeric(&self) -> NumericMode {
-        self.all.numeric
+    pub(super) fn compute(&self) -> Compute {
+        self.all.compute()
     }
 }
 

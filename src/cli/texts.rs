@@ -89,7 +89,7 @@ fn retrieve(args: &TextArgs, task: TextTask, wanted: Wanted) -> Result<u8> {
             input: args.input.clone(),
             places: indexing.places(None),
             models: args.models.open()?,
-            options: ExtractionOptions::in_numbers(args.models.numeric()),
+            options: ExtractionOptions::computed(args.models.compute()),
             limit: None,
             threads: indexing.threads,
             rehash: args.rehash,

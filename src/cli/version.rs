@@ -1,7 +1,11 @@
 //! `--version`: the commit and the target of the build, and the instructions that it uses on this machine.
 
 #[cfg(feature = "texts")]
+use riposte::device::BackendMode;
+#[cfg(feature = "texts")]
 use riposte_nn::conv::{float_instructions, int8_instructions};
+#[cfg(feature = "texts")]
+use riposte_nn::transformer::Backend;
 
 /// What `--version` prints after the name. `-V` prints only the version.
 pub(super) fn long() -> String {
@@ -29,14 +33,21 @@ pub(super) fn long() -> String {
     )
 }
 
-/// The numbers in which models compute.
+/// The numbers in which models compute, and what computes encoders.
 #[cfg(feature = "texts")]
 fn numbers() -> String {
     let products = match int8_instructions() {
         Some(instructions) => format!("int8 with {instructions}, unless --numeric float"),
         None => "float: this machine has no instructions that make int8 faster".to_owned(),
     };
-    format!("floats    {}\nproducts  {products}\n", float_instructions())
+    let chosen = match BackendMode::Auto.or(Backend::Auto) {
+        Backend::Given(_) => "candle, on a GPU, or packed with --backend packed",
+        _ => "packed, or candle with --backend candle",
+    };
+    format!(
+        "floats    {}\nproducts  {products}\nencoders  {chosen}\n",
+        float_instructions()
+    )
 }
 
 /// Without models, nothing is computed in them.

@@ -38,6 +38,11 @@ pub trait Channel: Sync {
         None
     }
 
+    /// Whether it is computed only if the user names its model. The option has the name of the channel.
+    fn only_if_named(&self) -> bool {
+        false
+    }
+
     /// What a note for the user says of values that were computed in int8, after the word "stored"; `None` if values are never computed in int8.
     fn values_in_int8(&self) -> Option<&'static str> {
         None

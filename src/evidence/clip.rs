@@ -4,6 +4,8 @@
 //! `preprocessor_config.json`. All sizes come from the configuration, so ViT-B/32, B/16 and L/14 need no separate code. The vectors agree with those
 //! of Hugging Face's `CLIPModel` within 1e-4 (tests/it/clip.rs).
 
+mod channel;
+
 use std::path::Path;
 use std::sync::Arc;
 
@@ -14,29 +16,22 @@ use riposte_nn::conv::Numeric;
 use riposte_nn::tokens::{Input, Tokenizer};
 use riposte_nn::towers::{ImageTower, TextTower};
 use riposte_nn::transformer::{Backend, clip, examples};
-use rusqlite::Row;
 
-use super::Evidence;
-use super::channel::{self, Channel, Extractor, Precision, Put, Waiting};
-use super::document::Document;
 pub use super::pixels::Pixels;
 use super::pixels::Preprocessing;
-use super::table::{ColumnType::Vector, Table, blob_of, vector_of};
-use crate::device;
 use crate::lazy::Lazy;
-use crate::weights::{CheckedModel, Role};
+pub(crate) use channel::{CLIP, IMAGE_TEXT};
+pub use channel::{ImageTextModel, ImageTextVectors, Slot};
 
 /// Part of the producer's name. It changes whenever the same checkpoint would give other vectors.
 const VERSION: u32 = 2;
-
-/// The vector of each image.
-pub(crate) static CLIP: Table = Table::new("clip", 0, &[(Vector, "vector")]).with_large_rows();
 
 /// A loaded model. Several threads can call its methods at the same time.
 pub struct Clip {
     config: clip::ClipConfig,
     preprocessing: Preprocessing,
     tokenizer: Tokenizer,
+    backend: Backend,
     /// A ranking needs only the text tower, an extraction only the vision tower.
     text: Lazy<Box<dyn TextTower>>,
     vision: Lazy<Box<dyn ImageTower>>,
@@ -57,7 +52,7 @@ impl Clip {
         let load = || -> Result<Self> {
             let (config, preprocessing, tokenizer, checkpoint) = open(dir)?;
             let examples = tokenizer.encode(examples)?;
-            let (backend, int8) = (device::backend(backend), !examples.is_empty());
+            let int8 = !examples.is_empty();
             let checkpoint = Arc::new(checkpoint);
             let (of_text, source) = (config.clone(), checkpoint.clone());
             let text = move || -> Result<Box<dyn TextTower>> {
@@ -75,6 +70,7 @@ impl Clip {
                 config,
                 preprocessing,
                 tokenizer,
+                backend,
             })
         };
         load().with_context(|| format!("loading CLIP from {}", dir.display()))
@@ -85,6 +81,11 @@ impl Clip {
         let text = self.text.loaded().map(|tower| tower.numeric());
         let vision = self.vision.loaded().map(|tower| tower.numeric());
         text.max(vision).unwrap_or(Numeric::Float)
+    }
+
+    /// What computes the model.
+    pub fn backend(&self) -> Backend {
+        self.backend
     }
 
     /// The least cosine between vectors in int8 and vectors in floats, over the few texts and pictures with which the towers in use were quantised;
@@ -176,93 +177,4 @@ fn open(dir: &Path) -> Result<(clip::ClipConfig, Preprocessing, Tokenizer, Check
     let tokenizer = Tokenizer::read(dir, Input::Single, most, vocabulary)?;
     let checkpoint = Checkpoint::open(dir, &config.expected_tensors())?;
     Ok((config, preprocessing, tokenizer, checkpoint))
-}
-
-/// The channel of CLIP's image vectors. The images of a group are embedded in one batch.
-pub struct ClipVectors;
-
-impl Channel for ClipVectors {
-    fn name(&self) -> &'static str {
-        "clip"
-    }
-
-    fn tables(&self) -> &'static [&'static Table] {
-        const { &[&CLIP] }
-    }
-
-    fn role(&self) -> Option<Role> {
-        Some(Role::Clip)
-    }
-
-    fn values_in_int8(&self) -> Option<&'static str> {
-        Some("CLIP vectors that were computed in int8 are kept")
-    }
-
-    fn extractor(
-        &self,
-        model: Option<CheckedModel>,
-        precision: Precision,
-    ) -> Result<Box<dyn Extractor>> {
-        let model = model.context("CLIP needs a model")?;
-        let producer = Clip::producer_of(&model.sha256);
-        let load = move || Clip::load(&model.dir, Backend::Auto, precision.clip);
-        Ok(Box::new(Lazy::new(producer, load)))
-    }
-
-    fn rows(&self, evidence: &Evidence, put: &mut Put) -> rusqlite::Result<()> {
-        match &evidence.clip {
-            Some(vector) => put(&CLIP, &[&blob_of(vector)]),
-            None => Ok(()),
-        }
-    }
-
-    fn read(&self, _: &Table, row: &Row, evidence: &mut Evidence) -> rusqlite::Result<()> {
-        evidence.clip = Some(vector_of(row.get_ref(1)?.as_blob()?)?);
-        Ok(())
-    }
-}
-
-impl Extractor for Lazy<Clip> {
-    fn producer(&self) -> String {
-        Lazy::producer(self).to_owned()
-    }
-
-    fn compute(&self, document: &mut Document) -> Result<()> {
-        document.evidence.clip = None;
-        if let Some(image) = document.image() {
-            let pixels = self.get()?.preprocess(&image.picture.image);
-            document.later = Some(Box::new(pixels));
-        }
-        Ok(())
-    }
-
-    fn complete(&self, waiting: Vec<Waiting>) -> Result<()> {
-        let (mut records, mut batch) = (Vec::new(), Vec::new());
-        for Waiting { input, record } in waiting {
-            let pixels = input.downcast().ok().context("pixels are expected")?;
-            batch.push(*pixels);
-            records.push(record);
-        }
-        let clip = self.get()?;
-        let vectors = clip.embed_images(&batch);
-        let vectors = vectors.context("CLIP failed on a batch of images")?;
-        for (record, vector) in records.into_iter().zip(vectors) {
-            record.evidence.clip = Some(vector);
-            if let Some(made) = record.made.get_mut(ClipVectors.name()) {
-                made.backend = Some(channel::Backend::of_transformer(clip.numeric()));
-            }
-        }
-        Ok(())
-    }
-
-    fn describe(&self) -> Option<String> {
-        let model = self.loaded()?;
-        let numeric = model.numeric();
-        Some(match model.agreement() {
-            Some(least) => {
-                format!("{numeric}, with a cosine of at least {least:.4} to floats on its examples")
-            }
-            None => numeric.to_string(),
-        })
-    }
 }

@@ -6,7 +6,7 @@ use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 /// The stages in the order in which they are shown. Other stages follow them.
-const STAGES: &str = "list hash read page decode ocr picture sentence sentiment clip";
+const STAGES: &str = "list hash read page decode ocr picture sentence sentiment clip image-text";
 
 thread_local! {
     /// The time of the stages nested in the current one. It is not counted as time of the current stage.

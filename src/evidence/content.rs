@@ -2,6 +2,7 @@
 
 use riposte_eval::DocId;
 use riposte_nn::conv::Numeric;
+use riposte_nn::transformer;
 
 use super::ocr::{self, OcrLine};
 use super::page::PageWords;
@@ -102,8 +103,12 @@ pub struct Backend {
 
 impl Backend {
     /// The backend of an encoder ([`riposte_nn::transformer`]).
-    pub(crate) fn of_transformer(numeric: Numeric) -> Backend {
-        let name = format!("transformer {numeric}");
+    pub(crate) fn of_transformer(by: transformer::Backend, numeric: Numeric) -> Backend {
+        let runtime = match by {
+            transformer::Backend::Given(_) => "candle",
+            _ => "transformer",
+        };
+        let name = format!("{runtime} {numeric}");
         Backend { name, numeric }
     }
 }
@@ -120,6 +125,8 @@ pub struct Evidence {
     pub picture: Option<Picture>,
     /// The CLIP embedding, of unit length.
     pub clip: Option<Vec<f32>>,
+    /// The embedding by the second image-text model, of unit length.
+    pub image_text: Option<Vec<f32>>,
     /// Embeddings of unit length, of the text in the image, the titles, the words around the image and, if the collection gives texts, of
     /// these and the pages' main texts.
     pub sentences: Vec<PartValue<Vec<f32>>>,

@@ -75,10 +75,9 @@ impl Tools {
         self.extractor(channel).is_some()
     }
 
-    /// The extractor of this type, if it is available. Rankings use the models of channels, too, and find them here.
-    pub fn model<T: Extractor>(&self) -> Option<&T> {
-        let mut all = self.extractors.iter().flatten();
-        all.find_map(|extractor| (&**extractor as &dyn Any).downcast_ref())
+    /// The extractor of a channel, if it is available and of this type. Rankings use the models of channels, too, and find them here.
+    pub fn model<T: Extractor>(&self, channel: &str) -> Option<&T> {
+        (self.extractor(channel)? as &dyn Any).downcast_ref()
     }
 
     /// The version of riposte, and the producers of all channels that can be computed.

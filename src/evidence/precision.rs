@@ -1,13 +1,15 @@
-//! What the user chooses about models: the numbers that they compute in, and the script that OCR reads.
+//! What the user chooses about models: what computes them, the numbers, and the script that OCR reads.
 
-use riposte_nn::conv::{Numeric, NumericMode};
+use riposte_nn::conv::Numeric;
+
+use crate::device::Compute;
 
 /// How models compute.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Precision {
-    /// The numbers that networks other than CLIP may be computed in.
-    pub numeric: NumericMode,
-    /// The numbers of CLIP.
+    /// What computes the models and, except for CLIP, in which numbers.
+    pub compute: Compute,
+    /// The numbers of CLIP, if the packed backend computes it.
     pub clip: Numeric,
     /// The script that OCR reads.
     pub script: Script,

@@ -11,11 +11,11 @@ use std::path::Path;
 
 use anyhow::{Context, Result};
 use riposte_candle::texts::OTHERS;
-use riposte_nn::conv::{Numeric, NumericMode};
+use riposte_nn::conv::Numeric;
 use riposte_nn::sentence::{Layout, Purpose, SentenceEncoder};
 use riposte_nn::transformer::Backend;
 
-use crate::device;
+use crate::device::Compute;
 use crate::lazy::Lazy;
 use crate::weights::CheckedModel;
 #[cfg(feature = "full")]
@@ -30,7 +30,10 @@ const VERSION: u32 = 2;
 const PROMPTS: &str = " with prompts";
 
 /// A loaded model. Several threads can call its methods at the same time.
-pub struct Sentences(SentenceEncoder);
+pub struct Sentences {
+    model: SentenceEncoder,
+    backend: Backend,
+}
 
 impl Sentences {
     /// Loads the checkpoint in `dir`.
@@ -40,8 +43,8 @@ impl Sentences {
     /// another shape or number type than the configuration says. All of this is found before weights are read, and the message names it.
     pub fn load(dir: &Path, backend: Backend) -> Result<Self> {
         let load = || -> Result<Self> {
-            let backend = device::backend(backend);
-            Ok(Sentences(SentenceEncoder::load_any(dir, backend, OTHERS)?))
+            let model = SentenceEncoder::load_any(dir, backend, OTHERS)?;
+            Ok(Sentences { model, backend })
         };
         load().with_context(|| format!("loading the sentence model from {}", dir.display()))
     }
@@ -67,12 +70,17 @@ impl Sentences {
 
     /// Whether any product is computed in int8.
     pub fn numeric(&self) -> Numeric {
-        self.0.numeric()
+        self.model.numeric()
+    }
+
+    /// What computes the model.
+    pub fn backend(&self) -> Backend {
+        self.backend
     }
 
     /// The length of every vector: `hidden_size` (384 for all-MiniLM-L6-v2).
     pub fn dimension(&self) -> usize {
-        self.0.dimension()
+        self.model.dimension()
     }
 
     /// A vector of unit length for each text, in the given order: as a text that is found by queries or compared with texts of its kind.
@@ -80,12 +88,12 @@ impl Sentences {
     /// Texts are truncated to the number of tokens that the model's files say (all-MiniLM-L6-v2: 256, including the two special ones). An empty text
     /// has the vector of the special tokens, as in sentence-transformers; it is similar to nothing, so callers should leave empty texts out.
     ///
-    /// On the CPU, a text's vector does not depend on the other texts.
+    /// By the packed backend, a text's vector does not depend on the other texts.
     ///
     /// # Errors
     /// The tokenizer or the device fails.
     pub fn embed(&self, texts: &[&str]) -> Result<Vec<Vec<f32>>> {
-        let vectors = self.0.embed(texts, Purpose::Document);
+        let vectors = self.model.embed(texts, Purpose::Document);
         vectors.with_context(|| format!("computing sentence vectors of {} texts", texts.len()))
     }
 
@@ -94,16 +102,16 @@ impl Sentences {
     /// # Errors
     /// Those of [`Sentences::embed`].
     pub fn embed_queries(&self, texts: &[&str]) -> Result<Vec<Vec<f32>>> {
-        let vectors = self.0.embed(texts, Purpose::Query);
+        let vectors = self.model.embed(texts, Purpose::Query);
         vectors.with_context(|| format!("computing sentence vectors of {} queries", texts.len()))
     }
 }
 
 /// The sentence encoder. It is loaded when it is first used.
-pub fn lazy(model: &CheckedModel, mode: NumericMode) -> Lazy<Sentences> {
+pub fn lazy(model: &CheckedModel, compute: Compute) -> Lazy<Sentences> {
     let (dir, producer) = (
         model.dir.clone(),
         Sentences::producer_of(&model.dir, &model.sha256),
     );
-    Lazy::new(producer, move || Sentences::load(&dir, Backend::of(mode)))
+    Lazy::new(producer, move || Sentences::load(&dir, compute.backend()))
 }

@@ -30,10 +30,11 @@ use rusqlite::{Connection, MAIN_DB, Row, params};
 
 pub use super::channel::{Backend, Made, Record};
 use super::channel::{Channel, Channels};
+use super::clip::Slot;
 use super::picture::{self, Picture};
 use super::table::Table;
 pub(crate) use super::table::vector_of;
-use super::{Evidence, TextPart, clip, ocr, page, sentence};
+use super::{Evidence, TextPart, ocr, page, sentence};
 use crate::collection::Fault;
 use crate::collection::images::{CrawlRank, FileState};
 use crate::disk::regular;
@@ -147,11 +148,16 @@ impl Store {
     pub fn open_to_read(path: &Path, channels: Channels) -> Result<Self> {
         let store = file::recovering(path, || Self::open_read_only(path, channels))?;
         let path = path.display();
-        for Table { name, .. } in tables::portable(channels) {
+        for table in tables::portable(channels) {
+            let name = table.name;
+            if file::has_table(&store.connection, "main", name)? {
+                continue;
+            }
             ensure!(
-                file::has_table(&store.connection, "main", name)?,
+                table.is_later,
                 "{path} was written by an earlier build of riposte, without the table {name}: `riposte merge NEW {path}` copies its evidence"
             );
+            store.connection.execute_batch(&table.create_temporary())?;
         }
         Ok(store)
     }
@@ -435,14 +441,15 @@ impl Store {
         })
     }
 
-    /// Calls `each` with the CLIP vectors of the documents from `first` to `last`, ordered by document.
-    pub fn each_clip_vector(
+    /// Calls `each` with the vectors of the documents' pictures by an image-text model, from `first` to `last`, ordered by document.
+    pub fn each_image_vector(
         &self,
+        model: Slot,
         first: &DocId,
         last: &DocId,
         mut each: impl FnMut(&str, &[f32]),
     ) -> Result<()> {
-        self.each_row(&clip::CLIP, (&first.0, &last.0), |row| {
+        self.each_row(model.table(), (&first.0, &last.0), |row| {
             let vector = vector_of(row.get_ref(1)?.as_blob()?)?;
             each(row.get_ref(0)?.as_str()?, &vector);
             Ok(())

@@ -15,6 +15,8 @@ pub struct Table {
     keys: usize,
     /// How SQLite stores the rows: with their key or, which is faster for large ones, apart from it.
     storage: &'static str,
+    /// Whether earlier builds wrote stores of this version without the table. It then has no rows.
+    pub(crate) is_later: bool,
 }
 
 /// A column of a table.
@@ -51,12 +53,19 @@ impl Table {
             columns,
             keys,
             storage: " WITHOUT ROWID",
+            is_later: false,
         }
     }
 
     /// Declares that the rows are larger than a few hundred bytes.
     pub const fn with_large_rows(mut self) -> Table {
         self.storage = "";
+        self
+    }
+
+    /// Declares that stores of the current version can lack the table.
+    pub const fn added_later(mut self) -> Table {
+        self.is_later = true;
         self
     }
 
@@ -96,6 +105,12 @@ impl Table {
             self.key(),
             self.storage
         )
+    }
+
+    /// The statement that creates the table, without rows, for a connection that can only read its file.
+    pub(crate) fn create_temporary(&self) -> String {
+        self.create()
+            .replacen("CREATE TABLE", "CREATE TEMP TABLE", 1)
     }
 
     /// The query for all columns of the documents from ?1 to ?2, in the order of the primary key.

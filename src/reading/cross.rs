@@ -16,8 +16,6 @@ use riposte_nn::transformer::bert::{BertConfig, WITH_HEAD};
 use riposte_nn::transformer::text::TextEncoder;
 use riposte_nn::transformer::{Backend, TensorSource, examples, expected_affine};
 
-use crate::device;
-
 /// A part of the producer's name. It must change whenever the same checkpoint would give other scores.
 const VERSION: u32 = 2;
 
@@ -65,13 +63,7 @@ impl Cross {
         Ok(Cross {
             sha: sha.to_owned(),
             tokenizer,
-            bert: config.load(
-                &WITH_HEAD,
-                max_tokens,
-                &checkpoint,
-                device::backend(backend),
-                &examples,
-            )?,
+            bert: config.load(&WITH_HEAD, max_tokens, &checkpoint, backend, &examples)?,
             pooler: linear(POOLER, hidden)?,
             classifier: linear(CLASSIFIER, 1)?,
         })
@@ -98,7 +90,7 @@ impl Cross {
     /// sentence-transformers. A topic of up to 254 tokens is not truncated. (If both have more than 512 tokens, the text keeps the odd token; in
     /// sentence-transformers, the longer of the two keeps it, because tokenizers 0.23.2 stops counting there.)
     ///
-    /// On the CPU, the score of a text does not depend on the other texts.
+    /// By the packed backend, the score of a text does not depend on the other texts.
     ///
     /// # Errors
     /// The tokenizer or the device fails, or a score is not finite.

@@ -36,6 +36,9 @@ use steps::{Clock, OnOutputs, Outputs, Step};
 pub struct Models<'a> {
     #[cfg(feature = "full")]
     pub clip: Option<&'a Lazy<Clip>>,
+    /// The second image-text model.
+    #[cfg(feature = "full")]
+    pub image_text: Option<&'a Lazy<Clip>>,
     pub sentences: Option<&'a Lazy<Sentences>>,
     pub cross: Option<&'a Lazy<Cross>>,
     pub pairs: Option<&'a Lazy<StanceEncoder>>,

@@ -4,7 +4,7 @@ use anyhow::Result;
 
 use super::outputs::{Compute, complete};
 use super::{Reader, keyed};
-use crate::evidence::clip::Clip;
+use crate::evidence::clip::{Clip, Slot};
 use crate::evidence::sentence::Sentences;
 use crate::lazy::Lazy;
 
@@ -14,7 +14,17 @@ pub enum QueryEncoder {
     Sentence,
     /// The sentence encoder, for a text that is compared with texts of its own kind.
     Argument,
-    Clip,
+    ImageText(Slot),
+}
+
+impl QueryEncoder {
+    /// The channel whose vectors the queries are compared with.
+    pub(crate) fn channel(self) -> &'static str {
+        match self {
+            QueryEncoder::Sentence | QueryEncoder::Argument => "sentence",
+            QueryEncoder::ImageText(slot) => slot.channel(),
+        }
+    }
 }
 
 impl<'a> Reader<'a> {
@@ -24,7 +34,14 @@ impl<'a> Reader<'a> {
             QueryEncoder::Sentence | QueryEncoder::Argument => {
                 self.models.sentences.map(Lazy::producer)
             }
-            QueryEncoder::Clip => self.models.clip.map(Lazy::producer),
+            QueryEncoder::ImageText(slot) => self.image_text(slot).map(Lazy::producer),
+        }
+    }
+
+    fn image_text(&self, slot: Slot) -> Option<&'a Lazy<Clip>> {
+        match slot {
+            Slot::First => self.models.clip,
+            Slot::Second => self.models.image_text,
         }
     }
 
@@ -40,6 +57,10 @@ impl<'a> Reader<'a> {
         queries: &[String],
     ) -> Result<Option<Vec<Vec<f32>>>> {
         let texts: Vec<&str> = queries.iter().map(String::as_str).collect();
+        let image_text = match encoder {
+            QueryEncoder::Sentence | QueryEncoder::Argument => None,
+            QueryEncoder::ImageText(slot) => self.image_text(slot),
+        };
         let (inputs, outputs, quiet) = (keyed(&texts), &mut self.store.outputs, &mut |_, _| ());
         match encoder {
             QueryEncoder::Sentence => {
@@ -54,9 +75,8 @@ impl<'a> Reader<'a> {
                 let model = Compute::by(model, producer, Sentences::numeric, Sentences::embed);
                 complete(outputs, producer, &inputs, None, model, quiet)
             }
-            QueryEncoder::Clip => {
-                let model = self.models.clip;
-                let model = Compute::by(model, producer, Clip::numeric, Clip::embed_texts);
+            QueryEncoder::ImageText(_) => {
+                let model = Compute::by(image_text, producer, Clip::numeric, Clip::embed_texts);
                 complete(outputs, producer, &inputs, None, model, quiet)
             }
         }

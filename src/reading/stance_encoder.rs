@@ -21,7 +21,6 @@ use safetensors::tensor::{SafeTensors, TensorView};
 use safetensors::{Dtype, serialize};
 use sha2::{Digest, Sha256};
 
-use crate::device;
 use crate::disk::hex;
 
 /// Maximum number of tokens of a pair, including the three special tokens. The longer of the two texts is truncated at its end.
@@ -167,7 +166,7 @@ impl StanceEncoder {
                     checkpoint,
                     changes,
                 },
-                device::backend(backend),
+                backend,
                 &examples,
             )?,
         })
@@ -197,7 +196,7 @@ impl StanceEncoder {
         Ok(readings.iter().map(|reading| reading.stance).collect())
     }
 
-    /// The network's outputs for each (claim, text) pair, in the given order. On the CPU, the outputs of a pair do not depend on the other
+    /// The network's outputs for each (claim, text) pair, in the given order. By the packed backend, the outputs of a pair do not depend on the other
     /// pairs.
     ///
     /// # Errors

@@ -266,6 +266,7 @@ fn text_in(store: &Store, id: &DocId) -> Result<Option<PictureText>> {
     let unused = [
         &page::CRAWL_RANK,
         &clip::CLIP,
+        &clip::IMAGE_TEXT,
         &sentence::SENTENCE,
         &sentiment::VADER,
         &sentiment::AFINN,

@@ -14,6 +14,7 @@ use std::collections::BTreeMap;
 use anyhow::Result;
 
 use crate::evidence::TextPart;
+use crate::evidence::clip::Slot;
 use crate::index::images::Field;
 
 /// All signals, in the order in which explanations list them.
@@ -60,10 +61,10 @@ pub enum Need {
     QueryLikelihood(Field),
     /// The largest cosine between the topic and a text.
     Sentence(TextPart),
-    /// CLIP's cosine between the topic's prompts and the image.
-    ClipAbout,
-    /// CLIP's cosine between the unchanged text that is to be conveyed and the image.
-    ClipTitle,
+    /// An image-text model's cosine between the topic's prompts and the image.
+    About(Slot),
+    /// An image-text model's cosine between the unchanged text that is to be conveyed and the image.
+    Title(Slot),
     /// The likeness to arguments about the topic.
     Arguments,
     /// The ranks of the crawl.
@@ -81,9 +82,12 @@ impl Need {
         matches!(self, Need::Sentence(_) | Need::Arguments)
     }
 
-    /// Whether the signal is computed from CLIP's vectors of images.
-    pub fn is_of_clip(self) -> bool {
-        matches!(self, Need::ClipAbout | Need::ClipTitle)
+    /// The image-text model from whose vectors of images the signal is computed, if it is.
+    pub fn image_text(self) -> Option<Slot> {
+        match self {
+            Need::About(slot) | Need::Title(slot) => Some(slot),
+            _ => None,
+        }
     }
 
     /// See [`Signal::source`].
@@ -107,7 +111,7 @@ impl Need {
                 TextPart::GivenText => Field::GivenText,
             })
             .source(),
-            Need::ClipAbout | Need::ClipTitle => ("what it shows", Quoted::Pixels),
+            Need::About(_) | Need::Title(_) => ("what it shows", Quoted::Pixels),
             Need::Arguments => ("its likeness to arguments", Quoted::Page),
             Need::Crawl => ("its ranks in the crawl", Quoted::Page),
             Need::Number { column, .. } => (column, Quoted::Page),

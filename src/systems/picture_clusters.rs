@@ -6,6 +6,7 @@ use anyhow::Result;
 use riposte_eval::{DocId, Explanation};
 use serde::Deserialize;
 
+use crate::evidence::clip::Slot;
 use crate::evidence::picture::Picture;
 use crate::evidence::store::Store;
 use crate::index::images::{Field, ImageIndex, position};
@@ -129,7 +130,7 @@ impl Vectors {
 fn clip_vectors(store: &Store, ids: &[DocId]) -> Result<Vectors> {
     let mut vectors = Vectors::default();
     if let (Some(first), Some(last)) = (ids.first(), ids.last()) {
-        store.each_clip_vector(first, last, |document, vector| {
+        store.each_image_vector(Slot::First, first, last, |document, vector| {
             if let Some(at) = position(ids, document) {
                 vectors.push(at, vector);
             }

@@ -39,8 +39,11 @@ pub struct ImageApproach {
     /// The name of the sentence encoder; without it, the first that is installed. What the user chooses for a run precedes it, and the same holds for
     /// other models.
     pub sentence: Option<String>,
-    /// The name of the CLIP model.
+    /// The name of the image-text model.
     pub clip: Option<String>,
+    /// The name of a second image-text model; without it, there is none.
+    #[serde(rename = "image-text")]
+    pub image_text: Option<String>,
     #[serde(default)]
     pub query: QueryRecipe,
     pub relevance: Relevance,

@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 
 use serde::{Deserialize, Deserializer};
 
-use crate::evidence::clip::ClipVectors;
+use crate::evidence::clip::{ImageTextVectors, Slot};
 use crate::evidence::ocr::Ocr;
 use crate::evidence::page::Pages;
 use crate::evidence::picture::Pictures;
@@ -24,7 +24,8 @@ pub const CHANNELS: Channels = &[
     &Pages,
     &Ocr,
     &Pictures,
-    &ClipVectors,
+    &ImageTextVectors(Slot::First),
+    &ImageTextVectors(Slot::Second),
     &SentenceVectors,
     &VaderScores,
     &AfinnScores,
@@ -46,8 +47,10 @@ pub const SIGNALS: Signals = &[
     &SentenceLikeness("sentence main", TextPart::Main),
     &SentenceLikeness("sentence given caption", TextPart::GivenCaption),
     &SentenceLikeness("sentence given text", TextPart::GivenText),
-    &ClipLikeness("clip topic", Need::ClipAbout),
-    &ClipLikeness("clip title", Need::ClipTitle),
+    &ClipLikeness("clip topic", Need::About(Slot::First)),
+    &ClipLikeness("clip title", Need::Title(Slot::First)),
+    &ClipLikeness("image-text topic", Need::About(Slot::Second)),
+    &ClipLikeness("image-text title", Need::Title(Slot::Second)),
     &ArgumentLikeness,
     &CrawlRank,
 ];

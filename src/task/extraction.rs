@@ -12,6 +12,7 @@ use super::channels::CHANNELS;
 pub use super::settings::{ExtractionOptions, ExtractionSettings};
 use super::{Event, OnEvent, Stage, models, run_stage};
 use crate::collection::images::ImageCollection;
+use crate::device::Compute;
 use crate::disk::{self, regular};
 use crate::evidence::channel::Extractor;
 use crate::evidence::extract::{self, Extent, Shard, Summary, Tools};
@@ -20,7 +21,7 @@ use crate::evidence::{Channel, Channels};
 use crate::lazy::Lazy;
 use crate::reading::stance_encoder::StanceEncoder;
 use crate::threads::check_threads;
-use crate::weights::{Models, Role};
+use crate::weights::Models;
 use crate::workspace::Outputs;
 
 /// The error message after the user has stopped an extraction.
@@ -30,11 +31,12 @@ const STOPPED: &str = "stopped before the end; the same command continues from t
 const NAMED_RECORDS: usize = 5;
 
 impl ExtractionOptions {
-    /// The name of the model that the user has chosen for a role.
-    fn chosen(&self, role: Role) -> Option<&str> {
-        match role {
-            Role::Ocr => self.ocr.as_deref(),
-            Role::Clip => self.clip.as_deref(),
+    /// The name of the model that the user has chosen for a channel.
+    fn chosen(&self, channel: &str) -> Option<&str> {
+        match channel {
+            "ocr" => self.ocr.as_deref(),
+            "clip" => self.clip.as_deref(),
+            "image-text" => self.image_text.as_deref(),
             _ => None,
         }
     }
@@ -146,8 +148,7 @@ pub struct Extraction {
     /// For each channel with a model, the model's name, or why there is none.
     model_status: BTreeMap<&'static str, String>,
     pub store: Store,
-    /// The numbers that networks may be computed in.
-    numeric: NumericMode,
+    compute: Compute,
 }
 
 impl Extraction {
@@ -167,7 +168,7 @@ impl Extraction {
                 store.path().display()
             )));
         }
-        if options.precision.numeric == NumericMode::Float {
+        if options.precision.compute.numeric == NumericMode::Float {
             for channel in CHANNELS {
                 let Some(what) = channel.values_in_int8() else {
                     continue;
@@ -184,7 +185,7 @@ impl Extraction {
             tools,
             model_status,
             store,
-            numeric: options.precision.numeric,
+            compute: options.precision.compute,
         })
     }
 
@@ -243,7 +244,7 @@ impl Extraction {
     ) -> Result<Option<Lazy<StanceEncoder>>> {
         models::installed_stance_encoder(
             &self.models,
-            self.numeric,
+            self.compute,
             "the stance of texts depends only on words and stored model outputs",
             on_event,
         )
@@ -453,8 +454,10 @@ pub(super) fn find_wanted_tools(
     for channel in &options.required {
         if !tools.has(channel) {
             let why = model_status.get(channel.as_str());
-            let why = why.map_or("it is off", String::as_str);
-            bail!("--require {channel}: {why}");
+            match why {
+                Some(why) => bail!("--require {channel}: {why}"),
+                None => bail!("--require {channel}: --{channel} must name its model"),
+            }
         }
     }
     for channel in CHANNELS.iter().map(|channel| channel.name()) {
@@ -473,7 +476,11 @@ fn find_tools(
     Tools::new(CHANNELS, |channel| {
         let mut model = None;
         if let Some(role) = channel.role() {
-            let found = models::find(models, role, options.chosen(role))?;
+            let chosen = options.chosen(channel.name());
+            if chosen.is_none() && channel.only_if_named() {
+                return Ok(None);
+            }
+            let found = models::find(models, role, chosen)?;
             let status_of = found
                 .as_ref()
                 .map_or_else(String::clone, |model| model.name.clone());

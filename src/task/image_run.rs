@@ -32,6 +32,7 @@ use super::{Event, Named, OnEvent, STOPPED, Stage, languages, run_stage};
 use crate::collection::images::ImageCollection;
 use crate::collection::{FaultKind, read_bytes};
 use crate::disk::regular;
+use crate::evidence::clip::{ImageTextModel, Slot};
 use crate::evidence::extract::{self, Shard, Summary};
 use crate::evidence::store::is_damaged_record;
 use crate::index::images::ImageIndex;
@@ -313,10 +314,14 @@ fn with_named_models(
 ) -> Result<ExtractionSettings> {
     let mut settings = settings.clone();
     if settings.options.clip.is_none() {
-        settings.options.clip = model_of_all("clip", approaches, |of| of.clip.as_ref())?;
+        settings.options.clip = model_of_all("clip", approaches, |of| of.clip.clone())?;
+    }
+    if settings.options.image_text.is_none() {
+        let of = |of: &ImageApproach| of.image_text.clone();
+        settings.options.image_text = model_of_all("image-text", approaches, of)?;
     }
     if settings.models.chosen(Role::Sentence).is_none() {
-        let name = model_of_all("sentence", approaches, |of| of.sentence.as_ref())?;
+        let name = model_of_all("sentence", approaches, |of| of.sentence.clone())?;
         settings.models = settings.models.with_sentence(name);
     }
     Ok(settings)
@@ -326,13 +331,13 @@ fn with_named_models(
 fn model_of_all(
     kind: &str,
     approaches: &[ImageApproach],
-    of: impl Fn(&ImageApproach) -> Option<&String>,
+    of: impl Fn(&ImageApproach) -> Option<String>,
 ) -> Result<Option<String>> {
     let Some((first, others)) = approaches.split_first() else {
         return Ok(None);
     };
     if let Some(other) = others.iter().find(|other| of(other) != of(first)) {
-        let named = |of: Option<&String>| of.map_or("none", String::as_str).to_owned();
+        let named = |of: Option<String>| of.unwrap_or_else(|| "none".to_owned());
         bail!(
             "the approaches {} and {} name different models ({kind}: {} and {}), but all approaches of a run rank by the same evidence: rank with them one after the other, or choose one model for all with --{kind}",
             first.name,
@@ -341,7 +346,7 @@ fn model_of_all(
             named(of(other))
         );
     }
-    Ok(of(first).cloned())
+    Ok(of(first))
 }
 
 /// Leaves in the collection only the images that are candidates for some topic.
@@ -503,9 +508,14 @@ impl Ranked<'_> {
             pairs = extraction.stance_encoder(on_event)?;
         }
         let tools = &extraction.tools;
+        let image_text = |slot: Slot| {
+            let model = tools.model::<ImageTextModel>(slot.channel());
+            model.map(|found| &found.model)
+        };
         let installed = reading::Models {
-            clip: tools.model(),
-            sentences: tools.model(),
+            clip: image_text(Slot::First),
+            image_text: image_text(Slot::Second),
+            sentences: tools.model("sentence"),
             cross: None,
             pairs: pairs.as_ref(),
         };

@@ -452,9 +452,10 @@ impl<'a> Ranker<'a> {
             recipe.argument,
             ArgumentRecipe::Aramis { .. } | ArgumentRecipe::AramisNeural
         ) || recipe.stance.is_by_sign();
-        let needed: [(&'static Table, bool); 5] = [
+        let needed: [(&'static Table, bool); 6] = [
             (&page::CRAWL_RANK, false),
             (&clip::CLIP, needs_clip),
+            (&clip::IMAGE_TEXT, false),
             (
                 &sentence::SENTENCE,
                 topics.iter().any(|t| t.arguments.is_some()),

@@ -9,7 +9,6 @@ use std::path::PathBuf;
 
 use anyhow::{Context, Result, bail, ensure};
 use riposte_eval::TextTask;
-use riposte_nn::conv::NumericMode;
 
 use super::places::Places;
 use super::recipe::settings::Setting;
@@ -19,6 +18,7 @@ use super::text_run::ensure_documents;
 use super::texts::dense;
 use super::{Event, OnEvent, Task, models};
 use crate::collection::texts::open_collection;
+use crate::device::Compute;
 use crate::disk::regular;
 use crate::evidence::sentence::{self, Sentences};
 use crate::index::dense::{Vectors, Wanted};
@@ -37,7 +37,7 @@ pub struct IndexSettings {
     pub set: Vec<Setting>,
     pub places: Places,
     pub models: Models,
-    pub numeric: NumericMode,
+    pub compute: Compute,
     pub effort: Effort,
     /// Whether the index is built anew, even if it is up to date, and also if it is damaged.
     pub rebuild: bool,
@@ -159,7 +159,7 @@ impl IndexSettings {
                 approach.sentence_encoder(&self.models),
             )?
             .map(|model| {
-                let model = sentence::lazy(&model, self.numeric);
+                let model = sentence::lazy(&model, self.compute);
                 let wanted = dense::wanted(dense, model.producer());
                 (model, wanted)
             }),

@@ -1,10 +1,9 @@
 //! Finds and loads the installed models.
 
 use anyhow::{Result, bail};
-use riposte_nn::conv::NumericMode;
-use riposte_nn::transformer::Backend;
 
 use super::{Event, OnEvent, recipe};
+use crate::device::Compute;
 use crate::lazy::Lazy;
 use crate::reading::cross::Cross;
 use crate::reading::stance_encoder::StanceEncoder;
@@ -79,11 +78,11 @@ pub(crate) fn stance_base(models: &Models) -> Result<Result<CheckedModel, String
 }
 
 /// The stance encoder, which consists of a sentence model ([`stance_base`]) and the changes of its weights.
-pub(crate) fn stance_encoder(base: &CheckedModel, mode: NumericMode) -> Lazy<StanceEncoder> {
+pub(crate) fn stance_encoder(base: &CheckedModel, compute: Compute) -> Lazy<StanceEncoder> {
     let producer = StanceEncoder::producer_of(&base.sha256);
     let (dir, sha) = (base.dir.clone(), base.sha256.clone());
     Lazy::new(producer, move || {
-        StanceEncoder::load(&dir, &sha, Backend::of(mode))
+        StanceEncoder::load(&dir, &sha, compute.backend())
     })
 }
 
@@ -93,20 +92,20 @@ pub(crate) fn stance_encoder(base: &CheckedModel, mode: NumericMode) -> Lazy<Sta
 /// The sentence model is damaged.
 pub fn installed_stance_encoder(
     models: &Models,
-    mode: NumericMode,
+    compute: Compute,
     otherwise: &str,
     on_event: &mut OnEvent,
 ) -> Result<Option<Lazy<StanceEncoder>>> {
     let note = |why| on_event(Event::Note(format!("{otherwise}: {why}")));
     let base = stance_base(models)?.map_err(note).ok();
-    Ok(base.map(|base| stance_encoder(&base, mode)))
+    Ok(base.map(|base| stance_encoder(&base, compute)))
 }
 
 /// The cross-encoder.
-pub fn cross(model: &CheckedModel, mode: NumericMode) -> Lazy<Cross> {
+pub fn cross(model: &CheckedModel, compute: Compute) -> Lazy<Cross> {
     let (dir, sha) = (model.dir.clone(), model.sha256.clone());
     Lazy::new(Cross::producer_of(&sha), move || {
-        Cross::load(&dir, &sha, Backend::of(mode))
+        Cross::load(&dir, &sha, compute.backend())
     })
 }
 

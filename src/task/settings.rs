@@ -2,9 +2,8 @@
 
 use std::path::PathBuf;
 
-use riposte_nn::conv::NumericMode;
-
 use super::places::Places;
+use crate::device::Compute;
 use crate::evidence::precision::Precision;
 use crate::weights::Models;
 
@@ -15,16 +14,18 @@ pub struct ExtractionOptions {
     pub ocr: Option<String>,
     /// The name of the CLIP model; `None` for the first that is installed.
     pub clip: Option<String>,
+    /// The name of the second image-text model; `None` for none.
+    pub image_text: Option<String>,
     /// The names of channels that must be on.
     pub required: Vec<String>,
     pub precision: Precision,
 }
 
 impl ExtractionOptions {
-    /// The options of a task that only chooses the numbers that models may be computed in.
-    pub fn in_numbers(numeric: NumericMode) -> Self {
+    /// The options of a task that only chooses how models compute.
+    pub fn computed(compute: Compute) -> Self {
         let precision = Precision {
-            numeric,
+            compute,
             ..Precision::default()
         };
         ExtractionOptions {

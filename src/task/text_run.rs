@@ -10,7 +10,6 @@ use riposte_eval::explained::ExplainedText;
 use riposte_eval::run::TextRunLine;
 use riposte_eval::topic::Topic;
 use riposte_eval::{TextTask, TopicId};
-use riposte_nn::conv::NumericMode;
 
 use super::description::Description;
 use super::explanations::{Explanations, Keep};
@@ -24,6 +23,7 @@ use super::{
     Event, OnEvent, Stage, comparative, controversial, debate, languages, models, rank, run_stage,
 };
 use crate::collection::texts::open_collection;
+use crate::device::Compute;
 use crate::evidence::sentence;
 use crate::evidence::sentence::Sentences;
 use crate::index::ScoredDoc;
@@ -59,8 +59,7 @@ pub struct TextRequest<'a> {
     /// The path beside which the indexes and the model outputs are stored.
     pub base: &'a Path,
     pub models: &'a Models,
-    /// The numbers that models may be computed in.
-    pub numeric: NumericMode,
+    pub compute: Compute,
     pub effort: Effort,
     /// Whether all files of the collection are read and hashed to see if they have changed.
     pub rehash: bool,
@@ -494,7 +493,7 @@ impl Resources {
         let TextRequest {
             approach,
             models,
-            numeric,
+            compute,
             ..
         } = request;
         let mut found = Resources::default();
@@ -513,16 +512,16 @@ impl Resources {
         let off = "sentence vectors are off, except for stored ones";
         let name = approach.sentence_encoder(models);
         if let Some(model) = install(Role::Sentence, name, off, on_event)? {
-            found.sentences = Some(sentence::lazy(&model, *numeric));
+            found.sentences = Some(sentence::lazy(&model, *compute));
         }
         if approach.needs(Need::CrossEncoder) {
             let off = "the cross-encoder is off, except for stored scores";
             let model = install(Role::Cross, None, off, on_event)?;
-            found.cross = model.map(|model| models::cross(&model, *numeric));
+            found.cross = model.map(|model| models::cross(&model, *compute));
         }
         match models::stance_base(models)? {
             Ok(base) => {
-                found.pairs = Some(models::stance_encoder(&base, *numeric));
+                found.pairs = Some(models::stance_encoder(&base, *compute));
                 names.insert(base.name, base.sha256);
             }
             // otherwise the note above says it
@@ -539,6 +538,8 @@ impl Resources {
         reading::Models {
             #[cfg(feature = "full")]
             clip: None,
+            #[cfg(feature = "full")]
+            image_text: None,
             sentences: self.sentences.as_ref(),
             cross: self.cross.as_ref(),
             pairs: self.pairs.as_ref(),

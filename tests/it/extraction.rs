@@ -26,6 +26,7 @@ pub fn contents(evidence: &Path) -> Vec<String> {
         "ocr_line",
         "picture",
         "clip",
+        "image_text",
         "sentence",
         "vader",
         "afinn",

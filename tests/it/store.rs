@@ -8,6 +8,7 @@ use std::process::Output;
 
 use riposte::collection::images::CrawlRank;
 use riposte::collection::{Fault, FaultKind};
+use riposte::evidence::clip::Slot;
 use riposte::evidence::ocr::OcrLine;
 use riposte::evidence::page::PageWords;
 use riposte::evidence::picture::Picture;
@@ -168,7 +169,7 @@ pub(crate) fn everything(path: &Path, ids: &[DocId]) -> anyhow::Result<String> {
     };
     let documents: Vec<DocId> = store.text_hashes()?.into_iter().map(|(id, _)| id).collect();
     say(format_args!("{documents:?}"));
-    store.each_clip_vector(first, last, |id, vector| {
+    store.each_image_vector(Slot::First, first, last, |id, vector| {
         say(format_args!("{id} {vector:?}"))
     })?;
     store.each_sentence_vector(first, last, |id, part, vector| {

@@ -53,4 +53,10 @@ fn the_short_version_is_a_line_and_the_long_one_says_what_the_program_is() {
         );
     }
     assert!(!floats.is_empty() && !products.is_empty());
+    // both backends are in every build; without a GPU, the packed one is the default
+    let encoders = value("encoders");
+    assert!(encoders.contains("packed") && encoders.contains("--backend"));
+    if !cfg!(feature = "cuda") {
+        assert!(encoders.starts_with("packed"), "{encoders}");
+    }
 }

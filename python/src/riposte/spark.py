@@ -26,7 +26,7 @@ from ._stream import Died
 __all__ = ["Extracted", "Found", "Indexed", "extract", "images", "index", "main", "search"]
 
 #: Options that are passed on to `riposte extract`.
-EXTRACTION = [("--ocr", "NAME"), ("--clip", "NAME"), ("--clip-precision", "NUMBERS"), ("--script", "SCRIPT"), ("--require", "CHANNEL")]
+EXTRACTION = [("--ocr", "NAME"), ("--clip", "NAME"), ("--image-text", "NAME"), ("--clip-precision", "NUMBERS"), ("--script", "SCRIPT"), ("--require", "CHANNEL")]
 
 
 def _parser() -> argparse.ArgumentParser:

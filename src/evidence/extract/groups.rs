@@ -10,6 +10,7 @@ use super::{GROUP, Tools};
 use crate::collection::Fault;
 use crate::collection::images::FileState;
 use crate::evidence::channel::{Record, Waiting};
+use crate::evidence::clock::Clock;
 
 /// SHA-256 of the bytes of an image file.
 pub(super) type Digest = [u8; 32];
@@ -68,7 +69,7 @@ impl Groups {
 }
 
 /// Completes the channels that are computed for the documents of a group together.
-pub(super) fn complete(members: &mut [DocumentResult], tools: &Tools) -> Result<()> {
+pub(super) fn complete(members: &mut [DocumentResult], tools: &Tools, clock: &Clock) -> Result<()> {
     for channel in tools.channels() {
         let waiting = members.iter_mut().filter_map(|member| {
             let input = member.waiting.remove(channel.name())?;
@@ -79,7 +80,7 @@ pub(super) fn complete(members: &mut [DocumentResult], tools: &Tools) -> Result<
         if let Some(extractor) = tools.extractor(channel.name())
             && !waiting.is_empty()
         {
-            extractor.complete(waiting)?;
+            clock.time(channel.stage(), || extractor.complete(waiting))?;
         }
     }
     Ok(())

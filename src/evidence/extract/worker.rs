@@ -119,9 +119,8 @@ impl<'a> Worker<'a> {
         if members.iter().all(|member| member.waiting.is_empty()) {
             return Ok(());
         }
-        self.clock.time("clip", || {
-            self.pool.install(|| complete(members, self.tools))
-        })
+        self.pool
+            .install(|| complete(members, self.tools, self.clock))
     }
 
     /// Computes the missing evidence of a document, apart from channels that are computed for a group. If a file cannot be read because of a

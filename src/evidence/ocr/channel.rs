@@ -45,7 +45,7 @@ impl Channel for Ocr {
         precision: Precision,
     ) -> Result<Box<dyn Extractor>> {
         let Precision {
-            numeric, script, ..
+            compute, script, ..
         } = precision;
         let model = model.context("OCR needs a model")?;
         let producer = match model.name.as_str() {
@@ -56,7 +56,7 @@ impl Channel for Ocr {
             _ => PpOcr::producer_of(&model.sha256, script),
         };
         Ok(Box::new(Lazy::new(producer, move || {
-            load(&model, numeric, script)
+            load(&model, compute.numeric, script)
         })))
     }
 

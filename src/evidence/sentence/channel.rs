@@ -4,6 +4,7 @@ use anyhow::{Context, Result};
 use rusqlite::Row;
 
 use super::{Sentences, lazy};
+use crate::device;
 use crate::evidence::channel::{self, Channel, Extractor, Precision, Put};
 use crate::evidence::document::Document;
 use crate::evidence::table::{
@@ -48,7 +49,7 @@ impl Channel for SentenceVectors {
         precision: Precision,
     ) -> Result<Box<dyn Extractor>> {
         let model = model.context("sentence vectors need a model")?;
-        Ok(Box::new(lazy(&model, precision.numeric)))
+        Ok(Box::new(lazy(&model, precision.compute)))
     }
 
     fn rows(&self, evidence: &Evidence, put: &mut Put) -> rusqlite::Result<()> {
@@ -85,11 +86,15 @@ impl Extractor for Lazy<Sentences> {
         let values = texts.into_iter().zip(vectors);
         let values = values.map(|(text, value)| text.with(value));
         document.evidence.sentences = values.collect();
-        document.backend = Some(channel::Backend::of_transformer(model.numeric()));
+        document.backend = Some(channel::Backend::of_transformer(
+            model.backend(),
+            model.numeric(),
+        ));
         Ok(())
     }
 
     fn describe(&self) -> Option<String> {
-        Some(self.loaded()?.numeric().to_string())
+        let model = self.loaded()?;
+        Some(device::describe(model.backend(), model.numeric()))
     }
 }

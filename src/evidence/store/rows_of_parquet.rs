@@ -127,6 +127,7 @@ fn rows(mut document: Document, channels: Channels) -> Result<Vec<Rows>> {
         let name = table.name;
         let rows = match document.columns.remove(name) {
             Some(Field::ListInternal(rows)) => rows,
+            None if table.is_later => continue,
             _ => bail!("{id}: there is no list of rows in the column {name}"),
         };
         let rows = rows.elements().iter().map(|row| match row {
@@ -213,7 +214,11 @@ fn copy(c: &Connection, channels: Channels, id: &str, mut tables: Vec<Rows>) -> 
     for table in with_checksums(channels) {
         let name = Value::Text(table.name.to_owned());
         let has_sum = sums.iter().any(|values| values.get(1) == Some(&name));
-        ensure!(has_sum, "{id}: the table {} has no checksum", table.name);
+        ensure!(
+            has_sum || table.is_later,
+            "{id}: the table {} has no checksum",
+            table.name
+        );
     }
     for table in with_checksums(channels).chain(BESIDE) {
         delete(c, table.name, id)?;

@@ -18,7 +18,7 @@ impl Signal for SentenceLikeness {
     }
 }
 
-/// CLIP's cosine between the image and the texts of the topic that [`Need::ClipAbout`] or [`Need::ClipTitle`] names.
+/// An image-text model's cosine between the image and the texts of the topic that [`Need::About`] or [`Need::Title`] names.
 pub struct ClipLikeness(pub &'static str, pub Need);
 
 impl Signal for ClipLikeness {

@@ -184,6 +184,7 @@ mod tests {
             ocr: Vec::new(),
             picture: None,
             clip: None,
+            image_text: None,
             sentences: Vec::new(),
             vader: Vec::new(),
             afinn: Vec::new(),

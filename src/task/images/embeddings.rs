@@ -6,6 +6,7 @@ use riposte_eval::topic::Topic;
 use super::super::approach::{Form, StanceRecipe};
 use super::super::likeness::{ArgumentVectors, Arguments, argument_sentences};
 use super::{STOPPED, Settings};
+use crate::evidence::clip::Slot;
 use crate::evidence::store::Store;
 use crate::index::vector::mean_direction;
 use crate::reading::{QueryEncoder, Reader};
@@ -32,20 +33,32 @@ pub(super) struct KindVector {
 pub(super) struct TopicVectors {
     /// The sentence vector of the question's words.
     pub words: Option<Vec<f32>>,
-    pub clip: Option<ClipVectors>,
+    pub clip: Option<PromptVectors>,
+    /// The same prompts, by the second image-text model.
+    pub image_text: Option<PromptVectors>,
     /// Arguments for the claim and against it, with sentence vectors.
     pub arguments: Option<ArgumentVectors>,
     /// The same arguments with CLIP vectors.
     pub clip_arguments: Option<ArgumentVectors>,
 }
 
-/// CLIP's vectors of one topic.
-pub(super) struct ClipVectors {
+impl TopicVectors {
+    /// The vectors of prompts by an image-text model; `None` if it is off or not used.
+    pub fn prompts(&self, model: Slot) -> Option<&PromptVectors> {
+        match model {
+            Slot::First => self.clip.as_ref(),
+            Slot::Second => self.image_text.as_ref(),
+        }
+    }
+}
+
+/// An image-text model's vectors of one topic.
+pub(super) struct PromptVectors {
     /// The vector of the unchanged text that is to be conveyed.
     pub title: Vec<f32>,
     /// The mean vector of the prompts about the topic.
     pub about: Vec<f32>,
-    /// The mean vectors of the prompts for the claim and of those against it; `None` if the claim has only one list.
+    /// The mean vectors of the prompts for the claim and of those against it; `None` if the claim has only one list, and for the second model.
     pub sides: Option<[Vec<f32>; 2]>,
 }
 
@@ -76,11 +89,18 @@ impl Embeddings {
                 }
             }
         }
-        if beliefs || relevance.uses(Need::is_of_clip) {
-            let groups = prompt_groups(topics, questions, settings);
+        for model in [Slot::First, Slot::Second] {
+            // stances and kinds of pictures are estimated with the first model only
+            let is_used = beliefs && model == Slot::First
+                || relevance.uses(|need| need.image_text() == Some(model));
+            if !is_used {
+                continue;
+            }
+            let groups = prompt_groups(topics, questions, settings, model);
             let texts: Vec<String> = groups.iter().flat_map(|g| g.prompts.clone()).collect();
-            if let Some(vectors) = embed(store, reader, QueryEncoder::Clip, &texts, notes)? {
-                embeddings.add_prompts(&groups, &vectors);
+            let encoder = QueryEncoder::ImageText(model);
+            if let Some(vectors) = embed(store, reader, encoder, &texts, notes)? {
+                embeddings.add_prompts(model, &groups, &vectors);
             }
         }
         Ok(embeddings)
@@ -88,7 +108,7 @@ impl Embeddings {
 
     /// Adds the mean vectors of the prompts of each group: for each topic one group about it and perhaps one for each side, then one for each kind of
     /// picture. `vectors` has one vector for each prompt.
-    fn add_prompts(&mut self, groups: &[prompts::Group], vectors: &[Vec<f32>]) {
+    fn add_prompts(&mut self, model: Slot, groups: &[prompts::Group], vectors: &[Vec<f32>]) {
         let mut vectors = vectors;
         let mut topics = self.topics.iter_mut();
         let mut current = None;
@@ -101,11 +121,15 @@ impl Embeddings {
                 Role::Topic => {
                     current = topics.next();
                     if let Some(topic) = &mut current {
-                        topic.clip = Some(ClipVectors {
+                        let prompts = Some(PromptVectors {
                             title: of_group.first().cloned().unwrap_or_default(),
                             about: mean,
                             sides: None,
                         });
+                        match model {
+                            Slot::First => topic.clip = prompts,
+                            Slot::Second => topic.image_text = prompts,
+                        }
                     }
                 }
                 Role::Pro | Role::Con => {
@@ -153,7 +177,13 @@ impl Embeddings {
                 words = embed(store, reader, QueryEncoder::Argument, &texts, notes)?;
             }
             if topic.clip.is_some() {
-                clip = embed(store, reader, QueryEncoder::Clip, &texts, notes)?;
+                clip = embed(
+                    store,
+                    reader,
+                    QueryEncoder::ImageText(Slot::First),
+                    &texts,
+                    notes,
+                )?;
             }
             let are_embedded = words.is_some() || clip.is_some();
             let compare = |vectors| ArgumentVectors::new(sentences.clone(), vectors?);
@@ -171,13 +201,15 @@ impl Embeddings {
     }
 }
 
-/// The prompts for CLIP: for each topic one group about it and perhaps one for each side, then one for each kind of picture.
+/// The prompts for an image-text model: for each topic one group about it and, for the first model, perhaps one for each side, then one for each kind
+/// of picture.
 fn prompt_groups(
     topics: &[Topic],
     questions: &[Question],
     settings: &Settings,
+    model: Slot,
 ) -> Vec<prompts::Group> {
-    match settings.approach.form {
+    let mut groups: Vec<prompts::Group> = match settings.approach.form {
         Form::Stances => (topics.iter().zip(questions))
             .flat_map(|(topic, question)| {
                 prompts::topic_groups(
@@ -190,13 +222,17 @@ fn prompt_groups(
             .collect(),
         Form::Claims => {
             let relevance = &settings.approach.relevance;
-            let all = relevance.uses(|need| need == Need::ClipAbout);
+            let all = relevance.uses(|need| need == Need::About(model));
             let about = topics.iter();
             about
                 .map(|topic| prompts::about(topic.conveyed(), all))
                 .collect()
         }
+    };
+    if model == Slot::Second {
+        groups.retain(|group| group.role == Role::Topic);
     }
+    groups
 }
 
 /// The vectors of query texts by the model that made the evidence. They are read from the store of model outputs or, if that model is
@@ -208,21 +244,27 @@ fn embed(
     texts: &[String],
     notes: &mut Vec<String>,
 ) -> Result<Option<Vec<Vec<f32>>>> {
-    let channel = match encoder {
-        QueryEncoder::Sentence | QueryEncoder::Argument => "sentence",
-        QueryEncoder::Clip => "clip",
-    };
+    let channel = encoder.channel();
+    let is_second = encoder == QueryEncoder::ImageText(Slot::Second);
     let Some(producer) = store.producer(channel)? else {
         // without the model, the extraction has already noted that the channel is off
         if reader.installed(encoder).is_some() {
             notes.push(format!("{channel} is off: the store has no such evidence"));
+        } else if is_second {
+            notes.push(format!(
+                "{channel} is off: the store has no such evidence, and --{channel} names no model to compute it"
+            ));
         }
         return Ok(None);
     };
     // after " of " follow the producers of the texts, which do not matter for queries
     let model = producer.split(" of ").next().unwrap_or_default();
     let vectors = reader.query_vectors(encoder, model, texts)?;
-    if vectors.is_none() {
+    if vectors.is_none() && is_second && reader.installed(encoder).is_none() {
+        notes.push(format!(
+            "{channel} is off: its evidence was made by {model}, and --{channel} does not name this model to embed the topics"
+        ));
+    } else if vectors.is_none() {
         notes.push(format!(
             "{channel} is off: its evidence was made by {model}, which is not installed to embed the topics"
         ));

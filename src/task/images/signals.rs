@@ -11,6 +11,7 @@ use super::super::approach::{Relevance, Sentiment};
 use super::super::channels::SignalKey;
 use super::super::likeness::{ArgumentVectors, Likeness};
 use super::embeddings::TopicVectors;
+use crate::evidence::clip::Slot;
 use crate::evidence::store::Store;
 use crate::evidence::{TextPart, sentiment};
 use crate::index::images::position;
@@ -34,34 +35,34 @@ pub(super) fn read(
     relevance: &Relevance,
 ) -> Result<Vec<Cosines>> {
     let mut cosines = vec![Cosines::new(); topics.len()];
-    let is_of_sentences: fn(Need) -> bool = Need::is_of_sentences;
-    let readers = [
-        (is_of_sentences, read_sentences as ReadChunk),
-        (Need::is_of_clip, read_clip),
-    ];
     let place = store.place();
-    for (is_meant, read) in readers {
+    // first the sentence vectors, then the vectors of pictures by each model
+    for model in [None, Some(Slot::First), Some(Slot::Second)] {
         let used = relevance.channels.keys().map(|key| Compared {
             key: *key,
             need: key.signal().need(),
         });
-        let signals: Vec<Compared> = used.filter(|used| is_meant(used.need)).collect();
+        let signals = used.filter(|used| match model {
+            None => used.need.is_of_sentences(),
+            of_pictures => used.need.image_text() == of_pictures,
+        });
+        let signals: Vec<Compared> = signals.collect();
         if signals.is_empty() {
             continue;
         }
         let read = |store: &mut Result<Store>, ids: &[DocId]| {
             let store = store.as_ref().map_err(|error| anyhow!("{error:#}"))?;
             let values = vec![vec![vec![f64::NAN; ids.len()]; topics.len()]; signals.len()];
-            let signals = &signals;
-            read(
-                store,
-                Chunk {
-                    ids,
-                    topics,
-                    signals,
-                    values,
-                },
-            )
+            let chunk = Chunk {
+                ids,
+                topics,
+                signals: &signals,
+                values,
+            };
+            match model {
+                None => read_sentences(store, chunk),
+                Some(model) => read_pictures(model, store, chunk),
+            }
         };
         let chunks = ids
             .par_chunks(CHUNK)
@@ -90,7 +91,7 @@ impl Compared {
     fn is_on(&self, topic: &TopicVectors) -> bool {
         match self.need {
             Need::Arguments => topic.arguments.is_some(),
-            need if need.is_of_clip() => topic.clip.is_some(),
+            Need::About(model) | Need::Title(model) => topic.prompts(model).is_some(),
             _ => topic.words.is_some(),
         }
     }
@@ -108,9 +109,6 @@ struct Chunk<'a> {
     values: Columns,
 }
 
-/// Reads the vectors of a chunk, and returns its values.
-type ReadChunk = fn(&Store, Chunk) -> Result<Columns>;
-
 /// Sets `slot` to the cosine of the vectors if that is larger. Vectors of different lengths are from different models and are not compared.
 fn keep_larger_cosine(slot: &mut f64, image: &[f32], topic: &[f32]) {
     if image.len() == topic.len() {
@@ -119,19 +117,20 @@ fn keep_larger_cosine(slot: &mut f64, image: &[f32], topic: &[f32]) {
     }
 }
 
-fn read_clip(store: &Store, mut chunk: Chunk) -> Result<Columns> {
+/// Reads the vectors of pictures by a model, and returns the values of the chunk.
+fn read_pictures(model: Slot, store: &Store, mut chunk: Chunk) -> Result<Columns> {
     let (Some(first), Some(last)) = (chunk.ids.first(), chunk.ids.last()) else {
         return Ok(chunk.values);
     };
-    store.each_clip_vector(first, last, |document, vector| {
+    store.each_image_vector(model, first, last, |document, vector| {
         let Some(at) = position(chunk.ids, document) else {
             return;
         };
         for (signal, columns) in chunk.signals.iter().zip(&mut chunk.values) {
             for (topic, column) in chunk.topics.iter().zip(columns) {
-                let vectors = topic.clip.as_ref();
+                let vectors = topic.prompts(model);
                 let wanted = vectors.map(|of_topic| match signal.need {
-                    Need::ClipTitle => &of_topic.title,
+                    Need::Title(_) => &of_topic.title,
                     _ => &of_topic.about,
                 });
                 if let Some(wanted) = wanted {
@@ -143,6 +142,7 @@ fn read_clip(store: &Store, mut chunk: Chunk) -> Result<Columns> {
     Ok(chunk.values)
 }
 
+/// Reads the sentence vectors, and returns the values of the chunk.
 fn read_sentences(store: &Store, mut chunk: Chunk) -> Result<Columns> {
     let (Some(first), Some(last)) = (chunk.ids.first(), chunk.ids.last()) else {
         return Ok(chunk.values);

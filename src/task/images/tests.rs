@@ -149,6 +149,7 @@ impl Collection {
         let index = ImageIndex::new(opened.0, ids.map(|(id, _)| id));
         let models = Models {
             clip: None,
+            image_text: None,
             sentences: None,
             cross: None,
             pairs: None,

@@ -7,6 +7,7 @@ pub mod checkpoint;
 pub mod collection;
 pub mod files;
 pub mod make;
+pub mod models;
 pub mod need;
 pub mod pictures;
 pub mod program;

@@ -15,9 +15,9 @@ pub(super) fn values() -> Result<Vec<Values>> {
     let names = entries
         .iter()
         .flat_map(|of| [of.name.clone(), of.role.to_string()]);
-    let with_role = |role: &'static str| Values {
+    let with_role = |arg, role: &str| Values {
         command: None,
-        arg: role,
+        arg,
         values: (entries.iter())
             .filter(|of| of.role.word() == role)
             .map(|of| of.name.clone())
@@ -30,8 +30,9 @@ pub(super) fn values() -> Result<Vec<Values>> {
             arg: "names",
             values: names.chain(["all".to_owned()]).collect(),
         },
-        with_role("ocr"),
-        with_role("clip"),
+        with_role("ocr", "ocr"),
+        with_role("clip", "clip"),
+        with_role("image_text", "clip"),
         Values {
             command: None,
             arg: "require",

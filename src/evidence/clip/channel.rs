@@ -1,0 +1,178 @@
+//! The channels of image vectors by image-text models. A store has room for the vectors of two models, so that a recipe can weigh both.
+
+use anyhow::{Context, Result};
+use rusqlite::Row;
+
+use super::{Clip, Pixels};
+use crate::device;
+use crate::evidence::Evidence;
+use crate::evidence::channel::{self, Channel, Extractor, Precision, Put, Waiting};
+use crate::evidence::document::Document;
+use crate::evidence::table::{ColumnType::Vector, Table, blob_of, vector_of};
+use crate::lazy::Lazy;
+use crate::weights::{CheckedModel, Role};
+use riposte_nn::transformer::Backend;
+
+/// The vector of each image by the first model.
+pub(crate) static CLIP: Table = Table::new("clip", 0, &[(Vector, "vector")]).with_large_rows();
+
+/// The vector of each image by the second model.
+pub(crate) static IMAGE_TEXT: Table = Table::new("image_text", 0, &[(Vector, "vector")])
+    .with_large_rows()
+    .added_later();
+
+/// One of the two image-text models of a store.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Slot {
+    /// The model that `--clip` names, or the first that is installed. Stances and kinds of pictures are estimated with it, too.
+    First,
+    /// The model that `--image-text` names. Without that option, there is none.
+    Second,
+}
+
+impl Slot {
+    /// The name of the channel. The names of its signals begin with it.
+    pub fn channel(self) -> &'static str {
+        match self {
+            Slot::First => "clip",
+            Slot::Second => "image-text",
+        }
+    }
+
+    /// The table of the vectors.
+    pub(crate) fn table(self) -> &'static Table {
+        match self {
+            Slot::First => &CLIP,
+            Slot::Second => &IMAGE_TEXT,
+        }
+    }
+
+    fn vector(self, evidence: &mut Evidence) -> &mut Option<Vec<f32>> {
+        match self {
+            Slot::First => &mut evidence.clip,
+            Slot::Second => &mut evidence.image_text,
+        }
+    }
+}
+
+/// The channel of a model's image vectors. The images of a group are embedded in one batch.
+pub struct ImageTextVectors(pub Slot);
+
+impl Channel for ImageTextVectors {
+    fn name(&self) -> &'static str {
+        self.0.channel()
+    }
+
+    fn tables(&self) -> &'static [&'static Table] {
+        match self.0 {
+            Slot::First => const { &[&CLIP] },
+            Slot::Second => const { &[&IMAGE_TEXT] },
+        }
+    }
+
+    fn role(&self) -> Option<Role> {
+        Some(Role::Clip)
+    }
+
+    fn only_if_named(&self) -> bool {
+        self.0 == Slot::Second
+    }
+
+    fn values_in_int8(&self) -> Option<&'static str> {
+        Some(match self.0 {
+            Slot::First => "CLIP vectors that were computed in int8 are kept",
+            Slot::Second => {
+                "vectors of the second image-text model that were computed in int8 are kept"
+            }
+        })
+    }
+
+    fn extractor(
+        &self,
+        model: Option<CheckedModel>,
+        precision: Precision,
+    ) -> Result<Box<dyn Extractor>> {
+        let model = model.with_context(|| format!("{} needs a model", self.name()))?;
+        let producer = Clip::producer_of(&model.sha256);
+        let load = move || {
+            let backend = precision.compute.backend.or(Backend::Auto);
+            Clip::load(&model.dir, backend, precision.clip)
+        };
+        Ok(Box::new(ImageTextModel {
+            slot: self.0,
+            model: Lazy::new(producer, load),
+        }))
+    }
+
+    fn rows(&self, evidence: &Evidence, put: &mut Put) -> rusqlite::Result<()> {
+        let vector = match self.0 {
+            Slot::First => &evidence.clip,
+            Slot::Second => &evidence.image_text,
+        };
+        match vector {
+            Some(vector) => put(self.0.table(), &[&blob_of(vector)]),
+            None => Ok(()),
+        }
+    }
+
+    fn read(&self, _: &Table, row: &Row, evidence: &mut Evidence) -> rusqlite::Result<()> {
+        *self.0.vector(evidence) = Some(vector_of(row.get_ref(1)?.as_blob()?)?);
+        Ok(())
+    }
+}
+
+/// An installed model, and the slot for its vectors.
+pub struct ImageTextModel {
+    slot: Slot,
+    /// A ranking embeds the topics with it.
+    pub model: Lazy<Clip>,
+}
+
+impl Extractor for ImageTextModel {
+    fn producer(&self) -> String {
+        self.model.producer().to_owned()
+    }
+
+    fn compute(&self, document: &mut Document) -> Result<()> {
+        *self.slot.vector(&mut document.evidence) = None;
+        if let Some(image) = document.image() {
+            let pixels = self.model.get()?.preprocess(&image.picture.image);
+            document.later = Some(Box::new(pixels));
+        }
+        Ok(())
+    }
+
+    fn complete(&self, waiting: Vec<Waiting>) -> Result<()> {
+        let (mut records, mut batch) = (Vec::new(), Vec::new());
+        for Waiting { input, record } in waiting {
+            let pixels = input.downcast::<Pixels>().ok();
+            batch.push(*pixels.context("pixels are expected")?);
+            records.push(record);
+        }
+        let model = self.model.get()?;
+        let name = self.slot.channel();
+        let vectors = model.embed_images(&batch);
+        let vectors = vectors.with_context(|| format!("{name} failed on a batch of images"))?;
+        for (record, vector) in records.into_iter().zip(vectors) {
+            *self.slot.vector(&mut record.evidence) = Some(vector);
+            if let Some(made) = record.made.get_mut(name) {
+                let backend = channel::Backend::of_transformer(model.backend(), model.numeric());
+                made.backend = Some(backend);
+            }
+        }
+        Ok(())
+    }
+
+    fn describe(&self) -> Option<String> {
+        let model = self.model.loaded()?;
+        let computed = device::describe(model.backend(), model.numeric());
+        Some(match model.agreement() {
+            Some(least) => {
+                format!(
+                    "{computed}, with a cosine of at least {least:.4} to floats on its examples"
+                )
+            }
+            None => computed,
+        })
+    }
+}
