@@ -5,7 +5,7 @@ mod trial;
 
 use std::path::Path;
 
-use anyhow::Result;
+use anyhow::{Result, bail};
 
 use crate::weights::{self, Installed, Models, Place, Progress, Role};
 
@@ -56,8 +56,10 @@ pub fn add(models: &Models, place: &Place, wanted: &Wanted, progress: &Progress)
     let (role, found) = match tried {
         Ok(tried) => tried,
         Err(error) => {
+            // the user knows the place that was given, and not the copy
+            let said = format!("{error:#}").replace(&staged.dir().display().to_string(), &place.to_string());
             staged.discard();
-            return Err(error.context(format!("cannot add the model {name}")));
+            bail!("cannot add the model {name}: {said}");
         }
     };
     let notes = recognise::notes(role, staged.dir());

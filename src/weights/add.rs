@@ -4,6 +4,7 @@
 //! it is complete and checked, and after that its entry in `added.toml`. So a process that is killed leaves no model that is half there.
 
 use std::collections::BTreeSet;
+use std::fmt;
 use std::fs::{self, File};
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
@@ -39,6 +40,15 @@ pub struct Place(PlaceKind);
 enum PlaceKind {
     Directory(PathBuf),
     Hub(Repository),
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.0 {
+            PlaceKind::Directory(dir) => write!(f, "{}", dir.display()),
+            PlaceKind::Hub(repository) => write!(f, "{repository}"),
+        }
+    }
 }
 
 impl Place {

@@ -82,7 +82,9 @@ fn weights(names: &BTreeSet<String>) -> Result<Vec<String>> {
             return Ok(towers.into());
         }
     }
-    Err(refusal(names))
+    // what is in other directories may be another model
+    let here = |name: &&String| !name.strip_prefix(ONNX).unwrap_or(name).contains('/');
+    Err(refusal(&names.iter().filter(here).cloned().collect()))
 }
 
 /// Why there are no weights that riposte reads.
