@@ -90,8 +90,11 @@ impl Clip {
         let (config, preprocessing, tokenizer) = describe(dir, true)?;
         let files = Arc::new(files);
         let (of_text, of_vision) = ((files.clone(), config.clone()), (files, config.clone()));
-        let text = move || -> Result<Box<dyn TextTower>> { Ok(Box::new(of_text.0.text(&of_text.1)?)) };
-        let vision = move || -> Result<Box<dyn ImageTower>> { Ok(Box::new(of_vision.0.vision(&of_vision.1)?)) };
+        let text =
+            move || -> Result<Box<dyn TextTower>> { Ok(Box::new(of_text.0.text(&of_text.1)?)) };
+        let vision = move || -> Result<Box<dyn ImageTower>> {
+            Ok(Box::new(of_vision.0.vision(&of_vision.1)?))
+        };
         Ok(Clip {
             text: Lazy::new("text tower".to_owned(), text),
             vision: Lazy::new("vision tower".to_owned(), vision),
@@ -190,10 +193,7 @@ fn open(dir: &Path) -> Result<(clip::ClipConfig, Preprocessing, Tokenizer, Check
 }
 
 /// Reads and checks the settings. Those of ONNX models often leave out the size of pictures, which their networks have.
-fn describe(
-    dir: &Path,
-    is_onnx: bool,
-) -> Result<(clip::ClipConfig, Preprocessing, Tokenizer)> {
+fn describe(dir: &Path, is_onnx: bool) -> Result<(clip::ClipConfig, Preprocessing, Tokenizer)> {
     let mut config = clip::ClipConfig::read(dir)?;
     let preprocessing = Preprocessing::read(dir)?;
     if let (true, Some((height, width))) = (is_onnx, preprocessing.output())

@@ -27,9 +27,6 @@ use crate::threads;
 /// Maximum size of a tower. A protocol buffer has less than 2 GiB.
 const MAX_BYTES: u64 = 2 << 30;
 
-/// How many inputs are computed together.
-const BATCH: usize = 16;
-
 /// The weights of a checkpoint, which precede ONNX files.
 const SAFETENSORS: [&str; 2] = ["model.safetensors", "open_clip_model.safetensors"];
 
@@ -72,7 +69,11 @@ impl Files {
         for path in [&self.vision, &self.text] {
             let file = regular::open(path).with_context(|| reading(path))?;
             let bytes = file.metadata().with_context(|| reading(path))?.len();
-            ensure!(bytes <= MAX_BYTES, "{} has more than {MAX_BYTES} bytes", path.display());
+            ensure!(
+                bytes <= MAX_BYTES,
+                "{} has more than {MAX_BYTES} bytes",
+                path.display()
+            );
         }
         let path = dir.join("config.json");
         let config: Map<String, Value> = read_json(&path)?;
@@ -91,7 +92,12 @@ impl Files {
     /// # Errors
     /// The file is damaged, or it has other inputs or outputs than such a tower.
     pub fn vision(&self, config: &ClipConfig) -> Result<Vision> {
-        let network = Network::read(&self.vision, &[PIXELS], "image_embeds", config.projection_dim)?;
+        let network = Network::read(
+            &self.vision,
+            &[PIXELS],
+            "image_embeds",
+            config.projection_dim,
+        )?;
         let side = config.vision.image_size;
         let shape = network.shape(PIXELS)?;
         let fits = |have: Option<usize>, must: usize| have.is_none_or(|have| have == must);
@@ -102,10 +108,7 @@ impl Files {
             self.vision.display(),
             shown(&shape)
         );
-        Ok(Vision {
-            network,
-            side,
-        })
+        Ok(Vision { network, side })
     }
 
     /// Reads the tower of texts.
@@ -113,11 +116,20 @@ impl Files {
     /// # Errors
     /// The file is damaged, or it has other inputs or outputs than such a tower.
     pub fn text(&self, config: &ClipConfig) -> Result<Text> {
-        let network = Network::read(&self.text, &[IDS, MASK], "text_embeds", config.projection_dim)?;
+        let network = Network::read(
+            &self.text,
+            &[IDS, MASK],
+            "text_embeds",
+            config.projection_dim,
+        )?;
         let shape = network.shape(IDS)?;
         let most = config.text.max_position_embeddings;
         let &[_, length] = &shape[..] else {
-            bail!("{}: {IDS} has the shape {}", self.text.display(), shown(&shape));
+            bail!(
+                "{}: {IDS} has the shape {}",
+                self.text.display(),
+                shown(&shape)
+            );
         };
         ensure!(
             length.is_none_or(|length| length == most),
@@ -142,7 +154,8 @@ fn shown(shape: &[Option<usize>]) -> String {
     format!("[{}]", numbers.join(", "))
 }
 
-/// A network that gives a vector for each input of a batch.
+/// A network that gives a vector for an input. Inputs are computed one by one: rten's sums depend on the size of a batch, and a vector must not depend on
+/// what else is computed.
 struct Network {
     path: PathBuf,
     model: Model,
@@ -150,15 +163,18 @@ struct Network {
     inputs: Vec<(&'static str, NodeId)>,
     output: NodeId,
     dimension: usize,
-    /// How many inputs are computed together.
-    batch: usize,
-    /// Idle pools of one thread. Several threads compute batches at the same time, each with a pool of its own.
+    /// Idle pools of one thread. Several threads compute vectors at the same time, each with a pool of its own.
     pools: Mutex<Vec<Arc<ThreadPool>>>,
 }
 
 impl Network {
     /// Reads a file. The first of `inputs` must be there, and no others than these.
-    fn read(path: &Path, inputs: &[&'static str], output: &str, dimension: usize) -> Result<Network> {
+    fn read(
+        path: &Path,
+        inputs: &[&'static str],
+        output: &str,
+        dimension: usize,
+    ) -> Result<Network> {
         let bytes = regular::read(path, MAX_BYTES).with_context(|| reading(path))?;
         onnx::check(&bytes).with_context(|| reading(path))?;
         let model = load(bytes).with_context(|| reading(path))?;
@@ -167,7 +183,11 @@ impl Network {
             let name = name_of(&model, id);
             let known = inputs.iter().find(|known| **known == name);
             let known = known.with_context(|| {
-                format!("{}: the input {name} is unknown: expected {}", path.display(), inputs.join(" and "))
+                format!(
+                    "{}: the input {name} is unknown: expected {}",
+                    path.display(),
+                    inputs.join(" and ")
+                )
             })?;
             found.push((*known, id));
         }
@@ -186,20 +206,19 @@ impl Network {
                 names.join(", ")
             );
         };
-        let mut network = Network {
+        let network = Network {
             path: path.to_owned(),
             model,
             inputs: found,
             output,
             dimension,
-            batch: BATCH,
             pools: Mutex::default(),
         };
-        match network.shape(first)?.first() {
-            Some(None) => {}
-            Some(Some(1)) => network.batch = 1,
-            _ => bail!("{}: {first} has a fixed batch: export it with a dynamic one", path.display()),
-        }
+        ensure!(
+            matches!(network.shape(first)?.first(), Some(None | Some(1))),
+            "{}: {first} has a fixed batch: export it with a dynamic one",
+            path.display()
+        );
         Ok(network)
     }
 
@@ -208,7 +227,8 @@ impl Network {
         let found = self.inputs.iter().find(|(name, _)| *name == input);
         let info = found.and_then(|(_, id)| self.model.node_info(*id));
         let shape = info.and_then(|info| info.shape());
-        let shape = shape.with_context(|| format!("{}: {input} has no shape", self.path.display()))?;
+        let shape =
+            shape.with_context(|| format!("{}: {input} has no shape", self.path.display()))?;
         Ok(shape
             .into_iter()
             .map(|size| match size {
@@ -218,29 +238,26 @@ impl Network {
             .collect())
     }
 
-    /// Computes a batch of `count` inputs: a vector of unit length for each.
-    fn run(&self, count: usize, values: &mut dyn FnMut(&str) -> Result<ValueOrView<'static>>) -> Result<Vec<Vec<f32>>> {
-        let mut inputs = Vec::new();
-        for (name, id) in &self.inputs {
-            inputs.push((*id, values(name)?));
-        }
-        let output = self.on_a_pool(inputs).with_context(|| format!("computing {}", self.path.display()))?;
+    /// Computes a vector of unit length. `value` gives an input by its name, as a batch of one.
+    fn run(&self, value: impl Fn(&str) -> ValueOrView<'static>) -> Result<Vec<f32>> {
+        let inputs = self.inputs.iter().map(|(name, id)| (*id, value(name)));
+        let output = self.on_a_pool(inputs.collect());
+        let output = output.with_context(|| format!("computing {}", self.path.display()))?;
         ensure!(
-            output.shape() == [count, self.dimension],
-            "{} gives numbers of shape {:?} for {count} inputs, but vectors have {} numbers (projection_dim in config.json)",
+            output.shape() == [1, self.dimension],
+            "{} gives numbers of the shape {:?}, but a vector has {} numbers (projection_dim in config.json)",
             self.path.display(),
             output.shape(),
             self.dimension
         );
-        let numbers = output.to_vec();
+        let mut vector = output.to_vec();
         ensure!(
-            numbers.iter().all(|number| number.is_finite()),
+            vector.iter().all(|number| number.is_finite()),
             "{} gives numbers that are not finite",
             self.path.display()
         );
-        let mut vectors: Vec<Vec<f32>> = numbers.chunks(self.dimension).map(<[f32]>::to_vec).collect();
-        vectors.iter_mut().for_each(|vector| normalise(vector));
-        Ok(vectors)
+        normalise(&mut vector);
+        Ok(vector)
     }
 
     fn on_a_pool(&self, inputs: Vec<(NodeId, ValueOrView)>) -> Result<Tensor<f32>> {
@@ -258,7 +275,8 @@ impl Network {
         let work = || self.model.run(inputs, &[self.output], Some(options));
         let done: Result<_> = std::thread::scope(|scope| Ok(threads::spawn(scope, work)?.join()));
         idle().push(pool);
-        let outputs = done?.map_err(|panic| anyhow!("rten panicked: {}", message_of(&*panic)))??;
+        let outputs =
+            done?.map_err(|panic| anyhow!("rten panicked: {}", message_of(&*panic)))??;
         let output = outputs.into_iter().next().context("there is no output")?;
         Ok(output.try_into()?)
     }
@@ -266,7 +284,9 @@ impl Network {
 
 fn name_of(model: &Model, id: NodeId) -> String {
     let info = model.node_info(id);
-    info.and_then(|info| info.name()).unwrap_or_default().to_owned()
+    info.and_then(|info| info.name())
+        .unwrap_or_default()
+        .to_owned()
 }
 
 /// Reads a model with weights packed for speed.
@@ -292,32 +312,22 @@ pub(super) struct Vision {
 }
 
 impl Vision {
-    fn vectors(&self, images: &[&[f32]]) -> Result<Vec<Vec<f32>>> {
-        let size = [3, self.side, self.side];
-        let mut vectors = Vec::new();
-        for batch in images.chunks(self.network.batch) {
-            let [colours, height, width] = size;
-            let numbers = batch.concat();
-            ensure!(
-                numbers.len() == batch.len() * size.iter().product::<usize>(),
-                "a picture has another size than {} × {}",
-                self.side,
-                self.side
-            );
-            let pixels = NdTensor::from_data([batch.len(), colours, height, width], numbers);
-            let mut pixels = Some(pixels);
-            let computed = self.network.run(batch.len(), &mut |_| {
-                Ok(pixels.take().context("one input")?.into())
-            })?;
-            vectors.extend(computed);
-        }
-        Ok(vectors)
+    fn vector(&self, image: &[f32]) -> Result<Vec<f32>> {
+        let size = [1, 3, self.side, self.side];
+        ensure!(
+            image.len() == size.iter().product::<usize>(),
+            "a picture has another size than {0} × {0}",
+            self.side
+        );
+        self.network
+            .run(|_| NdTensor::from_data(size, image.to_vec()).into())
     }
 }
 
 impl ImageTower for Vision {
     fn embed(&self, images: &[&[f32]]) -> riposte_nn::Result<Vec<Vec<f32>>> {
-        self.vectors(images).map_err(riposte_nn::Error::other)
+        let vectors: Result<_> = images.iter().map(|image| self.vector(image)).collect();
+        vectors.map_err(riposte_nn::Error::other)
     }
 }
 
@@ -329,54 +339,32 @@ pub(super) struct Text {
 }
 
 impl Text {
-    /// Texts of the same length are computed together. So the vector of a text does not depend on the texts beside it, and texts are padded only for a
-    /// network that takes one length.
-    fn vectors(&self, texts: &[Encoding]) -> Result<Vec<Vec<f32>>> {
-        let length_of = |text: &Encoding| self.length.unwrap_or(text.get_ids().len());
-        let mut order: Vec<usize> = (0..texts.len()).collect();
-        order.sort_by_key(|&n| texts.get(n).map(length_of));
-        let mut vectors = vec![Vec::new(); texts.len()];
-        let same = |one: &usize, other: &usize| texts.get(*one).map(length_of) == texts.get(*other).map(length_of);
-        for group in order.chunk_by(same) {
-            for batch in group.chunks(self.network.batch) {
-                let of_batch: Vec<&Encoding> = batch.iter().filter_map(|&n| texts.get(n)).collect();
-                let length = of_batch.first().map_or(0, |text| length_of(text));
-                let computed = self.batch(&of_batch, length)?;
-                for (n, vector) in batch.iter().zip(computed) {
-                    vectors[*n] = vector;
-                }
-            }
+    /// A text ends at its first end. What follows has no influence in CLIP, and the networks look for the end by ArgMax, of which rten gives the last of
+    /// several equal numbers, although ONNX says the first. For the same reason, a text is padded with token 0, as OpenAI's code does.
+    fn vector(&self, text: &Encoding) -> Result<Vec<f32>> {
+        let tokens = text.get_ids();
+        let end = tokens.iter().position(|token| Some(token) == tokens.last());
+        let tokens = tokens.get(..=end.unwrap_or(0)).unwrap_or_default();
+        let length = self.length.unwrap_or(tokens.len());
+        ensure!(
+            (1..=length).contains(&tokens.len()),
+            "a text has {} tokens, but the model takes 1 to {length}",
+            tokens.len()
+        );
+        let (mut ids, mut mask) = (vec![0; length], vec![0; length]);
+        for ((id, is_token), &token) in ids.iter_mut().zip(&mut mask).zip(tokens) {
+            (*id, *is_token) = (i32::try_from(token)?, 1);
         }
-        Ok(vectors)
-    }
-
-    fn batch(&self, texts: &[&Encoding], length: usize) -> Result<Vec<Vec<f32>>> {
-        let (mut ids, mut mask) = (Vec::new(), Vec::new());
-        for text in texts {
-            let tokens = text.get_ids();
-            ensure!(
-                (1..=length).contains(&tokens.len()),
-                "a text has {} tokens, but the model takes 1 to {length}",
-                tokens.len()
-            );
-            // like CLIP's own tokenizer, with the last token, the end of the text
-            let padding = tokens.last().copied().unwrap_or_default();
-            let padded = tokens.iter().copied().chain(std::iter::repeat(padding)).take(length);
-            for (n, id) in padded.enumerate() {
-                ids.push(i32::try_from(id)?);
-                mask.push(i32::from(n < tokens.len()));
-            }
-        }
-        let shape = [texts.len(), length];
-        self.network.run(texts.len(), &mut |name| {
-            let numbers = if name == IDS { &mut ids } else { &mut mask };
-            Ok(NdTensor::from_data(shape, std::mem::take(numbers)).into())
+        self.network.run(|name| {
+            let numbers = if name == IDS { &ids } else { &mask };
+            NdTensor::from_data([1, length], numbers.clone()).into()
         })
     }
 }
 
 impl TextTower for Text {
     fn embed(&self, texts: &[Encoding]) -> riposte_nn::Result<Vec<Vec<f32>>> {
-        self.vectors(texts).map_err(riposte_nn::Error::other)
+        let vectors: Result<_> = texts.iter().map(|text| self.vector(text)).collect();
+        vectors.map_err(riposte_nn::Error::other)
     }
 }

@@ -57,7 +57,8 @@ pub fn add(models: &Models, place: &Place, wanted: &Wanted, progress: &Progress)
         Ok(tried) => tried,
         Err(error) => {
             // the user knows the place that was given, and not the copy
-            let said = format!("{error:#}").replace(&staged.dir().display().to_string(), &place.to_string());
+            let said = format!("{error:#}")
+                .replace(&staged.dir().display().to_string(), &place.to_string());
             staged.discard();
             bail!("cannot add the model {name}: {said}");
         }

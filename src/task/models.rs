@@ -51,7 +51,9 @@ pub fn find(
                 )
             }
             ModelStatus::Wrong { file, why } => {
-                bail!("the model {candidate} is damaged: {file}: {why} (`{command}` downloads it again)")
+                bail!(
+                    "the model {candidate} is damaged: {file}: {why} (`{command}` downloads it again)"
+                )
             }
             ModelStatus::Missing { .. } if name.is_some() => {
                 bail!(

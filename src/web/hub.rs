@@ -65,7 +65,10 @@ impl Access {
     /// What a user can do about a response of the hub.
     pub fn advice(&self, url: &str, status: StatusCode) -> Option<String> {
         let is_refusal = [StatusCode::UNAUTHORIZED, StatusCode::FORBIDDEN].contains(&status);
-        let url: Uri = url.parse().ok().filter(|url| is_refusal && self.is_hub(url))?;
+        let url: Uri = url
+            .parse()
+            .ok()
+            .filter(|url| is_refusal && self.is_hub(url))?;
         Some(match &self.token {
             Ok(None) => format!(
                 "the model does not exist, or it needs a token: accept its conditions on {}, and set {TOKEN_VARIABLE} to a token of yours",
@@ -83,7 +86,11 @@ impl Access {
         let path = url.path().trim_start_matches('/');
         let path = path.strip_prefix("api/models/").unwrap_or(path);
         let name: Vec<&str> = path.split('/').take(2).collect();
-        let hub = self.hub.as_ref().map(ToString::to_string).unwrap_or_default();
+        let hub = self
+            .hub
+            .as_ref()
+            .map(ToString::to_string)
+            .unwrap_or_default();
         format!("{}/{}", hub.trim_end_matches('/'), name.join("/"))
     }
 }
@@ -132,16 +139,35 @@ mod tests {
         ] {
             assert_eq!(sent(other), None, "{other}");
         }
-        let said = with.advice("https://huggingface.co/api/models/o/n/revision/main", StatusCode::FORBIDDEN);
+        let said = with.advice(
+            "https://huggingface.co/api/models/o/n/revision/main",
+            StatusCode::FORBIDDEN,
+        );
         let said = said.unwrap();
-        assert!(said.ends_with("on https://huggingface.co/o/n") && !said.contains("secret"), "{said}");
+        assert!(
+            said.ends_with("on https://huggingface.co/o/n") && !said.contains("secret"),
+            "{said}"
+        );
         let wrong = access("hf_se\u{e9}cret");
         let error = wrong.authorization(&"https://huggingface.co/o".parse().unwrap());
         let error = error.unwrap_err().to_string();
-        assert!(error.contains("HF_TOKEN") && !error.contains("cret"), "{error}");
+        assert!(
+            error.contains("HF_TOKEN") && !error.contains("cret"),
+            "{error}"
+        );
         let none = access("");
-        assert_eq!(none.authorization(&"https://huggingface.co/o".parse().unwrap()).unwrap(), None);
-        assert_eq!(none.advice("https://example.org/o/n", StatusCode::UNAUTHORIZED), None);
-        assert_eq!(none.advice("https://huggingface.co/o/n", StatusCode::NOT_FOUND), None);
+        assert_eq!(
+            none.authorization(&"https://huggingface.co/o".parse().unwrap())
+                .unwrap(),
+            None
+        );
+        assert_eq!(
+            none.advice("https://example.org/o/n", StatusCode::UNAUTHORIZED),
+            None
+        );
+        assert_eq!(
+            none.advice("https://huggingface.co/o/n", StatusCode::NOT_FOUND),
+            None
+        );
     }
 }

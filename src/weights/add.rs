@@ -73,8 +73,12 @@ impl Place {
             PlaceKind::Directory(dir) => {
                 let path = fs::canonicalize(dir);
                 let path = path.with_context(|| format!("cannot read {}", dir.display()))?;
-                let name = path.file_name().map(|name| name.to_string_lossy().into_owned());
-                name.with_context(|| format!("{} has no name: --name gives the model one", dir.display()))
+                let name = path
+                    .file_name()
+                    .map(|name| name.to_string_lossy().into_owned());
+                name.with_context(|| {
+                    format!("{} has no name: --name gives the model one", dir.display())
+                })
             }
         }
     }
@@ -90,7 +94,10 @@ pub(crate) fn check_name(name: &str) -> Result<()> {
         "{name:?} cannot be the name of a model: --name gives it one of at most {MAX_NAME_BYTES} letters, digits, -, _ and ., which begins with a letter or a digit"
     );
     let lower = name.to_ascii_lowercase();
-    let is_taken = lower == "all" || lower.parse::<Role>().is_ok() || lower == ADDED || lower.ends_with(UNFINISHED);
+    let is_taken = lower == "all"
+        || lower.parse::<Role>().is_ok()
+        || lower == ADDED
+        || lower.ends_with(UNFINISHED);
     ensure!(
         !is_taken,
         "{name:?} has another meaning: --name gives the model another name"
@@ -217,9 +224,12 @@ fn names_in(dir: &Path) -> Result<BTreeSet<String>> {
 fn copy_file(from: &Path, to: &Path) -> Result<()> {
     let inner = disk::parent(to);
     fs::create_dir_all(inner).with_context(|| writing(inner))?;
-    let mut source = regular::open(from).context("cannot read it")?.take(MAX_BYTES + 1);
+    let mut source = regular::open(from)
+        .context("cannot read it")?
+        .take(MAX_BYTES + 1);
     let mut file = File::create_new(to).with_context(|| writing(to))?;
-    let copied = io::copy(&mut source, &mut file).with_context(|| format!("cannot copy it to {}", to.display()))?;
+    let copied = io::copy(&mut source, &mut file)
+        .with_context(|| format!("cannot copy it to {}", to.display()))?;
     ensure!(copied <= MAX_BYTES, "it has more than {MAX_BYTES} bytes");
     file.sync_all().with_context(|| writing(to))
 }
@@ -255,7 +265,9 @@ fn download(
     let listing = repository.listing(&mut sources.web, progress)?;
     let chosen = files::choose(&listing.files)?;
     let finished = models.dir().join(name);
-    let dir = if regular::exists(&finished).with_context(|| format!("cannot read {}", finished.display()))? {
+    let dir = if regular::exists(&finished)
+        .with_context(|| format!("cannot read {}", finished.display()))?
+    {
         // files of other origin are refused when they are compared
         finished.clone()
     } else {
@@ -273,7 +285,10 @@ fn download(
             sources: vec![Source::Address { url: url.clone() }],
         };
         let fetched: FetchRecord = read_record(&dir.join(FETCHED)).unwrap_or_default();
-        let is_same_commit = fetched.file.get(&file).is_some_and(|record| record.from == url);
+        let is_same_commit = fetched
+            .file
+            .get(&file)
+            .is_some_and(|record| record.from == url);
         ensure!(is_same_commit || !is_finished, taken(&dir, name));
         if !is_same_commit {
             // another commit's
@@ -369,7 +384,8 @@ impl Staged {
         let list = added::path(models.dir());
         let _lock = Lock::to_write(&list, &mut || ())?;
         let mut record = added::read(models.dir())?;
-        let is_there = regular::exists(&to).with_context(|| format!("cannot read {}", to.display()))?;
+        let is_there =
+            regular::exists(&to).with_context(|| format!("cannot read {}", to.display()))?;
         let models_of_name = |model: &AddedModel| is_same(&model.name, &self.name);
         let entry = record.models.iter().position(models_of_name);
         if let Some(known) = entry.and_then(|at| record.models.get(at)) {

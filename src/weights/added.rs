@@ -68,7 +68,9 @@ pub(super) fn path(dir: &Path) -> PathBuf {
 pub(super) fn read(dir: &Path) -> Result<AddedRecord> {
     let path = path(dir);
     let record: AddedRecord = read_record(&path)?;
-    record.check().with_context(|| format!("cannot use {path:?}"))?;
+    record
+        .check()
+        .with_context(|| format!("cannot use {path:?}"))?;
     Ok(record)
 }
 
@@ -103,7 +105,10 @@ impl AddedRecord {
                 model.role
             );
             let mut files = BTreeSet::new();
-            for AddedFile { file, sha256, url, .. } in &model.files {
+            for AddedFile {
+                file, sha256, url, ..
+            } in &model.files
+            {
                 ensure!(
                     file.split('/').all(is_plain_name) && files.insert(file),
                     "model {name}, file {file:?}: not a plain file name, or it occurs twice"
@@ -125,8 +130,17 @@ impl AddedRecord {
 
 impl AddedModel {
     fn entry(self) -> Entry {
-        let bytes = self.files.iter().map(|file| file.bytes).fold(0, u64::saturating_add);
-        let file = |AddedFile { file, bytes, sha256, url }: AddedFile| ModelFile {
+        let bytes = self
+            .files
+            .iter()
+            .map(|file| file.bytes)
+            .fold(0, u64::saturating_add);
+        let file = |AddedFile {
+                        file,
+                        bytes,
+                        sha256,
+                        url,
+                    }: AddedFile| ModelFile {
             file,
             bytes: Some(bytes),
             sha256: Some(sha256),
@@ -183,7 +197,11 @@ mod tests {
             ("\"mine\"", "\"../mine\"", "not a plain name"),
             ("onnx/f", "onnx/../../f", "not a plain file name"),
             ("\"0000", "\"zz00", "is not a sha256"),
-            ("bytes = 1", "bytes = 1\nurl = \"file:///etc\"", "is not a web address"),
+            (
+                "bytes = 1",
+                "bytes = 1\nurl = \"file:///etc\"",
+                "is not a web address",
+            ),
         ] {
             assert!(ONE.contains(from), "{from}");
             let said = said(&ONE.replace(from, to));

@@ -180,7 +180,11 @@ impl Entry {
         };
         let at = from.revision.as_ref().map(|commit| format!("@{commit}"));
         let source = format!("{}{}", from.source, at.unwrap_or_default());
-        format!("riposte models add {} --name {}", quoted(&source), self.name)
+        format!(
+            "riposte models add {} --name {}",
+            quoted(&source),
+            self.name
+        )
     }
 }
 
@@ -267,7 +271,9 @@ impl Catalogue {
         }
         let is_selected = |e: &&Entry| match words {
             [] => e.default,
-            words => (words.iter()).any(|w| (w == "all" && e.added.is_none()) || self.is_meant(e, w)),
+            words => {
+                (words.iter()).any(|w| (w == "all" && e.added.is_none()) || self.is_meant(e, w))
+            }
         };
         Ok(self.entries.iter().filter(is_selected).collect())
     }

@@ -113,7 +113,10 @@ pub fn fetch(models: &Models, names: &[String], progress: &Progress) -> Result<F
             {
                 tried.push(Attempt {
                     source: from.source.clone(),
-                    why: format!("it was added from there: `{}` adds it again", entry.command()),
+                    why: format!(
+                        "it was added from there: `{}` adds it again",
+                        entry.command()
+                    ),
                 });
             }
             files.push(FetchedFile {

@@ -51,7 +51,10 @@ pub(super) fn choose(names: &BTreeSet<String>) -> Result<Chosen> {
             && (file != "open_clip_config.json" || is_open_clip)
     };
     let settings: Vec<String> = names.iter().filter(is_read).cloned().collect();
-    if !settings.iter().any(|name| name == "config.json" || name.starts_with("open_clip") || has_modules) {
+    if !settings
+        .iter()
+        .any(|name| name == "config.json" || name.starts_with("open_clip") || has_modules)
+    {
         bail!("there is no config.json, which says what the model is");
     }
     Ok(Chosen { settings, weights })
@@ -98,7 +101,9 @@ fn refusal(names: &BTreeSet<String>) -> anyhow::Error {
             "{name}: the weights are in several files, and riposte reads one model.safetensors: in Python, load the model with transformers, and write it with save_pretrained(DIR, max_shard_size=\"1TB\")"
         )
     } else if let Some(name) = ending(&["adapter_model.safetensors", "adapter_config.json"]) {
-        format!("{name}: an adapter, which changes another model: merge it into that model with peft, and add the result")
+        format!(
+            "{name}: an adapter, which changes another model: merge it into that model with peft, and add the result"
+        )
     } else if let Some(name) = ending(&[".gguf", ".ggml"]) {
         format!("{name}: riposte does not read GGUF, only model.safetensors with floats")
     } else if let Some(name) = ending(&[".bin", ".pt", ".pth", ".ckpt", ".pkl"]) {
@@ -110,7 +115,8 @@ fn refusal(names: &BTreeSet<String>) -> anyhow::Error {
     } else if let Some(name) = ending(&[".h5", ".msgpack", ".mlmodel", ".mlpackage", ".tflite"]) {
         format!("{name}: riposte reads only model.safetensors, and towers as ONNX files")
     } else {
-        "there is no model.safetensors, and there are no vision_model.onnx and text_model.onnx".to_owned()
+        "there is no model.safetensors, and there are no vision_model.onnx and text_model.onnx"
+            .to_owned()
     };
     anyhow::anyhow!(why)
 }
@@ -180,14 +186,23 @@ mod tests {
     #[test]
     fn a_refusal_names_the_file_and_the_mend() {
         for (all, said) in [
-            ("config.json pytorch_model.bin", "pytorch_model.bin: riposte reads no pickles"),
+            (
+                "config.json pytorch_model.bin",
+                "pytorch_model.bin: riposte reads no pickles",
+            ),
             ("config.json open_clip_pytorch_model.pt", "save_pretrained"),
             ("config.json a.ckpt", "a.ckpt"),
-            ("model-00001-of-00002.safetensors model.safetensors.index.json pytorch_model.bin", "max_shard_size"),
+            (
+                "model-00001-of-00002.safetensors model.safetensors.index.json pytorch_model.bin",
+                "max_shard_size",
+            ),
             ("config.json q4.gguf", "q4.gguf: riposte does not read GGUF"),
             ("adapter_config.json adapter_model.safetensors", "peft"),
             ("config.json tf_model.h5", "tf_model.h5"),
-            ("config.json onnx/model.onnx", "onnx/model.onnx: riposte reads ONNX models as two files"),
+            (
+                "config.json onnx/model.onnx",
+                "onnx/model.onnx: riposte reads ONNX models as two files",
+            ),
             ("config.json vision_model.onnx", "no text_model.onnx"),
             ("config.json onnx/text_model.onnx", "no vision_model.onnx"),
             ("config.json tokenizer.json", "no model.safetensors"),
@@ -195,7 +210,10 @@ mod tests {
             ("model.safetensors tokenizer.json", "no config.json"),
         ] {
             let error = choose(&names(all)).unwrap_err().to_string();
-            assert!(error.contains(said) && error.lines().count() == 1, "{all}: {error}");
+            assert!(
+                error.contains(said) && error.lines().count() == 1,
+                "{all}: {error}"
+            );
         }
     }
 }

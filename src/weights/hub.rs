@@ -51,7 +51,9 @@ impl Repository {
     pub fn parse(text: &str) -> Result<Repository> {
         let (place, revision) = text.split_once('@').unwrap_or((text, MAIN));
         let parts = place.split_once('/');
-        let Some((owner, name)) = parts.filter(|(owner, name)| is_plain_name(owner) && is_plain_name(name)) else {
+        let Some((owner, name)) =
+            parts.filter(|(owner, name)| is_plain_name(owner) && is_plain_name(name))
+        else {
             bail!("{HUB}{text}: expected {HUB}OWNER/NAME or {HUB}OWNER/NAME@REVISION");
         };
         ensure!(
@@ -70,9 +72,16 @@ impl Repository {
     /// # Errors
     /// The hub cannot be reached, it refuses, or its answer makes no sense.
     pub fn listing(&self, web: &mut Web, progress: &Progress) -> Result<Listing> {
-        let Repository { owner, name, revision } = self;
+        let Repository {
+            owner,
+            name,
+            revision,
+        } = self;
         let revision = escaped(revision);
-        let url = format!("{}/api/models/{owner}/{name}/revision/{revision}", hub::endpoint()?);
+        let url = format!(
+            "{}/api/models/{owner}/{name}/revision/{revision}",
+            hub::endpoint()?
+        );
         let asking = || format!("asking the hub about {self}@{}", self.revision);
         let dir = TemporaryDir::new(&std::env::temp_dir());
         let dir = dir.context("cannot create a temporary directory")?;
@@ -96,14 +105,19 @@ impl Repository {
     /// That of the hub makes no sense.
     pub fn url(&self, commit: &str, file: &str) -> Result<String> {
         let Repository { owner, name, .. } = self;
-        Ok(format!("{}/{owner}/{name}/resolve/{commit}/{file}", hub::endpoint()?))
+        Ok(format!(
+            "{}/{owner}/{name}/resolve/{commit}/{file}",
+            hub::endpoint()?
+        ))
     }
 }
 
 /// A revision in an address: `refs/pr/1` is one word there.
 fn escaped(text: &str) -> String {
     let escape = |byte: u8| match byte {
-        b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'_' | b'.' | b'~' => char::from(byte).to_string(),
+        b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'_' | b'.' | b'~' => {
+            char::from(byte).to_string()
+        }
         _ => format!("%{byte:02X}"),
     };
     text.bytes().map(escape).collect()
@@ -154,7 +168,9 @@ mod tests {
         assert_eq!(one.to_string(), "hf:openai/clip-vit-base-patch16");
         let other = Repository::parse("o/n@refs/pr/1").unwrap();
         assert_eq!(escaped(&other.revision), "refs%2Fpr%2F1");
-        for wrong in ["", "name", "o/", "/n", "o/n/m", "../n", "o/..", "-o/n", "o/n?x", "o n/m", "o/n@"] {
+        for wrong in [
+            "", "name", "o/", "/n", "o/n/m", "../n", "o/..", "-o/n", "o/n?x", "o n/m", "o/n@",
+        ] {
             let error = Repository::parse(wrong).unwrap_err().to_string();
             assert!(error.starts_with("hf:"), "{error}");
         }

@@ -29,7 +29,9 @@ pub(super) fn of_card(card: &Value) -> Option<String> {
         _ => None,
     };
     let licence = field("license").filter(|licence| licence != "other");
-    let licence = licence.or_else(|| field("license_name")).or_else(|| field("license"));
+    let licence = licence
+        .or_else(|| field("license_name"))
+        .or_else(|| field("license"));
     licence.as_deref().and_then(line)
 }
 
@@ -50,7 +52,12 @@ pub(super) fn of_directory(dir: &Path) -> Option<String> {
 /// A text as one short line; `None` if there is none.
 pub(super) fn line(text: &str) -> Option<String> {
     let words: Vec<&str> = text.split_whitespace().collect();
-    let line: String = words.join(" ").chars().filter(|c| !c.is_control()).take(MAX_CHARACTERS).collect();
+    let line: String = words
+        .join(" ")
+        .chars()
+        .filter(|c| !c.is_control())
+        .take(MAX_CHARACTERS)
+        .collect();
     Some(line).filter(|line| !line.is_empty())
 }
 
@@ -64,11 +71,21 @@ mod tests {
     fn the_card_has_precedence_over_the_file_of_the_licence() {
         let dir = tempfile::tempdir().unwrap();
         assert_eq!(of_directory(dir.path()), None);
-        fs::write(dir.path().join("LICENSE"), "\n   MIT   License\n\nCopyright").unwrap();
+        fs::write(
+            dir.path().join("LICENSE"),
+            "\n   MIT   License\n\nCopyright",
+        )
+        .unwrap();
         assert_eq!(of_directory(dir.path()).unwrap(), "MIT License");
         for (card, licence) in [
-            ("---\nlicense: apache-2.0\ntags: [x]\n---\n# A model", "apache-2.0"),
-            ("---\nlicense: other\nlicense_name: apple-amlr\n---\n", "apple-amlr"),
+            (
+                "---\nlicense: apache-2.0\ntags: [x]\n---\n# A model",
+                "apache-2.0",
+            ),
+            (
+                "---\nlicense: other\nlicense_name: apple-amlr\n---\n",
+                "apple-amlr",
+            ),
             ("---\nlicense: [mit, cc0-1.0]\n---\n", "mit, cc0-1.0"),
             // neither is front matter
             ("# A model\nlicense: gpl\n", "MIT License"),

@@ -23,9 +23,9 @@ mod package;
 mod remove;
 
 #[cfg(feature = "full")]
-pub(crate) use add::{check_name, stage};
-#[cfg(feature = "full")]
 pub use add::{Installed, Place};
+#[cfg(feature = "full")]
+pub(crate) use add::{check_name, stage};
 pub(crate) use catalogue::ModelFile;
 pub use catalogue::{AddedFrom, Catalogue, Entry, Role, Source};
 #[cfg(feature = "full")]

@@ -54,7 +54,11 @@ pub fn remove(models: &Models, name: &str) -> Result<Removed> {
         "the model {name} is not in {}",
         models.dir().display()
     );
-    let bytes = if is_there { remove_files(&dir, entry)? } else { 0 };
+    let bytes = if is_there {
+        remove_files(&dir, entry)?
+    } else {
+        0
+    };
     if was_added {
         let _lock = Lock::to_write(&list, &mut || ())?;
         let mut record = added::read(models.dir())?;
@@ -131,7 +135,10 @@ fn remove_tree(dir: &Path) -> Result<u64> {
     let removing = || format!("cannot remove {}", dir.display());
     let mut bytes = 0;
     for entry in fs::read_dir(dir).with_context(removing)? {
-        bytes += entry.and_then(|entry| entry.metadata()).with_context(removing)?.len();
+        bytes += entry
+            .and_then(|entry| entry.metadata())
+            .with_context(removing)?
+            .len();
     }
     fs::remove_dir_all(dir).with_context(removing)?;
     Ok(bytes)

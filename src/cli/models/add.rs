@@ -10,6 +10,7 @@ use serde_json::json;
 use crate::cli::lines::without_nulls;
 use crate::cli::{print, print_json, say_line, shown};
 use riposte::task::add_model::{self, Added, Wanted};
+use riposte::task::recipe;
 use riposte::weights::{self, Installed, Models, Place, Role};
 
 #[derive(Args)]
@@ -76,7 +77,9 @@ pub(super) fn add(args: AddArgs) -> Result<u8> {
 
 /// What the model is, and how it is used.
 fn described(added: &Added) -> String {
-    let Added { name, role, found, .. } = added;
+    let Added {
+        name, role, found, ..
+    } = added;
     let what = match role {
         Role::Clip => "an image-text model",
         Role::Sentence => "a sentence encoder",
@@ -91,7 +94,10 @@ fn described(added: &Added) -> String {
         Installed::Added => "added",
         Installed::Already => "was added before, with the same files",
     };
-    let commit = added.revision.as_ref().map(|commit| format!(", commit {commit}"));
+    let commit = added
+        .revision
+        .as_ref()
+        .map(|commit| format!(", commit {commit}"));
     format!(
         "{name}: {state}: {what} with {found} (licence: {}{})\n{with}\n",
         added.licence,
@@ -103,7 +109,14 @@ fn described(added: &Added) -> String {
 pub(super) fn remove(args: &RemoveArgs) -> Result<u8> {
     let models = Models::at(args.models.as_deref())?;
     let name = &args.removed;
-    let removed = weights::remove(&models, name)?;
+    let removed = weights::remove(&models, name).map_err(|error| {
+        let entries = models.catalogue().entries().iter();
+        let known: Vec<&str> = entries.map(|entry| entry.name.as_str()).collect();
+        match recipe::nearest(name, &known).filter(|near| near != name) {
+            Some(near) => error.context(format!("did you mean {near}?")),
+            None => error,
+        }
+    })?;
     let size = DecimalBytes(removed.bytes);
     print(&format!(
         "{name}: removed, {size}; `{}` gets it again\n",

@@ -10,7 +10,12 @@ use crate::disk::regular;
 use crate::weights::Role;
 
 /// The ends of the names of architectures that are one tower of an image-text model, or another part of a model.
-const PARTS: [&str; 4] = ["VisionModel", "TextModel", "VisionModelWithProjection", "TextModelWithProjection"];
+const PARTS: [&str; 4] = [
+    "VisionModel",
+    "TextModel",
+    "VisionModelWithProjection",
+    "TextModelWithProjection",
+];
 
 /// The role of the checkpoint in `dir`.
 ///
@@ -56,13 +61,19 @@ fn of_config(config: &Map<String, Value>) -> Result<Role> {
         "quantization_config: the weights are quantised, and riposte reads only floats"
     );
     let kind = config.get("model_type").and_then(Value::as_str);
-    let architecture = config.get("architectures").and_then(|all| all.get(0)?.as_str());
+    let architecture = config
+        .get("architectures")
+        .and_then(|all| all.get(0)?.as_str());
     let architecture = architecture.unwrap_or_default();
     let has = |name: &str| config.contains_key(name);
-    if (has("text_config") || has("text_config_dict")) && (has("vision_config") || has("vision_config_dict")) {
+    if (has("text_config") || has("text_config_dict"))
+        && (has("vision_config") || has("vision_config_dict"))
+    {
         return Ok(Role::Clip);
     }
-    if kind.is_some_and(|kind| kind.contains("clip")) && !PARTS.iter().any(|part| architecture.ends_with(part)) {
+    if kind.is_some_and(|kind| kind.contains("clip"))
+        && !PARTS.iter().any(|part| architecture.ends_with(part))
+    {
         return Ok(Role::Clip);
     }
     if architecture.ends_with("ForSequenceClassification") {
@@ -104,21 +115,51 @@ mod tests {
     fn a_config_says_what_a_model_is_for_and_others_are_refused_by_a_setting() {
         let of = |config: Value| of_config(config.as_object().unwrap());
         for (config, role) in [
-            (json!({"model_type": "clip", "architectures": ["CLIPModel"]}), Role::Clip),
-            (json!({"model_type": "siglip", "text_config": {}, "vision_config": {}}), Role::Clip),
-            (json!({"text_config_dict": {}, "vision_config_dict": {}}), Role::Clip),
-            (json!({"model_type": "bert", "architectures": ["BertForSequenceClassification"]}), Role::Cross),
-            (json!({"model_type": "bert", "architectures": ["BertModel"]}), Role::Sentence),
+            (
+                json!({"model_type": "clip", "architectures": ["CLIPModel"]}),
+                Role::Clip,
+            ),
+            (
+                json!({"model_type": "siglip", "text_config": {}, "vision_config": {}}),
+                Role::Clip,
+            ),
+            (
+                json!({"text_config_dict": {}, "vision_config_dict": {}}),
+                Role::Clip,
+            ),
+            (
+                json!({"model_type": "bert", "architectures": ["BertForSequenceClassification"]}),
+                Role::Cross,
+            ),
+            (
+                json!({"model_type": "bert", "architectures": ["BertModel"]}),
+                Role::Sentence,
+            ),
             (json!({"model_type": "mpnet"}), Role::Sentence),
         ] {
             assert_eq!(of(config.clone()).unwrap(), role, "{config}");
         }
         for (config, said) in [
-            (json!({"model_type": "bert", "architectures": ["BertForMaskedLM"]}), "architectures: BertForMaskedLM is trained for MaskedLM"),
-            (json!({"model_type": "llama", "architectures": ["LlamaForCausalLM"]}), "LlamaForCausalLM"),
-            (json!({"model_type": "mobilenet_v2"}), "model_type: mobilenet_v2"),
-            (json!({"model_type": "clip_vision_model", "architectures": ["CLIPVisionModel"]}), "model_type: clip_vision_model"),
-            (json!({"model_type": "clip", "quantization_config": {"bits": 4}}), "quantization_config"),
+            (
+                json!({"model_type": "bert", "architectures": ["BertForMaskedLM"]}),
+                "architectures: BertForMaskedLM is trained for MaskedLM",
+            ),
+            (
+                json!({"model_type": "llama", "architectures": ["LlamaForCausalLM"]}),
+                "LlamaForCausalLM",
+            ),
+            (
+                json!({"model_type": "mobilenet_v2"}),
+                "model_type: mobilenet_v2",
+            ),
+            (
+                json!({"model_type": "clip_vision_model", "architectures": ["CLIPVisionModel"]}),
+                "model_type: clip_vision_model",
+            ),
+            (
+                json!({"model_type": "clip", "quantization_config": {"bits": 4}}),
+                "quantization_config",
+            ),
             (json!({}), "model_type is missing"),
         ] {
             let error = of(config.clone()).unwrap_err().to_string();

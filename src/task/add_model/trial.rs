@@ -39,7 +39,10 @@ pub(super) fn run(role: Role, dir: &Path) -> Result<String> {
             let clip = Clip::load(dir, Backend::Auto, Numeric::Float)?;
             let texts = clip.embed_texts(&TEXTS)?;
             check(&texts, "texts")?;
-            let pixels: Vec<_> = pictures().iter().map(|picture| clip.preprocess(picture)).collect();
+            let pixels: Vec<_> = pictures()
+                .iter()
+                .map(|picture| clip.preprocess(picture))
+                .collect();
             let pictures = clip.embed_images(&pixels)?;
             check(&pictures, "pictures")?;
             let (of_text, of_picture) = (length(&texts), length(&pictures));
@@ -47,7 +50,9 @@ pub(super) fn run(role: Role, dir: &Path) -> Result<String> {
                 of_text == of_picture,
                 "a text has a vector of {of_text} numbers, a picture one of {of_picture}"
             );
-            Ok(format!("vectors of {of_text} numbers for pictures and texts"))
+            Ok(format!(
+                "vectors of {of_text} numbers for pictures and texts"
+            ))
         }
         Role::Sentence => {
             let vectors = Sentences::load(dir, Backend::Auto)?.embed(&TEXTS)?;
@@ -73,12 +78,19 @@ fn length(vectors: &[Vec<f32>]) -> usize {
 
 /// Black, white, a gradient and stripes.
 fn pictures() -> [RgbImage; 4] {
-    let of = |pixel: fn(u32, u32) -> [u8; 3]| RgbImage::from_fn(SIDE, SIDE, |x, y| Rgb(pixel(x, y)));
+    let of =
+        |pixel: fn(u32, u32) -> [u8; 3]| RgbImage::from_fn(SIDE, SIDE, |x, y| Rgb(pixel(x, y)));
     [
         of(|_, _| [0; 3]),
         of(|_, _| [255; 3]),
         of(|x, y| [x as u8 * 3, y as u8 * 3, 90]),
-        of(|x, _| if x / 8 % 2 == 0 { [220, 30, 30] } else { [20, 60, 200] }),
+        of(|x, _| {
+            if x / 8 % 2 == 0 {
+                [220, 30, 30]
+            } else {
+                [20, 60, 200]
+            }
+        }),
     ]
 }
 
@@ -89,7 +101,11 @@ fn check(vectors: &[Vec<f32>], what: &str) -> Result<()> {
             vector.iter().all(|number| number.is_finite()),
             "a vector of the {what} has numbers that are not finite: the weights are damaged"
         );
-        let length = vector.iter().map(|number| number * number).sum::<f32>().sqrt();
+        let length = vector
+            .iter()
+            .map(|number| number * number)
+            .sum::<f32>()
+            .sqrt();
         ensure!(
             (length - 1.0).abs() < TOLERANCE,
             "a vector of the {what} has length {length}, not 1: the weights are damaged"
