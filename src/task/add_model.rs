@@ -5,7 +5,7 @@ mod trial;
 
 use std::path::Path;
 
-use anyhow::{Result, bail};
+use anyhow::{Error, Result, anyhow, bail};
 
 use crate::weights::{self, Installed, Models, Place, Progress, Role};
 
@@ -44,8 +44,13 @@ pub fn add(models: &Models, place: &Place, wanted: &Wanted, progress: &Progress)
     };
     weights::check_name(&name)?;
     let mut role = None;
+    // the user knows the place that was given, and not the copy or the download
+    let placed = |error: &Error, dir: &Path| {
+        format!("{error:#}").replace(&dir.display().to_string(), &place.to_string())
+    };
     let mut examine = |dir: &Path| {
-        role = Some(recognise::role(dir)?);
+        let found = recognise::role(dir).map_err(|error| anyhow!(placed(&error, dir)))?;
+        role = Some(found);
         Ok(())
     };
     let staged = weights::stage(models, place, &name, &mut examine, progress)?;
@@ -56,9 +61,7 @@ pub fn add(models: &Models, place: &Place, wanted: &Wanted, progress: &Progress)
     let (role, found) = match tried {
         Ok(tried) => tried,
         Err(error) => {
-            // the user knows the place that was given, and not the copy
-            let said = format!("{error:#}")
-                .replace(&staged.dir().display().to_string(), &place.to_string());
+            let said = placed(&error, staged.dir());
             staged.discard();
             bail!("cannot add the model {name}: {said}");
         }

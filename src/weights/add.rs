@@ -193,7 +193,7 @@ impl Chosen {
     }
 }
 
-/// The paths of the files in a directory and in the directories in it.
+/// The paths of the files in a directory, and of those in the directories in it where files of a model can be.
 fn names_in(dir: &Path) -> Result<BTreeSet<String>> {
     let reading = |dir: &Path| format!("cannot read {}", dir.display());
     let mut names = BTreeSet::new();
@@ -209,7 +209,7 @@ fn names_in(dir: &Path) -> Result<BTreeSet<String>> {
             // checkpoints of the hub's cache consist of symbolic links
             if regular::is_file(&path)? {
                 names.insert(format!("{prefix}{name}"));
-            } else if prefix.is_empty() && path.is_dir() {
+            } else if prefix.is_empty() && files::is_read_within(&name) && path.is_dir() {
                 inner.push((path, format!("{name}/")));
             }
             ensure!(
@@ -289,7 +289,8 @@ fn download(
             .file
             .get(&file)
             .is_some_and(|record| record.from == url);
-        ensure!(is_same_commit || !is_finished, taken(&dir, name));
+        let known = models.catalogue().entry(name).is_ok().then_some(name);
+        ensure!(is_same_commit || !is_finished, taken(&dir, known));
         if !is_same_commit {
             // another commit's
             remove_if_there(&dir.join(&file))?;
@@ -341,10 +342,14 @@ fn remove_if_there(path: &Path) -> Result<()> {
     }
 }
 
-fn taken(dir: &Path, name: &str) -> String {
+/// The message for a directory that another model has; `known` is its name if riposte knows it.
+fn taken(dir: &Path, known: Option<&str>) -> String {
+    let or =
+        known.map(|name| format!(", and `riposte models remove {name}` removes the other one"));
     format!(
-        "{} is there already, with other files: --name gives this model another name, and `riposte models remove {name}` removes the other one",
-        dir.display()
+        "{} is there already, with other files: --name gives this model another name{}",
+        dir.display(),
+        or.unwrap_or_default()
     )
 }
 
@@ -391,7 +396,7 @@ impl Staged {
         if let Some(known) = entry.and_then(|at| record.models.get(at)) {
             // the file systems of other machines may not tell them apart
             let other = models.dir().join(&known.name);
-            ensure!(known.name == self.name, taken(&other, &known.name));
+            ensure!(known.name == self.name, taken(&other, Some(&known.name)));
         }
         let said = licence.and_then(licence::line);
         let said = said.or(self.licence.take());
@@ -407,7 +412,10 @@ impl Staged {
         };
         let mut outcome = Installed::Added;
         if is_there {
-            ensure!(has_files(&to, &self.files), taken(&to, &self.name));
+            ensure!(
+                has_files(&to, &self.files)?,
+                taken(&to, entry.is_some().then_some(&*self.name))
+            );
             if entry.is_some() {
                 outcome = Installed::Already;
             }
@@ -435,13 +443,18 @@ impl Staged {
     }
 }
 
-/// Whether a directory has exactly these files: a damaged one is not the same.
-fn has_files(dir: &Path, files: &[AddedFile]) -> bool {
-    let is_same = |file: &AddedFile| {
-        let found = measured(dir, file.file.clone(), file.url.clone());
-        found.is_ok_and(|found| found == *file)
-    };
-    files.iter().all(is_same)
+/// Whether a directory has these files, with these contents.
+///
+/// # Errors
+/// A file cannot be read.
+fn has_files(dir: &Path, files: &[AddedFile]) -> Result<bool> {
+    for file in files {
+        let is_there = regular::is_file(&dir.join(&file.file))?;
+        if !is_there || measured(dir, file.file.clone(), file.url.clone())? != *file {
+            return Ok(false);
+        }
+    }
+    Ok(true)
 }
 
 /// Removes the files of other commits from a directory with a download.

@@ -42,22 +42,27 @@ pub(super) struct Chosen {
 pub(super) fn choose(names: &BTreeSet<String>) -> Result<Chosen> {
     let weights = weights(names)?;
     let has_modules = names.contains("modules.json");
-    let is_open_clip = weights.iter().any(|name| name == OPEN_CLIP);
+    // a model of OpenCLIP is known by its own configuration
+    let other_layout = match weights.iter().any(|name| name == OPEN_CLIP) {
+        true => "config.json",
+        false => "open_clip_config.json",
+    };
     let is_read = |name: &&String| {
         let (dir, file) = name.rsplit_once('/').unwrap_or(("", name));
         let is_module = has_modules && is_module(dir);
-        SETTINGS.contains(&file)
-            && (dir.is_empty() || is_module)
-            && (file != "open_clip_config.json" || is_open_clip)
+        SETTINGS.contains(&file) && (dir.is_empty() || is_module) && *name != other_layout
     };
     let settings: Vec<String> = names.iter().filter(is_read).cloned().collect();
-    if !settings
-        .iter()
-        .any(|name| name == "config.json" || name.starts_with("open_clip") || has_modules)
-    {
+    let is_config = |name: &String| name == "config.json" || name == "open_clip_config.json";
+    if !has_modules && !settings.iter().any(is_config) {
         bail!("there is no config.json, which says what the model is");
     }
     Ok(Chosen { settings, weights })
+}
+
+/// Whether a directory of a checkpoint can have files that riposte reads.
+pub(super) fn is_read_within(dir: &str) -> bool {
+    is_module(dir) || dir == ONNX.trim_end_matches('/')
 }
 
 /// Whether a directory is one that `modules.json` can name, such as `1_Pooling`.
@@ -169,6 +174,11 @@ mod tests {
             (
                 "open_clip_config.json open_clip_model.safetensors tokenizer.json",
                 "open_clip_config.json tokenizer.json",
+                "open_clip_model.safetensors",
+            ),
+            (
+                "config.json open_clip_config.json open_clip_model.safetensors",
+                "open_clip_config.json",
                 "open_clip_model.safetensors",
             ),
             (

@@ -26,7 +26,8 @@ pub(super) fn role(dir: &Path) -> Result<Role> {
     if has("modules.json")? {
         return of_modules(dir);
     }
-    if !has("config.json")? && has("open_clip_config.json")? {
+    let is_hugging_face = has("config.json")? && has("model.safetensors")?;
+    if has("open_clip_config.json")? && !is_hugging_face {
         return Ok(Role::Clip);
     }
     let path = dir.join("config.json");
