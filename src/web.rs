@@ -2,6 +2,7 @@
 //! with it, `datasets/` collections, and `systems/chatnoir` asks a search engine; nothing else may use it (`tests/it/floors.rs`).
 
 pub(crate) mod download;
+pub(crate) mod hub;
 pub(crate) mod part;
 mod progress;
 

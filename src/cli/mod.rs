@@ -142,7 +142,7 @@ enum Command {
     /// Merge shards: evidence into one store, or those of an index into one directory
     #[cfg(feature = "full")]
     Merge(MergeArgs),
-    /// List or download models
+    /// List, download, add or remove models
     #[cfg(feature = "texts")]
     #[command(subcommand)]
     Models(models::ModelsCommand),

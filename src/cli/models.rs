@@ -1,5 +1,7 @@
-//! `models`: downloads and lists models.
+//! `models`: downloads, lists, adds and removes models.
 
+#[cfg(feature = "full")]
+mod add;
 #[cfg(feature = "full")]
 mod fetch;
 
@@ -24,6 +26,16 @@ pub(super) enum ModelsCommand {
     /// installed, 1 if some could not be downloaded, and 2 if none could.
     #[cfg(feature = "full")]
     Fetch(fetch::FetchArgs),
+    /// Add a model of your own: a checkpoint in a directory, or of the Hugging Face hub
+    ///
+    /// An image-text model, a sentence encoder or a cross-encoder is recognised by its files. It is loaded and tried with a few texts and pictures
+    /// before it is copied into the models directory. Commands use it only if it is named: with --clip, --sentence or --cross. riposte reads
+    /// model.safetensors, or vision_model.onnx and text_model.onnx, but no pickles.
+    #[cfg(feature = "full")]
+    Add(add::AddArgs),
+    /// Remove a model from the models directory
+    #[cfg(feature = "full")]
+    Remove(add::RemoveArgs),
     /// List the models with their purposes, and whether each is installed
     List(ListArgs),
 }
@@ -43,6 +55,10 @@ pub fn models(command: ModelsCommand) -> Result<u8> {
     match command {
         #[cfg(feature = "full")]
         ModelsCommand::Fetch(args) => fetch::fetch(&args),
+        #[cfg(feature = "full")]
+        ModelsCommand::Add(args) => add::add(args),
+        #[cfg(feature = "full")]
+        ModelsCommand::Remove(args) => add::remove(&args),
         ModelsCommand::List(args) => {
             let models = Models::at(args.models.as_deref())?;
             let rows = weights::list(&models);
@@ -78,7 +94,9 @@ fn row(row: &ModelRow) -> Value {
         "size": entry.size,
         "gives": entry.gives,
         "licence": entry.licence,
-        "paper": entry.paper,
+        "paper": entry.added.is_none().then_some(&entry.paper),
+        "source": entry.added.as_ref().map(|from| &from.source),
+        "revision": entry.added.as_ref().and_then(|from| from.revision.as_ref()),
     }))
 }
 
@@ -102,7 +120,11 @@ fn listed(dir: &Path, rows: &[ModelRow]) -> String {
             ModelStatus::Missing { .. } => "no",
             ModelStatus::Wrong { .. } => "WRONG",
         };
-        let default = if entry.default { "yes" } else { "" };
+        let default = match (&entry.added, entry.default) {
+            (Some(_), _) => "added",
+            (None, true) => "yes",
+            (None, false) => "",
+        };
         let [name, role] = [&*entry.name, entry.role.word()].map(str::to_owned);
         [
             name,
@@ -139,6 +161,10 @@ fn listed(dir: &Path, rows: &[ModelRow]) -> String {
     lines += "\nwhat each model is for, and its licence\n";
     for ModelRow { entry, status } in rows {
         let about = format!("{}: {} ({})", entry.name, entry.gives, entry.licence);
+        let about = match &entry.added {
+            Some(from) => format!("{about}; added from {}", from.source),
+            None => about,
+        };
         lines += &terminal::wrapped(&about, 2);
         lines += &match status {
             ModelStatus::Ready(_) => continue,

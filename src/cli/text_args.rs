@@ -307,14 +307,19 @@ impl ModelsArgs {
 pub(super) struct EncoderArgs {
     #[command(flatten)]
     all: ComputeArgs,
-    /// Sentence encoder: all-minilm-l6-v2 or all-mpnet-base-v2, which is larger and slower. By default the first that is installed
+    /// Sentence encoder: all-minilm-l6-v2, all-mpnet-base-v2, which is larger and slower, or one of your own (`riposte models add`). By default the
+    /// first that is installed
     #[arg(long, value_name = "NAME", help_heading = MODELS)]
     sentence: Option<String>,
+    /// Cross-encoder of the approaches that have one: ms-marco-minilm-l6, or one of your own (`riposte models add`)
+    #[arg(long, value_name = "NAME", help_heading = MODELS)]
+    cross: Option<String>,
 }
 
 impl EncoderArgs {
     pub(super) fn open(&self) -> Result<Models> {
-        Ok(self.all.open()?.with_sentence(self.sentence.clone()))
+        let models = self.all.open()?.with_sentence(self.sentence.clone());
+        Ok(models.with_cross(self.cross.clone()))
     }
 
     pub(super) fn compute(&self) -> Compute {

@@ -3,7 +3,7 @@
 use std::io;
 use std::path::Path;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, anyhow};
 use serde::{Serialize, de::DeserializeOwned};
 
 use super::{regular, replace};
@@ -16,10 +16,22 @@ pub(crate) fn read_record<T: DeserializeOwned + Default>(path: &Path) -> Result<
     let read = || -> Result<T> {
         match regular::read_text(path, MAX_RECORD_BYTES) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(T::default()),
-            text => Ok(toml::from_str(&text?)?),
+            text => parse(&text?),
         }
     };
     read().with_context(|| format!("cannot read the record {path:?}"))
+}
+
+/// Parses a record. An error is one line, and names that of the record.
+fn parse<T: DeserializeOwned>(text: &str) -> Result<T> {
+    toml::from_str(text).map_err(|error: toml::de::Error| {
+        let why = error.message().replace('\n', " ");
+        let before = error.span().and_then(|span| text.get(..span.start));
+        match before {
+            Some(before) => anyhow!("line {}: {why}", before.matches('\n').count() + 1),
+            None => anyhow!(why),
+        }
+    })
 }
 
 /// Replaces a record in one step.

@@ -2,7 +2,7 @@
 //!
 //! Any checkpoint directory in the Hugging Face layout can be loaded: `config.json`, `model.safetensors`, `tokenizer.json` and, if there is one,
 //! `preprocessor_config.json`. All sizes come from the configuration, so ViT-B/32, B/16 and L/14 need no separate code. The vectors agree with those
-//! of Hugging Face's `CLIPModel` within 1e-4 (tests/it/clip.rs).
+//! of Hugging Face's `CLIPModel` within 1e-4 (tests/it/clip.rs). Without `model.safetensors`, the towers can be two ONNX files ([`onnx_towers`]).
 
 mod channel;
 
@@ -17,6 +17,7 @@ use riposte_nn::tokens::{Input, Tokenizer};
 use riposte_nn::towers::{ImageTower, TextTower};
 use riposte_nn::transformer::{Backend, clip, examples};
 
+use super::onnx_towers;
 pub use super::pixels::Pixels;
 use super::pixels::Preprocessing;
 use crate::lazy::Lazy;
@@ -50,6 +51,9 @@ impl Clip {
             Numeric::Int8 => examples::texts(),
         };
         let load = || -> Result<Self> {
+            if let Some(files) = onnx_towers::Files::find(dir)? {
+                return Self::of_onnx(dir, files);
+            }
             let (config, preprocessing, tokenizer, checkpoint) = open(dir)?;
             let examples = tokenizer.encode(examples)?;
             let int8 = !examples.is_empty();
@@ -74,6 +78,27 @@ impl Clip {
             })
         };
         load().with_context(|| format!("loading CLIP from {}", dir.display()))
+    }
+
+    /// Loads a model whose towers are ONNX files.
+    fn of_onnx(dir: &Path, files: onnx_towers::Files) -> Result<Self> {
+        files.check(dir)?;
+        let (config, preprocessing, tokenizer) = describe(dir, true)?;
+        let files = Arc::new(files);
+        let (of_text, of_vision) = ((files.clone(), config.clone()), (files, config.clone()));
+        let text =
+            move || -> Result<Box<dyn TextTower>> { Ok(Box::new(of_text.0.text(&of_text.1)?)) };
+        let vision = move || -> Result<Box<dyn ImageTower>> {
+            Ok(Box::new(of_vision.0.vision(&of_vision.1)?))
+        };
+        Ok(Clip {
+            text: Lazy::new("text tower".to_owned(), text),
+            vision: Lazy::new("vision tower".to_owned(), vision),
+            config,
+            preprocessing,
+            tokenizer,
+            backend: Backend::Float,
+        })
     }
 
     /// Whether the towers that have been used compute any product in int8.
@@ -101,8 +126,11 @@ impl Clip {
     /// # Errors
     /// Those of [`Clip::load`].
     pub fn check(dir: &Path) -> Result<()> {
-        open(dir).with_context(|| format!("checking CLIP in {}", dir.display()))?;
-        Ok(())
+        let check = || match onnx_towers::Files::find(dir)? {
+            Some(files) => Self::of_onnx(dir, files).map(drop),
+            None => open(dir).map(drop),
+        };
+        check().with_context(|| format!("checking CLIP in {}", dir.display()))
     }
 
     /// The name under which the vectors of the checkpoint with this sha256 are stored: extractor, version and checkpoint. Vectors of different
@@ -161,8 +189,20 @@ impl Clip {
 
 /// Reads and checks everything but the weights.
 fn open(dir: &Path) -> Result<(clip::ClipConfig, Preprocessing, Tokenizer, Checkpoint)> {
-    let config = clip::ClipConfig::read(dir)?;
+    let (config, preprocessing, tokenizer) = describe(dir, false)?;
+    let checkpoint = Checkpoint::open(dir, &config.expected_tensors())?;
+    Ok((config, preprocessing, tokenizer, checkpoint))
+}
+
+/// Reads and checks the settings. Those of ONNX models often leave out the size of pictures, which their networks have.
+fn describe(dir: &Path, is_onnx: bool) -> Result<(clip::ClipConfig, Preprocessing, Tokenizer)> {
+    let mut config = clip::ClipConfig::read(dir)?;
     let preprocessing = Preprocessing::read(dir)?;
+    if let (true, Some((height, width))) = (is_onnx, preprocessing.output())
+        && height == width
+    {
+        config.vision.image_size = height;
+    }
     let side = config.vision.image_size;
     ensure!(
         preprocessing.output() == Some((side, side)),
@@ -175,6 +215,5 @@ fn open(dir: &Path) -> Result<(clip::ClipConfig, Preprocessing, Tokenizer, Check
     let text = &config.text;
     let (most, vocabulary) = (text.max_position_embeddings, text.vocab_size);
     let tokenizer = Tokenizer::read(dir, Input::Single, most, vocabulary)?;
-    let checkpoint = Checkpoint::open(dir, &config.expected_tensors())?;
-    Ok((config, preprocessing, tokenizer, checkpoint))
+    Ok((config, preprocessing, tokenizer))
 }

@@ -20,6 +20,8 @@ mod guarded;
 #[cfg(feature = "full")]
 pub mod ocr;
 #[cfg(feature = "full")]
+mod onnx_towers;
+#[cfg(feature = "full")]
 pub mod page;
 #[cfg(feature = "full")]
 pub mod picture;

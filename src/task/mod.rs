@@ -1,5 +1,7 @@
 //! The pipeline of each task. Tasks print nothing: they report [`Event`]s and return their results.
 
+#[cfg(feature = "full")]
+pub mod add_model;
 #[cfg(feature = "texts")]
 pub(crate) mod analyzers;
 #[cfg(feature = "full")]

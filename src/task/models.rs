@@ -7,7 +7,7 @@ use crate::device::Compute;
 use crate::lazy::Lazy;
 use crate::reading::cross::Cross;
 use crate::reading::stance_encoder::StanceEncoder;
-use crate::weights::{CheckedModel, ModelStatus, Models, Role};
+use crate::weights::{CheckedModel, Entry, ModelStatus, Models, Role};
 
 /// The installed model with this role: the one with this name or, without a name, the one that the user has chosen or the first that is installed.
 /// The inner error says that none is installed.
@@ -21,36 +21,50 @@ pub fn find(
 ) -> Result<Result<CheckedModel, String>> {
     let name = name.or(models.chosen(role));
     let entries = models.catalogue().entries().iter();
-    let of_role = entries.filter(|entry| entry.role == role);
-    let of_role: Vec<&str> = of_role.map(|entry| entry.name.as_str()).collect();
-    let is_meant = |of: &&str| name.is_none_or(|name| *of == name);
-    let names: Vec<&str> = of_role.iter().copied().filter(is_meant).collect();
-    if let (Some(name), true) = (name, names.is_empty()) {
-        let meant = recipe::nearest(name, &of_role);
+    let of_role: Vec<&Entry> = entries.filter(|entry| entry.role == role).collect();
+    // without a name, a ranking does not depend on what the user has added
+    let is_meant = |of: &&&Entry| match name {
+        Some(name) => of.name == name,
+        None => of.added.is_none(),
+    };
+    let candidates: Vec<&Entry> = of_role.iter().filter(is_meant).copied().collect();
+    if let (Some(name), true) = (name, candidates.is_empty()) {
+        let names: Vec<&str> = of_role.iter().map(|of| of.name.as_str()).collect();
+        let meant = recipe::nearest(name, &names);
         let meant = meant.map_or(String::new(), |near| format!("did you mean {near}? "));
         bail!(
             "there is no {role} model named {name}: {meant}`riposte models list` lists the models"
         );
     }
-    for candidate in names.iter().copied() {
+    for entry in candidates.iter().copied() {
+        let (candidate, command) = (&entry.name, entry.command());
+        let gets = match entry.is_only_added() {
+            true => "adds",
+            false => "downloads",
+        };
         match models.find(candidate)? {
             ModelStatus::Ready(model) => return Ok(Ok(model)),
+            ModelStatus::Wrong { file, why } if entry.is_only_added() => {
+                bail!(
+                    "the model {candidate} is damaged: {file}: {why} (`riposte models remove {candidate}` removes it, and `{command}` adds it again)"
+                )
+            }
             ModelStatus::Wrong { file, why } => {
                 bail!(
-                    "the model {candidate} is damaged: {file}: {why} (`riposte models fetch {candidate}` downloads it again)"
+                    "the model {candidate} is damaged: {file}: {why} (`{command}` downloads it again)"
                 )
             }
             ModelStatus::Missing { .. } if name.is_some() => {
                 bail!(
-                    "the model {candidate} is not in {}: `riposte models fetch {candidate}` downloads it",
+                    "the model {candidate} is not in {}: `{command}` {gets} it",
                     models.dir().display()
                 )
             }
             ModelStatus::Missing { .. } => {}
         }
     }
-    Ok(Err(match names.as_slice() {
-        [only] => {
+    Ok(Err(match candidates.as_slice() {
+        [Entry { name: only, .. }] => {
             format!("the model {only} is not installed; `riposte models fetch {only}` downloads it")
         }
         _ => format!("no {role} model is installed; `riposte models fetch {role}` downloads one"),

@@ -10,6 +10,7 @@ use anyhow::{Context, Result, bail, ensure};
 use ureq::http::{HeaderMap, Response, StatusCode, Uri, header};
 use ureq::{Agent, Body, Timeout};
 
+use super::hub::Access;
 use super::part::{Origin, Part};
 use super::progress::Transfer;
 use super::{agent, is_broken, is_unreachable};
@@ -83,6 +84,7 @@ fn checksum(etag: &str) -> Option<Checksum> {
 pub struct Web {
     agent: Agent,
     unreachable: BTreeSet<String>,
+    access: Access,
 }
 
 impl Web {
@@ -96,6 +98,7 @@ impl Web {
         Ok(Web {
             agent,
             unreachable: BTreeSet::new(),
+            access: Access::of_environment(),
         })
     }
 
@@ -139,7 +142,10 @@ impl Web {
                     part.keep(0)?;
                     continue;
                 }
-                status => bail!("the server answers {status}"),
+                status => match self.access.advice(url, status) {
+                    Some(advice) => bail!("the server answers {status}: {advice}"),
+                    None => bail!("the server answers {status}"),
+                },
             };
             let rest = content_length(answer.headers());
             let announced = rest.map(|n| from.saturating_add(n));
@@ -214,6 +220,9 @@ impl Web {
                 if let Some(etag) = etag.filter(|e| !e.starts_with("W/")) {
                     request = request.header(header::IF_RANGE, etag);
                 }
+            }
+            if let Some(token) = self.access.authorization(&url)? {
+                request = request.header(header::AUTHORIZATION, token);
             }
             let answer = match request.call() {
                 Ok(answer) => answer,

@@ -119,7 +119,7 @@ pub struct ModelFile {
     pub bytes: Option<u64>,
     /// In lower-case hexadecimal; `None` if the checksum of the first download is trusted.
     pub sha256: Option<String>,
-    /// Tried in this order. At least one.
+    /// Tried in this order. At least one, unless the user has added the model from a directory.
     #[serde(rename = "source")]
     pub sources: Vec<Source>,
 }
@@ -142,6 +142,59 @@ pub struct Entry {
     pub size: String,
     #[serde(rename = "file")]
     pub files: Vec<ModelFile>,
+    /// Where a model comes from that the user has added; `None` for riposte's own list.
+    #[serde(skip)]
+    pub added: Option<AddedFrom>,
+}
+
+/// Where an added model comes from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AddedFrom {
+    /// What was given to `riposte models add`: a directory, or `hf:OWNER/NAME`.
+    pub source: String,
+    /// The commit of the hub.
+    pub revision: Option<String>,
+}
+
+impl Entry {
+    /// Whether the model was added from a directory, so that nothing can download it.
+    pub fn is_only_added(&self) -> bool {
+        self.added.is_some() && self.files.iter().any(|file| file.sources.is_empty())
+    }
+
+    /// The command that gets the files of the model.
+    pub fn command(&self) -> String {
+        let name = &self.name;
+        match &self.added {
+            Some(from) if self.is_only_added() => {
+                format!("riposte models add {} --name {name}", quoted(&from.source))
+            }
+            _ => format!("riposte models fetch {name}"),
+        }
+    }
+
+    /// The command that gets the model again when its entry has been removed, too.
+    pub fn command_from_nothing(&self) -> String {
+        let Some(from) = &self.added else {
+            return self.command();
+        };
+        let at = from.revision.as_ref().map(|commit| format!("@{commit}"));
+        let source = format!("{}{}", from.source, at.unwrap_or_default());
+        format!(
+            "riposte models add {} --name {}",
+            quoted(&source),
+            self.name
+        )
+    }
+}
+
+/// A word as a shell reads it.
+fn quoted(word: &str) -> String {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./:@".contains(c);
+    match word.chars().all(is_plain) {
+        true => word.to_owned(),
+        false => format!("'{}'", word.replace('\'', "'\\''")),
+    }
 }
 
 /// The models of the catalogue, in the order of the file.
@@ -188,6 +241,15 @@ impl Catalogue {
         &self.entries
     }
 
+    /// This catalogue with the models that a user has added. A model of the user's replaces one of the same name: a new riposte can bring a name that
+    /// was free before.
+    pub(super) fn with_added(mut self, added: Vec<Entry>) -> Catalogue {
+        let is_replaced = |own: &Entry| added.iter().any(|entry| is_same(&entry.name, &own.name));
+        self.entries.retain(|own| !is_replaced(own));
+        self.entries.extend(added);
+        self
+    }
+
     /// The model with this name. Errors: there is none; the message lists all names.
     pub fn entry(&self, name: &str) -> Result<&Entry> {
         self.entries
@@ -197,7 +259,8 @@ impl Catalogue {
     }
 
     /// The models that `words` select, each once, in the order of the catalogue. A word is the name of a model, the name of a role or
-    /// `all`. A role selects its default models or, if it has none, all its models. No words select all default models.
+    /// `all`. A role selects its default models or, if it has none, all its models. No words select all default models. Only its name selects a
+    /// model that the user has added.
     ///
     /// Errors: a word that is none of these.
     pub fn select(&self, words: &[String]) -> Result<Vec<&Entry>> {
@@ -208,7 +271,9 @@ impl Catalogue {
         }
         let is_selected = |e: &&Entry| match words {
             [] => e.default,
-            words => words.iter().any(|w| w == "all" || self.is_meant(e, w)),
+            words => {
+                (words.iter()).any(|w| (w == "all" && e.added.is_none()) || self.is_meant(e, w))
+            }
         };
         Ok(self.entries.iter().filter(is_selected).collect())
     }
@@ -216,7 +281,8 @@ impl Catalogue {
     fn is_meant(&self, entry: &Entry, word: &str) -> bool {
         let same_role = |other: &Entry| other.role == entry.role;
         let has_default = || self.entries.iter().any(|e| e.default && same_role(e));
-        entry.name == word || (entry.role.word() == word && (entry.default || !has_default()))
+        let is_of_role = entry.role.word() == word && entry.added.is_none();
+        entry.name == word || (is_of_role && (entry.default || !has_default()))
     }
 
     fn known(&self) -> String {
@@ -277,7 +343,12 @@ fn check_file(file: &ModelFile) -> Result<()> {
     Ok(())
 }
 
-fn is_sha256(text: &str) -> bool {
+/// Whether two names are that of the same directory, on some file system.
+pub(super) fn is_same(one: &str, other: &str) -> bool {
+    one.eq_ignore_ascii_case(other)
+}
+
+pub(super) fn is_sha256(text: &str) -> bool {
     text.len() == 64 && is_hex(text)
 }
 

@@ -101,24 +101,24 @@ impl fmt::Display for FetchReport {
 /// Errors: a name is unknown, or the models directory cannot be written. A source that fails is not an error; it is in the report.
 pub fn fetch(models: &Models, names: &[String], progress: &Progress) -> Result<FetchReport> {
     let entries = models.catalogue().select(names)?;
-    let mut sources = Sources {
-        web: Web::new()?,
-        packages: Packages::default(),
-    };
+    let mut sources = Sources::new()?;
     let mut files = Vec::new();
     for entry in entries {
         let dir = models.dir().join(&entry.name);
         for file in &entry.files {
-            let path = dir.join(&file.file);
-            let inner = path.parent().unwrap_or(&dir);
-            fs::create_dir_all(inner).with_context(|| format!("cannot create {inner:?}"))?;
             let name = format!("{}/{}", entry.name, file.file);
-            let outcome = if is_installed(&dir, file, &name, progress) {
-                progress.log(&format!("{name}: already installed"));
-                Outcome::Installed
-            } else {
-                sources.download(&dir, file, &name, progress)?
-            };
+            let mut outcome = sources.get(&dir, file, &name, progress)?;
+            if let (Outcome::Failed { tried }, Some(from)) = (&mut outcome, &entry.added)
+                && tried.is_empty()
+            {
+                tried.push(Attempt {
+                    source: from.source.clone(),
+                    why: format!(
+                        "it was added from there: `{}` adds it again",
+                        entry.command()
+                    ),
+                });
+            }
             files.push(FetchedFile {
                 model: entry.name.clone(),
                 file: file.file.clone(),
@@ -149,12 +149,43 @@ fn is_installed(dir: &Path, file: &ModelFile, name: &str, progress: &Progress) -
         .is_ok()
 }
 
-struct Sources {
-    web: Web,
+/// The clients that download files.
+pub(super) struct Sources {
+    pub web: Web,
     packages: Packages,
 }
 
 impl Sources {
+    /// # Errors
+    /// Those of [`Web::new`].
+    pub fn new() -> Result<Sources> {
+        Ok(Sources {
+            web: Web::new()?,
+            packages: Packages::default(),
+        })
+    }
+
+    /// Downloads a file of a model to the directory `dir`, unless the right one is there.
+    ///
+    /// # Errors
+    /// The directory cannot be written.
+    pub fn get(
+        &mut self,
+        dir: &Path,
+        file: &ModelFile,
+        name: &str,
+        progress: &Progress,
+    ) -> Result<Outcome> {
+        let path = dir.join(&file.file);
+        let inner = path.parent().unwrap_or(dir);
+        fs::create_dir_all(inner).with_context(|| format!("cannot create {inner:?}"))?;
+        if is_installed(dir, file, name, progress) {
+            progress.log(&format!("{name}: already installed"));
+            return Ok(Outcome::Installed);
+        }
+        self.download(dir, file, name, progress)
+    }
+
     fn download(
         &mut self,
         dir: &Path,

@@ -2,18 +2,36 @@
 //!
 //! No file is used merely because it exists: each is checked by size and sha256, against the catalogue or against the record of its first use. The
 //! layout is `<models directory>/<model>/<file>`. Beside the files, riposte keeps two records: `fetched.toml` (each file's source and checksum) and
-//! `verified.toml` (the checksums computed so far, so that the files need not be hashed at each start).
+//! `verified.toml` (the checksums computed so far, so that the files need not be hashed at each start). `added.toml` in the models directory lists the
+//! models of the user's own.
 
+#[cfg(feature = "full")]
+mod add;
+mod added;
 mod catalogue;
 #[cfg(feature = "full")]
 mod fetch;
 #[cfg(feature = "full")]
+mod files;
+#[cfg(feature = "full")]
+mod hub;
+#[cfg(feature = "full")]
+mod licence;
+#[cfg(feature = "full")]
 mod package;
+#[cfg(feature = "full")]
+mod remove;
 
+#[cfg(feature = "full")]
+pub use add::{Installed, Place};
+#[cfg(feature = "full")]
+pub(crate) use add::{check_name, stage};
 pub(crate) use catalogue::ModelFile;
-pub use catalogue::{Catalogue, Entry, Role, Source};
+pub use catalogue::{AddedFrom, Catalogue, Entry, Role, Source};
 #[cfg(feature = "full")]
 pub use fetch::{FetchReport, Outcome, fetch};
+#[cfg(feature = "full")]
+pub use remove::{Removed, remove};
 
 use std::collections::BTreeMap;
 use std::fs::{self, Metadata};
@@ -37,6 +55,9 @@ pub enum Trust {
     /// It was recorded at the download, and equals the checksum that the publisher sent along.
     #[strum(to_string = "first use, as published")]
     Publisher,
+    /// It was recorded when the user added the model.
+    #[strum(to_string = "as added")]
+    Added,
     /// It was recorded at the first use, with nothing to compare it to. Later changes are detected.
     #[strum(to_string = "first use")]
     FirstUse,
@@ -84,16 +105,22 @@ pub struct Models {
     catalogue: Catalogue,
     /// The name of the sentence encoder that the user has chosen; `None` for the first that is installed.
     sentence: Option<String>,
+    /// The same for the cross-encoder.
+    cross: Option<String>,
 }
 
 impl Models {
     /// The models directory: `dir` if given, else the value of `RIPOSTE_MODELS`, else `riposte/models` in the user's data directory.
-    /// It need not exist. Errors: none of these is known, because the user has no home directory either.
+    /// It need not exist. The catalogue is riposte's own, with the models that the user has added to the directory. Errors: none of these is known,
+    /// because the user has no home directory either; or the list of added models is damaged.
     pub fn at(dir: Option<&Path>) -> Result<Models> {
+        let dir = models_directory(dir)?;
+        let catalogue = Catalogue::embedded()?.with_added(added::entries(&dir)?);
         Ok(Models {
-            dir: models_directory(dir)?,
-            catalogue: Catalogue::embedded()?,
+            dir,
+            catalogue,
             sentence: None,
+            cross: None,
         })
     }
 
@@ -103,6 +130,7 @@ impl Models {
             dir: dir.to_owned(),
             catalogue,
             sentence: None,
+            cross: None,
         }
     }
 
@@ -115,10 +143,20 @@ impl Models {
         }
     }
 
+    /// These models with the cross-encoder of this name; `None` for the first that is installed.
+    #[must_use]
+    pub fn with_cross(self, name: Option<String>) -> Models {
+        Models {
+            cross: name,
+            ..self
+        }
+    }
+
     /// The name of the model that the user has chosen for a role in all of a run.
     pub fn chosen(&self, role: Role) -> Option<&str> {
         match role {
             Role::Sentence => self.sentence.as_deref(),
+            Role::Cross => self.cross.as_deref(),
             _ => None,
         }
     }
@@ -151,6 +189,9 @@ impl Models {
                     whole.update(format!("{} {}\n", file.file, checked.sha256));
                     bytes += checked.bytes;
                     trust = trust.max(checked.trust);
+                    if entry.added.is_some() {
+                        trust = trust.max(Trust::Added);
+                    }
                 }
                 Err(error) => {
                     let (file, why) = (file.file.clone(), format!("{error:#}"));

@@ -41,6 +41,7 @@ COMMANDS = {
     "merge": ("merge new.sqlite stored.sqlite", []),
     "export evidence": ("export evidence -q --evidence stored.sqlite -o parquet", ["parquet"]),
     "export run": ("export run image-run -o exported", ["exported"]),
+    "models add": ("models add model -q --models added", ["added/added.toml", "added/model"]),
     "cache clear": ("cache clear --yes --cache kept", []),
 }
 
@@ -101,6 +102,7 @@ class Trials:
             write(page / "snapshot/image-xpath.txt", "/html[1]/body[1]/img[1]\n")
             write(page / "rankings.jsonl", '{"query": "cats", "topic": 1, "rank": 1}\n')
         write(home / "pictures/topics.xml", topics)
+        shutil.copytree(pathlib.Path(__file__).parents[1] / "reference/tiny-sentence", home / "model")
         (home / "tmp").mkdir()
         for line in (
             "rank -q -i texts -o run --no-metadata --explain run/explain.jsonl --index prepared",

@@ -18,17 +18,17 @@ use crate::support::files::json as read_json;
 use crate::support::{assert_says, message, reference};
 
 #[derive(Deserialize)]
-struct Reference {
-    images: Vec<ImageReference>,
-    texts: Vec<TextReference>,
+pub struct Reference {
+    pub images: Vec<ImageReference>,
+    pub texts: Vec<TextReference>,
 }
 
 #[derive(Deserialize)]
-struct ImageReference {
-    image_width: u32,
-    image_height: u32,
+pub struct ImageReference {
+    pub image_width: u32,
+    pub image_height: u32,
     pixels: PixelReference,
-    vector: Vec<f32>,
+    pub vector: Vec<f32>,
 }
 
 #[derive(Deserialize)]
@@ -47,7 +47,7 @@ pub struct TextReference {
 }
 
 /// The pattern that tests/reference/encoders.py draws.
-fn picture(width: u32, height: u32) -> RgbImage {
+pub fn picture(width: u32, height: u32) -> RgbImage {
     RgbImage::from_fn(width, height, |x, y| {
         let fast = (x / 16 + y / 16) % 2 * 90;
         Rgb([0, 1, 2]

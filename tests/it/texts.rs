@@ -31,7 +31,7 @@ const ARGUMENTS: [&str; 8] = [
     "brief Plastic bottles banned.",
 ];
 
-fn arguments_in(dir: &Path) {
+pub fn arguments_in(dir: &Path) {
     let arguments = ARGUMENTS.iter().map(|text| {
         let (id, text) = text.split_once(' ').unwrap();
         let mut argument = argument(id, "A claim", text, "PRO");
@@ -71,7 +71,7 @@ fn passages_in(dir: &Path) {
 }
 
 /// A directory with a collection in `in`.
-fn with_collection(fill: fn(&Path)) -> WorkDir {
+pub fn with_collection(fill: fn(&Path)) -> WorkDir {
     let dir = WorkDir::new();
     fs::create_dir(dir.path("in")).unwrap();
     fs::create_dir(dir.path("no-models")).unwrap();

@@ -23,6 +23,8 @@ pub fn riposte(home: &Path, args: &[&str]) -> Command {
         .env_remove("RIPOSTE_THREADS")
         .env_remove("RIPOSTE_CACHE")
         .env_remove("RIPOSTE_TAG")
+        .env_remove("HF_ENDPOINT")
+        .env_remove("HF_TOKEN")
         .stdin(Stdio::null());
     command
 }

@@ -23,6 +23,8 @@ pub struct Page {
     pub resets: usize,
     /// Whether the body is sent again and again, without saying how long it is.
     pub endless: bool,
+    /// What the header Authorization must say; the answer to other requests is 401.
+    pub authorization: Option<&'static str>,
 }
 
 /// A server of pages on the loopback interface. It records each request as `path`, as `path offset` if the request has a range, or as
@@ -98,7 +100,7 @@ fn answer(
         return Ok(());
     }
     let head = BufReader::new(stream.try_clone()?).lines();
-    let (mut from, mut condition) = (None, None);
+    let (mut from, mut condition, mut authorization) = (None, None, None);
     for line in head {
         let line = line?;
         if line.is_empty() {
@@ -112,6 +114,7 @@ fn answer(
                     .map(|r| r.trim_end_matches('-').to_owned())
             }
             "if-range" => condition = Some(value.to_owned()),
+            "authorization" => authorization = Some(value.to_owned()),
             _ => {}
         }
     }
@@ -119,10 +122,25 @@ fn answer(
         Some(from) => format!("{path} {from}"),
         None => path.clone(),
     });
+    let is_open = |page: &Page| {
+        let must = page.authorization;
+        must.is_none() || must == authorization.as_deref()
+    };
     let mut page = pages.lock().unwrap().get(&path).cloned().unwrap_or(Page {
         status: 404,
         ..Page::default()
     });
+    if !is_open(&page) {
+        page = Page {
+            status: 401,
+            ..Page::default()
+        };
+    }
+    // a store would refuse the token of another server
+    let is_refused = path.starts_with("/cdn/") && authorization.is_some();
+    if is_refused {
+        page.status = 400;
+    }
     let etag = page.headers.iter().find(|(n, _)| *n == "ETag");
     let same = condition.is_none() || condition.as_ref() == etag.map(|(_, v)| v);
     let from: usize = from.filter(|_| same).map_or(0, |f| f.parse().unwrap());

@@ -1,0 +1,85 @@
+//! Adds a model of the user's own: recognises what it is, tries it, and installs it.
+
+mod recognise;
+mod trial;
+
+use std::path::Path;
+
+use anyhow::{Error, Result, anyhow, bail};
+
+use crate::weights::{self, Installed, Models, Place, Progress, Role};
+
+/// What the user says about a model.
+#[derive(Clone, Debug, Default)]
+pub struct Wanted {
+    /// Its name; `None` for that of its directory or repository.
+    pub name: Option<String>,
+    /// Its licence; `None` for what its files say.
+    pub licence: Option<String>,
+}
+
+/// A model that was added.
+#[derive(Clone, Debug)]
+pub struct Added {
+    pub name: String,
+    pub role: Role,
+    pub licence: String,
+    /// The commit of the hub.
+    pub revision: Option<String>,
+    pub installed: Installed,
+    /// What the trial has found: the length of vectors, or what else is worth knowing.
+    pub found: String,
+    /// What a user should know.
+    pub notes: Vec<String>,
+}
+
+/// Adds a model to the models directory.
+///
+/// # Errors
+/// The name is taken; riposte cannot use the model, and the message names the file or the setting; or a file cannot be read, downloaded or written.
+pub fn add(models: &Models, place: &Place, wanted: &Wanted, progress: &Progress) -> Result<Added> {
+    let name = match &wanted.name {
+        Some(name) => name.clone(),
+        None => place.name()?,
+    };
+    weights::check_name(&name)?;
+    let mut role = None;
+    // the user knows the place that was given, and not the copy or the download
+    let placed = |error: &Error, dir: &Path| {
+        format!("{error:#}").replace(&dir.display().to_string(), &place.to_string())
+    };
+    let mut examine = |dir: &Path| {
+        let found = recognise::role(dir).map_err(|error| anyhow!(placed(&error, dir)))?;
+        role = Some(found);
+        Ok(())
+    };
+    let staged = weights::stage(models, place, &name, &mut examine, progress)?;
+    let tried = role_of(role, staged.dir()).and_then(|role| {
+        let found = trial::run(role, staged.dir())?;
+        Ok((role, found))
+    });
+    let (role, found) = match tried {
+        Ok(tried) => tried,
+        Err(error) => {
+            let said = placed(&error, staged.dir());
+            staged.discard();
+            bail!("cannot add the model {name}: {said}");
+        }
+    };
+    let notes = recognise::notes(role, staged.dir());
+    let revision = staged.revision().map(str::to_owned);
+    let (installed, licence) = staged.install(models, role, wanted.licence.as_deref())?;
+    Ok(Added {
+        name,
+        role,
+        licence,
+        revision,
+        installed,
+        found,
+        notes,
+    })
+}
+
+fn role_of(found: Option<Role>, dir: &Path) -> Result<Role> {
+    found.map_or_else(|| recognise::role(dir), Ok)
+}
