@@ -66,7 +66,16 @@ const PURE: [&str; 8] = [
 const CRATES: [(&str, &[&str]); 4] = [
     (
         "riposte-candle",
-        &["candle-core", "candle-nn", "gemm", "riposte-nn"],
+        &[
+            "candle-core",
+            "candle-nn",
+            "candle-transformers",
+            "gemm",
+            "rayon",
+            "riposte-nn",
+            "serde",
+            "serde_json",
+        ],
     ),
     ("riposte-claims", &["flate2", "riposte-eval", "thiserror"]),
     (

@@ -1,4 +1,4 @@
-//! Computes the encoders of [`riposte_nn`] with candle: on an NVIDIA GPU, and for training.
+//! Computes the encoders of [`riposte_nn`] with candle, on an NVIDIA GPU and for training, and image-text models of other families.
 //!
 //! ```
 //! use riposte_nn::transformer::{Activation, Attention, EncoderConfig, NormOrder, Rows};
@@ -39,10 +39,12 @@
 //! Sequences of a batch are padded to the longest one, and a mask keeps tokens from attending to the padding. Inference and training compute the same
 //! layers ([`layer_forward`]) with different operations ([`LayerOps`]): candle's fused layer norm and softmax have no gradients.
 //!
-//! The crate `candle-transformers` has a BERT and a CLIP too, but its CLIP has one activation (`Activation::QuickGelu`) and one epsilon (1e-5) as
+//! [`image_text`] has SigLIP and Chinese CLIP, which `candle-transformers` computes. That crate has a BERT and a CLIP too, but its CLIP has one activation (`Activation::QuickGelu`) and one epsilon (1e-5) as
 //! constants, so it cannot compute checkpoints such as LAION's, which have `"hidden_act": "gelu"`; and training needs layers with other operations.
 
 #![warn(missing_docs)]
+
+pub mod image_text;
 
 use candle_core::{Device, Result, Tensor};
 use riposte_nn::Error;

@@ -6,6 +6,7 @@ use riposte_eval::topic::Topic;
 use super::super::approach::{Form, StanceRecipe};
 use super::super::likeness::{ArgumentVectors, Arguments, argument_sentences};
 use super::{STOPPED, Settings};
+use crate::evidence::image_text::Likeness;
 use crate::evidence::store::Store;
 use crate::index::vector::mean_direction;
 use crate::reading::{QueryEncoder, Reader};
@@ -18,6 +19,8 @@ pub(super) struct Embeddings {
     pub topics: Vec<TopicVectors>,
     /// Empty if CLIP is off or not used.
     pub kinds: Vec<KindVector>,
+    /// What the model of the CLIP vectors makes of a cosine.
+    pub likeness: Likeness,
 }
 
 /// The CLIP vector of a kind of picture, such as a poster or a photograph.
@@ -65,6 +68,7 @@ impl Embeddings {
         let mut embeddings = Embeddings {
             topics: topics.iter().map(|_| TopicVectors::default()).collect(),
             kinds: Vec::new(),
+            likeness: Likeness::default(),
         };
         let beliefs = settings.approach.stance == StanceRecipe::Beliefs;
         let relevance = &settings.approach.relevance;
@@ -81,6 +85,9 @@ impl Embeddings {
             let texts: Vec<String> = groups.iter().flat_map(|g| g.prompts.clone()).collect();
             if let Some(vectors) = embed(store, reader, QueryEncoder::Clip, &texts, notes)? {
                 embeddings.add_prompts(&groups, &vectors);
+                if let Some(model) = model_of(store, QueryEncoder::Clip)? {
+                    embeddings.likeness = reader.likeness(&model)?;
+                }
             }
         }
         Ok(embeddings)
@@ -199,6 +206,22 @@ fn prompt_groups(
     }
 }
 
+/// The channel whose vectors a query is compared with.
+fn channel_of(encoder: QueryEncoder) -> &'static str {
+    match encoder {
+        QueryEncoder::Sentence => "sentence",
+        QueryEncoder::Clip => "clip",
+    }
+}
+
+/// The model that made this evidence; `None` if the store has none.
+fn model_of(store: &Store, encoder: QueryEncoder) -> Result<Option<String>> {
+    let producer = store.producer(channel_of(encoder))?;
+    // after " of " follow the producers of the texts, which do not matter for queries
+    let model = |producer: String| producer.split(" of ").next().unwrap_or_default().to_owned();
+    Ok(producer.map(model))
+}
+
 /// The vectors of query texts by the model that made the evidence. They are read from the store of model outputs or, if that model is
 /// installed, computed. Otherwise the result is `None`, and a note says why.
 fn embed(
@@ -208,20 +231,15 @@ fn embed(
     texts: &[String],
     notes: &mut Vec<String>,
 ) -> Result<Option<Vec<Vec<f32>>>> {
-    let channel = match encoder {
-        QueryEncoder::Sentence => "sentence",
-        QueryEncoder::Clip => "clip",
-    };
-    let Some(producer) = store.producer(channel)? else {
+    let channel = channel_of(encoder);
+    let Some(model) = model_of(store, encoder)? else {
         // without the model, the extraction has already noted that the channel is off
         if reader.installed(encoder).is_some() {
             notes.push(format!("{channel} is off: the store has no such evidence"));
         }
         return Ok(None);
     };
-    // after " of " follow the producers of the texts, which do not matter for queries
-    let model = producer.split(" of ").next().unwrap_or_default();
-    let vectors = reader.query_vectors(encoder, model, texts)?;
+    let vectors = reader.query_vectors(encoder, &model, texts)?;
     if vectors.is_none() {
         notes.push(format!(
             "{channel} is off: its evidence was made by {model}, which is not installed to embed the topics"
