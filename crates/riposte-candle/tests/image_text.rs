@@ -115,7 +115,14 @@ fn tokens_in_five_scripts_are_those_of_the_processors() {
         let found = model.tokens(&lines).unwrap();
         assert_eq!((found.len(), values.ids.len()), (200, 200));
         let longest = values.ids.iter().map(Vec::len).max();
-        assert!(values.ids.iter().filter(|ids| Some(ids.len()) == longest).count() > 5);
+        assert!(
+            values
+                .ids
+                .iter()
+                .filter(|ids| Some(ids.len()) == longest)
+                .count()
+                > 5
+        );
         for ((found, expected), text) in found.iter().zip(&values.ids).zip(&texts) {
             // a special token that is written in a text is followed by a new word here, and by the rest of one there
             if name != "tiny-siglip" || !text.contains("</s>") {
@@ -214,7 +221,10 @@ fn a_vector_depends_neither_on_the_others_nor_on_the_number_of_threads() {
         for threads in [1, 3] {
             let pool = rayon::ThreadPoolBuilder::new().num_threads(threads);
             let found = pool.build().unwrap().install(all);
-            assert!(found == (images.clone(), texts.clone()), "{name}, {threads}");
+            assert!(
+                found == (images.clone(), texts.clone()),
+                "{name}, {threads}"
+            );
         }
         assert!(model.embed_images(&[]).unwrap().is_empty());
         assert!(model.embed_texts(&[]).unwrap().is_empty());
@@ -238,8 +248,16 @@ fn the_flag_quick_gelu_of_open_clip_is_followed() {
     let values: Values = json("tiny-open-clip.json");
     let expected = values.quick.unwrap();
     let pixels = model.preprocess(&values.images[0].draw());
-    agree("picture", &model.embed_images(&[pixels]).unwrap()[0], &expected.image);
-    agree("text", &model.embed_texts(&[&texts()[9]]).unwrap()[0], &expected.text);
+    agree(
+        "picture",
+        &model.embed_images(&[pixels]).unwrap()[0],
+        &expected.image,
+    );
+    agree(
+        "text",
+        &model.embed_texts(&[&texts()[9]]).unwrap()[0],
+        &expected.text,
+    );
     // the flag changes more than the rounding
     assert_ne!(expected.image, values.images[0].vector);
 }
