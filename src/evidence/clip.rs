@@ -3,7 +3,7 @@
 //!
 //! Any checkpoint directory can be loaded: a configuration, weights, a tokenizer and, if there is one, `preprocessor_config.json`. All sizes come from
 //! the configuration, so ViT-B/32, B/16 and L/14 need no separate code. The vectors agree with those of Hugging Face's models within 1e-4
-//! (tests/it/clip.rs, tests/it/image_text.rs).
+//! (tests/it/clip.rs, tests/it/image_families.rs).
 
 use std::path::Path;
 

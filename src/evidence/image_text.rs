@@ -13,7 +13,7 @@ mod texts;
 use std::path::Path;
 use std::sync::Arc;
 
-use anyhow::{Result, bail, ensure};
+use anyhow::{Context, Result, bail, ensure};
 use riposte_candle::image_text::{chinese_clip, siglip};
 use riposte_nn::checkpoint::{Checkpoint, ExpectedTensor, FileNames};
 use riposte_nn::conv::Numeric;
@@ -57,7 +57,11 @@ pub(super) struct Model {
 pub(super) fn open(dir: &Path) -> Result<Model> {
     let file = dir.join(FileNames::HUGGING_FACE.config);
     let of_open_clip = dir.join(open_clip::FILES.config);
-    if !regular::exists(&file)? && regular::exists(&of_open_clip)? {
+    let exists = |path: &Path| {
+        let found = regular::exists(path);
+        found.with_context(|| format!("reading {}", path.display()))
+    };
+    if !exists(&file)? && exists(&of_open_clip)? {
         let config = OpenClip::read(dir)?;
         let preprocessing = Preprocessing::read_open_clip(dir, config.clip.vision.image_size)?;
         let texts = Texts::of_clip(dir, &config.clip)?;

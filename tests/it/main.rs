@@ -36,7 +36,7 @@ mod floors;
 mod golden_texts;
 mod hostile_models;
 mod hostile_stores;
-mod image_text;
+mod image_families;
 mod images;
 mod index_damaged;
 mod index_files;
