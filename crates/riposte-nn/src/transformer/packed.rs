@@ -438,8 +438,6 @@ impl Step<'_> {
             }
             let keys = gathered.as_deref().unwrap_or(own);
             let first = position.unwrap_or(sequence.shared.len());
-            // a text with the same tokens as the one before has no rows of its own, and there may be none after it
-            let heads = if queries == 0 { 0 } else { heads };
             for head in 0..heads {
                 let offset = head * width;
                 let from = query_at * hidden + offset;
