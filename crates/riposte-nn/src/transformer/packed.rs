@@ -425,6 +425,10 @@ impl Step<'_> {
         for (n, sequence) in self.sequences.iter().enumerate() {
             let position = self.positions.map(|positions| positions[n]);
             let queries = if position.is_some() { 1 } else { sequence.own };
+            if queries == 0 {
+                // the sequence repeats another one; after the last row, there is no place of its own either
+                continue;
+            }
             let own = &key_and_value[at * 2 * hidden..(at + sequence.own) * 2 * hidden];
             let mut gathered = None;
             if !sequence.shared.is_empty() {

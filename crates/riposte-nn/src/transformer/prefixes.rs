@@ -165,7 +165,7 @@ mod tests {
         let long: Vec<u32> = (0..77).collect();
         let mut longer = long.clone();
         longer[76] = 99;
-        let texts: [&[u32]; 9] = [
+        let texts: [&[u32]; 10] = [
             &[0, 1, 2, 3, 9],
             &[0, 5, 6, 9],
             &[0, 1, 2, 3, 4, 7, 9],
@@ -174,6 +174,8 @@ mod tests {
             &[0, 9],
             &[0, 1, 2, 3, 9],
             &longer,
+            // the last of the sorted texts, twice: the second has no row of its own after the last one
+            &[8],
             &[8],
         ];
         let layers =
