@@ -61,9 +61,13 @@ impl<'a> Reader<'a> {
     ///
     /// # Errors
     /// The model cannot be loaded, or the workspace cannot be read or written.
-    pub(crate) fn likeness(&mut self, producer: &str) -> Result<Likeness> {
+    pub(crate) fn likeness(&mut self, encoder: QueryEncoder, producer: &str) -> Result<Likeness> {
+        let model = match encoder {
+            QueryEncoder::Sentence => None,
+            QueryEncoder::Clip => self.models.clip,
+        };
         let read = |clip: &Clip, _: &[()]| Ok(vec![clip.likeness().numbers()]);
-        let model = Compute::by(self.models.clip, producer, Clip::numeric, read);
+        let model = Compute::by(model, producer, Clip::numeric, read);
         let key = [(workspace::key(&[LIKENESS, ""]), ())];
         let outputs = &mut self.store.outputs;
         let found = complete(outputs, producer, &key, None, model, &mut |_, _| ())?;

@@ -86,7 +86,7 @@ impl Embeddings {
             if let Some(vectors) = embed(store, reader, QueryEncoder::Clip, &texts, notes)? {
                 embeddings.add_prompts(&groups, &vectors);
                 if let Some(model) = model_of(store, QueryEncoder::Clip)? {
-                    embeddings.likeness = reader.likeness(&model)?;
+                    embeddings.likeness = reader.likeness(QueryEncoder::Clip, &model)?;
                 }
             }
         }
