@@ -1,5 +1,6 @@
 //! What computes the encoders: the backend, its device, and the numbers.
 
+use anyhow::{Result, ensure};
 #[cfg(feature = "full")]
 use riposte_nn::conv::Numeric;
 use riposte_nn::conv::NumericMode;
@@ -14,14 +15,31 @@ pub struct Compute {
     pub backend: BackendMode,
 }
 
-/// Names what computes an encoder, as the option of the command line does, and the numbers.
+/// What computes a model.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, strum::Display)]
+#[strum(serialize_all = "lowercase")]
+pub enum Runtime {
+    /// Packed matrices.
+    Packed,
+    /// candle.
+    Candle,
+    /// rten, for ONNX files.
+    Rten,
+}
+
+impl From<Backend> for Runtime {
+    fn from(backend: Backend) -> Runtime {
+        match backend {
+            Backend::Given(_) => Runtime::Candle,
+            Backend::Auto | Backend::Float => Runtime::Packed,
+        }
+    }
+}
+
+/// Names what computes a model, as the option of the command line does, and the numbers.
 #[cfg(feature = "full")]
-pub(crate) fn describe(backend: Backend, numeric: Numeric) -> String {
-    let mode = match backend {
-        Backend::Given(_) => BackendMode::Candle,
-        Backend::Auto | Backend::Float => BackendMode::Packed,
-    };
-    format!("{mode} {numeric}")
+pub(crate) fn describe(runtime: Runtime, numeric: Numeric) -> String {
+    format!("{runtime} {numeric}")
 }
 
 /// What computes encoders. The names are those on the command line.
@@ -55,6 +73,23 @@ impl Compute {
 }
 
 impl BackendMode {
+    /// Checks that a model is computed by what the user chose.
+    ///
+    /// # Errors
+    /// Something else computes it. [`BackendMode::Auto`] leaves the choice to the model.
+    pub(crate) fn check(self, runtime: Runtime) -> Result<()> {
+        let chosen = match self {
+            BackendMode::Auto => return Ok(()),
+            BackendMode::Packed => Runtime::Packed,
+            BackendMode::Candle => Runtime::Candle,
+        };
+        ensure!(
+            runtime == chosen,
+            "--backend {self}: only {runtime} computes this model (--backend auto chooses it)"
+        );
+        Ok(())
+    }
+
     /// candle if this mode chooses it on this machine, otherwise the given one.
     pub fn or(self, packed: Backend) -> Backend {
         match self {

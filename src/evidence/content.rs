@@ -1,8 +1,8 @@
 //! The evidence about a document, and the texts in it.
 
+use crate::device::Runtime;
 use riposte_eval::DocId;
 use riposte_nn::conv::Numeric;
-use riposte_nn::transformer;
 
 use super::ocr::{self, OcrLine};
 use super::page::PageWords;
@@ -103,10 +103,12 @@ pub struct Backend {
 
 impl Backend {
     /// The backend of an encoder ([`riposte_nn::transformer`]).
-    pub(crate) fn of_transformer(by: transformer::Backend, numeric: Numeric) -> Backend {
+    pub(crate) fn of_transformer(by: Runtime, numeric: Numeric) -> Backend {
         let runtime = match by {
-            transformer::Backend::Given(_) => "candle",
-            _ => "transformer",
+            // the name in stores before there was a choice
+            Runtime::Packed => "transformer",
+            Runtime::Candle => "candle",
+            Runtime::Rten => "rten",
         };
         let name = format!("{runtime} {numeric}");
         Backend { name, numeric }

@@ -18,6 +18,8 @@ pub mod extract;
 #[cfg(feature = "full")]
 mod guarded;
 #[cfg(feature = "full")]
+pub mod image_text;
+#[cfg(feature = "full")]
 pub mod ocr;
 #[cfg(feature = "full")]
 mod onnx_towers;

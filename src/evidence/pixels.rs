@@ -1,18 +1,16 @@
-//! Preprocesses an image for CLIP, as `preprocessor_config.json` describes.
-//!
-//! Resizing computes exactly what Pillow computes (`ImagingResample` in its Resample.c: filters widened by the scale, 22-bit fixed-point
-//! weights, rows first, rounding to bytes after each of the two passes), because the published models were trained and evaluated with
-//! it. fast_image_resize is faster, but has coarser weights: a difference of one level in a pixel is 0.015 after normalisation. Two
-//! cases differ from Pillow: Pillow 13 chooses the order of the passes by the sizes, and Pillow swaps them for images more than 100
-//! times taller than wide.
+//! Preprocesses an image for an image-text model, as `preprocessor_config.json` or `open_clip_config.json` describes.
 
-use std::f64::consts::PI;
+mod config;
+mod resample;
+
 use std::path::Path;
 
 use anyhow::{Context, Result, bail, ensure};
 use image::RgbImage;
-use riposte_nn::checkpoint::read_json;
-use serde::Deserialize;
+
+pub(super) use config::Processor;
+use config::{Side, Steps};
+use resample::{Axis, Filter, Rounding, Window, crop, resample};
 
 /// The preprocessed pixels of an image.
 #[derive(Clone, Debug, PartialEq)]
@@ -29,6 +27,8 @@ pub(super) struct Preprocessing {
     resize: Option<(Target, Filter)>,
     /// The height and width of the centre crop. Smaller images get a black border.
     crop: Option<(usize, usize)>,
+    /// How the offset of the crop is rounded.
+    rounding: Rounding,
     /// The normalised value of a byte b in channel c is b × `scale[c]` + `shift[c]`.
     scale: [f64; 3],
     shift: [f64; 3],
@@ -45,112 +45,67 @@ enum Target {
     },
 }
 
-/// Pillow's resampling filters, with the numbers 1 to 5 in this order.
-#[derive(Clone, Copy, Debug, PartialEq, strum::FromRepr)]
-#[repr(u8)]
-enum Filter {
-    Lanczos = 1,
-    Bilinear,
-    Bicubic,
-    Box,
-    Hamming,
-}
-
 /// The maximum side length in a configuration. A larger one means that the file is damaged.
 const LARGEST: usize = 1 << 14;
 
-/// The content of `preprocessor_config.json`. Keys that are missing have the values of the published CLIP models.
-#[derive(Deserialize)]
-#[serde(default)]
-struct ConfigFile {
-    do_resize: bool,
-    size: Side,
-    resample: u8,
-    do_center_crop: bool,
-    crop_size: Side,
-    do_rescale: bool,
-    rescale_factor: f64,
-    do_normalize: bool,
-    image_mean: [f64; 3],
-    image_std: [f64; 3],
-}
-
-/// A size in the file.
-#[derive(Clone, Copy, Deserialize)]
-#[serde(untagged)]
-enum Side {
-    One(usize),
-    Shortest { shortest_edge: usize },
-    Both { height: usize, width: usize },
-}
-
-impl Default for ConfigFile {
-    fn default() -> Self {
-        ConfigFile {
-            do_resize: true,
-            size: Side::One(224),
-            resample: 3,
-            do_center_crop: true,
-            crop_size: Side::One(224),
-            do_rescale: true,
-            rescale_factor: 1.0 / 255.0,
-            do_normalize: true,
-            image_mean: [0.48145466, 0.4578275, 0.40821073],
-            image_std: [0.26862954, 0.26130258, 0.27577711],
-        }
-    }
-}
-
 impl Preprocessing {
-    /// Reads `preprocessor_config.json` in `dir`; if there is none, returns the preprocessing of the published CLIP models (224 × 224).
+    /// Reads `preprocessor_config.json` in `dir`. If there is none, or if a key is missing, `family` says what the model expects (224 × 224).
     ///
     /// Errors: the file cannot be read, or describes something that is not supported.
-    pub(super) fn read(dir: &Path) -> Result<Self> {
-        let path = dir.join("preprocessor_config.json");
-        let file = match path.try_exists() {
-            Ok(false) => ConfigFile::default(),
-            _ => read_json(&path)?,
-        };
-        Self::new(&file).with_context(|| format!("cannot use {}", path.display()))
+    pub(super) fn read(dir: &Path, family: Processor) -> Result<Self> {
+        Self::checked(&Steps::read(dir, family)?)
     }
 
-    fn new(file: &ConfigFile) -> Result<Self> {
-        let target = match file.size {
+    /// Reads `preprocess_cfg` of OpenCLIP's configuration in `dir`, for a model whose pictures have `side` rows and columns.
+    ///
+    /// Errors: as for [`Preprocessing::read`].
+    pub(super) fn read_open_clip(dir: &Path, side: usize) -> Result<Self> {
+        Self::checked(&Steps::read_open_clip(dir, side)?)
+    }
+
+    fn checked(steps: &Steps) -> Result<Self> {
+        Self::new(steps).with_context(|| format!("cannot use {}", steps.source.display()))
+    }
+
+    fn new(steps: &Steps) -> Result<Self> {
+        let target = |size: Side| match size {
             Side::One(side) => Target::Shorter(side),
             Side::Shortest { shortest_edge } => Target::Shorter(shortest_edge),
             Side::Both { height, width } => Target::Fixed { height, width },
         };
-        let crop = match file.crop_size {
-            Side::One(side) => (side, side),
-            Side::Both { height, width } => (height, width),
-            Side::Shortest { .. } => {
+        let resize = steps.resize.map(|(size, filter)| (target(size), filter));
+        let crop = match steps.crop {
+            None => None,
+            Some(Side::One(side)) => Some((side, side)),
+            Some(Side::Both { height, width }) => Some((height, width)),
+            Some(Side::Shortest { .. }) => {
                 bail!("crop_size has a shortest_edge: expected height and width")
             }
         };
-        let sides = match target {
-            Target::Shorter(side) => [side, side, crop.0, crop.1],
-            Target::Fixed { height, width } => [height, width, crop.0, crop.1],
-        };
+        let mut sides = Vec::new();
+        match resize {
+            Some((Target::Shorter(side), _)) => sides.push(side),
+            Some((Target::Fixed { height, width }, _)) => sides.extend([height, width]),
+            None => {}
+        }
+        sides.extend(crop.iter().flat_map(|(height, width)| [*height, *width]));
         ensure!(
             sides.iter().all(|side| (1..=LARGEST).contains(side)),
             "size and crop_size must be 1 to {LARGEST}, found {sides:?}"
         );
-        let filter = Filter::from_repr(file.resample);
-        let filter =
-            filter.with_context(|| format!("resample is {}: expected 1 to 5", file.resample))?;
-        let rescaled = file.do_rescale.then_some(file.rescale_factor);
-        let factor = rescaled.unwrap_or(1.0);
+        let factor = steps.factor;
         let (mut scale, mut shift) = ([factor; 3], [0.0; 3]);
-        if file.do_normalize {
+        if let Some((mean, std)) = steps.normalise {
             for c in 0..3 {
-                ensure!(file.image_std[c] != 0.0, "image_std contains a zero");
-                scale[c] = factor / file.image_std[c];
-                shift[c] = -file.image_mean[c] / file.image_std[c];
+                ensure!(std[c] != 0.0, "image_std contains a zero");
+                scale[c] = factor / std[c];
+                shift[c] = -mean[c] / std[c];
             }
         }
         Ok(Preprocessing {
-            resize: file.do_resize.then_some((target, filter)),
-            crop: file.do_center_crop.then_some(crop),
+            resize,
+            crop,
+            rounding: steps.rounding,
             scale,
             shift,
         })
@@ -186,8 +141,8 @@ impl Preprocessing {
             }
         };
         let (out_height, out_width) = self.crop.unwrap_or((full_height, full_width));
-        let rows = Window::centred(full_height, out_height);
-        let columns = Window::centred(full_width, out_width);
+        let rows = Window::centred(full_height, out_height, self.rounding);
+        let columns = Window::centred(full_width, out_width, self.rounding);
         let pixels = match self.resize {
             Some((_, filter)) => resample(
                 image,
@@ -215,147 +170,4 @@ impl Preprocessing {
             values,
         }
     }
-}
-
-/// The part of an axis within the centre crop.
-struct Window {
-    /// The first position of the full axis in the crop.
-    start: usize,
-    /// The number of positions in the crop that are on the axis.
-    length: usize,
-    /// The number of black positions before the first one.
-    pad: usize,
-}
-
-impl Window {
-    /// A crop to `out` positions removes `(full - out) // 2` positions before it or, if `full` is smaller, adds black ones.
-    fn centred(full: usize, out: usize) -> Self {
-        Window {
-            start: full.saturating_sub(out) / 2,
-            length: full.min(out),
-            pad: out.saturating_sub(full).div_ceil(2),
-        }
-    }
-}
-
-/// For each position of a resized axis: the first source pixel, and the fixed-point weights of the pixels from there on.
-struct Axis {
-    taps: Vec<(usize, Vec<i32>)>,
-}
-
-/// The fraction bits of a weight. The sum of bytes times weights, with negative weights, fits into 32 bits.
-const PRECISION: u32 = 32 - 8 - 2;
-
-impl Axis {
-    fn new(filter: Filter, from: usize, to: usize, window: &Window) -> Self {
-        let scale = from as f64 / to as f64;
-        let stretch = scale.max(1.0);
-        let support = filter.support() * stretch;
-        let taps = (window.start..window.start + window.length)
-            .map(|position| {
-                let centre = (position as f64 + 0.5) * scale;
-                // the cast turns negative numbers into 0
-                let first = (centre - support + 0.5) as usize;
-                let end = ((centre + support + 0.5) as usize).min(from);
-                let weights: Vec<f64> = (first..end)
-                    .map(|x| filter.weight((x as f64 - centre + 0.5) * (1.0 / stretch)))
-                    .collect();
-                let sum: f64 = weights.iter().sum();
-                let fixed = |weight: &f64| {
-                    let weight = if sum != 0.0 { weight / sum } else { *weight };
-                    // rounds half away from zero
-                    (weight * f64::from(1 << PRECISION) + 0.5_f64.copysign(weight)) as i32
-                };
-                (first, weights.iter().map(fixed).collect())
-            })
-            .collect();
-        Axis { taps }
-    }
-}
-
-impl Filter {
-    /// The distance from the centre beyond which weights are zero, in pixels of the coarser axis.
-    fn support(self) -> f64 {
-        match self {
-            Filter::Box => 0.5,
-            Filter::Bilinear | Filter::Hamming => 1.0,
-            Filter::Bicubic => 2.0,
-            Filter::Lanczos => 3.0,
-        }
-    }
-
-    /// The weight at a distance of `x` from the centre.
-    fn weight(self, x: f64) -> f64 {
-        let sinc = |x: f64| match PI * x {
-            0.0 => 1.0,
-            x => x.sin() / x,
-        };
-        let distance = x.abs();
-        match self {
-            Filter::Box if x > -0.5 && x <= 0.5 => 1.0,
-            Filter::Bilinear if distance < 1.0 => 1.0 - distance,
-            Filter::Hamming if distance < 1.0 => {
-                sinc(distance) * (0.54 + 0.46 * (PI * distance).cos())
-            }
-            // Keys' cubic with a = -1/2 (Catmull-Rom)
-            Filter::Bicubic if distance < 1.0 => (1.5 * distance - 2.5) * distance * distance + 1.0,
-            Filter::Bicubic if distance < 2.0 => {
-                (((distance - 5.0) * distance + 8.0) * distance - 4.0) * -0.5
-            }
-            Filter::Lanczos if (-3.0..3.0).contains(&x) => sinc(x) * sinc(x / 3.0),
-            _ => 0.0,
-        }
-    }
-}
-
-/// Resizes the columns in the crop and then the rows, each by weighted sums that are rounded to bytes. The result is in the order row,
-/// column, channel.
-fn resample(image: &RgbImage, columns: &Axis, rows: &Axis) -> Vec<u8> {
-    let first = rows.taps.iter().map(|(from, _)| *from).min().unwrap_or(0);
-    let ends = rows.taps.iter().map(|(from, weights)| from + weights.len());
-    let end = ends.max().unwrap_or(0);
-    let stride = 3 * image.width() as usize;
-    let line = 3 * columns.taps.len();
-
-    let mut narrow = Vec::with_capacity((end - first) * line);
-    let lines = image.as_raw().chunks_exact(stride.max(1));
-    for source in lines.take(end).skip(first) {
-        for (from, weights) in &columns.taps {
-            let mut sums = [1i32 << (PRECISION - 1); 3];
-            for (pixel, weight) in source[3 * from..].chunks_exact(3).zip(weights) {
-                for (sum, &byte) in sums.iter_mut().zip(pixel) {
-                    *sum += i32::from(byte) * weight;
-                }
-            }
-            narrow.extend(sums.map(to_byte));
-        }
-    }
-
-    let mut small = Vec::with_capacity(rows.taps.len() * line);
-    let mut sums = vec![0i32; line];
-    for (from, weights) in &rows.taps {
-        sums.fill(1 << (PRECISION - 1));
-        let sources = narrow[(from - first) * line..].chunks_exact(line.max(1));
-        for (source, weight) in sources.zip(weights) {
-            for (sum, &byte) in sums.iter_mut().zip(source) {
-                *sum += i32::from(byte) * weight;
-            }
-        }
-        small.extend(sums.iter().map(|&sum| to_byte(sum)));
-    }
-    small
-}
-
-/// Rounds a fixed-point sum to a byte.
-fn to_byte(sum: i32) -> u8 {
-    (sum >> PRECISION).clamp(0, 255) as u8
-}
-
-/// Crops an image without resizing it. The result is in the order row, column, channel.
-fn crop(image: &RgbImage, columns: &Window, rows: &Window) -> Vec<u8> {
-    let stride = 3 * image.width() as usize;
-    let lines = image.as_raw().chunks_exact(stride.max(1));
-    let lines = lines.skip(rows.start).take(rows.length);
-    let within = lines.flat_map(|line| &line[3 * columns.start..][..3 * columns.length]);
-    within.copied().collect()
 }

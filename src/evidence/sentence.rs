@@ -15,7 +15,7 @@ use riposte_nn::conv::Numeric;
 use riposte_nn::sentence::{Layout, Purpose, SentenceEncoder};
 use riposte_nn::transformer::Backend;
 
-use crate::device::Compute;
+use crate::device::{Compute, Runtime};
 use crate::lazy::Lazy;
 use crate::weights::CheckedModel;
 #[cfg(feature = "full")]
@@ -32,7 +32,7 @@ const PROMPTS: &str = " with prompts";
 /// A loaded model. Several threads can call its methods at the same time.
 pub struct Sentences {
     model: SentenceEncoder,
-    backend: Backend,
+    runtime: Runtime,
 }
 
 impl Sentences {
@@ -44,7 +44,11 @@ impl Sentences {
     pub fn load(dir: &Path, backend: Backend) -> Result<Self> {
         let load = || -> Result<Self> {
             let model = SentenceEncoder::load_any(dir, backend, OTHERS)?;
-            Ok(Sentences { model, backend })
+            let runtime = match model.is_of_others() {
+                true => Runtime::Candle,
+                false => backend.into(),
+            };
+            Ok(Sentences { model, runtime })
         };
         load().with_context(|| format!("loading the sentence model from {}", dir.display()))
     }
@@ -74,8 +78,8 @@ impl Sentences {
     }
 
     /// What computes the model.
-    pub fn backend(&self) -> Backend {
-        self.backend
+    pub fn runtime(&self) -> Runtime {
+        self.runtime
     }
 
     /// The length of every vector: `hidden_size` (384 for all-MiniLM-L6-v2).
@@ -113,5 +117,11 @@ pub fn lazy(model: &CheckedModel, compute: Compute) -> Lazy<Sentences> {
         model.dir.clone(),
         Sentences::producer_of(&model.dir, &model.sha256),
     );
-    Lazy::new(producer, move || Sentences::load(&dir, compute.backend()))
+    let name = model.name.clone();
+    Lazy::new(producer, move || {
+        let sentences = Sentences::load(&dir, compute.backend())?;
+        let checked = compute.backend.check(sentences.runtime());
+        checked.with_context(|| name.clone())?;
+        Ok(sentences)
+    })
 }

@@ -5,8 +5,13 @@ use anyhow::Result;
 use super::outputs::{Compute, complete};
 use super::{Reader, keyed};
 use crate::evidence::clip::{Clip, Slot};
+use crate::evidence::image_text::Likeness;
 use crate::evidence::sentence::Sentences;
 use crate::lazy::Lazy;
+use crate::workspace;
+
+/// The key of a likeness has two parts, and that of a text has one.
+const LIKENESS: &str = "likeness";
 
 /// The model that embeds a query.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -80,5 +85,24 @@ impl<'a> Reader<'a> {
                 complete(outputs, producer, &inputs, None, model, quiet)
             }
         }
+    }
+
+    /// What the image-text model `producer` makes of a cosine. It is stored, because a ranking needs no model. That of CLIP if nothing is stored
+    /// and the model is not installed: older workspaces have only vectors of CLIP.
+    ///
+    /// # Errors
+    /// The model cannot be loaded, or the workspace cannot be read or written.
+    pub(crate) fn likeness(&mut self, encoder: QueryEncoder, producer: &str) -> Result<Likeness> {
+        let model = match encoder {
+            QueryEncoder::Sentence | QueryEncoder::Argument => None,
+            QueryEncoder::ImageText(slot) => self.image_text(slot),
+        };
+        let read = |clip: &Clip, _: &[()]| Ok(vec![clip.likeness().numbers()]);
+        let model = Compute::by(model, producer, Clip::numeric, read);
+        let key = [(workspace::key(&[LIKENESS, ""]), ())];
+        let outputs = &mut self.store.outputs;
+        let found = complete(outputs, producer, &key, None, model, &mut |_, _| ())?;
+        let found = found.and_then(|found| Likeness::of_numbers(found.first()?));
+        Ok(found.unwrap_or_default())
     }
 }

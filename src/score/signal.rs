@@ -15,6 +15,7 @@ use anyhow::Result;
 
 use crate::evidence::TextPart;
 use crate::evidence::clip::Slot;
+use crate::evidence::image_text::Likeness;
 use crate::index::images::Field;
 
 /// All signals, in the order in which explanations list them.
@@ -38,7 +39,7 @@ pub trait Signal: Sync {
     }
 
     /// Scales a value to [0, 1].
-    fn to_unit(&self, value: f64) -> f64 {
+    fn to_unit(&self, value: f64, _: &dyn Inputs) -> f64 {
         value.clamp(0.0, 1.0)
     }
 
@@ -141,6 +142,9 @@ pub trait Inputs {
 
     /// The cosines or the numbers that the signal needs; `None` if there are none. Only the first call is sure to return them.
     fn stored(&mut self) -> Option<Values>;
+
+    /// What the model of a signal makes of a cosine between a picture and a text.
+    fn likeness(&self, need: Need) -> Likeness;
 
     /// The best rank at which the crawl found each image, by the number of the image.
     fn crawl_ranks(&self) -> BTreeMap<usize, u32>;

@@ -32,6 +32,7 @@ use super::approach::{ArgumentRecipe, Cut, Eligible, Form, ImageApproach, Scale,
 use super::channels::SignalKey;
 use super::explanations::{Explanations, Keep};
 use super::likeness::Arguments;
+use crate::evidence::image_text::Likeness;
 use crate::evidence::store::{Place, Store};
 use crate::evidence::table::Table;
 use crate::evidence::{clip, page, sentence, sentiment};
@@ -374,7 +375,7 @@ impl<'a> Ranker<'a> {
             };
             if recipe.scale == Scale::Unit {
                 for value in values.iter_mut().flatten() {
-                    *value = signal.to_unit(*value);
+                    *value = signal.to_unit(*value, &inputs);
                 }
             }
             columns.push(Column {
@@ -529,6 +530,11 @@ impl Inputs for TopicInputs<'_> {
 
     fn stored(&mut self) -> Option<Values> {
         self.stored.take().or_else(|| self.numbers.cloned())
+    }
+
+    fn likeness(&self, need: Need) -> Likeness {
+        let of = |model| self.ranker.embeddings.likeness(model);
+        need.image_text().map_or_else(Likeness::default, of)
     }
 
     fn crawl_ranks(&self) -> BTreeMap<usize, u32> {

@@ -4,6 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use image::RgbImage;
+use riposte::evidence::clip::Clip;
 use riposte::evidence::ocr::backend::Runtime;
 use riposte::evidence::ocr::{PpOcr, Script, TextReader};
 use riposte::evidence::sentence::Sentences;
@@ -12,9 +13,9 @@ use riposte_nn::onnx_writer::{self as onnx, Graph, Message, ints, numbers};
 use riposte_nn::transformer::Backend;
 use serde_json::{Value, json};
 
-use crate::support::checkpoint::copy_of;
+use crate::support::checkpoint::{copy_of, edit_header, weights};
 use crate::support::program::{WorkDir, riposte, stderr};
-use crate::support::root;
+use crate::support::{message, root};
 
 /// A directory with a detector and a recogniser that can be read.
 fn networks() -> (tempfile::TempDir, PathBuf, PathBuf) {
@@ -274,5 +275,116 @@ fn a_hostile_safetensors_file_is_an_error() {
             Err(error) => format!("{error:#}"),
         };
         assert!(said.contains("model.safetensors"), "{what}: {said}");
+    }
+}
+
+/// A tensor of each family of image-text models, with its shape.
+const IMAGE_TEXT: [(&str, &str, &[usize]); 4] = [
+    (
+        "tiny-siglip",
+        "vision_model.head.attention.in_proj_weight",
+        &[96, 32],
+    ),
+    ("tiny-siglip2", "text_model.head.bias", &[32]),
+    (
+        "tiny-chinese-clip",
+        "text_model.encoder.layer.1.attention.self.key.weight",
+        &[32, 32],
+    ),
+    (
+        "tiny-open-clip",
+        "visual.transformer.resblocks.0.attn.in_proj_weight",
+        &[72, 24],
+    ),
+];
+
+/// All of this is found before weights are read.
+#[test]
+fn a_wrong_checkpoint_of_an_image_text_model_is_one_clear_error() {
+    for (family, tensor, shape) in IMAGE_TEXT {
+        let refused = |change: &dyn Fn(&Path), expected: &str| {
+            let copy = copy_of(family);
+            let file = weights(copy.path());
+            change(copy.path());
+            let said = message(Clip::check(copy.path()));
+            assert!(said.contains(expected), "{family}: {said}, not {expected}");
+            let name = file.file_name().unwrap().to_str().unwrap();
+            assert!(said.contains(name) && !said.contains('\n'), "{said}");
+        };
+        let header = |edit: &dyn Fn(&mut serde_json::Map<String, Value>), expected: &str| {
+            refused(&|dir| edit_header(dir, edit), expected);
+        };
+        header(
+            &|header| {
+                let values = header.remove(tensor).unwrap();
+                header.insert("another".to_owned(), values);
+            },
+            &format!("tensor {tensor} is missing: expected shape {shape:?}"),
+        );
+        header(
+            &|header| header[tensor]["shape"] = json!([1, shape.iter().product::<usize>()]),
+            &format!("tensor {tensor} has shape"),
+        );
+        // a quantised checkpoint: a byte for each number, and the rest of the bytes are elsewhere
+        header(
+            &|header| {
+                let width = if family == "tiny-siglip2" { 2 } else { 4 };
+                let count = shape.iter().product::<usize>() * width;
+                header[tensor]["dtype"] = json!("I8");
+                header[tensor]["shape"] = json!([count]);
+            },
+            &format!("tensor {tensor} "),
+        );
+        header(
+            &|header| {
+                let kind = if family == "tiny-siglip2" {
+                    "I16"
+                } else {
+                    "I32"
+                };
+                header[tensor]["dtype"] = json!(kind);
+            },
+            "expected F32, F16 or BF16",
+        );
+        for cut in [1, 1000] {
+            let shorten = |dir: &Path| {
+                let file = weights(dir);
+                let whole = fs::read(&file).unwrap();
+                fs::write(&file, &whole[..whole.len() - cut]).unwrap();
+            };
+            refused(&shorten, "truncated or damaged");
+        }
+        let gguf = |dir: &Path| {
+            let header = [&b"GGUF\x03\0\0\0"[..], &[0; 64]].concat();
+            fs::write(weights(dir), header).unwrap();
+        };
+        refused(&gguf, "not a safetensors file");
+        for pickle in ["pytorch_model.bin", "open_clip_pytorch_model.bin"] {
+            let rename = |dir: &Path| fs::rename(weights(dir), dir.join(pickle)).unwrap();
+            refused(&rename, &format!("there is only {pickle}: a pickle"));
+        }
+        refused(
+            &|dir| fs::remove_file(weights(dir)).unwrap(),
+            "No such file",
+        );
+    }
+}
+
+#[test]
+fn a_bias_that_makes_all_pairs_alike_is_refused() {
+    for (number, said) in [
+        (0.5f32, "logit_bias is 0.5"),
+        (f32::NAN, "logit_bias is NaN"),
+    ] {
+        let copy = copy_of("tiny-siglip");
+        let file = weights(copy.path());
+        let mut bytes = fs::read(&file).unwrap();
+        let length = u64::from_le_bytes(bytes[..8].try_into().unwrap()) as usize;
+        let header: Value = serde_json::from_slice(&bytes[8..8 + length]).unwrap();
+        let at = header["logit_bias"]["data_offsets"][0].as_u64().unwrap() as usize;
+        bytes[8 + length + at..][..4].copy_from_slice(&number.to_le_bytes());
+        fs::write(&file, bytes).unwrap();
+        let refused = message(Clip::check(copy.path()));
+        assert!(refused.contains(said) && refused.contains("expected a negative number"));
     }
 }

@@ -37,6 +37,7 @@ mod floors;
 mod golden_texts;
 mod hostile_models;
 mod hostile_stores;
+mod image_families;
 mod image_text;
 mod images;
 mod index_damaged;

@@ -1,4 +1,5 @@
-//! Computes the encoders of [`riposte_nn`] with candle: on an NVIDIA GPU, and for training. [`texts`] has encoders that riposte-nn does not compute.
+//! Computes the encoders of [`riposte_nn`] with candle, on an NVIDIA GPU and for training, and encoders that riposte-nn does not compute: of texts
+//! ([`texts`]: ModernBERT, NomicBERT), and of pictures and texts ([`image_text`]: SigLIP, Chinese CLIP), which are those of candle-transformers.
 //!
 //! ```
 //! use riposte_nn::transformer::{Activation, Attention, EncoderConfig, NormOrder, Rows};
@@ -44,6 +45,7 @@
 
 #![warn(missing_docs)]
 
+pub mod image_text;
 pub mod texts;
 
 use candle_core::{Device, Result, Tensor};

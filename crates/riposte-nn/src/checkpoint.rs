@@ -32,6 +32,35 @@ pub struct Checkpoint {
     header: Metadata,
 }
 
+/// The names of a checkpoint's files.
+#[derive(Clone, Copy, Debug)]
+pub struct FileNames {
+    /// The configuration.
+    pub config: &'static str,
+    /// The weights.
+    pub weights: &'static str,
+}
+
+impl FileNames {
+    /// Those of Hugging Face's layout.
+    pub const HUGGING_FACE: FileNames = FileNames {
+        config: "config.json",
+        weights: "model.safetensors",
+    };
+}
+
+/// Files of weights that are not read, and why. Their names are those of PyTorch, OpenCLIP and Hugging Face.
+const OTHER_WEIGHTS: [(&str, &str); 3] = [
+    ("pytorch_model.bin", PICKLE),
+    ("open_clip_pytorch_model.bin", PICKLE),
+    (
+        "model.safetensors.index.json",
+        "its weights are in several files, which must be joined first",
+    ),
+];
+
+const PICKLE: &str = "a pickle, which could run any program: convert it to safetensors";
+
 impl Checkpoint {
     /// Opens `model.safetensors` in `dir` and compares its header with `expected`. Weights are not read yet. Other tensors are ignored:
     /// published checkpoints also contain position ids and the like.
@@ -42,14 +71,33 @@ impl Checkpoint {
     /// The file is mapped while its header is read, and it must not change meanwhile. Whoever replaces a model file writes it under another name and
     /// then renames it.
     pub fn open(dir: &Path, expected: &[ExpectedTensor]) -> Result<Self> {
-        let path = dir.join("model.safetensors");
+        Self::open_named(dir, FileNames::HUGGING_FACE, expected)
+    }
+
+    /// As [`Checkpoint::open`], for files of these names.
+    ///
+    /// # Errors
+    /// As for [`Checkpoint::open`].
+    pub fn open_named(dir: &Path, names: FileNames, expected: &[ExpectedTensor]) -> Result<Self> {
+        let path = dir.join(names.weights);
         let opening = || format!("opening {}", path.display());
-        let file = open(&path).during(opening)?;
+        let file = match open(&path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                let other = OTHER_WEIGHTS
+                    .iter()
+                    .find(|(name, _)| dir.join(name).is_file());
+                return Err(other.map_or(Error::Io(error), |(name, why)| {
+                    Error::Model(format!("it is missing, and there is only {name}: {why}"))
+                }))
+                .during(opening);
+            }
+            opened => opened.during(opening)?,
+        };
         let map = map(&file).during(opening)?;
         let (length, header) = SafeTensors::read_metadata(&map)
             .map_err(|error| header_error(error, map.len()))
             .during(|| format!("reading the header of {}", path.display()))?;
-        check(&header, expected).during(|| comparing(&path))?;
+        check(&header, expected).during(|| comparing(&path, names))?;
         Ok(Checkpoint {
             path,
             data: 8 + length,
@@ -76,7 +124,8 @@ impl Checkpoint {
         let expected: Vec<ExpectedTensor> = (expected.iter())
             .map(|(name, shape)| (format!("{prefix}{name}"), shape.clone()))
             .collect();
-        check(&checkpoint.header, &expected).during(|| comparing(&checkpoint.path))?;
+        check(&checkpoint.header, &expected)
+            .during(|| comparing(&checkpoint.path, FileNames::HUGGING_FACE))?;
         Ok((checkpoint, prefix))
     }
 
@@ -91,6 +140,34 @@ impl Checkpoint {
             read_numbers(&self.file, self.data + from, to - from, info.dtype)
         };
         numbers().during(|| format!("reading tensor {name} of {}", self.path.display()))
+    }
+
+    /// The number in a tensor that has only one; `None` if there is no such tensor.
+    ///
+    /// # Errors
+    /// The tensor has another number of numbers, or its numbers are not floats.
+    pub fn number(&self, name: &str) -> Result<Option<f32>> {
+        let Some(info) = self.header.info(name) else {
+            return Ok(None);
+        };
+        ensure!(
+            info.shape.iter().all(|side| *side == 1),
+            Model,
+            "tensor {name} of {} has shape {:?}: expected one number",
+            self.path.display(),
+            info.shape
+        );
+        Ok(self.read(name)?.first().copied())
+    }
+
+    /// Whether there is a tensor of this name.
+    pub fn has(&self, name: &str) -> bool {
+        self.header.info(name).is_some()
+    }
+
+    /// Where the weights are.
+    pub fn path(&self) -> &Path {
+        &self.path
     }
 
     /// The length of a tensor's rows.
@@ -138,8 +215,8 @@ impl Checkpoint {
 
 const NOT_FLOATS: &str = "its number type is not a float";
 
-fn comparing(path: &Path) -> String {
-    format!("comparing {} with its config.json", path.display())
+fn comparing(path: &Path, names: FileNames) -> String {
+    format!("comparing {} with its {}", path.display(), names.config)
 }
 
 fn missing() -> Error {
@@ -340,7 +417,7 @@ pub fn read_json<T: DeserializeOwned>(path: &Path) -> Result<T> {
 ///
 /// # Errors
 /// The file cannot be read or parsed.
-pub(crate) fn read_json_if_there<T: DeserializeOwned>(path: &Path) -> Result<Option<T>> {
+pub fn read_json_if_there<T: DeserializeOwned>(path: &Path) -> Result<Option<T>> {
     match std::fs::metadata(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
         _ => read_json(path).map(Some),

@@ -1,9 +1,15 @@
-//! Turns texts into the token ids that a model reads, as a checkpoint's `tokenizer.json` says.
+//! Turns texts into the token ids that a model reads, as a checkpoint's `tokenizer.json` or `vocab.txt` says.
 
 use std::path::Path;
 
-use tokenizers::normalizers::{Lowercase, NormalizerWrapper, Sequence};
-use tokenizers::{EncodeInput, PostProcessor, TruncationParams};
+use tokenizers::models::wordpiece::WordPiece;
+use tokenizers::normalizers::replace::ReplacePattern;
+use tokenizers::normalizers::{
+    BertNormalizer, Lowercase, NormalizerWrapper, Replace, Sequence, Strip,
+};
+use tokenizers::pre_tokenizers::bert::BertPreTokenizer;
+use tokenizers::processors::bert::BertProcessing;
+use tokenizers::{AddedToken, EncodeInput, PostProcessor, TruncationParams};
 
 use crate::checkpoint::read_text;
 use crate::error::{Error, Result, While, bail, ensure};
@@ -21,7 +27,25 @@ pub enum Input {
 }
 
 /// A tokenizer that truncates and does not pad. It can be used from several threads.
-pub struct Tokenizer(tokenizers::Tokenizer);
+pub struct Tokenizer {
+    tokenizer: tokenizers::Tokenizer,
+    /// The token with which `tokenizer.json` would pad.
+    padding: Option<u32>,
+}
+
+/// How texts become words before BERT's tokenizer divides them.
+#[derive(Clone, Copy, Debug)]
+pub struct WordRules {
+    /// Texts become lower case.
+    pub lower_case: bool,
+    /// Accents are removed; `None`: if texts become lower case.
+    pub strip_accents: Option<bool>,
+    /// Each Chinese character is a word.
+    pub chinese_characters: bool,
+}
+
+/// The punctuation of ASCII, as Python's `string.punctuation`.
+const PUNCTUATION: &str = r"[!-/:-@\[-`{-~]";
 
 impl Tokenizer {
     /// Reads `tokenizer.json` in `dir`. Inputs are truncated to `max_tokens`, special tokens included; a pair loses tokens at the end
@@ -33,10 +57,69 @@ impl Tokenizer {
     pub fn read(dir: &Path, input: Input, max_tokens: usize, vocabulary: usize) -> Result<Self> {
         let path = dir.join("tokenizer.json");
         let text = read_text(&path).during(|| format!("reading {}", path.display()))?;
-        let mut tokenizer: tokenizers::Tokenizer = text
+        let tokenizer: tokenizers::Tokenizer = text
             .parse()
             .map_err(|error: tokenizers::Error| Error::Model(error.to_string()))
             .during(|| format!("parsing {}", path.display()))?;
+        Self::new(tokenizer, &path, input, max_tokens, vocabulary)
+    }
+
+    /// Makes BERT's tokenizer of single texts from `vocab.txt` in `dir`: a token a line. `max_tokens` and `vocabulary` are those of
+    /// [`Tokenizer::read`].
+    ///
+    /// # Errors
+    /// The file is missing, or a special token is missing in it; otherwise as for [`Tokenizer::read`].
+    pub fn read_words(
+        dir: &Path,
+        rules: WordRules,
+        max_tokens: usize,
+        vocabulary: usize,
+    ) -> Result<Self> {
+        let path = dir.join("vocab.txt");
+        let reading = || format!("reading {}", path.display());
+        let text = read_text(&path).during(reading)?;
+        let failed = |error: tokenizers::Error| Error::Model(error.to_string());
+        let words = WordPiece::read_bytes(text.as_bytes()).map_err(failed);
+        let words = words.during(reading)?;
+        let special = ["[UNK]", "[SEP]", "[PAD]", "[CLS]", "[MASK]"];
+        let mut ids = Vec::new();
+        for token in special {
+            let id = words.get(token).copied();
+            ids.push(id.ok_or_else(|| Error::Model(format!("{} lacks {token}", path.display())))?);
+        }
+        let (separator, first) = (ids[1], ids[3]);
+        let words = WordPiece::builder().vocab(words).build().map_err(failed);
+        let mut tokenizer = tokenizers::Tokenizer::new(words.during(reading)?);
+        let normalizer = BertNormalizer::new(
+            true,
+            rules.chinese_characters,
+            rules.strip_accents,
+            rules.lower_case,
+        );
+        tokenizer
+            .with_normalizer(Some(normalizer))
+            .map_err(failed)
+            .during(reading)?
+            .with_pre_tokenizer(Some(BertPreTokenizer))
+            .with_post_processor(Some(BertProcessing::new(
+                ("[SEP]".to_owned(), separator),
+                ("[CLS]".to_owned(), first),
+            )));
+        tokenizer
+            .add_special_tokens(special.map(|token| AddedToken::from(token, true)))
+            .map_err(failed)
+            .during(reading)?;
+        Self::new(tokenizer, &path, Input::Single, max_tokens, vocabulary)
+    }
+
+    /// `path` is that of the file from which the tokenizer was made.
+    fn new(
+        mut tokenizer: tokenizers::Tokenizer,
+        path: &Path,
+        input: Input,
+        max_tokens: usize,
+        vocabulary: usize,
+    ) -> Result<Self> {
         let largest = tokenizer.get_vocab(true).into_values().max();
         if let Some(largest) = largest.filter(|&id| id as usize >= vocabulary) {
             bail!(
@@ -62,6 +145,7 @@ impl Tokenizer {
                 path.display()
             );
         }
+        let padding = tokenizer.get_padding().map(|padding| padding.pad_id);
         tokenizer
             .with_padding(None)
             .with_truncation(Some(TruncationParams {
@@ -75,7 +159,17 @@ impl Tokenizer {
                     path.display()
                 )
             })?;
-        Ok(Tokenizer(tokenizer))
+        Ok(Tokenizer { tokenizer, padding })
+    }
+
+    /// The id of a token; `None` if there is no such token.
+    pub fn id(&self, token: &str) -> Option<u32> {
+        self.tokenizer.token_to_id(token)
+    }
+
+    /// The id of the token with which `tokenizer.json` would pad texts.
+    pub fn padding(&self) -> Option<u32> {
+        self.padding
     }
 
     /// Makes texts lower case before they are split (`do_lower_case` of sentence-transformers).
@@ -83,13 +177,37 @@ impl Tokenizer {
     /// # Errors
     /// An added token cannot be made lower case.
     pub fn lower_case(&mut self) -> Result<()> {
-        let mut steps = vec![NormalizerWrapper::Lowercase(Lowercase)];
-        steps.extend(self.0.get_normalizer().cloned());
+        let steps = vec![NormalizerWrapper::Lowercase(Lowercase)];
+        self.normalise_first(steps)
+            .during(|| "making texts lower case")
+    }
+
+    /// Removes ASCII's punctuation, and superfluous space, before texts are split.
+    ///
+    /// # Errors
+    /// An added token cannot be changed in this way.
+    pub fn remove_punctuation(&mut self) -> Result<()> {
+        let removing = || "removing punctuation";
+        let replace = |pattern: &str, by: &str| {
+            let pattern = ReplacePattern::Regex(pattern.to_owned());
+            let replace = Replace::new(pattern, by);
+            let replace = replace.map_err(|error| Error::Model(error.to_string()));
+            replace.during(removing).map(NormalizerWrapper::Replace)
+        };
+        let steps = vec![
+            replace(PUNCTUATION, "")?,
+            replace(r"\s+", " ")?,
+            NormalizerWrapper::StripNormalizer(Strip::new(true, true)),
+        ];
+        self.normalise_first(steps).during(removing)
+    }
+
+    /// Puts these steps before those of the tokenizer.
+    fn normalise_first(&mut self, mut steps: Vec<NormalizerWrapper>) -> Result<()> {
+        steps.extend(self.tokenizer.get_normalizer().cloned());
         let all = NormalizerWrapper::Sequence(Sequence::new(steps));
-        self.0
-            .with_normalizer(Some(all))
-            .map_err(|error| Error::Model(error.to_string()))
-            .during(|| "making texts lower case")?;
+        let changed = self.tokenizer.with_normalizer(Some(all));
+        changed.map_err(|error| Error::Model(error.to_string()))?;
         Ok(())
     }
 
@@ -102,7 +220,7 @@ impl Tokenizer {
         inputs: impl IntoIterator<Item = impl Into<EncodeInput<'a>>>,
     ) -> Result<Vec<Encoding>> {
         let inputs: Vec<EncodeInput> = inputs.into_iter().map(Into::into).collect();
-        self.0
+        self.tokenizer
             .encode_batch_fast(inputs, true)
             .map_err(|error| Error::Input(error.to_string()))
             .during(|| "splitting texts into tokens")

@@ -95,8 +95,11 @@ impl Channel for ImageTextVectors {
         let model = model.with_context(|| format!("{} needs a model", self.name()))?;
         let producer = Clip::producer_of(&model.sha256);
         let load = move || {
-            let backend = precision.compute.backend.or(Backend::Auto);
-            Clip::load(&model.dir, backend, precision.clip)
+            let mode = precision.compute.backend;
+            let clip = Clip::load(&model.dir, mode.or(Backend::Auto), precision.clip)?;
+            mode.check(clip.runtime())
+                .with_context(|| model.name.clone())?;
+            Ok(clip)
         };
         Ok(Box::new(ImageTextModel {
             slot: self.0,
@@ -156,7 +159,7 @@ impl Extractor for ImageTextModel {
         for (record, vector) in records.into_iter().zip(vectors) {
             *self.slot.vector(&mut record.evidence) = Some(vector);
             if let Some(made) = record.made.get_mut(name) {
-                let backend = channel::Backend::of_transformer(model.backend(), model.numeric());
+                let backend = channel::Backend::of_transformer(model.runtime(), model.numeric());
                 made.backend = Some(backend);
             }
         }
@@ -165,7 +168,7 @@ impl Extractor for ImageTextModel {
 
     fn describe(&self) -> Option<String> {
         let model = self.model.loaded()?;
-        let computed = device::describe(model.backend(), model.numeric());
+        let computed = device::describe(model.runtime(), model.numeric());
         Some(match model.agreement() {
             Some(least) => {
                 format!(

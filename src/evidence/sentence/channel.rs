@@ -87,7 +87,7 @@ impl Extractor for Lazy<Sentences> {
         let values = values.map(|(text, value)| text.with(value));
         document.evidence.sentences = values.collect();
         document.backend = Some(channel::Backend::of_transformer(
-            model.backend(),
+            model.runtime(),
             model.numeric(),
         ));
         Ok(())
@@ -95,6 +95,6 @@ impl Extractor for Lazy<Sentences> {
 
     fn describe(&self) -> Option<String> {
         let model = self.loaded()?;
-        Some(device::describe(model.backend(), model.numeric()))
+        Some(device::describe(model.runtime(), model.numeric()))
     }
 }

@@ -30,9 +30,9 @@ impl Signal for ClipLikeness {
         self.1
     }
 
-    /// CLIP's cosines between images and texts are between about 0.15 (unrelated) and 0.35.
-    fn to_unit(&self, value: f64) -> f64 {
-        ((value - 0.15) / 0.2).clamp(0.0, 1.0)
+    /// The range of the cosines depends on how the model was trained.
+    fn to_unit(&self, value: f64, inputs: &dyn Inputs) -> f64 {
+        inputs.likeness(self.1).to_unit(value)
     }
 }
 

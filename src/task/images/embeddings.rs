@@ -7,6 +7,7 @@ use super::super::approach::{Form, StanceRecipe};
 use super::super::likeness::{ArgumentVectors, Arguments, argument_sentences};
 use super::{STOPPED, Settings};
 use crate::evidence::clip::Slot;
+use crate::evidence::image_text::Likeness;
 use crate::evidence::store::Store;
 use crate::index::vector::mean_direction;
 use crate::reading::{QueryEncoder, Reader};
@@ -19,6 +20,8 @@ pub(super) struct Embeddings {
     pub topics: Vec<TopicVectors>,
     /// Empty if CLIP is off or not used.
     pub kinds: Vec<KindVector>,
+    /// What the first and the second image-text model make of a cosine.
+    likeness: [Likeness; 2],
 }
 
 /// The CLIP vector of a kind of picture, such as a poster or a photograph.
@@ -78,6 +81,7 @@ impl Embeddings {
         let mut embeddings = Embeddings {
             topics: topics.iter().map(|_| TopicVectors::default()).collect(),
             kinds: Vec::new(),
+            likeness: <[Likeness; 2]>::default(),
         };
         let beliefs = settings.approach.stance == StanceRecipe::Beliefs;
         let relevance = &settings.approach.relevance;
@@ -101,9 +105,17 @@ impl Embeddings {
             let encoder = QueryEncoder::ImageText(model);
             if let Some(vectors) = embed(store, reader, encoder, &texts, notes)? {
                 embeddings.add_prompts(model, &groups, &vectors);
+                if let Some(name) = model_of(store, encoder)? {
+                    embeddings.likeness[model as usize] = reader.likeness(encoder, &name)?;
+                }
             }
         }
         Ok(embeddings)
+    }
+
+    /// What an image-text model makes of a cosine.
+    pub fn likeness(&self, model: Slot) -> Likeness {
+        self.likeness[model as usize]
     }
 
     /// Adds the mean vectors of the prompts of each group: for each topic one group about it and perhaps one for each side, then one for each kind of
@@ -235,6 +247,14 @@ fn prompt_groups(
     groups
 }
 
+/// The model that made this evidence; `None` if the store has none.
+fn model_of(store: &Store, encoder: QueryEncoder) -> Result<Option<String>> {
+    let producer = store.producer(encoder.channel())?;
+    // after " of " follow the producers of the texts, which do not matter for queries
+    let model = |producer: String| producer.split(" of ").next().unwrap_or_default().to_owned();
+    Ok(producer.map(model))
+}
+
 /// The vectors of query texts by the model that made the evidence. They are read from the store of model outputs or, if that model is
 /// installed, computed. Otherwise the result is `None`, and a note says why.
 fn embed(
@@ -246,7 +266,7 @@ fn embed(
 ) -> Result<Option<Vec<Vec<f32>>>> {
     let channel = encoder.channel();
     let is_second = encoder == QueryEncoder::ImageText(Slot::Second);
-    let Some(producer) = store.producer(channel)? else {
+    let Some(model) = model_of(store, encoder)? else {
         // without the model, the extraction has already noted that the channel is off
         if reader.installed(encoder).is_some() {
             notes.push(format!("{channel} is off: the store has no such evidence"));
@@ -257,9 +277,7 @@ fn embed(
         }
         return Ok(None);
     };
-    // after " of " follow the producers of the texts, which do not matter for queries
-    let model = producer.split(" of ").next().unwrap_or_default();
-    let vectors = reader.query_vectors(encoder, model, texts)?;
+    let vectors = reader.query_vectors(encoder, &model, texts)?;
     if vectors.is_none() && is_second && reader.installed(encoder).is_none() {
         notes.push(format!(
             "{channel} is off: its evidence was made by {model}, and --{channel} does not name this model to embed the topics"

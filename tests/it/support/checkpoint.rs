@@ -2,7 +2,7 @@
 
 use std::fs::{self, File};
 use std::io::Write;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 use tempfile::TempDir;
@@ -24,9 +24,16 @@ pub fn copy_of(name: &str) -> TempDir {
     copy
 }
 
-/// Rewrites the header of `model.safetensors`: the tensors' names, number types, shapes and offsets.
+/// The file of the weights in a checkpoint directory.
+pub fn weights(dir: &Path) -> PathBuf {
+    let names = ["model.safetensors", "open_clip_model.safetensors"];
+    let mut files = names.iter().map(|name| dir.join(name));
+    files.find(|file| file.is_file()).unwrap()
+}
+
+/// Rewrites the header of the weights: the tensors' names, number types, shapes and offsets.
 pub fn edit_header(dir: &Path, edit: impl Fn(&mut serde_json::Map<String, Value>)) {
-    let path = dir.join("model.safetensors");
+    let path = weights(dir);
     let bytes = fs::read(&path).unwrap();
     let length = u64::from_le_bytes(bytes[..8].try_into().unwrap()) as usize;
     let mut header: Value = serde_json::from_slice(&bytes[8..8 + length]).unwrap();

@@ -110,6 +110,11 @@ impl SentenceEncoder {
         self.encoder.numeric()
     }
 
+    /// Whether other code than this crate's computes it ([`SentenceEncoder::load_any`]).
+    pub fn is_of_others(&self) -> bool {
+        matches!(self.encoder, Encoder::Other { .. })
+    }
+
     /// What the files of the checkpoint say about the model.
     pub fn layout(&self) -> &Layout {
         &self.layout

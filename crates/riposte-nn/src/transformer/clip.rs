@@ -1,5 +1,7 @@
 //! The two towers of CLIP (Radford et al. 2021, <https://arxiv.org/abs/2103.00020>): from pixels and tokens to vectors of one space.
 
+pub mod open_clip;
+
 use std::path::Path;
 
 use serde::Deserialize;

@@ -32,6 +32,9 @@ use crate::error::{Error, Result, ensure};
 /// Larger sizes in a configuration mean a damaged file.
 const MAX_SIZE: usize = 1 << 20;
 
+/// More layers in a configuration mean a damaged file: the names of all their tensors would take gigabytes. Published encoders have up to 48.
+const MAX_LAYERS: usize = 1 << 10;
+
 /// The code that computes an encoder. The results of the backends agree within 1e-4, except in int8.
 #[derive(Clone, Copy, Debug, Default)]
 pub enum Backend {
@@ -123,11 +126,19 @@ impl EncoderConfig {
     }
 
     /// Refuses sizes that no model has, before anything is allocated or divided by them.
-    fn check(&self) -> Result<()> {
+    ///
+    /// # Errors
+    /// A size is out of range; the message names it.
+    pub fn check(&self) -> Result<()> {
         check_size("hidden_size", self.hidden)?;
         check_size("num_attention_heads", self.heads)?;
         check_size("intermediate_size", self.intermediate)?;
-        check_size("num_hidden_layers", self.layers)?;
+        ensure!(
+            (1..=MAX_LAYERS).contains(&self.layers),
+            Model,
+            "num_hidden_layers is {}: expected 1 to {MAX_LAYERS}",
+            self.layers
+        );
         ensure!(
             self.hidden.is_multiple_of(self.heads),
             Model,
@@ -142,7 +153,7 @@ impl EncoderConfig {
 /// Refuses a size that no model has.
 ///
 /// # Errors
-/// It is 0 or larger than 2^20.
+/// It is out of range; the message has the name.
 pub fn check_size(name: &str, value: usize) -> Result<()> {
     ensure!(
         (1..=MAX_SIZE).contains(&value),
@@ -235,7 +246,7 @@ fn affine<T, E>(name: &str, read: &mut impl FnMut(&str) -> Result<T, E>) -> Resu
 }
 
 /// The tensors that an encoder needs, with their shapes.
-fn expected_tensors(config: &EncoderConfig, names: &LayerNames) -> Vec<ExpectedTensor> {
+pub fn expected_tensors(config: &EncoderConfig, names: &LayerNames) -> Vec<ExpectedTensor> {
     let (hidden, intermediate) = (config.hidden, config.intermediate);
     let mut all = Vec::new();
     for n in 0..config.layers {

@@ -1,0 +1,376 @@
+//! Chinese CLIP (Yang et al. 2022, <https://arxiv.org/abs/2211.01335>): the picture tower of CLIP, and BERT for texts.
+
+use std::sync::Arc;
+
+use candle_core::{Device, Module};
+use candle_nn::{Linear, linear_no_bias};
+use candle_transformers::models::chinese_clip::Activation as CandleActivation;
+use candle_transformers::models::chinese_clip::text_model::{
+    ChineseClipTextConfig, ChineseClipTextTransformer, PositionEmbeddingType,
+};
+use candle_transformers::models::chinese_clip::vision_model::{
+    ChineseClipVisionConfig, ChineseClipVisionTransformer,
+};
+use riposte_nn::checkpoint::{Checkpoint, ExpectedTensor};
+use riposte_nn::tokens::Encoding;
+use riposte_nn::towers::{ImageTower, TextTower};
+use riposte_nn::transformer::text::ConfigFile;
+use riposte_nn::transformer::{EncoderConfig, LayerNames, expected_affine, expected_tensors};
+use riposte_nn::{Error, Result};
+use serde::Deserialize;
+
+use super::{
+    CHANNELS, Sizes, check_encoder, check_images, check_picture, check_sizes, clip_layers, during,
+    embed, ids, padded, pictures, read, reading, square,
+};
+
+const TEXT_LAYERS: LayerNames = LayerNames {
+    layers: "text_model.encoder.layer",
+    query: "attention.self.query",
+    key: "attention.self.key",
+    value: "attention.self.value",
+    output: "attention.output.dense",
+    attention_norm: "attention.output.LayerNorm",
+    up: "intermediate.dense",
+    down: "output.dense",
+    mlp_norm: "output.LayerNorm",
+};
+
+const VISION_LAYERS: LayerNames = clip_layers("vision_model.encoder.layers");
+
+/// `config.json`. Missing values are those of Hugging Face's ChineseCLIPConfig.
+#[derive(Clone, Debug)]
+pub struct Config {
+    projection: usize,
+    text: Text,
+    vision: Vision,
+}
+
+/// `config.json` as it is spelled. Files of 2022 also have the towers under names with `_dict`, and these take precedence.
+#[derive(Deserialize)]
+struct Spelled {
+    projection_dim: Option<usize>,
+    text_config: Option<Text>,
+    text_config_dict: Option<Text>,
+    vision_config: Option<Vision>,
+    vision_config_dict: Option<Vision>,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+#[serde(default)]
+struct Text {
+    #[serde(flatten)]
+    sizes: Sizes,
+    vocab_size: usize,
+    max_position_embeddings: usize,
+    type_vocab_size: usize,
+    hidden_act: Act,
+    layer_norm_eps: f64,
+    position_embedding_type: Option<String>,
+    is_decoder: bool,
+    add_cross_attention: bool,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+#[serde(default)]
+struct Vision {
+    #[serde(flatten)]
+    sizes: Sizes,
+    num_channels: usize,
+    #[serde(deserialize_with = "square")]
+    image_size: usize,
+    #[serde(deserialize_with = "square")]
+    patch_size: usize,
+    hidden_act: Act,
+    layer_norm_eps: f64,
+}
+
+/// The activations that candle-transformers knows. It panics on others.
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Act {
+    QuickGelu,
+    Gelu,
+    GeluNew,
+    Relu,
+}
+
+impl Act {
+    fn candle(self) -> CandleActivation {
+        match self {
+            Act::QuickGelu => CandleActivation::QuickGelu,
+            Act::Gelu => CandleActivation::Gelu,
+            Act::GeluNew => CandleActivation::GeluNew,
+            Act::Relu => CandleActivation::Relu,
+        }
+    }
+}
+
+impl Default for Text {
+    fn default() -> Self {
+        Text {
+            sizes: Sizes::default(),
+            vocab_size: 30522,
+            max_position_embeddings: 512,
+            type_vocab_size: 2,
+            hidden_act: Act::Gelu,
+            layer_norm_eps: 1e-12,
+            position_embedding_type: None,
+            is_decoder: false,
+            add_cross_attention: false,
+        }
+    }
+}
+
+impl Default for Vision {
+    fn default() -> Self {
+        Vision {
+            sizes: Sizes::default(),
+            num_channels: CHANNELS,
+            image_size: 224,
+            patch_size: 32,
+            hidden_act: Act::QuickGelu,
+            layer_norm_eps: 1e-5,
+        }
+    }
+}
+
+impl Text {
+    fn encoder(&self) -> EncoderConfig {
+        self.sizes.encoder(self.layer_norm_eps)
+    }
+}
+
+impl Vision {
+    fn encoder(&self) -> EncoderConfig {
+        self.sizes.encoder(self.layer_norm_eps)
+    }
+}
+
+impl Config {
+    /// Reads and checks the settings of a Chinese CLIP.
+    ///
+    /// # Errors
+    /// A size is out of range, or a setting asks for something that is not computed here; the message names it.
+    pub fn read(file: &ConfigFile) -> Result<Self> {
+        let spelled: Spelled = file.parse()?;
+        let config = Config {
+            projection: spelled.projection_dim.unwrap_or(512),
+            text: spelled
+                .text_config_dict
+                .or(spelled.text_config)
+                .unwrap_or_default(),
+            vision: spelled
+                .vision_config_dict
+                .or(spelled.vision_config)
+                .unwrap_or_default(),
+        };
+        during(&reading(file), config.check())?;
+        Ok(config)
+    }
+
+    fn check(&self) -> Result<()> {
+        let (text, vision) = (&self.text, &self.vision);
+        check_encoder("text_config", &text.encoder())?;
+        check_encoder("vision_config", &vision.encoder())?;
+        check_sizes(
+            "text_config",
+            &[
+                ("vocab_size", text.vocab_size),
+                ("max_position_embeddings", text.max_position_embeddings),
+                ("type_vocab_size", text.type_vocab_size),
+            ],
+        )?;
+        check_sizes("config", &[("projection_dim", self.projection)])?;
+        check_picture(vision.num_channels, vision.image_size, vision.patch_size)?;
+        let positions = text.position_embedding_type.as_deref();
+        if let Some(kind) = positions.filter(|kind| *kind != "absolute") {
+            return Err(Error::Model(format!(
+                "text_config: position_embedding_type is {kind}: expected absolute"
+            )));
+        }
+        for (name, is_on) in [
+            ("is_decoder", text.is_decoder),
+            ("add_cross_attention", text.add_cross_attention),
+        ] {
+            if is_on {
+                return Err(Error::Model(format!(
+                    "text_config: {name} is true: expected false"
+                )));
+            }
+        }
+        Ok(())
+    }
+
+    /// The height and the width of a picture.
+    pub fn side(&self) -> usize {
+        self.vision.image_size
+    }
+
+    /// The length of every vector.
+    pub fn dimension(&self) -> usize {
+        self.projection
+    }
+
+    /// The number of tokens in the vocabulary.
+    pub fn vocabulary(&self) -> usize {
+        self.text.vocab_size
+    }
+
+    /// The number of tokens of the longest text.
+    pub fn tokens(&self) -> usize {
+        self.text.max_position_embeddings
+    }
+
+    /// The tensors that the model needs, with their shapes.
+    pub fn expected_tensors(&self) -> Vec<ExpectedTensor> {
+        let (text, vision) = (&self.text, &self.vision);
+        let (words, pixels) = (text.sizes.hidden_size, vision.sizes.hidden_size);
+        let patch = vision.patch_size;
+        let patches = (vision.image_size / patch.max(1)).pow(2);
+        let mut all: Vec<ExpectedTensor> = [
+            (
+                "text_model.embeddings.word_embeddings.weight",
+                vec![text.vocab_size, words],
+            ),
+            (
+                "text_model.embeddings.position_embeddings.weight",
+                vec![text.max_position_embeddings, words],
+            ),
+            (
+                "text_model.embeddings.token_type_embeddings.weight",
+                vec![text.type_vocab_size, words],
+            ),
+            ("text_projection.weight", vec![self.projection, words]),
+            ("vision_model.embeddings.class_embedding", vec![pixels]),
+            (
+                "vision_model.embeddings.patch_embedding.weight",
+                vec![pixels, CHANNELS, patch, patch],
+            ),
+            (
+                "vision_model.embeddings.position_embedding.weight",
+                vec![patches + 1, pixels],
+            ),
+            ("visual_projection.weight", vec![self.projection, pixels]),
+        ]
+        .map(|(name, shape)| (name.to_owned(), shape))
+        .into();
+        for (name, width) in [
+            ("text_model.embeddings.LayerNorm", words),
+            ("vision_model.pre_layrnorm", pixels),
+            ("vision_model.post_layernorm", pixels),
+        ] {
+            all.extend(expected_affine(name, vec![width]));
+        }
+        all.extend(expected_tensors(&text.encoder(), &TEXT_LAYERS));
+        all.extend(expected_tensors(&vision.encoder(), &VISION_LAYERS));
+        all
+    }
+
+    /// Reads the tower of texts.
+    ///
+    /// # Errors
+    /// The checkpoint cannot be read, or the device fails.
+    pub fn text_tower(&self, checkpoint: Arc<Checkpoint>) -> Result<Box<dyn TextTower>> {
+        let text = &self.text;
+        let settings = ChineseClipTextConfig {
+            vocab_size: text.vocab_size,
+            hidden_size: text.sizes.hidden_size,
+            intermediate_size: text.sizes.intermediate_size,
+            num_hidden_layers: text.sizes.num_hidden_layers,
+            num_attention_heads: text.sizes.num_attention_heads,
+            max_position_embeddings: text.max_position_embeddings,
+            type_vocab_size: text.type_vocab_size,
+            hidden_act: text.hidden_act.candle(),
+            layer_norm_eps: text.layer_norm_eps,
+            position_embedding_type: PositionEmbeddingType::Absolute,
+            // the others are for training
+            ..ChineseClipTextConfig::default()
+        };
+        let (words, projection) = (text.sizes.hidden_size, self.projection);
+        let tower = read(checkpoint, |weights, device| {
+            Ok(Texts {
+                model: ChineseClipTextTransformer::new(weights.pp("text_model"), &settings)?,
+                projection: linear_no_bias(words, projection, weights.pp("text_projection"))?,
+                device: device.clone(),
+                vocabulary: text.vocab_size,
+                positions: text.max_position_embeddings,
+            })
+        })?;
+        Ok(Box::new(tower))
+    }
+
+    /// Reads the tower of pictures.
+    ///
+    /// # Errors
+    /// The checkpoint cannot be read, or the device fails.
+    pub fn image_tower(&self, checkpoint: Arc<Checkpoint>) -> Result<Box<dyn ImageTower>> {
+        let vision = &self.vision;
+        let settings = ChineseClipVisionConfig {
+            hidden_size: vision.sizes.hidden_size,
+            intermediate_size: vision.sizes.intermediate_size,
+            projection_dim: self.projection,
+            num_hidden_layers: vision.sizes.num_hidden_layers,
+            num_attention_heads: vision.sizes.num_attention_heads,
+            num_channels: CHANNELS,
+            image_size: vision.image_size,
+            patch_size: vision.patch_size,
+            hidden_act: vision.hidden_act.candle(),
+            layer_norm_eps: vision.layer_norm_eps,
+            // the others are for training
+            ..ChineseClipVisionConfig::default()
+        };
+        let (pixels, projection) = (vision.sizes.hidden_size, self.projection);
+        let tower = read(checkpoint, |weights, device| {
+            Ok(Images {
+                model: ChineseClipVisionTransformer::new(weights.pp("vision_model"), &settings)?,
+                projection: linear_no_bias(pixels, projection, weights.pp("visual_projection"))?,
+                device: device.clone(),
+                side: vision.image_size,
+            })
+        })?;
+        Ok(Box::new(tower))
+    }
+}
+
+struct Texts {
+    model: ChineseClipTextTransformer,
+    projection: Linear,
+    device: Device,
+    vocabulary: usize,
+    positions: usize,
+}
+
+impl TextTower for Texts {
+    fn embed(&self, texts: &[Encoding]) -> Result<Vec<Vec<f32>>> {
+        let ids = ids(texts, self.vocabulary, self.positions)?;
+        embed(&self.device, &ids, |texts| {
+            let longest = texts.iter().map(|text| text.len()).max().unwrap_or(0);
+            let ones: Vec<Vec<u32>> = texts.iter().map(|text| vec![1; text.len()]).collect();
+            let ones: Vec<&[u32]> = ones.iter().map(Vec::as_slice).collect();
+            let mask = padded(&ones, longest, 0, &self.device)?;
+            // the mask hides what follows a text, so any token can follow it
+            let ids = padded(texts, longest, 0, &self.device)?;
+            let rows = self.model.forward(&ids, None, Some(&mask))?;
+            self.projection.forward(&rows.contiguous()?)
+        })
+    }
+}
+
+struct Images {
+    model: ChineseClipVisionTransformer,
+    projection: Linear,
+    device: Device,
+    side: usize,
+}
+
+impl ImageTower for Images {
+    fn embed(&self, images: &[&[f32]]) -> Result<Vec<Vec<f32>>> {
+        check_images(images, self.side)?;
+        embed(&self.device, images, |images| {
+            let pixels = pictures(images, self.side, &self.device)?;
+            let rows = self.model.forward(&pixels)?;
+            self.projection.forward(&rows.contiguous()?)
+        })
+    }
+}

@@ -1,0 +1,334 @@
+//! SigLIP (Zhai et al. 2023, <https://arxiv.org/abs/2303.15343>), and SigLIP 2 with pictures of one size (<https://arxiv.org/abs/2502.14786>).
+
+use std::sync::Arc;
+
+use candle_core::{Device, Module};
+use candle_transformers::models::siglip;
+use riposte_nn::checkpoint::{Checkpoint, ExpectedTensor};
+use riposte_nn::tokens::Encoding;
+use riposte_nn::towers::{ImageTower, TextTower};
+use riposte_nn::transformer::text::ConfigFile;
+use riposte_nn::transformer::{EncoderConfig, LayerNames, expected_affine, expected_tensors};
+use riposte_nn::{Error, Result};
+use serde::Deserialize;
+
+use super::{
+    CHANNELS, Sizes, check_encoder, check_images, check_picture, check_sizes, clip_layers, during,
+    embed, ids, padded, pictures, read, reading, square,
+};
+
+const TEXT_LAYERS: LayerNames = clip_layers("text_model.encoder.layers");
+const VISION_LAYERS: LayerNames = clip_layers("vision_model.encoder.layers");
+
+/// `config.json`. Missing values are those of Hugging Face's SiglipConfig.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default)]
+pub struct Config {
+    text_config: Text,
+    vision_config: Vision,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+#[serde(default)]
+struct Text {
+    #[serde(flatten)]
+    sizes: Sizes,
+    vocab_size: usize,
+    max_position_embeddings: usize,
+    hidden_act: Act,
+    layer_norm_eps: f64,
+    projection_size: Option<usize>,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+#[serde(default)]
+struct Vision {
+    #[serde(flatten)]
+    sizes: Sizes,
+    num_channels: usize,
+    #[serde(deserialize_with = "square")]
+    image_size: usize,
+    #[serde(deserialize_with = "square")]
+    patch_size: usize,
+    hidden_act: Act,
+    layer_norm_eps: f64,
+    vision_use_head: bool,
+}
+
+/// The activations with which SigLIPs were trained.
+#[derive(Clone, Copy, Debug, Deserialize)]
+enum Act {
+    #[serde(rename = "gelu_pytorch_tanh", alias = "gelu_new")]
+    Tanh,
+    #[serde(rename = "gelu")]
+    Erf,
+}
+
+impl Act {
+    fn candle(self) -> candle_nn::Activation {
+        match self {
+            Act::Tanh => candle_nn::Activation::GeluPytorchTanh,
+            Act::Erf => candle_nn::Activation::Gelu,
+        }
+    }
+}
+
+impl Default for Text {
+    fn default() -> Self {
+        Text {
+            sizes: Sizes::default(),
+            vocab_size: 32000,
+            max_position_embeddings: 64,
+            hidden_act: Act::Tanh,
+            layer_norm_eps: 1e-6,
+            projection_size: None,
+        }
+    }
+}
+
+impl Default for Vision {
+    fn default() -> Self {
+        Vision {
+            sizes: Sizes::default(),
+            num_channels: CHANNELS,
+            image_size: 224,
+            patch_size: 16,
+            hidden_act: Act::Tanh,
+            layer_norm_eps: 1e-6,
+            vision_use_head: true,
+        }
+    }
+}
+
+impl Text {
+    fn encoder(&self) -> EncoderConfig {
+        self.sizes.encoder(self.layer_norm_eps)
+    }
+}
+
+impl Vision {
+    fn encoder(&self) -> EncoderConfig {
+        self.sizes.encoder(self.layer_norm_eps)
+    }
+}
+
+impl Config {
+    /// Reads and checks the settings of a SigLIP.
+    ///
+    /// # Errors
+    /// A size is out of range, or a setting asks for something that is not computed here; the message names it.
+    pub fn read(file: &ConfigFile) -> Result<Self> {
+        let config: Config = file.parse()?;
+        during(&reading(file), config.check())?;
+        Ok(config)
+    }
+
+    fn check(&self) -> Result<()> {
+        let (text, vision) = (&self.text_config, &self.vision_config);
+        check_encoder("text_config", &text.encoder())?;
+        check_encoder("vision_config", &vision.encoder())?;
+        check_sizes(
+            "text_config",
+            &[
+                ("vocab_size", text.vocab_size),
+                ("max_position_embeddings", text.max_position_embeddings),
+            ],
+        )?;
+        check_picture(vision.num_channels, vision.image_size, vision.patch_size)?;
+        if !vision.vision_use_head {
+            return Err(Error::Model(
+                "vision_config: vision_use_head is false: without its head the model has no vector of a picture"
+                    .to_owned(),
+            ));
+        }
+        if text
+            .projection_size
+            .is_some_and(|size| size != text.sizes.hidden_size)
+        {
+            return Err(Error::Model(format!(
+                "text_config: projection_size is {}, which is not computed here: expected hidden_size, {}",
+                text.projection_size.unwrap_or_default(),
+                text.sizes.hidden_size
+            )));
+        }
+        if text.sizes.hidden_size != vision.sizes.hidden_size {
+            return Err(Error::Model(format!(
+                "hidden_size is {} in text_config and {} in vision_config: vectors of texts and pictures must have one length",
+                text.sizes.hidden_size, vision.sizes.hidden_size
+            )));
+        }
+        Ok(())
+    }
+
+    /// The height and the width of a picture.
+    pub fn side(&self) -> usize {
+        self.vision_config.image_size
+    }
+
+    /// The length of every vector.
+    pub fn dimension(&self) -> usize {
+        self.text_config.sizes.hidden_size
+    }
+
+    /// The number of tokens in the vocabulary.
+    pub fn vocabulary(&self) -> usize {
+        self.text_config.vocab_size
+    }
+
+    /// The number of tokens to which each text is padded.
+    pub fn tokens(&self) -> usize {
+        self.text_config.max_position_embeddings
+    }
+
+    /// The tensors that the model needs, with their shapes.
+    pub fn expected_tensors(&self) -> Vec<ExpectedTensor> {
+        let (text, vision) = (&self.text_config, &self.vision_config);
+        let (hidden, inner) = (vision.sizes.hidden_size, vision.sizes.intermediate_size);
+        let (patch, grid) = (
+            vision.patch_size,
+            vision.image_size / vision.patch_size.max(1),
+        );
+        let mut all: Vec<ExpectedTensor> = [
+            ("logit_scale", vec![1]),
+            ("logit_bias", vec![1]),
+            (
+                "text_model.embeddings.token_embedding.weight",
+                vec![text.vocab_size, hidden],
+            ),
+            (
+                "text_model.embeddings.position_embedding.weight",
+                vec![text.max_position_embeddings, hidden],
+            ),
+            (
+                "vision_model.embeddings.position_embedding.weight",
+                vec![grid * grid, hidden],
+            ),
+            ("vision_model.head.probe", vec![1, 1, hidden]),
+            (
+                "vision_model.head.attention.in_proj_weight",
+                vec![3 * hidden, hidden],
+            ),
+            ("vision_model.head.attention.in_proj_bias", vec![3 * hidden]),
+        ]
+        .map(|(name, shape)| (name.to_owned(), shape))
+        .into();
+        for (name, shape) in [
+            ("text_model.final_layer_norm", vec![hidden]),
+            ("text_model.head", vec![hidden, hidden]),
+            (
+                "vision_model.embeddings.patch_embedding",
+                vec![hidden, CHANNELS, patch, patch],
+            ),
+            ("vision_model.post_layernorm", vec![hidden]),
+            ("vision_model.head.attention.out_proj", vec![hidden, hidden]),
+            ("vision_model.head.layernorm", vec![hidden]),
+            ("vision_model.head.mlp.fc1", vec![inner, hidden]),
+            ("vision_model.head.mlp.fc2", vec![hidden, inner]),
+        ] {
+            all.extend(expected_affine(name, shape));
+        }
+        all.extend(expected_tensors(&text.encoder(), &TEXT_LAYERS));
+        all.extend(expected_tensors(&vision.encoder(), &VISION_LAYERS));
+        all
+    }
+
+    /// Reads the tower of texts, which are padded with the token `padding`.
+    ///
+    /// # Errors
+    /// The checkpoint cannot be read, or the device fails.
+    pub fn text_tower(
+        &self,
+        checkpoint: Arc<Checkpoint>,
+        padding: u32,
+    ) -> Result<Box<dyn TextTower>> {
+        let text = &self.text_config;
+        let settings = siglip::TextConfig {
+            vocab_size: text.vocab_size,
+            hidden_size: text.sizes.hidden_size,
+            intermediate_size: text.sizes.intermediate_size,
+            num_hidden_layers: text.sizes.num_hidden_layers,
+            num_attention_heads: text.sizes.num_attention_heads,
+            max_position_embeddings: text.max_position_embeddings,
+            hidden_act: text.hidden_act.candle(),
+            layer_norm_eps: text.layer_norm_eps,
+            // these ids are not used: a text is padded here
+            pad_token_id: padding,
+            bos_token_id: 0,
+            eos_token_id: 0,
+        };
+        let (model, device) = read(checkpoint, |weights, device| {
+            let model = siglip::TextModel::new(&settings, weights.pp("text_model"))?;
+            Ok((model, device.clone()))
+        })?;
+        Ok(Box::new(Texts {
+            model,
+            device,
+            vocabulary: text.vocab_size,
+            tokens: text.max_position_embeddings,
+            padding,
+        }))
+    }
+
+    /// Reads the tower of pictures.
+    ///
+    /// # Errors
+    /// The checkpoint cannot be read, or the device fails.
+    pub fn image_tower(&self, checkpoint: Arc<Checkpoint>) -> Result<Box<dyn ImageTower>> {
+        let vision = &self.vision_config;
+        let settings = siglip::VisionConfig {
+            hidden_size: vision.sizes.hidden_size,
+            intermediate_size: vision.sizes.intermediate_size,
+            num_hidden_layers: vision.sizes.num_hidden_layers,
+            num_attention_heads: vision.sizes.num_attention_heads,
+            num_channels: CHANNELS,
+            image_size: vision.image_size,
+            patch_size: vision.patch_size,
+            hidden_act: vision.hidden_act.candle(),
+            layer_norm_eps: vision.layer_norm_eps,
+        };
+        let (model, device) = read(checkpoint, |weights, device| {
+            let model = siglip::VisionModel::new(&settings, true, weights.pp("vision_model"))?;
+            Ok((model, device.clone()))
+        })?;
+        Ok(Box::new(Images {
+            model,
+            device,
+            side: vision.image_size,
+        }))
+    }
+}
+
+struct Texts {
+    model: siglip::TextModel,
+    device: Device,
+    vocabulary: usize,
+    tokens: usize,
+    padding: u32,
+}
+
+impl TextTower for Texts {
+    /// The last row represents a text, and the model was trained without a mask, so each text is padded to the end.
+    fn embed(&self, texts: &[Encoding]) -> Result<Vec<Vec<f32>>> {
+        let ids = ids(texts, self.vocabulary, self.tokens)?;
+        embed(&self.device, &ids, |texts| {
+            let ids = padded(texts, self.tokens, self.padding, &self.device)?;
+            self.model.forward(&ids)
+        })
+    }
+}
+
+struct Images {
+    model: siglip::VisionModel,
+    device: Device,
+    side: usize,
+}
+
+impl ImageTower for Images {
+    fn embed(&self, images: &[&[f32]]) -> Result<Vec<Vec<f32>>> {
+        check_images(images, self.side)?;
+        embed(&self.device, images, |images| {
+            let pixels = pictures(images, self.side, &self.device)?;
+            self.model.forward(&pixels)
+        })
+    }
+}
