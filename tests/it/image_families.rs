@@ -448,12 +448,13 @@ fn images_are_ranked_with_each_family_and_again_without_the_model() {
             found.iter().all(|value| (0.0..=1.0).contains(value)),
             "{family}"
         );
-        assert!(found.iter().any(|value| *value != found[0]), "{family}");
         // what a model makes of a cosine is stored, so the same run needs no model
         fs::remove_dir_all(dir.path("models")).unwrap();
         let (_, again, _) = run(&dir, "again");
         assert_eq!(first, again, "{family}");
-        if family == "tiny-siglip" {
+        // the cosines of the others, which are random, are outside of the range of trained ones
+        if family == "tiny-siglip2" {
+            assert!(found.iter().any(|value| *value != found[0]));
             let store = Connection::open(dir.path("all.sqlite")).unwrap();
             let change = "DELETE FROM output WHERE producer LIKE 'clip/%' AND length(value) = 8";
             assert_eq!(store.execute(change, []).unwrap(), 1);

@@ -331,7 +331,7 @@ fn removing_keeps_what_is_not_of_the_model() {
     dir.refuses("models remove mine | 1_Pooling is a symbolic link");
     assert!(elsewhere.join("config.json").is_file());
     fs::remove_file(mine.join("1_Pooling")).unwrap();
-    fs::rename(&mine, &elsewhere.join("mine")).unwrap();
+    fs::rename(&mine, elsewhere.join("mine")).unwrap();
     symlink(elsewhere.join("mine"), &mine).unwrap();
     dir.refuses("models remove mine | mine is a symbolic link");
     assert!(elsewhere.join("mine/config.json").is_file());

@@ -23,7 +23,7 @@ pub const FILES: FileNames = FileNames {
 const EPSILON: f64 = 1e-5;
 
 /// A text ends with the token of the largest id. This id in a configuration of Hugging Face says so.
-const LARGEST_ID_ENDS: u32 = 2;
+const HIGHEST_ID_ENDS: u32 = 2;
 
 /// `model_cfg` of `open_clip_config.json`.
 #[derive(Clone, Debug)]
@@ -203,7 +203,7 @@ impl OpenClip {
                 max_position_embeddings: text.context_length,
                 hidden_act: activation,
                 layer_norm_eps: EPSILON,
-                eos_token_id: LARGEST_ID_ENDS,
+                eos_token_id: HIGHEST_ID_ENDS,
             },
             vision: vision.tower(activation).during(|| "vision_cfg")?,
         };
