@@ -59,7 +59,7 @@ pub fn run(options: &Options) -> Result<()> {
             step: options.words,
             most: 1,
         }),
-        producer: Sentences::producer_of("bench"),
+        producer: Sentences::producer_of(&options.encoder, "bench"),
     };
     let file = options.index.join(riposte::workspace::FILE);
     let encode = |texts: &[&str]| Ok((model.embed(texts)?, model.numeric()));

@@ -158,7 +158,7 @@ fn candidates(inputs: &Inputs, relevance: &Grades) -> Result<Vec<Candidates>> {
                 sha256,
                 backend,
             } = BaseModel::find(inputs.models)?;
-            let of_sentences = Sentences::producer_of(&sha256);
+            let of_sentences = Sentences::producer_of(&dir, &sha256);
             let of_pairs = StanceEncoder::producer_of(&sha256);
             let model = dir.clone();
             let sentences = Lazy::new(of_sentences, move || Sentences::load(&model, backend));
