@@ -6,6 +6,7 @@ use std::process::{Command, Output, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use rusqlite::Connection;
 use serde_json::{Value, json};
 use sha1::{Digest, Sha1};
 use sha2::Sha256;
@@ -47,13 +48,82 @@ fn row(dir: &WorkDir, model: &str) -> Option<Value> {
     rows.find(|row| row["name"] == model)
 }
 
+/// The producers of vectors of sentences that are stored for texts.
+fn producers(dir: &WorkDir) -> Vec<String> {
+    let file = Connection::open(dir.path("kept/workspace.sqlite")).unwrap();
+    let query = "SELECT DISTINCT producer FROM output WHERE producer LIKE '%sentence/%' ORDER BY 1";
+    let mut rows = file.prepare(query).unwrap();
+    let rows = rows.query_map([], |row| row.get(0)).unwrap();
+    rows.collect::<Result<_, _>>().unwrap()
+}
+
+#[test]
+fn sentence_encoders_of_every_family_search_texts() {
+    let dir = with_collection(arguments_in);
+    let rank = |options: &str| {
+        let line =
+            format!("controversial -i in -o out --index kept --approach robin-hood-use {options}");
+        dir.run(&line)
+    };
+    let mut runs = Vec::new();
+    for model in [
+        "tiny-mpnet",
+        "tiny-xlm-roberta",
+        "tiny-modernbert",
+        "tiny-nomic-bert",
+    ] {
+        checkpoint(&dir, model);
+        dir.succeeds(&format!("models add {model}"));
+        let (code, _, said) = rank(&format!("--sentence {model}"));
+        assert_eq!(code, 0, "{said}");
+        let run = dir.read("out/run.txt");
+        assert!(run.lines().count() > 2, "{run}");
+        // by a recipe's setting, from what is stored
+        dir.succeeds(&format!(
+            "controversial -i in -o again --index kept --approach robin-hood-use --set sentence={model} --tag riposte-robin-hood-use"
+        ));
+        assert_eq!(dir.read("again/run.txt"), run);
+        runs.push(run);
+    }
+    runs.dedup();
+    assert_eq!(runs.len(), 4, "{runs:?}");
+    // tiny-mpnet and tiny-nomic-bert have other prompts for queries than for documents
+    let producers = producers(&dir);
+    let of_queries = producers.iter().filter(|name| name.starts_with("query "));
+    assert_eq!(
+        (of_queries.count(), producers.len()),
+        (2, 4),
+        "{producers:?}"
+    );
+
+    // one that only candle computes
+    fs::remove_dir_all(dir.path("kept")).unwrap();
+    let (code, _, said) = rank("--sentence tiny-nomic-bert --backend packed");
+    assert_eq!(code, 2);
+    assert_says(
+        &said,
+        &["--backend packed", "only candle computes this model"],
+    );
+    let (code, _, said) = rank("--sentence tiny-nomic-bert --backend candle");
+    assert_eq!(code, 0, "{said}");
+    let (code, _, said) = rank("--sentence tiny-mpnet --backend packed");
+    assert_eq!(code, 0, "{said}");
+}
+
 #[test]
 fn a_model_of_each_role_is_added_and_is_used_only_by_its_name() {
     let dir = WorkDir::new();
     for (model, role, option) in [
         ("tiny-clip", "clip", "--clip"),
+        ("tiny-open-clip", "clip", "--clip"),
+        ("tiny-siglip", "clip", "--clip"),
+        ("tiny-siglip2", "clip", "--clip"),
+        ("tiny-chinese-clip", "clip", "--clip"),
         ("tiny-sentence", "sentence", "--sentence"),
+        ("tiny-mpnet", "sentence", "--sentence"),
         ("tiny-xlm-roberta", "sentence", "--sentence"),
+        ("tiny-modernbert", "sentence", "--sentence"),
+        ("tiny-nomic-bert", "sentence", "--sentence"),
         ("tiny-cross", "cross", "--cross"),
     ] {
         let from = checkpoint(&dir, model);
