@@ -4,7 +4,7 @@
     pip install torch transformers onnx
     python tests/reference/onnx_towers.py
 
-Made with torch 2.9, transformers 5.23 and onnx 1.19. The towers have the weights of tiny-clip, so their vectors are those of tiny-clip.json, which
+Made with torch 2.15, transformers 5.24 and onnx 1.23. The towers have the weights of tiny-clip, so their vectors are those of tiny-clip.json, which
 encoders.py makes. A batch can have any size, and texts any length. The ids are 64-bit integers; the text tower of a real export takes an
 attention mask too, so this one does.
 """
