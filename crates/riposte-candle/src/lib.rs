@@ -39,8 +39,8 @@
 //! Sequences of a batch are padded to the longest one, and a mask keeps tokens from attending to the padding. Inference and training compute the same
 //! layers ([`layer_forward`]) with different operations ([`LayerOps`]): candle's fused layer norm and softmax have no gradients.
 //!
-//! [`image_text`] has SigLIP and Chinese CLIP, which `candle-transformers` computes. That crate has a BERT and a CLIP too, but its CLIP has one activation (`Activation::QuickGelu`) and one epsilon (1e-5) as
-//! constants, so it cannot compute checkpoints such as LAION's, which have `"hidden_act": "gelu"`; and training needs layers with other operations.
+//! [`image_text`] has SigLIP and Chinese CLIP, which `candle-transformers` computes. That crate has a BERT and a CLIP too, but its CLIP has one
+//! activation (`Activation::QuickGelu`) and one epsilon (1e-5) as constants, so it cannot compute checkpoints such as LAION's, which have `"hidden_act": "gelu"`; and training needs layers with other operations.
 
 #![warn(missing_docs)]
 

@@ -219,11 +219,7 @@ fn check_images(images: &[&[f32]], side: usize) -> riposte_nn::Result<()> {
 }
 
 /// The ids of texts. A `tokenizer.json` can contain any ids, and a GPU does not check them.
-fn ids<'t>(
-    texts: &'t [Encoding],
-    vocabulary: usize,
-    positions: usize,
-) -> riposte_nn::Result<Vec<&'t [u32]>> {
+fn ids(texts: &[Encoding], vocabulary: usize, positions: usize) -> riposte_nn::Result<Vec<&[u32]>> {
     let ids: Vec<&[u32]> = texts.iter().map(Encoding::get_ids).collect();
     for text in &ids {
         if !(1..=positions).contains(&text.len()) {
