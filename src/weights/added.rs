@@ -16,6 +16,7 @@ use crate::disk::{is_plain_name, read_record};
 pub(super) const ADDED: &str = "added.toml";
 
 /// The beginning of a source that is a repository of the hub.
+#[cfg(feature = "full")]
 pub(super) const HUB: &str = "hf:";
 
 /// `added.toml`.

@@ -18,7 +18,7 @@ use serde_json::Value;
 
 use crate::cuda_device;
 
-/// The families of [`open`].
+/// The families that this module computes, for [`riposte_nn::sentence::SentenceEncoder::load_any`].
 pub const OTHERS: Others = Others {
     kinds: &[modernbert::KIND, nomic_bert::KIND],
     open,
