@@ -113,7 +113,7 @@ fn sentence_encoders_of_every_family_search_texts() {
 #[test]
 fn a_model_of_each_role_is_added_and_is_used_only_by_its_name() {
     let dir = WorkDir::new();
-    for (model, role, option) in [
+    let all = [
         ("tiny-clip", "clip", "--clip"),
         ("tiny-open-clip", "clip", "--clip"),
         ("tiny-siglip", "clip", "--clip"),
@@ -125,7 +125,8 @@ fn a_model_of_each_role_is_added_and_is_used_only_by_its_name() {
         ("tiny-modernbert", "sentence", "--sentence"),
         ("tiny-nomic-bert", "sentence", "--sentence"),
         ("tiny-cross", "cross", "--cross"),
-    ] {
+    ];
+    for (model, role, option) in all {
         let from = checkpoint(&dir, model);
         let (printed, _) = dir.succeeds(&format!("models add {model} --licence CC0-1.0"));
         assert_says(&printed, &[model, &format!("{option} {model}"), "CC0-1.0"]);
@@ -182,12 +183,7 @@ fn a_model_of_each_role_is_added_and_is_used_only_by_its_name() {
     checkpoint(&dir, "tiny-clip");
     dir.refuses("models add tiny-clip | there already, with other files");
 
-    for model in [
-        "tiny-clip",
-        "tiny-sentence",
-        "tiny-xlm-roberta",
-        "tiny-cross",
-    ] {
+    for (model, ..) in all {
         let (printed, _) = dir.succeeds(&format!("models remove {model}"));
         assert_says(&printed, &["removed", "riposte models add"]);
         assert!(row(&dir, model).is_none());
