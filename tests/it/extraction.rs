@@ -8,10 +8,11 @@ use std::time::Duration;
 use tempfile::TempDir;
 
 use crate::images::{documents, images};
+use crate::store::golden_copy;
 use crate::support::files::{copy, entries, name, text};
 use crate::support::need::{Model, need};
 use crate::support::program::{code, riposte, stderr, succeed};
-use crate::support::{golden_evidence, sample};
+use crate::support::sample;
 
 /// Every row of every table of the evidence, as text.
 pub fn contents(evidence: &Path) -> Vec<String> {
@@ -290,8 +291,7 @@ fn broken_input_is_named_and_the_rest_of_the_document_is_used() {
 #[test]
 fn only_what_another_producer_has_made_is_computed_again() {
     let home = TempDir::new().unwrap();
-    let evidence = home.path().join("evidence.sqlite");
-    fs::copy(golden_evidence(), &evidence).unwrap();
+    let evidence = golden_copy(home.path());
     let before = contents(&evidence);
     let connection = rusqlite::Connection::open(&evidence).unwrap();
     let changed = connection

@@ -15,7 +15,7 @@ use crate::store::golden_copy;
 use crate::support::files::{json_lines, text};
 use crate::support::models::{CLIPS, install_small_clips};
 use crate::support::program::WorkDir;
-use crate::support::{assert_says, sample};
+use crate::support::{assert_says, reference, sample};
 
 /// Weighs the signals of both models.
 const BOTH: &[u8] = br#"name = "both"
@@ -152,6 +152,71 @@ fn a_recipe_weighs_two_models_of_one_store() {
     let report = dir.read("report.html");
     for name in SIGNALS {
         assert!(report.contains(name), "{name}");
+    }
+}
+
+/// Two families in one store each time: added from their directories, named by a recipe, explained, exported and inspected.
+#[test]
+fn a_recipe_names_and_weighs_models_of_any_two_families() {
+    let recipe = String::from_utf8_lossy(BOTH);
+    let input = text(sample());
+    for (first, second) in [
+        ("tiny-siglip", "tiny-siglip2"),
+        ("tiny-chinese-clip", "tiny-open-clip"),
+    ] {
+        let dir = WorkDir::new();
+        let named = format!("clip = \"{first}\"\nimage-text = \"{second}\"\n{recipe}");
+        fs::write(dir.path("both.toml"), named).unwrap();
+        for model in [first, second] {
+            dir.succeeds(&format!("models add {}", text(&reference(model))));
+        }
+        let (_, said) = dir.succeeds(&format!(
+            "images -i {input} -o out --evidence e.sqlite --limit 12 --approach both.toml --explain out/explain.jsonl"
+        ));
+        let computed = |model| match model {
+            "tiny-open-clip" => "packed float",
+            _ => "candle float",
+        };
+        for (channel, model) in [("clip      ", first), ("image-text", second)] {
+            let line = format!(
+                "  {channel}  on         12 images  {model}; {}\n",
+                computed(model)
+            );
+            assert_says(&said, &[&line]);
+        }
+        let explained = json_lines(&dir.read("out/explain.jsonl"));
+        let of_signals = SIGNALS.map(|name| {
+            let mut found = Vec::new();
+            (explained.iter()).for_each(|candidate| values(candidate, name, &mut found));
+            found
+        });
+        let distinct: BTreeSet<String> = of_signals.iter().map(|of| format!("{of:?}")).collect();
+        assert_eq!(distinct.len(), 4, "{first}, {second}");
+        dir.succeeds(&format!("verify out -i {input}"));
+        let (printed, _) = dir.succeeds("export evidence --evidence e.sqlite -o parquet");
+        assert_says(
+            &printed,
+            &["clip.parquet: 12 rows", "image_text.parquet: 12 rows"],
+        );
+        dir.succeeds(&format!(
+            "inspect out -i {input} --evidence e.sqlite --single-file -o report.html"
+        ));
+        let report = dir.read("report.html");
+        for name in SIGNALS {
+            assert!(report.contains(name), "{name}");
+        }
+
+        // what does not compute a model is refused by its name
+        for (model, backend) in [(first, "packed"), (second, "candle")] {
+            let (code, _, said) = dir.run(&format!(
+                "extract -i {input} --limit 2 --evidence other.sqlite --clip {model} --backend {backend}"
+            ));
+            let is_computed = (model, backend) != (first, "packed");
+            assert_eq!(code == 0, is_computed, "{model}: {said}");
+            if !is_computed {
+                assert_says(&said, &[model, "only candle computes this model"]);
+            }
+        }
     }
 }
 
