@@ -187,6 +187,10 @@ impl AskSettings<'_> {
         let question = words.join(" ");
         ensure!(!question.is_empty(), "the question is empty");
         ensure!(
+            question.chars().any(char::is_alphanumeric),
+            "the question {question:?} has no word"
+        );
+        ensure!(
             question.chars().count() <= QUESTION,
             "the question has more than {QUESTION} characters"
         );

@@ -418,6 +418,8 @@ fn what_cannot_be_asked_is_refused_in_one_line() {
     let long = format!("ask {} -i plain", "why ".repeat(300).trim());
     for (line, message) in [
         ("ask  -i plain", "the question is empty"),
+        ("ask ? -i plain", "the question \"?\" has no word"),
+        ("ask ... !? -i plain", "has no word"),
         (&*long, "more than 1000 characters"),
         ("ask why -i empty", "choose a --task"),
         (
