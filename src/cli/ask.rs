@@ -12,7 +12,7 @@ use super::images::with_host;
 use super::parse;
 use super::progress::EventPrinter;
 use super::recipe_args::SetArgs;
-use super::text_args::{EncoderArgs, INPUT};
+use super::text_args::{INPUT, RerankArgs};
 use super::{print, print_json, shown};
 use riposte::api::Collection;
 use riposte::api::ask::AskSettings;
@@ -62,7 +62,7 @@ pub(super) struct AskArgs {
     #[command(flatten)]
     pub(super) cache: CacheArgs,
     #[command(flatten)]
-    pub(super) models: EncoderArgs,
+    pub(super) models: RerankArgs,
     /// Number of threads. By default one per core
     #[arg(long, value_name = "N", env = THREADS, value_parser = parse::threads, help_heading = STORAGE)]
     pub(super) threads: Option<usize>,

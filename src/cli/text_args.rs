@@ -112,7 +112,7 @@ pub(super) struct TextArgs {
     #[arg(long, value_name = "FILE")]
     pub(super) explain: Option<PathBuf>,
     #[command(flatten)]
-    pub(super) models: EncoderArgs,
+    pub(super) models: RerankArgs,
     /// Read the whole collection to find out whether it has changed, even if the times of its files have not
     #[arg(long, help_heading = STORAGE)]
     pub(super) rehash: bool,
@@ -311,19 +311,35 @@ pub(super) struct EncoderArgs {
     /// first that is installed
     #[arg(long, value_name = "NAME", help_heading = MODELS)]
     sentence: Option<String>,
+}
+
+impl EncoderArgs {
+    pub(super) fn open(&self) -> Result<Models> {
+        Ok(self.all.open()?.with_sentence(self.sentence.clone()))
+    }
+
+    pub(super) fn compute(&self) -> Compute {
+        self.all.compute()
+    }
+}
+
+/// The models of commands that order texts again.
+#[derive(Args, Clone)]
+pub(super) struct RerankArgs {
+    #[command(flatten)]
+    encoders: EncoderArgs,
     /// Cross-encoder of the approaches that have one: ms-marco-minilm-l6, or one of your own (`riposte models add`)
     #[arg(long, value_name = "NAME", help_heading = MODELS)]
     cross: Option<String>,
 }
 
-impl EncoderArgs {
+impl RerankArgs {
     pub(super) fn open(&self) -> Result<Models> {
-        let models = self.all.open()?.with_sentence(self.sentence.clone());
-        Ok(models.with_cross(self.cross.clone()))
+        Ok(self.encoders.open()?.with_cross(self.cross.clone()))
     }
 
     pub(super) fn compute(&self) -> Compute {
-        self.all.compute()
+        self.encoders.compute()
     }
 }
 

@@ -86,7 +86,9 @@ fn described(added: &Added) -> String {
         _ => "a cross-encoder",
     };
     let with = match role {
-        Role::Clip => format!("images, extract, ask and index use it with --clip {name}"),
+        Role::Clip => format!(
+            "images and extract use it with --clip {name}, or beside another model with --image-text {name}; a recipe for images with clip = \"{name}\" or image-text = \"{name}\""
+        ),
         Role::Sentence => format!("all commands that compare texts use it with --sentence {name}"),
         _ => format!("approaches that re-rank with a cross-encoder use it with --cross {name}"),
     };
