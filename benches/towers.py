@@ -10,7 +10,6 @@ pictures.
 
 import argparse
 import json
-import os
 import shutil
 import statistics
 import subprocess
@@ -19,6 +18,8 @@ import tempfile
 import time
 import warnings
 from pathlib import Path
+
+from bench import Contestant
 
 ROOT = Path(__file__).resolve().parent.parent
 SEED = 20220603
@@ -140,27 +141,6 @@ def peer(kind: str, name: str, directory: Path, files: list, threads: int) -> No
         print(json.dumps({"seconds": (time.perf_counter() - start) / times}), flush=True)
 
 
-class Contestant:
-    def __init__(self, command: list, threads: int):
-        names = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "RAYON_NUM_THREADS", "RTEN_NUM_THREADS")
-        chosen = sorted(os.sched_getaffinity(0))[-threads:]
-        self.process = subprocess.Popen([str(part) for part in command], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
-                                        env={**os.environ, **dict.fromkeys(names, str(threads)), "HF_HUB_OFFLINE": "1"},
-                                        stderr=subprocess.DEVNULL, preexec_fn=lambda: os.sched_setaffinity(0, chosen))
-        self.seconds: list[float] = []
-        line = self.process.stdout.readline()
-        self.works = bool(line)
-
-    def ask(self, word: str) -> dict:
-        self.process.stdin.write(word + "\n")
-        self.process.stdin.flush()
-        return json.loads(self.process.stdout.readline())
-
-    def end(self) -> None:
-        self.process.stdin.close()
-        self.process.wait()
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--cores", default="1,2")
@@ -196,18 +176,18 @@ def main() -> None:
             if name != "clip":
                 # only candle computes it
                 all_of.pop("riposte, candle")
-            contestants = {label: Contestant(command, cores) for label, command in all_of.items()}
+            contestants = {label: Contestant(label, command, cores, work / "log") for label, command in all_of.items()}
             for _ in range(args.rounds):
                 for contestant in contestants.values():
-                    if contestant.works:
-                        contestant.seconds.append(contestant.ask("go")["seconds"])
-            first = contestants["riposte"].seconds
+                    if "missing" not in contestant.ready:
+                        contestant.rounds.append(contestant.ask("go")["seconds"])
+            first = contestants["riposte"].rounds
             for label, contestant in contestants.items():
-                if not contestant.works:
-                    print(f"| {models()[name][0]} | {cores} | {label} | it did not start | | |")
+                if why := contestant.ready.get("missing"):
+                    print(f"| {models()[name][0]} | {cores} | {label} | {why} | | |")
                     continue
-                speed = len(files) / statistics.median(contestant.seconds)
-                ratio = statistics.median(b / a for a, b in zip(first, contestant.seconds)) if first else float("nan")
+                speed = len(files) / statistics.median(contestant.rounds)
+                ratio = statistics.median(b / a for a, b in zip(first, contestant.rounds)) if first else float("nan")
                 memory = contestant.ask("memory")["mb"]
                 print(f"| {models()[name][0]} | {cores} | {label} | {speed:.1f} | {ratio:.2f} | {memory:,} MB |", flush=True)
                 contestant.end()

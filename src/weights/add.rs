@@ -29,10 +29,10 @@ const MAX_FILES: usize = 10_000;
 /// Maximum length of a model's name. File systems allow 255 bytes, and some of riposte's names are longer by an ending.
 const MAX_NAME_BYTES: usize = 100;
 
-/// The end of the name of a directory with a download that is not finished.
+/// An unfinished download is in a directory whose name ends in this way.
 pub(super) const UNFINISHED: &str = ".part";
 
-/// Where a model is that a user adds.
+/// The directory or the repository from which a model is added.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Place(PlaceKind);
 

@@ -19,7 +19,7 @@ const SETTINGS: [&str; 11] = [
     "vocab.txt",
 ];
 
-/// The names of weights, the best first.
+/// The files with weights. If a checkpoint has both, the first is read.
 const WEIGHTS: &str = "model.safetensors";
 const OPEN_CLIP: &str = "open_clip_model.safetensors";
 

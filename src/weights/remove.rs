@@ -110,7 +110,7 @@ fn remove_files(dir: &Path, entry: &Entry) -> Result<u64> {
         bytes += remove_file(path)?;
     }
     for path in &paths {
-        // one with other files stays
+        // a directory that still has other files is not removed
         if parent(path) != dir {
             let _ = fs::remove_dir(parent(path));
         }

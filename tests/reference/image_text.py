@@ -75,7 +75,7 @@ def siglip_model(directory, vocabulary, patch, side, dtype, pad):
                   patch_size=patch)
     model = random_weights(SiglipModel(SiglipConfig(text_config=text, vision_config=vision)), dtype)
     with torch.no_grad():
-        # such as the published models have
+        # close to those of the published models
         model.logit_scale.fill_(4.75)
         model.logit_bias.fill_(-12.5)
     model.to(dtype).save_pretrained(directory)

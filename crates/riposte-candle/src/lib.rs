@@ -47,6 +47,7 @@
 
 pub mod image_text;
 pub mod texts;
+mod weights;
 
 use candle_core::{Device, Result, Tensor};
 use riposte_nn::Error;
@@ -60,6 +61,11 @@ const BATCH_TOKENS: usize = 8192;
 /// Whether [`layers`] computes on an NVIDIA GPU: this crate was built with the feature `cuda`, and there is one.
 pub fn has_gpu() -> bool {
     cuda_device().is_some()
+}
+
+/// The device that computes: the first CUDA device if there is one, otherwise the CPU.
+fn device() -> Device {
+    cuda_device().unwrap_or(Device::Cpu)
 }
 
 fn cuda_device() -> Option<Device> {
@@ -77,7 +83,7 @@ pub fn layers(
     config: &EncoderConfig,
     layers: &mut dyn Iterator<Item = riposte_nn::Result<Layer<Vec<f32>>>>,
 ) -> riposte_nn::Result<Box<dyn Layers>> {
-    let device = cuda_device().unwrap_or(Device::Cpu);
+    let device = device();
     let upload = |layer: riposte_nn::Result<Layer<Vec<f32>>>| {
         upload(config, layer?, &device).map_err(Error::other)
     };

@@ -1,72 +1,31 @@
 //! ModernBERT and NomicBERT, compared with the values that sentence-transformers has computed (tests/reference/encoders.py).
 
+#[path = "../../riposte-nn/tests/support/mod.rs"]
+mod support;
+
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use riposte_candle::texts::OTHERS;
 use riposte_nn::conv::Numeric;
 use riposte_nn::sentence::{Purpose, SentenceEncoder};
 use riposte_nn::transformer::Backend;
 use safetensors::SafeTensors;
-use serde::Deserialize;
 use serde_json::{Value, json};
-use tempfile::TempDir;
+
+use support::{Values, agree, copy_of, reference};
 
 const NAMES: [&str; 2] = ["tiny-modernbert", "tiny-nomic-bert"];
-
-fn reference(name: &str) -> PathBuf {
-    let references = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/reference");
-    PathBuf::from(references).join(name)
-}
-
-#[derive(Deserialize)]
-struct Values {
-    tokens: Vec<Tokens>,
-    /// The vectors of the first texts.
-    documents: Vec<Vec<f32>>,
-    queries: Vec<Vec<f32>>,
-}
-
-#[derive(Deserialize)]
-struct Tokens {
-    text: String,
-    ids: Vec<u32>,
-}
-
-impl Values {
-    fn of(name: &str) -> Values {
-        let path = reference(&format!("{name}.json"));
-        serde_json::from_slice(&fs::read(path).unwrap()).unwrap()
-    }
-
-    fn texts(&self) -> Vec<&str> {
-        self.tokens.iter().map(|of| of.text.as_str()).collect()
-    }
-}
 
 fn load(dir: &Path) -> Result<SentenceEncoder, String> {
     let loaded = SentenceEncoder::load_any(dir, Backend::Auto, OTHERS);
     loaded.map_err(|error| error.to_string())
 }
 
-#[track_caller]
-fn agree(found: &[Vec<f32>], expected: &[Vec<f32>]) {
-    assert_eq!(found.len(), expected.len());
-    for (n, (found, expected)) in found.iter().zip(expected).enumerate() {
-        assert_eq!(found.len(), expected.len());
-        let pairs = found.iter().zip(expected);
-        let cosine: f64 = pairs.clone().map(|(a, b)| f64::from(a * b)).sum();
-        assert!(cosine > 0.9999, "text {n}: {cosine}");
-        for (a, b) in pairs {
-            assert!((a - b).abs() < 1e-4, "text {n}: {a}, not {b}");
-        }
-    }
-}
-
 #[test]
 fn tokens_in_five_scripts_are_those_of_transformers() {
     for name in NAMES {
-        let (values, model) = (Values::of(name), load(&reference(name)).unwrap());
+        let (values, model) = (Values::read(name), load(&reference(name)).unwrap());
         assert_eq!(values.tokens.len(), 200);
         // some texts are cut, after 180 tokens
         assert!(values.tokens.iter().filter(|t| t.ids.len() == 180).count() > 5);
@@ -80,7 +39,7 @@ fn tokens_in_five_scripts_are_those_of_transformers() {
 #[test]
 fn vectors_are_those_of_sentence_transformers() {
     for name in NAMES {
-        let (values, model) = (Values::of(name), load(&reference(name)).unwrap());
+        let (values, model) = (Values::read(name), load(&reference(name)).unwrap());
         assert_eq!((model.dimension(), model.numeric()), (32, Numeric::Float));
         let texts = values.texts();
         let together = model.embed(&texts[..50], Purpose::Document).unwrap();
@@ -95,34 +54,12 @@ fn vectors_are_those_of_sentence_transformers() {
             assert_eq!(alone, [vector]);
         }
     }
-    let nomic = Values::of("tiny-nomic-bert");
+    let nomic = Values::read("tiny-nomic-bert");
     assert_ne!(nomic.documents[5], nomic.queries[5]);
 }
 
-/// A copy of a checkpoint that a test can change.
-fn copy_of(name: &str) -> TempDir {
-    fn copy(from: &Path, to: &Path) {
-        fs::create_dir_all(to).unwrap();
-        for entry in fs::read_dir(from).unwrap() {
-            let from = entry.unwrap().path();
-            let to = to.join(from.file_name().unwrap());
-            if from.is_dir() {
-                copy(&from, &to);
-            } else {
-                fs::copy(&from, &to).unwrap();
-            }
-        }
-    }
-    let dir = tempfile::tempdir().unwrap();
-    copy(&reference(name), dir.path());
-    dir
-}
-
 fn edit(dir: &Path, change: impl FnOnce(&mut Value)) {
-    let path = dir.join("config.json");
-    let mut value: Value = serde_json::from_slice(&fs::read(&path).unwrap()).unwrap();
-    change(&mut value);
-    fs::write(path, value.to_string()).unwrap();
+    support::edit(&dir.join("config.json"), change);
 }
 
 /// Writes the tensors again under other names.
@@ -162,7 +99,7 @@ fn published_files_with_older_names_are_the_same_models() {
     )
     .unwrap();
     for (dir, name) in [(modern, "tiny-modernbert"), (nomic, "tiny-nomic-bert")] {
-        let (values, model) = (Values::of(name), load(dir.path()).unwrap());
+        let (values, model) = (Values::read(name), load(dir.path()).unwrap());
         let found = model.embed(&values.texts()[..50], Purpose::Document);
         agree(&found.unwrap(), &values.documents);
     }

@@ -1,94 +1,26 @@
 //! Compares sentence encoders with sentence-transformers, whose values tests/reference/encoders.py has computed.
 
+mod support;
+
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use riposte_nn::sentence::{Layout, Pooling, Purpose, SentenceEncoder};
 use riposte_nn::transformer::Backend;
 use serde::Deserialize;
-use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
-use tempfile::TempDir;
 
-fn reference(name: &str) -> PathBuf {
-    let references = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/reference");
-    PathBuf::from(references).join(name)
-}
+use support::{Values, agree, copy_of, edit, json_of, reference};
 
-fn json_of<T: DeserializeOwned>(path: &Path) -> T {
-    serde_json::from_slice(&fs::read(path).unwrap()).unwrap()
-}
-
-/// What sentence-transformers computes. Vectors are those of the first texts.
+/// The vectors of the first texts with other poolings.
 #[derive(Deserialize)]
-struct Values {
-    tokens: Vec<Tokens>,
-    documents: Vec<Vec<f32>>,
-    #[serde(default)]
-    queries: Vec<Vec<f32>>,
-    #[serde(default)]
+struct Poolings {
     cls: Vec<Vec<f32>>,
-    #[serde(default)]
     lasttoken: Vec<Vec<f32>>,
-}
-
-#[derive(Deserialize)]
-struct Tokens {
-    text: String,
-    ids: Vec<u32>,
-}
-
-impl Values {
-    fn read(model: &str) -> Values {
-        json_of(&reference(&format!("{model}.json")))
-    }
-
-    fn texts(&self) -> Vec<&str> {
-        self.tokens.iter().map(|of| of.text.as_str()).collect()
-    }
 }
 
 fn load(dir: &Path) -> SentenceEncoder {
     SentenceEncoder::load(dir, Backend::Auto).unwrap()
-}
-
-#[track_caller]
-fn agree(found: &[Vec<f32>], expected: &[Vec<f32>]) {
-    assert_eq!(found.len(), expected.len());
-    for (n, (found, expected)) in found.iter().zip(expected).enumerate() {
-        assert_eq!(found.len(), expected.len());
-        let pairs = found.iter().zip(expected);
-        let cosine: f64 = pairs.clone().map(|(a, b)| f64::from(a * b)).sum();
-        assert!(cosine > 0.9999, "text {n}: {cosine}");
-        for (a, b) in pairs {
-            assert!((a - b).abs() < 1e-4, "text {n}: {a}, not {b}");
-        }
-    }
-}
-
-/// A copy of a checkpoint, which a test can change.
-fn copy_of(name: &str) -> TempDir {
-    fn copy(from: &Path, to: &Path) {
-        fs::create_dir_all(to).unwrap();
-        for entry in fs::read_dir(from).unwrap() {
-            let from = entry.unwrap().path();
-            let to = to.join(from.file_name().unwrap());
-            if from.is_dir() {
-                copy(&from, &to);
-            } else {
-                fs::copy(&from, &to).unwrap();
-            }
-        }
-    }
-    let dir = tempfile::tempdir().unwrap();
-    copy(&reference(name), dir.path());
-    dir
-}
-
-fn edit(path: &Path, change: impl FnOnce(&mut Value)) {
-    let mut value: Value = json_of(path);
-    change(&mut value);
-    fs::write(path, value.to_string()).unwrap();
 }
 
 const FAMILIES: [&str; 2] = ["tiny-mpnet", "tiny-xlm-roberta"];
@@ -134,9 +66,10 @@ fn a_query_has_the_prompt_of_queries() {
 #[test]
 fn the_pooling_is_that_of_the_checkpoint() {
     let values = Values::read("tiny-mpnet");
+    let poolings: Poolings = json_of(&reference("tiny-mpnet.json"));
     for (mode, legacy, expected) in [
-        ("cls", "pooling_mode_cls_token", &values.cls),
-        ("lasttoken", "pooling_mode_lasttoken", &values.lasttoken),
+        ("cls", "pooling_mode_cls_token", &poolings.cls),
+        ("lasttoken", "pooling_mode_lasttoken", &poolings.lasttoken),
     ] {
         for settings in [
             json!({"embedding_dimension": 32, "pooling_mode": mode}),

@@ -15,28 +15,23 @@ use riposte_nn::checkpoint::{Checkpoint, ExpectedTensor};
 use riposte_nn::tokens::Encoding;
 use riposte_nn::towers::{ImageTower, TextTower};
 use riposte_nn::transformer::text::ConfigFile;
-use riposte_nn::transformer::{EncoderConfig, LayerNames, expected_affine, expected_tensors};
+use riposte_nn::transformer::{
+    EncoderConfig, LayerNames, bert, clip, expected_affine, expected_tensors,
+};
 use riposte_nn::{Error, Result};
 use serde::Deserialize;
 
 use super::{
-    CHANNELS, Sizes, check_encoder, check_images, check_picture, check_sizes, clip_layers, during,
-    embed, ids, padded, pictures, read, reading, square,
+    CHANNELS, Sizes, check_encoder, check_images, check_picture, check_sizes, during, embed, ids,
+    padded, pictures, read, reading, square,
 };
 
 const TEXT_LAYERS: LayerNames = LayerNames {
     layers: "text_model.encoder.layer",
-    query: "attention.self.query",
-    key: "attention.self.key",
-    value: "attention.self.value",
-    output: "attention.output.dense",
-    attention_norm: "attention.output.LayerNorm",
-    up: "intermediate.dense",
-    down: "output.dense",
-    mlp_norm: "output.LayerNorm",
+    ..bert::BARE.layers
 };
 
-const VISION_LAYERS: LayerNames = clip_layers("vision_model.encoder.layers");
+const VISION_LAYERS: LayerNames = clip::layer_names("vision_model.encoder.layers");
 
 /// `config.json`. Missing values are those of Hugging Face's ChineseCLIPConfig.
 #[derive(Clone, Debug)]

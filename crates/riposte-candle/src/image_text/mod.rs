@@ -8,40 +8,25 @@ pub mod siglip;
 
 use std::sync::Arc;
 
-use candle_core::{DType, Device, Result, Shape, Tensor};
-use candle_nn::var_builder::SimpleBackend;
-use candle_nn::{Init, VarBuilder};
+use candle_core::{Device, Result, Tensor};
+use candle_nn::VarBuilder;
 use rayon::prelude::*;
 use riposte_nn::checkpoint::Checkpoint;
 use riposte_nn::tokens::Encoding;
 use riposte_nn::transformer::text::ConfigFile;
-use riposte_nn::transformer::{Activation, EncoderConfig, LayerNames, NormOrder, check_size};
+use riposte_nn::transformer::{Activation, EncoderConfig, NormOrder, check_size};
 use riposte_nn::{Error, normalise};
 use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 
-use crate::cuda_device;
+use crate::device;
+use crate::weights::Weights;
 
 /// The pictures or texts that a GPU computes at once.
 const GPU_BATCH: usize = 32;
 
 /// The colours of a pixel.
 const CHANNELS: usize = 3;
-
-/// The names of the layers of CLIP's towers, which SigLIP has taken over.
-const fn clip_layers(layers: &'static str) -> LayerNames {
-    LayerNames {
-        layers,
-        query: "self_attn.q_proj",
-        key: "self_attn.k_proj",
-        value: "self_attn.v_proj",
-        output: "self_attn.out_proj",
-        attention_norm: "layer_norm1",
-        up: "mlp.fc1",
-        down: "mlp.fc2",
-        mlp_norm: "layer_norm2",
-    }
-}
 
 /// The sizes of a tower's layers in `config.json`. Missing ones have the same values in all families.
 #[derive(Clone, Copy, Debug, Deserialize)]
@@ -137,42 +122,13 @@ fn check_picture(channels: usize, side: usize, patch: usize) -> riposte_nn::Resu
     Ok(())
 }
 
-/// The device that computes towers.
-fn device() -> Device {
-    cuda_device().unwrap_or(Device::Cpu)
-}
-
-/// The tensors of a checkpoint for candle, widened to 32 bits. Only tensors that were compared with the configuration are asked for.
-struct Weights(Arc<Checkpoint>);
-
-impl Weights {
-    fn of(checkpoint: Arc<Checkpoint>, device: &Device) -> VarBuilder<'static> {
-        VarBuilder::from_backend(Box::new(Weights(checkpoint)), DType::F32, device.clone())
-    }
-}
-
-impl SimpleBackend for Weights {
-    fn get(&self, shape: Shape, name: &str, _: Init, _: DType, device: &Device) -> Result<Tensor> {
-        let numbers = self.0.read(name).map_err(candle_core::Error::wrap)?;
-        Tensor::from_vec(numbers, shape, device)
-    }
-
-    fn get_unchecked(&self, name: &str, _: DType, _: &Device) -> Result<Tensor> {
-        candle_core::bail!("tensor {name} is asked for without its shape")
-    }
-
-    fn contains_tensor(&self, name: &str) -> bool {
-        self.0.has(name)
-    }
-}
-
 /// Reads a part of a model.
 fn read<T>(
     checkpoint: Arc<Checkpoint>,
     part: impl FnOnce(VarBuilder, &Device) -> Result<T>,
 ) -> riposte_nn::Result<T> {
     let device = device();
-    part(Weights::of(checkpoint, &device), &device).map_err(Error::other)
+    part(Weights::all(checkpoint, &device), &device).map_err(Error::other)
 }
 
 /// Vectors of unit length. `compute` maps inputs to rows, one for each. On a CPU, each input is computed by itself: so its vector does not depend on

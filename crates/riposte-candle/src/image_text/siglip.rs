@@ -8,17 +8,17 @@ use riposte_nn::checkpoint::{Checkpoint, ExpectedTensor};
 use riposte_nn::tokens::Encoding;
 use riposte_nn::towers::{ImageTower, TextTower};
 use riposte_nn::transformer::text::ConfigFile;
-use riposte_nn::transformer::{EncoderConfig, LayerNames, expected_affine, expected_tensors};
+use riposte_nn::transformer::{EncoderConfig, LayerNames, clip, expected_affine, expected_tensors};
 use riposte_nn::{Error, Result};
 use serde::Deserialize;
 
 use super::{
-    CHANNELS, Sizes, check_encoder, check_images, check_picture, check_sizes, clip_layers, during,
-    embed, ids, padded, pictures, read, reading, square,
+    CHANNELS, Sizes, check_encoder, check_images, check_picture, check_sizes, during, embed, ids,
+    padded, pictures, read, reading, square,
 };
 
-const TEXT_LAYERS: LayerNames = clip_layers("text_model.encoder.layers");
-const VISION_LAYERS: LayerNames = clip_layers("vision_model.encoder.layers");
+const TEXT_LAYERS: LayerNames = clip::layer_names("text_model.encoder.layers");
+const VISION_LAYERS: LayerNames = clip::layer_names("vision_model.encoder.layers");
 
 /// `config.json`. Missing values are those of Hugging Face's SiglipConfig.
 #[derive(Clone, Debug, Default, Deserialize)]

@@ -4,10 +4,10 @@
 mod modernbert;
 mod nomic_bert;
 
-use std::collections::HashMap;
 use std::path::Path;
+use std::sync::Arc;
 
-use candle_core::{DType, Device, Result, Tensor};
+use candle_core::{Device, Result, Tensor};
 use candle_nn::VarBuilder;
 use riposte_nn::checkpoint::{Checkpoint, ExpectedTensor};
 use riposte_nn::sentence::{Opened, Others, TokenRows};
@@ -16,7 +16,8 @@ use riposte_nn::transformer::text::ConfigFile;
 use riposte_nn::{Error, transformer};
 use serde_json::Value;
 
-use crate::cuda_device;
+use crate::device;
+use crate::weights::Weights;
 
 /// The families that this module computes, for [`riposte_nn::sentence::SentenceEncoder::load_any`].
 pub const OTHERS: Others = Others {
@@ -41,7 +42,7 @@ struct Model {
     hidden: usize,
     max_tokens: usize,
     expected: Vec<ExpectedTensor>,
-    checkpoint: Checkpoint,
+    checkpoint: Arc<Checkpoint>,
     /// What stands before the names of tensors in the file.
     prefix: &'static str,
     /// What candle-transformers expects before these names.
@@ -75,15 +76,12 @@ impl Opened for Model {
     }
 
     fn read(&self, max_tokens: usize) -> riposte_nn::Result<Box<dyn TokenRows>> {
-        let device = cuda_device().unwrap_or(Device::Cpu);
-        let mut tensors = HashMap::new();
-        for (name, shape) in &self.expected {
-            let numbers = self.checkpoint.read(&format!("{}{name}", self.prefix))?;
-            let tensor = Tensor::from_vec(numbers, shape.as_slice(), &device);
-            let name = format!("{}{name}", self.expected_prefix);
-            tensors.insert(name, tensor.map_err(Error::other)?);
-        }
-        let tensors = VarBuilder::from_tensors(tensors, DType::F32, &device);
+        let device = device();
+        let names = self.expected.iter().map(|(name, _)| {
+            let asked = format!("{}{name}", self.expected_prefix);
+            (asked, format!("{}{name}", self.prefix))
+        });
+        let tensors = Weights::named(self.checkpoint.clone(), names.collect(), &device);
         let rows = (self.make)(tensors, max_tokens).map_err(Error::other)?;
         Ok(Box::new(Loaded { rows, device }))
     }

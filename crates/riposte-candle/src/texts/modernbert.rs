@@ -46,7 +46,7 @@ pub(super) fn open(file: &ConfigFile, dir: &Path) -> riposte_nn::Result<Model> {
         hidden,
         max_tokens: config.max_position_embeddings,
         expected,
-        checkpoint,
+        checkpoint: checkpoint.into(),
         prefix,
         expected_prefix: "model.",
         make: Box::new(move |tensors, max_tokens| {

@@ -54,7 +54,7 @@ pub(super) fn open(file: &ConfigFile, dir: &Path) -> riposte_nn::Result<Model> {
         hidden,
         max_tokens: config.n_positions,
         expected,
-        checkpoint,
+        checkpoint: checkpoint.into(),
         prefix,
         expected_prefix: "",
         make: Box::new(move |tensors, max_tokens| {

@@ -23,7 +23,8 @@ use crate::tokens::Encoding;
 const TEXT_LAYERS: LayerNames = layer_names("text_model.encoder.layers");
 const VISION_LAYERS: LayerNames = layer_names("vision_model.encoder.layers");
 
-const fn layer_names(layers: &'static str) -> LayerNames {
+/// The names of the parts of a layer in a tower, which other families have taken over. `layers` is the common name of its layers.
+pub const fn layer_names(layers: &'static str) -> LayerNames {
     LayerNames {
         layers,
         query: "self_attn.q_proj",
