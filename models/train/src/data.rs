@@ -335,7 +335,7 @@ pub fn stance_sets(dir: &Path) -> Result<Vec<StanceSet>> {
 
 /// Whether a group belongs to the development part: the sum of the bytes of its SHA-256 is a multiple of five. (The
 /// hash itself is then a multiple of five, because 256 is 1 modulo 5.)
-fn is_dev_group(group: &str) -> bool {
+pub fn is_dev_group(group: &str) -> bool {
     let digest = Sha256::digest(group.as_bytes());
     digest.iter().map(|b| u32::from(*b)).sum::<u32>() % 5 == 0
 }

@@ -19,6 +19,7 @@ mod relevance;
 mod stance;
 mod svr;
 mod tagger;
+mod targets;
 #[cfg(test)]
 mod tests;
 mod text_stance;
@@ -106,6 +107,15 @@ enum Command {
         /// Learning rate of the encoder
         #[arg(long, default_value_t = 1e-4)]
         rate: f64,
+        /// Begin with this weight file, and learn the stance towards targets: the second training
+        #[arg(long, value_name = "FILE")]
+        after: Option<PathBuf>,
+        /// A collection that the second training does not learn from; can be repeated
+        #[arg(long, value_name = "NAME", requires = "after")]
+        without: Vec<String>,
+        /// Leave out the parts of the collections of targets that are for measuring
+        #[arg(long, requires = "after")]
+        hold_out: bool,
     },
     /// Learn parts of speech from the treebank Universal Dependencies English EWT
     Tagger {
@@ -263,11 +273,21 @@ fn run(command: &Command) -> Result<()> {
             seed,
             passes,
             rate,
+            after,
+            without,
+            hold_out,
         } => {
             let recipe = stance::Recipe {
                 seed: *seed,
                 passes: *passes,
-                rates: [*rate, rate.max(HEAD_RATE)],
+                // the head of a second training is no longer random
+                rates: match after {
+                    Some(_) => [*rate, *rate],
+                    None => [*rate, rate.max(HEAD_RATE)],
+                },
+                after: after.clone(),
+                without: without.clone(),
+                holds_out: *hold_out,
             };
             let save = |bytes: &[u8]| files.write(bytes);
             let checkpoint = files.output.with_extension("checkpoint");

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use anyhow::{Context, Result};
 use candle_core::{DType, Device, Tensor, Var};
-use riposte::reading::stance_encoder::{CLASSES, Class, HEAD_DENSE, HEAD_OUT, OUTPUTS};
+use riposte::reading::stance_encoder::{CLASSES, Class, HEAD_DENSE, HEAD_OUT, OUTPUTS, unpack};
 use riposte_candle::{BatchShape, LayerOps, MASKED, layer_forward};
 use riposte_nn::checkpoint::Checkpoint;
 use riposte_nn::transformer::bert::{BARE, BertConfig};
@@ -13,7 +13,7 @@ use riposte_nn::transformer::{Affine, Layer};
 use seeded_random::Random;
 use tokenizers::Encoding;
 
-use crate::operations::Training;
+use crate::operations::{Training, to_vec};
 
 /// A tensor that training changes.
 pub struct Parameter {
@@ -148,6 +148,19 @@ impl Network {
             network.add(format!("{name}.bias"), bias, true)?;
         }
         Ok(network)
+    }
+
+    /// Sets all parameters to those of a weight file that was trained from the checkpoint with the sha256 `base`.
+    ///
+    /// # Errors
+    /// The file cannot be read, or belongs to another checkpoint.
+    pub fn begin_with(&self, file: &[u8], base: &str) -> Result<()> {
+        for parameter in &self.parameters {
+            let var = &parameter.var;
+            let numbers = unpack(file, base, &parameter.name, to_vec(var.as_tensor())?)?;
+            var.set(&Tensor::from_vec(numbers, var.shape(), &self.device)?)?;
+        }
+        Ok(())
     }
 
     fn add(&mut self, name: String, tensor: Tensor, in_head: bool) -> Result<()> {

@@ -3,11 +3,12 @@
 use std::collections::{HashMap, HashSet};
 use std::fmt::Write;
 use std::hash::{DefaultHasher, Hash, Hasher};
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::fs;
 use std::thread::available_parallelism;
 use std::time::Instant;
 
-use anyhow::Result;
+use anyhow::{Context, Result};
 use candle_core::Device;
 use rayon::prelude::*;
 use riposte::reading::stance_encoder::{
@@ -25,6 +26,7 @@ use crate::measures::{macro_f1, spearman};
 use crate::network::{Batch, Network, Target};
 use crate::operations::to_vec;
 use crate::optimiser::Optimiser;
+use crate::targets::{self, TargetExample, TargetSet, Targets};
 use crate::twins::{self, Side};
 
 /// The settings of training. The defaults were chosen on the development parts; the card of the weights names them.
@@ -33,6 +35,12 @@ pub struct Recipe {
     pub passes: usize,
     /// The highest learning rates of the encoder and of the head.
     pub rates: [f64; 2],
+    /// The weight file that a second training begins with. It learns the stance towards targets, and repeats a part of what the first has learned.
+    pub after: Option<PathBuf>,
+    /// Collections that the second training does not learn from, so that they can be measured as a stranger's.
+    pub without: Vec<String>,
+    /// Whether the second training leaves out the parts of the collections of targets that are for measuring.
+    pub holds_out: bool,
 }
 
 /// Pairs in a batch.
@@ -65,6 +73,20 @@ mod share {
     pub const MATCHES: usize = 8;
     /// Sentences of CompSent-19 without a comparison, which are nearly three quarters of it.
     pub const UNCOMPARED: usize = 35;
+}
+
+/// Percentages of the pairs of a pass of the second training.
+mod second {
+    /// Pairs of the first training that are repeated, so that nothing is forgotten.
+    pub const REPEATED: usize = 40;
+    /// Texts that are also shown with another claim about their target.
+    pub const OTHER_CLAIM: usize = 60;
+    /// Texts that are also shown with a target that they are not about.
+    pub const UNRELATED: usize = 35;
+    /// Texts that name their target and are also shown as a judgement of one of two objects.
+    pub const OBJECT: usize = 25;
+    /// Repeated texts that are shown as a post.
+    pub const POST: usize = 8;
 }
 
 /// The number of generated comparisons in a pass, and how often a pass shows each hard pair.
@@ -108,13 +130,26 @@ struct Material {
     written_comparisons: Vec<Comparison>,
     matches: Vec<Match>,
     hard_pairs: Vec<Challenge>,
+    /// What the second training adds; empty in the first.
+    targets: Vec<TargetSet>,
     /// The distinct claims of all sets but the tweets, with their words.
     claims: Vec<(String, HashSet<String>)>,
 }
 
 impl Material {
-    fn read(dir: &Path) -> Result<Material> {
-        let sets = data::stance_sets(dir)?;
+    fn read(dir: &Path, recipe: &Recipe) -> Result<Material> {
+        let mut sets = data::stance_sets(dir)?;
+        sets.retain(|set| !recipe.without.iter().any(|name| name == set.name));
+        let mut targets = Vec::new();
+        if recipe.after.is_some() {
+            targets = targets::target_sets(dir)?;
+            targets.retain(|set| !recipe.without.iter().any(|name| name == set.name));
+            if recipe.holds_out {
+                for set in &mut targets {
+                    set.all = set.divided().training;
+                }
+            }
+        }
         let of_argkp = sets.iter().filter(|set| set.name == "ArgKP");
         let topics: HashSet<&str> = of_argkp
             .flat_map(|set| set.training.iter().map(|row| row.group.as_str()))
@@ -134,6 +169,7 @@ impl Material {
             written_comparisons: data::written_comparisons()?,
             matches,
             hard_pairs,
+            targets,
             claims: claims
                 .into_iter()
                 .map(|claim| {
@@ -166,20 +202,30 @@ pub fn train(
     save: &dyn Fn(&[u8]) -> Result<()>,
 ) -> Result<()> {
     let base = BaseModel::find(models)?;
-    let material = Material::read(dir)?;
+    let material = Material::read(dir, recipe)?;
+    let dev_targets: Vec<(&str, Vec<TargetExample>)> = targets::target_sets(dir)?
+        .iter()
+        .map(|set| (set.name, set.divided().dev))
+        .collect();
     let dev_comparisons = data::comparisons(&dir.join("comparative/compsent19-val.csv"))?;
     let tokenizer = stance_encoder::tokenizer(&base.dir)?;
     let mut random = Random::new(recipe.seed, "stance", 0);
     let network = Network::new(&base.dir, MAX_TOKENS, &mut random, device())?;
     let published: Vec<Vec<f32>> = values(&network)?;
+    if let Some(path) = &recipe.after {
+        let first = fs::read(path)
+            .with_context(|| format!("cannot read the weights {}", path.display()))?;
+        network.begin_with(&first, &base.sha256)?;
+    }
     let mut optimiser = Optimiser::new(&network.parameters);
     let made_by = format!(
-        "{} {} {} {:?} {:x}",
+        "{} {} {} {:?} {:?} {:x}",
         base.sha256,
         recipe.seed,
         recipe.passes,
         recipe.rates,
-        fingerprint(&one_pass(&material, recipe.seed, 0)),
+        recipe.after,
+        fingerprint(&pass_of(&material, recipe, 0)),
     );
     let done_before = checkpoint::read(checkpoint, &made_by, &network, &mut optimiser)?;
     if done_before > 0 {
@@ -193,7 +239,7 @@ pub fn train(
         .build()?;
     let all_steps = (0..recipe.passes as u64)
         .map(|pass| {
-            let pairs = one_pass(&material, recipe.seed, pass);
+            let pairs = pass_of(&material, recipe, pass);
             println!("pass {}: {} pairs", pass + 1, pairs.len());
             // each chunk but the last is a whole number of batches
             pairs.len().div_ceil(BATCH)
@@ -202,7 +248,7 @@ pub fn train(
     let mut progress = Progress::new(done_before, all_steps);
     let mut step = 0;
     for pass in 0..recipe.passes {
-        let pairs = one_pass(&material, recipe.seed, pass as u64);
+        let pairs = pass_of(&material, recipe, pass as u64);
         let tokenized = tokenize(&tokenizer, &pairs)?;
         let batches = batches(
             &tokenized,
@@ -232,7 +278,10 @@ pub fn train(
         }
         if step > done_before {
             let encoder = as_written(&network, &published, &base, recipe, &material.sets)?;
-            let found = threads.install(|| on_dev(&encoder, &material.sets, &dev_comparisons))?;
+            let found = threads.install(|| {
+                let found = on_dev(&encoder, &material.sets, &dev_comparisons)?;
+                Ok::<_, anyhow::Error>(found + &on_targets(&encoder, &dev_targets)?)
+            })?;
             println!("after pass {}: {found}", pass + 1);
             save(&weight_file(&network, &published, &base, recipe, &found)?)?;
         }
@@ -410,7 +459,77 @@ fn class(supports: bool) -> Class {
     if supports { Class::Pro } else { Class::Con }
 }
 
-/// The pairs of a pass, in the order of the collections.
+/// The pairs of a pass of the first or the second training.
+fn pass_of(material: &Material, recipe: &Recipe, pass: u64) -> Vec<Pair> {
+    if recipe.after.is_none() {
+        return one_pass(material, recipe.seed, pass);
+    }
+    let mut random = Random::new(recipe.seed, "second", pass);
+    let random = &mut random;
+    // the claims of tweets are fixed from the third pass on
+    let mut pairs = one_pass(material, recipe.seed, pass + 2);
+    pairs.retain(|_| random.percent(second::REPEATED));
+    for pair in &mut pairs {
+        if pair.claim != PREFERENCE && random.percent(second::POST) {
+            pair.text = targets::as_post(&pair.claim, &pair.text, random);
+        }
+    }
+    for set in &material.targets {
+        let of_texts = Targets::of(&set.all);
+        for row in &set.all {
+            pairs.push(of_target(&row.claim(), row, row.class));
+            if random.percent(second::OTHER_CLAIM) {
+                let (claim, same) = targets::other_claim(&row.target, random);
+                let class = match row.class {
+                    Class::Neither => Class::Neither,
+                    Class::Pro => class(same),
+                    Class::Con => class(!same),
+                };
+                pairs.push(of_target(&claim, row, class));
+            }
+            if random.percent(second::UNRELATED)
+                && let Some(target) = of_texts.unrelated(&row.text, random)
+            {
+                let (claim, _) = targets::other_claim(target, random);
+                pairs.push(Pair::off_topic(&claim, &row.text));
+            }
+            if random.percent(second::OBJECT) {
+                pairs.extend(of_object(row, random));
+            }
+        }
+    }
+    pairs
+}
+
+/// A text and a claim about its target. Whether a text that takes no side is about the target is unknown.
+fn of_target(claim: &str, row: &TargetExample, class: Class) -> Pair {
+    let mut pair = Pair::on_topic(claim, &row.text, class);
+    if row.class == Class::Neither {
+        pair.target.relevance = None;
+    }
+    pair
+}
+
+/// A text that names its target, as a judgement of one of two objects: who is for the target prefers it. None if the text does not name it.
+fn of_object(row: &TargetExample, random: &mut Random) -> Option<Pair> {
+    let lower = row.text.to_lowercase();
+    let target = row.target.to_lowercase();
+    if !lower.contains(&target) {
+        return None;
+    }
+    let is_first = random.percent(50);
+    let text = lower.replace(&target, if is_first { "OBJA" } else { "OBJB" });
+    Some(of_objects(
+        &text,
+        match row.class {
+            Class::Neither => Class::Neither,
+            Class::Pro => class(is_first),
+            Class::Con => class(!is_first),
+        },
+    ))
+}
+
+/// The pairs of a pass of the first training, in the order of the collections.
 fn one_pass(material: &Material, seed: u64, pass: u64) -> Vec<Pair> {
     let mut random = Random::new(seed, "pairs", pass);
     let random = &mut random;
@@ -683,6 +802,33 @@ fn on_dev(
         "CompSent {:.3}",
         on_comparisons(encoder, comparisons)?
     );
+    Ok(line)
+}
+
+/// The macro-F1 of the three classes, and of PRO and CON where one of them is right and the likelier of both is the answer, on texts about targets.
+fn on_targets(encoder: &StanceEncoder, sets: &[(&str, Vec<TargetExample>)]) -> Result<String> {
+    let mut line = String::new();
+    for (name, rows) in sets {
+        let claims: Vec<String> = rows.iter().map(TargetExample::claim).collect();
+        let texts = rows.iter().map(|row| row.text.as_str());
+        let pairs: Vec<(&str, &str)> = claims.iter().map(String::as_str).zip(texts).collect();
+        let logits = encoder.logits(&pairs)?;
+        let likeliest = |[con, pro, neither]: &[f32; 3]| match () {
+            () if neither >= con && neither >= pro => Class::Neither,
+            () if pro > con => Class::Pro,
+            () => Class::Con,
+        };
+        let three = macro_f1(
+            rows.iter().map(|row| row.class),
+            logits.iter().map(likeliest),
+        );
+        let sided = || rows.iter().zip(&logits).filter(|(row, _)| row.class != Class::Neither);
+        let two = macro_f1(
+            sided().map(|(row, _)| row.class == Class::Pro),
+            sided().map(|(_, [con, pro, _])| pro > con),
+        );
+        let _ = write!(line, ", {name} {three:.3} (three), {two:.3}");
+    }
     Ok(line)
 }
 
