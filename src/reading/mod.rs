@@ -6,6 +6,7 @@
 pub mod cross;
 mod outputs;
 pub mod pieces;
+mod posts;
 #[cfg(feature = "full")]
 mod queries;
 #[cfg(feature = "full")]
@@ -282,7 +283,7 @@ impl<'a> Reader<'a> {
         }))
     }
 
-    /// The logits of all [`pieces::pieces`] of each text with its claim, in the order of the texts. `on_progress` and `None`: as for
+    /// The logits of all [`pieces::Pieces`] of each text with its claim, in the order of the texts. `on_progress` and `None`: as for
     /// [`Reader::sentence_vectors`].
     pub fn piece_logits(
         &mut self,
@@ -294,7 +295,7 @@ impl<'a> Reader<'a> {
         Ok(readings.map(|all| all.iter().map(stances).collect()))
     }
 
-    /// The stance encoder's outputs for all [`pieces::pieces`] of each text with its claim, in the order of the texts. `on_progress` and `None`: as
+    /// The stance encoder's outputs for all [`pieces::Pieces`] of each text with its claim, in the order of the texts. `on_progress` and `None`: as
     /// for [`Reader::sentence_vectors`].
     pub(crate) fn piece_readings(
         &mut self,
@@ -302,7 +303,7 @@ impl<'a> Reader<'a> {
         on_progress: &mut OnOutputs,
     ) -> Result<Option<Vec<Vec<StanceReading>>>> {
         let pieces = ClaimedPieces::of(texts.iter().copied());
-        let readings = self.read_pairs(Step::Stance, &pieces.pairs, on_progress)?;
+        let readings = self.read_pairs(Step::Stance, &pieces.pairs(), on_progress)?;
         Ok(readings.map(|readings| pieces.by_text(readings)))
     }
 }

@@ -1,9 +1,15 @@
 //! The pieces of a text that the stance encoder reads.
 
-use riposte_claims::words::sentences;
+use std::borrow::Cow;
 
-/// Maximum number of sentences that are read one by one.
+use riposte_claims::words::{Sentence, sentences};
+
+use super::posts::Post;
+
+/// Number of pieces that are read beside the whole text.
 const SENTENCES: usize = 2;
+/// Maximum number of words of the last sentences of a text, which are read together, unless a single one is longer.
+const ENDING_WORDS: usize = 40;
 /// A sentence with fewer words is joined to the next one.
 const SENTENCE_WORDS: usize = 15;
 /// Maximum number of characters of a text that are read. The encoder truncates its input to fewer, and splitting a long text would take
@@ -40,52 +46,133 @@ pub fn beginning(text: &str) -> &str {
     }
 }
 
-/// The pieces of a text that the encoder reads: its beginning and, if there are several sentences, also the first sentences one by one.
-/// Arguments begin with their claim, and the encoder is more certain about a single sentence than about several.
-pub fn pieces(text: &str) -> Vec<&str> {
-    let text = beginning(text);
-    let mut pieces = vec![text];
+/// The pieces of a text that the encoder reads.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Pieces<'a> {
+    /// The beginning of the text, or all of it.
+    pub whole: Cow<'a, str>,
+    /// Its first sentence and its last ones, if there are several. Arguments begin with their claim and comments end with their point, and the encoder
+    /// is more certain about a single sentence than about several. Of a text that is too long to be read, its first two sentences.
+    pub sentences: Vec<Cow<'a, str>>,
+    /// A post with the hashtags at its end, without which `whole` is.
+    pub with_tags: Option<String>,
+}
+
+impl<'a> Pieces<'a> {
+    /// The pieces of a text.
+    pub fn of(text: &'a str) -> Pieces<'a> {
+        match Post::of(beginning(text)) {
+            None => {
+                let (whole, sentences) = divided(text);
+                Pieces {
+                    whole: Cow::Borrowed(whole),
+                    sentences: sentences.into_iter().map(Cow::Borrowed).collect(),
+                    with_tags: None,
+                }
+            }
+            Some(post) => {
+                let owned = |part: &str| Cow::Owned(part.to_owned());
+                let (whole, sentences) = divided(&post.text);
+                Pieces {
+                    whole: owned(whole),
+                    sentences: sentences.into_iter().map(owned).collect(),
+                    with_tags: post.with_tags,
+                }
+            }
+        }
+    }
+
+    /// The number of pieces.
+    pub fn count(&self) -> usize {
+        1 + self.sentences.len() + usize::from(self.with_tags.is_some())
+    }
+
+    /// All pieces, in the order in which they are read: the whole, the sentences, the post with its hashtags.
+    pub fn into_list(self) -> impl Iterator<Item = Cow<'a, str>> {
+        let with_tags = self.with_tags.map(Cow::Owned);
+        [self.whole].into_iter().chain(self.sentences).chain(with_tags)
+    }
+}
+
+/// The beginning of a text and, if there are several sentences, two pieces of it.
+fn divided(text: &str) -> (&str, Vec<&str>) {
+    let read = beginning(text);
+    let sentences = sentences(read);
+    let mut pieces = Vec::new();
     let mut start = None;
     let mut words = 0;
-    for sentence in sentences(text) {
+    // where the first piece ends
+    let mut first_end = None;
+    for sentence in &sentences {
         let from = *start.get_or_insert(sentence.start);
         words += sentence.words().count();
         let end = sentence.start + sentence.text.len();
         if words >= SENTENCE_WORDS {
-            pieces.extend(text.get(from..end).map(str::trim));
+            pieces.extend(read.get(from..end).map(str::trim));
+            first_end.get_or_insert(end);
             (start, words) = (None, 0);
-            if pieces.len() > SENTENCES {
+            if pieces.len() == SENTENCES {
                 break;
             }
         }
     }
     // a single sentence that is most of the text is left out, because it would be read twice
-    if let [_, sentence] = pieces.as_slice()
-        && sentence.len() * 2 > text.trim().len()
+    if let [sentence] = pieces.as_slice()
+        && sentence.len() * 2 > read.trim().len()
     {
-        pieces.truncate(1);
+        pieces.clear();
     }
-    pieces
+    if read.len() == text.len()
+        && let [_, second] = pieces.as_mut_slice()
+        && let Some(ending) = ending(read, &sentences, first_end.unwrap_or(0))
+    {
+        *second = ending;
+    }
+    (read, pieces)
+}
+
+/// The last sentences of a text, of at most [`ENDING_WORDS`] words together; `None` if they begin before `from`.
+fn ending<'a>(text: &'a str, sentences: &[Sentence<'_>], from: usize) -> Option<&'a str> {
+    let mut words = 0;
+    let mut start = None;
+    for sentence in sentences.iter().rev() {
+        words += sentence.words().count();
+        if words > ENDING_WORDS && start.is_some() {
+            break;
+        }
+        start = Some(sentence.start);
+    }
+    let start = start.filter(|start| *start >= from)?;
+    text.get(start..).map(str::trim)
 }
 
 /// The pieces of several texts, each with the claim of its text, so that a model reads all of them together.
 pub struct ClaimedPieces<'a> {
     /// (claim, piece), in the order of the texts.
-    pub pairs: Vec<(&'a str, &'a str)>,
+    pieces: Vec<(&'a str, Cow<'a, str>)>,
     /// The number of pieces of each text.
     counts: Vec<usize>,
 }
 
 impl<'a> ClaimedPieces<'a> {
-    /// The [`pieces`] of (claim, text) pairs.
+    /// The [`Pieces`] of (claim, text) pairs.
     pub fn of(texts: impl IntoIterator<Item = (&'a str, &'a str)>) -> Self {
-        let (mut pairs, mut counts) = (Vec::new(), Vec::new());
+        let (mut all, mut counts) = (Vec::new(), Vec::new());
         for (claim, text) in texts {
-            let of_text = pieces(text);
-            counts.push(of_text.len());
-            pairs.extend(of_text.into_iter().map(|piece| (claim, piece)));
+            let of_text = Pieces::of(text);
+            counts.push(of_text.count());
+            all.extend(of_text.into_list().map(|piece| (claim, piece)));
         }
-        ClaimedPieces { pairs, counts }
+        ClaimedPieces {
+            pieces: all,
+            counts,
+        }
+    }
+
+    /// (claim, piece), in the order of the texts.
+    pub fn pairs(&self) -> Vec<(&str, &str)> {
+        let pairs = self.pieces.iter();
+        pairs.map(|(claim, piece)| (*claim, piece.as_ref())).collect()
     }
 
     /// Groups values of all pieces, in the order of [`ClaimedPieces::pairs`], by text.

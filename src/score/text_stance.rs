@@ -2,10 +2,12 @@
 //!
 //! The stance encoder reads the beginning of the text in one piece and its first sentences one by one, because arguments begin with their claim,
 //! and the encoder is more certain about a single sentence than about several. Its log-odds and a few features of the words are added with
-//! weights that were fitted on the development parts of the labelled collections, separately for each [`TextKind`]. So the results are
-//! calibrated probabilities. Without the encoder, only the words decide. `train text-stance` learns all weights. A text that is not a sentence
-//! is always "neither" ([`is_sentence`]).
+//! weights that were fitted on labelled collections. So the results are calibrated probabilities. The weights are the same for every kind of
+//! text, and none is negative; what a single piece and what the hashtags at the end of a post can add is limited. So neither the length of a text
+//! nor a hashtag can turn its stance round. Without the encoder, only the words decide. `train text-stance` learns all weights. A text that is not
+//! a sentence is always "neither" ([`is_sentence`]).
 
+use std::borrow::Cow;
 use std::collections::HashSet;
 use std::sync::LazyLock;
 
@@ -19,7 +21,7 @@ use serde::Deserialize;
 use super::linear::{Linear, LinearText};
 use super::{logistic, logit};
 use crate::evidence::sentiment::Vader;
-use crate::reading::pieces::{beginning, pieces};
+use crate::reading::pieces::{Pieces, beginning};
 use crate::reading::stance_encoder::Logits;
 
 /// Maximum number of characters of a sentence in an explanation.
@@ -129,36 +131,6 @@ fn shared_words(claim: &str, text: &str) -> f64 {
     of_claim.intersection(&of_text).count() as f64 / of_claim.len().max(1) as f64
 }
 
-/// Kinds of texts for which the encoder's certainty differs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum TextKind {
-    /// A single piece, such as a claim, a headline or a line in a picture.
-    Sentence,
-    /// Several sentences, which are also read one by one.
-    Passage,
-    /// A post in a social network, which has a hashtag or addresses somebody by `@name`.
-    Post,
-}
-
-impl TextKind {
-    pub const ALL: [TextKind; 3] = [TextKind::Sentence, TextKind::Passage, TextKind::Post];
-
-    /// The kind of a text.
-    pub fn of(text: &str) -> TextKind {
-        let is_mark = |word: &str| {
-            let rest = word.strip_prefix(['#', '@']);
-            rest.is_some_and(|rest| rest.starts_with(char::is_alphabetic))
-        };
-        if beginning(text).split_whitespace().any(is_mark) {
-            TextKind::Post
-        } else if pieces(text).len() > 1 {
-            TextKind::Passage
-        } else {
-            TextKind::Sentence
-        }
-    }
-}
-
 /// Minimum number of words of a sentence.
 const MIN_WORDS: usize = 2;
 /// Minimum share of letters among all characters except blanks. Below it, the letters are noise.
@@ -181,15 +153,20 @@ pub fn is_sentence(text: &str) -> bool {
         && words.filter(is_word).take(MIN_WORDS).count() == MIN_WORDS
 }
 
+/// The largest log-odds that one piece of a text contributes, before they are weighted.
+const PIECE_LIMIT: f64 = 6.0;
+/// The largest change of log-odds by the hashtags at the end of a post, before it is weighted.
+const TAGS_LIMIT: f64 = 1.5;
+
 /// The learned weights.
 #[derive(Clone, Debug)]
 pub struct Model {
-    weights: KindWeights,
+    weights: Weights,
     sides: Linear,
     neither: Linear,
 }
 
-/// The weights of the encoder's log-odds and of the words' log-odds.
+/// The weights of the encoder's log-odds and of the words' log-odds. Only `neither_bias` can be negative.
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Weights {
@@ -205,31 +182,11 @@ pub struct Weights {
     pub neither_bias: f64,
 }
 
-/// The weights for each kind of text.
-#[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct KindWeights {
-    pub sentence: Weights,
-    pub passage: Weights,
-    pub post: Weights,
-}
-
-impl KindWeights {
-    /// The weights for one kind.
-    pub fn of(&self, kind: TextKind) -> &Weights {
-        match kind {
-            TextKind::Sentence => &self.sentence,
-            TextKind::Passage => &self.passage,
-            TextKind::Post => &self.post,
-        }
-    }
-}
-
 /// The layout of the weight file.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ModelText {
-    pub weights: KindWeights,
+    pub weights: Weights,
     pub sides: LinearText,
     pub neither: LinearText,
 }
@@ -240,33 +197,55 @@ static COMMITTED: LazyLock<Model> = LazyLock::new(|| {
         .expect("models/own/text-stance.toml is a model")
 });
 
-/// The encoder's log-odds for a claim and a text.
+/// The encoder's log-odds for a claim and a text, each within its limit.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct EncoderLogOdds {
     /// PRO against CON, for the beginning of the text.
     pub whole: f64,
-    /// PRO against CON, averaged over the first sentences; equal to `whole` if the text is a single piece.
+    /// PRO against CON, averaged over single sentences; equal to `whole` if the text is a single piece.
     pub sentences: f64,
-    /// Neither against PRO or CON, for the beginning of the text.
+    /// What the hashtags at the end of a post add to `whole`; 0 if there are none.
+    pub tags: f64,
+    /// Neither against PRO or CON, for the beginning of the text, with its hashtags.
     pub neither: f64,
 }
 
 /// The encoder's log-odds of PRO against CON for one piece.
 fn pro_against_con([con, pro, _]: &Logits) -> f64 {
-    f64::from(pro - con)
+    f64::from(pro - con).clamp(-PIECE_LIMIT, PIECE_LIMIT)
+}
+
+/// The encoder's log-odds of neither against PRO or CON for one piece.
+fn neither_against_sides([con, pro, neither]: &Logits) -> f64 {
+    let (con, pro) = (f64::from(*con), f64::from(*pro));
+    let sides = con.max(pro) + (-(con - pro).abs()).exp().ln_1p();
+    (f64::from(*neither) - sides).clamp(-PIECE_LIMIT, PIECE_LIMIT)
+}
+
+/// How far the log-odds with hashtags are from those without, within the limit.
+fn change_by_tags(with: f64, without: f64) -> f64 {
+    (with - without).clamp(-TAGS_LIMIT, TAGS_LIMIT)
 }
 
 impl EncoderLogOdds {
-    /// Computes the log-odds from the logits of a text's [`pieces`], in the same order; `None` if there are no pieces.
-    pub fn of(logits: &[Logits]) -> Option<EncoderLogOdds> {
-        let (whole, rest) = logits.split_first()?;
-        let [con, pro, neither] = whole.map(f64::from);
-        let sentences = if rest.is_empty() { logits } else { rest };
+    /// Computes the log-odds from the logits of a text's [`Pieces`], in the same order. The last one is that of the post with its hashtags if
+    /// `has_tags`. `None` if there are no logits.
+    pub fn of(logits: &[Logits], has_tags: bool) -> Option<EncoderLogOdds> {
+        let (with_tags, read) = match logits.split_last() {
+            Some((with_tags, read)) if has_tags && !read.is_empty() => (Some(with_tags), read),
+            _ => (None, logits),
+        };
+        let (first, rest) = read.split_first()?;
+        let sentences = if rest.is_empty() { read } else { rest };
         let sum: f64 = sentences.iter().map(pro_against_con).sum();
+        let (whole, neither) = (pro_against_con(first), neither_against_sides(first));
         Some(EncoderLogOdds {
-            whole: pro_against_con(whole),
+            whole,
             sentences: sum / sentences.len() as f64,
-            neither: neither - con.max(pro) - (-(con - pro).abs()).exp().ln_1p(),
+            tags: with_tags.map_or(0.0, |with| change_by_tags(pro_against_con(with), whole)),
+            neither: with_tags.map_or(neither, |with| {
+                neither + change_by_tags(neither_against_sides(with), neither)
+            }),
         })
     }
 }
@@ -283,8 +262,16 @@ impl Model {
     /// The model of a weight file.
     ///
     /// # Errors
-    /// A feature is missing or unknown, or the bias or a mean of the sides is not 0, so the opposite claim would not exchange PRO and CON.
+    /// A weight is negative; a feature is missing or unknown; or the bias or a mean of the sides is not 0, so the opposite claim would not exchange
+    /// PRO and CON.
     pub fn new(text: ModelText) -> Result<Model> {
+        let w = &text.weights;
+        ensure!(
+            [w.whole, w.sentences, w.words, w.neither]
+                .iter()
+                .all(|weight| *weight >= 0.0),
+            "weights: only neither_bias can be negative"
+        );
         let sides = Linear::new(text.sides, &SIDES).context("sides")?;
         ensure!(sides.is_odd(), "sides: bias and means must be 0");
         Ok(Model {
@@ -311,22 +298,21 @@ impl Model {
             return Stances::NEITHER;
         }
         let (sides, rest) = features(claim, text);
-        self.stances_of(TextKind::of(text), &sides, &rest, logits)
+        let has_tags = logits.is_some() && Pieces::of(text).with_tags.is_some();
+        let read = logits.and_then(|logits| EncoderLogOdds::of(logits, has_tags));
+        self.stances_of(&sides, &rest, read)
     }
 
-    fn stances_of(
-        &self,
-        kind: TextKind,
-        sides: &[f64],
-        rest: &[f64],
-        logits: Option<&[Logits]>,
-    ) -> Stances {
+    fn stances_of(&self, sides: &[f64], rest: &[f64], read: Option<EncoderLogOdds>) -> Stances {
         let words = self.sides.log_odds(sides);
-        let (pro, neither) = match logits.and_then(EncoderLogOdds::of) {
+        let (pro, neither) = match read {
             Some(o) => {
-                let w = self.weights.of(kind);
+                let w = &self.weights;
                 (
-                    w.whole * o.whole + w.sentences * o.sentences + w.words * words,
+                    w.whole * o.whole
+                        + w.sentences * o.sentences
+                        + (w.whole + w.sentences) * o.tags
+                        + w.words * words,
                     w.neither * o.neither + w.neither_bias,
                 )
             }
@@ -359,14 +345,16 @@ impl Model {
                 .with_parts(vec![Explanation::new(NumberId::Neither, 1.0)]);
             return (Stances::NEITHER, explanation);
         }
-        let kind = TextKind::of(text);
         let (sides, rest) = features(claim, text);
-        let stances = self.stances_of(kind, &sides, &rest, logits);
         let words = self.sides.log_odds(&sides);
-        let parts = match logits.and_then(|of| Some((of, EncoderLogOdds::of(of)?))) {
+        let pieces = Pieces::of(text);
+        let has_tags = pieces.with_tags.is_some();
+        let read = logits.and_then(|logits| EncoderLogOdds::of(logits, has_tags));
+        let stances = self.stances_of(&sides, &rest, read);
+        let parts = match logits.zip(read) {
             Some((logits, read)) => {
-                let mut parts = self.explain_pieces(kind, text, logits);
-                parts.extend(self.explain_read(kind, words, read, &stances));
+                let mut parts = self.explain_pieces(pieces, read, logits);
+                parts.extend(self.explain_read(words, read, &stances));
                 parts
             }
             None => {
@@ -390,39 +378,40 @@ impl Model {
         (stances, explanation.with_how(how).with_parts(parts))
     }
 
-    /// The contribution of each piece of a text that the encoder has read: first the beginning of the text, then its first sentences.
-    fn explain_pieces(&self, kind: TextKind, text: &str, all: &[Logits]) -> Vec<Explanation> {
-        let w = self.weights.of(kind);
-        let (whole, sentences) = (w.whole, w.sentences);
-        let part = |(n, (piece, logits)): (usize, (&str, &Logits))| {
-            let (what, weight) = match (n, all.len()) {
+    /// The contribution of each piece of a text that the encoder has read: the beginning of the text, single sentences, and the hashtags at its end.
+    fn explain_pieces(&self, pieces: Pieces<'_>, read: EncoderLogOdds, all: &[Logits]) -> Vec<Explanation> {
+        let (whole, sentences) = (self.weights.whole, self.weights.sentences);
+        let has_tags = pieces.with_tags.is_some();
+        let (last, count) = (pieces.count() - 1, pieces.sentences.len());
+        let part = |(n, (piece, logits)): (usize, (Cow<'_, str>, &Logits))| {
+            let (what, weight, log_odds) = match (n, count) {
+                (n, _) if has_tags && n == last => {
+                    ("with hashtags", whole + sentences, read.tags)
+                }
                 // a text of a single piece is its only sentence, too
-                (0, 1) => ("from the beginning", whole + sentences),
-                (0, _) => ("from the beginning", whole),
-                (_, count) => ("sentence", sentences / (count - 1) as f64),
+                (0, 0) => ("from the beginning", whole + sentences, read.whole),
+                (0, _) => ("from the beginning", whole, read.whole),
+                (_, count) => (
+                    "sentence",
+                    sentences / count as f64,
+                    pro_against_con(logits),
+                ),
             };
-            let log_odds = pro_against_con(logits);
             Explanation::new(NumberId::Piece(n), weight * log_odds)
-                .named(format!("{what} \"{}\"", shown(piece)))
+                .named(format!("{what} \"{}\"", shown(&piece)))
                 .with_how(format!("weight {weight:.3} × log-odds {log_odds:.3}"))
         };
-        pieces(text)
-            .into_iter()
-            .zip(all)
-            .enumerate()
-            .map(part)
-            .collect()
+        pieces.into_list().zip(all).enumerate().map(part).collect()
     }
 
     /// The other contributions to a text that the encoder has read: that of the words, whose log-odds are `words`, and the probability of neither.
     fn explain_read(
         &self,
-        kind: TextKind,
         words: f64,
         read: EncoderLogOdds,
         stances: &Stances,
     ) -> [Explanation; 2] {
-        let w = self.weights.of(kind);
+        let w = &self.weights;
         let (bias, weight) = (w.neither_bias, w.neither);
         [
             Explanation::new(NumberId::Words, w.words * words)
@@ -449,6 +438,10 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
+    fn pieces(text: &str) -> Vec<String> {
+        Pieces::of(text).into_list().map(Cow::into_owned).collect()
+    }
+
     #[test]
     fn a_text_leans_by_its_words_and_their_negations() {
         assert_eq!(leaning("a table and a chair"), None);
@@ -462,12 +455,16 @@ mod tests {
     #[test]
     fn a_short_text_is_one_piece_and_a_long_one_adds_its_first_sentences() {
         assert_eq!(pieces("LOWER THE VOTING AGE"), ["LOWER THE VOTING AGE"]);
+        assert_eq!(
+            pieces("@MayorLee is right! #LowerTheAge"),
+            ["Mayor Lee is right!", "Mayor Lee is right! Lower The Age"]
+        );
         let one =
             "It is high time that young people were heard in the halls of power, said the mayor.";
         let text = format!("{one} Yes. {one} {one}");
         let found = pieces(&text);
         assert_eq!(found.len(), 3);
-        assert_eq!((found[0], found[1]), (text.as_str(), one));
+        assert_eq!((found[0].as_str(), found[1].as_str()), (text.as_str(), one));
         assert!(found[2].starts_with("Yes. It is"), "{found:?}");
     }
 
@@ -531,16 +528,6 @@ mod tests {
         }
     }
 
-    #[test]
-    fn texts_have_kinds() {
-        assert_eq!(TextKind::of("Ban all guns"), TextKind::Sentence);
-        assert_eq!(TextKind::of("Enough! #NeverAgain"), TextKind::Post);
-        assert_eq!(TextKind::of("We are number # 1"), TextKind::Sentence);
-        let one =
-            "It is high time that young people were heard in the halls of power, said the mayor.";
-        assert_eq!(TextKind::of(&format!("{one} {one}")), TextKind::Passage);
-    }
-
     proptest! {
         #[test]
         fn probabilities_of_any_text_add_up(
@@ -551,9 +538,6 @@ mod tests {
             let s = Model::committed().stances(&claim, &text, logits.as_deref());
             prop_assert!((s.pro + s.con + s.neither - 1.0).abs() < 1e-9);
             prop_assert!([s.pro, s.con, s.neither].iter().all(|p| (0.0..=1.0).contains(p)));
-            for piece in pieces(&text) {
-                prop_assert!(text.contains(piece));
-            }
         }
     }
 }

@@ -11,7 +11,7 @@ use crate::index::inverted::InvertedIndex;
 use crate::index::search::{Query, QueryPart, SearchOptions};
 use crate::index::{ScoredDoc, vector};
 use crate::reading::Reader;
-use crate::reading::pieces::pieces;
+use crate::reading::pieces::Pieces;
 use crate::score::text_stance::Model;
 use crate::topic::question::Question;
 
@@ -59,10 +59,9 @@ pub fn argument_sentences(
     for (argument, balance) in found.iter().zip(balances) {
         let Some(balance) = balance else { continue };
         let side = side_of(balance);
-        // the first of several pieces is the beginning of the whole text
-        let pieces = pieces(&argument.premise);
-        let beginning = usize::from(pieces.len() > 1);
-        let texts = pieces.into_iter().skip(beginning).take(SENTENCES);
+        let pieces = Pieces::of(&argument.premise);
+        let alone = pieces.sentences.is_empty().then_some(pieces.whole);
+        let texts = pieces.sentences.into_iter().chain(alone).take(SENTENCES);
         sentences.extend(texts.map(|text| ArgumentSentence {
             text: text.trim().to_owned(),
             argument: argument.id.clone(),

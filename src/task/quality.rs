@@ -34,7 +34,7 @@ pub fn rate(
     let texts = questions.iter();
     let pieces = ClaimedPieces::of(texts.map(|q| (q.claim.as_str(), q.text.as_str())));
     let readings = match encoder {
-        Some(encoder) => Some(pieces.by_text(encoder.get()?.read(&pieces.pairs)?)),
+        Some(encoder) => Some(pieces.by_text(encoder.get()?.read(&pieces.pairs())?)),
         None => None,
     };
     let rated = (0..).zip(questions).map(|(at, question)| {

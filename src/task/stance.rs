@@ -1,12 +1,14 @@
 //! Stance detection for single texts: towards the claim of a topic, or towards two objects.
 
+use std::borrow::Cow;
+
 use anyhow::Result;
 use riposte_claims::claims;
 use riposte_eval::{Explanation, ObjectStance};
 use serde::Serialize;
 
 use crate::lazy::Lazy;
-use crate::reading::pieces::{pieces, used_part};
+use crate::reading::pieces::{Pieces, used_part};
 use crate::reading::stance_encoder::{Logits, StanceEncoder};
 use crate::score::object_stance::{self, MaskedLogits, Objects, PREFERENCE};
 use crate::score::text_stance::{Model, Stances};
@@ -80,27 +82,23 @@ pub fn answer(
     encoder: Option<&Lazy<StanceEncoder>>,
     explain: bool,
 ) -> Result<Vec<(StanceAnswer, Option<Explanation>)>> {
-    let masked: Vec<Vec<[String; 2]>> = questions
+    let read: Vec<(&str, Vec<Cow<'_, str>>)> = questions
         .iter()
         .map(|question| match question {
-            StanceQuestion::Claim { .. } => Vec::new(),
-            StanceQuestion::Objects { objects, text } => objects.masked(used_part(text).0),
+            StanceQuestion::Claim { claim, text } => {
+                (claim.as_str(), Pieces::of(text).into_list().collect())
+            }
+            StanceQuestion::Objects { objects, text } => {
+                let masked = objects.masked(used_part(text).0);
+                (PREFERENCE, masked.into_iter().flatten().map(Cow::Owned).collect())
+            }
         })
         .collect();
     let mut pairs: Vec<(&str, &str)> = Vec::new();
     let mut ranges = Vec::new();
-    for (question, masked) in questions.iter().zip(&masked) {
+    for (claim, texts) in &read {
         let start = pairs.len();
-        match question {
-            StanceQuestion::Claim { claim, text } => {
-                let pieces = pieces(text).into_iter();
-                pairs.extend(pieces.map(|piece| (claim.as_str(), piece)));
-            }
-            StanceQuestion::Objects { .. } => {
-                let texts = masked.iter().flatten();
-                pairs.extend(texts.map(|text| (PREFERENCE, text.as_str())));
-            }
-        }
+        pairs.extend(texts.iter().map(|text| (*claim, text.as_ref())));
         ranges.push(start..pairs.len());
     }
     let logits = encoder.map(|encoder| encoder.get()?.logits(&pairs));

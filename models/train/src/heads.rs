@@ -10,7 +10,7 @@ use riposte::evidence::sentiment::{Afinn, Vader};
 use riposte::reading::pieces::ClaimedPieces;
 use riposte::reading::stance_encoder::{Class, StanceEncoder};
 use riposte::score::object_stance::{self, Objects, PREFERENCE};
-use riposte::score::text_stance::{Model, TextKind};
+use riposte::score::text_stance::Model;
 use riposte::weights::{ModelStatus, Models};
 use riposte_eval::ObjectStance;
 
@@ -52,7 +52,6 @@ pub fn run(options: &Options) -> Result<()> {
          |---|---|---|---|---|---|---|---|---|---|"
     );
     let mut all = Vec::new();
-    let mut kinds = [(); 3].map(|()| Vec::new());
     for set in data::stance_sets(&options.sources.data)? {
         let mut row = format!("| {} | {} |", set.name, set.dev.len());
         let mut column = |found: Option<Vec<bool>>| {
@@ -94,32 +93,15 @@ pub fn run(options: &Options) -> Result<()> {
         let together = answers.iter().map(|(probability, _)| *probability > 0.5);
         column(Some(together.collect()));
         println!("{row} {:.3} |", calibration_error(&answers));
-        for (reading, answer) in readings.iter().zip(&answers) {
-            kinds[TextKind::of(&reading.example.text) as usize].push(*answer);
-        }
         all.extend(answers);
     }
     comparisons(&options.sources.data, &encoder)?;
-    by_kind(&kinds);
     qualities(&options.sources.data, &encoder)?;
     challenges(&encoder, model)?;
     if let Some(path) = &options.plot {
         fs::write(path, plot(&all)).with_context(|| format!("cannot write {}", path.display()))?;
     }
     Ok(())
-}
-
-/// Prints the calibration of PRO against CON for each kind of text.
-fn by_kind(kinds: &[Vec<Answer>; 3]) {
-    println!("\n| kind of text | texts | ECE |\n|---|---|---|");
-    for (kind, answers) in TextKind::ALL.iter().zip(kinds) {
-        println!(
-            "| {} | {} | {:.3} |",
-            format!("{kind:?}").to_lowercase(),
-            answers.len(),
-            calibration_error(answers)
-        );
-    }
 }
 
 /// Prints how well the encoder's quality agrees with people's ratings of arguments, on topics that it was not trained on.
@@ -153,7 +135,7 @@ fn challenges(encoder: &StanceEncoder, model: &Model) -> Result<()> {
         let rows = data::challenges(part)?;
         let texts = rows.iter();
         let pieces = ClaimedPieces::of(texts.map(|row| (row.claim.as_str(), row.text.as_str())));
-        let logits = pieces.by_text(encoder.logits(&pieces.pairs)?);
+        let logits = pieces.by_text(encoder.logits(&pieces.pairs())?);
         let answers = rows.iter().zip(&logits).map(|(row, logits)| {
             let s = model.stances(&row.claim, &row.text, Some(logits));
             let found = if s.neither >= s.pro.max(s.con) {

@@ -5,6 +5,7 @@ mod aramis_learning;
 mod base_model;
 mod checkpoint;
 mod data;
+mod dump;
 mod fit;
 mod heads;
 mod images;
@@ -160,6 +161,13 @@ enum Command {
     /// Print how well the stance encoder's relevance agrees with the judges of the text tasks, before and after learning from them; needs
     /// all-MiniLM-L6-v2
     EvaluateRelevance(relevance::Options),
+    /// Temporary
+    Dump {
+        #[command(flatten)]
+        files: Files,
+        #[arg(long)]
+        weights: PathBuf,
+    },
 }
 
 /// The features that trees use.
@@ -328,6 +336,7 @@ fn run(command: &Command) -> Result<()> {
             };
             files.write(trees::train(&inputs)?.as_bytes())
         }
+        Command::Dump { files, weights } => dump::run(&files.data, weights, &files.output),
         Command::EvaluateHeads(options) => heads::run(options),
     }
 }

@@ -100,7 +100,7 @@ fn with_encoder(rows: &[Row], task: &JudgedTask, encoder: &StanceEncoder) -> Res
 /// The quality of each (claim, text), as the stance encoder reads it.
 fn read_qualities(texts: &[(&str, &str)], encoder: &StanceEncoder) -> Result<Vec<f64>> {
     let pieces = ClaimedPieces::of(texts.iter().copied());
-    let readings = pieces.by_text(encoder.read(&pieces.pairs)?);
+    let readings = pieces.by_text(encoder.read(&pieces.pairs())?);
     Ok(readings
         .iter()
         .map(|of_text| read_quality(of_text))

@@ -11,6 +11,7 @@ use std::time::Instant;
 use anyhow::{Context, Result};
 use candle_core::Device;
 use rayon::prelude::*;
+use riposte::reading::pieces::Pieces;
 use riposte::reading::stance_encoder::{
     self, Class, MAX_TOKENS, StanceEncoder, StanceReading, TrainedTensor,
 };
@@ -79,6 +80,10 @@ mod share {
 mod second {
     /// Pairs of the first training that are repeated, so that nothing is forgotten.
     pub const REPEATED: usize = 40;
+    /// Of these, comparisons of two objects.
+    pub const COMPARED: usize = 70;
+    /// Texts of several sentences that are also shown by their last sentences alone, as riposte reads them.
+    pub const ENDING: usize = 30;
     /// Texts that are also shown with another claim about their target.
     pub const OTHER_CLAIM: usize = 60;
     /// Texts that are also shown with a target that they are not about.
@@ -468,7 +473,10 @@ fn pass_of(material: &Material, recipe: &Recipe, pass: u64) -> Vec<Pair> {
     let random = &mut random;
     // the claims of tweets are fixed from the third pass on
     let mut pairs = one_pass(material, recipe.seed, pass + 2);
-    pairs.retain(|_| random.percent(second::REPEATED));
+    pairs.retain(|pair| {
+        let is_comparison = pair.claim == PREFERENCE;
+        random.percent(if is_comparison { second::COMPARED } else { second::REPEATED })
+    });
     for pair in &mut pairs {
         if pair.claim != PREFERENCE && random.percent(second::POST) {
             pair.text = targets::as_post(&pair.claim, &pair.text, random);
@@ -487,6 +495,13 @@ fn pass_of(material: &Material, recipe: &Recipe, pass: u64) -> Vec<Pair> {
                 };
                 pairs.push(of_target(&claim, row, class));
             }
+            if let [_, ending] = Pieces::of(&row.text).sentences.as_slice()
+                && random.percent(second::ENDING)
+            {
+                let mut pair = of_target(&row.claim(), row, row.class);
+                pair.text = ending.clone().into_owned();
+                pairs.push(pair);
+            }
             if random.percent(second::UNRELATED)
                 && let Some(target) = of_texts.unrelated(&row.text, random)
             {
@@ -496,6 +511,14 @@ fn pass_of(material: &Material, recipe: &Recipe, pass: u64) -> Vec<Pair> {
             if random.percent(second::OBJECT) {
                 pairs.extend(of_object(row, random));
             }
+        }
+    }
+    // posts are read with and without the hashtags at their end
+    for pair in &mut pairs {
+        let pieces = Pieces::of(&pair.text);
+        if pair.claim != PREFERENCE && pieces.whole != pair.text.as_str() {
+            let with_tags = pieces.with_tags.filter(|_| random.percent(50));
+            pair.text = with_tags.unwrap_or_else(|| pieces.whole.into_owned());
         }
     }
     pairs
