@@ -73,9 +73,9 @@ impl Stances {
     }
 }
 
-/// The values of the features [`SIDES`] and [`NEITHER`], each in the order of their names.
+/// The values of the features [`SIDES`] and [`NEITHER`], each in the order of their names. Those of a post do not depend on the hashtags at its end.
 pub fn features(claim: &str, text: &str) -> (Vec<f64>, Vec<f64>) {
-    let text = beginning(text);
+    let text: &str = &Pieces::of(text).whole;
     let sign = polarity(claim).sign();
     let lean = leaning(text).unwrap_or(0.0);
     let valence = Vader::new().compound(text);
@@ -465,7 +465,11 @@ mod tests {
         let found = pieces(&text);
         assert_eq!(found.len(), 3);
         assert_eq!((found[0].as_str(), found[1].as_str()), (text.as_str(), one));
-        assert!(found[2].starts_with("Yes. It is"), "{found:?}");
+        // the last sentences, of at most 40 words
+        assert_eq!(found[2], format!("{one} {one}"));
+        // the end of a text that is not read to its end is no ending
+        let long = format!("{text} {}", vec![one; 20].join(" "));
+        assert!(pieces(&long)[2].starts_with("Yes. It is"));
     }
 
     #[test]
@@ -497,6 +501,59 @@ mod tests {
             let sum: f64 = sides.iter().map(Explanation::value).sum();
             let pro = (1.0 - stances.neither) * logistic(sum);
             assert!((pro - stances.pro).abs() < 1e-9, "{explained:?}");
+        }
+    }
+
+    /// Whatever the encoder makes of the hashtags at the end of a post, a stance that is fairly sure stays.
+    #[test]
+    fn hashtags_do_not_turn_a_stance_round() {
+        let model = Model::committed();
+        let claim = "bicycles are good";
+        let text = "Bicycles are amazing, cheap, clean and healthy!";
+        for sure in [3.0, 5.0, 9.0] {
+            for sign in [1.0, -1.0] {
+                let read: Logits = [-sign * sure, sign * sure, -2.0];
+                let plain = model.stances(claim, text, Some(&[read]));
+                for tags in ["#bike", "#fail #hate #NoMoreBikes", "#a #b #c #d #e #f"] {
+                    for with_tags in [[9.0, -9.0, -9.0], [-9.0, 9.0, -9.0], [-9.0, -9.0, 9.0]] {
+                        let post = format!("{text} {tags}");
+                        let found = model.stances(claim, &post, Some(&[read, with_tags]));
+                        let change = logit(found.pro_of_sides()) - logit(plain.pro_of_sides());
+                        let w = &model.weights;
+                        let most = (w.whole + w.sentences) * TAGS_LIMIT;
+                        assert!(change.abs() <= most + 1e-9, "{post}: {change}");
+                        assert_eq!(found.balance() > 0.0, plain.balance() > 0.0, "{post}");
+                    }
+                }
+            }
+        }
+    }
+
+    /// A stance changes smoothly with the text: there is no length or kind at which other weights begin.
+    #[test]
+    fn the_weights_are_the_same_for_all_texts() {
+        let model = Model::committed();
+        let claim = "the library should open on sundays";
+        let sentence = "The stone lies on the table beside the other stone in the room of the old house.";
+        for count in [1, 2, 3, 8, 40] {
+            let text = vec![sentence; count].join(" ");
+            let logits = vec![[-2.0, 2.0, -2.0]; Pieces::of(&text).count()];
+            let found = model.stances(claim, &text, Some(&logits));
+            let once = model.stances(claim, sentence, Some(&[[-2.0, 2.0, -2.0]]));
+            assert!((found.pro_of_sides() - once.pro_of_sides()).abs() < 1e-6, "{count}");
+            assert!((found.neither - once.neither).abs() < 1e-6, "{count}");
+        }
+    }
+
+    #[test]
+    fn weights_are_not_negative() {
+        let text = include_str!("../../models/own/text-stance.toml");
+        for name in ["whole", "sentences", "words", "neither"] {
+            let at = text.find(&format!("\n{name} = ")).unwrap();
+            let mut changed = text.to_owned();
+            changed.insert(at + name.len() + 4, '-');
+            let error = Model::parse(&changed).unwrap_err();
+            assert!(error.to_string().contains("neither_bias"), "{name}: {error}");
         }
     }
 

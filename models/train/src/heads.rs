@@ -19,7 +19,7 @@ use crate::data::{self, StanceExample, StanceSet};
 use crate::fit::logistic_regression;
 use crate::measures::{Answer, calibration_error, macro_f1, reliability, spearman};
 use crate::stance::{masked, on_comparisons};
-use crate::text_stance::read;
+use crate::text_stance::{Figures, Inputs, read, sided, sources};
 
 /// Maximum number of texts of a collection that the regression over frozen vectors learns from.
 const FROZEN_EXAMPLES: usize = 3000;
@@ -30,6 +30,9 @@ const FROZEN_PENALTY: f64 = 1.0;
 pub struct Options {
     #[command(flatten)]
     sources: Sources,
+    /// The weights of `stance --after … --hold-out`, for the figures of texts about targets
+    #[arg(long, value_name = "FILE")]
+    held_out: Option<PathBuf>,
     /// Write a reliability plot of all answers to this SVG file
     #[arg(long)]
     plot: Option<PathBuf>,
@@ -75,7 +78,7 @@ pub fn run(options: &Options) -> Result<()> {
         column(Some(frozen(&sentences, &set)?));
         let words = |row: &StanceExample| model.words(&row.claim, &row.text) > 0.0;
         column(Some(set.dev.iter().map(words).collect()));
-        let readings = read(&encoder, set.dev.clone())?;
+        let readings = read(&encoder, sided(&set))?;
         // the first piece is the beginning of the text, or all of it
         let of_whole = readings.iter().map(|reading| {
             let logits = reading.logits.first();
@@ -85,9 +88,8 @@ pub fn run(options: &Options) -> Result<()> {
         let answers: Vec<Answer> = readings
             .iter()
             .map(|reading| {
-                let example = &reading.example;
-                let s = model.stances(&example.claim, &example.text, Some(&reading.logits));
-                (s.pro_of_sides(), example.supports)
+                let s = reading.stances(model);
+                (s.pro_of_sides(), reading.class == Class::Pro)
             })
             .collect();
         let together = answers.iter().map(|(probability, _)| *probability > 0.5);
@@ -96,10 +98,44 @@ pub fn run(options: &Options) -> Result<()> {
         all.extend(answers);
     }
     comparisons(&options.sources.data, &encoder)?;
+    if let Some(held_out) = &options.held_out {
+        targets(
+            &Inputs {
+                data: &options.sources.data,
+                models,
+                held_out,
+            },
+            model,
+        )?;
+    }
     qualities(&options.sources.data, &encoder)?;
     challenges(&encoder, model)?;
     if let Some(path) = &options.plot {
         fs::write(path, plot(&all)).with_context(|| format!("cannot write {}", path.display()))?;
+    }
+    Ok(())
+}
+
+/// Prints the figures of comments and tweets about targets, as weights read them that have not learned from them.
+fn targets(inputs: &Inputs, model: &Model) -> Result<()> {
+    println!(
+        "\n| texts about targets | texts | three classes | PRO and CON of three | ECE | PRO against CON | ECE |\n|---|---|---|---|---|---|---|"
+    );
+    for source in sources(inputs)? {
+        if !matches!(source.name, "VAST" | "SemEval") {
+            continue;
+        }
+        let found = Figures::of(&source.readings, model);
+        println!(
+            "| {} | {} | {:.3} | {:.3} | {:.3} | {:.3} | {:.3} |",
+            source.name,
+            source.readings.len(),
+            found.classes.0,
+            found.pro_and_con,
+            found.classes.1,
+            found.sides.0,
+            found.sides.1
+        );
     }
     Ok(())
 }

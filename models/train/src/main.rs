@@ -5,7 +5,6 @@ mod aramis_learning;
 mod base_model;
 mod checkpoint;
 mod data;
-mod dump;
 mod fit;
 mod heads;
 mod images;
@@ -84,10 +83,13 @@ enum Command {
     },
     /// Learn the networks of the published system Aramis
     Aramis(aramis::Options),
-    /// Learn to combine the stance encoder and single words into the stance of a text; needs all-MiniLM-L6-v2 and the weights of `stance`
+    /// Learn to combine the stance encoder and single words into the stance of a text; needs all-MiniLM-L6-v2
     TextStance {
         #[command(flatten)]
         files: Files,
+        /// The weights of `stance --after … --hold-out`
+        #[arg(long, value_name = "FILE")]
+        held_out: PathBuf,
         /// Directory of the models
         #[arg(long)]
         models: Option<PathBuf>,
@@ -161,13 +163,6 @@ enum Command {
     /// Print how well the stance encoder's relevance agrees with the judges of the text tasks, before and after learning from them; needs
     /// all-MiniLM-L6-v2
     EvaluateRelevance(relevance::Options),
-    /// Temporary
-    Dump {
-        #[command(flatten)]
-        files: Files,
-        #[arg(long)]
-        weights: PathBuf,
-    },
 }
 
 /// The features that trees use.
@@ -271,8 +266,17 @@ fn run(command: &Command) -> Result<()> {
             };
             files.write(images::train(&inputs)?.as_bytes())
         }
-        Command::TextStance { files, models } => {
-            files.write(text_stance::train(&files.data, models.as_deref())?.as_bytes())
+        Command::TextStance {
+            files,
+            held_out,
+            models,
+        } => {
+            let inputs = text_stance::Inputs {
+                data: &files.data,
+                models: models.as_deref(),
+                held_out,
+            };
+            files.write(text_stance::train(&inputs)?.as_bytes())
         }
         Command::EvaluateRelevance(options) => relevance::evaluate(options),
         Command::Stance {
@@ -336,7 +340,6 @@ fn run(command: &Command) -> Result<()> {
             };
             files.write(trees::train(&inputs)?.as_bytes())
         }
-        Command::Dump { files, weights } => dump::run(&files.data, weights, &files.output),
         Command::EvaluateHeads(options) => heads::run(options),
     }
 }

@@ -41,6 +41,21 @@ pub fn calibration_error(answers: &[Answer]) -> f64 {
     gaps.sum::<f64>() / answers.len().max(1) as f64
 }
 
+/// The expected calibration error of answers of any number of classes: pairs of the probability of the answer that is given and whether it is right. Ten
+/// bins over 0 to 1.
+pub fn calibration_error_of(answers: impl Iterator<Item = (f64, bool)>) -> f64 {
+    let mut bins = [[0f64; 3]; 10];
+    for (confidence, right) in answers {
+        let bin = &mut bins[((confidence * 10.0) as usize).min(9)];
+        for (sum, x) in bin.iter_mut().zip([1.0, confidence, f64::from(right)]) {
+            *sum += x;
+        }
+    }
+    let all: f64 = bins.iter().map(|[count, ..]| count).sum();
+    let gaps = bins.iter().map(|[_, confidence, right]| (confidence - right).abs());
+    gaps.sum::<f64>() / all.max(1.0)
+}
+
 /// The answers whose confidence lies in the same tenth of 0.5 to 1.
 pub struct Bin {
     pub count: f64,

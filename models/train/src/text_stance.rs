@@ -2,20 +2,22 @@
 //! that combine these models with the stance encoder into probabilities.
 
 use std::fmt::Write;
-use std::path::Path;
+use std::fs;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
-use riposte::reading::pieces::ClaimedPieces;
-use riposte::reading::stance_encoder::{Logits, StanceEncoder};
+use riposte::reading::pieces::{ClaimedPieces, Pieces};
+use riposte::reading::stance_encoder::{Class, Logits, StanceEncoder};
 use riposte::score::linear::LinearText;
 use riposte::score::text_stance::{
-    EncoderLogOdds, Model, ModelText, NEITHER, SIDES, Weights, features, is_sentence,
+    EncoderLogOdds, Model, ModelText, NEITHER, SIDES, Stances, Weights, features, is_sentence,
 };
 
 use crate::base_model::BaseModel;
 use crate::data::{self, StanceExample, StanceSet};
 use crate::fit::{fit, logistic_regression, rounded, table};
-use crate::measures::{Answer, calibration_error, macro_f1};
+use crate::measures::{Answer, calibration_error, calibration_error_of, macro_f1};
+use crate::targets;
 
 /// L2 penalties of the models of words, and of the weights that combine them with the encoder.
 const WORDS_PENALTY: f64 = 10.0;
@@ -26,140 +28,208 @@ const FITTED_ON: usize = 240;
 /// the topic.
 const ONE_UNRELATED_IN: usize = 4;
 
-/// A text with the encoder's logits for each of its pieces.
+/// Where the development data and models are.
+pub struct Inputs<'a> {
+    pub data: &'a Path,
+    pub models: Option<&'a Path>,
+    /// The weights of the second training that left out the parts of the collections of targets that are for measuring.
+    pub held_out: &'a PathBuf,
+}
+
+/// A text with its label and the encoder's logits for each of its pieces.
 pub struct Reading {
-    pub example: StanceExample,
+    pub claim: String,
+    pub text: String,
+    pub class: Class,
     pub logits: Vec<Logits>,
 }
 
-/// The weight file, with the figures on the development parts in its first lines.
-pub fn train(dir: &Path, models: Option<&Path>) -> Result<String> {
-    let base = BaseModel::find(models)?;
-    let encoder = base.stance_encoder()?;
-    let sets = data::stance_sets(dir)?;
-    let (sides, neither) = word_models(&sets)?;
-    let mut dev = Vec::new();
-    for set in &sets {
-        dev.push((set.name, read(&encoder, set.dev.clone())?));
+impl Reading {
+    /// The stance by these weights.
+    pub fn stances(&self, model: &Model) -> Stances {
+        model.stances(&self.claim, &self.text, Some(&self.logits))
     }
-    let unrelated = unrelated(&encoder, &sets)?;
-    let model = |halves: [bool; 2]| -> Result<ModelText> {
-        let related: Vec<&Reading> = dev
-            .iter()
-            .flat_map(|(_, readings)| sample(readings, halves))
-            .collect();
-        let unrelated: Vec<&Reading> = sample(&unrelated, halves).collect();
-        combine(&sides, &neither, &related, &unrelated)
+}
+
+/// The readings of a collection's development part, with some unrelated claims if it has no texts that take no side.
+pub struct Source {
+    pub name: &'static str,
+    pub readings: Vec<Reading>,
+}
+
+/// The weight file, with the figures in its first lines.
+pub fn train(inputs: &Inputs) -> Result<String> {
+    let sources = sources(inputs)?;
+    let (sides, neither) = word_models(&data::stance_sets(inputs.data)?)?;
+    let without = |left_out: Option<usize>| -> Result<ModelText> {
+        let others = sources.iter().enumerate().filter(|(n, _)| Some(*n) != left_out);
+        let rows: Vec<&Reading> = others.flat_map(|(_, source)| sample(&source.readings)).collect();
+        combine(&sides, &neither, &rows)
     };
-    // each half is measured with the weights of the other half
-    let crossed = [
-        Model::new(model([false, true])?)?,
-        Model::new(model([true, false])?)?,
-    ];
     let mut head = String::from(
         "# Stance of a text towards a claim: weights of src/score/text_stance.rs.\n\
-         # train text-stance --data DATA -o models/own/text-stance.toml\n\
-         # The models of words are learned from the training parts of Perspectrum, IBM claims, ArgKP, argq30k, debates and tweets. The\n\
-         # weights for each kind of text are learned from at most 240 texts of each development part. Figures on the development parts,\n\
-         # each half by weights learned from the other half: macro-F1 and calibration error (ten bins) of PRO against CON; the same\n\
-         # without the encoder; and the share of texts that most likely take neither side:\n",
+         # train text-stance --data DATA --held-out WEIGHTS -o models/own/text-stance.toml\n\
+         # The models of words are learned from the training parts of Perspectrum, IBM claims, ArgKP, argq30k, debates and tweets. The weights are\n\
+         # learned from at most 240 texts of each development part, as the weights of a training read them that has left out these parts.\n\
+         # Each source as a stranger's, by the weights that all others give: PRO against CON, macro-F1 and calibration error (ten bins); PRO, CON\n\
+         # and NEITHER, macro-F1 and calibration error. Of VAST and SemEval, the encoder has learned from the other part; of the others, one in four\n\
+         # texts is also paired with an unrelated claim, whose stance is NEITHER.\n",
     );
-    let share_of_neither = |readings: &[Reading]| {
-        let found = readings.iter().enumerate().filter(|(n, reading)| {
-            let model = &crossed[half(*n, readings.len())];
-            let example = &reading.example;
-            let s = model.stances(&example.claim, &example.text, Some(&reading.logits));
-            s.neither > s.pro.max(s.con)
-        });
-        found.count() as f64 / readings.len() as f64
-    };
-    for (name, readings) in &dev {
-        let mut line = format!("# {name}:");
-        for encoder in [true, false] {
-            let answers: Vec<Answer> = readings
-                .iter()
-                .zip(0..)
-                .map(|(reading, n)| {
-                    let logits = encoder.then_some(reading.logits.as_slice());
-                    let example = &reading.example;
-                    let model = &crossed[half(n, readings.len())];
-                    let s = model.stances(&example.claim, &example.text, logits);
-                    (s.pro_of_sides(), example.supports)
-                })
-                .collect();
-            let f1 = macro_f1(
-                answers.iter().map(|(_, truth)| *truth),
-                answers.iter().map(|(probability, _)| *probability > 0.5),
-            );
-            let _ = write!(line, " {f1:.3}, {:.3};", calibration_error(&answers));
-        }
-        let share = share_of_neither(readings);
-        let _ = writeln!(head, "{line} {share:.3}");
+    for (n, source) in sources.iter().enumerate() {
+        let model = Model::new(without(Some(n))?)?;
+        let found = Figures::of(&source.readings, &model);
+        let _ = writeln!(head, "# {}: {found}", source.name);
     }
-    let share = share_of_neither(&unrelated);
-    let _ = writeln!(
-        head,
-        "# texts with an unrelated claim: {share:.3} of them most likely take neither side"
-    );
     print!("{head}");
-    let all = model([true, true])?;
+    let all = without(None)?;
+    let w = &all.weights;
+    let _ = write!(
+        head,
+        "\n[weights]\nwhole = {}\nsentences = {}\nwords = {}\nneither = {}\nneither_bias = {}\n",
+        w.whole, w.sentences, w.words, w.neither, w.neither_bias
+    );
     Ok(head + &table("sides", &all.sides, &SIDES) + &table("neither", &all.neither, &NEITHER))
 }
 
+/// How well a model reads a collection.
+pub struct Figures {
+    /// Macro-F1 and calibration error of PRO against CON, on the texts that take a side.
+    pub sides: (f64, f64),
+    /// The same of the three classes, on all texts.
+    pub classes: (f64, f64),
+    /// The mean F1 of PRO and CON among the three classes.
+    pub pro_and_con: f64,
+}
+
+impl Figures {
+    pub fn of(readings: &[Reading], model: &Model) -> Figures {
+        let stances: Vec<Stances> = readings.iter().map(|r| r.stances(model)).collect();
+        let sided: Vec<Answer> = readings
+            .iter()
+            .zip(&stances)
+            .filter(|(reading, _)| reading.class != Class::Neither)
+            .map(|(reading, s)| (s.pro_of_sides(), reading.class == Class::Pro))
+            .collect();
+        let found: Vec<Class> = stances.iter().map(likeliest).collect();
+        let truth = || readings.iter().map(|reading| reading.class);
+        let sure = stances.iter().map(|s| s.pro.max(s.con).max(s.neither));
+        let right = truth().zip(&found).map(|(truth, found)| truth == *found);
+        let of = |class: Class| {
+            let hits = truth().zip(&found).filter(|(a, b)| *a == class && **b == class);
+            let missed = truth().zip(&found).filter(|(a, b)| (*a == class) != (**b == class));
+            let hits = 2.0 * hits.count() as f64;
+            hits / (hits + missed.count() as f64).max(1.0)
+        };
+        Figures {
+            sides: (
+                macro_f1(
+                    sided.iter().map(|(_, truth)| *truth),
+                    sided.iter().map(|(pro, _)| *pro > 0.5),
+                ),
+                calibration_error(&sided),
+            ),
+            classes: (
+                macro_f1(truth(), found.iter().copied()),
+                calibration_error_of(sure.zip(right)),
+            ),
+            pro_and_con: f64::midpoint(of(Class::Pro), of(Class::Con)),
+        }
+    }
+}
+
+impl std::fmt::Display for Figures {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let ((f1, ece), (f1_of_three, ece_of_three)) = (self.sides, self.classes);
+        write!(f, "{f1:.3}, {ece:.3}; {f1_of_three:.3}, {ece_of_three:.3}")
+    }
+}
+
+/// The class with the highest probability.
+fn likeliest(s: &Stances) -> Class {
+    match () {
+        () if s.neither >= s.pro.max(s.con) => Class::Neither,
+        () if s.pro > s.con => Class::Pro,
+        () => Class::Con,
+    }
+}
+
+/// The readings of all collections, by the weights that left out the parts of VAST and SemEval that are measured.
+pub fn sources(inputs: &Inputs) -> Result<Vec<Source>> {
+    let base = BaseModel::find(inputs.models)?;
+    let weights = fs::read(inputs.held_out)
+        .with_context(|| format!("cannot read the weights {}", inputs.held_out.display()))?;
+    let encoder = StanceEncoder::load_trained(&base.dir, &base.sha256, &weights, base.backend)?;
+    let mut sources = Vec::new();
+    for set in data::stance_sets(inputs.data)? {
+        let mut rows = sided(&set);
+        rows.extend(unrelated(&set));
+        sources.push(Source {
+            name: set.name,
+            readings: read(&encoder, rows)?,
+        });
+    }
+    for set in targets::target_sets(inputs.data)? {
+        let rows = set.divided().dev.into_iter();
+        let rows = rows.map(|row| (row.claim(), row.text, row.class)).collect();
+        sources.push(Source {
+            name: set.name,
+            readings: read(&encoder, rows)?,
+        });
+    }
+    Ok(sources)
+}
+
+/// A claim, a text, and the text's stance.
+type Labelled = (String, String, Class);
+
+/// The development part of a collection.
+pub fn sided(set: &StanceSet) -> Vec<Labelled> {
+    let rows = set.dev.iter();
+    rows.map(|row| {
+        let class = if row.supports { Class::Pro } else { Class::Con };
+        (row.claim.clone(), row.text.clone(), class)
+    })
+    .collect()
+}
+
 /// Reads each text with the encoder, piece by piece.
-pub fn read(encoder: &StanceEncoder, examples: Vec<StanceExample>) -> Result<Vec<Reading>> {
+pub fn read(encoder: &StanceEncoder, rows: Vec<Labelled>) -> Result<Vec<Reading>> {
     let logits = {
-        let texts = examples.iter();
-        let pieces = ClaimedPieces::of(texts.map(|row| (row.claim.as_str(), row.text.as_str())));
+        let texts = rows.iter();
+        let pieces = ClaimedPieces::of(texts.map(|(claim, text, _)| (claim.as_str(), text.as_str())));
         pieces.by_text(encoder.logits(&pieces.pairs())?)
     };
-    Ok(examples
-        .into_iter()
-        .zip(logits)
-        .map(|(example, logits)| Reading { example, logits })
+    let rows = rows.into_iter().zip(logits);
+    Ok(rows
+        .map(|((claim, text, class), logits)| Reading {
+            claim,
+            text,
+            class,
+            logits,
+        })
         .collect())
 }
 
-/// Texts of the development parts, each with the claim of another group.
-fn unrelated(encoder: &StanceEncoder, sets: &[StanceSet]) -> Result<Vec<Reading>> {
-    let mut rows = Vec::new();
-    for set in sets {
-        let shift = set.dev.len() / 2;
-        for (n, row) in set.dev.iter().enumerate().step_by(ONE_UNRELATED_IN) {
-            let other = &set.dev[(n + shift) % set.dev.len()];
-            if other.group != row.group {
-                rows.push(StanceExample {
-                    claim: other.claim.clone(),
-                    ..row.clone()
-                });
-            }
-        }
-    }
-    read(encoder, rows)
+/// Texts of a development part, each with the claim of another group.
+fn unrelated(set: &StanceSet) -> Vec<Labelled> {
+    let shift = set.dev.len() / 2;
+    let rows = set.dev.iter().enumerate().step_by(ONE_UNRELATED_IN);
+    rows.filter_map(|(n, row)| {
+        let other = &set.dev[(n + shift) % set.dev.len()];
+        let is_other = other.group != row.group;
+        is_other.then(|| (other.claim.clone(), row.text.clone(), Class::Neither))
+    })
+    .collect()
 }
 
-/// The distance between the rows that the weights are fitted on, so that they are spread over all `count` rows.
-fn step(count: usize) -> usize {
-    count.div_ceil(FITTED_ON).max(1)
-}
-
-/// The half that row `n` belongs to: 0 or 1.
-fn half(n: usize, count: usize) -> usize {
-    n / step(count) % 2
-}
-
-/// At most [`FITTED_ON`] readings, spread over all, of the requested halves.
-fn sample(readings: &[Reading], halves: [bool; 2]) -> impl Iterator<Item = &Reading> {
-    readings
-        .iter()
-        .enumerate()
-        .step_by(step(readings.len()))
-        .filter(move |(n, _)| halves[half(*n, readings.len())])
-        .map(|(_, reading)| reading)
+/// At most [`FITTED_ON`] readings, spread over all.
+fn sample(readings: &[Reading]) -> impl Iterator<Item = &Reading> {
+    let step = readings.len().div_ceil(FITTED_ON).max(1);
+    readings.iter().step_by(step)
 }
 
 /// The models of words from the training parts: PRO against CON, and unrelated against related texts.
-pub fn word_models(sets: &[StanceSet]) -> Result<(LinearText, LinearText)> {
+fn word_models(sets: &[StanceSet]) -> Result<(LinearText, LinearText)> {
     let rows: Vec<&StanceExample> = sets.iter().flat_map(|set| &set.training).collect();
     let (mut sides, mut supports) = (Vec::new(), Vec::new());
     let (mut neither, mut unrelated) = (Vec::new(), Vec::new());
@@ -181,18 +251,64 @@ pub fn word_models(sets: &[StanceSet]) -> Result<(LinearText, LinearText)> {
     ))
 }
 
-/// The weights of the encoder and the models of words, fitted for each kind on texts with a related and with an unrelated claim.
-fn combine(
-    sides: &LinearText,
-    neither: &LinearText,
-    related: &[&Reading],
-    unrelated: &[&Reading],
-) -> Result<ModelText> {
+/// The weights of the encoder and the models of words. A weight that would be negative is 0.
+fn combine(sides: &LinearText, neither: &LinearText, rows: &[&Reading]) -> Result<ModelText> {
     let text = |weights| ModelText {
         weights,
         sides: sides.clone(),
         neither: neither.clone(),
     };
-    let _ = (related, unrelated);
-    Ok(text(Weights { whole: 0.31, sentences: 0.31, words: 0.5, neither: 0.8, neither_bias: -0.6 }))
+    let none = Weights {
+        whole: 0.0,
+        sentences: 0.0,
+        words: 0.0,
+        neither: 0.0,
+        neither_bias: 0.0,
+    };
+    let words = Model::new(text(none))?;
+    let (mut opinions, mut supports) = (Vec::new(), Vec::new());
+    let (mut says_neither, mut targets) = (Vec::new(), Vec::new());
+    for reading in rows {
+        let has_tags = Pieces::of(&reading.text).with_tags.is_some();
+        let Some(o) = EncoderLogOdds::of(&reading.logits, has_tags) else {
+            continue;
+        };
+        if !is_sentence(&reading.text) {
+            continue;
+        }
+        says_neither.push(vec![o.neither]);
+        targets.push(f64::from(reading.class == Class::Neither));
+        if reading.class != Class::Neither {
+            opinions.push(vec![
+                o.whole + o.tags,
+                o.sentences + o.tags,
+                words.words(&reading.claim, &reading.text),
+            ]);
+            supports.push(f64::from(reading.class == Class::Pro));
+        }
+    }
+    let w = not_negative(&opinions, &supports).context("PRO against CON")?;
+    let (bias, n) = logistic_regression(&says_neither, &targets, WEIGHTS_PENALTY, true)
+        .context("neither")?;
+    Ok(text(Weights {
+        whole: rounded(w[0]),
+        sentences: rounded(w[1]),
+        words: rounded(w[2]),
+        neither: rounded(n[0].max(0.0)),
+        neither_bias: rounded(bias),
+    }))
+}
+
+/// The weights of a logistic regression without a bias. While one is negative, its feature is left out.
+fn not_negative(rows: &[Vec<f64>], targets: &[f64]) -> Result<Vec<f64>> {
+    let mut rows = rows.to_vec();
+    loop {
+        let (_, weights) = logistic_regression(&rows, targets, WEIGHTS_PENALTY, false)?;
+        let least = (0..weights.len()).min_by(|a, b| weights[*a].total_cmp(&weights[*b]));
+        match least.filter(|at| weights[*at] < 0.0) {
+            // a feature that is always 0 has the weight 0, because of the penalty
+            Some(at) => rows.iter_mut().for_each(|row| row[at] = 0.0),
+            None => return Ok(weights),
+        }
+    }
 }
