@@ -228,9 +228,9 @@ pub fn explain(kind: GradedText, text: &str) -> Explanation {
 
 /// How good an argument the text is, in (0, 1): an estimate of the weighted share of people who would recommend it (the WA score of
 /// IBM-ArgQ-Rank-30k), explained by the contribution of each feature. `readings` are the stance encoder's outputs for the topic's claim with each of the
-/// text's [`pieces`]; without an encoder, only the words decide. A text that is not a sentence has 0.
+/// text's [`Pieces`]; without an encoder, only the words decide. A text that is not a sentence has 0.
 ///
-/// [`pieces`]: crate::reading::pieces::pieces
+/// [`Pieces`]: crate::reading::pieces::Pieces
 pub fn explain_rating(text: &str, readings: Option<&[StanceReading]>) -> Explanation {
     if !is_sentence(text) {
         return Explanation::new(NumberId::Quality, 0.0).with_how("0, by rule: not a sentence");
