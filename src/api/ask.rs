@@ -26,7 +26,7 @@ use crate::report::place::ReportPlace;
 use crate::report::shown::ShownRun;
 use crate::report::words::Marker;
 use crate::task::debate;
-use crate::task::debate::sheet::{DebateArgument, DebateSheet, ILLUSTRATES};
+use crate::task::debate::sheet::{DebateArgument, DebateSheet};
 use crate::task::extraction::Host;
 use crate::task::files::{TopicSource, write_atomically};
 use crate::task::image_run::ImageRuns;
@@ -56,7 +56,7 @@ pub struct AskSettings<'a> {
     pub approach: &'a str,
     /// The settings of the approach.
     pub set: &'a [Setting],
-    /// The number of arguments and of images on each side, or of texts.
+    /// The number of arguments on each side, of images of each list of the run, or of texts.
     pub number: usize,
     /// The directory for the files of the run and for its report; `None` to write none.
     pub output: Option<PathBuf>,
@@ -81,9 +81,9 @@ pub struct Answer {
     pub question: String,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub sides: Vec<Side>,
-    /// The number of arguments that take no clear side.
+    /// What takes no clear side; `None` for texts, which have no sides.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub undecided: Option<usize>,
+    pub undecided: Option<Undecided>,
     /// The objects that a question compares.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub objects: Option<[String; 2]>,
@@ -103,6 +103,18 @@ pub struct Side {
     pub images: Option<Vec<Image>>,
 }
 
+/// What is about the question but takes no clear side: P(pro) and P(con) differ by less than .25.
+#[derive(Debug, Serialize)]
+pub struct Undecided {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub arguments: Option<Vec<Argument>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub images: Option<Vec<Image>>,
+    /// The number of undecided arguments that are not among these.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub more_arguments: Option<usize>,
+}
+
 /// An argument, quoted by the words that take its side most clearly.
 #[derive(Debug, Serialize)]
 pub struct Argument {
@@ -120,6 +132,8 @@ pub struct Argument {
 /// An image, and the words that connect it with the question.
 #[derive(Debug, Serialize)]
 pub struct Image {
+    /// The list of the run that it is in, and its rank there.
+    pub list: Stance,
     pub rank: u32,
     pub id: String,
     pub score: f64,
@@ -336,29 +350,47 @@ impl Answer {
         let run = runs.runs.first().context("the approach has no run")?;
         let sheet = run.sheets.first();
         let mut words = Marker::new(question);
-        let mut sides = Vec::new();
-        for stance in Stance::BOTH {
-            let lines = run.ranking.lines.iter();
-            let of_side = lines.filter(|line| line.stance == stance);
-            let mut images = Vec::new();
-            for line in of_side.take(number) {
-                let mut explained = run.ranking.explained.iter();
-                let explained = explained.find(|one| one.image == line.image);
-                let mut image = Image::read(line, explained, runs, &mut words)?;
-                if let Some(sheet) = sheet {
-                    image.illustrate(sheet);
-                }
-                images.push(image);
+        let [mut pro, mut con, mut undecided] = [Vec::new(), Vec::new(), Vec::new()];
+        for line in run
+            .ranking
+            .lines
+            .iter()
+            .filter(|line| line.rank as usize <= number)
+        {
+            let mut explained = run.ranking.explained.iter();
+            let explained = explained.find(|one| one.image == line.image);
+            let mut image = Image::read(line, explained, runs, &mut words)?;
+            if let Some(sheet) = sheet {
+                image.illustrate(sheet);
             }
-            sides.push(Side {
-                arguments: sheet.map(|sheet| arguments_of(sheet, stance, number)),
-                images: Some(images),
-                ..Side::new(question, stance)
-            });
+            let key = (line.topic.clone(), line.image.clone());
+            let side = run.ranking.sides.get(&key).copied().flatten();
+            let other = side.filter(|side| *side != line.stance);
+            if let Some(score) = other.and_then(|side| explained?.score(side)) {
+                // it is shown on the side that it takes, so with its score there
+                image.score = run::written_score(score.value())?;
+            }
+            match side {
+                Some(Stance::Pro) => pro.push(image),
+                Some(Stance::Con) => con.push(image),
+                None => undecided.push(image),
+            }
         }
+        for images in [&mut pro, &mut con, &mut undecided] {
+            images.sort_by(|a, b| b.score.total_cmp(&a.score).then_with(|| a.id.cmp(&b.id)));
+        }
+        let sides = [(Stance::Pro, pro), (Stance::Con, con)].map(|(stance, images)| Side {
+            arguments: sheet.map(|sheet| arguments_of(sheet, Some(stance), number)),
+            images: Some(images),
+            ..Side::new(question, stance)
+        });
         Ok(Answer {
             question: question.to_owned(),
-            sides,
+            sides: sides.into(),
+            undecided: Some(Undecided {
+                images: Some(undecided),
+                ..Undecided::of(sheet, number)
+            }),
             ..Answer::default()
         })
     }
@@ -367,13 +399,13 @@ impl Answer {
     fn of_arguments(question: &str, number: usize, run: &TextRun) -> Result<Answer> {
         let sheet = run.sheets.first().context("the run has no debate sheet")?;
         let sides = Stance::BOTH.map(|stance| Side {
-            arguments: Some(arguments_of(sheet, stance, number)),
+            arguments: Some(arguments_of(sheet, Some(stance), number)),
             ..Side::new(question, stance)
         });
         Ok(Answer {
             question: question.to_owned(),
             sides: sides.into(),
-            undecided: Some(sheet.undecided),
+            undecided: Some(Undecided::of(Some(sheet), number)),
             ..Answer::default()
         })
     }
@@ -391,6 +423,19 @@ impl Answer {
             objects: objects.filter(|_| task == TextTask::Comparative),
             ..Answer::default()
         })
+    }
+}
+
+impl Undecided {
+    /// The first undecided arguments of a debate sheet.
+    fn of(sheet: Option<&DebateSheet>, number: usize) -> Undecided {
+        let arguments = sheet.map(|sheet| arguments_of(sheet, None, number));
+        let count = arguments.as_ref().map_or(0, Vec::len);
+        Undecided {
+            arguments,
+            images: None,
+            more_arguments: sheet.map(|sheet| sheet.undecided.saturating_sub(count)),
+        }
     }
 }
 
@@ -433,6 +478,7 @@ impl Image {
         );
         let page = evidence.as_ref().and_then(|e| e.pages.first());
         Ok(Image {
+            list: line.stance,
             rank: line.rank,
             id: line.image.0.clone(),
             score: line.score.context("a line of the run has no score")?,
@@ -452,7 +498,7 @@ impl Image {
         let mut images = sheet.images.iter();
         let of_sheet = images.find(|image| image.image.0 == self.id);
         let like = of_sheet.and_then(|image| image.like.as_ref());
-        if let Some(like) = like.filter(|like| like.likeness >= ILLUSTRATES) {
+        if let Some(like) = like.filter(|like| like.illustrates()) {
             self.argument = Some(like.argument.0.clone());
             self.likeness = Some(like.likeness);
             self.words = like.words.clone();
@@ -478,8 +524,8 @@ impl Text {
     }
 }
 
-/// The first arguments of a side.
-fn arguments_of(sheet: &DebateSheet, stance: Stance, number: usize) -> Vec<Argument> {
+/// The first arguments of a side, or of those that are undecided.
+fn arguments_of(sheet: &DebateSheet, stance: Option<Stance>, number: usize) -> Vec<Argument> {
     let arguments = sheet.arguments_of(stance).take(number);
     let argument = |argument: &DebateArgument| Argument {
         id: argument.argument.0.clone(),

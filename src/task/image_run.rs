@@ -546,7 +546,7 @@ impl Ranked<'_> {
         })?;
         let sheets = match self.arguments {
             Some(source) if debates => run_stage(Stage::Debate, total, on_event, |on_event| {
-                self.sheets(extraction, source, &ranking.lines, &mut reader, on_event)
+                self.sheets(extraction, source, &ranking, &mut reader, on_event)
             })?,
             _ => Vec::new(),
         };
@@ -558,13 +558,13 @@ impl Ranked<'_> {
         &self,
         extraction: &Extraction,
         source: &ArgumentSource,
-        lines: &[ImageRunLine],
+        ranking: &ImageRanking,
         reader: &mut Reader,
         on_event: &mut OnEvent,
     ) -> Result<Vec<DebateSheet>> {
         let index = source.arguments()?.index;
         let mut of_topic: HashMap<&TopicId, Vec<&ImageRunLine>> = HashMap::new();
-        for line in lines {
+        for line in &ranking.lines {
             of_topic.entry(&line.topic).or_default().push(line);
         }
         let topics = &self.prepared.topics;
@@ -586,6 +586,7 @@ impl Ranked<'_> {
             let images = debate::Images {
                 store: &extraction.store,
                 lines: of_topic.get(&topic.id).map_or(&[], Vec::as_slice),
+                sides: &ranking.sides,
             };
             sheets.push(debate::illustrated(
                 topic, index, &arguments, images, PER_SIDE, reader,

@@ -26,7 +26,7 @@ use riposte_eval::candidates::Candidates;
 use riposte_eval::explained::ExplainedImage;
 use riposte_eval::run::ImageRunLine;
 use riposte_eval::topic::Topic;
-use riposte_eval::{DocId, Explanation, NumberId, TopicId};
+use riposte_eval::{DocId, Explanation, NumberId, Stance, TopicId};
 
 use super::approach::{ArgumentRecipe, Cut, Eligible, Form, ImageApproach, Scale, StanceRecipe};
 use super::channels::SignalKey;
@@ -91,6 +91,8 @@ pub struct ImageRanking {
     pub lines: Vec<ImageRunLine>,
     /// By topic and image, why an image conveys a claim; empty for other runs.
     pub rationales: HashMap<(TopicId, DocId), String>,
+    /// By topic and image, the side that each listed image takes; `None` if it is undecided.
+    pub sides: HashMap<(TopicId, DocId), Option<Stance>>,
     /// One for each candidate: by topic, the most relevant first.
     pub explained: Explanations<ExplainedImage>,
     /// Notes for the user: short lists, channels that are off.

@@ -2,13 +2,15 @@
 
 use anyhow::Result;
 use riposte_claims::claims;
-use riposte_eval::{Explanation, ObjectStance};
+use riposte_eval::{Explanation, ObjectStance, Stance};
 use serde::Serialize;
 
 use crate::lazy::Lazy;
+use crate::reading::clauses::clauses;
 use crate::reading::pieces::{pieces, used_part};
 use crate::reading::stance_encoder::{Logits, StanceEncoder};
 use crate::score::object_stance::{self, MaskedLogits, Objects, PREFERENCE};
+use crate::score::side_taken;
 use crate::score::text_stance::{Model, Stances};
 
 /// A text, and the target of its stance.
@@ -18,10 +20,13 @@ pub enum StanceQuestion {
 }
 
 impl StanceQuestion {
-    /// The question for the stance of a text towards the claim of a topic.
+    /// The question for the stance of the clauses of a text towards the claim of a topic.
     pub fn about_topic(topic: &str, text: String) -> Self {
         let (claim, _) = claims(topic);
-        StanceQuestion::Claim { claim, text }
+        StanceQuestion::Claim {
+            claim,
+            text: clauses(&text).into_owned(),
+        }
     }
 
     /// Describes the parts of the text that are not read. Empty for a claim, because only the beginning of its text is ever read. `encodes` says
@@ -56,17 +61,20 @@ pub enum ClaimStance {
     Pro,
     Con,
     Neither,
+    /// It takes a side, but which one is uncertain.
+    Undecided,
 }
 
 impl ClaimStance {
-    /// The most probable stance.
+    /// The most probable stance. PRO and CON are undecided if their probabilities differ by less than the margin.
     pub fn most_probable(stances: &Stances) -> Self {
         if stances.neither >= stances.pro.max(stances.con) {
-            ClaimStance::Neither
-        } else if stances.pro > stances.con {
-            ClaimStance::Pro
-        } else {
-            ClaimStance::Con
+            return ClaimStance::Neither;
+        }
+        match side_taken(stances.balance()) {
+            Some(Stance::Pro) => ClaimStance::Pro,
+            Some(Stance::Con) => ClaimStance::Con,
+            None => ClaimStance::Undecided,
         }
     }
 }

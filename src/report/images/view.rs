@@ -31,14 +31,16 @@ pub(crate) struct ImagesTopic {
     pub has_leans: bool,
 }
 
-/// One of the two lists.
+/// The images on a side, or those that are undecided.
 #[derive(Debug)]
 pub struct Side {
-    pub stance: Stance,
-    /// The list's CSS class, "pro" or "con".
+    pub title: &'static str,
+    /// What its images do, in a few words.
+    pub does: &'static str,
+    /// Its CSS class: "pro", "con" or "undecided".
     pub class: &'static str,
     pub cards: Vec<Card>,
-    /// P@10 of this list: on topic, argumentative, on stance.
+    /// P@10 of the list of the run for this side: on topic, argumentative, on stance.
     pub precision: Option<[String; 3]>,
     /// Images that only the other run has in this list.
     pub dropped: Vec<Card>,
@@ -166,19 +168,20 @@ pub(crate) struct Debate {
     pub facts: Vec<String>,
     /// Whether the sheet also shows images. A run of arguments has none.
     pub has_images: bool,
-    /// For the claim, and against it.
-    pub sides: [DebateSide; 2],
+    /// For the claim, against it and, if there is something, what is undecided.
+    pub sides: Vec<DebateSide>,
 }
 
 /// A side of a debate, which is printed on a separate sheet.
 #[derive(Debug)]
 pub(crate) struct DebateSide {
-    pub stance: Stance,
+    pub title: &'static str,
+    /// Its CSS class: "pro", "con" or "undecided".
     pub class: &'static str,
-    /// The claim, or the one against it; empty for an open question.
+    /// The claim, or the one against it; empty for an open question, and for what is undecided.
     pub claim: String,
     pub arguments: Vec<ArgumentView>,
-    /// The images of the list that illustrate none of the arguments.
+    /// The images of this side that illustrate none of the arguments.
     pub others: Vec<Card>,
 }
 

@@ -19,6 +19,7 @@ use crate::score::mixture::{Scaling, mix};
 use crate::score::picture_text::PictureText;
 use crate::score::select::{self, Candidate, LIST_LENGTH, Selected, Selection};
 use crate::score::side::Sides;
+use crate::score::stance;
 
 /// A candidate with the explanations of its scores.
 pub(super) struct ScoredImage {
@@ -267,6 +268,13 @@ pub(super) fn select_lists(
             let key = (topic.id.clone(), s.doc.clone());
             ranking.rationales.insert(key, rationale);
         }
+        let probability = |stance| {
+            let score = chosen?.sides.of(stance)?;
+            Some(score.part(&NumberId::Probability(stance))?.value())
+        };
+        let side = stance::decided(probability, s.stance);
+        let key = (topic.id.clone(), s.doc.clone());
+        ranking.sides.insert(key, side);
         entries.entry(s.doc.clone()).or_default().push(ListEntry {
             stance: s.stance,
             rank: s.rank,

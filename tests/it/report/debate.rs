@@ -75,7 +75,7 @@ fn a_sheet_is_reached_from_its_topic_and_leads_to_its_images_and_back() {
 }
 
 #[test]
-fn a_sheet_fits_has_contrast_and_is_printed_on_two_pages() {
+fn a_sheet_fits_has_contrast_and_is_printed_on_a_page_for_each_side() {
     let fixture = Fixture::new();
     let Some((_, report)) = report(&fixture) else {
         return;
@@ -102,7 +102,10 @@ fn a_sheet_fits_has_contrast_and_is_printed_on_two_pages() {
             }
         }
         page.set_scheme("dark");
-        assert_eq!(page.printed_pages(), 2, "{url}");
+        // a page for each side, and one for what is undecided
+        let sides = page.count(".sheet");
+        assert!((2..=3).contains(&sides), "{url}");
+        assert_eq!(page.printed_pages(), sides, "{url}");
     }
 }
 
