@@ -173,7 +173,7 @@ fn without_fragments<'a>(words: &[&'a str]) -> Vec<&'a str> {
     if !words.iter().any(is_separator) {
         return without_sources(words);
     }
-    let segments: Vec<&[&str]> = words.split(|word| is_separator(&word)).collect();
+    let segments: Vec<&[&str]> = words.split(is_separator).collect();
     let is_long = |segment: &&[&str]| segment.len() >= CLAUSE_WORDS;
     if segments.len() == 2 && !segments.iter().any(is_long) {
         // two slogans

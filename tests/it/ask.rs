@@ -261,9 +261,13 @@ fn a_question_gives_no_side_and_label_and_text_are_weighed_together() {
             "The zoo was founded in 1911 and has a house for zebras.",
         ),
         argument("asked", "Should zoos be closed?", cruel),
-        argument("torn", "Zoos should not be closed", cruel),
+        argument(
+            "torn",
+            "Zoos should not be closed",
+            "Zoos should be closed. Wild animals belong in freedom and never in a cage.",
+        ),
     ];
-    let file = format!("{{"arguments": [{}]}}", arguments.join(","));
+    let file = format!(r#"{{"arguments": [{}]}}"#, arguments.join(","));
     let dir = WorkDir::with(&[("zoos/args-me.json", file.as_bytes())]);
     let models = text(minilm.dir.parent().unwrap()).to_owned();
     let line = format!("ask -q --json {ZOOS} -i zoos --models {models}");
@@ -278,12 +282,14 @@ fn a_question_gives_no_side_and_label_and_text_are_weighed_together() {
         });
         all.collect()
     };
-    let set = |ids: &[&str]| -> BTreeSet<String> { ids.iter().map(|id| id.to_string()).collect() };
     let pro = ids(&answer["sides"][0]);
     assert!(pro.contains("plain"), "{answer}");
     // the label of "asked" gives no side, and its text does
     assert!(!pro.contains("facts"), "{answer}");
-    assert_eq!(ids(&answer["sides"][1]), set(&[]), "{answer}");
+    // the label says against, the text for
+    assert!(!ids(&answer["sides"][1]).contains("torn"), "{answer}");
+    let undecided = ids(&answer["undecided"]);
+    assert!(undecided.contains("torn"), "{answer}");
 }
 
 #[test]
