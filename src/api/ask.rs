@@ -21,6 +21,7 @@ use serde_json::json;
 use super::request::{DoneTexts, ImageOptions, stoppable};
 use super::{Approach, Collection, Error, Request};
 use crate::index::inverted::InvertedIndex;
+use crate::reading::clauses::is_question;
 use crate::report::inspect::{self, OnThreadEvent};
 use crate::report::place::ReportPlace;
 use crate::report::shown::ShownRun;
@@ -456,7 +457,7 @@ impl Side {
 }
 
 impl Image {
-    /// An image of the run, with the sentence in or around it that has the most words of the question.
+    /// An image of the run, with the sentence in or around it that has the most words of the question and is no question itself.
     fn read(
         line: &ImageRunLine,
         explained: Option<&ExplainedImage>,
@@ -466,7 +467,14 @@ impl Image {
         let evidence = runs.extraction.store.read(&line.image)?;
         let found = evidence.as_ref().map(debate::image_sentences);
         let (mut text, mut place) = (String::new(), None);
-        if let Some(sentences) = found.filter(|sentences| !sentences.is_empty()) {
+        if let Some(mut sentences) = found.filter(|sentences| !sentences.is_empty()) {
+            // a question has its words, but says nothing about its answer
+            if sentences
+                .iter()
+                .any(|sentence| !is_question(&sentence.text))
+            {
+                sentences.retain(|sentence| !is_question(&sentence.text));
+            }
             let found = best(words, sentences, |sentence| &sentence.text);
             (text, place) = (found.text, Some(found.place));
         }

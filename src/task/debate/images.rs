@@ -14,7 +14,7 @@ use crate::evidence::{Evidence, PageEvidence, ocr};
 use crate::index::inverted::InvertedIndex;
 use crate::index::{ScoredDoc, vector};
 use crate::reading::Reader;
-use crate::reading::clauses::is_question;
+use crate::reading::clauses::{clauses, is_question};
 use crate::score::side_taken;
 use crate::score::text_stance::Model;
 
@@ -191,7 +191,7 @@ pub(crate) fn image_sentences(evidence: &Evidence) -> Vec<ImageSentence> {
     let mut seen = HashSet::new();
     let mut found = Vec::new();
     for (place, text) in texts {
-        for text in compared_sentences(text) {
+        for text in compared_sentences(&clauses(text)) {
             if found.len() == SENTENCES {
                 return found;
             }
@@ -231,7 +231,7 @@ mod tests {
     #[test]
     fn sentences_of_an_image_say_where_they_are_and_none_is_repeated() {
         let words = PageWords {
-            alt: "A lion behind iron bars. Click".into(),
+            alt: "A lion behind iron bars. Source: Kestrel Falls survey office".into(),
             caption: "A LION BEHIND IRON BARS.".into(),
             title: "Why zoos must be closed".into(),
             ..PageWords::default()
