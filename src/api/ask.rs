@@ -3,6 +3,7 @@
 //! The question becomes the topic of a run of the task, so an answer is the same as in a run.
 
 mod answer;
+mod judge;
 
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
@@ -26,12 +27,14 @@ use crate::report::inspect::{self, OnThreadEvent};
 use crate::report::place::ReportPlace;
 use crate::report::shown::ShownRun;
 use crate::report::words::Marker;
+use crate::score::presence::Presence;
 use crate::task::debate;
 use crate::task::debate::sheet::{DebateArgument, DebateSheet};
 use crate::task::extraction::Host;
 use crate::task::files::{TopicSource, write_atomically};
 use crate::task::image_run::ImageRuns;
 use crate::task::images::ImageRanking;
+use crate::task::languages::other_language;
 use crate::task::recipe::settings::Setting;
 use crate::task::run_files::{DEBATE, EXPLANATIONS, OutputSettings};
 use crate::task::text_run::TextRun;
@@ -90,6 +93,11 @@ pub struct Answer {
     pub objects: Option<[String; 2]>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub texts: Option<Vec<Text>>,
+    /// Whether anything in the collection is about the question; `None` if that was not judged.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub presence: Option<Presence>,
+    /// Whether nothing is. What is listed all the same is only the nearest that the collection has.
+    pub nothing_about_it: bool,
 }
 
 /// What speaks for or against the claim of a question.
@@ -128,6 +136,8 @@ pub struct Argument {
     pub conclusion: String,
     pub text: String,
     pub repeats: Vec<String>,
+    #[serde(flatten)]
+    pub about: About,
 }
 
 /// An image, and the words that connect it with the question.
@@ -150,6 +160,8 @@ pub struct Image {
     /// The argument that it illustrates, and the likeness of the two.
     pub argument: Option<String>,
     pub likeness: Option<f64>,
+    #[serde(flatten)]
+    pub about: About,
 }
 
 /// A passage, or a document of another text collection.
@@ -162,6 +174,22 @@ pub struct Text {
     pub stance: Option<&'static str>,
     pub text: String,
     pub url: Option<String>,
+    #[serde(flatten)]
+    pub about: About,
+}
+
+/// How likely it is that a document is about the question.
+#[derive(Clone, Copy, Debug, Default, Serialize)]
+pub struct About {
+    /// The probability; `None` if it was not judged.
+    #[serde(rename = "about")]
+    pub probability: Option<f64>,
+    /// Whether it is among those at the end of its list that are less likely to be about it.
+    #[serde(rename = "padding")]
+    pub is_padding: bool,
+    /// Whether it is the first of them in its list.
+    #[serde(skip)]
+    begins_padding: bool,
 }
 
 impl Collection {
@@ -210,6 +238,11 @@ impl AskSettings<'_> {
             "the question has more than {QUESTION} characters"
         );
         let task = self.collection.task;
+        if let Some(language) = other_language(&question).filter(|_| task.has_sides()) {
+            bail!(
+                "the question looks {language}, and riposte reads only English: it would put what it finds on the wrong sides. Ask in English"
+            );
+        }
         ensure!(
             self.arguments.is_none() || task == Task::Images,
             "--arguments answer together with images, and {} has other documents",
@@ -274,7 +307,9 @@ impl AskSettings<'_> {
         if let (Some(dir), false) = (&self.output, debate) {
             remove_older(&dir.join(DEBATE))?;
         }
-        let answer = Answer::of_images(&topic.title, self.number, &runs)?;
+        let mut answer = Answer::of_images(&topic.title, self.number, &runs)?;
+        let run = runs.runs.first().context("the approach has no run")?;
+        answer.judge(run.ranking.judged.get(&topic.id), run.sheets.first());
         Ok((answer, AnsweringRun::Images(Box::new(runs))))
     }
 
@@ -301,10 +336,11 @@ impl AskSettings<'_> {
         for line in &mut run.lines {
             line.score = line.score.map(run::written_score).transpose()?;
         }
-        let answer = match task {
+        let mut answer = match task {
             TextTask::Controversial => Answer::of_arguments(&topic.title, self.number, &run)?,
             _ => Answer::of_texts(task, &topic.title, self.number, &run)?,
         };
+        answer.judge(run.judged.get(&topic.id), run.sheets.first());
         Ok((answer, AnsweringRun::Texts(task, Box::new(run))))
     }
 }
@@ -498,6 +534,7 @@ impl Image {
             page: page.map(|page| page.url.clone()),
             argument: None,
             likeness: None,
+            about: About::default(),
         })
     }
 
@@ -528,6 +565,7 @@ impl Text {
             stance: line.stance.map(|stance| stance.word()),
             text: best(words, sentences.collect(), |text| text),
             url: document.url,
+            about: About::default(),
         })
     }
 }
@@ -543,6 +581,10 @@ fn arguments_of(sheet: &DebateSheet, stance: Option<Stance>, number: usize) -> V
         conclusion: argument.conclusion.clone(),
         text: argument.quote.clone(),
         repeats: argument.repeats.iter().map(|id| id.0.clone()).collect(),
+        about: About {
+            probability: argument.about,
+            ..About::default()
+        },
     };
     arguments.map(argument).collect()
 }

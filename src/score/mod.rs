@@ -14,6 +14,7 @@ pub(crate) mod okapi;
 pub(crate) mod pairwise;
 #[cfg(feature = "full")]
 pub mod picture_text;
+pub mod presence;
 pub mod quality;
 pub(crate) mod rerank;
 pub mod reranker;

@@ -14,10 +14,13 @@ use anyhow::{Context, Result};
 use riposte_claims::claims;
 use riposte_claims::words::{apostrophe_words, sentences};
 use riposte_eval::topic::Topic;
-use riposte_eval::{DocId, Stance};
+use riposte_eval::{DocId, Explanation, Stance};
 
+use super::languages::other_language;
 use super::likeness::{FoundArgument, balances};
+use super::presence::{self, Judged};
 use crate::index::inverted::InvertedIndex;
+use crate::index::passages::Windows;
 use crate::index::{ScoredDoc, vector};
 use crate::reading::Reader;
 use crate::reading::pieces::beginning;
@@ -96,7 +99,11 @@ fn with_texts(
     let (places, arguments): (Vec<(usize, f64)>, Vec<FoundArgument>) = found.unzip();
     let texts: Vec<&str> = arguments.iter().map(|a| a.premise.as_str()).collect();
     let repeated = repeated(&texts, ALIKE);
-    let balances = balances(&claim, &arguments, reader)?;
+    let balances = match other_language(&topic.title) {
+        // what reads English would put them on sides at random
+        Some(_) => vec![0.0; arguments.len()],
+        None => balances(&claim, &arguments, reader)?,
+    };
     let mut sheet = DebateSheet {
         topic: topic.id.clone(),
         claim,
@@ -104,6 +111,7 @@ fn with_texts(
         considered: arguments.len(),
         undecided: 0,
         images: Vec::new(),
+        presence: None,
     };
     let mut compared = Vec::new();
     for side in LISTS {
@@ -142,6 +150,7 @@ fn with_texts(
                 rank,
                 score,
                 stance: balances[at],
+                about: None,
                 conclusion: argument.conclusion.clone(),
                 quote: text.quote.clone(),
                 repeats: copies.collect(),
@@ -150,7 +159,35 @@ fn with_texts(
             shown += 1;
         }
     }
+    judge(topic, index, ranking, &mut sheet, reader)?;
     Ok((sheet, compared))
+}
+
+/// Judges the first arguments of the ranking and those of the sheet: are they about the topic?
+fn judge(
+    topic: &Topic,
+    index: &InvertedIndex,
+    ranking: &[ScoredDoc],
+    sheet: &mut DebateSheet,
+    reader: &mut Reader,
+) -> Result<()> {
+    let windows = Some(Windows::default());
+    let first = ranking.iter().map(|found| &found.doc);
+    let mut about = presence::of_texts(topic, first, index, windows, reader)?;
+    sheet.presence = Judged::of(&about).presence;
+    let mut chosen: Vec<&DocId> = sheet.arguments.iter().map(|a| &a.argument).collect();
+    chosen.retain(|id| !about.contains_key(id));
+    about.extend(presence::of_texts(
+        topic,
+        chosen.into_iter(),
+        index,
+        windows,
+        reader,
+    )?);
+    for argument in &mut sheet.arguments {
+        argument.about = about.get(&argument.argument).map(Explanation::value);
+    }
+    Ok(())
 }
 
 /// The lists of a sheet, in their order: for the claim, against it, undecided.

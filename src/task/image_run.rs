@@ -25,6 +25,7 @@ use super::files::{
 };
 use super::image_index;
 use super::images::{self, ImageRanking, Settings};
+use super::presence;
 use super::recipe::settings::Setting;
 use super::resources::{Meter, Used};
 use super::text_run::ensure_documents;
@@ -480,6 +481,7 @@ impl Ranked<'_> {
         for note in &ranking.notes {
             on_event(Event::Note(note.clone()));
         }
+        presence::note_nothing(&self.prepared.topics, &ranking.judged, on_event);
         if ranking.lines.is_empty() {
             on_event(Event::Note(
                 "no image is relevant to a topic: the run is empty".into(),

@@ -45,8 +45,8 @@ pub struct ArgumentSentence {
 /// Sentences of the arguments about a topic, those of the most relevant argument first.
 ///
 /// The label of an argument is its stance towards its own conclusion: an argument for a conclusion that attacks the claim is an argument against the
-/// claim. The label and the stance that is read in the text are weighed together. The text decides alone if the conclusion is a question, which has
-/// no side, or if its stance towards the claim is uncertain. Arguments whose stance remains uncertain are left out.
+/// claim. The text decides if the conclusion is a question, which has no side, or if its stance towards the claim is uncertain. Arguments whose stance
+/// remains uncertain are left out. (An image is compared with several sentences of a side, so that a wrong label does less harm than a missing argument.)
 ///
 /// # Errors
 /// The index, the store of model outputs or the encoder fails.
@@ -56,10 +56,10 @@ pub fn argument_sentences(
     reader: &mut Reader,
 ) -> Result<Vec<ArgumentSentence>> {
     let found = retrieve(arguments, question)?;
-    let balances = balances(&question.claim, &found, reader)?;
+    let opinions = opinions(&question.claim, &found, reader)?;
     let mut sentences = Vec::new();
-    for (argument, balance) in found.iter().zip(balances) {
-        let Some(side) = side_taken(balance) else {
+    for (argument, [label, text]) in found.iter().zip(opinions) {
+        let Some(side) = label.or(text).and_then(side_taken) else {
             continue;
         };
         // the first of several pieces is the beginning of the whole text
@@ -75,7 +75,7 @@ pub fn argument_sentences(
     Ok(sentences)
 }
 
-/// P(pro) - P(con) of each argument towards the claim, in [-1, 1]. [`argument_sentences`] describes the method.
+/// P(pro) - P(con) of each argument towards the claim, in [-1, 1]: its label and its text weighed together.
 ///
 /// # Errors
 /// The store of model outputs or the encoder fails.
@@ -84,6 +84,17 @@ pub(super) fn balances(
     arguments: &[FoundArgument],
     reader: &mut Reader,
 ) -> Result<Vec<f64>> {
+    let opinions = opinions(claim, arguments, reader)?.into_iter();
+    Ok(opinions.map(|[label, text]| weighed(label, text)).collect())
+}
+
+/// P(pro) - P(con) of each argument towards the claim, in [-1, 1], by its label and by its text; `None` if there is no label, its conclusion takes no
+/// clear side, or there is no text.
+fn opinions(
+    claim: &str,
+    arguments: &[FoundArgument],
+    reader: &mut Reader,
+) -> Result<Vec<[Option<f64>; 2]>> {
     // each argument has two pairs: the claim with its conclusion, then the claim with its premise
     let texts = arguments
         .iter()
@@ -100,7 +111,7 @@ pub(super) fn balances(
     };
     let of_argument = |(at, argument): (usize, &FoundArgument)| {
         let of_label = argument.side_of_conclusion(balance(2 * at));
-        weighed(of_label, balance(2 * at + 1))
+        [of_label, balance(2 * at + 1)]
     };
     Ok(arguments.iter().enumerate().map(of_argument).collect())
 }

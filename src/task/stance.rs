@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 use riposte_claims::claims;
-use riposte_eval::{Explanation, ObjectStance, Stance};
+use riposte_eval::{Explanation, ObjectStance};
 use serde::Serialize;
 
 use crate::lazy::Lazy;
@@ -61,21 +61,23 @@ pub enum ClaimStance {
     Pro,
     Con,
     Neither,
-    /// It takes a side, but which one is uncertain.
-    Undecided,
 }
 
 impl ClaimStance {
-    /// The most probable stance. PRO and CON are undecided if their probabilities differ by less than the margin.
+    /// The most probable stance.
     pub fn most_probable(stances: &Stances) -> Self {
         if stances.neither >= stances.pro.max(stances.con) {
-            return ClaimStance::Neither;
+            ClaimStance::Neither
+        } else if stances.pro > stances.con {
+            ClaimStance::Pro
+        } else {
+            ClaimStance::Con
         }
-        match side_taken(stances.balance()) {
-            Some(Stance::Pro) => ClaimStance::Pro,
-            Some(Stance::Con) => ClaimStance::Con,
-            None => ClaimStance::Undecided,
-        }
+    }
+
+    /// Whether a text takes a side, but PRO and CON are nearly as likely. What lists sides shows such a text as undecided.
+    pub fn is_undecided(stances: &Stances) -> bool {
+        stances.neither < stances.pro.max(stances.con) && side_taken(stances.balance()).is_none()
     }
 }
 

@@ -496,8 +496,8 @@ class StanceAnnotator(_Transformer):
 
     Out: the same rows, with these columns added:
 
-    - towards a query: `stance` ("PRO", "CON", "NEITHER", or "UNDECIDED" if PRO and CON are nearly as likely), and the probabilities `stance_pro`, `stance_con`
-      and `stance_neither`, which add up to 1;
+    - towards a query: `stance` ("PRO", "CON" or "NEITHER"), and the probabilities `stance_pro`, `stance_con` and `stance_neither`, which add up
+      to 1;
     - towards objects: `stance` ("FIRST" or "SECOND": the better object; "NEUTRAL": neither is better; "NO": no stance), and the probabilities
       `stance_first`, `stance_second`, `stance_neutral` and `stance_no`.
 

@@ -4,7 +4,8 @@ use std::fmt::{self, Display, Formatter};
 
 use riposte_eval::{Stance, escaped};
 
-use super::{Answer, Argument, Image, Side, Text, Undecided};
+use super::{About, Answer, Argument, Image, Side, Text, Undecided};
+use crate::score::presence::{LESS_LIKELY, Presence, nothing};
 use crate::task::labelled;
 
 /// The width of the text in characters.
@@ -16,6 +17,9 @@ const STANCE: &str = "stance: P(pro) - P(con), from -1 (against the claim) to 1 
 impl Display for Answer {
     fn fmt(&self, f: &mut Formatter) -> fmt::Result {
         writeln!(f, "{}", escaped(&self.question))?;
+        if let Some(presence) = self.presence.filter(Presence::is_nothing) {
+            writeln!(f, "\n{}", wrapped("", &nothing(&presence)))?;
+        }
         for side in &self.sides {
             write!(f, "\n{side}")?;
         }
@@ -32,7 +36,10 @@ impl Display for Answer {
             if texts.is_empty() {
                 writeln!(f, "\n  no document has a word of the question")?;
             }
-            texts.iter().try_for_each(|text| write!(f, "\n{text}"))?;
+            texts.iter().try_for_each(|text| {
+                text.about.write_divider(f)?;
+                write!(f, "\n{text}")
+            })?;
         }
         Ok(())
     }
@@ -75,6 +82,7 @@ impl Display for Side {
             }
         }
         others.into_iter().try_for_each(|image| {
+            image.about.write_divider(f)?;
             writeln!(f)?;
             image.write(Some(self.side), f)
         })
@@ -90,6 +98,7 @@ fn write_arguments(
 ) -> fmt::Result {
     for (number, argument) in (1..).zip(arguments) {
         let label = format!("{number:>2}. ");
+        argument.about.write_divider(f)?;
         writeln!(f, "\n{}", wrapped(&label, &argument.text))?;
         argument.write_facts(f)?;
         let of_argument = |image: &&Image| image.argument.as_ref() == Some(&argument.id);
@@ -109,6 +118,7 @@ impl Display for Undecided {
         writeln!(f, "\nUNDECIDED - what takes no clear side")?;
         write_arguments(arguments, &[], None, f)?;
         images.iter().try_for_each(|image| {
+            image.about.write_divider(f)?;
             writeln!(f)?;
             image.write(None, f)
         })?;
@@ -180,6 +190,16 @@ impl Display for Text {
         match self.url.as_deref() {
             None | Some("") => Ok(()),
             Some(url) => writeln!(f, "    {}", escaped(url)),
+        }
+    }
+}
+
+impl About {
+    /// Above the first document that is less likely to be about the question, a line that says so.
+    fn write_divider(self, f: &mut Formatter) -> fmt::Result {
+        match self.begins_padding {
+            true => writeln!(f, "\n  - - {LESS_LIKELY} - -"),
+            false => Ok(()),
         }
     }
 }

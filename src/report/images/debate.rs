@@ -10,6 +10,7 @@ use super::super::Form;
 use super::super::words::{Marker, difference, ordinal, shortened, three_decimals};
 use super::topic::PageBuilder;
 use super::view::{ArgumentView, Card, Debate, DebateSide, IllustrationView, LikeView, class};
+use crate::score::presence::{Presence, nothing, padding};
 use crate::task::debate::LISTS;
 use crate::task::debate::sheet::{
     DebateArgument, DebateImage, DebateSheet, ILLUSTRATES, Illustration,
@@ -45,12 +46,14 @@ pub(crate) fn sheet(
     let (claim, counter_claim) = claims(&topic.title);
     let claims = [claim, counter_claim, String::new()];
     let sides = LISTS.into_iter().zip(claims).map(|(side, claim)| {
+        let padding = padding(sheet.arguments_of(side).map(|argument| argument.about));
         let arguments = (1..).zip(sheet.arguments_of(side));
         let arguments = arguments.map(|(number, argument)| {
             let id = &argument.argument;
             ArgumentView {
                 anchor: argument_anchor(form, &topic.id, id),
                 number,
+                begins_padding: Some(number) == padding.map(|place| place + 1),
                 id: id.0.clone(),
                 href: shown.contains(id).then(|| form.document(&topic.id, &id.0)),
                 conclusion: argument.conclusion.clone(),
@@ -71,11 +74,13 @@ pub(crate) fn sheet(
             others: page.map_or_else(Vec::new, |page| page.other_images(sheet, side)),
         }
     });
+    let presence = sheet.presence.filter(Presence::is_nothing);
     let is_shown = |side: &DebateSide| {
         side.class != "undecided" || !side.arguments.is_empty() || !side.others.is_empty()
     };
     let sides = sides.filter(is_shown).collect();
     Some(Debate {
+        nothing: presence.map(|presence| nothing(&presence)),
         facts,
         has_images: page.is_some(),
         sides,

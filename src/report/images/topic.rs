@@ -14,13 +14,11 @@ use super::super::tree::{Gauge, Row};
 use super::super::words::{
     Marker, difference, number, ordinal, shortened, three_decimals, web_address,
 };
-use super::super::{Body, Change, TopicReport};
+use super::super::{Body, Change, TopicReport, nothing_about};
 use super::view::{Card, GradeView, ImageView, ImagesTopic, Side, Thumbnail};
-use super::view::{LINES, blocks_of, class, facts, gauge, page_view};
+use super::view::{LINES, blocks_of, class, divide, facts, gauge, page_view};
 use super::{CandidateRanks, LOOK_ALIKES, LookAlike, LookAlikes, Sources, TopicPlan};
 use crate::evidence::{Evidence, PageEvidence};
-use crate::score::stance;
-use crate::task::debate::LISTS;
 use crate::topic::question::{self, TopicParts};
 
 /// The maximum number of pages shown for an image.
@@ -87,12 +85,10 @@ impl<'a> PageBuilder<'a> {
             first: None,
             changed: self.plan.changed,
             is_judged: self.grades().is_some(),
+            nothing: nothing_about(self.plan.explained.values().map(|image| &image.about)),
             debate: self.debate(&mut marker),
             body: Body::Images(ImagesTopic {
-                sides: LISTS
-                    .into_iter()
-                    .filter_map(|side| self.side(side))
-                    .collect(),
+                sides: Stance::BOTH.map(|stance| self.side(stance)).into(),
                 missed: missed.collect(),
                 more_missed: more_missed.collect(),
                 images,
@@ -128,45 +124,28 @@ impl<'a> PageBuilder<'a> {
         })
     }
 
-    /// The images that take this side, first those of its list, then those that are in the other list; or the undecided ones. `None` if none is
-    /// undecided.
-    fn side(&self, side: Option<Stance>) -> Option<Side> {
+    fn side(&self, stance: Stance) -> Side {
         let precision = self.sources.judged.and_then(|(_, evaluation)| {
             let hits = evaluation.topics.get(&self.plan.topic.id)?;
             self.grades()?;
-            Some(hits.of(Some(side?)).precision(10).map(three_decimals))
+            Some(hits.of(Some(stance)).precision(10).map(three_decimals))
         });
-        let of_side = self.plan.lists.iter().flatten();
-        let of_side = of_side.filter(|line| self.decided(line) == side);
-        let (own, others): (Vec<&ImageRunLine>, Vec<_>) =
-            of_side.partition(|line| Some(line.stance) == side);
-        let mut seen: BTreeSet<&DocId> = BTreeSet::new();
-        let mut cards = Vec::new();
-        for line in own.into_iter().chain(others) {
-            if seen.insert(&line.image) {
-                cards.push(self.listed(line, side));
-            }
-        }
-        let dropped = side.map_or(&[][..], |side| &self.plan.dropped[side as usize]);
-        let (title, does) = match side {
-            Some(Stance::Pro) => ("PRO", "supports"),
-            Some(Stance::Con) => ("CON", "attacks"),
-            None => ("Undecided", "takes no clear side"),
+        let cards = self.plan.lists[stance as usize].iter();
+        let mut cards: Vec<Card> = cards.map(|line| self.listed(line)).collect();
+        divide(&mut cards);
+        let dropped = self.plan.dropped[stance as usize].iter();
+        let (title, does) = match stance {
+            Stance::Pro => ("PRO", "supports"),
+            Stance::Con => ("CON", "attacks"),
         };
-        (side.is_some() || !cards.is_empty()).then(|| Side {
+        Side {
             title,
             does,
-            class: side.map_or("undecided", class),
+            class: class(stance),
             cards,
             precision,
-            dropped: dropped.iter().map(|line| self.dropped(line)).collect(),
-        })
-    }
-
-    /// The side that an image of a list takes; `None` if it is undecided.
-    fn decided(&self, line: &ImageRunLine) -> Option<Stance> {
-        let explained = self.plan.explained.get(&line.image);
-        stance::decided(|stance| explained?.probability(stance), line.stance)
+            dropped: dropped.map(|line| self.dropped(line)).collect(),
+        }
     }
 
     pub(super) fn card(&self, id: &DocId, label: String) -> Card {
@@ -179,23 +158,24 @@ impl<'a> PageBuilder<'a> {
             score: None,
             grade: None,
             lean: self.lean(id),
+            about: self
+                .plan
+                .explained
+                .get(id)
+                .and_then(|of| Some(of.about.as_ref()?.value())),
+            begins_padding: false,
             change: None,
             twins: None,
         }
     }
 
-    /// The card of an image on a side. Its label is the rank in the list of that side, or in the list that it is in.
-    fn listed(&self, line: &ImageRunLine, side: Option<Stance>) -> Card {
-        let label = match Some(line.stance) == side {
-            true => line.rank.to_string(),
-            false => self.position(&line.image),
-        };
+    fn listed(&self, line: &ImageRunLine) -> Card {
         Card {
             twins: self.left_out(&line.image),
             score: line.score.map(three_decimals),
             grade: self.grade(&line.image, Some(line.stance)),
             change: self.change(line),
-            ..self.card(&line.image, label)
+            ..self.card(&line.image, line.rank.to_string())
         }
     }
 
@@ -450,6 +430,7 @@ impl<'a> PageBuilder<'a> {
             };
             gauges.extend(score.parts().iter().filter(is_new).filter_map(gauge));
         }
+        rows.extend(explained.about.as_ref().map(Row::new));
         let formula = first
             .filter(|score| !score.parts().is_empty())
             .map(|score| format!("{} = {}", number(score.value()), score.how()));

@@ -331,6 +331,7 @@ mod tests {
             copy_of: None,
             pro: score(Stance::Pro, 1.0),
             con: score(Stance::Con, -1.0),
+            about: None,
         }
     }
 

@@ -7,6 +7,8 @@ use riposte_eval::lines::{read_json, write_json};
 use riposte_eval::{DocId, Error, LineError, Stance, TopicId};
 use serde::{Deserialize, Serialize};
 
+use crate::score::presence::Presence;
+
 /// The minimum similarity of an image and an argument that it illustrates. Sentences of the sample that are less similar share a town or a job, but
 /// no thought.
 pub const ILLUSTRATES: f64 = 0.5;
@@ -26,6 +28,9 @@ pub struct DebateSheet {
     pub undecided: usize,
     /// The images of the topic's lists, in the order of the run.
     pub images: Vec<DebateImage>,
+    /// Whether any of the arguments is about the topic; `None` if that was not judged.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub presence: Option<Presence>,
 }
 
 /// An argument for or against the claim, or one that is undecided.
@@ -42,6 +47,9 @@ pub struct DebateArgument {
     pub score: f64,
     /// P(pro) - P(con) towards the claim, in [-1, 1].
     pub stance: f64,
+    /// The probability that it is about the topic; `None` if that was not judged.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub about: Option<f64>,
     /// The conclusion that the argument argues for, in its own words; empty if it gives none.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub conclusion: String,
@@ -175,6 +183,7 @@ mod tests {
                 image("I4", 4, "a", 0.6),
                 image("I5", 5, "a", 0.4),
             ],
+            presence: None,
         }
     }
 
