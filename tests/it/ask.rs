@@ -351,9 +351,16 @@ fn images_stand_below_the_argument_that_they_are_most_like_with_the_words_that_s
         words(&all)
     };
     let contains = |text: &[String], part: &[String]| part.iter().all(|word| text.contains(word));
-    let (mut compared, mut near) = (0, 0);
+    let judgements = fs::read_to_string(sample().join("qrels.txt")).unwrap();
+    let topics = fs::read_to_string(sample().join("topics.xml")).unwrap();
+    let (mut compared, mut near, mut right, mut wrong) = (0, 0, 0, 0);
     for sheet in &sheets {
         let arguments = list(sheet, "arguments");
+        let titles = topics.split("<title>").skip(1);
+        let mut titles = titles.map(|rest| rest.split('<').next().unwrap());
+        let claim = string(sheet, "claim");
+        let title = titles.find(|title| claims(title).0 == claim).unwrap();
+        let truth = sides_of(sample(), title);
         for image in list(sheet, "images") {
             let Some(like) = image.get("like") else {
                 continue;
@@ -376,6 +383,21 @@ fn images_stand_below_the_argument_that_they_are_most_like_with_the_words_that_s
             let likeness = like["likeness"].as_f64().unwrap();
             assert!((-1.0..=1.0 + 1e-6).contains(&likeness));
             near += usize::from(likeness >= 0.5);
+            let other_side = like["other_side"].as_f64().unwrap_or(-1.0);
+            if likeness >= 0.7 && other_side < likeness {
+                let side = string(image, "side");
+                let line = format!(
+                    "{} {side} {} 1",
+                    string(sheet, "topic"),
+                    string(image, "image")
+                );
+                let is_judged = judgements.lines().any(|judged| judged == line);
+                let truly = truth.get(string(of, "argument"));
+                match is_judged && truly == Some(&(side == "PRO")) {
+                    true => right += 1,
+                    false => wrong += 1,
+                }
+            }
             // sentences with the same words are as similar as possible
             if sentence == own {
                 assert!(likeness > 0.9, "{like}");
@@ -385,6 +407,11 @@ fn images_stand_below_the_argument_that_they_are_most_like_with_the_words_that_s
     assert!(
         compared >= 60 && near >= 20,
         "{compared} compared, {near} near"
+    );
+    // of those that illustrate an argument, by the judgements of the images and the labels of the arguments
+    assert!(
+        right >= 12 && wrong * 10 <= right * 7,
+        "{right} right, {wrong} wrong"
     );
 }
 

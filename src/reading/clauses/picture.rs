@@ -6,12 +6,13 @@ use crate::evidence::ocr::OcrLine;
 /// A chart has at least this many lines that are numbers.
 const CHART_NUMBERS: usize = 3;
 
-/// The labels of a chart's axes have at most this many words, and are lower than this share of the height of its largest words.
+/// The labels of a chart's axes have at most this many words. They stand in a row with another label, or are lower than this share of the height of
+/// the largest words.
 const LABEL_WORDS: usize = 3;
 const LABEL_HEIGHT: f32 = 0.75;
 
-/// The lines of the text in a picture that can belong to a clause. In a chart, the labels of the axes are left out, too: short lines that are smaller
-/// than the title.
+/// The lines of the text in a picture that can belong to a clause. In a chart, the labels of the axes are left out, too: short lines that are beside
+/// others or smaller than the title.
 pub fn of_picture(lines: &[OcrLine]) -> Vec<OcrLine> {
     let is_chart = lines.iter().filter(|line| is_label(&line.text)).count() >= CHART_NUMBERS;
     let is_worded = |line: &&OcrLine| !is_label(&line.text) && !is_source(&line.text);
@@ -20,9 +21,13 @@ pub fn of_picture(lines: &[OcrLine]) -> Vec<OcrLine> {
         .filter(is_worded)
         .map(height)
         .fold(0.0, f32::max);
+    let is_short = |line: &&OcrLine| line.text.split_whitespace().count() <= LABEL_WORDS;
     let is_axis = |line: &OcrLine| {
-        let words = line.text.split_whitespace().count();
-        is_chart && words <= LABEL_WORDS && height(line) < LABEL_HEIGHT * tallest
+        let is_beside = |other: &OcrLine| !std::ptr::eq(line, other) && in_a_row(line, other);
+        let is_label = || {
+            height(line) < LABEL_HEIGHT * tallest || lines.iter().filter(is_short).any(is_beside)
+        };
+        is_chart && is_short(&line) && is_label()
     };
     let kept = lines.iter().filter(is_worded).filter(|line| !is_axis(line));
     let cleaned = kept.filter_map(|line| {
@@ -82,6 +87,21 @@ fn ends(line: &OcrLine) -> [f32; 2] {
     ]
 }
 
+/// Whether the middle of each line is beside the other line.
+fn in_a_row(a: &OcrLine, b: &OcrLine) -> bool {
+    let ends = |line: &OcrLine| {
+        let ys = line.corners.map(|(_, y)| y);
+        (
+            ys.into_iter().fold(f32::INFINITY, f32::min),
+            ys.into_iter().fold(f32::NEG_INFINITY, f32::max),
+        )
+    };
+    let ((top, bottom), (other_top, other_bottom)) = (ends(a), ends(b));
+    let is_in = |middle: f32, top: f32, bottom: f32| top < middle && middle < bottom;
+    is_in((top + bottom) / 2.0, other_top, other_bottom)
+        && is_in((other_top + other_bottom) / 2.0, top, bottom)
+}
+
 /// The height of a line's letters.
 fn height(line: &OcrLine) -> f32 {
     let [top, _, _, bottom] = line.corners;
@@ -94,20 +114,21 @@ mod tests {
 
     #[test]
     fn a_chart_is_read_without_the_labels_of_its_axes() {
-        let line = |height: f32, text: &str| OcrLine {
+        let line = |y: f32, height: f32, text: &str| OcrLine {
             text: text.to_owned(),
             confidence: 1.0,
-            corners: [(0.0, 0.0), (90.0, 0.0), (90.0, height), (0.0, height)],
+            corners: [(0.0, y), (90.0, y), (90.0, y + height), (0.0, y + height)],
             block: 0,
         };
         let chart = [
-            line(32.0, "Would you still come without your car?"),
-            line(20.0, "80"),
-            line(20.0, "60"),
-            line(25.0, "58"),
-            line(21.0, "no"),
-            line(24.0, "perhaps"),
-            line(18.0, "Source: Kestrel Falls survey office, n = 3506"),
+            line(0.0, 32.0, "Would you still come without your car?"),
+            line(90.0, 20.0, "80"),
+            line(150.0, 20.0, "60"),
+            line(140.0, 25.0, "58"),
+            line(364.0, 21.0, "no"),
+            // nearly as high as the title, but in a row with "no"
+            line(361.0, 26.0, "perhaps"),
+            line(419.0, 18.0, "Source: Kestrel Falls survey office, n = 3506"),
         ];
         let texts = |lines: &[OcrLine]| -> Vec<String> {
             of_picture(lines)
@@ -117,7 +138,11 @@ mod tests {
         };
         assert_eq!(texts(&chart), ["Would you still come without your car?"]);
         // a poster has small words, too
-        let poster = [line(60.0, "BAN"), line(20.0, "all the"), line(60.0, "CARS")];
+        let poster = [
+            line(0.0, 60.0, "BAN"),
+            line(0.0, 20.0, "all the"),
+            line(70.0, 60.0, "CARS"),
+        ];
         assert_eq!(texts(&poster), ["BAN", "all the", "CARS"]);
     }
 
