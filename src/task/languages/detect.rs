@@ -167,7 +167,7 @@ mod tests {
             ("French", "Faut-il fermer les zoos ?"),
             ("Spanish", "¿Deberían cerrarse los zoológicos?"),
             ("Italian", "Il golf è uno sport?"),
-            ("Dutch", "Moeten dierentuinen gesloten worden?"),
+            ("Dutch", "Moet de doodstraf worden afgeschaft?"),
             ("Swedish", "Bör djurparker stängas?"),
             ("Polish", "Czy ogrody zoologiczne powinny zostać zamknięte?"),
             ("Russian", "Следует ли запретить рекламу?"),
