@@ -105,7 +105,7 @@ pub mod report;
 #[cfg_attr(docsrs, doc(hidden))]
 pub mod api;
 #[cfg(feature = "full")]
-pub use api::{Answer, Argument, Image, PictureReader, PictureText, Side, Text};
+pub use api::{About, Answer, Argument, Image, PictureReader, PictureText, Side, Text};
 #[cfg(feature = "texts")]
 pub use api::{
     Approach, Collection, ObjectStances, RankedDocument, Ranking, Request, StanceDetector,
@@ -115,6 +115,8 @@ pub use api::{Error, Evaluated, evaluate};
 pub use evidence::ocr::OcrLine;
 pub use riposte_eval::topic::Topic;
 pub use riposte_eval::{DocId, Explanation, ObjectStance, Stance, TextTask, TopicId, Values};
+#[cfg(feature = "full")]
+pub use score::presence::{Basis, Presence};
 #[cfg(feature = "texts")]
 pub use score::text_stance::Stances;
 pub use task::{Event, Stage, Task};

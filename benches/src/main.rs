@@ -1,6 +1,7 @@
 //! `riposte-bench`: the stages of extraction, the text index and dense search, for the programs beside it.
 
 mod dense;
+mod pages;
 mod search;
 
 use std::process::ExitCode;
@@ -12,7 +13,7 @@ use clap::{Parser, Subcommand};
 #[command(
     name = "riposte-bench",
     version,
-    about = "Times parts of riposte, for benches/bench.py, benches/bench_text.py and benches/bench_dense.py"
+    about = "Times parts of riposte, for benches/bench.py, bench_text.py, bench_dense.py and pages.py"
 )]
 struct Cli {
     #[command(subcommand)]
@@ -23,6 +24,8 @@ struct Cli {
 enum Command {
     /// Encode a collection of arguments, search its vectors, and print times and sizes
     Dense(dense::Options),
+    /// Read the pages of a file, and print titles, main texts and times
+    Pages(pages::Options),
     /// Build and query a text index, and print times and sizes
     Search(search::Options),
     /// Load one stage of extraction, then time a round of it for each line on standard input
@@ -33,6 +36,7 @@ enum Command {
 fn main() -> ExitCode {
     let done = match Cli::parse().command {
         Command::Dense(options) => dense::run(&options),
+        Command::Pages(options) => pages::run(&options),
         Command::Search(options) => search::run(&options),
         Command::Stage(options) => rounds::run(&options),
     };

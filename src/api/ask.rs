@@ -3,6 +3,7 @@
 //! The question becomes the topic of a run of the task, so an answer is the same as in a run.
 
 mod answer;
+mod judge;
 
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
@@ -21,16 +22,19 @@ use serde_json::json;
 use super::request::{DoneTexts, ImageOptions, stoppable};
 use super::{Approach, Collection, Error, Request};
 use crate::index::inverted::InvertedIndex;
+use crate::reading::clauses::is_question;
 use crate::report::inspect::{self, OnThreadEvent};
 use crate::report::place::ReportPlace;
 use crate::report::shown::ShownRun;
 use crate::report::words::Marker;
+use crate::score::presence::Presence;
 use crate::task::debate;
-use crate::task::debate::sheet::{DebateArgument, DebateSheet, ILLUSTRATES};
+use crate::task::debate::sheet::{DebateArgument, DebateSheet};
 use crate::task::extraction::Host;
 use crate::task::files::{TopicSource, write_atomically};
 use crate::task::image_run::ImageRuns;
 use crate::task::images::ImageRanking;
+use crate::task::languages::other_language;
 use crate::task::recipe::settings::Setting;
 use crate::task::run_files::{DEBATE, EXPLANATIONS, OutputSettings};
 use crate::task::text_run::TextRun;
@@ -56,7 +60,7 @@ pub struct AskSettings<'a> {
     pub approach: &'a str,
     /// The settings of the approach.
     pub set: &'a [Setting],
-    /// The number of arguments and of images on each side, or of texts.
+    /// The number of arguments on each side, of images of each list of the run, or of texts.
     pub number: usize,
     /// The directory for the files of the run and for its report; `None` to write none.
     pub output: Option<PathBuf>,
@@ -81,14 +85,19 @@ pub struct Answer {
     pub question: String,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub sides: Vec<Side>,
-    /// The number of arguments that take no clear side.
+    /// What takes no clear side; `None` for texts, which have no sides.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub undecided: Option<usize>,
+    pub undecided: Option<Undecided>,
     /// The objects that a question compares.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub objects: Option<[String; 2]>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub texts: Option<Vec<Text>>,
+    /// Whether anything in the collection is about the question; `None` if that was not judged.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub presence: Option<Presence>,
+    /// Whether nothing is. What is listed all the same is only the nearest that the collection has.
+    pub nothing_about_it: bool,
 }
 
 /// What speaks for or against the claim of a question.
@@ -103,6 +112,18 @@ pub struct Side {
     pub images: Option<Vec<Image>>,
 }
 
+/// What is about the question but takes no clear side: P(pro) and P(con) differ by less than .25.
+#[derive(Debug, Serialize)]
+pub struct Undecided {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub arguments: Option<Vec<Argument>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub images: Option<Vec<Image>>,
+    /// The number of undecided arguments that are not among these.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub more_arguments: Option<usize>,
+}
+
 /// An argument, quoted by the words that take its side most clearly.
 #[derive(Debug, Serialize)]
 pub struct Argument {
@@ -115,11 +136,15 @@ pub struct Argument {
     pub conclusion: String,
     pub text: String,
     pub repeats: Vec<String>,
+    #[serde(flatten)]
+    pub about: About,
 }
 
 /// An image, and the words that connect it with the question.
 #[derive(Debug, Serialize)]
 pub struct Image {
+    /// The list of the run that it is in, and its rank there.
+    pub list: Stance,
     pub rank: u32,
     pub id: String,
     pub score: f64,
@@ -135,6 +160,8 @@ pub struct Image {
     /// The argument that it illustrates, and the likeness of the two.
     pub argument: Option<String>,
     pub likeness: Option<f64>,
+    #[serde(flatten)]
+    pub about: About,
 }
 
 /// A passage, or a document of another text collection.
@@ -147,6 +174,22 @@ pub struct Text {
     pub stance: Option<&'static str>,
     pub text: String,
     pub url: Option<String>,
+    #[serde(flatten)]
+    pub about: About,
+}
+
+/// How likely it is that a document is about the question.
+#[derive(Clone, Copy, Debug, Default, Serialize)]
+pub struct About {
+    /// The probability; `None` if it was not judged.
+    #[serde(rename = "about")]
+    pub probability: Option<f64>,
+    /// Whether it is among those at the end of its list that are less likely to be about it.
+    #[serde(rename = "padding")]
+    pub is_padding: bool,
+    /// Whether it is the first of them in its list.
+    #[serde(skip)]
+    begins_padding: bool,
 }
 
 impl Collection {
@@ -195,6 +238,11 @@ impl AskSettings<'_> {
             "the question has more than {QUESTION} characters"
         );
         let task = self.collection.task;
+        if let Some(language) = other_language(&question).filter(|_| task.has_sides()) {
+            bail!(
+                "the question looks {language}, and riposte reads only English: it would put what it finds on the wrong sides. Ask in English"
+            );
+        }
         ensure!(
             self.arguments.is_none() || task == Task::Images,
             "--arguments answer together with images, and {} has other documents",
@@ -259,7 +307,9 @@ impl AskSettings<'_> {
         if let (Some(dir), false) = (&self.output, debate) {
             remove_older(&dir.join(DEBATE))?;
         }
-        let answer = Answer::of_images(&topic.title, self.number, &runs)?;
+        let mut answer = Answer::of_images(&topic.title, self.number, &runs)?;
+        let run = runs.runs.first().context("the approach has no run")?;
+        answer.judge(run.ranking.judged.get(&topic.id), run.sheets.first());
         Ok((answer, AnsweringRun::Images(Box::new(runs))))
     }
 
@@ -286,10 +336,11 @@ impl AskSettings<'_> {
         for line in &mut run.lines {
             line.score = line.score.map(run::written_score).transpose()?;
         }
-        let answer = match task {
+        let mut answer = match task {
             TextTask::Controversial => Answer::of_arguments(&topic.title, self.number, &run)?,
             _ => Answer::of_texts(task, &topic.title, self.number, &run)?,
         };
+        answer.judge(run.judged.get(&topic.id), run.sheets.first());
         Ok((answer, AnsweringRun::Texts(task, Box::new(run))))
     }
 }
@@ -336,29 +387,47 @@ impl Answer {
         let run = runs.runs.first().context("the approach has no run")?;
         let sheet = run.sheets.first();
         let mut words = Marker::new(question);
-        let mut sides = Vec::new();
-        for stance in Stance::BOTH {
-            let lines = run.ranking.lines.iter();
-            let of_side = lines.filter(|line| line.stance == stance);
-            let mut images = Vec::new();
-            for line in of_side.take(number) {
-                let mut explained = run.ranking.explained.iter();
-                let explained = explained.find(|one| one.image == line.image);
-                let mut image = Image::read(line, explained, runs, &mut words)?;
-                if let Some(sheet) = sheet {
-                    image.illustrate(sheet);
-                }
-                images.push(image);
+        let [mut pro, mut con, mut undecided] = [Vec::new(), Vec::new(), Vec::new()];
+        for line in run
+            .ranking
+            .lines
+            .iter()
+            .filter(|line| line.rank as usize <= number)
+        {
+            let mut explained = run.ranking.explained.iter();
+            let explained = explained.find(|one| one.image == line.image);
+            let mut image = Image::read(line, explained, runs, &mut words)?;
+            if let Some(sheet) = sheet {
+                image.illustrate(sheet);
             }
-            sides.push(Side {
-                arguments: sheet.map(|sheet| arguments_of(sheet, stance, number)),
-                images: Some(images),
-                ..Side::new(question, stance)
-            });
+            let key = (line.topic.clone(), line.image.clone());
+            let side = run.ranking.sides.get(&key).copied().flatten();
+            let other = side.filter(|side| *side != line.stance);
+            if let Some(score) = other.and_then(|side| explained?.score(side)) {
+                // it is shown on the side that it takes, so with its score there
+                image.score = run::written_score(score.value())?;
+            }
+            match side {
+                Some(Stance::Pro) => pro.push(image),
+                Some(Stance::Con) => con.push(image),
+                None => undecided.push(image),
+            }
         }
+        for images in [&mut pro, &mut con, &mut undecided] {
+            images.sort_by(|a, b| b.score.total_cmp(&a.score).then_with(|| a.id.cmp(&b.id)));
+        }
+        let sides = [(Stance::Pro, pro), (Stance::Con, con)].map(|(stance, images)| Side {
+            arguments: sheet.map(|sheet| arguments_of(sheet, Some(stance), number)),
+            images: Some(images),
+            ..Side::new(question, stance)
+        });
         Ok(Answer {
             question: question.to_owned(),
-            sides,
+            sides: sides.into(),
+            undecided: Some(Undecided {
+                images: Some(undecided),
+                ..Undecided::of(sheet, number)
+            }),
             ..Answer::default()
         })
     }
@@ -367,13 +436,13 @@ impl Answer {
     fn of_arguments(question: &str, number: usize, run: &TextRun) -> Result<Answer> {
         let sheet = run.sheets.first().context("the run has no debate sheet")?;
         let sides = Stance::BOTH.map(|stance| Side {
-            arguments: Some(arguments_of(sheet, stance, number)),
+            arguments: Some(arguments_of(sheet, Some(stance), number)),
             ..Side::new(question, stance)
         });
         Ok(Answer {
             question: question.to_owned(),
             sides: sides.into(),
-            undecided: Some(sheet.undecided),
+            undecided: Some(Undecided::of(Some(sheet), number)),
             ..Answer::default()
         })
     }
@@ -394,6 +463,19 @@ impl Answer {
     }
 }
 
+impl Undecided {
+    /// The first undecided arguments of a debate sheet.
+    fn of(sheet: Option<&DebateSheet>, number: usize) -> Undecided {
+        let arguments = sheet.map(|sheet| arguments_of(sheet, None, number));
+        let count = arguments.as_ref().map_or(0, Vec::len);
+        Undecided {
+            arguments,
+            images: None,
+            more_arguments: sheet.map(|sheet| sheet.undecided.saturating_sub(count)),
+        }
+    }
+}
+
 impl Side {
     /// A side with its claim, without arguments and images.
     fn new(question: &str, side: Stance) -> Side {
@@ -411,7 +493,7 @@ impl Side {
 }
 
 impl Image {
-    /// An image of the run, with the sentence in or around it that has the most words of the question.
+    /// An image of the run, with the sentence in or around it that has the most words of the question and is no question itself.
     fn read(
         line: &ImageRunLine,
         explained: Option<&ExplainedImage>,
@@ -421,7 +503,14 @@ impl Image {
         let evidence = runs.extraction.store.read(&line.image)?;
         let found = evidence.as_ref().map(debate::image_sentences);
         let (mut text, mut place) = (String::new(), None);
-        if let Some(sentences) = found.filter(|sentences| !sentences.is_empty()) {
+        if let Some(mut sentences) = found.filter(|sentences| !sentences.is_empty()) {
+            // a question has its words, but says nothing about its answer
+            if sentences
+                .iter()
+                .any(|sentence| !is_question(&sentence.text))
+            {
+                sentences.retain(|sentence| !is_question(&sentence.text));
+            }
             let found = best(words, sentences, |sentence| &sentence.text);
             (text, place) = (found.text, Some(found.place));
         }
@@ -433,6 +522,7 @@ impl Image {
         );
         let page = evidence.as_ref().and_then(|e| e.pages.first());
         Ok(Image {
+            list: line.stance,
             rank: line.rank,
             id: line.image.0.clone(),
             score: line.score.context("a line of the run has no score")?,
@@ -444,6 +534,7 @@ impl Image {
             page: page.map(|page| page.url.clone()),
             argument: None,
             likeness: None,
+            about: About::default(),
         })
     }
 
@@ -452,7 +543,7 @@ impl Image {
         let mut images = sheet.images.iter();
         let of_sheet = images.find(|image| image.image.0 == self.id);
         let like = of_sheet.and_then(|image| image.like.as_ref());
-        if let Some(like) = like.filter(|like| like.likeness >= ILLUSTRATES) {
+        if let Some(like) = like.filter(|like| like.illustrates()) {
             self.argument = Some(like.argument.0.clone());
             self.likeness = Some(like.likeness);
             self.words = like.words.clone();
@@ -474,12 +565,13 @@ impl Text {
             stance: line.stance.map(|stance| stance.word()),
             text: best(words, sentences.collect(), |text| text),
             url: document.url,
+            about: About::default(),
         })
     }
 }
 
-/// The first arguments of a side.
-fn arguments_of(sheet: &DebateSheet, stance: Stance, number: usize) -> Vec<Argument> {
+/// The first arguments of a side, or of those that are undecided.
+fn arguments_of(sheet: &DebateSheet, stance: Option<Stance>, number: usize) -> Vec<Argument> {
     let arguments = sheet.arguments_of(stance).take(number);
     let argument = |argument: &DebateArgument| Argument {
         id: argument.argument.0.clone(),
@@ -489,6 +581,10 @@ fn arguments_of(sheet: &DebateSheet, stance: Stance, number: usize) -> Vec<Argum
         conclusion: argument.conclusion.clone(),
         text: argument.quote.clone(),
         repeats: argument.repeats.iter().map(|id| id.0.clone()).collect(),
+        about: About {
+            probability: argument.about,
+            ..About::default()
+        },
     };
     arguments.map(argument).collect()
 }

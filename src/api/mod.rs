@@ -20,7 +20,7 @@ pub mod stance;
 #[cfg(feature = "texts")]
 pub use approach::Approach;
 #[cfg(feature = "full")]
-pub use ask::{Answer, Argument, Image, Side, Text};
+pub use ask::{About, Answer, Argument, Image, Side, Text};
 #[cfg(feature = "texts")]
 pub use collection::Collection;
 pub use error::Error;

@@ -41,7 +41,7 @@ pub(super) struct AskArgs {
     pub(super) approach: String,
     #[command(flatten)]
     pub(super) set: SetArgs,
-    /// Number of arguments and of images on each side (at most 5 and 10), or of texts
+    /// Number of arguments on each side (at most 5), of images of each list of the run (at most 10), or of texts
     #[arg(short, long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=MAX_NUMBER))]
     pub(super) number: u32,
     /// Write the run, its explanations and a report (report/index.html) to DIR, created if necessary

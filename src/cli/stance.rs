@@ -10,6 +10,7 @@ use super::notes::print_notes;
 use super::print_json;
 use super::text_args::StanceArgs;
 use riposte::api::StanceDetector;
+use riposte::task::languages::other_language;
 use riposte::task::stance::{ClaimStance, StanceAnswer, StanceQuestion};
 
 /// `riposte stance`.
@@ -44,6 +45,11 @@ pub fn stance(args: &StanceArgs) -> Result<u8> {
             "note: the topic is an open question, and makes no claim to support or attack: the stance is towards its words"
         );
     }
+    if let Some(language) = args.topic.as_deref().and_then(other_language) {
+        say!(
+            "note: the topic looks {language}, and stances are read only in English: this answer says nothing"
+        );
+    }
     let question = line.question()?;
     for cut in question.cuts(detector.has_encoder()) {
         say!("note: {cut}");
@@ -69,6 +75,7 @@ fn to_json((answer, explanation): (StanceAnswer, Option<Explanation>)) -> Value 
         StanceAnswer::Claim(stances) => json!({
             "stance": ClaimStance::most_probable(&stances),
             "pro": stances.pro, "con": stances.con, "neither": stances.neither,
+            "undecided": ClaimStance::is_undecided(&stances),
         }),
         StanceAnswer::Objects {
             decision,

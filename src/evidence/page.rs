@@ -3,11 +3,14 @@
 //! Title, alternative text, caption, headings, words before and after, and main text are separate, because they have different
 //! weights in ranking. The page is parsed by the HTML5 algorithm, as in browsers, because the image's XPath was made by a browser.
 
+mod article;
 mod blocks;
 mod elements;
 mod find;
 pub mod images;
+mod labels;
 mod text;
+mod title;
 mod url;
 
 pub use blocks::{MAIN_WORDS, NEAR_WORDS};
@@ -29,10 +32,13 @@ use crate::collection::FaultKind;
 use crate::collection::images::{CrawlRank, ImageDocument};
 use crate::html::parse;
 use crate::weights::CheckedModel;
+use article::Article;
+use blocks::Blocks;
+use labels::Labels;
 use text::first_of;
 
 /// Identifies this reader in the evidence store. A change in what [`read`] returns needs a new number.
-pub(crate) const PRODUCER: &str = "page/1";
+pub(crate) const PRODUCER: &str = "page/2";
 
 /// The pages that show an image. `found` says how the image's element in the page was found (xpath, url, no). `names_image` says whether the element
 /// has the name of the image.
@@ -49,6 +55,10 @@ pub(crate) static PAGE: Table = Table::new(
     ],
 )
 .with_large_rows();
+
+/// The titles of pages as they are, where [`PageWords::title`] is another.
+pub(crate) static FULL_TITLE: Table =
+    Table::new("full_title", 1, &[(Text, "page title")]).added_later();
 
 /// The ranks at which the crawl found a page of an image.
 pub(crate) static CRAWL_RANK: Table = Table::new(
@@ -74,7 +84,7 @@ impl Channel for Pages {
     }
 
     fn tables(&self) -> &'static [&'static Table] {
-        const { &[&PAGE, &CRAWL_RANK, &GIVEN_TEXT] }
+        const { &[&PAGE, &CRAWL_RANK, &GIVEN_TEXT, &FULL_TITLE] }
     }
 
     fn extractor(&self, _: Option<CheckedModel>, _: Precision) -> Result<Box<dyn Extractor>> {
@@ -106,6 +116,9 @@ impl Channel for Pages {
                     &w.main,
                 ],
             )?;
+            if w.full_title != w.title {
+                put(&FULL_TITLE, &[&page.id, &w.full_title])?;
+            }
             for (number, r) in (0i64..).zip(&page.rankings) {
                 let values: [&dyn ToSql; 5] = [&page.id, &number, &r.query, &r.topic, &r.rank];
                 put(&CRAWL_RANK, &values)?;
@@ -122,8 +135,13 @@ impl Channel for Pages {
             evidence.given.text = row.get(2)?;
         } else {
             let id = row.get_ref(1)?.as_str()?;
-            if let Some(page) = evidence.pages.iter_mut().find(|page| page.id == id) {
-                page.rankings.push(rank_of(row)?);
+            let page = evidence.pages.iter_mut().find(|page| page.id == id);
+            match page {
+                Some(page) if table.name == FULL_TITLE.name => {
+                    page.words.full_title = row.get(2)?
+                }
+                Some(page) => page.rankings.push(rank_of(row)?),
+                None => {}
             }
         }
         Ok(())
@@ -138,6 +156,7 @@ fn page_of(row: &Row) -> rusqlite::Result<PageEvidence> {
             found: row.get_ref(3)?.as_str()?.parse().unwrap_or_default(),
             names_image: row.get(4)?,
             title: row.get(5)?,
+            full_title: row.get(5)?,
             description: row.get(6)?,
             alt: row.get(7)?,
             title_attribute: row.get(8)?,
@@ -218,8 +237,11 @@ pub struct PageWords {
     pub found: FoundBy,
     /// Whether the element contains the image's file name or, if the URL has none, its URL.
     pub names_image: bool,
-    /// The document's `title`, else `og:title`, else the first `h1`.
+    /// The title of the article without the name of the site: that for other sites (`og:title`), else the `title`, shortened as Readability does,
+    /// else the first `h1`.
     pub title: String,
+    /// The title as it is: the document's `title`, else `og:title`, else the first `h1`.
+    pub full_title: String,
     /// The document's `description`, else that of `og:` or `twitter:`.
     pub description: String,
     /// The image's alternative text.
@@ -252,8 +274,21 @@ pub fn read(html: &str, xpaths: &[String], image_url: &str) -> PageWords {
     let caption_node = position.and_then(|image| text::caption_node(&tree, image));
     let caption = caption_node.map(|node| text::of_subtree(&tree, node));
     let caption = first_of([caption.unwrap_or_default(), image.caption]);
-    let blocks = blocks::Blocks::read(&tree, image.position, caption_node);
-    let title = first_of([head.title, head.og_title, blocks.first_heading()]);
+    let unread = blocks::unread(&tree, image.position);
+    let labels = Labels::read(&tree, &unread);
+    let article = Article::read(&tree, &unread, &labels);
+    let blocks = Blocks::read(
+        &tree,
+        image.position,
+        caption_node,
+        &unread,
+        &labels,
+        &article,
+    );
+    let full_title = first_of([head.title, head.og_title, blocks.first_heading()]);
+    let sites = [article.site.as_str(), title::host(&head.address)];
+    let title = first_of([article.title, full_title.clone()]);
+    let title = title::without_site(&title, &sites).to_owned();
     let main = blocks.main();
     let (mut before, mut after) = blocks.near(&caption);
     // the body shows the file, but only as a teaser in the margin
@@ -265,8 +300,9 @@ pub fn read(html: &str, xpaths: &[String], image_url: &str) -> PageWords {
     PageWords {
         found: image.found,
         names_image: image.names_image,
-        headings: blocks.headings(&main, &title),
+        headings: blocks.headings(&main, [&full_title, &title]),
         title,
+        full_title,
         description: head.description,
         alt: match image.alt.as_str() {
             "" if image.is_meta => head.image_alt,

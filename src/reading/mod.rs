@@ -3,6 +3,7 @@
 //! Outputs are computed when they are first needed, and then stored, because a large collection has millions of sentences and a ranking reads
 //! only thousands of them.
 
+pub mod clauses;
 pub mod cross;
 mod outputs;
 pub mod pieces;

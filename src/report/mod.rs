@@ -5,7 +5,9 @@
 //! riposte's own script and style, by their hashes, and no connection.
 
 use riposte_eval::topic::Topic;
-use riposte_eval::{TopicId, Values};
+use riposte_eval::{Explanation, TopicId, Values};
+
+use crate::score::presence::{self, Presence};
 
 mod chart;
 pub(crate) mod escape;
@@ -70,9 +72,18 @@ pub struct TopicReport {
     /// The number of documents shown that the other run does not show.
     changed: Option<usize>,
     is_judged: bool,
+    /// Says that nothing in the collection is about the topic, if that is so.
+    nothing: Option<String>,
     /// The debate sheet; `None` if the run has none.
     debate: Option<images::Debate>,
     body: Body,
+}
+
+/// Says that nothing is about a topic, if these probabilities of its documents say so.
+fn nothing_about<'a>(about: impl Iterator<Item = &'a Option<Explanation>>) -> Option<String> {
+    let presence = Presence::of(about.flatten());
+    let presence = presence.filter(Presence::is_nothing);
+    presence.map(|presence| presence::nothing(&presence))
 }
 
 #[derive(Debug)]

@@ -143,7 +143,7 @@ impl RunLine for ImageRunLine {
             .collect();
         let mut images = sheets.iter().flat_map(|sheet| {
             let images = sheet.images.iter();
-            images.map(|image| (&sheet.topic, &image.image, image.side, image.rank))
+            images.map(|image| (&sheet.topic, &image.image, image.list, image.rank))
         });
         let count = sheets.iter().map(|sheet| sheet.images.len()).sum::<usize>();
         count == lines.len() && images.all(|image| listed.contains(&image))

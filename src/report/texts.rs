@@ -17,8 +17,9 @@ use super::reason;
 use super::shown::{ShownRun, by_rank};
 use super::tree::{Gauge, Row};
 use super::words::{Marker, Span, number, shortened, three_decimals, web_address};
-use super::{Body, Change, TopicReport};
+use super::{Body, Change, TopicReport, nothing_about};
 use crate::index::inverted::{Document, InvertedIndex};
+use crate::score::presence::padding;
 use crate::topic::question::{self, TopicParts};
 
 /// The data from which the report is made.
@@ -76,6 +77,8 @@ pub(crate) struct TextView {
     pub text: Vec<Span>,
     /// The number of characters that are not shown.
     pub more: usize,
+    /// Whether it is the first result that is less likely to be about the topic.
+    pub begins_padding: bool,
     pub stance: Option<StanceView>,
     pub grades: Vec<GradeView>,
     pub quality: Option<String>,
@@ -140,7 +143,14 @@ impl<'a> PageBuilder<'a> {
         let mut marker = Marker::new(&words);
         let shown = &self.own[..depth.min(self.own.len())];
         let results = shown.iter().map(|line| self.result(line, &mut marker));
-        let results: Vec<TextView> = results.collect::<Result<_>>()?;
+        let mut results: Vec<TextView> = results.collect::<Result<_>>()?;
+        let about = |line: &&TextRunLine| {
+            let explained = self.explained.get(&line.doc)?;
+            Some(explained.about.as_ref()?.value())
+        };
+        if let Some(text) = padding(shown.iter().map(about)).and_then(|at| results.get_mut(at)) {
+            text.begins_padding = true;
+        }
         let mut seen: BTreeSet<&DocId> = shown.iter().map(|line| &line.doc).collect();
         let (sheets, form) = (&self.sources.run.debate, self.sources.place.form);
         let debate = sheet(sheets, self.topic, form, &seen, None, &mut marker);
@@ -165,6 +175,7 @@ impl<'a> PageBuilder<'a> {
             is_judged: judged
                 .into_iter()
                 .any(|(_, qrels)| self.is_judged_in(qrels)),
+            nothing: nothing_about(self.explained.values().map(|text| &text.about)),
             debate,
             body: Body::Texts(TextsTopic {
                 objects: self.objects().cloned(),
@@ -241,6 +252,7 @@ impl<'a> PageBuilder<'a> {
         let url = url.unwrap_or_default();
         let mut rows: Vec<Row> = explained.iter().map(|e| Row::new(&e.score)).collect();
         rows.extend(explained.and_then(|e| e.stance.as_ref()).map(Row::new));
+        rows.extend(explained.and_then(|e| e.about.as_ref()).map(Row::new));
         Ok(TextView {
             anchor: self.sources.place.form.anchor(&self.topic.id, &id.0),
             id: id.0.clone(),
@@ -253,6 +265,7 @@ impl<'a> PageBuilder<'a> {
                 0
             },
             text: marker.mark(&start),
+            begins_padding: false,
             // without a conclusion, there is nothing that the stance is towards
             stance: field("conclusion")
                 .and_then(|_| document.as_ref()?.stance)

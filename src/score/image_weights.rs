@@ -35,10 +35,9 @@ pub(crate) struct ArgumentWeights {
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct StanceWeights {
-    /// P(pro) without any signal, in (0, 1): the share of PRO among the judgements of 2022 that are on topic.
-    pub prior_pro: f64,
-    /// P(con) without any signal, in (0, 1): the share of CON among the same judgements.
-    pub prior_con: f64,
+    /// P(pro) and P(con) without any signal, in (0, 1): the mean of the shares of PRO and of CON among the judgements of 2022 that are on topic. With
+    /// a prior for each, an image of which nothing can be read would be PRO, and many that attack the claim, too.
+    pub prior: f64,
     /// Weight of P(pro) - P(con) of the text in the picture.
     pub picture: f64,
     /// Weight of P(pro) - P(con) of the words around the picture.
@@ -72,12 +71,7 @@ impl ImageWeights {
     pub fn parse(text: &str) -> Result<ImageWeights> {
         let weights: ImageWeights =
             toml::from_str(text).context("reading the weights of images")?;
-        let StanceWeights {
-            prior_pro,
-            prior_con,
-            ..
-        } = weights.stance;
-        for prior in [weights.argument.prior, prior_pro, prior_con] {
+        for prior in [weights.argument.prior, weights.stance.prior] {
             ensure!(
                 prior > 0.0 && prior < 1.0,
                 "a prior must be between 0 and 1, not {prior}"

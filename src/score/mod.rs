@@ -1,6 +1,6 @@
 //! Combines several opinions on documents into one order. Nothing here touches the disk or a model.
 
-use riposte_eval::{Explanation, NumberId};
+use riposte_eval::{Explanation, NumberId, Stance};
 
 #[cfg(feature = "full")]
 pub mod argument;
@@ -14,6 +14,7 @@ pub(crate) mod okapi;
 pub(crate) mod pairwise;
 #[cfg(feature = "full")]
 pub mod picture_text;
+pub mod presence;
 pub mod quality;
 pub(crate) mod rerank;
 pub mod reranker;
@@ -25,6 +26,19 @@ pub mod signal;
 #[cfg(feature = "full")]
 pub mod stance;
 pub mod text_stance;
+
+/// A text or an image takes a side if |P(pro) - P(con)| is at least this. Within this margin its side is undecided: models that read stance are
+/// too often wrong there.
+pub(crate) const MARGIN: f64 = 0.25;
+
+/// The side that P(pro) - P(con) gives; `None` within the [`MARGIN`].
+pub(crate) fn side_taken(balance: f64) -> Option<Stance> {
+    match balance {
+        balance if balance >= MARGIN => Some(Stance::Pro),
+        balance if balance <= -MARGIN => Some(Stance::Con),
+        _ => None,
+    }
+}
 
 /// The logistic function 1 / (1 + e^-x), which turns log-odds into a probability.
 pub fn logistic(x: f64) -> f64 {
@@ -117,6 +131,20 @@ mod tests {
             assert_eq!(weighted_mean(opinions), mean);
             let explained = explain_weighted_mean(NumberId::Relevance, opinions);
             assert_eq!(explained.value(), mean);
+        }
+    }
+
+    #[test]
+    fn a_side_is_taken_beyond_the_margin_only() {
+        for (balance, side) in [
+            (0.25, Some(Stance::Pro)),
+            (0.24, None),
+            (0.0, None),
+            (f64::NAN, None),
+            (-0.24, None),
+            (-0.25, Some(Stance::Con)),
+        ] {
+            assert_eq!(side_taken(balance), side, "{balance}");
         }
     }
 

@@ -1,5 +1,7 @@
 //! P(pro) and P(con) of an image towards a topic. They need not add up to 1, because an image can support both sides or none.
 //!
+//! Both have the same prior, so only what can be read decides the side. More images are PRO than CON, but that says nothing about one of them.
+//!
 //! The text in the picture has the largest weight, then the words around the picture, then the similarity to arguments of both sides and to
 //! the prompts for CLIP. [`super::text_stance`] computes the stance of the texts towards the topic's claim; it takes into account whether
 //! the claim is for or against its subject.
@@ -9,8 +11,8 @@
 
 use riposte_eval::{Explanation, NumberId, Stance};
 
-use super::belief;
 use super::image_weights::ImageWeights;
+use super::{MARGIN, belief, side_taken};
 
 /// A signal of the stance: positive for PRO, negative for CON.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -96,7 +98,7 @@ pub(crate) fn source(name: &str) -> Option<&'static str> {
     signal.map(|(.., source)| *source)
 }
 
-/// P(pro) and P(con) from the priors and the weighted signals.
+/// P(pro) and P(con) from the prior and the weighted signals.
 pub(crate) fn beliefs(signals: &StanceSignals) -> Beliefs {
     let w = &ImageWeights::committed().stance;
     let evidence = |side: usize, sign: f64| {
@@ -119,8 +121,8 @@ pub(crate) fn beliefs(signals: &StanceSignals) -> Beliefs {
     };
     let (pro, con) = (evidence(0, 1.0), evidence(1, -1.0));
     Beliefs {
-        pro: belief(NumberId::Probability(Stance::Pro), w.prior_pro, pro),
-        con: belief(NumberId::Probability(Stance::Con), w.prior_con, con),
+        pro: belief(NumberId::Probability(Stance::Pro), w.prior, pro),
+        con: belief(NumberId::Probability(Stance::Con), w.prior, con),
     }
 }
 
@@ -134,8 +136,13 @@ fn contribution((name, what, _): Described, signal: &Signal, weight: f64) -> Exp
         .with_parts(signal.parts.clone())
 }
 
-/// The smallest |P(pro) - P(con)| by which a section of a picture's text takes a side.
-const TAKES_A_SIDE: f64 = 0.25;
+/// The side that an image takes, by its estimates; `None` within the margin. If the approach estimates no probabilities, it is the list that the
+/// image is in.
+pub(crate) fn decided(probability: impl Fn(Stance) -> Option<f64>, list: Stance) -> Option<Stance> {
+    let [pro, con] = Stance::BOTH.map(probability);
+    let balance = pro.zip(con).map(|(pro, con)| pro - con);
+    balance.map_or(Some(list), side_taken)
+}
 
 /// The section that supports the claim most and the one that attacks it most, if there are both. `sections` has P(pro) - P(con) of each section.
 /// The strongest sections are used instead of means, because a column of reasons is often followed by a caption without a stance.
@@ -143,7 +150,7 @@ pub(crate) fn both_sides(sections: &[Signal]) -> Option<[Signal; 2]> {
     let by_value = |a: &&Signal, b: &&Signal| a.value.total_cmp(&b.value);
     let supporting = sections.iter().max_by(by_value)?;
     let attacking = sections.iter().min_by(by_value)?;
-    let takes_both = supporting.value >= TAKES_A_SIDE && attacking.value <= -TAKES_A_SIDE;
+    let takes_both = supporting.value >= MARGIN && attacking.value <= -MARGIN;
     takes_both.then(|| [supporting.clone(), attacking.clone()])
 }
 
@@ -182,8 +189,8 @@ mod tests {
     fn both_sides_may_be_likely_and_nothing_known_is_the_prior() {
         let none = beliefs(&StanceSignals::default());
         let weights = ImageWeights::committed().stance;
-        assert!((none.pro.value() - weights.prior_pro).abs() < 1e-12);
-        assert!((none.con.value() - weights.prior_con).abs() < 1e-12);
+        assert!((none.pro.value() - weights.prior).abs() < 1e-12);
+        assert_eq!(none.pro.value(), none.con.value());
         let against = beliefs(&StanceSignals {
             picture: Some(Signal {
                 value: -0.8,
@@ -193,6 +200,17 @@ mod tests {
         });
         assert!(against.pro.value() < none.pro.value());
         assert!(against.con.value() > none.con.value());
+    }
+
+    #[test]
+    fn the_list_is_the_side_only_where_nothing_is_estimated() {
+        let of = |pro: Option<f64>, con: Option<f64>| {
+            let probability = |stance| if stance == Stance::Pro { pro } else { con };
+            decided(probability, Stance::Con)
+        };
+        assert_eq!(of(Some(0.8), Some(0.2)), Some(Stance::Pro));
+        assert_eq!(of(Some(0.5), Some(0.4)), None);
+        assert_eq!(of(None, Some(0.4)), Some(Stance::Con));
     }
 
     #[test]

@@ -74,6 +74,8 @@ impl ArgumentSource {
             approach: self.approach.clone(),
             parts: TopicParts::default(),
             explain: false,
+            // the debate sheet judges them
+            judge: false,
             keep: Keep::Nowhere,
         };
         Ok(texts::rank(topic, sources, &settings, on_progress)?.documents)

@@ -5,6 +5,7 @@ use rayon::prelude::*;
 use riposte_eval::ObjectStance;
 use riposte_eval::topic::Topic;
 
+use super::languages::other_language;
 use super::text_approach::TextApproach;
 use super::texts::{Sources, TextRanking};
 use crate::index::ScoredDoc;
@@ -13,7 +14,8 @@ use crate::reading::pieces::truncate;
 use crate::reading::steps::{OnOutputs, Step};
 use crate::score::object_stance::{MaskedLogits, Model, Objects, PREFERENCE};
 
-/// Detects the stance of each passage of a ranking, and explains those of the explained ones. None for a topic that does not name two objects.
+/// Detects the stance of each passage of a ranking, and explains those of the explained ones. None for a topic that does not name two objects, and for one
+/// in another language than English, whose passages would get stances at random.
 ///
 /// # Errors
 /// The index, the store of model outputs or the stance encoder fails.
@@ -27,6 +29,9 @@ pub(super) fn stances(
     sources.reader.enter(Step::Stance);
     if let Some(fixed) = approach.stance {
         return Ok(vec![fixed; ranking.documents.len()]);
+    }
+    if other_language(&topic.title).is_some() {
+        return Ok(Vec::new());
     }
     let (Some([first, second]), Some(index)) = (&topic.objects, sources.corpora.first()) else {
         return Ok(Vec::new());

@@ -5,11 +5,13 @@ use riposte_claims::claims;
 use riposte_eval::explained::ExplainedText;
 use riposte_eval::topic::Topic;
 
+use super::languages::other_language;
 use super::texts::Sources;
 use crate::reading::steps::{OnOutputs, Step};
 use crate::score::text_stance::Model;
 
-/// Adds to each explained argument the explanation of its stance towards the topic's claim. The argument's own conclusion may be a different claim.
+/// Adds to each explained argument the explanation of its stance towards the topic's claim. The argument's own conclusion may be a different claim. No
+/// stance is read towards a topic in another language than English.
 ///
 /// # Errors
 /// The index, the store of model outputs or the stance encoder fails.
@@ -22,6 +24,10 @@ pub(super) fn explain_stances(
     let Some(index) = sources.corpora.first() else {
         return Ok(());
     };
+    // what reads English would assign sides at random
+    if other_language(&topic.title).is_some() {
+        return Ok(());
+    }
     sources.reader.enter(Step::Stance);
     let (claim, _) = claims(&topic.title);
     let premises = |text: &ExplainedText| {

@@ -1,26 +1,32 @@
 //! The debate sheet of a topic: the strongest arguments for and against its claim, and with each the images that illustrate it.
 //!
 //! Arguments are ranked as in Task 1, near-duplicates are folded into the best of them, and each argument is put on the side that its stance towards
-//! the claim gives. An image of the topic's PRO list is compared with the arguments for the claim, an image of the CON list with those against it.
+//! the claim gives, or is undecided. An image that is for the claim is compared with the arguments for it, one that is against it with those against it.
 //! The comparison is by sentences, because two sentences show a reader better than two whole texts why an image and an argument belong together.
 
 #[cfg(feature = "full")]
 mod images;
 pub mod sheet;
 
-use anyhow::Result;
-use riposte_claims::claims;
-use riposte_claims::words::sentences;
-use riposte_eval::topic::Topic;
-use riposte_eval::{DocId, Stance};
+use std::collections::HashMap;
 
-use super::likeness::{FoundArgument, MIN_BALANCE, balances, side_of};
+use anyhow::{Context, Result};
+use riposte_claims::claims;
+use riposte_claims::words::{apostrophe_words, sentences};
+use riposte_eval::topic::Topic;
+use riposte_eval::{DocId, Explanation, Stance};
+
+use super::languages::other_language;
+use super::likeness::{FoundArgument, balances};
+use super::presence::{self, Judged};
 use crate::index::inverted::InvertedIndex;
+use crate::index::passages::Windows;
 use crate::index::{ScoredDoc, vector};
 use crate::reading::Reader;
 use crate::reading::pieces::beginning;
 use crate::score::rerank::repeated;
 use crate::score::text_stance::Model;
+use crate::score::{MARGIN, side_taken};
 #[cfg(feature = "full")]
 pub(crate) use images::image_sentences;
 #[cfg(feature = "full")]
@@ -93,7 +99,11 @@ fn with_texts(
     let (places, arguments): (Vec<(usize, f64)>, Vec<FoundArgument>) = found.unzip();
     let texts: Vec<&str> = arguments.iter().map(|a| a.premise.as_str()).collect();
     let repeated = repeated(&texts, ALIKE);
-    let balances = balances(&claim, &arguments, reader)?;
+    let balances = match other_language(&topic.title) {
+        // what reads English would put them on sides at random
+        Some(_) => vec![0.0; arguments.len()],
+        None => balances(&claim, &arguments, reader)?,
+    };
     let mut sheet = DebateSheet {
         topic: topic.id.clone(),
         claim,
@@ -101,36 +111,96 @@ fn with_texts(
         considered: arguments.len(),
         undecided: 0,
         images: Vec::new(),
+        presence: None,
     };
-    let mut sides: [Vec<(usize, f64)>; 2] = Default::default();
-    for at in (0..arguments.len()).filter(|at| repeated[*at].is_none()) {
-        match balances[at] {
-            Some(balance) => {
-                sides[usize::from(side_of(balance) == Stance::Con)].push((at, balance))
+    let mut compared = Vec::new();
+    for side in LISTS {
+        let of_side = (0..arguments.len())
+            .filter(|at| repeated[*at].is_none() && side_taken(balances[*at]) == side);
+        let mut quotes = Quotes::default();
+        let mut shown = 0;
+        for at in of_side {
+            if side.is_none() {
+                sheet.undecided += 1;
             }
-            None => sheet.undecided += 1,
+            if shown == per_side {
+                continue;
+            }
+            let argument = &arguments[at];
+            let copies = repeated.iter().zip(&arguments);
+            let copies = copies.filter(|(original, _)| **original == Some(at));
+            let copies = copies.map(|(_, copy)| copy.id.clone());
+            let text = match ArgumentText::read(&sheet.claim, argument, side, &quotes, reader)? {
+                Read::New(text) => text,
+                Read::Repeats(place) => {
+                    let again = sheet.arguments.get_mut(place).map(|a| &mut a.repeats);
+                    let again = again.context("a sheet lacks an argument that it quotes")?;
+                    again.push(argument.id.clone());
+                    again.extend(copies);
+                    continue;
+                }
+            };
+            let place = sheet.arguments.len();
+            let quoted = text.quoted.iter().map(|sentence| (key(sentence), place));
+            quotes.0.extend(quoted);
+            let (rank, score) = places[at];
+            sheet.arguments.push(DebateArgument {
+                argument: argument.id.clone(),
+                side,
+                rank,
+                score,
+                stance: balances[at],
+                about: None,
+                conclusion: argument.conclusion.clone(),
+                quote: text.quote.clone(),
+                repeats: copies.collect(),
+            });
+            compared.push(text);
+            shown += 1;
         }
     }
-    let mut compared = Vec::new();
-    for (at, balance) in sides.iter().flat_map(|side| side.iter().take(per_side)) {
-        let (argument, side) = (&arguments[*at], side_of(*balance));
-        let text = ArgumentText::read(&sheet.claim, argument, side, reader)?;
-        let copies = repeated.iter().zip(&arguments);
-        let copies = copies.filter(|(original, _)| **original == Some(*at));
-        let (rank, score) = places[*at];
-        sheet.arguments.push(DebateArgument {
-            argument: argument.id.clone(),
-            side,
-            rank,
-            score,
-            stance: *balance,
-            conclusion: argument.conclusion.clone(),
-            quote: text.quote.clone(),
-            repeats: copies.map(|(_, copy)| copy.id.clone()).collect(),
-        });
-        compared.push(text);
-    }
+    judge(topic, index, ranking, &mut sheet, reader)?;
     Ok((sheet, compared))
+}
+
+/// Judges the first arguments of the ranking and those of the sheet: are they about the topic?
+fn judge(
+    topic: &Topic,
+    index: &InvertedIndex,
+    ranking: &[ScoredDoc],
+    sheet: &mut DebateSheet,
+    reader: &mut Reader,
+) -> Result<()> {
+    let windows = Some(Windows::default());
+    let first = ranking.iter().map(|found| &found.doc);
+    let mut about = presence::of_texts(topic, first, index, windows, reader)?;
+    sheet.presence = Judged::of(&about).presence;
+    let mut chosen: Vec<&DocId> = sheet.arguments.iter().map(|a| &a.argument).collect();
+    chosen.retain(|id| !about.contains_key(id));
+    about.extend(presence::of_texts(
+        topic,
+        chosen.into_iter(),
+        index,
+        windows,
+        reader,
+    )?);
+    for argument in &mut sheet.arguments {
+        argument.about = about.get(&argument.argument).map(Explanation::value);
+    }
+    Ok(())
+}
+
+/// The lists of a sheet, in their order: for the claim, against it, undecided.
+pub(crate) const LISTS: [Option<Stance>; 3] = [Some(Stance::Pro), Some(Stance::Con), None];
+
+/// The sentences that a side of a sheet quotes ([`key`]), and the place of the quoted argument in the sheet.
+#[derive(Default)]
+struct Quotes(HashMap<String, usize>);
+
+/// A sentence without what can differ where it is said again: case and punctuation.
+fn key(sentence: &str) -> String {
+    let words: Vec<&str> = apostrophe_words(sentence).collect();
+    words.join(" ").to_lowercase()
 }
 
 /// An argument with its rank and its score.
@@ -163,71 +233,160 @@ fn about(topic: &Topic, found: Vec<Ranked>, reader: &mut Reader) -> Result<Vec<R
 /// An argument of a sheet, with its quotation and the sentences that images are compared with.
 pub struct ArgumentText {
     pub id: DocId,
-    pub side: Stance,
+    /// `None` if it is undecided.
+    pub side: Option<Stance>,
     pub quote: String,
+    /// The sentences of the quotation.
+    quoted: Vec<String>,
     /// The sentences that take the argument's side, or all sentences if none does.
     pub sentences: Vec<String>,
 }
 
+/// What quoting an argument has found.
+enum Read {
+    New(ArgumentText),
+    /// All that the argument says for its side is quoted from the argument at this place already.
+    Repeats(usize),
+}
+
+/// A sentence of an argument, as it is read for a quotation.
+struct ReadSentence {
+    text: String,
+    /// P(pro) - P(con) for the argument's side; 0 if that is undecided.
+    support: f64,
+    /// The cosine to the claim; 0 without sentence vectors.
+    likeness: f64,
+    /// Whether it says something about the claim.
+    claims: bool,
+}
+
 impl ArgumentText {
     /// Quotes an argument, beginning with the sentence that is most about the claim and takes the side most clearly. This is the sentence with the
-    /// largest sum of its cosine to the claim and the balance of its stance.
+    /// largest sum of its cosine to the claim and the balance of its stance. Sentences without a claim, and those that the side quotes already, are
+    /// passed over.
     fn read(
         claim: &str,
         argument: &FoundArgument,
-        side: Stance,
+        side: Option<Stance>,
+        quotes: &Quotes,
         reader: &mut Reader,
-    ) -> Result<Self> {
-        let mut sentences = compared_sentences(&argument.premise);
-        let pairs: Vec<(&str, &str)> = sentences.iter().map(|s| (claim, s.as_str())).collect();
-        let logits = reader.piece_logits(&pairs, &mut |_| ())?;
-        let texts: Vec<&str> = sentences.iter().map(String::as_str).collect();
-        let vectors = reader.compared_vectors(claim, &texts, &mut |_| ())?;
-        let likeness = |n: usize| {
-            let (claim, of_sentences) = vectors.as_ref()?;
-            Some(f64::from(vector::dot(claim, of_sentences.get(n)?)))
+    ) -> Result<Read> {
+        let sentences = read_sentences(claim, &argument.premise, side, reader)?;
+        let said = |sentence: &ReadSentence| quotes.0.get(&key(&sentence.text)).copied();
+        let clearest = |wanted: &dyn Fn(&ReadSentence) -> bool| {
+            let found = (0..).zip(&sentences).filter(|(_, s)| wanted(s));
+            let scored = found.map(|(n, s)| (n, s.support + s.likeness));
+            scored.reduce(|a: (usize, f64), b| if b.1 > a.1 { b } else { a })
         };
-        let model = Model::committed();
-        let support = |(n, sentence): (usize, &String)| {
-            let logits = logits.as_ref().and_then(|all| all.get(n));
-            let stances = model.stances(claim, sentence, logits.map(Vec::as_slice));
-            match side {
-                Stance::Pro => stances.balance(),
-                Stance::Con => -stances.balance(),
+        let is_new = |sentence: &ReadSentence| sentence.claims && said(sentence).is_none();
+        let Some((from, _)) = clearest(&is_new) else {
+            let again = sentences.iter().filter(|s| s.claims).find_map(said);
+            if let Some(place) = again {
+                return Ok(Read::Repeats(place));
             }
+            // no sentence is known to have a claim
+            let from = clearest(&|_| true).map(|(from, _)| from);
+            return Ok(Read::New(quoting(argument, side, sentences, from, |_| {
+                true
+            })));
         };
-        let support: Vec<f64> = sentences.iter().enumerate().map(support).collect();
-        let clearest = (0..sentences.len())
-            .map(|n| (n, support[n] + likeness(n).unwrap_or(0.0)))
-            .reduce(|a, b| if b.1 > a.1 { b } else { a });
-        let quote = match clearest {
-            Some((from, _)) => quoted(&sentences[from..]),
-            // the text has no sentence of enough words
-            None => quotation(&argument.premise),
-        };
-        let mut takes_side = support.iter().map(|support| *support >= MIN_BALANCE);
-        if takes_side.clone().any(|takes_side| takes_side) {
-            sentences.retain(|_| takes_side.next() == Some(true));
-        }
-        Ok(ArgumentText {
-            id: argument.id.clone(),
-            side,
-            quote,
-            sentences,
-        })
+        let text = quoting(argument, side, sentences, Some(from), is_new);
+        Ok(Read::New(text))
     }
 }
 
-/// Quotes the first sentences, as many as are needed for a quotation.
-fn quoted(sentences: &[String]) -> String {
-    let mut words = 0;
-    let count = |sentence: &String| {
-        words += sentence.split_whitespace().count();
-        words < QUOTED_WORDS
+/// The sentences of an argument that have enough words, as they are read for a quotation.
+fn read_sentences(
+    claim: &str,
+    premise: &str,
+    side: Option<Stance>,
+    reader: &mut Reader,
+) -> Result<Vec<ReadSentence>> {
+    let sentences = compared_sentences(premise);
+    let pairs: Vec<(&str, &str)> = sentences.iter().map(|s| (claim, s.as_str())).collect();
+    let logits = reader.piece_logits(&pairs, &mut |_| ())?;
+    let texts: Vec<&str> = sentences.iter().map(String::as_str).collect();
+    let vectors = reader.compared_vectors(claim, &texts, &mut |_| ())?;
+    let model = Model::committed();
+    let read = |(n, text): (usize, String)| {
+        let logits = logits.as_ref().and_then(|all| all.get(n));
+        let stances = model.stances(claim, &text, logits.map(Vec::as_slice));
+        let likeness = vectors.as_ref().and_then(|(claim, of_sentences)| {
+            Some(f64::from(vector::dot(claim, of_sentences.get(n)?)))
+        });
+        ReadSentence {
+            support: match side {
+                Some(Stance::Pro) => stances.balance(),
+                Some(Stance::Con) => -stances.balance(),
+                None => 0.0,
+            },
+            likeness: likeness.unwrap_or(0.0),
+            claims: stances.neither < 0.5 && !only_refers(&text),
+            text,
+        }
     };
-    let before = sentences.iter().map(count).take_while(|is_short| *is_short);
-    let end = sentences.len().min(before.count() + 1);
-    quotation(&sentences[..end].join(" "))
+    Ok(sentences.into_iter().enumerate().map(read).collect())
+}
+
+/// Phrases of sentences that only refer to what others say or what stands elsewhere: "Every nurse could tell you the same."
+const REFERRING: [&str; 12] = [
+    "tell you the same",
+    "say the same",
+    "says the same",
+    "agree with me",
+    "wanted to say",
+    "have to say",
+    "thank you",
+    "thanks for",
+    "my opponent",
+    "vote pro",
+    "vote con",
+    "next round",
+];
+
+/// Whether a sentence only refers to what stands elsewhere, so that it has no claim of its own.
+fn only_refers(sentence: &str) -> bool {
+    let words = format!(" {} ", key(sentence));
+    REFERRING
+        .iter()
+        .any(|phrase| words.contains(&format!(" {phrase} ")))
+}
+
+/// The text of an argument, quoted from the sentence at `from` up to one that is not wanted, as many sentences as are needed for a quotation.
+fn quoting(
+    argument: &FoundArgument,
+    side: Option<Stance>,
+    sentences: Vec<ReadSentence>,
+    from: Option<usize>,
+    is_wanted: impl Fn(&ReadSentence) -> bool,
+) -> ArgumentText {
+    let mut words = 0;
+    let following = sentences.iter().skip(from.unwrap_or(sentences.len()));
+    let following = following.take_while(|sentence| {
+        let fits = words < QUOTED_WORDS && is_wanted(sentence);
+        words += sentence.text.split_whitespace().count();
+        fits
+    });
+    let quoted: Vec<String> = following.map(|sentence| sentence.text.clone()).collect();
+    let quote = match quoted.is_empty() {
+        // the text has no sentence of enough words
+        true => quotation(&argument.premise),
+        false => quotation(&quoted.join(" ")),
+    };
+    let takes_side = |sentence: &&ReadSentence| sentence.support >= MARGIN;
+    let chosen: Vec<&ReadSentence> = sentences.iter().filter(takes_side).collect();
+    let chosen = if chosen.is_empty() {
+        sentences.iter().collect()
+    } else {
+        chosen
+    };
+    ArgumentText {
+        id: argument.id.clone(),
+        side,
+        quote,
+        quoted,
+        sentences: chosen.into_iter().map(|s| s.text.clone()).collect(),
+    }
 }
 
 /// At most `most` characters of a text, cut at white space if there is any, with an ellipsis if anything is missing.
@@ -274,11 +433,37 @@ mod tests {
 
     #[test]
     fn a_quotation_ends_with_a_sentence_and_a_long_one_is_cut() {
+        let argument = FoundArgument {
+            id: DocId("a".into()),
+            conclusion: String::new(),
+            premise: "As I said.".into(),
+            stance: None,
+        };
+        let quote = |texts: Vec<String>, from| {
+            let read = |text| ReadSentence {
+                text,
+                support: 0.5,
+                likeness: 0.5,
+                claims: true,
+            };
+            let sentences = texts.into_iter().map(read).collect();
+            let is_wanted = |sentence: &ReadSentence| !only_refers(&sentence.text);
+            quoting(&argument, Some(Stance::Pro), sentences, from, is_wanted).quote
+        };
         let twelve = "One two three four five six seven eight nine ten eleven twelve.".to_owned();
         let all = vec![twelve.clone(); 5];
-        assert_eq!(quoted(&all), [twelve.as_str(); 3].join(" "));
-        let endless = vec!["word ".repeat(200)];
-        let quote = quoted(&endless);
-        assert!(quote.ends_with("word …") && quote.chars().count() < QUOTED_CHARACTERS + 3);
+        assert_eq!(quote(all, Some(0)), [twelve.as_str(); 3].join(" "));
+        let endless = quote(vec!["word ".repeat(200)], Some(0));
+        assert!(endless.ends_with("word …") && endless.chars().count() < QUOTED_CHARACTERS + 3);
+        // it ends before a sentence without a claim, too
+        let nurse = "In Casteldoro every nurse could tell you the same.".to_owned();
+        assert_eq!(quote(vec![twelve.clone(), nurse], Some(0)), twelve);
+        assert_eq!(quote(Vec::new(), None), "As I said.");
+    }
+
+    #[test]
+    fn a_sentence_is_the_same_in_other_letters() {
+        assert_eq!(key("\"Empty the cages!\""), key("EMPTY THE CAGES"));
+        assert_ne!(key("We don't pay"), key("We do pay"));
     }
 }

@@ -25,6 +25,7 @@ use super::files::{
 };
 use super::image_index;
 use super::images::{self, ImageRanking, Settings};
+use super::presence;
 use super::recipe::settings::Setting;
 use super::resources::{Meter, Used};
 use super::text_run::ensure_documents;
@@ -480,6 +481,7 @@ impl Ranked<'_> {
         for note in &ranking.notes {
             on_event(Event::Note(note.clone()));
         }
+        presence::note_nothing(&self.prepared.topics, &ranking.judged, on_event);
         if ranking.lines.is_empty() {
             on_event(Event::Note(
                 "no image is relevant to a topic: the run is empty".into(),
@@ -546,7 +548,7 @@ impl Ranked<'_> {
         })?;
         let sheets = match self.arguments {
             Some(source) if debates => run_stage(Stage::Debate, total, on_event, |on_event| {
-                self.sheets(extraction, source, &ranking.lines, &mut reader, on_event)
+                self.sheets(extraction, source, &ranking, &mut reader, on_event)
             })?,
             _ => Vec::new(),
         };
@@ -558,13 +560,13 @@ impl Ranked<'_> {
         &self,
         extraction: &Extraction,
         source: &ArgumentSource,
-        lines: &[ImageRunLine],
+        ranking: &ImageRanking,
         reader: &mut Reader,
         on_event: &mut OnEvent,
     ) -> Result<Vec<DebateSheet>> {
         let index = source.arguments()?.index;
         let mut of_topic: HashMap<&TopicId, Vec<&ImageRunLine>> = HashMap::new();
-        for line in lines {
+        for line in &ranking.lines {
             of_topic.entry(&line.topic).or_default().push(line);
         }
         let topics = &self.prepared.topics;
@@ -586,6 +588,7 @@ impl Ranked<'_> {
             let images = debate::Images {
                 store: &extraction.store,
                 lines: of_topic.get(&topic.id).map_or(&[], Vec::as_slice),
+                sides: &ranking.sides,
             };
             sheets.push(debate::illustrated(
                 topic, index, &arguments, images, PER_SIDE, reader,

@@ -26,12 +26,14 @@ use riposte_eval::candidates::Candidates;
 use riposte_eval::explained::ExplainedImage;
 use riposte_eval::run::ImageRunLine;
 use riposte_eval::topic::Topic;
-use riposte_eval::{DocId, Explanation, NumberId, TopicId};
+use riposte_eval::{DocId, Explanation, NumberId, Stance, TopicId};
 
 use super::approach::{ArgumentRecipe, Cut, Eligible, Form, ImageApproach, Scale, StanceRecipe};
 use super::channels::SignalKey;
 use super::explanations::{Explanations, Keep};
+use super::languages::other_language;
 use super::likeness::Arguments;
+use super::presence::{self, JudgedTopics};
 use crate::evidence::image_text::Likeness;
 use crate::evidence::store::{Place, Store};
 use crate::evidence::table::Table;
@@ -91,8 +93,12 @@ pub struct ImageRanking {
     pub lines: Vec<ImageRunLine>,
     /// By topic and image, why an image conveys a claim; empty for other runs.
     pub rationales: HashMap<(TopicId, DocId), String>,
+    /// By topic and image, the side that each listed image takes; `None` if it is undecided.
+    pub sides: HashMap<(TopicId, DocId), Option<Stance>>,
     /// One for each candidate: by topic, the most relevant first.
     pub explained: Explanations<ExplainedImage>,
+    /// Which of the listed images are about their topic.
+    pub judged: JudgedTopics,
     /// Notes for the user: short lists, channels that are off.
     pub notes: Vec<String>,
 }
@@ -131,6 +137,7 @@ pub fn rank(
             topic,
             question,
             vectors,
+            is_foreign: other_language(&topic.title).is_some(),
         })
         .collect();
     let mut done = 0;
@@ -184,6 +191,8 @@ struct TopicTask<'a> {
     topic: &'a Topic,
     question: &'a Question,
     vectors: &'a TopicVectors,
+    /// Whether the topic is in another language than English. What reads stances would assign sides at random.
+    is_foreign: bool,
 }
 
 /// The values of one signal for all images.
@@ -271,12 +280,14 @@ impl<'a> Ranker<'a> {
         reader: &mut Reader,
         ranking: &mut ImageRanking,
     ) -> Result<()> {
+        let store = self.store.open_to_read()?;
         if self.settings.approach.stance == StanceRecipe::Crawl {
-            for TopicTask { topic, .. } in tasks {
+            for task in tasks {
+                let topic = task.topic;
                 let members = self.members(topic);
                 let ids = self.index.ids();
                 let scored = lists::crawl_scores(&self.crawl, topic, ids, &members);
-                select_lists(topic, scored, self.settings, ranking)?;
+                self.select(task, scored, &store, ranking)?;
             }
             return Ok(());
         }
@@ -290,9 +301,26 @@ impl<'a> Ranker<'a> {
             })
             .collect::<Result<Vec<Pool>>>()?;
         for (task, scored) in tasks.iter().zip(self.score(tasks, pools, reader)?) {
-            select_lists(task.topic, scored, self.settings, ranking)?;
+            self.select(task, scored, &store, ranking)?;
         }
         Ok(())
+    }
+
+    /// Selects the lists of a topic, and judges which of their images are about it.
+    fn select(
+        &self,
+        task: &TopicTask,
+        scored: Vec<ScoredImage>,
+        store: &Store,
+        ranking: &mut ImageRanking,
+    ) -> Result<()> {
+        let topic = task.topic;
+        let vector = task.vectors.words.as_deref();
+        let vector = vector.zip(self.embeddings.sentences.as_deref());
+        let judge = |listed: &mut dyn Iterator<Item = &DocId>| {
+            presence::of_images(topic, listed, store, vector)
+        };
+        select_lists(task, scored, self.settings, ranking, judge)
     }
 
     /// Scores the candidates of a group of topics.
@@ -311,7 +339,7 @@ impl<'a> Ranker<'a> {
         let mut texts = Vec::new();
         for (task, pool) in tasks.iter().zip(&pools) {
             // the baselines do not use the stance encoder
-            let reads = self.settings.approach.stance.reads_texts();
+            let reads = self.settings.approach.stance.reads_texts() && !task.is_foreign;
             let read = || PoolTexts::read(pool, task.question, reader);
             texts.push(reads.then(read).transpose()?);
         }

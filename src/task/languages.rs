@@ -1,24 +1,19 @@
 //! Says which parts of an approach are made for English, if its topics are in another language.
 
-use std::collections::BTreeSet;
+mod detect;
 
 use riposte_eval::TextTask;
 use riposte_eval::topic::Topic;
 
 #[cfg(feature = "full")]
-use super::approach::{ArgumentRecipe, ImageApproach, StanceRecipe};
+use super::approach::{ArgumentRecipe, Form, ImageApproach, StanceRecipe};
 use super::counted;
 use super::text_approach::TextApproach;
-use crate::index::analyzer::{self, Analyzer, StopList};
+use crate::index::analyzer::Analyzer;
+pub use detect::other_language;
 
 /// Maximum number of topics that a note names.
 const NAMED: usize = 3;
-
-/// A topic is in another language if at least this many of its words are on the stop list of that language and not on an English one.
-const STOP_WORDS: usize = 2;
-
-/// The English stop list against which those of other languages are held: a long one, because "die", "man" and "me" are on both.
-const ENGLISH: &str = "smart";
 
 /// Re-rankers that read no English by themselves: those of retrieval, and those whose models the user chooses.
 const ANY_LANGUAGE: [&str; 4] = ["retrieval", "sentence", "cross", "cluster"];
@@ -44,11 +39,16 @@ pub(super) fn note_on_texts(
             parts.push(name);
         }
     }
+    let mut without = None;
     if stances && task != TextTask::Rank && approach.stance.is_none() {
         parts.push("stance");
+        without = Some(match task {
+            TextTask::Comparative => "their lines have Q0 instead of a stance",
+            _ => "no argument about them is on a side",
+        });
     }
     let analyzers: Vec<&Analyzer> = searches().map(|search| &search.analyzer).collect();
-    note(&approach.name, &analyzers, parts, topics)
+    note(&approach.name, &analyzers, parts, without, topics)
 }
 
 /// The same for an approach to the image task.
@@ -61,26 +61,36 @@ pub(super) fn note_on_images(approach: &ImageApproach, topics: &[Topic]) -> Opti
     if approach.argument != ArgumentRecipe::None {
         parts.push("argument");
     }
+    let mut without = None;
     // "both" reads nothing, and "crawl" only the words that the crawl added to its queries
     if !matches!(approach.stance, StanceRecipe::Both | StanceRecipe::Crawl) {
         parts.push("claim");
         parts.push("stance");
+        without = Some("both of their lists have the same images");
     }
     note(
         &approach.name,
         &[&approach.relevance.analyzer],
         parts,
+        without.filter(|_| approach.form == Form::Stances),
         topics,
     )
 }
 
-/// The note for an approach with these analyzers, and with these other parts that are made for English.
+/// The note for an approach with these analyzers, and with these other parts that are made for English. If stances are read, `without` says what the
+/// topics in other languages have instead.
 fn note(
     approach: &str,
     analyzers: &[&Analyzer],
     mut parts: Vec<&str>,
+    without: Option<&str>,
     topics: &[Topic],
 ) -> Option<String> {
+    let foreign = topics.iter().filter_map(|topic| {
+        let language = other_language(&topic.title)?;
+        Some(format!("{}: {language}", topic.id))
+    });
+    let foreign: Vec<String> = foreign.collect();
     let language = analyzers.iter().find_map(|of| of.other_language());
     let why = match language {
         Some(language) => format!("the analyzer of {approach} is for {language}"),
@@ -88,76 +98,37 @@ fn note(
             if analyzers.iter().any(|of| of.is_english()) {
                 parts.insert(0, "analyzer");
             }
-            let languages = Languages::known();
-            let others = topics
-                .iter()
-                .filter(|topic| !languages.is_english(&topic.title));
-            let others: Vec<String> = others.map(|topic| topic.id.to_string()).collect();
-            if others.is_empty() {
+            if foreign.is_empty() {
                 return None;
             }
-            let named = others.iter().take(NAMED).map(String::as_str);
-            let named: Vec<&str> = named.chain((others.len() > NAMED).then_some("…")).collect();
-            let verb = if others.len() == 1 { "does" } else { "do" };
+            let named = foreign.iter().take(NAMED).map(String::as_str);
+            let named: Vec<&str> = named
+                .chain((foreign.len() > NAMED).then_some("…"))
+                .collect();
+            let verb = if foreign.len() == 1 { "does" } else { "do" };
             format!(
                 "{} {verb} not look English ({})",
-                counted(others.len() as u64, "topic", "topics"),
+                counted(foreign.len() as u64, "topic", "topics"),
                 named.join(", ")
             )
         }
     };
-    let (last, before) = parts.split_last()?;
-    let parts = match before {
-        [] => (*last).to_owned(),
-        before => format!("{} and {last}", before.join(", ")),
-    };
-    Some(format!(
-        "{why}, but these parts of {approach} know only English: {parts}. They are used all the same, and say little about other languages"
-    ))
-}
-
-/// The stop lists that tell languages apart.
-struct Languages {
-    english: StopList,
-    others: Vec<StopList>,
-}
-
-impl Languages {
-    fn known() -> Self {
-        let list = |name: &str| StopList::find(name).unwrap_or_default();
-        Languages {
-            english: list(ENGLISH),
-            others: StopList::languages().map(list).collect(),
-        }
+    let without = without.filter(|_| !foreign.is_empty());
+    if without.is_some() {
+        parts.retain(|part| !matches!(*part, "claim" | "stance"));
     }
-
-    /// Whether a text looks English. It does not if most of its letters are of other scripts than Latin, or if it has more stop words of another
-    /// language than of English, and at least [`STOP_WORDS`]. A text of a few rare words looks English in any language of the Latin script.
-    fn is_english(&self, text: &str) -> bool {
-        let (latin, other): (Vec<char>, Vec<char>) = text
-            .chars()
-            .filter(|c| c.is_alphabetic())
-            .partition(|c| is_latin(*c));
-        if other.len() > latin.len() {
-            return false;
-        }
-        let words = analyzer::terms(&mut Analyzer::default().build(), text);
-        let words: BTreeSet<String> = words.into_iter().collect();
-        let (english, rest): (Vec<&String>, Vec<&String>) =
-            words.iter().partition(|word| self.english.contains(word));
-        let most = self.others.iter().map(|list| {
-            let found = rest.iter().filter(|word| list.contains(word));
-            found.count()
-        });
-        let most = most.max().unwrap_or(0);
-        most < STOP_WORDS || most <= english.len()
-    }
-}
-
-/// Whether a letter is of the Latin script.
-fn is_latin(c: char) -> bool {
-    c.is_ascii()
-        || matches!(c, '\u{aa}'..='\u{2af}' | '\u{1e00}'..='\u{1eff}' | '\u{ff21}'..='\u{ff5a}')
+    let used = parts.split_last().map(|(last, before)| {
+        let parts = match before {
+            [] => (*last).to_owned(),
+            before => format!("{} and {last}", before.join(", ")),
+        };
+        format!(
+            "these parts of {approach} know only English: {parts}. They are used all the same, and say little about other languages"
+        )
+    });
+    let without = without.map(|without| format!("stances are read only in English: {without}"));
+    let said: Vec<String> = without.into_iter().chain(used).collect();
+    (!said.is_empty()).then(|| format!("{why}, but {}", said.join("; ")))
 }
 
 #[cfg(test)]
@@ -171,36 +142,6 @@ mod tests {
     }
 
     #[test]
-    fn english_questions_look_english_and_others_do_not() {
-        let languages = Languages::known();
-        for text in [
-            "Should teachers get tenure?",
-            "Is human activity primarily responsible for global climate change?",
-            "Why did so many men die in the war?",
-            "What is better, Café con leche or café au lait?",
-            "abortion pro con",
-            "Should El Niño and La Niña be taught?",
-            "Is Москва larger than London?",
-            "",
-            "2+2",
-        ] {
-            assert!(languages.is_english(text), "{text}");
-        }
-        for text in [
-            "Sollten Kinder in der Schule nicht rauchen dürfen?",
-            "Est-ce que les professeurs doivent porter une cravate?",
-            "¿Deben los niños estar en la escuela?",
-            "Следует ли запретить рекламу?",
-            "死刑は廃止すべきか",
-            "사형을 폐지해야 하는가",
-            "Πρέπει να καταργηθεί;",
-            "ควรยกเลิกโทษประหารหรือไม่",
-        ] {
-            assert!(!languages.is_english(text), "{text}");
-        }
-    }
-
-    #[test]
     fn a_note_names_the_topics_and_the_parts_that_know_only_english() {
         let topics = [
             topic(1, "Should zoos be banned?"),
@@ -208,9 +149,9 @@ mod tests {
         ];
         let english: Analyzer = "stem=porter".parse().unwrap();
         let german: Analyzer = "stem=german".parse().unwrap();
-        let said = note("mine", &[&english], vec!["quality"], &topics).unwrap();
+        let said = note("mine", &[&english], vec!["quality"], None, &topics).unwrap();
         assert!(
-            said.starts_with("1 topic does not look English (7), but"),
+            said.starts_with("1 topic does not look English (7: Japanese), but"),
             "{said}"
         );
         assert!(
@@ -219,13 +160,23 @@ mod tests {
         );
         // English topics need no note, and neither does an approach without English
         assert_eq!(
-            note("mine", &[&english], vec!["quality"], &topics[..1]),
+            note("mine", &[&english], vec!["quality"], None, &topics[..1]),
             None
         );
-        assert_eq!(note("mine", &[&Analyzer::default()], vec![], &topics), None);
-        assert_eq!(note("mine", &[&german], vec![], &topics), None);
+        assert_eq!(
+            note("mine", &[&Analyzer::default()], vec![], None, &topics),
+            None
+        );
+        assert_eq!(note("mine", &[&german], vec![], None, &topics), None);
         // a German stemmer says that the topics are German
-        let said = note("mine", &[&german], vec!["stance"], &topics[..1]).unwrap();
+        let said = note(
+            "mine",
+            &[&german],
+            vec!["stance"],
+            Some("nothing"),
+            &topics[..1],
+        )
+        .unwrap();
         assert!(
             said.starts_with("the analyzer of mine is for german, but"),
             "{said}"

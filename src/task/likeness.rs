@@ -2,6 +2,8 @@
 //! topic. At Touché 2023, the strongest published signal of an image's stance was its likeness to arguments of one side (Neville
 //! Longbottom, with arguments written by a language model). The arguments here are from a collection in the args.me format.
 
+use std::borrow::Cow;
+
 use anyhow::Result;
 use riposte_claims::claims;
 use riposte_eval::{DocId, Stance};
@@ -11,7 +13,9 @@ use crate::index::inverted::InvertedIndex;
 use crate::index::search::{Query, QueryPart, SearchOptions};
 use crate::index::{ScoredDoc, vector};
 use crate::reading::Reader;
+use crate::reading::clauses::{clauses, is_question};
 use crate::reading::pieces::Pieces;
+use crate::score::side_taken;
 use crate::score::text_stance::Model;
 use crate::topic::question::Question;
 
@@ -19,8 +23,6 @@ use crate::topic::question::Question;
 const ARGUMENTS: usize = 40;
 /// Number of sentences of an argument that are used, the first ones.
 const SENTENCES: usize = 2;
-/// An argument is used if the absolute value of P(pro) - P(con) is at least this.
-pub(super) const MIN_BALANCE: f64 = 0.25;
 /// The likeness to a side is the mean cosine to this many sentences, the most similar ones.
 const NEAREST: usize = 5;
 
@@ -42,9 +44,9 @@ pub struct ArgumentSentence {
 
 /// Sentences of the arguments about a topic, those of the most relevant argument first.
 ///
-/// The stance of a premise is towards its own conclusion. Therefore the stance of the conclusion towards the claim is detected first: an
-/// argument for a conclusion that attacks the claim is an argument against the claim. If there is no conclusion, or its stance is
-/// uncertain, the stance of the premise is detected. Arguments whose stance remains uncertain are left out.
+/// The label of an argument is its stance towards its own conclusion: an argument for a conclusion that attacks the claim is an argument against the
+/// claim. The text decides if the conclusion is a question, which has no side, or if its stance towards the claim is uncertain. Arguments whose stance
+/// remains uncertain are left out. (An image is compared with several sentences of a side, so that a wrong label does less harm than a missing argument.)
 ///
 /// # Errors
 /// The index, the store of model outputs or the encoder fails.
@@ -54,11 +56,12 @@ pub fn argument_sentences(
     reader: &mut Reader,
 ) -> Result<Vec<ArgumentSentence>> {
     let found = retrieve(arguments, question)?;
-    let balances = balances(&question.claim, &found, reader)?;
+    let opinions = opinions(&question.claim, &found, reader)?;
     let mut sentences = Vec::new();
-    for (argument, balance) in found.iter().zip(balances) {
-        let Some(balance) = balance else { continue };
-        let side = side_of(balance);
+    for (argument, [label, text]) in found.iter().zip(opinions) {
+        let Some(side) = label.or(text).and_then(side_taken) else {
+            continue;
+        };
         let pieces = Pieces::of(&argument.premise);
         let alone = pieces.sentences.is_empty().then_some(pieces.whole);
         let texts = pieces.sentences.into_iter().chain(alone).take(SENTENCES);
@@ -71,16 +74,7 @@ pub fn argument_sentences(
     Ok(sentences)
 }
 
-/// The side that an argument with this P(pro) - P(con) is on.
-pub(super) fn side_of(balance: f64) -> Stance {
-    if balance > 0.0 {
-        Stance::Pro
-    } else {
-        Stance::Con
-    }
-}
-
-/// P(pro) - P(con) of each argument towards the claim, in [-1, 1]; `None` if its side is uncertain. [`argument_sentences`] describes the method.
+/// P(pro) - P(con) of each argument towards the claim, in [-1, 1]: its label and its text weighed together.
 ///
 /// # Errors
 /// The store of model outputs or the encoder fails.
@@ -88,12 +82,24 @@ pub(super) fn balances(
     claim: &str,
     arguments: &[FoundArgument],
     reader: &mut Reader,
-) -> Result<Vec<Option<f64>>> {
+) -> Result<Vec<f64>> {
+    let opinions = opinions(claim, arguments, reader)?.into_iter();
+    Ok(opinions.map(|[label, text]| weighed(label, text)).collect())
+}
+
+/// P(pro) - P(con) of each argument towards the claim, in [-1, 1], by its label and by its text; `None` if there is no label, its conclusion takes no
+/// clear side, or there is no text.
+fn opinions(
+    claim: &str,
+    arguments: &[FoundArgument],
+    reader: &mut Reader,
+) -> Result<Vec<[Option<f64>; 2]>> {
     // each argument has two pairs: the claim with its conclusion, then the claim with its premise
     let texts = arguments
         .iter()
         .flat_map(|of| [&of.conclusion, &of.premise]);
-    let pairs: Vec<(&str, &str)> = texts.map(|text| (claim, text.as_str())).collect();
+    let texts: Vec<Cow<str>> = texts.map(|text| clauses(text)).collect();
+    let pairs: Vec<(&str, &str)> = texts.iter().map(|text| (claim, text.as_ref())).collect();
     let logits = reader.piece_logits(&pairs, &mut |_| ())?;
     let model = Model::committed();
     let balance = |at: usize| {
@@ -102,18 +108,19 @@ pub(super) fn balances(
         let stances = || model.stances(claim, text, logits.map(Vec::as_slice));
         (!text.trim().is_empty()).then(|| stances().balance())
     };
-    let is_certain = |balance: &f64| balance.abs() >= MIN_BALANCE;
     let of_argument = |(at, argument): (usize, &FoundArgument)| {
-        let sign = match argument.stance {
-            Some(Stance::Pro) => 1.0,
-            Some(Stance::Con) => -1.0,
-            None => 0.0,
-        };
-        let by_conclusion = balance(2 * at).map(|balance| balance * sign);
-        let by_conclusion = by_conclusion.filter(is_certain);
-        by_conclusion.or_else(|| balance(2 * at + 1).filter(is_certain))
+        let of_label = argument.side_of_conclusion(balance(2 * at));
+        [of_label, balance(2 * at + 1)]
     };
     Ok(arguments.iter().enumerate().map(of_argument).collect())
+}
+
+/// The label of an argument and its text weighed together: their mean, because nothing says which of the two is wrong if they contradict each other.
+fn weighed(label: Option<f64>, text: Option<f64>) -> f64 {
+    match (label, text) {
+        (Some(label), Some(text)) => f64::midpoint(label, text),
+        (one, other) => one.or(other).unwrap_or(0.0),
+    }
 }
 
 /// An argument that was retrieved for a topic.
@@ -122,7 +129,7 @@ pub(super) struct FoundArgument {
     /// The conclusion as a claim.
     pub conclusion: String,
     pub premise: String,
-    /// The stance of the premise towards the conclusion.
+    /// The stance of the premise towards the conclusion; `None` if that is a question.
     pub stance: Option<Stance>,
 }
 
@@ -137,12 +144,21 @@ impl FoundArgument {
             let text = index.field(name).and_then(|at| document.texts.get(at));
             text.cloned().unwrap_or_default()
         };
-        let (conclusion, _) = claims(&field("conclusion"));
+        let conclusion = field("conclusion");
         Ok(FoundArgument {
-            conclusion,
             premise: field("premises"),
-            stance: document.stance,
+            stance: document.stance.filter(|_| !is_question(&conclusion)),
+            conclusion: claims(&conclusion).0,
             id: document.id,
+        })
+    }
+
+    /// P(pro) - P(con) by the label alone, if the conclusion has this balance; `None` without a label or if the conclusion takes no clear side.
+    fn side_of_conclusion(&self, balance: Option<f64>) -> Option<f64> {
+        let balance = balance.filter(|balance| side_taken(*balance).is_some())?;
+        Some(match self.stance? {
+            Stance::Pro => balance,
+            Stance::Con => -balance,
         })
     }
 }
@@ -251,6 +267,32 @@ mod tests {
             text: format!("{side} {n}"),
             argument: DocId(format!("a{n}")),
             side,
+        }
+    }
+
+    #[test]
+    fn label_and_text_are_weighed_together() {
+        let argument = |stance| FoundArgument {
+            id: DocId("a".into()),
+            conclusion: "zoos should be closed".into(),
+            premise: "It is cruel.".into(),
+            stance,
+        };
+        let (pro, con) = (Some(Stance::Pro), Some(Stance::Con));
+        for (stance, conclusion, text, balance) in [
+            (pro, Some(0.8), Some(0.6), 0.7),
+            (con, Some(0.8), Some(-0.4), -0.6),
+            // they contradict each other
+            (pro, Some(0.8), Some(-0.6), 0.1),
+            // without a label, or with a conclusion that takes no side, the text decides
+            (None, Some(0.8), Some(-0.4), -0.4),
+            (pro, Some(0.2), Some(-0.4), -0.4),
+            (pro, None, Some(0.4), 0.4),
+            (pro, Some(0.8), None, 0.8),
+            (pro, None, None, 0.0),
+        ] {
+            let label = argument(stance).side_of_conclusion(conclusion);
+            assert!((weighed(label, text) - balance).abs() < 1e-12, "{balance}");
         }
     }
 

@@ -42,7 +42,7 @@ pub mod images;
 #[cfg(feature = "texts")]
 pub mod index;
 #[cfg(feature = "texts")]
-mod languages;
+pub mod languages;
 #[cfg(feature = "texts")]
 pub mod leaderboards;
 #[cfg(feature = "texts")]
@@ -54,6 +54,8 @@ pub mod models;
 pub mod new_collection;
 #[cfg(feature = "texts")]
 pub mod places;
+#[cfg(feature = "texts")]
+pub mod presence;
 #[cfg(feature = "texts")]
 pub mod quality;
 #[cfg(feature = "texts")]

@@ -11,6 +11,7 @@ use riposte_eval::{ObjectStance, TopicId};
 
 use super::STOPPED;
 use super::explanations::Explanations;
+use super::presence::JudgedTopics;
 use super::texts::{Offsets, Settings, Sources, TextRanking, rank};
 use crate::reading::steps::{OnOutputs, Outputs};
 
@@ -21,6 +22,8 @@ pub(super) struct Ranked {
     pub explained: Explanations<ExplainedText>,
     /// What was added to the scores of a topic's re-ranked documents.
     pub offsets: BTreeMap<TopicId, Offsets>,
+    /// Which of the first documents are about their topic; empty if that was not judged.
+    pub judged: JudgedTopics,
 }
 
 /// Ranks the documents for each topic. `stances` finds the stances of each topic's documents,
@@ -47,6 +50,7 @@ pub(super) fn run<'a, 'r>(
         lines: Vec::new(),
         explained: Explanations::new(&settings.keep)?,
         offsets: BTreeMap::new(),
+        judged: JudgedTopics::new(),
     };
     for (done, topic) in topics.iter().enumerate() {
         on_progress(done, None);
@@ -67,6 +71,9 @@ pub(super) fn run<'a, 'r>(
             });
         }
         ranked.explained.add(ranking.explained)?;
+        if settings.judge {
+            ranked.judged.insert(topic.id.clone(), ranking.judged);
+        }
         let offsets = ranking.offsets.map(|of| (topic.id.clone(), of));
         ranked.offsets.extend(offsets);
     }

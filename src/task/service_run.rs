@@ -227,6 +227,7 @@ fn add(topic: &Topic, found: Found, request: &ServiceRequest, done: &mut Service
                 rank: rank as usize,
                 score: explain(hit, *place),
                 stance: None,
+                about: None,
             }])?;
         }
         done.lines.push(TextRunLine {

@@ -8,9 +8,11 @@ use riposte_eval::{Explanation, ObjectStance};
 use serde::Serialize;
 
 use crate::lazy::Lazy;
+use crate::reading::clauses::clauses;
 use crate::reading::pieces::{Pieces, used_part};
 use crate::reading::stance_encoder::{Logits, StanceEncoder};
 use crate::score::object_stance::{self, MaskedLogits, Objects, PREFERENCE};
+use crate::score::side_taken;
 use crate::score::text_stance::{Model, Stances};
 
 /// A text, and the target of its stance.
@@ -20,10 +22,13 @@ pub enum StanceQuestion {
 }
 
 impl StanceQuestion {
-    /// The question for the stance of a text towards the claim of a topic.
+    /// The question for the stance of the clauses of a text towards the claim of a topic.
     pub fn about_topic(topic: &str, text: String) -> Self {
         let (claim, _) = claims(topic);
-        StanceQuestion::Claim { claim, text }
+        StanceQuestion::Claim {
+            claim,
+            text: clauses(&text).into_owned(),
+        }
     }
 
     /// Describes the parts of the text that are not read. Empty for a claim, because only the beginning of its text is ever read. `encodes` says
@@ -70,6 +75,11 @@ impl ClaimStance {
         } else {
             ClaimStance::Con
         }
+    }
+
+    /// Whether a text takes a side, but PRO and CON are nearly as likely. What lists sides shows such a text as undecided.
+    pub fn is_undecided(stances: &Stances) -> bool {
+        stances.neither < stances.pro.max(stances.con) && side_taken(stances.balance()).is_none()
     }
 }
 

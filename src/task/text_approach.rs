@@ -22,13 +22,14 @@ use crate::index::passages::{Passages, Windows};
 use crate::index::similarity::Similarity;
 use crate::index::wordnet::Synonyms;
 use crate::score::rerank::{Combine, Scale};
-use crate::score::reranker::Need;
+use crate::score::reranker::{Need, Reranker};
 use crate::task::Named;
 use crate::task::analyzers;
 use crate::task::approaches::{self, Approach};
 use crate::task::recipe::settings::Setting;
 use crate::task::recipe::{At, ensure_at};
 use crate::task::rerankers::Weights;
+use crate::task::rerankers::windowed::Sentence;
 use crate::task::services::Engine;
 use crate::task::stages::{ClusterRecipe, Manifold, Pairs};
 use crate::weights::{Models, Role};
@@ -297,6 +298,17 @@ impl TextApproach {
     /// and none for the tasks of the lab.
     pub fn keeps(&self) -> Keep {
         self.keep.unwrap_or_default()
+    }
+
+    /// The windows of texts whose sentence vectors the approach reads; `None` if it reads none.
+    pub(crate) fn sentence_windows(&self) -> Option<Windows> {
+        let recipe = self.rerank.as_ref();
+        let reading = recipe.filter(|recipe| {
+            let mut used = recipe.weights.used();
+            used.any(|(reranker, _)| reranker.name() == Sentence.name())
+        });
+        let of_dense = || self.dense.as_ref().map(|_| Windows::default());
+        reading.map(|recipe| recipe.windows).or_else(of_dense)
     }
 
     /// The analyzers of the indexes that the approach searches, one for each retrieval. Without a retrieval, the analyzer of the index that holds the

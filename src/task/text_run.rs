@@ -13,6 +13,7 @@ use riposte_eval::{TextTask, TopicId};
 
 use super::description::Description;
 use super::explanations::{Explanations, Keep};
+use super::presence::{self, JudgedTopics};
 use super::resources::Used;
 use super::stages::ClusterLikeness;
 use super::text_approach::TextApproach;
@@ -73,6 +74,8 @@ pub struct TextRun {
     pub explained: Explanations<ExplainedText>,
     /// What was added to the scores of a topic's re-ranked documents.
     pub offsets: BTreeMap<TopicId, Offsets>,
+    /// Which of the first documents are about their topic; empty if that was not judged.
+    pub judged: JudgedTopics,
     /// One for each topic, if sheets were requested; otherwise empty.
     pub sheets: Vec<DebateSheet>,
     pub indexes: TextIndexes,
@@ -267,6 +270,7 @@ fn rank(
         lines,
         explained,
         offsets,
+        judged,
     } = rank_topics(request, resources, &indexes, &shards, &mut reader, on_event)?;
     let sheets = match (indexes.first(), request.debate) {
         (Some(index), Some(per_side)) => {
@@ -278,6 +282,7 @@ fn rank(
         _ => Vec::new(),
     };
     note_cut_texts(&reader, on_event);
+    presence::note_nothing(topics, &judged, on_event);
     if let Some(note) = reader.note_of_damage() {
         on_event(Event::Note(note));
     }
@@ -290,6 +295,7 @@ fn rank(
         lines,
         explained,
         offsets,
+        judged,
         sheets,
         indexes,
         index_seconds,
@@ -355,6 +361,8 @@ fn rank_topics(
         approach: approach.clone(),
         parts,
         explain,
+        // reading the first documents of many topics would take as long as a search that does nothing else
+        judge: explain || approach.rerank.is_some() || topics.len() == 1,
         keep: request.keep.clone(),
     };
     let total = topics.len();

@@ -13,6 +13,7 @@ use riposte_eval::topic::Topic;
 use riposte_eval::{DocId, Explanation, NumberId};
 
 use super::explanations::Keep;
+use super::presence::{self, About, Judged};
 use super::stages::{Pairs, manifold};
 use super::text_approach::{Retrieval, SearchParameters, TextApproach};
 use crate::index::ScoredDoc;
@@ -42,6 +43,8 @@ pub struct Settings {
     pub parts: TopicParts,
     /// Whether scores are explained.
     pub explain: bool,
+    /// Whether the first documents are judged: are they about the topic?
+    pub judge: bool,
     /// Where the explanations of a run are kept.
     pub keep: Keep,
 }
@@ -54,6 +57,8 @@ pub struct TextRanking {
     pub explained: Vec<ExplainedText>,
     /// What was added to the scores of re-ranked documents, if anything was.
     pub offsets: Option<Offsets>,
+    /// Which of the first documents are about the topic, if that was judged.
+    pub judged: Judged,
 }
 
 /// Ranks the documents for one topic. `on_progress` receives the number of computed model outputs.
@@ -115,7 +120,20 @@ pub fn rank(
     sources.reader.enter(Step::Search);
     let documents = select::select_texts(ranking, approach.depth)
         .with_context(|| format!("cannot rank for topic {}", topic.id))?;
-    let explained = if settings.explain {
+    let about = match sources.corpora.first().filter(|_| settings.judge) {
+        Some(index) => {
+            let ranked = documents.iter().map(|found| &found.doc);
+            presence::of_texts(
+                topic,
+                ranked,
+                index,
+                approach.sentence_windows(),
+                sources.reader,
+            )?
+        }
+        None => About::new(),
+    };
+    let mut explained = if settings.explain {
         let searches = Searches {
             first: &searches,
             second: second.as_ref(),
@@ -126,10 +144,14 @@ pub fn rank(
     } else {
         Vec::new()
     };
+    for text in &mut explained {
+        text.about = about.get(&text.document).cloned();
+    }
     Ok(TextRanking {
         documents,
         explained,
         offsets,
+        judged: Judged::of(&about),
     })
 }
 
@@ -254,6 +276,7 @@ fn explain(
             rank,
             score,
             stance: None,
+            about: None,
         });
     }
     Ok(explained)

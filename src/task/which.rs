@@ -61,6 +61,11 @@ impl Task {
         }
     }
 
+    /// Whether what is found has a stance, which is read in English only.
+    pub fn has_sides(self) -> bool {
+        self.text() != Some(TextTask::Rank)
+    }
+
     /// The name of the task's command.
     pub fn word(self) -> &'static str {
         self.text().map_or("images", TextTask::word)

@@ -1,7 +1,7 @@
 //! `riposte ask` and debate sheets: a user's question is answered as in a run, and the statements of a sheet about an image or an argument are in
 //! the collection.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -48,6 +48,15 @@ fn string<'a>(value: &'a Value, key: &str) -> &'a str {
         .unwrap_or_else(|| panic!("no {key} in {value}"))
 }
 
+/// The images of an answer, each with the side that it is on; `None` if it is undecided.
+fn images_of(answer: &Value) -> Vec<(Option<&str>, &Value)> {
+    let sides = list(answer, "sides").iter();
+    let sides = sides.map(|side| (Some(string(side, "side")), side));
+    let all = sides.chain([(None, &answer["undecided"])]);
+    let images = all.flat_map(|(side, of)| list(of, "images").iter().map(move |one| (side, one)));
+    images.collect()
+}
+
 #[test]
 fn images_answer_as_a_run_with_this_topic_ranks_them() {
     let (home, evidence) = home();
@@ -74,28 +83,36 @@ fn images_answer_as_a_run_with_this_topic_ranks_them() {
         .args(["--topics", text(&topics), "--evidence", evidence]),
     );
     let run = fs::read_to_string(out.join("run.txt")).unwrap();
-    let mut expected: Vec<(String, String, f64)> = Vec::new();
+    let mut expected = BTreeMap::new();
     for line in run.lines() {
         let f: Vec<&str> = line.split(' ').collect();
-        expected.push((f[1].to_owned(), f[2].to_owned(), f[4].parse().unwrap()));
+        expected.insert((f[1], f[2]), (f[3], f[4].parse::<f64>().unwrap()));
     }
-    let mut answered = Vec::new();
-    for side in list(&answer, "sides") {
-        for image in list(side, "images") {
-            let score = image["score"].as_f64().unwrap();
-            answered.push((
-                string(side, "side").into(),
-                string(image, "id").into(),
-                score,
-            ));
-            // the file can be opened, and the words come from the collection
-            assert!(Path::new(string(image, "file")).is_file(), "{image}");
-            assert!(string(image, "page").starts_with("https://"), "{image}");
-            assert!(!string(image, "words").is_empty() && image["argument"].is_null());
+    let mut answered = BTreeSet::new();
+    for (side, image) in images_of(&answer) {
+        let (list, id) = (string(image, "list"), string(image, "id"));
+        let (rank, score) = expected[&(list, id)];
+        assert_eq!(image["rank"].to_string(), rank, "{image}");
+        // on the side of its list, or undecided, it has the score of the run
+        if side.is_none_or(|side| side == list) {
+            assert_eq!(image["score"].as_f64().unwrap(), score, "{image}");
         }
-        assert!(side.get("arguments").is_none(), "{side}");
+        let [pro, con] = ["pro", "con"].map(|key| image[key].as_f64().unwrap());
+        let taken = match pro - con {
+            balance if balance >= 0.25 => Some("PRO"),
+            balance if balance <= -0.25 => Some("CON"),
+            _ => None,
+        };
+        assert_eq!(side, taken, "{image}");
+        assert!(answered.insert((list, id)), "{image}");
+        // the file can be opened, and the words come from the collection
+        assert!(Path::new(string(image, "file")).is_file(), "{image}");
+        assert!(string(image, "page").starts_with("https://"), "{image}");
+        assert!(!string(image, "words").is_empty() && image["argument"].is_null());
     }
-    assert_eq!(answered, expected);
+    assert_eq!(answered, expected.into_keys().collect());
+    assert!(answer["sides"][0].get("arguments").is_none(), "{answer}");
+    assert!(answer["undecided"].get("arguments").is_none(), "{answer}");
     assert_eq!(
         string(&answer["sides"][0], "claim"),
         "zoos should be closed"
@@ -123,12 +140,17 @@ fn the_terminal_shows_both_sides_in_narrow_lines() {
         pro.starts_with("Should zoos be closed?\n\nFOR - yes, zoos should be closed\n"),
         "{shown}"
     );
-    for side in [pro, con] {
-        assert_eq!(side.matches("    [ ").count(), 2, "{shown}");
-        assert!(
-            side.contains("P(pro) ") && side.contains("/image."),
-            "{shown}"
-        );
+    let undecided = con.split_once("\nUNDECIDED - what takes no clear side\n");
+    let (con, undecided) = undecided.unwrap_or((con, ""));
+    let images = |of: &str| of.matches("  score ").count();
+    // the first two of each list, wherever they stand
+    assert_eq!(images(pro) + images(con) + images(undecided), 4, "{shown}");
+    for of in [pro, con, undecided] {
+        assert_eq!(of.matches("P(pro) ").count(), images(of), "{shown}");
+        assert_eq!(of.matches("/image.").count(), images(of), "{shown}");
+    }
+    for side in [pro, con].iter().filter(|side| images(side) == 0) {
+        assert!(side.contains("  no image takes this side"), "{shown}");
     }
     let is_address = |line: &str| line.contains("://") || line.contains("/image.");
     for line in shown.lines().filter(|line| !is_address(line)) {
@@ -160,7 +182,7 @@ fn arguments_stand_on_their_side_whatever_their_conclusion_and_repeats_are_folde
     };
     let home = TempDir::new().unwrap();
     let models = text(minilm.dir.parent().unwrap());
-    let (mut right, mut all, mut folded) = (0, 0, 0);
+    let (mut wrong, mut all, mut folded, mut undecided) = (0, 0, 0, 0);
     let topics = fs::read_to_string(sample().join("topics.xml")).unwrap();
     let titles = topics
         .split("<title>")
@@ -170,7 +192,7 @@ fn arguments_stand_on_their_side_whatever_their_conclusion_and_repeats_are_folde
         let args = [title, "-i", text(sample()), "--task", "controversial"];
         let answer = ask(home.path(), &[&args[..], &["--models", models]].concat());
         let truth = sides_of(sample(), title);
-        let mut quotes = HashSet::new();
+        let mut ids = HashSet::new();
         for side in list(&answer, "sides") {
             let arguments = list(side, "arguments");
             assert!(!arguments.is_empty() && arguments.len() <= 5, "{side}");
@@ -179,27 +201,96 @@ fn arguments_stand_on_their_side_whatever_their_conclusion_and_repeats_are_folde
                 .map(|a| a["rank"].as_u64().unwrap())
                 .collect();
             assert!(ranks.is_sorted(), "{ranks:?}");
+            let mut said = HashSet::new();
             for argument in arguments {
                 let stance = argument["stance"].as_f64().unwrap();
                 let is_pro = string(side, "side") == "PRO";
-                assert_eq!(stance > 0.0, is_pro, "{argument}");
+                assert_eq!(stance >= 0.25, is_pro, "{argument}");
+                assert_eq!(stance <= -0.25, !is_pro, "{argument}");
                 // an argument about another topic, or one that takes no side, counts as wrong on both sides
                 let truly = truth.get(string(argument, "id"));
-                right += usize::from(truly == Some(&is_pro));
+                wrong += usize::from(truly != Some(&is_pro));
                 all += 1;
-                assert!(quotes.insert(string(argument, "id").to_owned()));
+                assert!(ids.insert(string(argument, "id").to_owned()));
                 for repeat in list(argument, "repeats") {
                     folded += 1;
-                    assert!(quotes.insert(repeat.as_str().unwrap().to_owned()));
+                    assert!(ids.insert(repeat.as_str().unwrap().to_owned()));
+                }
+                // no sentence stands twice on a side, and none only says that others say so, too
+                let quote = string(argument, "text");
+                assert!(!quote.contains("could tell you the same"), "{quote}");
+                for sentence in quote.split_inclusive(['.', '!', '?']) {
+                    let sentence = sentence.trim_matches([' ', '"']).to_owned();
+                    let is_whole = sentence.split_whitespace().count() > 3;
+                    assert!(!is_whole || said.insert(sentence), "{quote}");
                 }
             }
         }
+        for argument in list(&answer["undecided"], "arguments") {
+            let stance = argument["stance"].as_f64().unwrap();
+            assert!(stance.abs() < 0.25, "{argument}");
+            assert!(ids.insert(string(argument, "id").to_owned()));
+            undecided += 1;
+        }
     }
     assert!(
-        right * 10 >= all * 9,
-        "only {right} of {all} arguments are on the correct side"
+        wrong <= 3,
+        "{wrong} of {all} arguments are on the wrong side"
     );
     assert!(folded >= 3, "only {folded} repeats were folded");
+    assert!(undecided >= 4, "only {undecided} arguments are undecided");
+}
+
+/// An argument that takes no side, and one whose label and text contradict each other, are undecided, whatever their labels.
+#[test]
+fn a_question_gives_no_side_and_label_and_text_are_weighed_together() {
+    let Some(minilm) = need(Model(MINILM)) else {
+        return;
+    };
+    let argument = |id: &str, conclusion: &str, text: &str| {
+        format!(
+            r#"{{"id": "{id}", "conclusion": "{conclusion}", "premises": [{{"text": "{text}", "stance": "PRO"}}]}}"#
+        )
+    };
+    // texts of fewer than 20 words are not ranked
+    let cruel = "Zoos are cruel prisons and must be closed at once, because caged animals suffer there for all of their lives, far from home.";
+    let arguments = [
+        argument("plain", "Zoos should be closed", cruel),
+        argument(
+            "facts",
+            "Should zoos be closed?",
+            "The zoo was founded in 1911 and has a house for zebras, a pond with some ducks, and a small shop beside the gate in the north.",
+        ),
+        argument("asked", "Should zoos be closed?", cruel),
+        argument(
+            "torn",
+            "Zoos should not be closed",
+            "Zoos should be closed. Wild animals belong in freedom and never in a cage, wherever they were born and whoever feeds them there.",
+        ),
+    ];
+    let file = format!(r#"{{"arguments": [{}]}}"#, arguments.join(","));
+    let dir = WorkDir::with(&[("zoos/args-me.json", file.as_bytes())]);
+    let models = text(minilm.dir.parent().unwrap()).to_owned();
+    let line = format!("ask -q --json {ZOOS} -i zoos --models {models}");
+    let (exit, shown, error) = dir.run(&line);
+    assert_eq!(exit, 0, "{error}");
+    let answer: Value = serde_json::from_str(&shown).unwrap();
+    let ids = |of: &Value| -> BTreeSet<String> {
+        let arguments = list(of, "arguments").iter();
+        let all = arguments.flat_map(|one| {
+            let repeats = list(one, "repeats").iter().map(|id| id.as_str().unwrap());
+            repeats.chain([string(one, "id")]).map(str::to_owned)
+        });
+        all.collect()
+    };
+    let pro = ids(&answer["sides"][0]);
+    assert!(pro.contains("plain"), "{answer}");
+    // the label of "asked" gives no side, and its text does
+    assert!(!pro.contains("facts"), "{answer}");
+    // the label says against, the text for
+    assert!(!ids(&answer["sides"][1]).contains("torn"), "{answer}");
+    let undecided = ids(&answer["undecided"]);
+    assert!(undecided.contains("torn"), "{answer}");
 }
 
 #[test]
@@ -260,14 +351,23 @@ fn images_stand_below_the_argument_that_they_are_most_like_with_the_words_that_s
         words(&all)
     };
     let contains = |text: &[String], part: &[String]| part.iter().all(|word| text.contains(word));
-    let (mut compared, mut near) = (0, 0);
+    let judgements = fs::read_to_string(sample().join("qrels.txt")).unwrap();
+    let topics = fs::read_to_string(sample().join("topics.xml")).unwrap();
+    let (mut compared, mut near, mut right, mut wrong) = (0, 0, 0, 0);
     for sheet in &sheets {
         let arguments = list(sheet, "arguments");
+        let titles = topics.split("<title>").skip(1);
+        let mut titles = titles.map(|rest| rest.split('<').next().unwrap());
+        let claim = string(sheet, "claim");
+        let title = titles.find(|title| claims(title).0 == claim).unwrap();
+        let truth = sides_of(sample(), title);
         for image in list(sheet, "images") {
             let Some(like) = image.get("like") else {
                 continue;
             };
             compared += 1;
+            // a question illustrates nothing
+            assert!(!string(like, "words").contains('?'), "{like}");
             let of = arguments
                 .iter()
                 .find(|a| a["argument"] == like["argument"])
@@ -283,6 +383,21 @@ fn images_stand_below_the_argument_that_they_are_most_like_with_the_words_that_s
             let likeness = like["likeness"].as_f64().unwrap();
             assert!((-1.0..=1.0 + 1e-6).contains(&likeness));
             near += usize::from(likeness >= 0.5);
+            let other_side = like["other_side"].as_f64().unwrap_or(-1.0);
+            if likeness >= 0.7 && other_side < likeness {
+                let side = string(image, "side");
+                let line = format!(
+                    "{} {side} {} 1",
+                    string(sheet, "topic"),
+                    string(image, "image")
+                );
+                let is_judged = judgements.lines().any(|judged| judged == line);
+                let truly = truth.get(string(of, "argument"));
+                match is_judged && truly == Some(&(side == "PRO")) {
+                    true => right += 1,
+                    false => wrong += 1,
+                }
+            }
             // sentences with the same words are as similar as possible
             if sentence == own {
                 assert!(likeness > 0.9, "{like}");
@@ -290,8 +405,13 @@ fn images_stand_below_the_argument_that_they_are_most_like_with_the_words_that_s
         }
     }
     assert!(
-        compared >= 100 && near >= 30,
+        compared >= 60 && near >= 20,
         "{compared} compared, {near} near"
+    );
+    // of those that illustrate an argument, by the judgements of the images and the labels of the arguments
+    assert!(
+        right >= 12 && wrong * 10 <= right * 7,
+        "{right} right, {wrong} wrong"
     );
 }
 
@@ -348,10 +468,9 @@ fn a_collection_with_both_answers_with_both_and_the_report_has_the_sheet() {
         ),
     );
     for side in list(&two, "sides") {
-        for key in ["arguments", "images"] {
-            assert_eq!(list(side, key).len(), 2, "{side}");
-        }
+        assert_eq!(list(side, "arguments").len(), 2, "{side}");
     }
+    assert_eq!(images_of(&two).len(), 4, "{two}");
     // asked again in the same place, and of images alone: the report has no sheet any more
     let mut command = riposte(home.path(), &["ask", "-q", ZOOS, "-i", text(sample())]);
     command.args(typed(
@@ -375,7 +494,7 @@ fn candidates_and_ranks_of_the_collections_own_topics_do_not_bind_a_question() {
         home.path(),
         &[&args[..], &["--evidence", text(&evidence)]].concat(),
     );
-    assert_eq!(list(&answer["sides"][0], "images").len(), 10);
+    assert_eq!(images_of(&answer).len(), 20);
 }
 
 #[test]

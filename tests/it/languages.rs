@@ -145,7 +145,7 @@ fn what_knows_only_english_says_so_once() {
         ],
     );
     let (_, said) = dir.succeeds("rank -i in -o out --index kept --approach bm25");
-    let note = "1 topic does not look English (q1)";
+    let note = "1 topic does not look English (q1: Japanese)";
     assert_eq!(said.matches(note).count(), 1, "{said}");
     assert_says(&said, &["know only English: analyzer."]);
     // nothing of this recipe is English

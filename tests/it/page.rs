@@ -293,6 +293,7 @@ fn title_caption_headings_and_words_around_are_kept_apart() {
         found: FoundBy::Url,
         names_image: true,
         title: "Voting age".into(),
+        full_title: "Voting age".into(),
         description: "Should it be lowered?".into(),
         alt: "the poster".into(),
         title_attribute: "Vote at 16".into(),
@@ -312,6 +313,39 @@ fn title_caption_headings_and_words_around_are_kept_apart() {
     assert!(!words.main.contains("Home"), "{}", words.main);
     let untitled = read_by_url(&html.replace("title='Vote at 16'", ""));
     assert_eq!(untitled.title_attribute, "Enlarge");
+}
+
+#[test]
+fn the_name_of_the_site_is_only_in_the_full_title() {
+    let head = "<meta property='og:site_name' content='The Daily'><link rel=canonical href='https://www.dailynews.example/a'>";
+    for (own, social, title) in [
+        ("Voting age | The Daily", "", "Voting age"),
+        ("Voting age - Daily News", "", "Voting age"),
+        (
+            "Voting age | The Daily",
+            "Should they vote? - The Daily",
+            "Should they vote?",
+        ),
+        ("The Daily", "", "The Daily"),
+    ] {
+        let social = match social {
+            "" => String::new(),
+            social => format!("<meta property='og:title' content='{social}'>"),
+        };
+        let words = read_by_url(&format!(
+            "<title>{own}</title>{head}{social}<h1>{title}</h1><p>Text.</p>"
+        ));
+        assert_eq!(
+            (words.title.as_str(), words.full_title.as_str()),
+            (title, own)
+        );
+        assert_eq!(words.headings, "", "it repeats the title");
+    }
+    let untitled = read_by_url("<h1>Voting age</h1><p>Text.</p>");
+    assert_eq!(
+        (untitled.title.as_str(), untitled.full_title.as_str()),
+        ("Voting age", "Voting age")
+    );
 }
 
 #[test]
@@ -535,6 +569,22 @@ fn deep_and_wide_pages_are_read_with_little_stack() {
             ),
         ),
         ("open tags", "<".repeat(1_000_000)),
+        (
+            "deep paragraphs",
+            format!(
+                "{image}{}{}",
+                "<section>".repeat(480),
+                "<p>Young people, who pay taxes, should vote.</p>".repeat(30_000)
+            ),
+        ),
+        (
+            "separators",
+            format!("<title>{}</title>{image}<p>x", "a - ".repeat(100_000)),
+        ),
+        (
+            "labels",
+            format!("{image}<p class='{}'>x", "widget ".repeat(200_000)),
+        ),
     ] {
         // a worker thread can have a stack of this size
         let thread = std::thread::Builder::new()

@@ -33,7 +33,9 @@ fn passages() -> WorkDir {
 }
 
 fn comparative(dir: &WorkDir, models: &Path) -> Command {
-    let args = ["comparative", "-i", "in", "-o", "out", "--index", "kept"];
+    // with an opinion of the stance encoder, which the default approach does not use
+    let args = "comparative -i in -o out --index kept --set rerank.weights.relevance=1";
+    let args: Vec<&str> = args.split(' ').collect();
     let mut command = riposte(&dir.path(""), &args);
     command.current_dir(dir.path(""));
     command.env("RIPOSTE_MODELS", models.parent().unwrap());

@@ -372,6 +372,7 @@ fn a_value_of_another_type_that_cannot_be_computed_again_is_named_and_stays() {
         "checksum",
         "crawl_rank",
         "document",
+        "full_title",
         "ocr_block",
         "ocr_line",
         "page",

@@ -74,7 +74,7 @@ fn rows_that_are_changed_by_hand_get_checksums() {
         connection.query_row(sql, [], |row| row.get(0)).unwrap()
     };
     let documents = count("SELECT count(*) FROM document");
-    assert_eq!(count("SELECT count(*) FROM checksum"), 15 * documents);
+    assert_eq!(count("SELECT count(*) FROM checksum"), 16 * documents);
     assert_eq!(
         count("SELECT count(*) FROM file_state WHERE length(content) = 32"),
         documents

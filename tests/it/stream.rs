@@ -156,7 +156,7 @@ fn the_rows_are_those_of_a_store_and_threads_do_not_change_them() {
     let mut faults = 0;
     for answer in &found {
         let tables = answer["tables"].as_object().unwrap();
-        assert_eq!(tables.len(), 18);
+        assert_eq!(tables.len(), 19);
         for (table, streamed) in tables {
             let stored = rows(&store, table, answer["document"].as_str().unwrap());
             assert_eq!(*streamed, stored, "{table} of {}", answer["document"]);

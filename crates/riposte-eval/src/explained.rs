@@ -22,6 +22,9 @@ pub struct ExplainedImage {
     pub pro: Option<Explanation>,
     /// The score for the CON list; `None` if the candidate is excluded from it.
     pub con: Option<Explanation>,
+    /// The probability that it is about the topic; `None` if it was not judged.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub about: Option<Explanation>,
 }
 
 impl ExplainedImage {
@@ -77,6 +80,9 @@ pub struct ExplainedText {
     /// For a passage, its stance towards the topic's two objects.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stance: Option<Explanation>,
+    /// The probability that it is about the topic; `None` if it was not judged.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub about: Option<Explanation>,
 }
 
 impl ExplainedText {

@@ -29,6 +29,8 @@ pub type Name = Cow<'static, str>;
 pub enum NumberId {
     /// The score by which a document is ranked, or the score of a search.
     Score,
+    /// The probability that a document is about the topic.
+    About,
     /// How relevant an image is to the topic.
     Relevance,
     /// How likely it is that an image argues.
@@ -131,6 +133,7 @@ impl NumberId {
         match self {
             NumberId::Probability(Stance::Pro) => "P(pro)".into(),
             NumberId::Probability(Stance::Con) => "P(con)".into(),
+            NumberId::About => "about the topic".into(),
             NumberId::BothSides => "on both sides".into(),
             NumberId::LikeliestStance => "stance of the texts".into(),
             NumberId::CrawlRank => "smallest crawl rank".into(),

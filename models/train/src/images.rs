@@ -15,6 +15,8 @@ use riposte::evidence::{TextPart, ocr_text, picture};
 use riposte::index::images::Image;
 use riposte::index::inverted::{Effort, InvertedIndex, TextCollection};
 use riposte::lazy::Lazy;
+use riposte::reading::clauses::clauses;
+use riposte::reading::clauses::picture::of_picture;
 use riposte::reading::stance_encoder::StanceEncoder;
 use riposte::reading::{self, Reader};
 use riposte::score::argument::{PictureFeatures, argument_features, count_words};
@@ -67,8 +69,9 @@ const ARGUMENT: [(&str, f64); 5] = [
 const SHARE_A_FACTOR: usize = 2;
 /// Standard deviation of the prior over each weight, as a share of the weight set by hand.
 const PRIOR_DEVIATION: f64 = 0.5;
-/// Shares of PRO and of CON among the on-topic judgements of 2022.
-const SIDE_PRIORS: [f64; 2] = [0.73, 0.24];
+/// The mean of the shares of PRO (.73) and of CON (.24) among the on-topic judgements of 2022. Both sides have the same prior, so that it decides
+/// no side.
+const SIDE_PRIOR: f64 = 0.485;
 /// Share of pictures in a crawl that argue: a guess.
 const ARGUES_PRIOR: f64 = 0.55;
 /// Weight of a difference of CLIP's cosines, set by hand: no published CLIP weights were available to fit it.
@@ -163,11 +166,7 @@ pub fn train(inputs: &Inputs) -> Result<String> {
     for ((name, _), weight) in ARGUMENT.iter().zip(argument) {
         let _ = writeln!(head, "{name} = {}", rounded(weight));
     }
-    let _ = write!(
-        head,
-        "clip = {CLIP}\n\n[stance]\nprior_pro = {}\nprior_con = {}\n",
-        SIDE_PRIORS[0], SIDE_PRIORS[1]
-    );
+    let _ = write!(head, "clip = {CLIP}\n\n[stance]\nprior = {SIDE_PRIOR}\n");
     for ((name, _), weight) in STANCE.iter().zip(stance) {
         let _ = writeln!(head, "{name} = {}", rounded(weight));
     }
@@ -315,8 +314,9 @@ fn tweets(inputs: &Inputs, reading: &mut Reading) -> Result<Vec<Row>> {
         let question = question_of(claims[0].0);
         let sides = reading.sides(&question)?;
         for label in labels.iter().filter(|label| label.subject == subject) {
-            let text = ocr_text(&label.lines).replace('\n', " ");
-            let around = without_links(&label.text);
+            let whole = ocr_text(&label.lines).replace('\n', " ");
+            let text = ocr_text(&of_picture(&label.lines)).replace('\n', " ");
+            let around = clauses(&without_links(&label.text)).into_owned();
             let stances = reading.stances(&question.claim, &[&text, &around])?;
             let vectors = reading.sentences.embed(&[&text, &around])?;
             let like = |n: usize, text: &str| {
@@ -336,7 +336,7 @@ fn tweets(inputs: &Inputs, reading: &mut Reading) -> Result<Vec<Row>> {
                     like(0, &text),
                     like(1, &around),
                 ],
-                argument: argument_row(&text, photograph, side(&stances[0])),
+                argument: argument_row(&whole, photograph, side(&stances[0])),
                 sides: [label.supports, !label.supports],
                 priors: [0.0, 0.0],
                 argues: label.persuades,
@@ -406,8 +406,11 @@ fn sample(inputs: &Inputs, reading: &mut Reading) -> Result<Vec<Row>> {
         let question = question_of(&topic.title);
         let likeness = reading.sides(&question)?;
         for Judged { image, sides, .. } in of_topic.iter().filter(|j| j.on_topic) {
-            let text = image.ocr_text.replace('\n', " ");
-            let stances = reading.stances(&question.claim, &[&text, &image.near_text])?;
+            let whole = image.ocr_text.replace('\n', " ");
+            let lines = image.ocr_lines.as_deref().unwrap_or_default();
+            let text = ocr_text(&of_picture(lines)).replace('\n', " ");
+            let around = clauses(&image.near_text);
+            let stances = reading.stances(&question.claim, &[&text, &around])?;
             let like = |part| {
                 let likeness = likeness.likeness(image.vectors_of(part));
                 likeness.map_or(0.0, |l| l.difference())
@@ -424,10 +427,10 @@ fn sample(inputs: &Inputs, reading: &mut Reading) -> Result<Vec<Row>> {
                     like(TextPart::Ocr),
                     like(TextPart::Near),
                 ],
-                argument: argument_row(&text, photograph, side(&stances[0])),
+                argument: argument_row(&whole, photograph, side(&stances[0])),
                 argues: sides.contains(&true),
                 sides: *sides,
-                priors: SIDE_PRIORS.map(logit),
+                priors: [logit(SIDE_PRIOR); 2],
                 argues_prior: logit(ARGUES_PRIOR),
             });
         }

@@ -185,6 +185,7 @@ fn candidates(inputs: &Inputs, relevance: &Grades) -> Result<Vec<Candidates>> {
         approach: approach.clone(),
         parts: TopicParts::default(),
         explain: false,
+        judge: false,
         keep: Keep::Nowhere,
     };
     let mut found = Vec::new();

@@ -4,7 +4,8 @@ use std::fmt::{self, Display, Formatter};
 
 use riposte_eval::{Stance, escaped};
 
-use super::{Answer, Argument, Image, Side, Text};
+use super::{About, Answer, Argument, Image, Side, Text, Undecided};
+use crate::score::presence::{LESS_LIKELY, Presence, nothing};
 use crate::task::labelled;
 
 /// The width of the text in characters.
@@ -16,16 +17,17 @@ const STANCE: &str = "stance: P(pro) - P(con), from -1 (against the claim) to 1 
 impl Display for Answer {
     fn fmt(&self, f: &mut Formatter) -> fmt::Result {
         writeln!(f, "{}", escaped(&self.question))?;
+        if let Some(presence) = self.presence.filter(Presence::is_nothing) {
+            writeln!(f, "\n{}", wrapped("", &nothing(&presence)))?;
+        }
         for side in &self.sides {
             write!(f, "\n{side}")?;
         }
+        if let Some(undecided) = &self.undecided {
+            write!(f, "{undecided}")?;
+        }
         if self.sides.iter().any(|side| side.arguments.is_some()) {
             writeln!(f, "\n{STANCE}")?;
-        }
-        match self.undecided {
-            None | Some(0) => {}
-            Some(1) => writeln!(f, "\n1 more argument takes no clear side.")?,
-            Some(count) => writeln!(f, "\n{count} more arguments take no clear side.")?,
         }
         if let Some(texts) = &self.texts {
             if let Some([first, second]) = &self.objects {
@@ -34,7 +36,10 @@ impl Display for Answer {
             if texts.is_empty() {
                 writeln!(f, "\n  no document has a word of the question")?;
             }
-            texts.iter().try_for_each(|text| write!(f, "\n{text}"))?;
+            texts.iter().try_for_each(|text| {
+                text.about.write_divider(f)?;
+                write!(f, "\n{text}")
+            })?;
         }
         Ok(())
     }
@@ -50,34 +55,24 @@ impl Display for Side {
             "" => writeln!(f, "{name}")?,
             claim => writeln!(f, "{name} - {answer}, {}", escaped(claim))?,
         }
-        let images = self.images.as_deref().unwrap_or_default();
-        if let Some(arguments) = &self.arguments {
-            if arguments.is_empty() {
-                writeln!(f, "\n  no argument takes this side")?;
-            }
-            for (number, argument) in (1..).zip(arguments) {
-                let label = format!("{number:>2}. ");
-                writeln!(f, "\n{}", wrapped(&label, &argument.text))?;
-                argument.write_facts(f)?;
-                let of_argument = |image: &&Image| image.argument.as_ref() == Some(&argument.id);
-                images
-                    .iter()
-                    .filter(of_argument)
-                    .try_for_each(|image| image.write(f))?;
-            }
+        let images = self.images.as_deref();
+        if let Some(arguments) = &self.arguments
+            && arguments.is_empty()
+        {
+            writeln!(f, "\n  no argument takes this side")?;
         }
-        let Some(all) = &self.images else {
+        let arguments = self.arguments.as_deref().unwrap_or_default();
+        write_arguments(arguments, images.unwrap_or_default(), Some(self.side), f)?;
+        let Some(all) = images else {
             return Ok(());
         };
         let is_shown = |image: &Image| {
-            let arguments = self.arguments.as_deref().unwrap_or_default();
-            arguments
-                .iter()
-                .any(|a| image.argument.as_ref() == Some(&a.id))
+            let mut ids = arguments.iter().map(|argument| &argument.id);
+            ids.any(|id| image.argument.as_ref() == Some(id))
         };
         let others: Vec<&Image> = all.iter().filter(|image| !is_shown(image)).collect();
         if all.is_empty() {
-            writeln!(f, "\n  no image is on this side")?;
+            writeln!(f, "\n  no image takes this side")?;
         } else if self.arguments.is_some() && !others.is_empty() {
             // with -n, an image can illustrate an argument that is not shown
             if others.iter().any(|image| image.argument.is_some()) {
@@ -87,9 +82,51 @@ impl Display for Side {
             }
         }
         others.into_iter().try_for_each(|image| {
+            image.about.write_divider(f)?;
             writeln!(f)?;
-            image.write(f)
+            image.write(Some(self.side), f)
         })
+    }
+}
+
+/// Writes arguments, each with the images that illustrate it.
+fn write_arguments(
+    arguments: &[Argument],
+    images: &[Image],
+    side: Option<Stance>,
+    f: &mut Formatter,
+) -> fmt::Result {
+    for (number, argument) in (1..).zip(arguments) {
+        let label = format!("{number:>2}. ");
+        argument.about.write_divider(f)?;
+        writeln!(f, "\n{}", wrapped(&label, &argument.text))?;
+        argument.write_facts(f)?;
+        let of_argument = |image: &&Image| image.argument.as_ref() == Some(&argument.id);
+        let mut images = images.iter().filter(of_argument);
+        images.try_for_each(|image| image.write(side, f))?;
+    }
+    Ok(())
+}
+
+impl Display for Undecided {
+    fn fmt(&self, f: &mut Formatter) -> fmt::Result {
+        let arguments = self.arguments.as_deref().unwrap_or_default();
+        let images = self.images.as_deref().unwrap_or_default();
+        if arguments.is_empty() && images.is_empty() {
+            return Ok(());
+        }
+        writeln!(f, "\nUNDECIDED - what takes no clear side")?;
+        write_arguments(arguments, &[], None, f)?;
+        images.iter().try_for_each(|image| {
+            image.about.write_divider(f)?;
+            writeln!(f)?;
+            image.write(None, f)
+        })?;
+        match self.more_arguments {
+            None | Some(0) => Ok(()),
+            Some(1) => writeln!(f, "\n1 more argument takes no clear side."),
+            Some(count) => writeln!(f, "\n{count} more arguments take no clear side."),
+        }
     }
 }
 
@@ -109,9 +146,13 @@ impl Argument {
 }
 
 impl Image {
-    fn write(&self, f: &mut Formatter) -> fmt::Result {
+    /// Writes the image below this side. Its rank is that in the list of the side; if it is in another list, that is named.
+    fn write(&self, side: Option<Stance>, f: &mut Formatter) -> fmt::Result {
         let (rank, id, score) = (self.rank, escaped(&self.id), self.score);
-        write!(f, "    [{rank:>2}] {id}  score {score:.3}")?;
+        match side == Some(self.list) {
+            true => write!(f, "    [{rank:>2}] {id}  score {score:.3}")?,
+            false => write!(f, "    [{} {rank:>2}] {id}  score {score:.3}", self.list)?,
+        }
         if let (Some(pro), Some(con)) = (self.pro, self.con) {
             write!(f, ", P(pro) {pro:.2}, P(con) {con:.2}")?;
         }
@@ -149,6 +190,16 @@ impl Display for Text {
         match self.url.as_deref() {
             None | Some("") => Ok(()),
             Some(url) => writeln!(f, "    {}", escaped(url)),
+        }
+    }
+}
+
+impl About {
+    /// Above the first document that is less likely to be about the question, a line that says so.
+    fn write_divider(self, f: &mut Formatter) -> fmt::Result {
+        match self.begins_padding {
+            true => writeln!(f, "\n  - - {LESS_LIKELY} - -"),
+            false => Ok(()),
         }
     }
 }

@@ -7,8 +7,11 @@ use ego_tree::{NodeId, NodeRef, Tree};
 use scraper::Node;
 use scraper::node::Element;
 
+use super::article::Article;
 use super::elements::{is_clutter, is_filler, is_hidden, is_inline, is_textless};
+use super::labels::Labels;
 use super::text::word_count;
+use super::title::letters;
 use crate::html::{attribute, element, name, normalised};
 
 /// The number of words taken on each side of the image.
@@ -18,14 +21,12 @@ pub const MAIN_WORDS: usize = 10_000;
 
 /// The number of ancestors of the image that may be an entry in a list of images.
 const CARD_ANCESTORS: usize = 12;
-/// An `article` or `main` with fewer content words is a teaser, not the main text.
-const SCOPE_WORDS: usize = 40;
 /// The number of consecutive short links, without other words, that make a menu.
 const MENU_LINKS: usize = 4;
 /// The part of a page that contains the image is only used if it has this many words.
 pub(crate) const MIN_NEAR_WORDS: usize = 20;
-/// If the main text has fewer words, all blocks that are not clutter are used instead.
-const MIN_MAIN_WORDS: usize = 20;
+/// A main text of fewer bytes is what is left after Readability has given up all that it looks for.
+const SURE_BYTES: usize = 500;
 /// The number of nodes that are searched for an image in each entry of a list.
 const CARD_NODES: usize = 200;
 
@@ -40,7 +41,9 @@ struct Block {
     links: usize,
     /// The level of a heading, 1 to 6; 0 for other text.
     heading: u8,
-    /// Whether it is navigation, a footer, a menu or the like, not content.
+    /// The number of words that Readability counts to the main text.
+    main: usize,
+    /// Whether it is navigation, a footer, a menu or the like, not content, by a label or by what is in it.
     clutter: bool,
     scope: Scope,
 }
@@ -60,6 +63,11 @@ impl Block {
     /// The share of words in links.
     fn link_density(&self) -> f64 {
         self.linked as f64 / self.words.max(1) as f64
+    }
+
+    /// Whether at least half of it belongs to the main text.
+    fn is_main(&self) -> bool {
+        self.main > 0 && 2 * self.main >= self.words
     }
 }
 
@@ -81,13 +89,19 @@ struct Context {
 }
 
 impl Blocks {
-    /// Splits the page into blocks, with a boundary at the image. The caption is left out.
-    pub fn read(tree: &Tree<Node>, image: Option<NodeId>, caption: Option<NodeId>) -> Blocks {
-        // An element that contains the image or the declared main part is never hidden, and neither such an element nor one that contains
-        // a headline is clutter. Attributes may say otherwise, because pages are saved while dialogs are open over them.
-        let never_hidden = with_ancestors(tree, |node| Some(node.id()) == image || is_main(node));
+    /// Splits the page into blocks, with a boundary at the image. The caption is left out, and so are the unread elements.
+    pub fn read(
+        tree: &Tree<Node>,
+        image: Option<NodeId>,
+        caption: Option<NodeId>,
+        unread: &HashSet<NodeId>,
+        labels: &Labels,
+        article: &Article,
+    ) -> Blocks {
+        // Neither an element that contains the image or the declared main part nor one that contains a headline is clutter.
+        let declared = main_part(tree);
         let never_clutter = with_ancestors(tree, |node| {
-            never_hidden.contains(&node.id()) || name(node) == "h1"
+            Some(node.id()) == image || Some(node.id()) == declared || name(node) == "h1"
         });
         let entry = image.and_then(|image| list_entry(tree, image));
         let mut page = Blocks {
@@ -112,11 +126,15 @@ impl Blocks {
                         continue;
                     }
                     match node.value() {
-                        Node::Text(text) => block.push(text, context),
+                        Node::Text(text) => {
+                            block.push(text, context);
+                            if article.contains(node) {
+                                block.main += word_count(text);
+                            }
+                        }
                         Node::Element(element) => {
-                            let hidden = is_textless(element)
-                                || (is_hidden(element) && !never_hidden.contains(&node.id()));
-                            if hidden || caption == Some(node.id()) {
+                            let is_shown = !is_textless(element) && !unread.contains(&node.id());
+                            if !is_shown || caption == Some(node.id()) {
                                 skipped = Some(node.id());
                                 block.text.push(' ');
                                 continue;
@@ -128,7 +146,7 @@ impl Blocks {
                             }
                             block.links += usize::from(element.name() == "a");
                             let keep = never_clutter.contains(&node.id());
-                            let mut inner = context.within(element, keep, &mut articles);
+                            let mut inner = context.within(element, keep, labels, &mut articles);
                             inner.scope.list_entry |= entry == Some(node.id());
                             stack.push(inner);
                         }
@@ -149,7 +167,7 @@ impl Blocks {
             }
         }
         page.end(&mut block);
-        page.mark_menus();
+        page.mark_clutter();
         page
     }
 
@@ -158,14 +176,18 @@ impl Blocks {
         let mut ended = std::mem::take(block);
         ended.text = normalised(&ended.text);
         ended.words = word_count(&ended.text);
-        ended.clutter |= is_filler(&ended.text);
+        if is_filler(&ended.text) {
+            ended.clutter = true;
+            ended.main = 0;
+        }
         if ended.words > 0 {
             self.blocks.push(ended);
         }
     }
 
-    /// Marks runs of short links as clutter.
-    fn mark_menus(&mut self) {
+    /// Marks runs of short links as clutter. The main text is no clutter, unless it is so short that
+    /// Readability took whatever there was.
+    fn mark_clutter(&mut self) {
         let runs = self
             .blocks
             .chunk_by_mut(|a, b| a.is_links() && b.is_links());
@@ -173,6 +195,12 @@ impl Blocks {
             let links: usize = run.iter().map(|block| block.links).sum();
             if links >= MENU_LINKS && run.iter().all(Block::is_links) {
                 run.iter_mut().for_each(|block| block.clutter = true);
+            }
+        }
+        let main = self.blocks.iter().filter(|block| block.is_main());
+        if main.map(|block| block.text.len()).sum::<usize>() >= SURE_BYTES {
+            for block in &mut self.blocks {
+                block.clutter &= !block.is_main();
             }
         }
     }
@@ -185,49 +213,12 @@ impl Blocks {
             .map_or_else(String::new, |block| block.text.clone())
     }
 
-    /// The indices of the blocks that are the page's main text.
-    ///
-    /// Whether a block is content is decided from its number of words and link density and those of its neighbours, by the decision tree of
-    /// Kohlschütter, Fankhauser and Nejdl, "Boilerplate Detection using Shallow Text Features", WSDM 2010, figure 3. If a `main` or
-    /// `article` contains a good share of the content, only content in it counts.
+    /// The indices of the blocks that are the page's main text: those that Readability finds or, if it finds none, all that are not clutter.
     pub fn main(&self) -> Vec<usize> {
-        let text: Vec<usize> = (0..self.blocks.len())
-            .filter(|i| !self.blocks[*i].clutter)
-            .collect();
-        let at = |n: Option<usize>| n.and_then(|n| Some(&self.blocks[*text.get(n)?]));
-        let is_content =
-            |n: &usize| is_content(at(n.checked_sub(1)), at(Some(*n)), at(Some(n + 1)));
-        let content = (0..text.len())
-            .filter(is_content)
-            .map(|n| text[n])
-            .collect();
-        let scoped = self.largest_part(content, |scope| usize::from(scope.main));
-        let scoped = self.largest_part(scoped, |scope| scope.article);
-        let words: usize = scoped.iter().map(|i| self.blocks[*i].words).sum();
-        if words >= MIN_MAIN_WORDS {
-            scoped
-        } else {
-            text
-        }
-    }
-
-    /// The blocks in the part with the most words, if it has at least [`SCOPE_WORDS`] and a third of all words; else all blocks. `part` gives
-    /// the number of a block's part, 0 if it is in none.
-    fn largest_part(&self, blocks: Vec<usize>, part: impl Fn(Scope) -> usize) -> Vec<usize> {
-        let part_of = |i: &usize| part(self.blocks[*i].scope);
-        let parts = blocks.iter().map(part_of).max().unwrap_or(0);
-        let mut words = vec![0; parts + 1];
-        for i in &blocks {
-            words[part_of(i)] += self.blocks[*i].words;
-        }
-        let all: usize = words.iter().sum();
-        // of equally large parts, the first
-        match (1..=parts).rev().max_by_key(|part| words[*part]) {
-            Some(best) if words[best] >= SCOPE_WORDS && words[best] * 3 >= all => {
-                blocks.into_iter().filter(|i| part_of(i) == best).collect()
-            }
-            _ => blocks,
-        }
+        let is_main = |i: &usize| self.blocks[*i].is_main() && !self.blocks[*i].clutter;
+        let has_main = (0..self.blocks.len()).any(|i| is_main(&i));
+        let is_wanted = |i: &usize| is_main(i) || (!has_main && !self.blocks[*i].clutter);
+        (0..self.blocks.len()).filter(is_wanted).collect()
     }
 
     /// The words before and after the image; see [`super::PageWords`].
@@ -281,12 +272,12 @@ impl Blocks {
     }
 
     /// The headings above the image or, if it has no position, above the main text: the nearest, the nearest of a higher level above that one, and
-    /// so on. The outermost is first, one per line; headings that repeat the title are left out.
-    pub fn headings(&self, main: &[usize], title: &str) -> String {
+    /// so on. The outermost is first, one per line; headings that repeat one of the titles are left out.
+    pub fn headings(&self, main: &[usize], titles: [&str; 2]) -> String {
         let above_main = main.first().map_or(0, |first| first + 1);
         let above = &self.blocks[..self.image.unwrap_or(above_main)];
         let region = self.region(false);
-        let title = letters(title);
+        let titles = titles.map(letters);
         let mut chain: Vec<&str> = Vec::new();
         let mut level = 7;
         for block in above.iter().rev().filter(|block| region(block)) {
@@ -295,9 +286,11 @@ impl Blocks {
             }
             level = block.heading;
             let heading = letters(&block.text);
-            let repeats = title.contains(&heading)
-                || (heading.contains(&title) && heading.len() < 2 * title.len());
-            if !repeats {
+            let repeats = |title: &String| {
+                title.contains(&heading)
+                    || (heading.contains(title) && heading.len() < 2 * title.len())
+            };
+            if !titles.iter().any(repeats) {
                 chain.push(&block.text);
             }
         }
@@ -348,7 +341,13 @@ impl Block {
 
 impl Context {
     /// The context in a child element. With `keep`, the element is never treated as clutter.
-    fn within(self, element: &Element, keep: bool, articles: &mut usize) -> Context {
+    fn within(
+        self,
+        element: &Element,
+        keep: bool,
+        labels: &Labels,
+        articles: &mut usize,
+    ) -> Context {
         let mut inner = self;
         match element.name() {
             "a" => inner.link = true,
@@ -363,22 +362,9 @@ impl Context {
             _ => {}
         }
         inner.scope.main |= attribute(element, "role") == "main";
-        inner.clutter |= !keep && is_clutter(element, inner.scope.main || inner.scope.article > 0);
+        inner.clutter |= !keep && labels.may_be_clutter(element);
         inner
     }
-}
-
-/// Whether a block is content, by figure 3 of the paper cited at [`Blocks::main`].
-fn is_content(previous: Option<&Block>, block: Option<&Block>, next: Option<&Block>) -> bool {
-    let density = |block: Option<&Block>| block.map_or(0.0, Block::link_density);
-    let words = |block: Option<&Block>| block.map_or(0, |block| block.words);
-    if density(block) > 0.333_333 {
-        return false;
-    }
-    if density(previous) > 0.555_556 {
-        return words(block) > 40 || words(next) > 17;
-    }
-    words(block) > 16 || words(next) > 15 || words(previous) > 4
 }
 
 /// Up to `limit` words, separated by single spaces.
@@ -387,19 +373,49 @@ fn first_words<'a>(blocks: impl IntoIterator<Item = &'a Block>, limit: usize) ->
     words.take(limit).collect::<Vec<_>>().join(" ")
 }
 
-/// The letters, in lower case, and digits of a text, for comparison.
-fn letters(text: &str) -> String {
-    let letters = text.chars().filter(|c| c.is_alphanumeric());
-    letters.flat_map(char::to_lowercase).collect()
+/// The elements that are not read: those that an attribute hides, and those that are declared as navigation and the like.
+///
+/// An element that contains the image or the declared main part is read all the same: pages are saved while dialogs are open over them. So is
+/// navigation with a headline.
+pub(super) fn unread(tree: &Tree<Node>, image: Option<NodeId>) -> HashSet<NodeId> {
+    let declared = main_part(tree);
+    let shown = with_ancestors(tree, |node| {
+        Some(node.id()) == image || Some(node.id()) == declared || name(node) == "body"
+    });
+    let headed = with_ancestors(tree, |node| name(node) == "h1");
+    let is_unread = |node: &NodeRef<'_, Node>| {
+        let Some(element) = element(*node).filter(|_| !shown.contains(&node.id())) else {
+            return false;
+        };
+        let mut above = node.ancestors();
+        let in_article = || above.any(is_article);
+        is_hidden(element) || (!headed.contains(&node.id()) && is_clutter(element, in_article))
+    };
+    let nodes = tree.nodes().filter(is_unread);
+    nodes.map(|node| node.id()).collect()
 }
 
-/// Whether the node is declared as the main part of the page.
-fn is_main(node: NodeRef<'_, Node>) -> bool {
-    element(node).is_some_and(|element| {
-        matches!(element.name(), "main" | "body")
-            || attribute(element, "role") == "main"
-            || attribute(element, "itemprop") == "articleBody"
-    })
+/// Whether a node is an article, or declared as the main part of the page.
+fn is_article(node: NodeRef<'_, Node>) -> bool {
+    let is = |element: &Element| {
+        matches!(element.name(), "article" | "main") || attribute(element, "role") == "main"
+    };
+    element(node).is_some_and(is)
+}
+
+/// The element that is declared as the main part of the page, if only one is. Pages that load others as one scrolls hide several.
+fn main_part(tree: &Tree<Node>) -> Option<NodeId> {
+    let mut declared = tree.nodes().filter(|node| {
+        element(*node).is_some_and(|element| {
+            element.name() == "main"
+                || attribute(element, "role") == "main"
+                || attribute(element, "itemprop") == "articleBody"
+        })
+    });
+    let first = declared.next()?;
+    // one inside the other declares the same part
+    let is_apart = |node: NodeRef<'_, Node>| node.ancestors().all(|above| above != first);
+    (!declared.any(is_apart)).then(|| first.id())
 }
 
 /// The nodes for which `kind` is true, with all their ancestors.

@@ -20,20 +20,6 @@ static INLINE: Names = LazyLock::new(|| {
         .split(' ').collect()
 });
 
-/// Words in classes and ids of navigation and the like.
-static CLUTTER: Names = LazyLock::new(|| {
-    "nav navbar navigation menu breadcrumb breadcrumbs sidebar footer cookie cookies consent gdpr share sharing related recommended newsletter \
-     subscribe comments comment masthead pagination toolbar widget modal popup login signup advertisement"
-        .split(' ').collect()
-});
-
-/// Words in classes of elements that contain the content: "has-sidebar", "content-wrapper-nav".
-static LAYOUT: Names = LazyLock::new(|| {
-    "has no with without content main page wrapper wrap container layout body article entry"
-        .split(' ')
-        .collect()
-});
-
 /// Values of `role` for navigation and the like.
 const CLUTTER_ROLES: &str =
     "navigation contentinfo complementary search menu menubar dialog alertdialog";
@@ -41,6 +27,11 @@ const CLUTTER_ROLES: &str =
 /// Whether the text in the element is not shown as text of the page.
 pub(crate) fn is_textless(element: &Element) -> bool {
     TEXTLESS.contains(element.name())
+}
+
+/// Whether the text in the element is no text, for any reader.
+pub(crate) fn is_wordless(element: &Element) -> bool {
+    matches!(element.name(), "script" | "style" | "noscript" | "template")
 }
 
 /// Whether an attribute of the element hides it.
@@ -56,28 +47,17 @@ pub(crate) fn is_hidden(element: &Element) -> bool {
         || style.contains("visibility:hidden")
 }
 
-/// Whether the element is navigation or the like, judged by its name, role, class and id.
-pub(crate) fn is_clutter(element: &Element, in_article: bool) -> bool {
+/// Whether the element is declared as navigation or the like, by its name or role.
+pub(crate) fn is_clutter(element: &Element, in_article: impl FnOnce() -> bool) -> bool {
     match element.name() {
-        "nav" | "footer" | "aside" | "menu" | "dialog" => return true,
-        "header" if !in_article => return true,
-        "html" | "body" | "main" | "article" => return false,
-        _ => {}
+        "nav" | "footer" | "aside" | "menu" | "dialog" => true,
+        "header" => !in_article(),
+        "html" | "body" | "main" | "article" => false,
+        _ => {
+            let role = attribute(element, "role");
+            CLUTTER_ROLES.split(' ').any(|clutter| clutter == role)
+        }
     }
-    let role = attribute(element, "role");
-    if CLUTTER_ROLES.split(' ').any(|clutter| clutter == role) {
-        return true;
-    }
-    ["class", "id"]
-        .iter()
-        .flat_map(|name| attribute(element, name).split_whitespace())
-        .any(|label| {
-            let label = label.to_ascii_lowercase();
-            let mut words = label.split(|c: char| !c.is_ascii_alphanumeric());
-            label.len() < 64
-                && words.clone().any(|word| CLUTTER.contains(word))
-                && !words.any(|word| LAYOUT.contains(word))
-        })
 }
 
 /// Whether a block is the label of an advertisement, or a file name as galleries show it.

@@ -24,6 +24,8 @@ pub struct Head {
     pub title: String,
     pub og_title: String,
     pub description: String,
+    /// The address of the page, as it declares it.
+    pub address: String,
     /// The alternative text of `og:image` or `twitter:image`.
     pub image_alt: String,
 }
@@ -41,11 +43,18 @@ impl Head {
                 "title" if head.title.is_empty() && !node.ancestors().any(|n| name(n) == "svg") => {
                     head.title = of_subtree(tree, node.id())
                 }
+                "link"
+                    if head.address.is_empty()
+                        && attribute(element, "rel").eq_ignore_ascii_case("canonical") =>
+                {
+                    head.address = normalised(attribute(element, "href"));
+                }
                 "meta" => {
                     let key = ["property", "name"].map(|name| attribute(element, name));
                     let key = key.into_iter().find(|key| !key.is_empty());
                     let slot = match &*key.unwrap_or_default().to_ascii_lowercase() {
                         "description" => &mut head.description,
+                        "og:url" => &mut head.address,
                         "og:title" | "twitter:title" => &mut head.og_title,
                         "og:description" | "twitter:description" => &mut social_description,
                         "og:image:alt" | "twitter:image:alt" => &mut head.image_alt,

@@ -10,6 +10,8 @@ use super::super::Form;
 use super::super::words::{Marker, difference, ordinal, shortened, three_decimals};
 use super::topic::PageBuilder;
 use super::view::{ArgumentView, Card, Debate, DebateSide, IllustrationView, LikeView, class};
+use crate::score::presence::{Presence, nothing, padding};
+use crate::task::debate::LISTS;
 use crate::task::debate::sheet::{
     DebateArgument, DebateImage, DebateSheet, ILLUSTRATES, Illustration,
 };
@@ -38,18 +40,20 @@ pub(crate) fn sheet(
         sheet.considered
     )];
     if sheet.undecided > 0 {
-        facts.push(format!("{} of them take no clear side", sheet.undecided));
+        facts.push(format!("{} of them are undecided", sheet.undecided));
     }
     facts.push("stance: P(pro) − P(con)".into());
     let (claim, counter_claim) = claims(&topic.title);
-    let sides = [(Stance::Pro, claim), (Stance::Con, counter_claim)];
-    let sides = sides.map(|(stance, claim)| {
-        let arguments = (1..).zip(sheet.arguments_of(stance));
+    let claims = [claim, counter_claim, String::new()];
+    let sides = LISTS.into_iter().zip(claims).map(|(side, claim)| {
+        let padding = padding(sheet.arguments_of(side).map(|argument| argument.about));
+        let arguments = (1..).zip(sheet.arguments_of(side));
         let arguments = arguments.map(|(number, argument)| {
             let id = &argument.argument;
             ArgumentView {
                 anchor: argument_anchor(form, &topic.id, id),
                 number,
+                begins_padding: Some(number) == padding.map(|place| place + 1),
                 id: id.0.clone(),
                 href: shown.contains(id).then(|| form.document(&topic.id, &id.0)),
                 conclusion: argument.conclusion.clone(),
@@ -59,14 +63,24 @@ pub(crate) fn sheet(
             }
         });
         DebateSide {
-            stance,
-            class: class(stance),
+            title: match side {
+                Some(Stance::Pro) => "For",
+                Some(Stance::Con) => "Against",
+                None => "Undecided",
+            },
+            class: side.map_or("undecided", class),
             claim,
             arguments: arguments.collect(),
-            others: page.map_or_else(Vec::new, |page| page.other_images(sheet, stance)),
+            others: page.map_or_else(Vec::new, |page| page.other_images(sheet, side)),
         }
     });
+    let presence = sheet.presence.filter(Presence::is_nothing);
+    let is_shown = |side: &DebateSide| {
+        side.class != "undecided" || !side.arguments.is_empty() || !side.others.is_empty()
+    };
+    let sides = sides.filter(is_shown).collect();
     Some(Debate {
+        nothing: presence.map(|presence| nothing(&presence)),
         facts,
         has_images: page.is_some(),
         sides,
@@ -130,17 +144,19 @@ impl PageBuilder<'_> {
     fn debate_card(&self, image: &DebateImage) -> Card {
         Card {
             href: self.address(&image.image),
-            ..self.card(&image.image, format!("{} {}", image.side, image.rank))
+            ..self.card(&image.image, format!("{} {}", image.list, image.rank))
         }
     }
 
-    fn other_images(&self, sheet: &DebateSheet, stance: Stance) -> Vec<Card> {
-        let illustrates = |like: &Illustration| like.likeness >= ILLUSTRATES;
+    fn other_images(&self, sheet: &DebateSheet, side: Option<Stance>) -> Vec<Card> {
         let images = sheet.images.iter();
         let others = images.filter(|image| {
-            let is_used = image.like.as_ref().is_some_and(illustrates);
-            image.side == stance && !is_used && self.is_shown(&image.image)
+            let like = image.like.as_ref();
+            let is_used = like.is_some_and(Illustration::illustrates);
+            image.side == side && !is_used && self.is_shown(&image.image)
         });
+        let mut seen = BTreeSet::new();
+        let others = others.filter(|image| seen.insert(&image.image));
         others.map(|image| self.debate_card(image)).collect()
     }
 
@@ -153,20 +169,23 @@ impl PageBuilder<'_> {
         let like = image.like.as_ref()?;
         let mut arguments = sheet.arguments.iter();
         let argument = arguments.find(|a| a.argument == like.argument)?;
-        let nearer = like.other_side.filter(|other| *other > like.likeness);
-        let doubt = match nearer.map(three_decimals) {
+        let doubt = match like.other_side {
             _ if like.likeness < ILLUSTRATES => {
                 Some("Too little to say that it illustrates the argument.".to_owned())
             }
-            other => other.map(|other| {
-                format!("It is even more like an argument of the other side ({other}).")
-            }),
+            Some(other) if like.is_torn() => {
+                let other = three_decimals(other);
+                Some(format!(
+                    "It does not illustrate it: it is as much like an argument of the other side ({other})."
+                ))
+            }
+            _ => None,
         };
         let anchor = argument_anchor(form, topic, &like.argument);
         Some(LikeView {
             href: form.debate_part(topic, &anchor),
             id: like.argument.0.clone(),
-            class: class(argument.side),
+            class: argument.side.map_or("undecided", class),
             sentence: marker.mark(unquoted(&like.sentence)),
             words: marker.mark(unquoted(&like.words)),
             place: like.place.clone(),

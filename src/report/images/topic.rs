@@ -14,9 +14,9 @@ use super::super::tree::{Gauge, Row};
 use super::super::words::{
     Marker, difference, number, ordinal, shortened, three_decimals, web_address,
 };
-use super::super::{Body, Change, TopicReport};
+use super::super::{Body, Change, TopicReport, nothing_about};
 use super::view::{Card, GradeView, ImageView, ImagesTopic, Side, Thumbnail};
-use super::view::{LINES, blocks_of, class, facts, gauge, page_view};
+use super::view::{LINES, blocks_of, class, divide, facts, gauge, page_view};
 use super::{CandidateRanks, LOOK_ALIKES, LookAlike, LookAlikes, Sources, TopicPlan};
 use crate::evidence::{Evidence, PageEvidence};
 use crate::topic::question::{self, TopicParts};
@@ -85,6 +85,7 @@ impl<'a> PageBuilder<'a> {
             first: None,
             changed: self.plan.changed,
             is_judged: self.grades().is_some(),
+            nothing: nothing_about(self.plan.explained.values().map(|image| &image.about)),
             debate: self.debate(&mut marker),
             body: Body::Images(ImagesTopic {
                 sides: Stance::BOTH.map(|stance| self.side(stance)).into(),
@@ -130,11 +131,18 @@ impl<'a> PageBuilder<'a> {
             Some(hits.of(Some(stance)).precision(10).map(three_decimals))
         });
         let cards = self.plan.lists[stance as usize].iter();
+        let mut cards: Vec<Card> = cards.map(|line| self.listed(line)).collect();
+        divide(&mut cards);
         let dropped = self.plan.dropped[stance as usize].iter();
+        let (title, does) = match stance {
+            Stance::Pro => ("PRO", "supports"),
+            Stance::Con => ("CON", "attacks"),
+        };
         Side {
-            stance,
+            title,
+            does,
             class: class(stance),
-            cards: cards.map(|line| self.listed(line)).collect(),
+            cards,
             precision,
             dropped: dropped.map(|line| self.dropped(line)).collect(),
         }
@@ -150,6 +158,12 @@ impl<'a> PageBuilder<'a> {
             score: None,
             grade: None,
             lean: self.lean(id),
+            about: self
+                .plan
+                .explained
+                .get(id)
+                .and_then(|of| Some(of.about.as_ref()?.value())),
+            begins_padding: false,
             change: None,
             twins: None,
         }
@@ -416,6 +430,7 @@ impl<'a> PageBuilder<'a> {
             };
             gauges.extend(score.parts().iter().filter(is_new).filter_map(gauge));
         }
+        rows.extend(explained.about.as_ref().map(Row::new));
         let formula = first
             .filter(|score| !score.parts().is_empty())
             .map(|score| format!("{} = {}", number(score.value()), score.how()));

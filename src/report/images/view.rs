@@ -9,6 +9,7 @@ use super::super::tree::{Gauge, Row};
 use super::super::words::{Marker, Span, shortened, three_decimals, web_address};
 use crate::evidence::ocr::{self, OcrLine};
 use crate::evidence::{Evidence, PageEvidence};
+use crate::score::presence::padding;
 
 /// A small picture in the table of topics.
 #[derive(Debug)]
@@ -31,14 +32,16 @@ pub(crate) struct ImagesTopic {
     pub has_leans: bool,
 }
 
-/// One of the two lists.
+/// The images on a side, or those that are undecided.
 #[derive(Debug)]
 pub struct Side {
-    pub stance: Stance,
-    /// The list's CSS class, "pro" or "con".
+    pub title: &'static str,
+    /// What its images do, in a few words.
+    pub does: &'static str,
+    /// Its CSS class: "pro", "con" or "undecided".
     pub class: &'static str,
     pub cards: Vec<Card>,
-    /// P@10 of this list: on topic, argumentative, on stance.
+    /// P@10 of the list of the run for this side: on topic, argumentative, on stance.
     pub precision: Option<[String; 3]>,
     /// Images that only the other run has in this list.
     pub dropped: Vec<Card>,
@@ -56,6 +59,10 @@ pub(crate) struct Card {
     pub grade: Option<GradeView>,
     /// P(pro) and P(con).
     pub lean: Option<[f64; 2]>,
+    /// The probability that it is about the topic.
+    pub about: Option<f64>,
+    /// Whether it is the first of its list that is less likely to be about the topic.
+    pub begins_padding: bool,
     pub change: Option<Change>,
     /// Its copies that were left out, or the image of which it is a copy.
     pub twins: Option<Twins>,
@@ -162,23 +169,26 @@ pub(crate) struct LookAlikeView {
 /// The content of a debate sheet.
 #[derive(Debug)]
 pub(crate) struct Debate {
+    /// Says that no argument is about the topic, if that is so.
+    pub nothing: Option<String>,
     /// How the arguments were chosen, in words.
     pub facts: Vec<String>,
     /// Whether the sheet also shows images. A run of arguments has none.
     pub has_images: bool,
-    /// For the claim, and against it.
-    pub sides: [DebateSide; 2],
+    /// For the claim, against it and, if there is something, what is undecided.
+    pub sides: Vec<DebateSide>,
 }
 
 /// A side of a debate, which is printed on a separate sheet.
 #[derive(Debug)]
 pub(crate) struct DebateSide {
-    pub stance: Stance,
+    pub title: &'static str,
+    /// Its CSS class: "pro", "con" or "undecided".
     pub class: &'static str,
-    /// The claim, or the one against it; empty for an open question.
+    /// The claim, or the one against it; empty for an open question, and for what is undecided.
     pub claim: String,
     pub arguments: Vec<ArgumentView>,
-    /// The images of the list that illustrate none of the arguments.
+    /// The images of this side that illustrate none of the arguments.
     pub others: Vec<Card>,
 }
 
@@ -189,6 +199,8 @@ pub(crate) struct ArgumentView {
     pub anchor: String,
     /// Its place on its side, from 1.
     pub number: usize,
+    /// Whether it is the first of its side that is less likely to be about the topic.
+    pub begins_padding: bool,
     pub id: String,
     /// Its address in the ranking, if that shows it.
     pub href: Option<String>,
@@ -230,6 +242,14 @@ pub(super) const LINES: usize = 80;
 
 /// The maximum number of characters shown of each text of a page.
 const TEXT: usize = 700;
+
+/// Marks the first card of a list that is less likely to be about the topic.
+pub(super) fn divide(cards: &mut [Card]) {
+    let place = padding(cards.iter().map(|card| card.about));
+    if let Some(card) = place.and_then(|place| cards.get_mut(place)) {
+        card.begins_padding = true;
+    }
+}
 
 /// The CSS class of a stance.
 pub(super) fn class(stance: Stance) -> &'static str {
@@ -292,7 +312,12 @@ fn bounds(lines: &[OcrLine]) -> [f32; 4] {
 /// The words of a page near the image.
 pub(super) fn page_view(page: &PageEvidence, marker: &mut Marker) -> PageView {
     let words = &page.words;
+    let full_title = match words.full_title.as_str() {
+        full if full == words.title => String::new(),
+        full => full.to_owned(),
+    };
     let parts = [
+        ("full title", &full_title),
         ("alternative text", &words.alt),
         ("title attribute", &words.title_attribute),
         ("caption", &words.caption),

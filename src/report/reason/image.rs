@@ -5,7 +5,7 @@ use riposte_eval::{Explanation, NumberId, Stance};
 
 use super::super::words::{joined, ordinal, three_decimals};
 use crate::score::select::LIST_LENGTH;
-use crate::score::stance;
+use crate::score::stance::{self, decided};
 use crate::task::channels::SignalKey;
 
 /// A source is named beside the first one if it adds at least this share of what the first one adds.
@@ -15,7 +15,7 @@ const ALSO: f64 = 0.5;
 const LOOSELY: f64 = 0.5;
 const HARDLY: f64 = 0.25;
 
-/// Evidence of at least this many log-odds "supports" or "opposes" a claim; less evidence only "leans".
+/// Evidence of at least this many log-odds "supports" or "opposes" a claim, if the image is not undecided; less evidence only "leans".
 const CLEAR: f64 = 0.4;
 
 /// Facts about all candidates of a topic, from their explanations.
@@ -198,8 +198,8 @@ fn is_plural(source: &str) -> bool {
 }
 
 /// What a source does for the list: "the words around it support the claim".
-fn does(source: &str, sum: f64, stance: Stance) -> String {
-    let (verb, rest) = match (sum.abs() >= CLEAR, stance) {
+fn does(source: &str, is_clear: bool, stance: Stance) -> String {
+    let (verb, rest) = match (is_clear, stance) {
         (true, Stance::Pro) => ("support", ""),
         (true, Stance::Con) => ("oppose", ""),
         (false, Stance::Pro) => ("lean", " towards"),
@@ -237,21 +237,22 @@ fn opinion(image: &ExplainedImage, candidates: &Candidates, stance: Stance) -> S
         (true, true) => format!("{other} was full, and "),
         (true, false) => format!("{stance} had no other, and "),
     };
+    let is_decided = decided(|stance| image.probability(stance), stance).is_some();
+    let undecided = match is_decided {
+        true => "",
+        false => "; too little to say which side it takes",
+    };
     let sources = sources(part, source_of_stance);
     let Some((source, sum)) = sources.first().filter(|(_, sum)| *sum > 0.0) else {
-        let prior = match (stance, scores_higher_there) {
-            (Stance::Pro, false) => "; images are more often PRO than CON",
-            _ => "",
-        };
         let takes = match stance {
             Stance::Pro => "supports",
             Stance::Con => "opposes",
         };
-        return format!("{displaced}nothing about it {takes} the claim{prior}");
+        return format!("{displaced}nothing about it {takes} the claim{undecided}");
     };
-    let claim = does(source, *sum, stance);
+    let claim = does(source, is_decided && *sum >= CLEAR, stance);
     let doubt = doubt(&sources, *sum).unwrap_or_default();
-    format!("{displaced}{claim}{doubt}")
+    format!("{displaced}{claim}{doubt}{undecided}")
 }
 
 /// Says that the last source contradicts the first one, if it takes away at least [`ALSO`] of what the first one adds (`sum`).
@@ -289,6 +290,7 @@ fn unlisted(image: &ExplainedImage, candidates: &Candidates) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::score::logistic;
     use riposte_eval::explained::ListEntry;
     use riposte_eval::{DocId, TopicId};
 
@@ -303,6 +305,7 @@ mod tests {
         let channels = channels.iter();
         let channels = channels.map(|(name, value)| leaf(NumberId::channel(*name), *value));
         let relevance = Explanation::sum(NumberId::Relevance, channels.collect());
+        let evidence: f64 = signals.iter().map(|(_, value)| value).sum();
         let score = |stance: Stance, sign: f64| {
             let mut parts = vec![leaf(NumberId::Prior, sign)];
             parts.extend(signals.iter().map(|(name, value)| {
@@ -312,7 +315,7 @@ mod tests {
             let parts = vec![
                 relevance.clone(),
                 leaf(NumberId::Argues, 0.5),
-                leaf(NumberId::Probability(stance), 0.5).with_parts(parts),
+                leaf(NumberId::Probability(stance), logistic(sign * evidence)).with_parts(parts),
             ];
             Some(leaf(NumberId::Score, scores[stance as usize]).with_parts(parts))
         };
@@ -328,6 +331,7 @@ mod tests {
             copy_of: None,
             pro: score(Stance::Pro, 1.0),
             con: score(Stance::Con, -1.0),
+            about: None,
         }
     }
 
@@ -385,11 +389,11 @@ mod tests {
         );
         assert_eq!(
             says(&image, &candidates(FULL), 2, None),
-            "CON 1: on topic by its page's title; PRO was full, and the words around it lean against the claim."
+            "CON 1: on topic by its page's title; PRO was full, and the words around it lean against the claim; too little to say which side it takes."
         );
         assert_eq!(
             says(&image, &candidates([(3, 0.7), (1, 0.6)]), 2, None),
-            "CON 1: on topic by its page's title; CON had no other, and the words around it lean against the claim."
+            "CON 1: on topic by its page's title; CON had no other, and the words around it lean against the claim; too little to say which side it takes."
         );
     }
 
@@ -402,7 +406,7 @@ mod tests {
         assert_eq!(
             of(
                 &[("clip topic", 0.2)],
-                &[("text in the picture", 0.8), ("CLIP's prompts", -0.5)]
+                &[("text in the picture", 1.2), ("CLIP's prompts", -0.6)]
             ),
             "PRO 8: loosely on topic (23rd of 25 by relevance), mostly by what it shows; the text in it supports the claim, though what \
              it shows says the opposite."
@@ -410,14 +414,19 @@ mod tests {
         assert_eq!(
             of(
                 &[("arguments", 0.1)],
-                &[("text in the picture", 0.8), ("CLIP's prompts", -0.3)]
+                &[("text in the picture", 1.2), ("CLIP's prompts", -0.3)]
             ),
             "PRO 8: hardly on topic (23rd of 25 by relevance), mostly by its likeness to arguments; the text in it supports the claim."
         );
         assert_eq!(
+            of(&[("clip topic", 0.2)], &[("text in the picture", 0.45)]),
+            "PRO 8: loosely on topic (23rd of 25 by relevance), mostly by what it shows; the text in it leans towards the claim; too \
+             little to say which side it takes."
+        );
+        assert_eq!(
             of(&[("bm25 near", 0.0)], &[]),
-            "PRO 8: nothing about it is close to the topic (23rd of 25 by relevance); nothing about it supports the claim; images are \
-             more often PRO than CON."
+            "PRO 8: nothing about it is close to the topic (23rd of 25 by relevance); nothing about it supports the claim; too little \
+             to say which side it takes."
         );
     }
 

@@ -155,6 +155,7 @@ mod tests {
             rank,
             score,
             stance: None,
+            about: None,
         }
     }
 

@@ -18,6 +18,8 @@ use crate::topic::question::Question;
 /// The embeddings of all topics of a run. Those of a channel that is off are missing.
 pub(super) struct Embeddings {
     pub topics: Vec<TopicVectors>,
+    /// The model that made the sentence vectors; `None` if they are off or not used.
+    pub sentences: Option<String>,
     /// Empty if CLIP is off or not used.
     pub kinds: Vec<KindVector>,
     /// What the first and the second image-text model make of a cosine.
@@ -80,6 +82,7 @@ impl Embeddings {
     ) -> Result<Self> {
         let mut embeddings = Embeddings {
             topics: topics.iter().map(|_| TopicVectors::default()).collect(),
+            sentences: None,
             kinds: Vec::new(),
             likeness: <[Likeness; 2]>::default(),
         };
@@ -91,6 +94,7 @@ impl Embeddings {
                 for (topic, vector) in embeddings.topics.iter_mut().zip(vectors) {
                     topic.words = Some(vector);
                 }
+                embeddings.sentences = model_of(store, QueryEncoder::Sentence)?;
             }
         }
         for model in [Slot::First, Slot::Second] {

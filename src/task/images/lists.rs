@@ -8,7 +8,8 @@ use riposte_eval::run::ImageRunLine;
 use riposte_eval::topic::Topic;
 use riposte_eval::{DocId, Explanation, NumberId, Stance};
 
-use super::super::approach::{Form, ScoreRecipe};
+use super::super::approach::{Form, ScoreRecipe, StanceRecipe};
+use super::super::presence::{About, Judged};
 use super::embeddings::KindVector;
 use super::opinions::{argument_scores, stance_scores};
 use super::signals::CrawlRanks;
@@ -19,6 +20,7 @@ use crate::score::mixture::{Scaling, mix};
 use crate::score::picture_text::PictureText;
 use crate::score::select::{self, Candidate, LIST_LENGTH, Selected, Selection};
 use crate::score::side::Sides;
+use crate::score::stance;
 
 /// A candidate with the explanations of its scores.
 pub(super) struct ScoredImage {
@@ -87,7 +89,10 @@ pub(super) fn score_candidates(
         stances = texts.stances(question);
     }
     let arguments = argument_scores(&pool, kinds, &stances, recipe.argument);
-    let stances = stance_scores(&pool, question, vectors, &stances, recipe);
+    let stances = match task.is_foreign && recipe.form == Form::Stances {
+        true => pool.iter().map(|_| Sides::both()).collect(),
+        false => stance_scores(&pool, question, vectors, &stances, recipe),
+    };
     let estimated: Vec<Estimated> = pool
         .iter()
         .zip(arguments)
@@ -225,16 +230,19 @@ fn score_in_list(value: f64, how: impl Into<String>, parts: Vec<Explanation>) ->
         .with_parts(parts)
 }
 
-/// Selects the two lists of a topic, and adds their lines and the explanations of all candidates to the ranking.
+/// Selects the two lists of a topic, and adds their lines and the explanations of all candidates to the ranking. `judge` says which of the listed images
+/// are about the topic.
 ///
 /// # Errors
 /// A score is not finite, or too large for a run: the message names the image, and the number to blame. Or explanations cannot be kept.
 pub(super) fn select_lists(
-    topic: &Topic,
+    task: &TopicTask,
     scored: Vec<ScoredImage>,
     settings: &Settings,
     ranking: &mut ImageRanking,
+    judge: impl FnOnce(&mut dyn Iterator<Item = &DocId>) -> Result<About>,
 ) -> Result<()> {
+    let topic = task.topic;
     for image in &scored {
         let scores = Stance::BOTH.map(|stance| image.sides.of(stance));
         for score in scores.into_iter().flatten() {
@@ -254,12 +262,16 @@ pub(super) fn select_lists(
             text: image.text.clone(),
         })
         .collect();
-    let overlap = settings.overlap || settings.approach.lists.overlap;
+    // crawl ranks are of any language; without any stance, both lists have the same images
+    let is_one_list = task.is_foreign && settings.approach.stance != StanceRecipe::Crawl;
+    let overlap = settings.overlap || settings.approach.lists.overlap || is_one_list;
     let Selection { listed, mut copies } = match settings.approach.form {
         Form::Stances => select::select(&candidates, overlap),
         Form::Claims => select::select_claim(&candidates, settings.claim_length),
     };
     note_short_lists(topic, &listed, settings, &mut ranking.notes);
+    let mut about = judge(&mut listed.iter().map(|image| &image.doc))?;
+    ranking.judged.insert(topic.id.clone(), Judged::of(&about));
     let mut entries: BTreeMap<DocId, Vec<ListEntry>> = BTreeMap::new();
     for s in listed {
         let chosen = scored.iter().find(|image| image.id == s.doc);
@@ -267,6 +279,13 @@ pub(super) fn select_lists(
             let key = (topic.id.clone(), s.doc.clone());
             ranking.rationales.insert(key, rationale);
         }
+        let probability = |stance| {
+            let score = chosen?.sides.of(stance)?;
+            Some(score.part(&NumberId::Probability(stance))?.value())
+        };
+        let side = stance::decided(probability, s.stance);
+        let key = (topic.id.clone(), s.doc.clone());
+        ranking.sides.insert(key, side);
         entries.entry(s.doc.clone()).or_default().push(ListEntry {
             stance: s.stance,
             rank: s.rank,
@@ -293,6 +312,7 @@ pub(super) fn select_lists(
             topic: topic.id.clone(),
             listed: entries.get(&image.id).cloned().unwrap_or_default(),
             copy_of,
+            about: about.remove(&image.id),
             image: image.id,
             pro: image.sides.pro,
             con: image.sides.con,

@@ -1,12 +1,17 @@
-//! The texts of the candidates for a topic, as the stance encoder reads them: the texts in pictures, their sections, and the words around the pictures.
+//! The texts of the candidates for a topic, as the stance encoder reads them: the clauses of the texts in pictures, their sections, and those of the
+//! words around the pictures.
 
 use anyhow::Result;
 use riposte_claims::polarity;
 use riposte_claims::words::alphanumeric_words;
 use riposte_eval::{Explanation, NumberId};
 
+use crate::evidence::ocr::OcrLine;
+use crate::evidence::ocr_text;
 use crate::index::images::Image;
 use crate::reading::Reader;
+use crate::reading::clauses::clauses;
+use crate::reading::clauses::picture::of_picture;
 use crate::reading::pieces::beginning;
 use crate::reading::sections::{Heading, Sections};
 use crate::reading::stance_encoder::{Logits, StanceReading};
@@ -67,11 +72,16 @@ impl PoolTexts {
         question: &Question,
         reader: &mut Reader,
     ) -> Result<Self> {
-        let texts: Vec<String> = pool
-            .iter()
-            .flat_map(|(image, _)| [&image.ocr_text, &image.near_text])
-            .map(|text| beginning(text).to_owned())
-            .collect();
+        let lines = |image: &Image| image.ocr_lines.as_deref().map(of_picture);
+        let lines: Vec<Option<Vec<OcrLine>>> = pool.iter().map(|(image, _)| lines(image)).collect();
+        let texts = pool.iter().zip(&lines).flat_map(|((image, _), lines)| {
+            let picture = match lines {
+                Some(lines) => ocr_text(lines),
+                None => clauses(&image.ocr_text).into_owned(),
+            };
+            [picture, clauses(&image.near_text).into_owned()]
+        });
+        let texts: Vec<String> = texts.map(|text| beginning(&text).to_owned()).collect();
         let claim = question.claim.as_str();
         let pairs: Vec<(&str, &str)> = texts.iter().map(|text| (claim, text.as_str())).collect();
         let readings = reader.piece_readings(&pairs, &mut |_| ())?;
@@ -83,9 +93,9 @@ impl PoolTexts {
             };
             texts.iter().zip(&all).map(of_text).collect()
         });
-        let sections: Vec<Sections> = pool
+        let sections: Vec<Sections> = lines
             .iter()
-            .map(|(image, _)| Sections::of(image.ocr_lines.as_deref().unwrap_or_default()))
+            .map(|lines| Sections::of(lines.as_deref().unwrap_or_default()))
             .collect();
         let all = sections.iter().flat_map(|of_image| &of_image.sections);
         let pairs: Vec<(&str, &str)> = all.map(|s| (claim, beginning(&s.text))).collect();

@@ -48,8 +48,15 @@ fn a_sheet_is_reached_from_its_topic_and_leads_to_its_images_and_back() {
     assert_eq!(page.text(".sheet.pro h2 small"), "zoos should be closed");
     let first = &arguments[0];
     let under = page.text(".sheet.pro .argument .under");
-    assert_eq!(first["rank"], 1, "{first}");
-    assert!(under.contains("1st by relevance · stance +0."), "{under}");
+    // the arguments before it are on the other side or undecided
+    let place = match first["rank"].as_u64().unwrap() {
+        1 => "1st".to_owned(),
+        2 => "2nd".to_owned(),
+        3 => "3rd".to_owned(),
+        rank => format!("{rank}th"),
+    };
+    let facts = format!("{place} by relevance · stance +0.");
+    assert!(under.contains(&facts), "{under}, not {facts}");
     // every image of the lists is on the sheet once
     let images = sheet["images"].as_array().unwrap();
     let links: Vec<String> = page
@@ -75,7 +82,7 @@ fn a_sheet_is_reached_from_its_topic_and_leads_to_its_images_and_back() {
 }
 
 #[test]
-fn a_sheet_fits_has_contrast_and_is_printed_on_two_pages() {
+fn a_sheet_fits_has_contrast_and_is_printed_on_a_page_for_each_side() {
     let fixture = Fixture::new();
     let Some((_, report)) = report(&fixture) else {
         return;
@@ -102,7 +109,10 @@ fn a_sheet_fits_has_contrast_and_is_printed_on_two_pages() {
             }
         }
         page.set_scheme("dark");
-        assert_eq!(page.printed_pages(), 2, "{url}");
+        // a page for each side, and one for what is undecided
+        let sides = page.count(".sheet");
+        assert!((2..=3).contains(&sides), "{url}");
+        assert_eq!(page.printed_pages(), sides, "{url}");
     }
 }
 

@@ -9,6 +9,7 @@ pub mod files;
 pub mod make;
 pub mod models;
 pub mod need;
+pub mod pages;
 pub mod pictures;
 pub mod program;
 pub mod server;

@@ -1,0 +1,60 @@
+//! Says of an answer whether anything is about the question, and which of its documents are less likely to be about it.
+
+use riposte_eval::DocId;
+
+use super::{About, Answer};
+use crate::score::presence::padding;
+use crate::task::debate::sheet::DebateSheet;
+use crate::task::presence::Judged;
+
+impl Answer {
+    /// `judged` are the documents of the run, and `sheet` has arguments that were judged with it. Nothing is about the question only if neither documents
+    /// nor arguments are.
+    pub(super) fn judge(&mut self, judged: Option<&Judged>, sheet: Option<&DebateSheet>) {
+        let of_run = judged.and_then(|judged| judged.presence);
+        let of_sheet = sheet.and_then(|sheet| sheet.presence);
+        let all = || of_run.into_iter().chain(of_sheet);
+        self.presence = all().reduce(|best, next| {
+            let is_likelier = next.about > best.about;
+            match (best.is_nothing(), next.is_nothing()) {
+                (true, false) => next,
+                (true, true) if is_likelier => next,
+                _ => best,
+            }
+        });
+        self.nothing_about_it = self.presence.is_some_and(|presence| presence.is_nothing());
+        let probability = |id: &str| judged?.about(&DocId(id.to_owned()));
+        let sides = self.sides.iter_mut();
+        let lists = sides.map(|side| (&mut side.images, &mut side.arguments));
+        let undecided = self.undecided.iter_mut();
+        let undecided = undecided.map(|list| (&mut list.images, &mut list.arguments));
+        for (images, arguments) in lists.chain(undecided) {
+            for image in images.iter_mut().flatten() {
+                image.about.probability = probability(&image.id);
+            }
+            let images = images.iter_mut().flatten();
+            // an image below an argument is there because it is like the argument
+            let images = images.filter(|image| image.argument.is_none());
+            divide(images.map(|image| &mut image.about));
+            let arguments = arguments.iter_mut().flatten();
+            divide(arguments.map(|argument| &mut argument.about));
+        }
+        let texts = self.texts.iter_mut().flatten();
+        divide(texts.map(|text| {
+            text.about.probability = probability(&text.id);
+            &mut text.about
+        }));
+    }
+}
+
+/// Marks those at the end of a list that are less likely to be about the question.
+fn divide<'a>(list: impl Iterator<Item = &'a mut About>) {
+    let mut list: Vec<&mut About> = list.collect();
+    let Some(place) = padding(list.iter().map(|one| one.probability)) else {
+        return;
+    };
+    for (at, one) in list.iter_mut().enumerate().skip(place) {
+        one.is_padding = true;
+        one.begins_padding = at == place;
+    }
+}
