@@ -67,15 +67,25 @@ fn answers(
     explain: bool,
 ) -> Result<Vec<Value>> {
     let answers = detector.answer(questions, explain)?.into_iter();
-    Ok(answers.map(to_json).collect())
+    let with_questions = questions.iter().zip(answers);
+    let to_json = |(question, answer): (&StanceQuestion, _)| {
+        let unlike = question.unlike().filter(|_| detector.has_encoder());
+        to_json(answer, unlike)
+    };
+    Ok(with_questions.map(to_json).collect())
 }
 
-fn to_json((answer, explanation): (StanceAnswer, Option<Explanation>)) -> Value {
+/// `unlike`: in what the text is unlike all that the encoder has learned from.
+fn to_json(
+    (answer, explanation): (StanceAnswer, Option<Explanation>),
+    unlike: Option<String>,
+) -> Value {
     let mut object = match answer {
         StanceAnswer::Claim(stances) => json!({
             "stance": ClaimStance::most_probable(&stances),
             "pro": stances.pro, "con": stances.con, "neither": stances.neither,
             "undecided": ClaimStance::is_undecided(&stances),
+            "unlike": unlike,
         }),
         StanceAnswer::Objects {
             decision,

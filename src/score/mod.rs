@@ -25,6 +25,7 @@ pub(crate) mod side;
 pub mod signal;
 #[cfg(feature = "full")]
 pub mod stance;
+pub mod text_kind;
 pub mod text_stance;
 
 /// A text or an image takes a side if |P(pro) - P(con)| is at least this. Within this margin its side is undecided: models that read stance are

@@ -4,7 +4,8 @@
 //! and the encoder is more certain about a single sentence than about several. Its log-odds and a few features of the words are added with
 //! weights that were fitted on labelled collections. So the results are calibrated probabilities. The weights are the same for every kind of
 //! text, and none is negative; what a single piece and what the hashtags at the end of a post can add is limited. So neither the length of a text
-//! nor a hashtag can turn its stance round. Without the encoder, only the words decide. `train text-stance` learns all weights. A text that is not
+//! nor a hashtag can turn its stance round. All of them are smaller for a text that is unlike those that they were learned from ([`text_kind`]).
+//! Without the encoder, only the words decide. `train text-stance` learns all weights. A text that is not
 //! a sentence is always "neither" ([`is_sentence`]).
 
 use std::borrow::Cow;
@@ -19,6 +20,7 @@ use riposte_eval::{Explanation, NumberId};
 use serde::Deserialize;
 
 use super::linear::{Linear, LinearText};
+use super::text_kind::{self, Kinds};
 use super::{logistic, logit};
 use crate::evidence::sentiment::Vader;
 use crate::reading::pieces::{Pieces, beginning};
@@ -162,6 +164,7 @@ const TAGS_LIMIT: f64 = 1.5;
 #[derive(Clone, Debug)]
 pub struct Model {
     weights: Weights,
+    kinds: Kinds,
     sides: Linear,
     neither: Linear,
 }
@@ -182,11 +185,25 @@ pub struct Weights {
     pub neither_bias: f64,
 }
 
+impl Weights {
+    /// All weights times a factor.
+    fn scaled(&self, factor: f64) -> Weights {
+        Weights {
+            whole: factor * self.whole,
+            sentences: factor * self.sentences,
+            words: factor * self.words,
+            neither: factor * self.neither,
+            neither_bias: factor * self.neither_bias,
+        }
+    }
+}
+
 /// The layout of the weight file.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ModelText {
     pub weights: Weights,
+    pub kinds: Kinds,
     pub sides: LinearText,
     pub neither: LinearText,
 }
@@ -262,7 +279,7 @@ impl Model {
     /// The model of a weight file.
     ///
     /// # Errors
-    /// A weight is negative; a feature is missing or unknown; or the bias or a mean of the sides is not 0, so the opposite claim would not exchange
+    /// A weight is negative; the kinds of texts are wrong ([`Kinds::check`]); a feature is missing or unknown; or the bias or a mean of the sides is not 0, so the opposite claim would not exchange
     /// PRO and CON.
     pub fn new(text: ModelText) -> Result<Model> {
         let w = &text.weights;
@@ -272,10 +289,12 @@ impl Model {
                 .all(|weight| *weight >= 0.0),
             "weights: only neither_bias can be negative"
         );
+        text.kinds.check().context("kinds")?;
         let sides = Linear::new(text.sides, &SIDES).context("sides")?;
         ensure!(sides.is_odd(), "sides: bias and means must be 0");
         Ok(Model {
             weights: text.weights,
+            kinds: text.kinds,
             sides,
             neither: Linear::new(text.neither, &NEITHER).context("neither")?,
         })
@@ -291,6 +310,16 @@ impl Model {
         self.sides.log_odds(&features(claim, text).0)
     }
 
+    /// In what a text is unlike all that the weights were learned from; `None` if it is not, or takes no side anyway.
+    pub fn unlike(&self, text: &str) -> Option<String> {
+        is_sentence(text).then(|| self.kinds.unlike(&Pieces::of(text).whole))?
+    }
+
+    /// The weights for a text, whose beginning is `whole`.
+    fn weights_for(&self, whole: &str) -> Weights {
+        self.weights.scaled(self.kinds.certainty_of(whole))
+    }
+
     /// The stance of the text towards the claim. `logits` are those of the claim with each of the text's [`pieces`], in the same order; `None`
     /// without an encoder.
     pub fn stances(&self, claim: &str, text: &str, logits: Option<&[Logits]>) -> Stances {
@@ -298,16 +327,22 @@ impl Model {
             return Stances::NEITHER;
         }
         let (sides, rest) = features(claim, text);
-        let has_tags = logits.is_some() && Pieces::of(text).with_tags.is_some();
+        let pieces = Pieces::of(text);
+        let has_tags = pieces.with_tags.is_some();
         let read = logits.and_then(|logits| EncoderLogOdds::of(logits, has_tags));
+        let read = read.map(|read| (read, self.weights_for(&pieces.whole)));
         self.stances_of(&sides, &rest, read)
     }
 
-    fn stances_of(&self, sides: &[f64], rest: &[f64], read: Option<EncoderLogOdds>) -> Stances {
+    fn stances_of(
+        &self,
+        sides: &[f64],
+        rest: &[f64],
+        read: Option<(EncoderLogOdds, Weights)>,
+    ) -> Stances {
         let words = self.sides.log_odds(sides);
         let (pro, neither) = match read {
-            Some(o) => {
-                let w = &self.weights;
+            Some((o, w)) => {
                 (
                     w.whole * o.whole
                         + w.sentences * o.sentences
@@ -350,11 +385,13 @@ impl Model {
         let pieces = Pieces::of(text);
         let has_tags = pieces.with_tags.is_some();
         let read = logits.and_then(|logits| EncoderLogOdds::of(logits, has_tags));
+        let read = read.map(|read| (read, self.weights_for(&pieces.whole)));
+        let unlike = read.and_then(|_| self.kinds.unlike(&pieces.whole));
         let stances = self.stances_of(&sides, &rest, read);
         let parts = match logits.zip(read) {
-            Some((logits, read)) => {
-                let mut parts = self.explain_pieces(pieces, read, logits);
-                parts.extend(self.explain_read(words, read, &stances));
+            Some((logits, (read, weights))) => {
+                let mut parts = explain_pieces(pieces, &weights, read, logits);
+                parts.extend(explain_read(words, &weights, read, &stances));
                 parts
             }
             None => {
@@ -375,53 +412,61 @@ impl Model {
             logit(stances.pro_of_sides()),
         );
         let explanation = Explanation::new(NumberId::Balance, stances.balance());
-        (stances, explanation.with_how(how).with_parts(parts))
+        let mut explanation = explanation.with_how(how).with_parts(parts);
+        if let Some(unlike) = unlike {
+            explanation.add_note(&text_kind::less_certain(&unlike));
+        }
+        (stances, explanation)
     }
+}
 
-    /// The contribution of each piece of a text that the encoder has read: the beginning of the text, single sentences, and the hashtags at its end.
-    fn explain_pieces(&self, pieces: Pieces<'_>, read: EncoderLogOdds, all: &[Logits]) -> Vec<Explanation> {
-        let (whole, sentences) = (self.weights.whole, self.weights.sentences);
-        let has_tags = pieces.with_tags.is_some();
-        let (last, count) = (pieces.count() - 1, pieces.sentences.len());
-        let part = |(n, (piece, logits)): (usize, (Cow<'_, str>, &Logits))| {
-            let (what, weight, log_odds) = match (n, count) {
-                (n, _) if has_tags && n == last => {
-                    ("with hashtags", whole + sentences, read.tags)
-                }
-                // a text of a single piece is its only sentence, too
-                (0, 0) => ("from the beginning", whole + sentences, read.whole),
-                (0, _) => ("from the beginning", whole, read.whole),
-                (_, count) => (
-                    "sentence",
-                    sentences / count as f64,
-                    pro_against_con(logits),
-                ),
-            };
-            Explanation::new(NumberId::Piece(n), weight * log_odds)
-                .named(format!("{what} \"{}\"", shown(&piece)))
-                .with_how(format!("weight {weight:.3} × log-odds {log_odds:.3}"))
+/// The contribution of each piece of a text that the encoder has read: the beginning of the text, single sentences, and the hashtags at its end.
+fn explain_pieces(
+    pieces: Pieces<'_>,
+    weights: &Weights,
+    read: EncoderLogOdds,
+    all: &[Logits],
+) -> Vec<Explanation> {
+    let (whole, sentences) = (weights.whole, weights.sentences);
+    let has_tags = pieces.with_tags.is_some();
+    let (last, count) = (pieces.count() - 1, pieces.sentences.len());
+    let part = |(n, (piece, logits)): (usize, (Cow<'_, str>, &Logits))| {
+        let (what, weight, log_odds) = match (n, count) {
+            (n, _) if has_tags && n == last => {
+                ("with hashtags", whole + sentences, read.tags)
+            }
+            // a text of a single piece is its only sentence, too
+            (0, 0) => ("from the beginning", whole + sentences, read.whole),
+            (0, _) => ("from the beginning", whole, read.whole),
+            (_, count) => (
+                "sentence",
+                sentences / count as f64,
+                pro_against_con(logits),
+            ),
         };
-        pieces.into_list().zip(all).enumerate().map(part).collect()
-    }
+        Explanation::new(NumberId::Piece(n), weight * log_odds)
+            .named(format!("{what} \"{}\"", shown(&piece)))
+            .with_how(format!("weight {weight:.3} × log-odds {log_odds:.3}"))
+    };
+    pieces.into_list().zip(all).enumerate().map(part).collect()
+}
 
-    /// The other contributions to a text that the encoder has read: that of the words, whose log-odds are `words`, and the probability of neither.
-    fn explain_read(
-        &self,
-        words: f64,
-        read: EncoderLogOdds,
-        stances: &Stances,
-    ) -> [Explanation; 2] {
-        let w = &self.weights;
-        let (bias, weight) = (w.neither_bias, w.neither);
-        [
-            Explanation::new(NumberId::Words, w.words * words)
-                .with_how(format!("weight {:.3} × log-odds {words:.3}", w.words)),
-            Explanation::new(NumberId::Neither, stances.neither).with_how(format!(
-                "logistic of {weight:.3} × {:.3} + {bias:.3}",
-                read.neither
-            )),
-        ]
-    }
+/// The other contributions to a text that the encoder has read: that of the words, whose log-odds are `words`, and the probability of neither.
+fn explain_read(
+    words: f64,
+    w: &Weights,
+    read: EncoderLogOdds,
+    stances: &Stances,
+) -> [Explanation; 2] {
+    let (bias, weight) = (w.neither_bias, w.neither);
+    [
+        Explanation::new(NumberId::Words, w.words * words)
+            .with_how(format!("weight {:.3} × log-odds {words:.3}", w.words)),
+        Explanation::new(NumberId::Neither, stances.neither).with_how(format!(
+            "logistic of {weight:.3} × {:.3} + {bias:.3}",
+            read.neither
+        )),
+    ]
 }
 
 /// The beginning of a text on one line, as explanations quote it.

@@ -31,6 +31,14 @@ impl StanceQuestion {
         }
     }
 
+    /// In what the text is unlike all that the stance encoder has learned from; `None` if it is not, or if the stance is towards objects.
+    pub fn unlike(&self) -> Option<String> {
+        match self {
+            StanceQuestion::Claim { text, .. } => Model::committed().unlike(text),
+            StanceQuestion::Objects { .. } => None,
+        }
+    }
+
     /// Describes the parts of the text that are not read. Empty for a claim, because only the beginning of its text is ever read. `encodes` says
     /// whether there is an encoder.
     pub fn cuts(&self, encodes: bool) -> Vec<String> {

@@ -9,6 +9,8 @@ use anyhow::{Context, Result};
 use riposte::reading::pieces::{ClaimedPieces, Pieces};
 use riposte::reading::stance_encoder::{Class, Logits, StanceEncoder};
 use riposte::score::linear::LinearText;
+use riposte::score::logit;
+use riposte::score::text_kind::{Kinds, MEASURES, measures};
 use riposte::score::text_stance::{
     EncoderLogOdds, Model, ModelText, NEITHER, SIDES, Stances, Weights, features, is_sentence,
 };
@@ -24,6 +26,8 @@ const WORDS_PENALTY: f64 = 10.0;
 const WEIGHTS_PENALTY: f64 = 1.0;
 /// Maximum number of texts of a development part that the weights are fitted on, so that all collections count equally.
 const FITTED_ON: usize = 240;
+/// The share of a source's texts, at each end of a measure, that are not usual.
+const UNUSUAL: f64 = 0.005;
 /// One in this many texts is also paired with an unrelated claim: an estimate of how often a retrieved text says nothing about
 /// the topic.
 const ONE_UNRELATED_IN: usize = 4;
@@ -61,33 +65,43 @@ pub struct Source {
 pub fn train(inputs: &Inputs) -> Result<String> {
     let sources = sources(inputs)?;
     let (sides, neither) = word_models(&data::stance_sets(inputs.data)?)?;
-    let without = |left_out: Option<usize>| -> Result<ModelText> {
+    let without = |left_out: Option<usize>, certainty: f64| -> Result<ModelText> {
         let others = sources.iter().enumerate().filter(|(n, _)| Some(*n) != left_out);
-        let rows: Vec<&Reading> = others.flat_map(|(_, source)| sample(&source.readings)).collect();
-        combine(&sides, &neither, &rows)
+        let others: Vec<&Source> = others.map(|(_, source)| source).collect();
+        let rows: Vec<&Reading> = others.iter().flat_map(|of| sample(&of.readings)).collect();
+        combine(&sides, &neither, &rows, kinds_of(&others, certainty))
     };
+    let strangers = (0..sources.len())
+        .map(|n| Model::new(without(Some(n), 1.0)?))
+        .collect::<Result<Vec<Model>>>()?;
+    let certainty = certainty(&sources, &strangers)?;
     let mut head = String::from(
         "# Stance of a text towards a claim: weights of src/score/text_stance.rs.\n\
          # train text-stance --data DATA --held-out WEIGHTS -o models/own/text-stance.toml\n\
          # The models of words are learned from the training parts of Perspectrum, IBM claims, ArgKP, argq30k, debates and tweets. The weights are\n\
          # learned from at most 240 texts of each development part, as the weights of a training read them that has left out these parts.\n\
          # Each source as a stranger's, by the weights that all others give: PRO against CON, macro-F1 and calibration error (ten bins); PRO, CON\n\
-         # and NEITHER, macro-F1 and calibration error. Of VAST and SemEval, the encoder has learned from the other part; of the others, one in four\n\
-         # texts is also paired with an unrelated claim, whose stance is NEITHER.\n",
+         # and NEITHER, macro-F1 and calibration error; the share of texts that are unlike those of all others. Of VAST and SemEval, the encoder has\n\
+         # learned from the other part; of the others, one in four texts is also paired with an unrelated claim, whose stance is NEITHER.\n",
     );
     for (n, source) in sources.iter().enumerate() {
-        let model = Model::new(without(Some(n))?)?;
+        let model = Model::new(without(Some(n), certainty)?)?;
         let found = Figures::of(&source.readings, &model);
-        let _ = writeln!(head, "# {}: {found}", source.name);
+        let unlike = source.readings.iter().filter(|r| model.unlike(&r.text).is_some());
+        let unlike = unlike.count() as f64 / source.readings.len() as f64;
+        let _ = writeln!(head, "# {}: {found}; {unlike:.3}", source.name);
     }
     print!("{head}");
-    let all = without(None)?;
+    let all = without(None, certainty)?;
     let w = &all.weights;
     let _ = write!(
         head,
-        "\n[weights]\nwhole = {}\nsentences = {}\nwords = {}\nneither = {}\nneither_bias = {}\n",
+        "\n[weights]\nwhole = {}\nsentences = {}\nwords = {}\nneither = {}\nneither_bias = {}\n\n[kinds]\ncertainty = {certainty}\n\n[kinds.ranges]\n",
         w.whole, w.sentences, w.words, w.neither, w.neither_bias
     );
+    for (name, [low, high]) in &all.kinds.ranges {
+        let _ = writeln!(head, "{name:?} = [{low}, {high}]");
+    }
     Ok(head + &table("sides", &all.sides, &SIDES) + &table("neither", &all.neither, &NEITHER))
 }
 
@@ -179,6 +193,48 @@ pub fn sources(inputs: &Inputs) -> Result<Vec<Source>> {
     Ok(sources)
 }
 
+/// The usual values of each measure: from the smallest of all sources to the largest, where each source leaves out the outermost texts at both ends.
+fn kinds_of(sources: &[&Source], certainty: f64) -> Kinds {
+    let ranges = MEASURES.into_iter().enumerate().map(|(n, name)| {
+        let of_source = |source: &&Source| -> Option<[f64; 2]> {
+            let texts = source.readings.iter().map(|r| Pieces::of(&r.text));
+            let mut values: Vec<f64> = texts
+                .filter_map(|pieces| measures(&pieces.whole))
+                .map(|of_text| of_text[n])
+                .collect();
+            values.sort_by(f64::total_cmp);
+            let outermost = (values.len() as f64 * UNUSUAL) as usize;
+            let low = values.get(outermost)?;
+            Some([*low, *values.iter().nth_back(outermost)?])
+        };
+        let of_all = sources.iter().filter_map(of_source);
+        let range = of_all.reduce(|a, b| [a[0].min(b[0]), a[1].max(b[1])]);
+        (name.to_owned(), range.unwrap_or_default().map(rounded))
+    });
+    Kinds {
+        certainty,
+        ranges: ranges.collect(),
+    }
+}
+
+/// By which factor the log-odds of texts must be smaller that are unlike all other sources: fitted on all of them, each read with the weights that the
+/// other sources give.
+fn certainty(sources: &[Source], strangers: &[Model]) -> Result<f64> {
+    let (mut log_odds, mut supports) = (Vec::new(), Vec::new());
+    for (source, model) in sources.iter().zip(strangers) {
+        for reading in &source.readings {
+            if reading.class != Class::Neither && model.unlike(&reading.text).is_some() {
+                log_odds.push(vec![logit(reading.stances(model).pro_of_sides())]);
+                supports.push(f64::from(reading.class == Class::Pro));
+            }
+        }
+    }
+    let (_, weights) = logistic_regression(&log_odds, &supports, WEIGHTS_PENALTY, false)
+        .context("certainty")?;
+    println!("{} texts are unlike all other sources; factor {:.3}", supports.len(), weights[0]);
+    Ok(rounded(weights[0].clamp(0.01, 1.0)))
+}
+
 /// A claim, a text, and the text's stance.
 type Labelled = (String, String, Class);
 
@@ -252,9 +308,15 @@ fn word_models(sets: &[StanceSet]) -> Result<(LinearText, LinearText)> {
 }
 
 /// The weights of the encoder and the models of words. A weight that would be negative is 0.
-fn combine(sides: &LinearText, neither: &LinearText, rows: &[&Reading]) -> Result<ModelText> {
+fn combine(
+    sides: &LinearText,
+    neither: &LinearText,
+    rows: &[&Reading],
+    kinds: Kinds,
+) -> Result<ModelText> {
     let text = |weights| ModelText {
         weights,
+        kinds: kinds.clone(),
         sides: sides.clone(),
         neither: neither.clone(),
     };
