@@ -34,7 +34,13 @@ fn joined(text: &str) -> String {
 #[test]
 fn columns_panels_and_lists_are_read_one_after_the_other() {
     let Some(reader) = ppocr() else { return };
-    for name in ["article", "newspaper", "pros-and-cons", "panels"] {
+    for name in [
+        "article",
+        "newspaper",
+        "broadsheet",
+        "pros-and-cons",
+        "panels",
+    ] {
         let (image, expected) = page(name);
         let read = block_texts(&lines_of(&reader, &image)).join("\n\n");
         let rate = character_error_rate(&read, &joined(&expected));

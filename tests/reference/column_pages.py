@@ -66,8 +66,8 @@ class Page:
         self.blocks.append("\n".join(lines))
         return y
 
-    def save(self):
-        self.image.convert("L").quantize(16).save(TARGET / f"columns-{self.name}.png", optimize=True)
+    def save(self, greys=16):
+        self.image.convert("L").quantize(greys).save(TARGET / f"columns-{self.name}.png", optimize=True)
         (TARGET / f"columns-{self.name}.txt").write_text("\n\n".join(self.blocks) + "\n")
 
 
@@ -89,6 +89,23 @@ def newspaper():
         end = page.block(x, 30, wrapped(text, face, 265), face, 24, justified=265)
     page.block(30, 440, ["Letters to the editor may be shortened."], font(SANS, 15), 20)
     page.save()
+
+
+def broadsheet():
+    """Six justified columns of small print in a large picture, as in the scan of a newspaper, under a title and a heading."""
+    page, face, head = Page("broadsheet", 2460, 2080), font(SERIF, 24), font(BOLD, 36)
+    page.block(700, 40, ["THE HARBOUR COURIER"], font(BOLD, 96), 120)
+    page.block(60, 180, ["Three questions that divide the town council"], font(BOLD, 52), 70)
+    sentences = [s.strip() + "." for text in (UNIFORMS, ENERGY, GAMES) for s in text.replace("\n", " ").split(".") if s.strip()]
+    for column in range(6):
+        x, y = 60 + 392 * column, 280
+        for number in range(6):
+            # sentences in another order in each paragraph
+            chosen = [sentences[(3 * column + 5 * number + step * (column + 1)) % len(sentences)] for step in range(3)]
+            if number == 3:
+                y = page.block(x, y + 10, [("Letters", "Schools", "Energy", "Sports", "Council", "Weather")[column]], head, 60)
+            y = page.block(x, y, wrapped(" ".join(chosen), face, 350), face, 29, justified=350)
+    page.save(4)
 
 
 def pros_and_cons():
@@ -128,5 +145,5 @@ def panels():
     page.save()
 
 
-for make in (article, newspaper, pros_and_cons, panels):
+for make in (article, newspaper, broadsheet, pros_and_cons, panels):
     make()

@@ -83,6 +83,8 @@ struct Piece {
     fragments: Vec<usize>,
     /// The index of the line to which the first belongs.
     line: usize,
+    /// Whether its text can be the mark or the number of an item in a list.
+    can_be_bullet: bool,
 }
 
 impl Piece {
@@ -120,6 +122,7 @@ impl Piece {
             size: (self.size * a + other.size * b) / (a + b),
             fragments: [self.fragments.as_slice(), &other.fragments].concat(),
             line: self.line,
+            can_be_bullet: false,
         }
     }
 }
@@ -190,6 +193,7 @@ fn pieces_of(fragments: &[Fragment], lines: &[ReadLine]) -> Vec<Piece> {
             size,
             fragments: vec![index],
             line: fragment.line,
+            can_be_bullet: gutter::can_be_bullet(&fragment.text),
         }
     };
     fragments.iter().enumerate().map(piece).collect()

@@ -18,7 +18,7 @@ use super::network::{Core, Cores, Network};
 use super::{OcrLine, Script, TextReader};
 
 /// Must be increased with every change that makes the same models read an image differently.
-const CODE_VERSION: u32 = 4;
+const CODE_VERSION: u32 = 5;
 /// Lines with a lower mean probability are dropped as noise (RapidOCR's `text_score`).
 ///
 /// The bound was chosen with all characters. With only the Latin ones, probabilities are slightly higher, because these get the probabilities of the
@@ -26,11 +26,12 @@ const CODE_VERSION: u32 = 4;
 const MIN_CONFIDENCE: f32 = 0.5;
 /// A box that is at least this many times as high as wide may hold rotated text.
 const TALL: f32 = 1.5;
-/// Maximum total width of the line images that are read from one image, in pixels: about 600 to 800 words. The largest lines are read first, so on a
+/// Maximum total width of the line images that are read from one image, in pixels: about 1,800 to 2,400 words. The largest lines are read first, so on a
 /// page of denser print the smallest are left out.
 ///
-/// The time for reading is proportional to this width. All sample images of the crawl are below the bound.
-const MAX_WIDTH: usize = 80_000;
+/// The time for reading is proportional to this width. The pages of a newspaper are below the bound; the densest of the sample images of the crawl
+/// has a third of it.
+const MAX_WIDTH: usize = 240_000;
 
 /// A gap between characters separates two words if the space has at least this probability in it.
 ///
@@ -95,7 +96,20 @@ impl PpOcr {
 
     /// The boxes of text in an image, in its pixels.
     fn detect(&self, image: &RgbImage, core: &mut Core) -> Result<Vec<TextBox>> {
-        let scale = crop::detector_scale(image.width(), image.height());
+        let (width, height) = (image.width(), image.height());
+        let scale = crop::detector_scale(width, height);
+        let found = self.detect_at(image, scale, core)?;
+        let heights = found.iter().map(|text| text.height.min(text.width));
+        let finer = crop::finer_scale(width, height, scale, heights.collect());
+        let (found, scale) = match finer {
+            Some(finer) => (self.detect_at(image, finer, core)?, finer),
+            None => (found, scale),
+        };
+        Ok(found.iter().map(|text| text.scaled(1.0 / scale)).collect())
+    }
+
+    /// The boxes of text in an image that is resized by `scale`, in pixels of the resized image.
+    fn detect_at(&self, image: &RgbImage, scale: f32, core: &mut Core) -> Result<Vec<TextBox>> {
         let input = crop::detector_input(image, scale, &mut core.pool)?;
         let output = self.detector.run(input, core)?;
         let map: NdTensorView<f32, 4> = output.view().try_into()?;
@@ -104,8 +118,7 @@ impl PpOcr {
             "the detector's output has shape {:?}",
             map.shape()
         );
-        let found = boxes::find(map.slice((0, 0)));
-        Ok(found.iter().map(|text| text.scaled(1.0 / scale)).collect())
+        Ok(boxes::find(map.slice((0, 0))))
     }
 
     /// Reads each box. A tall box is read in three directions, and the reading with the highest confidence counts.

@@ -24,6 +24,8 @@ const CROSSING: usize = 1;
 const REACH: (f32, f32) = (1.5, 0.5);
 /// Maximum widths, in line heights, of a bullet or a number before an item of a list, and of the gap after it.
 const BULLET: (f32, f32) = (1.5, 2.0);
+/// Maximum number of characters of a bullet or number.
+const BULLET_SIGNS: usize = 4;
 /// Boxes of one line have heights in at most this ratio.
 const LINE_SIZES: f32 = 2.0;
 
@@ -180,6 +182,16 @@ fn gaps(pieces: &[Piece]) -> Vec<Gap> {
     gaps
 }
 
+/// Whether a text can be a bullet, or the number or letter of an item: "•", "-", "3.", "12)", "(b)". A short word at the end of a justified line is
+/// none, although it stands apart, too.
+pub(super) fn can_be_bullet(text: &str) -> bool {
+    let signs = |c: char| !c.is_alphanumeric();
+    let inner = text.trim_matches(signs);
+    let digits = inner.chars().all(|c| c.is_ascii_digit());
+    (1..=BULLET_SIGNS).contains(&text.chars().count())
+        && (digits || inner.chars().count() == 1)
+}
+
 /// Marks the gaps after short pieces that have no near neighbour at their left.
 fn mark_bullets(gaps: &mut [Gap], pieces: &[Piece]) {
     let mut follows_closely = vec![false; pieces.len()];
@@ -188,7 +200,8 @@ fn mark_bullets(gaps: &mut [Gap], pieces: &[Piece]) {
     }
     for gap in gaps {
         let left = &pieces[gap.left];
-        gap.is_bullet = left.right - left.left < BULLET.0 * left.size
+        gap.is_bullet = left.can_be_bullet
+            && left.right - left.left < BULLET.0 * left.size
             && gap.width() < BULLET.1 * left.size
             && !follows_closely[gap.left];
     }
