@@ -90,7 +90,10 @@ impl<'a> Pieces<'a> {
     /// All pieces, in the order in which they are read: the whole, the sentences, the post with its hashtags.
     pub fn into_list(self) -> impl Iterator<Item = Cow<'a, str>> {
         let with_tags = self.with_tags.map(Cow::Owned);
-        [self.whole].into_iter().chain(self.sentences).chain(with_tags)
+        [self.whole]
+            .into_iter()
+            .chain(self.sentences)
+            .chain(with_tags)
     }
 }
 
@@ -172,7 +175,9 @@ impl<'a> ClaimedPieces<'a> {
     /// (claim, piece), in the order of the texts.
     pub fn pairs(&self) -> Vec<(&str, &str)> {
         let pairs = self.pieces.iter();
-        pairs.map(|(claim, piece)| (*claim, piece.as_ref())).collect()
+        pairs
+            .map(|(claim, piece)| (*claim, piece.as_ref()))
+            .collect()
     }
 
     /// Groups values of all pieces, in the order of [`ClaimedPieces::pairs`], by text.

@@ -71,7 +71,10 @@ impl Kinds {
             "certainty must be above 0 and at most 1"
         );
         for name in MEASURES {
-            let [low, high] = self.ranges.get(name).with_context(|| format!("{name:?} is missing"))?;
+            let [low, high] = self
+                .ranges
+                .get(name)
+                .with_context(|| format!("{name:?} is missing"))?;
             ensure!(low <= high, "the range of {name:?} is empty");
         }
         ensure!(self.ranges.len() == MEASURES.len(), "a measure is unknown");
@@ -125,7 +128,12 @@ mod tests {
             ranges: MEASURES
                 .into_iter()
                 .map(str::to_owned)
-                .zip([range(1.0, 9.0), range(2.0, 8.0), range(0.2, 0.6), range(0.0, 0.3)])
+                .zip([
+                    range(1.0, 9.0),
+                    range(2.0, 8.0),
+                    range(0.2, 0.6),
+                    range(0.0, 0.3),
+                ])
                 .collect(),
         };
         kinds.check().unwrap();

@@ -342,15 +342,13 @@ impl Model {
     ) -> Stances {
         let words = self.sides.log_odds(sides);
         let (pro, neither) = match read {
-            Some((o, w)) => {
-                (
-                    w.whole * o.whole
-                        + w.sentences * o.sentences
-                        + (w.whole + w.sentences) * o.tags
-                        + w.words * words,
-                    w.neither * o.neither + w.neither_bias,
-                )
-            }
+            Some((o, w)) => (
+                w.whole * o.whole
+                    + w.sentences * o.sentences
+                    + (w.whole + w.sentences) * o.tags
+                    + w.words * words,
+                w.neither * o.neither + w.neither_bias,
+            ),
             None => (words, self.neither.log_odds(rest)),
         };
         let neither = logistic(neither);
@@ -432,9 +430,7 @@ fn explain_pieces(
     let (last, count) = (pieces.count() - 1, pieces.sentences.len());
     let part = |(n, (piece, logits)): (usize, (Cow<'_, str>, &Logits))| {
         let (what, weight, log_odds) = match (n, count) {
-            (n, _) if has_tags && n == last => {
-                ("with hashtags", whole + sentences, read.tags)
-            }
+            (n, _) if has_tags && n == last => ("with hashtags", whole + sentences, read.tags),
             // a text of a single piece is its only sentence, too
             (0, 0) => ("from the beginning", whole + sentences, read.whole),
             (0, _) => ("from the beginning", whole, read.whole),
@@ -579,13 +575,17 @@ mod tests {
     fn the_weights_are_the_same_for_all_texts() {
         let model = Model::committed();
         let claim = "the library should open on sundays";
-        let sentence = "The stone lies on the table beside the other stone in the room of the old house.";
+        let sentence =
+            "The stone lies on the table beside the other stone in the room of the old house.";
         for count in [1, 2, 3, 8, 40] {
             let text = vec![sentence; count].join(" ");
             let logits = vec![[-2.0, 2.0, -2.0]; Pieces::of(&text).count()];
             let found = model.stances(claim, &text, Some(&logits));
             let once = model.stances(claim, sentence, Some(&[[-2.0, 2.0, -2.0]]));
-            assert!((found.pro_of_sides() - once.pro_of_sides()).abs() < 1e-6, "{count}");
+            assert!(
+                (found.pro_of_sides() - once.pro_of_sides()).abs() < 1e-6,
+                "{count}"
+            );
             assert!((found.neither - once.neither).abs() < 1e-6, "{count}");
         }
     }
@@ -598,7 +598,10 @@ mod tests {
             let mut changed = text.to_owned();
             changed.insert(at + name.len() + 4, '-');
             let error = Model::parse(&changed).unwrap_err();
-            assert!(error.to_string().contains("neither_bias"), "{name}: {error}");
+            assert!(
+                error.to_string().contains("neither_bias"),
+                "{name}: {error}"
+            );
         }
     }
 

@@ -108,7 +108,10 @@ pub fn answer(
             }
             StanceQuestion::Objects { objects, text } => {
                 let masked = objects.masked(used_part(text).0);
-                (PREFERENCE, masked.into_iter().flatten().map(Cow::Owned).collect())
+                (
+                    PREFERENCE,
+                    masked.into_iter().flatten().map(Cow::Owned).collect(),
+                )
             }
         })
         .collect();

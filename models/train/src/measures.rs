@@ -52,7 +52,9 @@ pub fn calibration_error_of(answers: impl Iterator<Item = (f64, bool)>) -> f64 {
         }
     }
     let all: f64 = bins.iter().map(|[count, ..]| count).sum();
-    let gaps = bins.iter().map(|[_, confidence, right]| (confidence - right).abs());
+    let gaps = bins
+        .iter()
+        .map(|[_, confidence, right]| (confidence - right).abs());
     gaps.sum::<f64>() / all.max(1.0)
 }
 

@@ -2,9 +2,9 @@
 
 use std::collections::{HashMap, HashSet};
 use std::fmt::Write;
+use std::fs;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::{Path, PathBuf};
-use std::fs;
 use std::thread::available_parallelism;
 use std::time::Instant;
 
@@ -284,8 +284,11 @@ pub fn train(
         if step > done_before {
             let encoder = as_written(&network, &published, &base, recipe, &material.sets)?;
             let found = threads.install(|| {
-                let found = on_dev(&encoder, &material.sets, &dev_comparisons)?;
-                Ok::<_, anyhow::Error>(found + &on_targets(&encoder, &dev_targets)?)
+                let mut found = on_dev(&encoder, &material.sets, &dev_comparisons)?;
+                if recipe.after.is_none() || recipe.holds_out {
+                    found += &on_targets(&encoder, &dev_targets)?;
+                }
+                Ok::<_, anyhow::Error>(found)
             })?;
             println!("after pass {}: {found}", pass + 1);
             save(&weight_file(&network, &published, &base, recipe, &found)?)?;
@@ -437,9 +440,13 @@ fn weight_file(
     recipe: &Recipe,
     found: &str,
 ) -> Result<Vec<u8>> {
+    let (targets, after) = match recipe.after {
+        Some(_) => (", VAST, SemEval-2016 task 6A", " after a first training"),
+        None => ("", ""),
+    };
     let card = format!(
-        "claims and texts; from Perspectrum, IBM claims, ArgKP, argq30k, debates, tweets, CompSent-19, and pairs of our own; CC BY-SA 4.0; \
-         seed {}, {} passes, rate {}; {found}",
+        "claims and texts; from Perspectrum, IBM claims, ArgKP, argq30k, debates, tweets, CompSent-19{targets}, and pairs of our own; CC BY-SA 4.0; \
+         seed {}, {} passes{after}, rate {}; {found}",
         recipe.seed, recipe.passes, recipe.rates[0],
     );
     let tensors: Vec<_> = network
@@ -475,7 +482,11 @@ fn pass_of(material: &Material, recipe: &Recipe, pass: u64) -> Vec<Pair> {
     let mut pairs = one_pass(material, recipe.seed, pass + 2);
     pairs.retain(|pair| {
         let is_comparison = pair.claim == PREFERENCE;
-        random.percent(if is_comparison { second::COMPARED } else { second::REPEATED })
+        random.percent(if is_comparison {
+            second::COMPARED
+        } else {
+            second::REPEATED
+        })
     });
     for pair in &mut pairs {
         if pair.claim != PREFERENCE && random.percent(second::POST) {
@@ -845,7 +856,11 @@ fn on_targets(encoder: &StanceEncoder, sets: &[(&str, Vec<TargetExample>)]) -> R
             rows.iter().map(|row| row.class),
             logits.iter().map(likeliest),
         );
-        let sided = || rows.iter().zip(&logits).filter(|(row, _)| row.class != Class::Neither);
+        let sided = || {
+            rows.iter()
+                .zip(&logits)
+                .filter(|(row, _)| row.class != Class::Neither)
+        };
         let two = macro_f1(
             sided().map(|(row, _)| row.class == Class::Pro),
             sided().map(|(_, [con, pro, _])| pro > con),

@@ -87,9 +87,8 @@ impl TargetSet {
     /// several targets for a comment, so other rows of these comments are left out altogether.
     pub fn divided(&self) -> Divided {
         let by_target = self.name == "VAST";
-        let is_dev = |row: &&TargetExample| {
-            is_dev_group(if by_target { &row.target } else { &row.text })
-        };
+        let is_dev =
+            |row: &&TargetExample| is_dev_group(if by_target { &row.target } else { &row.text });
         let dev: Vec<TargetExample> = self.all.iter().filter(is_dev).cloned().collect();
         let measured: HashSet<&str> = dev.iter().map(|row| row.text.as_str()).collect();
         let training = self
@@ -137,10 +136,7 @@ pub fn other_claim(target: &str, random: &mut Random) -> (String, bool) {
     match random.below(10) {
         0 => (counter, false),
         1 => (claim, true),
-        n if is_subject && n < 6 => (
-            FOR[random.below(FOR.len())].replace("{x}", target),
-            true,
-        ),
+        n if is_subject && n < 6 => (FOR[random.below(FOR.len())].replace("{x}", target), true),
         _ if is_subject => (
             AGAINST[random.below(AGAINST.len())].replace("{x}", target),
             false,
@@ -200,9 +196,30 @@ const NAMES: [&str; 8] = [
     "@user", "@nytimes", "@bbc", "@jane_d", "@john", "@cnn", "@news24", "@friend",
 ];
 const TAGS: [&str; 24] = [
-    "#news", "#debate", "#truth", "#love", "#win", "#fail", "#freedom", "#usa", "#life", "#monday",
-    "#thoughts", "#2015", "#politics", "#fact", "#justsaying", "#bike", "#food", "#family", "#work",
-    "#school", "#health", "#money", "#science", "#people",
+    "#news",
+    "#debate",
+    "#truth",
+    "#love",
+    "#win",
+    "#fail",
+    "#freedom",
+    "#usa",
+    "#life",
+    "#monday",
+    "#thoughts",
+    "#2015",
+    "#politics",
+    "#fact",
+    "#justsaying",
+    "#bike",
+    "#food",
+    "#family",
+    "#work",
+    "#school",
+    "#health",
+    "#money",
+    "#science",
+    "#people",
 ];
 
 /// The text as a post: with a name before it, or hashtags behind it, which do not change its stance. Some hashtags are words of the claim.
@@ -213,11 +230,16 @@ pub fn as_post(claim: &str, text: &str, random: &mut Random) -> String {
     }
     let words: Vec<&str> = claim
         .split(|c: char| !c.is_alphanumeric())
-        .filter(|word| word.len() >= 5 && !matches!(word.to_lowercase().as_str(), "should" | "would"))
+        .filter(|word| {
+            word.len() >= 5 && !matches!(word.to_lowercase().as_str(), "should" | "would")
+        })
         .collect();
     for _ in 0..1 + random.below(3) {
         if !words.is_empty() && random.percent(40) {
-            text = format!("{text} #{}", words[random.below(words.len())].to_lowercase());
+            text = format!(
+                "{text} #{}",
+                words[random.below(words.len())].to_lowercase()
+            );
         } else {
             text = format!("{text} {}", TAGS[random.below(TAGS.len())]);
         }

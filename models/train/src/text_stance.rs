@@ -66,7 +66,10 @@ pub fn train(inputs: &Inputs) -> Result<String> {
     let sources = sources(inputs)?;
     let (sides, neither) = word_models(&data::stance_sets(inputs.data)?)?;
     let without = |left_out: Option<usize>, certainty: f64| -> Result<ModelText> {
-        let others = sources.iter().enumerate().filter(|(n, _)| Some(*n) != left_out);
+        let others = sources
+            .iter()
+            .enumerate()
+            .filter(|(n, _)| Some(*n) != left_out);
         let others: Vec<&Source> = others.map(|(_, source)| source).collect();
         let rows: Vec<&Reading> = others.iter().flat_map(|of| sample(&of.readings)).collect();
         combine(&sides, &neither, &rows, kinds_of(&others, certainty))
@@ -87,7 +90,10 @@ pub fn train(inputs: &Inputs) -> Result<String> {
     for (n, source) in sources.iter().enumerate() {
         let model = Model::new(without(Some(n), certainty)?)?;
         let found = Figures::of(&source.readings, &model);
-        let unlike = source.readings.iter().filter(|r| model.unlike(&r.text).is_some());
+        let unlike = source
+            .readings
+            .iter()
+            .filter(|r| model.unlike(&r.text).is_some());
         let unlike = unlike.count() as f64 / source.readings.len() as f64;
         let _ = writeln!(head, "# {}: {found}; {unlike:.3}", source.name);
     }
@@ -129,8 +135,12 @@ impl Figures {
         let sure = stances.iter().map(|s| s.pro.max(s.con).max(s.neither));
         let right = truth().zip(&found).map(|(truth, found)| truth == *found);
         let of = |class: Class| {
-            let hits = truth().zip(&found).filter(|(a, b)| *a == class && **b == class);
-            let missed = truth().zip(&found).filter(|(a, b)| (*a == class) != (**b == class));
+            let hits = truth()
+                .zip(&found)
+                .filter(|(a, b)| *a == class && **b == class);
+            let missed = truth()
+                .zip(&found)
+                .filter(|(a, b)| (*a == class) != (**b == class));
             let hits = 2.0 * hits.count() as f64;
             hits / (hits + missed.count() as f64).max(1.0)
         };
@@ -229,9 +239,13 @@ fn certainty(sources: &[Source], strangers: &[Model]) -> Result<f64> {
             }
         }
     }
-    let (_, weights) = logistic_regression(&log_odds, &supports, WEIGHTS_PENALTY, false)
-        .context("certainty")?;
-    println!("{} texts are unlike all other sources; factor {:.3}", supports.len(), weights[0]);
+    let (_, weights) =
+        logistic_regression(&log_odds, &supports, WEIGHTS_PENALTY, false).context("certainty")?;
+    println!(
+        "{} texts are unlike all other sources; factor {:.3}",
+        supports.len(),
+        weights[0]
+    );
     Ok(rounded(weights[0].clamp(0.01, 1.0)))
 }
 
@@ -252,7 +266,8 @@ pub fn sided(set: &StanceSet) -> Vec<Labelled> {
 pub fn read(encoder: &StanceEncoder, rows: Vec<Labelled>) -> Result<Vec<Reading>> {
     let logits = {
         let texts = rows.iter();
-        let pieces = ClaimedPieces::of(texts.map(|(claim, text, _)| (claim.as_str(), text.as_str())));
+        let pieces =
+            ClaimedPieces::of(texts.map(|(claim, text, _)| (claim.as_str(), text.as_str())));
         pieces.by_text(encoder.logits(&pieces.pairs())?)
     };
     let rows = rows.into_iter().zip(logits);
@@ -350,8 +365,8 @@ fn combine(
         }
     }
     let w = not_negative(&opinions, &supports).context("PRO against CON")?;
-    let (bias, n) = logistic_regression(&says_neither, &targets, WEIGHTS_PENALTY, true)
-        .context("neither")?;
+    let (bias, n) =
+        logistic_regression(&says_neither, &targets, WEIGHTS_PENALTY, true).context("neither")?;
     Ok(text(Weights {
         whole: rounded(w[0]),
         sentences: rounded(w[1]),

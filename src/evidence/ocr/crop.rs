@@ -280,7 +280,10 @@ mod tests {
             let scale = detector_scale(width, height);
             if let Some(finer) = finer_scale(width, height, scale, vec![3.0; 50]) {
                 let input = padded(resized(width, finer)) * padded(resized(height, finer));
-                assert!(input <= MAX_FINE_PADDED_PIXELS, "{width} x {height}: {input}");
+                assert!(
+                    input <= MAX_FINE_PADDED_PIXELS,
+                    "{width} x {height}: {input}"
+                );
             }
         }
     }

@@ -188,8 +188,7 @@ pub(super) fn can_be_bullet(text: &str) -> bool {
     let signs = |c: char| !c.is_alphanumeric();
     let inner = text.trim_matches(signs);
     let digits = inner.chars().all(|c| c.is_ascii_digit());
-    (1..=BULLET_SIGNS).contains(&text.chars().count())
-        && (digits || inner.chars().count() == 1)
+    (1..=BULLET_SIGNS).contains(&text.chars().count()) && (digits || inner.chars().count() == 1)
 }
 
 /// Marks the gaps after short pieces that have no near neighbour at their left.

@@ -350,14 +350,26 @@ fn a_short_word_at_the_end_of_a_justified_line_is_no_bullet() {
     }
     // two justified columns, whose last words in the first stand apart
     let mut lines = Vec::new();
-    for (n, word) in ["On", "the", "3-0", "up", "no", "so"].into_iter().enumerate() {
+    for (n, word) in ["On", "the", "3-0", "up", "no", "so"]
+        .into_iter()
+        .enumerate()
+    {
         let y = 24.0 * n as f32;
         lines.push(wide_line(0.0, y, 140.0, 20.0, &format!("left column {n}")));
         lines.push(line(172.0, y, 20.0, word));
-        lines.push(wide_line(225.0, y, 200.0, 20.0, &format!("right column {n}")));
+        lines.push(wide_line(
+            225.0,
+            y,
+            200.0,
+            20.0,
+            &format!("right column {n}"),
+        ));
     }
     let blocks = read(lines);
     let text = blocks.join("|");
     let last_of_left = text.find("left column 5").unwrap();
-    assert!(last_of_left < text.find("right column 0").unwrap(), "{blocks:#?}");
+    assert!(
+        last_of_left < text.find("right column 0").unwrap(),
+        "{blocks:#?}"
+    );
 }
