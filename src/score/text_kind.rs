@@ -129,8 +129,8 @@ mod tests {
                 .into_iter()
                 .map(str::to_owned)
                 .zip([
-                    range(1.0, 9.0),
-                    range(2.0, 8.0),
+                    range(1.0, 19.0),
+                    range(1.0, 8.0),
                     range(0.2, 0.6),
                     range(0.0, 0.3),
                 ])

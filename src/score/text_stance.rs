@@ -507,7 +507,7 @@ mod tests {
         assert_eq!(found.len(), 3);
         assert_eq!((found[0].as_str(), found[1].as_str()), (text.as_str(), one));
         // the last sentences, of at most 40 words
-        assert_eq!(found[2], format!("{one} {one}"));
+        assert_eq!(found[2], format!("Yes. {one} {one}"));
         // the end of a text that is not read to its end is no ending
         let long = format!("{text} {}", vec![one; 20].join(" "));
         assert!(pieces(&long)[2].starts_with("Yes. It is"));
@@ -570,18 +570,23 @@ mod tests {
         }
     }
 
-    /// A stance changes smoothly with the text: there is no length or kind at which other weights begin.
+    /// The weights do not change with the length of a text. Only a text that is longer than all that was learned from is less certain.
     #[test]
     fn the_weights_are_the_same_for_all_texts() {
         let model = Model::committed();
         let claim = "the library should open on sundays";
         let sentence =
-            "The stone lies on the table beside the other stone in the room of the old house.";
-        for count in [1, 2, 3, 8, 40] {
+            "The stone is on the table beside the other stone in the room of the old house.";
+        let repeated = |count| {
             let text = vec![sentence; count].join(" ");
             let logits = vec![[-2.0, 2.0, -2.0]; Pieces::of(&text).count()];
-            let found = model.stances(claim, &text, Some(&logits));
-            let once = model.stances(claim, sentence, Some(&[[-2.0, 2.0, -2.0]]));
+            model.stances(claim, &text, Some(&logits))
+        };
+        let once = repeated(1);
+        let long = repeated(40);
+        assert!(long.pro > long.con && long.pro_of_sides() <= once.pro_of_sides() + 1e-6);
+        for count in [2, 3, 8] {
+            let found = repeated(count);
             assert!(
                 (found.pro_of_sides() - once.pro_of_sides()).abs() < 1e-6,
                 "{count}"

@@ -139,7 +139,7 @@ fn a_report_leads_from_the_topics_to_an_image_and_its_explanation() {
     // the values that `riposte evaluate sample/qrels.txt` prints for the golden run
     let tiles: Vec<String> =
         page.js("[...document.querySelectorAll('.tile dd')].map(e => e.textContent)");
-    let values = ["0.392", "0.350", "0.200"];
+    let values = ["0.392", "0.350", "0.217"];
     // and what could be reached with these judgements
     let most = ["0.442", "0.400", "0.400"];
     let expected: Vec<String> = values

@@ -61,8 +61,8 @@ fn judges_have_something_to_teach_the_relevance() {
     };
     let (areas, values) = measure(&sources, false).unwrap();
     assert!(values.is_empty());
-    // docs/results.md has the figures: .673 and .758 on arguments, .721 and .766 on passages
-    for (of, at_least) in areas.iter().zip([[0.65, 0.73], [0.70, 0.74]]) {
+    // docs/results.md has the figures: .641 and .763 on arguments, .661 and .761 on passages
+    for (of, at_least) in areas.iter().zip([[0.62, 0.73], [0.64, 0.74]]) {
         assert!(of.own > at_least[0] && of.learned > at_least[1]);
         assert!(of.learned > of.own + 0.03);
     }

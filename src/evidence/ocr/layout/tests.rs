@@ -354,22 +354,16 @@ fn a_short_word_at_the_end_of_a_justified_line_is_no_bullet() {
         .into_iter()
         .enumerate()
     {
-        let y = 24.0 * n as f32;
-        lines.push(wide_line(0.0, y, 140.0, 20.0, &format!("left column {n}")));
+        let y = 22.0 * n as f32;
+        lines.push(wide_line(0.0, y, 140.0, 20.0, &format!("leftcolumn{n}")));
         lines.push(line(172.0, y, 20.0, word));
-        lines.push(wide_line(
-            225.0,
-            y,
-            200.0,
-            20.0,
-            &format!("right column {n}"),
-        ));
+        lines.push(wide_line(225.0, y, 200.0, 20.0, &format!("rightcolumn{n}")));
     }
     let blocks = read(lines);
     let text = blocks.join("|");
-    let last_of_left = text.find("left column 5").unwrap();
+    let last_of_left = text.find("leftcolumn5").unwrap();
     assert!(
-        last_of_left < text.find("right column 0").unwrap(),
+        last_of_left < text.find("rightcolumn0").unwrap(),
         "{blocks:#?}"
     );
 }
