@@ -320,7 +320,7 @@ impl Model {
         self.weights.scaled(self.kinds.certainty_of(whole))
     }
 
-    /// The stance of the text towards the claim. `logits` are those of the claim with each of the text's [`pieces`], in the same order; `None`
+    /// The stance of the text towards the claim. `logits` are those of the claim with each of the text's [`Pieces`], in the same order; `None`
     /// without an encoder.
     pub fn stances(&self, claim: &str, text: &str, logits: Option<&[Logits]>) -> Stances {
         if !is_sentence(text) {
