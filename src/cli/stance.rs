@@ -75,7 +75,7 @@ fn answers(
     Ok(with_questions.map(to_json).collect())
 }
 
-/// `unlike`: in what the text is unlike all that the encoder has learned from.
+/// `unlike`: how the text differs from everything that the encoder has learned from.
 fn to_json(
     (answer, explanation): (StanceAnswer, Option<Explanation>),
     unlike: Option<String>,

@@ -1,4 +1,4 @@
-//! How a post in a social network is read: as its words. Links are left out, names and hashtags are taken apart into words, and the post is read
+//! How posts in social networks are read. Links are left out, names and hashtags are taken apart into words, and the post is read
 //! with and without the hashtags at its end, which belong to no sentence.
 
 use riposte_claims::words::tokens;

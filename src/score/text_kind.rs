@@ -81,7 +81,7 @@ impl Kinds {
         Ok(())
     }
 
-    /// In what a text is unlike all that was learned from, such as "share of function words 0.09, usually 0.23 to 0.62"; `None` if it is not.
+    /// How a text differs from everything that was learned from, such as "share of function words 0.09, usually 0.23 to 0.62"; `None` if it is not.
     pub fn unlike(&self, text: &str) -> Option<String> {
         let measured = MEASURES.into_iter().zip(measures(text)?);
         measured.into_iter().find_map(|(name, value)| {

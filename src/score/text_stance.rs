@@ -279,8 +279,8 @@ impl Model {
     /// The model of a weight file.
     ///
     /// # Errors
-    /// A weight is negative; the kinds of texts are wrong ([`Kinds::check`]); a feature is missing or unknown; or the bias or a mean of the sides is not 0, so the opposite claim would not exchange
-    /// PRO and CON.
+    /// A weight is negative; the kinds of texts are wrong ([`Kinds::check`]); a feature is missing or unknown; or the bias or a mean of the sides is not
+    /// 0, so the opposite claim would not exchange PRO and CON.
     pub fn new(text: ModelText) -> Result<Model> {
         let w = &text.weights;
         ensure!(
@@ -310,7 +310,7 @@ impl Model {
         self.sides.log_odds(&features(claim, text).0)
     }
 
-    /// In what a text is unlike all that the weights were learned from; `None` if it is not, or takes no side anyway.
+    /// How a text differs from everything that the weights were learned from; `None` if it does not, or takes no side anyway.
     pub fn unlike(&self, text: &str) -> Option<String> {
         is_sentence(text).then(|| self.kinds.unlike(&Pieces::of(text).whole))?
     }

@@ -31,7 +31,7 @@ impl StanceQuestion {
         }
     }
 
-    /// In what the text is unlike all that the stance encoder has learned from; `None` if it is not, or if the stance is towards objects.
+    /// How the text differs from everything that the stance encoder has learned from; `None` if it does not, or if the stance is towards objects.
     pub fn unlike(&self) -> Option<String> {
         match self {
             StanceQuestion::Claim { text, .. } => Model::committed().unlike(text),

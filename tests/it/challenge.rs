@@ -28,22 +28,12 @@ fn macro_f1(answers: &[&Answer]) -> f64 {
 
 #[test]
 fn stance_survives_negation_comparison_concession_questions_irony_and_quotation() {
-    let Some(model) = need(Model(MINILM)) else {
-        return;
-    };
-    let home = tempfile::tempdir().unwrap();
-    let file = home.path().join("asked.jsonl");
     let rows: Vec<Vec<&str>> = KEPT
         .lines()
         .map(|line| line.split('\t').collect())
         .collect();
-    let asked = rows
-        .iter()
-        .map(|row| format!("{}\n", json!({"topic": row[1], "text": row[2]})));
-    fs::write(&file, asked.collect::<String>()).unwrap();
-    let mut command = riposte(home.path(), &["stance", "--jsonl", text(&file)]);
-    command.env("RIPOSTE_MODELS", model.dir.parent().unwrap());
-    let found = json_lines(&stdout(&succeed(&mut command)));
+    let pairs: Vec<(&str, String)> = rows.iter().map(|row| (row[1], row[2].to_owned())).collect();
+    let Some(found) = answers(&pairs) else { return };
     assert_eq!(found.len(), rows.len());
     let mut by_phenomenon: BTreeMap<&str, Vec<Answer>> = BTreeMap::new();
     for (row, found) in rows.iter().zip(found) {

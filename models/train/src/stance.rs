@@ -839,7 +839,8 @@ fn on_dev(
     Ok(line)
 }
 
-/// The macro-F1 of the three classes, and of PRO and CON where one of them is right and the likelier of both is the answer, on texts about targets.
+/// On texts about targets: the macro-F1 of the three classes, and that of PRO against CON, where the text takes a side and the likelier of the two is
+/// the answer.
 fn on_targets(encoder: &StanceEncoder, sets: &[(&str, Vec<TargetExample>)]) -> Result<String> {
     let mut line = String::new();
     for (name, rows) in sets {

@@ -49,7 +49,7 @@ pub struct Reading {
 }
 
 impl Reading {
-    /// The stance by these weights.
+    /// The stance that a model gives.
     pub fn stances(&self, model: &Model) -> Stances {
         model.stances(&self.claim, &self.text, Some(&self.logits))
     }

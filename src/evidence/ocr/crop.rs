@@ -18,8 +18,8 @@ const MIN_DETECTOR_PIXELS: f32 = 0.3e6;
 const MAX_DETECTOR_PIXELS: f32 = 0.9e6;
 /// Maximum number of pixels of the detector's input with its padding. Padding makes a strip of 12,500,000 × 8 pixels 18 times as large.
 const MAX_PADDED_PIXELS: usize = 2 * MAX_DETECTOR_PIXELS as usize;
-/// Small print is at least this many lines whose boxes have a median height below this, in pixels of the detector's input. Chosen on pages with several
-/// columns and on documents; with larger limits, no kind of picture is read better, and some take half as long again.
+/// A picture has small print if at least this many boxes are found and their median height, in pixels of the detector's input, is below this. Chosen on
+/// pages with several columns, documents and scans: with larger limits, documents are read worse and scans hardly better, and both take longer.
 const MIN_SMALL_LINES: usize = 10;
 const SMALL_PRINT: f32 = 16.0;
 /// The median height that a second detection aims at, the maximum number of pixels of its input, and the minimum factor between the two scales.
