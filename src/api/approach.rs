@@ -98,6 +98,12 @@ impl Approach {
         self.task
     }
 
+    /// Whether it asks a search engine on the web.
+    #[cfg(feature = "serve")]
+    pub(crate) fn asks_a_service(&self) -> bool {
+        self.texts().is_some_and(|texts| texts.service.is_some())
+    }
+
     pub(super) fn texts(&self) -> Option<&TextApproach> {
         self.texts.as_deref()
     }

@@ -346,6 +346,19 @@ impl AskSettings<'_> {
 }
 
 impl Answered {
+    /// The first texts of the run, also of one whose answer has sides; none for images.
+    ///
+    /// # Errors
+    /// A document cannot be read.
+    pub(crate) fn texts(&self, number: usize) -> Result<Vec<Text>> {
+        let AnsweringRun::Texts(task, run) = &self.run else {
+            return Ok(Vec::new());
+        };
+        let mut answer = Answer::of_texts(*task, &self.topic.title, number, run)?;
+        answer.judge(run.judged.get(&self.topic.id), None);
+        Ok(answer.texts.unwrap_or_default())
+    }
+
     /// Writes the report of the run into its directory. Returns the path of its first page.
     ///
     /// # Errors
@@ -362,8 +375,10 @@ impl Answered {
                 let tag = Some(run.settings.tag);
                 let shown =
                     ShownRun::made(self.topic, tag, lines, explained.into_list(), run.sheets);
-                let store = Some(&runs.extraction.store);
-                inspect::write_images(&shown, &runs.collection, store, None, &place, on_event)
+                let extracted = runs.images.extracted();
+                let store = Some(&extracted.extraction.store);
+                let collection = &runs.images.collection;
+                inspect::write_images(&shown, collection, store, None, &place, on_event)
             }
             AnsweringRun::Texts(task, run) => {
                 let index = run.indexes.first().context("the approach has no index")?;
@@ -500,7 +515,8 @@ impl Image {
         runs: &ImageRuns,
         words: &mut Marker,
     ) -> Result<Image> {
-        let evidence = runs.extraction.store.read(&line.image)?;
+        let extracted = runs.images.extracted();
+        let evidence = extracted.extraction.store.read(&line.image)?;
         let found = evidence.as_ref().map(debate::image_sentences);
         let (mut text, mut place) = (String::new(), None);
         if let Some(mut sentences) = found.filter(|sentences| !sentences.is_empty()) {
@@ -514,7 +530,7 @@ impl Image {
             let found = best(words, sentences, |sentence| &sentence.text);
             (text, place) = (found.text, Some(found.place));
         }
-        let entries = &runs.collection.entries;
+        let entries = &runs.images.collection.entries;
         let entry = entries.binary_search_by(|entry| entry.id.cmp(&line.image));
         let files = entry.map_or_else(
             |_| Vec::new(),

@@ -1,9 +1,11 @@
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use riposte_eval::topic::Topic;
 
 use super::{Approach, Error, Request};
 use crate::task::files::read_topics;
+use crate::task::kept::Kept;
 use crate::task::places::Places;
 use crate::task::settings::{ExtractionOptions, ExtractionSettings};
 use crate::task::{Event, Task};
@@ -21,6 +23,9 @@ pub struct Collection {
     pub task: Task,
     #[doc(hidden)]
     pub settings: ExtractionSettings,
+    /// What stays open between requests; `None` if nothing does.
+    #[doc(hidden)]
+    pub kept: Option<Arc<Kept>>,
 }
 
 impl Collection {
@@ -32,19 +37,27 @@ impl Collection {
     /// There is no collection, or the user has no data directory, where models could be.
     pub fn open(dir: impl AsRef<Path>) -> Result<Collection, Error> {
         let input = dir.as_ref().to_owned();
-        Ok(Collection {
-            task: Task::of_collection(&input).map_err(Error::input)?,
-            settings: ExtractionSettings {
-                input,
-                places: Places::default(),
-                models: Models::at(None).map_err(Error::model)?,
-                options: ExtractionOptions::default(),
-                limit: None,
-                threads: None,
-                rehash: false,
-                retry: false,
-            },
-        })
+        let task = Task::of_collection(&input).map_err(Error::input)?;
+        let settings = ExtractionSettings {
+            input,
+            places: Places::default(),
+            models: Models::at(None).map_err(Error::model)?,
+            options: ExtractionOptions::default(),
+            limit: None,
+            threads: None,
+            rehash: false,
+            retry: false,
+        };
+        Ok(Collection::of(task, settings))
+    }
+
+    #[doc(hidden)]
+    pub fn of(task: Task, settings: ExtractionSettings) -> Collection {
+        Collection {
+            task,
+            settings,
+            kept: None,
+        }
     }
 
     /// The same collection for another task, such as the texts of a collection that has images and texts.
@@ -74,6 +87,14 @@ impl Collection {
     #[must_use]
     pub fn with_threads(mut self, threads: usize) -> Collection {
         self.settings.threads = Some(threads);
+        self
+    }
+
+    /// Keeps indexes open and models in memory, so that the next request of the same approach begins at once. Files that change after the first request are not
+    /// noticed: open the collection again to see them.
+    #[must_use]
+    pub fn kept_open(mut self) -> Collection {
+        self.kept = Some(Arc::default());
         self
     }
 

@@ -27,7 +27,7 @@ use crate::task::run_files::{OutputSettings, RunFiles};
 #[cfg(feature = "full")]
 use crate::task::service_run::ServiceRun;
 use crate::task::text_approach::TextApproach;
-use crate::task::text_run::{self, RUN_FILE, TextRequest, TextRun};
+use crate::task::text_run::{self, OpenTexts, RUN_FILE, TextRequest, TextRun};
 use crate::task::{Event, Named, OnEvent, Task, default_tag, effort};
 use crate::topic::question::TopicParts;
 
@@ -315,7 +315,10 @@ impl OneRun<'_> {
             rehash: settings.rehash && self.is_first,
             stop,
         };
-        let done = text_run::run(&searched, on_event)?;
+        let done = match &request.collection.kept {
+            Some(kept) => kept.texts(&searched, on_event)?.rank(&searched, on_event)?,
+            None => OpenTexts::open(&searched, on_event)?.rank(&searched, on_event)?,
+        };
         if self.is_first {
             done.indexes.report_faults(on_event)?;
         }

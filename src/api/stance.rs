@@ -1,4 +1,5 @@
 use std::path::Path;
+use std::sync::Arc;
 
 use anyhow::Result;
 use riposte_eval::{Explanation, ObjectStance};
@@ -17,7 +18,7 @@ use crate::weights::Models;
 ///
 /// It reads them with the stance encoder if the model `all-minilm-l6-v2` is installed; otherwise it goes by words alone.
 pub struct StanceDetector {
-    encoder: Option<Lazy<StanceEncoder>>,
+    encoder: Option<Arc<Lazy<StanceEncoder>>>,
 }
 
 /// The stance of a text towards two objects.
@@ -117,6 +118,6 @@ impl StanceDetector {
         questions: &[StanceQuestion],
         explain: bool,
     ) -> Result<Vec<(StanceAnswer, Option<Explanation>)>> {
-        stance::answer(questions, self.encoder.as_ref(), explain)
+        stance::answer(questions, self.encoder.as_deref(), explain)
     }
 }

@@ -85,21 +85,20 @@ pub fn ask(args: &AskArgs) -> Result<u8> {
         (dir, _) => dir.clone(),
     };
     let task = args.task.map(Task::meant);
-    let collection = Collection {
-        task: task.map_or_else(|| task::Task::of_collection(&args.input), Ok)?,
-        settings: ExtractionSettings {
-            input: args.input.clone(),
-            places: args
-                .cache
-                .places(args.evidence.as_ref(), args.index.as_ref()),
-            models: args.models.open()?,
-            options: ExtractionOptions::computed(args.models.compute()),
-            limit: None,
-            threads: args.threads,
-            rehash: false,
-            retry: false,
-        },
+    let task = task.map_or_else(|| task::Task::of_collection(&args.input), Ok)?;
+    let settings = ExtractionSettings {
+        input: args.input.clone(),
+        places: args
+            .cache
+            .places(args.evidence.as_ref(), args.index.as_ref()),
+        models: args.models.open()?,
+        options: ExtractionOptions::computed(args.models.compute()),
+        limit: None,
+        threads: args.threads,
+        rehash: false,
+        retry: false,
     };
+    let collection = Collection::of(task, settings);
     // with `--task images`, the collection's own arguments are left out
     let own = || args.task.is_none().then(|| collection.own_arguments());
     let settings = AskSettings {

@@ -46,10 +46,7 @@ pub fn images(args: &ImagesArgs) -> Result<u8> {
     let approaches = args.approach.iter();
     let approaches = approaches.map(|name| Approach::find_with(Task::Images, name, &set));
     let approaches = approaches.collect::<Result<_>>()?;
-    let collection = Collection {
-        task: Task::Images,
-        settings: options.settings()?,
-    };
+    let collection = Collection::of(Task::Images, options.settings()?);
     let topics = args.topics.clone();
     let request = Request {
         topics: topics.map_or(TopicSource::Collection, TopicSource::File),
@@ -83,7 +80,7 @@ pub fn images(args: &ImagesArgs) -> Result<u8> {
 
 /// Prints figures about runs.
 fn print_runs(options: &ExtractionArgs, done: &ImageRuns, files: &[RunFiles]) -> Result<()> {
-    if let Some(arguments) = &done.arguments {
+    if let Some(arguments) = &done.images.arguments {
         let indexes = &arguments.indexes;
         if options.verbose {
             print_all_verified(indexes);
@@ -101,7 +98,9 @@ fn print_runs(options: &ExtractionArgs, done: &ImageRuns, files: &[RunFiles]) ->
             ("index", done.runs.iter().map(|run| run.index_seconds).sum()),
             ("rank", done.runs.iter().map(|run| run.rank_seconds).sum()),
         ];
-        print_table(&done.extraction, &done.summary, &stages)?;
+        let extracted = done.images.extracted();
+        print_table(&extracted.extraction, &extracted.summary, &stages)?;
+        drop(extracted);
         for (run, files) in done.runs.iter().zip(files) {
             print_lines(run.ranking.lines.len(), done.topics.len(), &files.run);
         }

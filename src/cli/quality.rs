@@ -20,7 +20,7 @@ pub fn quality(args: &QualityArgs) -> Result<u8> {
         "quality is estimated from words only",
         &mut print_notes,
     )?;
-    let encoder = encoder.as_ref();
+    let encoder = encoder.as_deref();
     if let Some(path) = &args.jsonl {
         return answer_file(
             path,

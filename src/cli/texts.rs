@@ -83,19 +83,17 @@ fn retrieve(args: &TextArgs, task: TextTask, wanted: Wanted) -> Result<u8> {
     let approaches = approaches.map(|name| Approach::find_with(kind, name, &settings));
     let approaches = approaches.collect::<Result<_>>()?;
     let indexing = &args.indexing;
-    let collection = Collection {
-        task: kind,
-        settings: ExtractionSettings {
-            input: args.input.clone(),
-            places: indexing.places(None),
-            models: args.models.open()?,
-            options: ExtractionOptions::computed(args.models.compute()),
-            limit: None,
-            threads: indexing.threads,
-            rehash: args.rehash,
-            retry: false,
-        },
+    let settings = ExtractionSettings {
+        input: args.input.clone(),
+        places: indexing.places(None),
+        models: args.models.open()?,
+        options: ExtractionOptions::computed(args.models.compute()),
+        limit: None,
+        threads: indexing.threads,
+        rehash: args.rehash,
+        retry: false,
     };
+    let collection = Collection::of(kind, settings);
     let topics = args.topics.clone();
     let request = Request {
         topics: topics.map_or(TopicSource::Collection, TopicSource::File),

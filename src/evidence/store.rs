@@ -198,6 +198,22 @@ impl Store {
         Ok(connection.execute_batch(&format!("BEGIN;{schema}{version}COMMIT;"))?)
     }
 
+    /// Lets other processes write the store, which stays open here.
+    pub fn unlock(&mut self) {
+        self.lock = None;
+    }
+
+    /// Locks the store again, before something is written.
+    ///
+    /// # Errors
+    /// Another process is writing it ([`crate::disk::Busy`]).
+    pub fn lock_again(&mut self) -> Result<()> {
+        if self.lock.is_none() && !self.is_read_only() {
+            self.lock = Some(Lock::try_to_write(&self.path)?);
+        }
+        Ok(())
+    }
+
     /// Whether the store was opened for reading only.
     pub fn is_read_only(&self) -> bool {
         self.connection.is_readonly(MAIN_DB).unwrap_or(false)

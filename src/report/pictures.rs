@@ -223,6 +223,17 @@ fn make_sizes(
     })
 }
 
+/// The picture of an image as WebP, without the bytes of its files and with no side longer than `side` pixels; `None` if none of its files can be decoded.
+///
+/// # Errors
+/// It cannot be encoded.
+pub fn picture_within(id: &DocId, files: Vec<PathBuf>, side: u32) -> Result<Option<Vec<u8>>> {
+    let Ok(decoded) = decode_first(id, Some(files)) else {
+        return Ok(None);
+    };
+    webp(&fit_within(decoded.image, side)?, QUALITY).map(Some)
+}
+
 /// The first of an image's files that can be decoded, or why there is none.
 fn decode_first(id: &DocId, files: Option<Vec<PathBuf>>) -> Result<DecodedImage, Fault> {
     let fault = |file: &Path, why: &str| Fault::new(FaultKind::Image, file, None, why).of(id);

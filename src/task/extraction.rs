@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use anyhow::{Context, Result, bail, ensure};
@@ -241,7 +242,7 @@ impl Extraction {
     pub(crate) fn stance_encoder(
         &self,
         on_event: &mut OnEvent,
-    ) -> Result<Option<Lazy<StanceEncoder>>> {
+    ) -> Result<Option<Arc<Lazy<StanceEncoder>>>> {
         models::installed_stance_encoder(
             &self.models,
             self.compute,

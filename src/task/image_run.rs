@@ -1,49 +1,40 @@
 //! The pipeline of the image task: from a collection and topics to the lines of a run.
 
-use std::collections::BTreeMap;
-use std::collections::HashMap;
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
-use std::sync::atomic::Ordering;
-use std::time::Instant;
+mod open;
 
-use anyhow::{Context, Result, bail, ensure};
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use anyhow::{Result, bail, ensure};
+use riposte_eval::DocId;
 use riposte_eval::candidates::Candidates;
 use riposte_eval::edition::Edition;
 use riposte_eval::run::{self, AnswerLine, ImageRunLine};
 use riposte_eval::topic::Topic;
-use riposte_eval::{DocId, TopicId};
 
+pub(crate) use self::open::ImageRequest;
+pub use self::open::{Extracted, OpenImages};
 use super::approach::{Form, ImageApproach, StanceRecipe};
-use super::arguments::ArgumentSource;
-use super::debate::{self, PER_SIDE};
 use super::description::Description;
 use super::explanations::Keep;
-use super::extraction::{Extraction, ExtractionSettings, Host, report_faults};
+use super::extraction::{ExtractionSettings, Host, report_faults};
 use super::files::{
     MAX_RUN_BYTES, TopicSource, decode, own_topics, read_topics, report_broken_lines,
 };
-use super::image_index;
-use super::images::{self, ImageRanking, Settings};
-use super::presence;
+use super::images::{ImageRanking, Settings};
+use super::kept::Kept;
 use super::recipe::settings::Setting;
 use super::resources::{Meter, Used};
-use super::text_run::ensure_documents;
-use super::{Event, Named, OnEvent, STOPPED, Stage, languages, run_stage};
+use super::{Event, Named, OnEvent};
 use crate::collection::images::ImageCollection;
 use crate::collection::{FaultKind, read_bytes};
 use crate::disk::regular;
-use crate::evidence::clip::{ImageTextModel, Slot};
-use crate::evidence::extract::{self, Shard, Summary};
-use crate::evidence::store::is_damaged_record;
-use crate::index::images::ImageIndex;
-use crate::index::inverted::{self, Effort};
-use crate::reading::{self, Reader};
+use crate::index::inverted::Verified;
 use crate::score::signal::Need;
 use crate::task::debate::sheet::DebateSheet;
 use crate::topic::question::TopicParts;
 use crate::weights::Role;
-use crate::workspace::Outputs;
 
 /// What is ranked, and how.
 pub(crate) struct ImageSettings {
@@ -64,6 +55,8 @@ pub(crate) struct ImageSettings {
     pub arguments: Option<PathBuf>,
     /// Whether debate sheets are made. They need arguments.
     pub debate: bool,
+    /// What stays open between requests; `None` if nothing does.
+    pub kept: Option<Arc<Kept>>,
 }
 
 /// A collection and its topics, before the images are ranked.
@@ -71,7 +64,8 @@ pub(crate) struct PreparedImages<'s> {
     settings: &'s ImageSettings,
     /// With the models that the approaches name.
     extraction: ExtractionSettings,
-    collection: ImageCollection,
+    /// `None` if it can be open already.
+    collection: Option<ImageCollection>,
     pub topics: Vec<Topic>,
     pub edition: &'static Edition,
     approaches: Vec<ImageApproach>,
@@ -85,12 +79,9 @@ pub(crate) struct PreparedImages<'s> {
 pub struct ImageRuns {
     /// One for each approach.
     pub runs: Vec<ImageRun>,
-    pub summary: Summary,
-    pub collection: ImageCollection,
     pub topics: Vec<Topic>,
     pub edition: &'static Edition,
-    pub extraction: Extraction,
-    pub arguments: Option<ArgumentSource>,
+    pub images: Arc<OpenImages>,
     /// What reading, extraction and all runs took together.
     pub resources: Used,
 }
@@ -101,7 +92,7 @@ pub struct ImageRun {
     pub ranking: ImageRanking,
     /// One for each topic, if sheets were requested; otherwise empty.
     pub sheets: Vec<DebateSheet>,
-    pub verified: inverted::Verified,
+    pub verified: Verified,
     pub index_seconds: f64,
     pub rank_seconds: f64,
 }
@@ -119,7 +110,10 @@ impl<'s> PreparedImages<'s> {
     /// A file cannot be read or has nothing to rank, an approach is unknown, or settings do not fit the edition.
     pub fn read(settings: &'s ImageSettings, on_event: &mut OnEvent) -> Result<Self> {
         let meter = Meter::start();
-        let mut collection = settings.extraction.open_or_stored()?;
+        // candidates of a file leave some of the images out
+        let is_kept = settings.kept.is_some() && matches!(settings.topics, TopicSource::Given(_));
+        let open = || settings.extraction.open_or_stored();
+        let mut collection = (!is_kept).then(open).transpose()?;
         let (topics, mut candidates) = settings.read_topics(on_event)?;
         let named_edition = settings.edition.and_then(|year| Edition::find(None, year));
         let edition = named_edition.unwrap_or_else(|| Edition::of_topics(&topics));
@@ -134,8 +128,8 @@ impl<'s> PreparedImages<'s> {
             );
         }
         let approaches = approaches(edition, &settings.approaches, &settings.set)?;
-        if let Some(candidates) = &mut candidates {
-            restrict(&mut collection, candidates, on_event)?;
+        if let (Some(candidates), Some(collection)) = (&mut candidates, &mut collection) {
+            restrict(collection, candidates, on_event)?;
         }
         if settings.arguments.is_some() && !settings.debate {
             let mut named = approaches.iter();
@@ -164,7 +158,6 @@ impl<'s> PreparedImages<'s> {
 
     /// Computes missing evidence, updates the indexes, and makes one run with each approach. `tags` has the tags of the runs, in the order of the
     /// approaches. `keep` says what becomes of their explanations.
-    /// If a damaged record is found, all damaged records are computed again.
     ///
     /// # Errors
     /// A store, a model or the index fails, or the user has stopped the run. What was computed before is stored in every case.
@@ -175,77 +168,53 @@ impl<'s> PreparedImages<'s> {
         host: &Host,
         on_event: &mut OnEvent,
     ) -> Result<ImageRuns> {
-        let settings = &self.extraction;
-        let effort = super::effort(settings.threads)?;
-        // opened before the extraction, which can take hours, so that errors are found early
-        let file = self.settings.arguments.as_ref();
-        let arguments = file.map(|file| open_arguments(file, settings, effort, on_event));
-        let arguments = arguments.transpose()?;
-        let mut extraction = Extraction::prepare(settings, on_event)?;
-        extraction.try_suspects(&self.collection, settings, host, on_event)?;
-        let mut summary = self.extract(&mut extraction, host, on_event)?;
-        let mut runs = Vec::new();
-        for (approach, tag) in self.approaches.iter().zip(tags) {
-            if let Some(note) = languages::note_on_images(approach, &self.topics) {
-                on_event(Event::Note(note));
+        let (settings, extraction) = (self.settings, self.extraction);
+        let arguments = settings.arguments.as_deref();
+        let images = match (self.collection, &settings.kept) {
+            (None, Some(kept)) => {
+                // what else there is in the settings is the same for all requests of a collection
+                let sentence = extraction.models.chosen(Role::Sentence);
+                let key = format!("{:?} {sentence:?} {arguments:?}", extraction.options);
+                kept.images.get(key, || {
+                    let collection = extraction.open_or_stored()?;
+                    OpenImages::open(collection, extraction, arguments, host, on_event)
+                })?
             }
-            let ranked = Ranked {
-                prepared: &self,
+            (collection, _) => {
+                let collection = collection.map_or_else(|| extraction.open_or_stored(), Ok)?;
+                let open = OpenImages::open(collection, extraction, arguments, host, on_event);
+                Arc::new(open?)
+            }
+        };
+        let mut runs = Vec::new();
+        for (approach, tag) in self.approaches.into_iter().zip(tags) {
+            let request = ImageRequest {
+                topics: &self.topics,
                 settings: Settings {
-                    approach: approach.clone(),
-                    parts: self.settings.parts,
-                    overlap: self.settings.overlap,
+                    approach,
+                    parts: settings.parts,
+                    overlap: settings.overlap,
                     tag: (*tag).to_owned(),
                     claim_length: self.edition.length as usize,
                     candidates: self.candidates.clone(),
                     keep: keep.clone(),
                 },
-                arguments: arguments.as_ref(),
-                host,
+                debate: settings.debate,
             };
-            let run = match ranked.rank(&mut extraction, effort, on_event) {
-                Err(error)
-                    if is_damaged_record(&error)
-                        && !extraction.store.is_read_only()
-                        && self.collection.has_files =>
-                {
-                    extraction.remove_damaged(on_event)?;
-                    summary = self.extract(&mut extraction, host, on_event)?;
-                    ranked.rank(&mut extraction, effort, on_event)
-                }
-                done => done,
-            };
+            let run = images.rank(&request, host, on_event);
+            if settings.kept.is_some() {
+                images.unlock();
+            }
             runs.push(run?);
         }
-        report_faults(&summary, on_event);
+        report_faults(&images.extracted().summary, on_event);
         Ok(ImageRuns {
             runs,
-            summary,
-            collection: self.collection,
             topics: self.topics,
             edition: self.edition,
-            extraction,
-            arguments,
+            images,
             resources: self.meter.used(),
         })
-    }
-
-    fn extract(
-        &self,
-        extraction: &mut Extraction,
-        host: &Host,
-        on_event: &mut OnEvent,
-    ) -> Result<Summary> {
-        let settings = &self.extraction;
-        if !self.collection.has_files {
-            return extract::stored(&self.collection, &extraction.store, settings.limit);
-        }
-        let extent = settings.extent(Shard::WHOLE)?;
-        let summary = extraction.extract(&self.collection, extent, host.stop, on_event)?;
-        if summary.stopped {
-            bail!(STOPPED);
-        }
-        Ok(summary)
     }
 }
 
@@ -379,25 +348,6 @@ fn restrict(
     Ok(())
 }
 
-/// Opens a collection of arguments.
-///
-/// # Errors
-/// None of them can be read.
-fn open_arguments(
-    file: &Path,
-    settings: &ExtractionSettings,
-    effort: Effort,
-    on_event: &mut OnEvent,
-) -> Result<ArgumentSource> {
-    let base = settings.places.texts(file, on_event)?;
-    let arguments = ArgumentSource::open(file, &base, effort, on_event)?;
-    if let Some(index) = arguments.indexes.first() {
-        ensure_documents(index, file).context("--arguments")?;
-    }
-    arguments.indexes.report_faults(on_event)?;
-    Ok(arguments)
-}
-
 /// The text of a run's file, in the format of the edition.
 ///
 /// # Errors
@@ -429,6 +379,7 @@ impl ImageRuns {
     pub fn describe(&self, run: &ImageRun) -> Result<Description> {
         let edition = self.edition;
         let approach = &run.settings.approach;
+        let extracted = self.images.extracted();
         Ok(Description {
             tag: run.settings.tag.clone(),
             task: "image retrieval for arguments".to_owned(),
@@ -440,160 +391,12 @@ impl ImageRuns {
             unknown: approach.unknown.clone(),
             recipe: approach.text.clone(),
             set: approach.set.clone(),
-            documents: self.summary.documents,
+            documents: extracted.summary.documents,
             topics: self.topics.len(),
-            models: self.extraction.producers()?,
+            models: extracted.extraction.producers()?,
             offsets: BTreeMap::new(),
-            collection: self.collection.dir.clone(),
+            collection: self.images.collection.dir.clone(),
             resources: self.resources,
         })
-    }
-}
-
-/// A run in the making.
-struct Ranked<'a> {
-    prepared: &'a PreparedImages<'a>,
-    settings: Settings,
-    arguments: Option<&'a ArgumentSource>,
-    host: &'a Host<'a>,
-}
-
-impl Ranked<'_> {
-    fn rank(
-        &self,
-        extraction: &mut Extraction,
-        effort: Effort,
-        on_event: &mut OnEvent,
-    ) -> Result<ImageRun> {
-        let start = Instant::now();
-        let analyzer = &self.settings.approach.relevance.analyzer;
-        let (inverted, _, _temporary) =
-            image_index::open(&mut extraction.store, analyzer, effort, on_event)?;
-        let verified = inverted.verified();
-        let limit = self.prepared.extraction.limit;
-        let entries = self.prepared.collection.entries.iter();
-        let entries = entries.take(limit.unwrap_or(usize::MAX));
-        let index = ImageIndex::new(inverted, entries.map(|entry| entry.id.clone()));
-        let index_seconds = start.elapsed().as_secs_f64();
-
-        let start = Instant::now();
-        let (ranking, sheets) = self.rank_index(extraction, &index, on_event)?;
-        for note in &ranking.notes {
-            on_event(Event::Note(note.clone()));
-        }
-        presence::note_nothing(&self.prepared.topics, &ranking.judged, on_event);
-        if ranking.lines.is_empty() {
-            on_event(Event::Note(
-                "no image is relevant to a topic: the run is empty".into(),
-            ));
-        }
-        Ok(ImageRun {
-            settings: self.settings.clone(),
-            ranking,
-            sheets,
-            verified,
-            index_seconds,
-            rank_seconds: start.elapsed().as_secs_f64(),
-        })
-    }
-
-    fn rank_index(
-        &self,
-        extraction: &Extraction,
-        index: &ImageIndex,
-        on_event: &mut OnEvent,
-    ) -> Result<(ImageRanking, Vec<DebateSheet>)> {
-        let approach = &self.settings.approach;
-        let debates = self.prepared.settings.debate;
-        let mut pairs = None;
-        if debates || approach.stance == StanceRecipe::Beliefs {
-            pairs = extraction.stance_encoder(on_event)?;
-        }
-        let tools = &extraction.tools;
-        let image_text = |slot: Slot| {
-            let model = tools.model::<ImageTextModel>(slot.channel());
-            model.map(|found| &found.model)
-        };
-        let installed = reading::Models {
-            clip: image_text(Slot::First),
-            image_text: image_text(Slot::Second),
-            sentences: tools.model("sentence"),
-            cross: None,
-            pairs: pairs.as_ref(),
-        };
-        let outputs = Outputs::open_or_read(extraction.store.path())?;
-        let mut reader = Reader::new(installed, outputs)?;
-        let arguments = self.arguments.filter(|_| uses_arguments(approach));
-        let arguments = arguments.map(ArgumentSource::arguments).transpose()?;
-        let topics = &self.prepared.topics;
-        let total = topics.len();
-        let ranking = run_stage(Stage::Ranking, total, on_event, |on_event| {
-            let mut on_progress = |done| {
-                on_event(Event::Progress {
-                    done,
-                    total,
-                    outputs: None,
-                });
-                !self.host.stop.load(Ordering::Relaxed)
-            };
-            images::rank(
-                index,
-                &extraction.store,
-                &mut reader,
-                arguments,
-                topics,
-                &self.settings,
-                &mut on_progress,
-            )
-        })?;
-        let sheets = match self.arguments {
-            Some(source) if debates => run_stage(Stage::Debate, total, on_event, |on_event| {
-                self.sheets(extraction, source, &ranking, &mut reader, on_event)
-            })?,
-            _ => Vec::new(),
-        };
-        Ok((ranking, sheets))
-    }
-
-    /// The debate sheets of the topics.
-    fn sheets(
-        &self,
-        extraction: &Extraction,
-        source: &ArgumentSource,
-        ranking: &ImageRanking,
-        reader: &mut Reader,
-        on_event: &mut OnEvent,
-    ) -> Result<Vec<DebateSheet>> {
-        let index = source.arguments()?.index;
-        let mut of_topic: HashMap<&TopicId, Vec<&ImageRunLine>> = HashMap::new();
-        for line in &ranking.lines {
-            of_topic.entry(&line.topic).or_default().push(line);
-        }
-        let topics = &self.prepared.topics;
-        let mut sheets = Vec::with_capacity(topics.len());
-        for (done, topic) in topics.iter().enumerate() {
-            if self.host.stop.load(Ordering::Relaxed) {
-                bail!(
-                    "stopped before the debate sheets were made, without a run; the same command continues from there"
-                );
-            }
-            let on_progress = &mut |outputs| {
-                on_event(Event::Progress {
-                    done,
-                    total: topics.len(),
-                    outputs: Some(outputs),
-                });
-            };
-            let arguments = source.rank(topic, reader, on_progress)?;
-            let images = debate::Images {
-                store: &extraction.store,
-                lines: of_topic.get(&topic.id).map_or(&[], Vec::as_slice),
-                sides: &ranking.sides,
-            };
-            sheets.push(debate::illustrated(
-                topic, index, &arguments, images, PER_SIDE, reader,
-            )?);
-        }
-        Ok(sheets)
     }
 }

@@ -42,6 +42,8 @@ pub mod images;
 #[cfg(feature = "texts")]
 pub mod index;
 #[cfg(feature = "texts")]
+pub mod kept;
+#[cfg(feature = "texts")]
 pub mod languages;
 #[cfg(feature = "texts")]
 pub mod leaderboards;

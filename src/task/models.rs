@@ -1,9 +1,12 @@
 //! Finds and loads the installed models.
 
+use std::sync::Arc;
+
 use anyhow::{Result, bail};
 
 use super::{Event, OnEvent, recipe};
 use crate::device::Compute;
+use crate::evidence::sentence::{self, Sentences};
 use crate::lazy::Lazy;
 use crate::reading::cross::Cross;
 use crate::reading::stance_encoder::StanceEncoder;
@@ -92,12 +95,28 @@ pub(crate) fn stance_base(models: &Models) -> Result<Result<CheckedModel, String
 }
 
 /// The stance encoder, which consists of a sentence model ([`stance_base`]) and the changes of its weights.
-pub(crate) fn stance_encoder(base: &CheckedModel, compute: Compute) -> Lazy<StanceEncoder> {
+pub(crate) fn stance_encoder(
+    models: &Models,
+    base: &CheckedModel,
+    compute: Compute,
+) -> Arc<Lazy<StanceEncoder>> {
     let producer = StanceEncoder::producer_of(&base.sha256);
-    let (dir, sha) = (base.dir.clone(), base.sha256.clone());
-    Lazy::new(producer, move || {
-        StanceEncoder::load(&dir, &sha, compute.backend())
+    models.shared(format!("{producer} {compute:?}"), || {
+        let (dir, sha) = (base.dir.clone(), base.sha256.clone());
+        Lazy::new(producer, move || {
+            StanceEncoder::load(&dir, &sha, compute.backend())
+        })
     })
+}
+
+/// The sentence encoder of a model.
+pub(crate) fn sentences(
+    models: &Models,
+    model: &CheckedModel,
+    compute: Compute,
+) -> Arc<Lazy<Sentences>> {
+    let key = format!("{} {compute:?}", model.sha256);
+    models.shared(key, || sentence::lazy(model, compute))
 }
 
 /// The installed stance encoder. If there is none, a note says why. The note begins with `otherwise`, which says what happens without the encoder.
@@ -109,10 +128,10 @@ pub fn installed_stance_encoder(
     compute: Compute,
     otherwise: &str,
     on_event: &mut OnEvent,
-) -> Result<Option<Lazy<StanceEncoder>>> {
+) -> Result<Option<Arc<Lazy<StanceEncoder>>>> {
     let note = |why| on_event(Event::Note(format!("{otherwise}: {why}")));
     let base = stance_base(models)?.map_err(note).ok();
-    Ok(base.map(|base| stance_encoder(&base, compute)))
+    Ok(base.map(|base| stance_encoder(models, &base, compute)))
 }
 
 /// The cross-encoder.

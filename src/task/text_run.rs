@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
 use anyhow::{Context, Result, bail, ensure};
@@ -25,7 +26,6 @@ use super::{
 };
 use crate::collection::texts::open_collection;
 use crate::device::Compute;
-use crate::evidence::sentence;
 use crate::evidence::sentence::Sentences;
 use crate::index::ScoredDoc;
 use crate::index::inverted::{self, Damage, Effort, InvertedIndex, TextCollection};
@@ -78,7 +78,7 @@ pub struct TextRun {
     pub judged: JudgedTopics,
     /// One for each topic, if sheets were requested; otherwise empty.
     pub sheets: Vec<DebateSheet>,
-    pub indexes: TextIndexes,
+    pub indexes: Arc<TextIndexes>,
     pub index_seconds: f64,
     pub rank_seconds: f64,
     /// The seconds of each step of the ranking; their sum is that of the ranking.
@@ -189,43 +189,144 @@ fn note_on_objects(topics: &[&Topic]) -> Option<String> {
     }
 }
 
-/// Opens or builds the indexes, and ranks the documents for each topic. If a stored text turns out to be damaged, the indexes are built again, and
-/// the ranking begins again.
-///
-/// # Errors
-/// The collection, a model, an index or the store of model outputs fails.
-pub fn run(request: &TextRequest, on_event: &mut OnEvent) -> Result<TextRun> {
-    let resources = Resources::find(request, on_event)?;
-    let collection = open_collection(request.task, request.input)?;
-    if request.rehash {
-        inverted::forget_hashes(request.base)?;
+/// A collection of texts, opened for an approach: the models, which are loaded when they are first used, and the indexes. It can rank for one
+/// request after the other.
+pub struct OpenTexts {
+    collection: TextCollection,
+    resources: Resources,
+    /// `None` until the first ranking.
+    indexes: Mutex<Option<Arc<TextIndexes>>>,
+}
+
+impl OpenTexts {
+    /// Finds the models and the files of the collection. Notes say which models are off.
+    ///
+    /// # Errors
+    /// The collection or a model cannot be opened.
+    pub fn open(request: &TextRequest, on_event: &mut OnEvent) -> Result<OpenTexts> {
+        let resources = Resources::find(request, on_event)?;
+        let collection = open_collection(request.task, request.input)?;
+        if request.rehash {
+            inverted::forget_hashes(request.base)?;
+        }
+        Ok(OpenTexts {
+            collection,
+            resources,
+            indexes: Mutex::default(),
+        })
     }
-    if request.task == TextTask::Comparative && request.stances {
-        let without: Vec<&Topic> = request
-            .topics
-            .iter()
-            .filter(|topic| topic.objects.is_none())
-            .collect();
-        if let Some(note) = note_on_objects(&without) {
+
+    /// Ranks the documents for each topic, by the approach that it was opened for. The first ranking opens or builds the indexes. If a stored text turns out
+    /// to be damaged, the indexes are built again, and the ranking begins again.
+    ///
+    /// # Errors
+    /// The collection, a model, an index or the store of model outputs fails.
+    pub fn rank(&self, request: &TextRequest, on_event: &mut OnEvent) -> Result<TextRun> {
+        if request.task == TextTask::Comparative && request.stances {
+            let without: Vec<&Topic> = request
+                .topics
+                .iter()
+                .filter(|topic| topic.objects.is_none())
+                .collect();
+            if let Some(note) = note_on_objects(&without) {
+                on_event(Event::Note(note));
+            }
+        }
+        note_language(request, on_event);
+        match self.ranked(request, false, on_event) {
+            Err(error) => {
+                let damage: Damage = error.downcast()?;
+                if matches!(self.collection, TextCollection::Shards(_)) {
+                    return Err(damaged_shard(&damage));
+                }
+                if !damage.is_replaceable() {
+                    return Err(damage.into());
+                }
+                on_event(Event::Index(inverted::Event::Damaged(damage.what())));
+                self.ranked(request, true, on_event)
+                    .context(damage.to_string())
+            }
+            ranked => ranked,
+        }
+    }
+
+    /// The indexes. With `rebuild`, all of them are built again.
+    fn indexes(
+        &self,
+        request: &TextRequest,
+        rebuild: bool,
+        on_event: &mut OnEvent,
+    ) -> Result<Arc<TextIndexes>> {
+        let mut open = self.indexes.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(indexes) = open.as_ref().filter(|_| !rebuild) {
+            return Ok(Arc::clone(indexes));
+        }
+        let TextRequest {
+            base,
+            approach,
+            effort,
+            ..
+        } = request;
+        let opened =
+            TextIndexes::open(&self.collection, base, approach, *effort, rebuild, on_event);
+        let indexes = Arc::new(opened?);
+        ensure_rankable(&indexes, approach, request.input)?;
+        *open = Some(Arc::clone(&indexes));
+        Ok(indexes)
+    }
+
+    fn ranked(
+        &self,
+        request: &TextRequest,
+        rebuild: bool,
+        on_event: &mut OnEvent,
+    ) -> Result<TextRun> {
+        let (topics, start) = (request.topics, Instant::now());
+        let indexes = self.indexes(request, rebuild, on_event)?;
+        let index_seconds = start.elapsed().as_secs_f64();
+
+        let start = Instant::now();
+        let resources = &self.resources;
+        let outputs = Outputs::open_or_read(request.base)?;
+        let mut reader = Reader::new(resources.models(), outputs)?;
+        let shards = shards_of(&self.collection);
+        let rank::Ranked {
+            lines,
+            explained,
+            offsets,
+            judged,
+        } = rank_topics(request, resources, &indexes, &shards, &mut reader, on_event)?;
+        let sheets = match (indexes.first(), request.debate) {
+            (Some(index), Some(per_side)) => {
+                reader.enter(Step::DebateSheets);
+                run_stage(Stage::Debate, topics.len(), on_event, |on_event| {
+                    debates(topics, index, &lines, per_side, &mut reader, on_event)
+                })?
+            }
+            _ => Vec::new(),
+        };
+        note_cut_texts(&reader, on_event);
+        presence::note_nothing(topics, &judged, on_event);
+        if let Some(note) = reader.note_of_damage() {
             on_event(Event::Note(note));
         }
-    }
-    note_language(request, on_event);
-    let ranked =
-        |rebuild, on_event: &mut OnEvent| rank(request, &resources, &collection, rebuild, on_event);
-    match ranked(false, on_event) {
-        Err(error) => {
-            let damage: Damage = error.downcast()?;
-            if matches!(collection, TextCollection::Shards(_)) {
-                return Err(damaged_shard(&damage));
-            }
-            if !damage.is_replaceable() {
-                return Err(damage.into());
-            }
-            on_event(Event::Index(inverted::Event::Damaged(damage.what())));
-            ranked(true, on_event).context(damage.to_string())
+        if lines.is_empty() {
+            on_event(Event::Note(
+                "no document has a word of a topic: the run is empty".into(),
+            ));
         }
-        ranked => ranked,
+        Ok(TextRun {
+            lines,
+            explained,
+            offsets,
+            judged,
+            sheets,
+            indexes,
+            index_seconds,
+            steps: reader.seconds(),
+            rank_seconds: start.elapsed().as_secs_f64(),
+            models: resources.names.clone(),
+        })
     }
 }
 
@@ -240,69 +341,6 @@ fn note_language(request: &TextRequest, on_event: &mut OnEvent) {
     if let Some(note) = note {
         on_event(Event::Note(note));
     }
-}
-
-/// Ranks the documents. With `rebuild`, all indexes are built again first.
-fn rank(
-    request: &TextRequest,
-    resources: &Resources,
-    collection: &TextCollection,
-    rebuild: bool,
-    on_event: &mut OnEvent,
-) -> Result<TextRun> {
-    let TextRequest {
-        topics,
-        approach,
-        base,
-        effort,
-        ..
-    } = request;
-    let start = Instant::now();
-    let indexes = TextIndexes::open(collection, base, approach, *effort, rebuild, on_event)?;
-    let index_seconds = start.elapsed().as_secs_f64();
-    ensure_rankable(&indexes, approach, request.input)?;
-
-    let start = Instant::now();
-    let outputs = Outputs::open_or_read(base)?;
-    let mut reader = Reader::new(resources.models(), outputs)?;
-    let shards = shards_of(collection);
-    let rank::Ranked {
-        lines,
-        explained,
-        offsets,
-        judged,
-    } = rank_topics(request, resources, &indexes, &shards, &mut reader, on_event)?;
-    let sheets = match (indexes.first(), request.debate) {
-        (Some(index), Some(per_side)) => {
-            reader.enter(Step::DebateSheets);
-            run_stage(Stage::Debate, topics.len(), on_event, |on_event| {
-                debates(topics, index, &lines, per_side, &mut reader, on_event)
-            })?
-        }
-        _ => Vec::new(),
-    };
-    note_cut_texts(&reader, on_event);
-    presence::note_nothing(topics, &judged, on_event);
-    if let Some(note) = reader.note_of_damage() {
-        on_event(Event::Note(note));
-    }
-    if lines.is_empty() {
-        on_event(Event::Note(
-            "no document has a word of a topic: the run is empty".into(),
-        ));
-    }
-    Ok(TextRun {
-        lines,
-        explained,
-        offsets,
-        judged,
-        sheets,
-        indexes,
-        index_seconds,
-        steps: reader.seconds(),
-        rank_seconds: start.elapsed().as_secs_f64(),
-        models: resources.names.clone(),
-    })
 }
 
 /// Dense search and clusters, which need the vectors of all documents before the first topic is ranked.
@@ -327,7 +365,7 @@ fn prepare_dense<'a>(
     let sources = &mut DenseSources {
         index,
         reader,
-        sentences: resources.sentences.as_ref(),
+        sentences: resources.sentences.as_deref(),
         base: request.base,
         shards,
     };
@@ -487,8 +525,8 @@ pub(crate) fn ensure_documents(index: &InvertedIndex, input: &Path) -> Result<()
 /// The installed models and WordNet, as far as the approach uses them.
 #[derive(Default)]
 struct Resources {
-    sentences: Option<Lazy<Sentences>>,
-    pairs: Option<Lazy<StanceEncoder>>,
+    sentences: Option<Arc<Lazy<Sentences>>>,
+    pairs: Option<Arc<Lazy<StanceEncoder>>>,
     cross: Option<Lazy<Cross>>,
     wordnet: Option<WordNet>,
     /// The names of the models, each with its checksum.
@@ -520,7 +558,7 @@ impl Resources {
         let off = "sentence vectors are off, except for stored ones";
         let name = approach.sentence_encoder(models);
         if let Some(model) = install(Role::Sentence, name, off, on_event)? {
-            found.sentences = Some(sentence::lazy(&model, *compute));
+            found.sentences = Some(models::sentences(models, &model, *compute));
         }
         if approach.needs(Need::CrossEncoder) {
             let off = "the cross-encoder is off, except for stored scores";
@@ -529,7 +567,7 @@ impl Resources {
         }
         match models::stance_base(models)? {
             Ok(base) => {
-                found.pairs = Some(models::stance_encoder(&base, *compute));
+                found.pairs = Some(models::stance_encoder(models, &base, *compute));
                 names.insert(base.name, base.sha256);
             }
             // otherwise the note above says it
@@ -548,9 +586,9 @@ impl Resources {
             clip: None,
             #[cfg(feature = "full")]
             image_text: None,
-            sentences: self.sentences.as_ref(),
+            sentences: self.sentences.as_deref(),
             cross: self.cross.as_ref(),
-            pairs: self.pairs.as_ref(),
+            pairs: self.pairs.as_deref(),
         }
     }
 }

@@ -35,7 +35,7 @@ pub use rerank::Offsets;
 pub use sources::Sources;
 
 /// Number of documents whose scores are explained if none is re-ranked.
-pub(super) const EXPLAINED: usize = 20;
+pub(crate) const EXPLAINED: usize = 20;
 
 /// The settings that a user chooses.
 pub struct Settings {
@@ -153,6 +153,25 @@ pub fn rank(
         offsets,
         judged: Judged::of(&about),
     })
+}
+
+/// The best documents for the words of a query by the searches of an approach, without re-ranking: at most `count`, with the scores of a run.
+///
+/// # Errors
+/// An index fails, or a field of the approach is not in the collection.
+pub fn by_words(
+    query: &str,
+    corpora: &[&InvertedIndex],
+    approach: &TextApproach,
+    count: usize,
+) -> Result<Vec<ScoredDoc>> {
+    let searches = approach.retrieval.iter().zip(corpora);
+    let searches = searches.map(|(retrieval, index)| {
+        let options = approach.search_options(count)?;
+        Search::new(retrieval, index, query, None, options)
+    });
+    let searches: Vec<Search> = searches.collect::<Result<_>>()?;
+    select::select_texts(fused(&searches, approach.fusion)?, count)
 }
 
 /// Passes the documents that an approach re-ranks for a topic to `read`, after the inputs of the re-rankers have been computed, and returns the

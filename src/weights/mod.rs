@@ -21,6 +21,7 @@ mod licence;
 mod package;
 #[cfg(feature = "full")]
 mod remove;
+mod shared;
 
 #[cfg(feature = "full")]
 pub use add::{Installed, Place};
@@ -36,6 +37,7 @@ pub use remove::{Removed, remove};
 use std::collections::BTreeMap;
 use std::fs::{self, Metadata};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use anyhow::{Context, Result, bail};
 use serde::{Deserialize, Serialize};
@@ -43,8 +45,10 @@ use sha2::{Digest, Sha256};
 
 use crate::directories::models_directory;
 use crate::disk::{self, Stamp, hex, read_record, regular, write_record};
+use crate::lazy::Lazy;
 #[cfg(feature = "full")]
 pub use crate::web::Progress;
+use shared::Shared;
 
 /// How a file's sha256 is known to be right, from the strongest reason to the weakest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, strum::Display)]
@@ -107,6 +111,7 @@ pub struct Models {
     sentence: Option<String>,
     /// The same for the cross-encoder.
     cross: Option<String>,
+    shared: Shared,
 }
 
 impl Models {
@@ -121,7 +126,17 @@ impl Models {
             catalogue,
             sentence: None,
             cross: None,
+            shared: Shared::default(),
         })
+    }
+
+    /// A model in memory, which everything with a clone of these models shares. `key` names it, and how it computes.
+    pub(crate) fn shared<T: Send + Sync + 'static>(
+        &self,
+        key: String,
+        make: impl FnOnce() -> Lazy<T>,
+    ) -> Arc<Lazy<T>> {
+        self.shared.get(key, make)
     }
 
     /// A models directory with a catalogue other than the one that is compiled in.
@@ -131,6 +146,7 @@ impl Models {
             catalogue,
             sentence: None,
             cross: None,
+            shared: Shared::default(),
         }
     }
 

@@ -8,7 +8,7 @@ use std::process::Command;
 use riposte::{Approach, Collection, Error, Event, Stage, Task, TextTask};
 use tempfile::TempDir;
 
-use crate::support::files::text;
+use crate::support::files::{copy, text};
 use crate::support::need::{Model, need};
 use crate::support::program::{built, riposte, stdout, succeed};
 use crate::support::{assert_says, sample};
@@ -145,7 +145,7 @@ fn reading_a_picture_prints_the_text_of_the_command() {
     let home = TempDir::new().unwrap();
     let models = model.dir.parent().unwrap();
     let picture = sample().join("images");
-    let picture = walk(&picture).into_iter().next().unwrap();
+    let picture = walk(&picture, "webp").into_iter().next().unwrap();
     let mut ours = example(home.path(), "read_picture", &[text(&picture)]);
     let ours = stdout(&succeed(ours.env("RIPOSTE_MODELS", models)));
     let mut theirs = riposte(home.path(), &["read", "--text", text(&picture)]);
@@ -154,16 +154,13 @@ fn reading_a_picture_prints_the_text_of_the_command() {
     assert!(ours.starts_with(&expected), "{ours}\n{theirs}");
 }
 
-/// The pictures below a directory, by their paths.
-fn walk(dir: &Path) -> Vec<PathBuf> {
+/// The files below a directory with this extension, by their paths.
+fn walk(dir: &Path, extension: &str) -> Vec<PathBuf> {
     let mut found = Vec::new();
     for path in crate::support::files::entries(dir) {
         if path.is_dir() {
-            found.extend(walk(&path));
-        } else if path
-            .extension()
-            .is_some_and(|extension| extension == "webp")
-        {
+            found.extend(walk(&path, extension));
+        } else if path.extension().is_some_and(|of| of == extension) {
             found.push(path);
         }
     }
@@ -214,6 +211,38 @@ fn a_ranking_stops_when_its_events_are_answered_with_break_and_goes_on_later() {
             0
         };
         assert_eq!(explained.count(), expected);
+    }
+}
+
+/// A collection that is kept open is not read again: its answers stay the same when its files have changed.
+#[test]
+fn a_collection_that_is_kept_open_is_not_read_again() {
+    let home = TempDir::new().unwrap();
+    for task in [Task::Images, Task::Texts(TextTask::Controversial)] {
+        let input = home.path().join(task.word());
+        copy(sample(), &input);
+        let open = || {
+            let collection = Collection::open(&input).unwrap().for_task(task);
+            let collection = collection.with_models(home.path().join("none")).unwrap();
+            collection.stored_in(home.path().join("cache"))
+        };
+        let answers = |collection: &Collection| {
+            [QUESTION, "Should the working week have four days?"].map(|question| {
+                let answer = collection.ask(question, 5, |_| ControlFlow::Continue(()));
+                serde_json::to_string(&answer.unwrap()).unwrap()
+            })
+        };
+        let kept = open().kept_open();
+        let expected = answers(&open());
+        assert_ne!(expected[0], expected[1]);
+        assert_eq!(answers(&kept), expected);
+        let files = ["html", "txt", "json"].map(|extension| walk(&input, extension));
+        for path in files.iter().flatten() {
+            let words = fs::read_to_string(path).unwrap();
+            fs::write(path, words.replace("zoo", "park").replace("Zoo", "Park")).unwrap();
+        }
+        assert_eq!(answers(&kept), expected, "{task:?}");
+        assert_ne!(answers(&open())[0], expected[0], "{task:?}");
     }
 }
 

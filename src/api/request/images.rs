@@ -31,6 +31,7 @@ impl Request<'_> {
             overlap: self.images.overlap,
             arguments: self.images.arguments.clone(),
             debate: self.debate,
+            kept: self.collection.kept.clone(),
         };
         let prepared = PreparedImages::read(&settings, on_event)?;
         let (names, run_file) = (prepared.names(), prepared.edition.run_file());
@@ -45,7 +46,8 @@ impl Request<'_> {
         let files = files.unwrap_or_default();
         let topics = prepared.topics.len();
         let keep = files.first().map(|files| files.keep(topics));
-        let done = prepared.run(&tags, &keep.unwrap_or_default(), host, on_event)?;
+        let keep = keep.unwrap_or_default();
+        let done = prepared.run(&tags, &keep, host, on_event)?;
         for (run, files) in done.runs.iter().zip(&files) {
             let text = image_run::text(done.edition, &run.ranking)?;
             let description = done.describe(run)?;
