@@ -19,11 +19,12 @@ COPY crates/riposte-candle/Cargo.toml crates/riposte-candle/
 COPY crates/riposte-claims/Cargo.toml crates/riposte-claims/
 COPY crates/riposte-eval/Cargo.toml crates/riposte-eval/
 COPY crates/riposte-nn/Cargo.toml crates/riposte-nn/
+COPY crates/riposte-serve/Cargo.toml crates/riposte-serve/
 COPY fuzz-targets/Cargo.toml fuzz-targets/
 COPY models/train/Cargo.toml models/train/
 COPY tests/need/Cargo.toml tests/need/
 RUN for package in . benches collection-tools collection-tools/seeded-random crates/riposte-candle crates/riposte-claims crates/riposte-eval \
-      crates/riposte-nn fuzz-targets models/train tests/need; do \
+      crates/riposte-nn crates/riposte-serve fuzz-targets models/train tests/need; do \
       mkdir -p $package/src && touch $package/src/lib.rs && echo 'fn main() {}' > $package/src/main.rs || exit 1; \
     done \
  && cargo build --release --locked -p riposte-ir

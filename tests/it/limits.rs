@@ -26,7 +26,7 @@ const WORDS_FOR_LIMITS: [&str; 8] = [
 ];
 
 /// Constants with such names or of such a type that bound nothing that comes from outside, with the reason.
-const NO_LIMITS: [(&str, &[&str], &str); 37] = [
+const NO_LIMITS: [(&str, &[&str], &str); 39] = [
     (
         "crates/riposte-eval/src/compare/student.rs",
         &["MAX_STEPS"],
@@ -111,6 +111,11 @@ const NO_LIMITS: [(&str, &[&str], &str); 37] = [
         "src/index/inverted/update.rs",
         &["MAX_SEGMENTS"],
         "when riposte merges segments",
+    ),
+    (
+        "src/serve/desk.rs",
+        &["LOOK_EVERY"],
+        "the pause between two looks at the files of collections",
     ),
     (
         "src/reading/stance_encoder.rs",
@@ -216,6 +221,11 @@ const NO_LIMITS: [(&str, &[&str], &str); 37] = [
         "crates/riposte-nn/src/conv/lower.rs",
         &["MAX_INT8_WINDOW_ROWS"],
         "which convolutions are computed in int8",
+    ),
+    (
+        "crates/riposte-serve/src/connections.rs",
+        &["PAUSE", "GLANCE"],
+        "the pauses between two tries to accept a connection, and between two looks at threads that end",
     ),
 ];
 

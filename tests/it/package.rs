@@ -83,6 +83,8 @@ fn belongs(name: &str, file: &str) -> bool {
     let is_picture = file.ends_with(".png") || file.ends_with(".svg");
     match name {
         "riposte-ir" => !is_picture && !NOT_PUBLISHED.contains(&top(file)),
+        // the settings of its templates
+        "riposte-serve" if file == "askama.toml" => true,
         _ => OF_CRATES.contains(&top(file)),
     }
 }

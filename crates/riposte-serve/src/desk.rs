@@ -1,0 +1,152 @@
+//! The trait of what answers, and the call that it answers in.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Instant;
+
+use crate::answers::{
+    Collection, Debated, Document, Explained, Found, Health, Picture, Quality, Reply, StanceAnswer,
+    WordHit,
+};
+use crate::questions::{
+    Address, Conversation, Debate, Explain, QualityQuestion, Search, StanceQuestion, WordSearch,
+};
+use crate::refusal::Refusal;
+
+/// What answers. Its methods block, and run on threads of the server's own; several calls run at once.
+///
+/// Requests are checked: texts are not empty and within their bounds, names have no control characters. A name or an id is still any text, so it must be
+/// looked up among what is known, and never become part of a path.
+///
+/// A method that takes long looks at its [`Call`] between two steps, and returns [`Refusal::Stopped`] when it is stopped. A method that panics is answered
+/// with status 500; what it has locked should survive that.
+pub trait Desk: Send + Sync + 'static {
+    /// The version of a collection, or of everything that answers can depend on. It grows with each change; answers of an earlier version are never given
+    /// again. `None` for an unknown collection, and to have nothing kept.
+    ///
+    /// It is asked for each request, also on the thread that reads from the network, so it returns at once. The server asks before and after a call, and
+    /// keeps an answer only if the two are equal. So a change must become visible to calls no later than the new version does.
+    fn version(&self, collection: Option<&str>) -> Option<u64>;
+
+    /// What can be asked.
+    ///
+    /// # Errors
+    /// The call is stopped or fails; so for all methods.
+    fn collections(&self, call: &Call) -> Result<Vec<Collection>, Refusal>;
+
+    /// Whether the server can answer.
+    ///
+    /// # Errors
+    /// As above.
+    fn health(&self, call: &Call) -> Result<Health, Refusal>;
+
+    /// The ranking of a question: order and scores are those of a run with this one topic.
+    ///
+    /// # Errors
+    /// There is no such collection or approach, or the question cannot be answered.
+    fn search(&self, search: &Search, call: &Call) -> Result<Found, Refusal>;
+
+    /// The ranking of a query by its words alone, best first, with each document as it is stored.
+    ///
+    /// # Errors
+    /// There is no such collection.
+    fn words(&self, search: &WordSearch, call: &Call) -> Result<Vec<WordHit>, Refusal>;
+
+    /// A document.
+    ///
+    /// # Errors
+    /// There is no such collection or document.
+    fn document(&self, address: &Address, call: &Call) -> Result<Document, Refusal>;
+
+    /// A document as it is stored: a JSON object or another text.
+    ///
+    /// # Errors
+    /// There is no such collection or document.
+    fn stored(&self, address: &Address, call: &Call) -> Result<String, Refusal>;
+
+    /// Why a document has its score for a question.
+    ///
+    /// # Errors
+    /// There is no such collection, document or approach.
+    fn explain(&self, explain: &Explain, call: &Call) -> Result<Explained, Refusal>;
+
+    /// The stances of texts towards a topic or two objects, in the order of the texts.
+    ///
+    /// # Errors
+    /// The topic cannot be read.
+    fn stance(&self, question: &StanceQuestion, call: &Call) -> Result<Vec<StanceAnswer>, Refusal>;
+
+    /// How good texts are as arguments on a topic, in the order of the texts.
+    ///
+    /// # Errors
+    /// As above.
+    fn quality(&self, question: &QualityQuestion, call: &Call) -> Result<Vec<Quality>, Refusal>;
+
+    /// What speaks for and against the claim of a question, as `riposte ask` has it.
+    ///
+    /// # Errors
+    /// There is no such collection, or the question cannot be answered.
+    fn debate(&self, debate: &Debate, call: &Call) -> Result<Debated, Refusal>;
+
+    /// The next utterance of a debate, with the arguments that it is made of.
+    ///
+    /// # Errors
+    /// There are no arguments to answer with.
+    fn reply(&self, conversation: &Conversation, call: &Call) -> Result<Reply, Refusal>;
+
+    /// A picture, decoded and encoded again: its bytes are the desk's own, not those of a file.
+    ///
+    /// # Errors
+    /// There is no such collection or picture.
+    fn picture(&self, address: &Address, call: &Call) -> Result<Picture, Refusal>;
+}
+
+/// One call of a [`Desk`]: whether its answer is still wanted.
+#[derive(Clone, Debug)]
+pub struct Call {
+    stop: Arc<AtomicBool>,
+    deadline: Instant,
+}
+
+impl Call {
+    /// A call that has until `deadline`.
+    pub fn until(deadline: Instant) -> Call {
+        Call {
+            stop: Arc::default(),
+            deadline,
+        }
+    }
+
+    /// The flag that is set when the client leaves, when the deadline passes, or when the server ends.
+    pub fn stop(&self) -> &AtomicBool {
+        &self.stop
+    }
+
+    /// When the client is told that there was no answer in time.
+    pub fn deadline(&self) -> Instant {
+        self.deadline
+    }
+
+    /// Whether nobody waits for the answer any more.
+    pub fn is_stopped(&self) -> bool {
+        self.stop.load(Ordering::Relaxed) || Instant::now() >= self.deadline
+    }
+
+    /// # Errors
+    /// The call is stopped.
+    pub fn check(&self) -> Result<(), Refusal> {
+        match self.is_stopped() {
+            true => Err(Refusal::Stopped),
+            false => Ok(()),
+        }
+    }
+}
+
+/// Stops a call when it is dropped: with the future that waits for the answer, which goes with its connection.
+pub(crate) struct StopOnDrop(pub(crate) Call);
+
+impl Drop for StopOnDrop {
+    fn drop(&mut self) {
+        self.0.stop.store(true, Ordering::Relaxed);
+    }
+}

@@ -1,0 +1,42 @@
+//! What a browser shows. Pages are rendered from what the desk answers, and complete without a script; that of [`assets`] shows results by words until
+//! models have read them, and opens explanations where they are asked for.
+//!
+//! All texts come from outside. The templates escape them, only addresses of the web become links, and no template writes a script or a style.
+
+mod answer;
+mod assets;
+mod escape;
+mod first;
+mod frame;
+mod head;
+mod items;
+mod links;
+mod refused;
+mod single;
+mod tree;
+mod words;
+
+pub(crate) use assets::Asset;
+pub(crate) use refused::{Refused, is_for_reader, refused};
+pub(crate) use single::{document, why};
+
+use crate::cache::Encoded;
+use crate::desk::{Call, Desk};
+use crate::questions::Page;
+use crate::refusal::Refusal;
+use crate::server::encoded;
+
+/// The first page, or the answer to a question.
+///
+/// # Errors
+/// Those of the desk.
+pub(crate) fn page(desk: &dyn Desk, page: &Page, call: &Call) -> Result<Encoded, Refusal> {
+    html(match page.question {
+        None => first::html(desk, page, call)?,
+        Some(_) => answer::html(desk, page, call)?,
+    })
+}
+
+fn html(page: String) -> Result<Encoded, Refusal> {
+    encoded("text/html; charset=utf-8", page.into())
+}

@@ -1,0 +1,348 @@
+//! The answer to a question: the sides of a debate, a ranking, or the first results by words.
+
+use askama::Template;
+
+use super::frame::{Frame, chosen};
+use super::head::{CLAIM, Head, Kept, has_sides, kept, name};
+use super::items::{Item, divided};
+use super::links;
+use super::words::shortened;
+use crate::answers::{Argument, Collection, Debated, Found, Image, Side, Text, Undecided, WordHit};
+use crate::desk::{Call, Desk};
+use crate::questions::{Debate, Kind, OnSide, Page, Search, Stage, WordSearch};
+use crate::refusal::Refusal;
+use crate::server::failed;
+
+/// The documents of each list of a debate, as of `riposte ask`, and the results of a ranking.
+const NUMBER: usize = 5;
+const HITS: usize = 20;
+
+/// A longer page helps nobody. `/api/search` has more.
+const MOST_SHOWN: usize = 500;
+
+/// What speaks for and against a claim, or the texts that answer a question.
+#[derive(Template)]
+#[template(path = "debate.html")]
+struct DebatePage {
+    frame: Frame,
+    head: Head,
+    sides: Vec<SideView>,
+    objects: Option<[String; 2]>,
+    /// `None` if the answer has sides.
+    texts: Option<Vec<Item>>,
+    kept: Vec<Kept>,
+}
+
+struct SideView {
+    class: &'static str,
+    title: &'static str,
+    says: String,
+    /// `None` if the collection has none.
+    arguments: Option<Vec<Item>>,
+    images: Option<Vec<Item>>,
+    /// The number of arguments that are not listed.
+    more: usize,
+}
+
+/// The ranking of one kind of documents.
+#[derive(Template)]
+#[template(path = "ranking.html")]
+struct RankingPage {
+    frame: Frame,
+    head: Head,
+    title: &'static str,
+    is_images: bool,
+    items: Vec<Item>,
+    filters: Option<FilterForm>,
+    /// The page with more results.
+    more: Option<String>,
+    kept: Vec<Kept>,
+}
+
+struct FilterForm {
+    fields: Vec<(&'static str, String)>,
+    side: &'static str,
+    minimum: String,
+    /// `None` if the results have no portals.
+    portal: Option<String>,
+    portals: Vec<String>,
+    /// The page without filters, if there are any.
+    without: Option<String>,
+}
+
+/// The first results, by words alone.
+#[derive(Template)]
+#[template(path = "words.html")]
+struct WordsPage {
+    frame: Frame,
+    head: Head,
+    read: String,
+    items: Vec<Item>,
+}
+
+/// The HTML of an answer. `page` has a question.
+///
+/// # Errors
+/// Those of the desk.
+pub(super) fn html(desk: &dyn Desk, page: &Page, call: &Call) -> Result<String, Refusal> {
+    let collections = desk.collections(call)?;
+    let collection = chosen(page.collection.as_deref(), &collections)?;
+    let page = Page {
+        collection: Some(collection.name.clone()),
+        ..page.clone()
+    };
+    let frame = Frame::of(&page, &collections);
+    let question = page.question.clone().unwrap_or_default();
+    match (page.stage, page.tab) {
+        (Stage::Words, _) => words(desk, &page, question, collection, frame, call),
+        (Stage::Read, None) => debate(desk, page, question, collection, frame, call),
+        (Stage::Read, Some(kind)) => ranking(desk, page, question, kind, collection, frame, call),
+    }
+}
+
+fn debate(
+    desk: &dyn Desk,
+    page: Page,
+    question: String,
+    collection: &Collection,
+    frame: Frame,
+    call: &Call,
+) -> Result<String, Refusal> {
+    let number = page.hits.unwrap_or(NUMBER).min(crate::limits::MAX_NUMBER);
+    let asked = Debate {
+        question,
+        collection: page.collection.clone(),
+        number,
+        approach: page.approach.clone(),
+        claim: page.claim.clone(),
+    };
+    let debated = desk.debate(&asked, call)?;
+    let page = Page {
+        hits: Some(number),
+        ..page
+    };
+    let head = Head::new(&page, collection)
+        .with_presence(debated.nothing_about_it, debated.presence)
+        .with_understood(&page, debated.understood.as_ref())
+        .with_sides(&page, &debated.sides);
+    let shown = DebatePage {
+        frame,
+        head,
+        sides: sides(&page, &debated),
+        texts: debated.texts.as_ref().map(|texts| list_texts(&page, texts)),
+        objects: debated
+            .objects
+            .map(|objects| objects.map(|object| shortened(&object, CLAIM))),
+        kept: kept(&page, collection),
+    };
+    shown.render().map_err(failed)
+}
+
+fn sides(page: &Page, debated: &Debated) -> Vec<SideView> {
+    let view =
+        |class, title, says, arguments: Option<&Vec<Argument>>, images: Option<&Vec<Image>>| {
+            let beside = arguments.map_or(&[][..], Vec::as_slice);
+            SideView {
+                class,
+                title,
+                says,
+                arguments: arguments.map(|arguments| list_arguments(page, arguments)),
+                images: images.map(|images| list_images(page, images, beside)),
+                more: 0,
+            }
+        };
+    let sides = debated.sides.iter().map(|side| {
+        let (class, title, answer) = match side.side {
+            Side::Pro => ("pro", "For", "yes"),
+            Side::Con => ("con", "Against", "no"),
+        };
+        let says = match side.claim.as_str() {
+            "" => String::new(),
+            claim => format!("{answer}, {}", shortened(claim, CLAIM)),
+        };
+        view(
+            class,
+            title,
+            says,
+            side.arguments.as_ref(),
+            side.images.as_ref(),
+        )
+    });
+    let undecided = debated.undecided.iter().filter_map(|undecided| {
+        let Undecided {
+            arguments,
+            images,
+            more_arguments,
+        } = undecided;
+        let is_empty = [
+            arguments.as_ref().map(Vec::len),
+            images.as_ref().map(Vec::len),
+            *more_arguments,
+        ];
+        let says = "what takes no clear side".to_owned();
+        is_empty
+            .into_iter()
+            .flatten()
+            .any(|count| count > 0)
+            .then(|| SideView {
+                more: more_arguments.unwrap_or_default(),
+                ..view(
+                    "undecided",
+                    "Undecided",
+                    says,
+                    arguments.as_ref(),
+                    images.as_ref(),
+                )
+            })
+    });
+    sides.chain(undecided).collect()
+}
+
+fn list_arguments(page: &Page, arguments: &[Argument]) -> Vec<Item> {
+    let items = (1..).zip(arguments);
+    let items = items.map(|(number, argument)| Item::argument(page, number, argument));
+    divided(
+        items.collect(),
+        arguments.iter().map(|argument| &argument.about),
+    )
+}
+
+fn list_images(page: &Page, images: &[Image], arguments: &[Argument]) -> Vec<Item> {
+    let items = images
+        .iter()
+        .map(|image| Item::image(page, image, arguments));
+    divided(items.collect(), images.iter().map(|image| &image.about))
+}
+
+fn list_texts(page: &Page, texts: &[Text]) -> Vec<Item> {
+    let items = texts.iter().map(|text| Item::text(page, text));
+    divided(items.collect(), texts.iter().map(|text| &text.about))
+}
+
+fn ranking(
+    desk: &dyn Desk,
+    page: Page,
+    question: String,
+    kind: Kind,
+    collection: &Collection,
+    frame: Frame,
+    call: &Call,
+) -> Result<String, Refusal> {
+    let hits = page.hits.unwrap_or(HITS).min(MOST_SHOWN);
+    let asked = Search {
+        question,
+        collection: page.collection.clone(),
+        kind: Some(kind),
+        hits,
+        approach: page.approach.clone(),
+        claim: page.claim.clone(),
+        filters: page.filters.clone(),
+    };
+    let found = desk.search(&asked, call)?;
+    let page = Page {
+        hits: Some(hits),
+        ..page
+    };
+    let head = Head::new(&page, collection)
+        .with_presence(found.nothing_about_it, found.presence)
+        .with_understood(&page, found.understood.as_ref());
+    let items = found.results.iter().map(|hit| Item::hit(&page, kind, hit));
+    let items = divided(items.collect(), found.results.iter().map(|hit| &hit.about));
+    let more = (items.len() >= hits && hits < MOST_SHOWN).then(|| {
+        links::page(&Page {
+            hits: Some((2 * hits).min(MOST_SHOWN)),
+            ..page.clone()
+        })
+    });
+    let shown = RankingPage {
+        frame,
+        head,
+        title: name(kind),
+        is_images: kind == Kind::Images,
+        items,
+        filters: has_sides(kind).then(|| filter_form(&page, kind, &found)),
+        more,
+        kept: kept(&page, collection),
+    };
+    shown.render().map_err(failed)
+}
+
+fn filter_form(page: &Page, kind: Kind, found: &Found) -> FilterForm {
+    let filters = &page.filters;
+    let mut portals: Vec<String> = found
+        .results
+        .iter()
+        .flat_map(|hit| hit.portal.clone())
+        .collect();
+    portals.sort();
+    portals.dedup();
+    let fields = [
+        ("q", page.question.as_deref()),
+        ("collection", page.collection.as_deref()),
+        ("tab", Some(kind.word())),
+        ("approach", page.approach.as_deref()),
+        ("claim", page.claim.as_deref()),
+    ];
+    let fields = fields.into_iter();
+    let is_filtered =
+        filters.side.is_some() || filters.portal.is_some() || filters.minimum.is_some();
+    FilterForm {
+        fields: fields
+            .filter_map(|(name, value)| Some((name, value?.to_owned())))
+            .collect(),
+        side: filters.side.map_or("", OnSide::word),
+        minimum: filters
+            .minimum
+            .map_or_else(String::new, |it| it.to_string()),
+        portal: (kind == Kind::Arguments).then(|| filters.portal.clone().unwrap_or_default()),
+        portals,
+        without: is_filtered.then(|| {
+            links::page(&Page {
+                filters: crate::questions::Filters::default(),
+                ..page.clone()
+            })
+        }),
+    }
+}
+
+fn words(
+    desk: &dyn Desk,
+    page: &Page,
+    question: String,
+    collection: &Collection,
+    frame: Frame,
+    call: &Call,
+) -> Result<String, Refusal> {
+    let has_texts = match page.tab {
+        Some(kind) => kind != Kind::Images,
+        None => collection.kinds.iter().any(|kind| *kind != Kind::Images),
+    };
+    let found: Vec<WordHit> = match has_texts {
+        true => desk.words(
+            &WordSearch {
+                collection: collection.name.clone(),
+                query: question,
+                hits: page.hits.unwrap_or(HITS).min(HITS),
+            },
+            call,
+        )?,
+        false => Vec::new(),
+    };
+    let read = links::page(&Page {
+        stage: Stage::Read,
+        ..page.clone()
+    });
+    let items = (1..).zip(&found);
+    let shown = WordsPage {
+        frame: Frame {
+            next: Some(read.clone()),
+            ..frame
+        },
+        head: Head::new(page, collection),
+        read,
+        items: items
+            .map(|(number, hit)| Item::words(page, number, hit))
+            .collect(),
+    };
+    shown.render().map_err(failed)
+}

@@ -1,0 +1,214 @@
+//! What stands above the results of a question, and what can be done with them.
+
+use super::links;
+use super::words::{sentence, shortened};
+use crate::answers::{Basis, Collection, Polarity, Presence, SideOfDebate, Understood};
+use crate::questions::{Filters, Kind, OnSide, Page, Stage};
+
+/// What stands above the results.
+#[derive(Debug)]
+pub(super) struct Head {
+    pub(super) question: String,
+    pub(super) understood: Option<UnderstoodAs>,
+    pub(super) tabs: Vec<Tab>,
+    /// Says that nothing in the collection is about the question, and by what that was judged.
+    pub(super) nothing: Option<String>,
+}
+
+/// What the question was understood as.
+#[derive(Debug)]
+pub(super) struct UnderstoodAs {
+    /// What "yes" and "no" say; empty for an open question.
+    pub(super) claims: [String; 2],
+    pub(super) polarity: &'static str,
+    /// Whether the reader has said so.
+    pub(super) is_corrected: bool,
+    /// The rest of the form that corrects it.
+    pub(super) fields: Vec<(&'static str, String)>,
+}
+
+/// A link to other results.
+#[derive(Debug)]
+pub(super) struct Tab {
+    pub(super) name: &'static str,
+    pub(super) href: String,
+    pub(super) is_current: bool,
+}
+
+/// A link to the answer in another form.
+#[derive(Debug)]
+pub(super) struct Kept {
+    pub(super) name: &'static str,
+    pub(super) href: String,
+    /// The name of the file, if it is downloaded.
+    pub(super) file: Option<&'static str>,
+}
+
+/// The characters that are shown of a claim.
+pub(super) const CLAIM: usize = 300;
+
+/// The lines of a run: what `riposte` writes for a topic.
+const RUN_TEXTS: &str = "1000";
+const RUN_IMAGES: &str = "20";
+
+impl Head {
+    pub(super) fn new(page: &Page, collection: &Collection) -> Head {
+        let has_sides = collection.kinds.iter().any(|kind| has_sides(*kind));
+        let first = match has_sides {
+            true => (None, "For and against"),
+            false => (None, "Answer"),
+        };
+        let kinds = collection.kinds.iter();
+        let kinds = kinds.map(|kind| (Some(*kind), name(*kind)));
+        let tab = |(tab, name)| Tab {
+            name,
+            href: links::page(&Page {
+                tab,
+                hits: None,
+                filters: Filters::default(),
+                stage: Stage::Read,
+                ..page.clone()
+            }),
+            is_current: tab == page.tab,
+        };
+        Head {
+            question: page.question.clone().unwrap_or_default(),
+            understood: None,
+            tabs: [first].into_iter().chain(kinds).map(tab).collect(),
+            nothing: None,
+        }
+    }
+
+    pub(super) fn with_presence(self, is_nothing: bool, presence: Option<Presence>) -> Head {
+        let nothing = is_nothing.then(|| {
+            presence.map_or_else(String::new, |Presence { about, least, by }| {
+                let by = match by {
+                    Basis::Sentences => "judged by the vectors of sentences",
+                    Basis::Words => "judged by words only, which is less reliable",
+                };
+                format!("The likeliest result is about it with a probability of {about:.2}, below {least}, {by}.")
+            })
+        });
+        Head { nothing, ..self }
+    }
+
+    pub(super) fn with_understood(self, page: &Page, understood: Option<&Understood>) -> Head {
+        let understood = understood.map(|understood| UnderstoodAs {
+            claims: [&understood.claim, &understood.counter_claim]
+                .map(|claim| shortened(claim, CLAIM)),
+            polarity: match understood.polarity {
+                Polarity::Positive => "positive: the question is for its subject",
+                Polarity::Negative => "negative: the question is against its subject",
+                Polarity::Open => "open: the question takes no side",
+            },
+            is_corrected: page.claim.is_some(),
+            fields: fields(page),
+        });
+        Head { understood, ..self }
+    }
+
+    /// What the sides say the question was understood as, if nothing else does.
+    pub(super) fn with_sides(self, page: &Page, sides: &[SideOfDebate]) -> Head {
+        match sides {
+            [pro, con] if self.understood.is_none() => {
+                let understood = UnderstoodAs {
+                    claims: [&pro.claim, &con.claim].map(|claim| shortened(claim, CLAIM)),
+                    polarity: "",
+                    is_corrected: page.claim.is_some(),
+                    fields: fields(page),
+                };
+                Head {
+                    understood: Some(understood),
+                    ..self
+                }
+            }
+            _ => self,
+        }
+    }
+}
+
+/// The fields of the question without the claim and the filters.
+fn fields(page: &Page) -> Vec<(&'static str, String)> {
+    let fields = [
+        ("q", page.question.as_deref()),
+        ("collection", page.collection.as_deref()),
+        ("tab", page.tab.map(Kind::word)),
+        ("approach", page.approach.as_deref()),
+    ];
+    let fields = fields.into_iter();
+    fields
+        .filter_map(|(name, value)| Some((name, value?.to_owned())))
+        .collect()
+}
+
+/// The forms in which an answer can be kept. A ranking keeps its filters.
+pub(super) fn kept(page: &Page, collection: &Collection) -> Vec<Kept> {
+    let number = page.hits.unwrap_or_default().to_string();
+    let minimum = page.filters.minimum.map(|minimum| minimum.to_string());
+    let filters = [
+        ("side", page.filters.side.map(OnSide::word)),
+        ("portal", page.filters.portal.as_deref()),
+        ("minimum", minimum.as_deref()),
+    ];
+    let filters = filters.into_iter();
+    let filters = filters.filter_map(|(name, value)| Some((name, value?)));
+    let filters: Vec<(&str, &str)> = match page.tab {
+        Some(_) => filters.collect(),
+        None => Vec::new(),
+    };
+    let search = |kind: Kind, hits| {
+        let fields = [("kind", kind.word()), ("hits", hits)];
+        [&fields, filters.as_slice()].concat()
+    };
+    let json = match page.tab {
+        None => links::other(page, "/api/debate", &[("number", &number)]),
+        Some(kind) => links::other(page, "/api/search", &search(kind, &number)),
+    };
+    let this = links::page(&Page {
+        stage: Stage::Read,
+        ..page.clone()
+    });
+    let kinds = collection.kinds.iter();
+    let kinds = kinds.filter(|kind| page.tab.is_none_or(|tab| tab == **kind));
+    let runs = kinds.map(|kind| {
+        let (name, file, hits) = match kind {
+            Kind::Arguments => ("Run of arguments", "arguments.txt", RUN_TEXTS),
+            Kind::Images => ("Run of images", "images.txt", RUN_IMAGES),
+            Kind::Passages => ("Run of passages", "passages.txt", RUN_TEXTS),
+            Kind::Documents => ("Run of documents", "documents.txt", RUN_TEXTS),
+        };
+        (
+            name,
+            links::other(page, "/run", &search(*kind, hits)),
+            Some(file),
+        )
+    });
+    let forms = [
+        ("Link to this answer", this, None),
+        ("JSON", json, Some("answer.json")),
+    ];
+    let forms = forms.into_iter().chain(runs);
+    forms
+        .map(|(name, href, file)| Kept { name, href, file })
+        .collect()
+}
+
+/// Whether results of this kind are for or against a claim.
+pub(super) fn has_sides(kind: Kind) -> bool {
+    matches!(kind, Kind::Arguments | Kind::Images)
+}
+
+/// The heading of results of this kind.
+pub(super) fn name(kind: Kind) -> &'static str {
+    match kind {
+        Kind::Arguments => "Arguments",
+        Kind::Images => "Images",
+        Kind::Passages => "Passages",
+        Kind::Documents => "Documents",
+    }
+}
+
+/// What a damaged collection or one that is being built says of itself.
+pub(super) fn reason(collection: &Collection) -> Option<String> {
+    collection.reason.as_deref().map(sentence)
+}

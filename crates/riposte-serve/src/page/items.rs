@@ -1,0 +1,340 @@
+//! A result on the page, whatever it is.
+
+use serde_json::Value;
+
+use super::links::{self, Outside};
+use super::words::{shortened, three_decimals};
+use crate::answers::{About, Argument, Hit, Image, Side, Text, WordHit};
+use crate::questions::{Kind, Page};
+
+/// A result.
+#[derive(Debug, Default)]
+pub(super) struct Item {
+    /// Its place: "1", "PRO 3".
+    pub(super) label: String,
+    /// The class of its side: "pro", "con" or "none".
+    pub(super) class: &'static str,
+    /// Its stance in a word, where the heading does not tell it.
+    pub(super) stance: Option<String>,
+    pub(super) id: String,
+    /// The page of the document.
+    pub(super) href: String,
+    pub(super) score: String,
+    pub(super) title: String,
+    pub(super) text: String,
+    /// Where the words are.
+    pub(super) place: Option<String>,
+    pub(super) source: Option<String>,
+    pub(super) url: Option<Outside>,
+    pub(super) picture: Option<String>,
+    pub(super) lean: Option<Lean>,
+    /// The number of the argument on this side that an image illustrates.
+    pub(super) illustrates: Option<usize>,
+    pub(super) repeats: Vec<(String, String)>,
+    /// The page that explains it; `None` if nothing has read it.
+    pub(super) why: Option<String>,
+    /// Whether it is the first of those at the end of the list that are less likely to be about the question.
+    pub(super) begins_padding: bool,
+}
+
+/// A stance as a bar: what is for the claim from the left, what is against it from the right.
+#[derive(Debug)]
+pub(super) struct Lean {
+    pro: f64,
+    con: f64,
+    /// The numbers with their names, and as short as a legend allows.
+    pub(super) says: String,
+    pub(super) short: String,
+}
+
+/// The characters that a list shows of a text, of a title or an id, and of a source or a place. The page of the document has the rest.
+const TEXT: usize = 600;
+const TITLE: usize = 200;
+const NAME: usize = 80;
+
+impl Item {
+    fn new(page: &Page, id: &str) -> Item {
+        Item {
+            class: "none",
+            id: id.to_owned(),
+            href: document(page, id),
+            title: shortened(id, TITLE),
+            ..Item::default()
+        }
+    }
+
+    /// Names it by its title, if it has one, and not by its id.
+    fn titled(&mut self, title: Option<&str>) {
+        if let Some(title) = title.filter(|title| !title.trim().is_empty()) {
+            self.title = shortened(title, TITLE);
+        }
+    }
+
+    /// An argument of a list with sides; `number` is its place in it.
+    pub(super) fn argument(page: &Page, number: usize, argument: &Argument) -> Item {
+        let mut item = Item {
+            label: number.to_string(),
+            score: format!(
+                "rank {}, score {}",
+                argument.rank,
+                three_decimals(argument.score)
+            ),
+            text: shortened(&argument.text, TEXT),
+            lean: Some(Lean::balance(argument.stance)),
+            why: Some(why(page, &argument.id)),
+            ..Item::new(page, &argument.id)
+        };
+        item.titled(Some(&argument.conclusion));
+        item.from(argument.source.as_ref(), argument.url.as_ref());
+        item.repeated_by(page, &argument.repeats);
+        item
+    }
+
+    /// An image of a list with sides.
+    pub(super) fn image(page: &Page, image: &Image, arguments: &[Argument]) -> Item {
+        let mut arguments = arguments.iter().map(|argument| Some(&argument.id));
+        let illustrated = image.argument.as_ref();
+        let place = illustrated.and_then(|_| arguments.position(|id| id == illustrated));
+        Item {
+            label: listed(Some(image.list), image.rank),
+            score: three_decimals(image.score),
+            text: shortened(&image.words, TEXT),
+            place: image.place.as_deref().map(|place| shortened(place, NAME)),
+            url: image.page.as_deref().and_then(Outside::of),
+            picture: links::picture(image.picture.as_deref()),
+            lean: image
+                .pro
+                .zip(image.con)
+                .map(|(pro, con)| Lean::of(pro, con)),
+            illustrates: place.map(|place| place + 1),
+            why: Some(why(page, &image.id)),
+            ..Item::new(page, &image.id)
+        }
+    }
+
+    /// A passage or another document.
+    pub(super) fn text(page: &Page, text: &Text) -> Item {
+        Item {
+            label: text.rank.to_string(),
+            class: match text.stance.as_deref() {
+                Some("FIRST") => "pro",
+                Some("SECOND") => "con",
+                _ => "none",
+            },
+            stance: text
+                .stance
+                .as_deref()
+                .map(|stance| shortened(stance, TITLE)),
+            score: format!("score {}", three_decimals(text.score)),
+            text: shortened(&text.text, TEXT),
+            url: text.url.as_deref().and_then(Outside::of),
+            why: Some(why(page, &text.id)),
+            ..Item::new(page, &text.id)
+        }
+    }
+
+    /// A result of a ranking.
+    pub(super) fn hit(page: &Page, kind: Kind, hit: &Hit) -> Item {
+        let has_sides = matches!(kind, Kind::Arguments | Kind::Images);
+        let (class, stance) = match hit.side {
+            Some(Side::Pro) => ("pro", "for"),
+            Some(Side::Con) => ("con", "against"),
+            None => ("none", "undecided"),
+        };
+        let mut item = Item {
+            label: listed(hit.list, hit.rank),
+            class,
+            stance: has_sides.then(|| stance.to_owned()),
+            score: match kind {
+                Kind::Images => three_decimals(hit.score),
+                _ => format!("score {}", three_decimals(hit.score)),
+            },
+            text: shortened(&hit.text, TEXT),
+            place: hit.place.as_deref().map(|place| shortened(place, NAME)),
+            picture: links::picture(hit.picture.as_deref()),
+            lean: hit.stance.map(|stance| Lean::of(stance.pro, stance.con)),
+            why: Some(why(page, &hit.id)),
+            ..Item::new(page, &hit.id)
+        };
+        item.titled(hit.title.as_deref());
+        item.from(
+            hit.source.as_ref().or(hit.portal.as_ref()),
+            hit.url.as_ref(),
+        );
+        item.repeated_by(page, &hit.repeats);
+        item
+    }
+
+    /// A result of a search by words alone.
+    pub(super) fn words(page: &Page, number: usize, hit: &WordHit) -> Item {
+        let (title, text) = readable(&hit.stored);
+        let mut item = Item {
+            label: number.to_string(),
+            score: format!("score {}", three_decimals(hit.score)),
+            text: shortened(&text, TEXT),
+            ..Item::new(page, &hit.id)
+        };
+        item.titled(title.as_deref());
+        item
+    }
+
+    /// Says where it comes from: a link has the name of the source, if there is one.
+    fn from(&mut self, source: Option<&String>, url: Option<&String>) {
+        self.url = url.and_then(|url| Outside::of(url));
+        match (&mut self.url, source) {
+            (
+                Some(Outside {
+                    text,
+                    link: Some(_),
+                }),
+                Some(source),
+            ) => *text = shortened(source, NAME),
+            (_, source) => self.source = source.map(|source| shortened(source, NAME)),
+        }
+    }
+
+    fn repeated_by(&mut self, page: &Page, ids: &[String]) {
+        let item = |id: &String| (shortened(id, TITLE), document(page, id));
+        self.repeats = ids.iter().map(item).collect();
+    }
+}
+
+impl Lean {
+    fn of(pro: f64, con: f64) -> Lean {
+        let [of_pro, of_con] = [pro, con].map(three_decimals);
+        let says = format!("P(pro) {of_pro}, P(con) {of_con}");
+        Lean {
+            pro,
+            con,
+            short: says.clone(),
+            says,
+        }
+    }
+
+    /// The bar of P(pro) - P(con) alone.
+    fn balance(balance: f64) -> Lean {
+        let short = format!("{balance:+.3}").replace('-', "−");
+        Lean {
+            pro: balance.max(0.0),
+            con: (-balance).max(0.0),
+            says: format!("P(pro) − P(con) {short}"),
+            short,
+        }
+    }
+
+    /// The width of a part in per cent. Each has one half.
+    fn width(share: f64) -> f64 {
+        match share.is_finite() {
+            true => 50.0 * share.clamp(0.0, 1.0),
+            false => 0.0,
+        }
+    }
+
+    pub(super) fn pro(&self) -> String {
+        format!("{:.1}", Lean::width(self.pro))
+    }
+
+    pub(super) fn con(&self) -> String {
+        format!("{:.1}", Lean::width(self.con))
+    }
+
+    /// Where the right part begins.
+    pub(super) fn con_begins(&self) -> String {
+        format!("{:.1}", 100.0 - Lean::width(self.con))
+    }
+}
+
+/// Draws a line above the results at the end of a list that are less likely to be about the question.
+pub(super) fn divided<'a>(
+    mut items: Vec<Item>,
+    about: impl DoubleEndedIterator<Item = &'a About>,
+) -> Vec<Item> {
+    let padding = about.rev().take_while(|about| about.is_padding).count();
+    if padding > 0
+        && let Some(begins) = items.len().checked_sub(padding)
+        && let Some(first) = items.get_mut(begins)
+    {
+        first.begins_padding = true;
+    }
+    items
+}
+
+fn document(page: &Page, id: &str) -> String {
+    let collection = page.collection.as_deref().unwrap_or_default();
+    links::document(collection, id, page.question.as_deref())
+}
+
+fn why(page: &Page, id: &str) -> String {
+    links::other(page, "/why", &[("id", id)])
+}
+
+/// A rank, with the list of the run if there are two.
+fn listed(list: Option<Side>, rank: u32) -> String {
+    match list {
+        Some(Side::Pro) => format!("PRO {rank}"),
+        Some(Side::Con) => format!("CON {rank}"),
+        None => rank.to_string(),
+    }
+}
+
+/// The title and the text of a document as it is stored: a JSON object with fields that text collections have, or a text.
+fn readable(stored: &str) -> (Option<String>, String) {
+    let Ok(Value::Object(fields)) = serde_json::from_str(stored) else {
+        return (None, stored.to_owned());
+    };
+    let field = |names: &[&str]| {
+        let mut found = names.iter().filter_map(|name| fields.get(*name)?.as_str());
+        found.next().map(str::to_owned)
+    };
+    let premises = || {
+        let premises = fields.get("premises")?.as_array()?.iter();
+        let texts = premises.filter_map(|premise| premise.get("text")?.as_str());
+        Some(texts.collect::<Vec<_>>().join(" "))
+    };
+    let text = field(&["contents", "text", "body"]).or_else(premises);
+    (field(&["conclusion", "title"]), text.unwrap_or_default())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn stored_documents_of_all_collections_can_be_read() {
+        let argument = r#"{"id":"a","conclusion":"Zoos","premises":[{"text":"One.","stance":"CON"},{"text":"Two."}]}"#;
+        assert_eq!(
+            readable(argument),
+            (Some("Zoos".to_owned()), "One. Two.".to_owned())
+        );
+        let passage = r#"{"id":"p","contents":"Cats."}"#;
+        assert_eq!(readable(passage), (None, "Cats.".to_owned()));
+        let document = r#"{"_id":"d","title":"T","text":"x"}"#;
+        assert_eq!(readable(document), (Some("T".to_owned()), "x".to_owned()));
+        assert_eq!(readable("no {json"), (None, "no {json".to_owned()));
+        assert_eq!(readable(r#"{"premises":[1]}"#), (None, String::new()));
+    }
+
+    #[test]
+    fn only_the_end_of_a_list_is_padding() {
+        let about = [false, true, false, true, true].map(|is_padding| About {
+            probability: None,
+            is_padding,
+        });
+        let items = (0..5).map(|_| Item::default()).collect();
+        let items = divided(items, about.iter());
+        let begins: Vec<bool> = items.iter().map(|item| item.begins_padding).collect();
+        assert_eq!(begins, [false, false, false, true, false]);
+    }
+
+    #[test]
+    fn a_bar_stays_within_its_half() {
+        let lean = Lean::of(f64::NAN, 7.0);
+        assert_eq!(
+            [lean.pro(), lean.con(), lean.con_begins()],
+            ["0.0", "50.0", "50.0"]
+        );
+        let lean = Lean::balance(-0.8);
+        assert_eq!(lean.says, "P(pro) − P(con) −0.800");
+        assert_eq!([lean.pro(), lean.con()], ["0.0", "40.0"]);
+    }
+}

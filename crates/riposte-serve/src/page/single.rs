@@ -1,0 +1,117 @@
+//! The pages of one document: its text, and why it is in an answer.
+
+use askama::Template;
+
+use super::frame::Frame;
+use super::html;
+use super::links::{self, Outside};
+use super::tree::{Row, rows};
+use super::words::number;
+use crate::answers::Document;
+use crate::cache::Encoded;
+use crate::desk::{Call, Desk};
+use crate::questions::{Address, Explain, Filters, Page, Stage};
+use crate::refusal::Refusal;
+use crate::server::failed;
+
+#[derive(Template)]
+#[template(path = "document.html")]
+struct DocumentPage {
+    frame: Frame,
+    title: String,
+    document: Document,
+    source: Option<String>,
+    url: Option<Outside>,
+    picture: Option<String>,
+    /// The question that led here, and its answer.
+    back: Option<(String, String)>,
+}
+
+#[derive(Template)]
+#[template(path = "why.html")]
+struct WhyPage {
+    frame: Frame,
+    id: String,
+    href: String,
+    score: String,
+    reason: Option<String>,
+    rows: Vec<Row>,
+    back: (String, String),
+}
+
+/// The whole text of a document. `question` is the one that led here.
+///
+/// # Errors
+/// Those of the desk.
+pub(crate) fn document(
+    desk: &dyn Desk,
+    address: &Address,
+    question: Option<&String>,
+    call: &Call,
+) -> Result<Encoded, Refusal> {
+    let document = desk.document(address, call)?;
+    let title = document
+        .title
+        .as_deref()
+        .filter(|title| !title.trim().is_empty());
+    let shown = DocumentPage {
+        frame: frame(question.cloned(), Some(document.collection.clone())),
+        title: title.unwrap_or(&document.id).to_owned(),
+        source: document.source.clone().or_else(|| document.portal.clone()),
+        url: document.url.as_deref().and_then(Outside::of),
+        picture: links::picture(document.picture.as_deref()),
+        back: question.map(|question| {
+            let page = page(question, Some(&document.collection));
+            (question.clone(), links::page(&page))
+        }),
+        document,
+    };
+    html(shown.render().map_err(failed)?)
+}
+
+/// Why a document is in an answer.
+///
+/// # Errors
+/// Those of the desk.
+pub(crate) fn why(desk: &dyn Desk, explain: &Explain, call: &Call) -> Result<Encoded, Refusal> {
+    let explained = desk.explain(explain, call)?;
+    let back = Page {
+        approach: explain.approach.clone(),
+        claim: explain.claim.clone(),
+        ..page(&explain.question, Some(&explained.collection))
+    };
+    let question = Some(explained.question.clone());
+    let shown = WhyPage {
+        href: links::document(&explained.collection, &explained.id, question.as_deref()),
+        frame: frame(question, Some(explained.collection)),
+        id: explained.id,
+        score: number(explained.score),
+        reason: explained.reason,
+        rows: rows(&explained.explanation),
+        back: (explained.question, links::page(&back)),
+    };
+    html(shown.render().map_err(failed)?)
+}
+
+/// The answer to a question.
+fn page(question: &str, collection: Option<&str>) -> Page {
+    Page {
+        question: Some(question.to_owned()),
+        collection: collection.map(str::to_owned),
+        tab: None,
+        hits: None,
+        approach: None,
+        claim: None,
+        filters: Filters::default(),
+        stage: Stage::Read,
+    }
+}
+
+/// The box asks the same collection again.
+fn frame(question: Option<String>, collection: Option<String>) -> Frame {
+    Frame {
+        question: question.unwrap_or_default(),
+        collection: collection.unwrap_or_default(),
+        ..Frame::default()
+    }
+}

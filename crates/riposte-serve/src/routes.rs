@@ -1,0 +1,158 @@
+//! The routes, and what happens around each request.
+
+mod anserini;
+mod answer;
+mod documents;
+mod page;
+mod run;
+mod status;
+
+use std::sync::Arc;
+use std::time::{Instant, SystemTime};
+
+use axum::Router;
+use axum::extract::{FromRequestParts, MatchedPath, Path, Request, State};
+use axum::http::request::Parts;
+use axum::middleware::{Next, from_fn_with_state};
+use axum::response::{IntoResponse, Response};
+use axum::routing::{get, post};
+use serde::de::DeserializeOwned;
+
+use crate::guard::{self, LocalAddress};
+use crate::log::Record;
+use crate::page::{is_for_reader, refused};
+use crate::questions::Fields;
+use crate::refusal::Refusal;
+use crate::respond::{Told, add_headers};
+use crate::server::Server;
+
+pub(crate) use status::document as openapi;
+
+pub(crate) fn router(server: &Arc<Server>) -> Router {
+    Router::new()
+        .route("/", get(page::page).post(answer::reply))
+        .route("/why", get(page::why))
+        .route("/document/{collection}/{id}", get(page::document))
+        .route("/run", get(run::run))
+        .route("/picture/{collection}/{id}", get(page::picture))
+        .route("/asset/{name}", get(page::asset))
+        .route("/api/search", get(answer::search))
+        .route("/api/documents/{collection}/{id}", get(documents::document))
+        .route("/api/explain", get(answer::explain))
+        .route("/api/stance", post(answer::stance))
+        .route("/api/quality", post(answer::quality))
+        .route("/api/debate", get(answer::debate).post(answer::post_debate))
+        .route("/api/collections", get(documents::collections))
+        .route("/api/openapi.json", get(status::openapi_json))
+        .route("/openapi.yaml", get(status::openapi_yaml))
+        .route("/health", get(status::health))
+        .route("/metrics", get(status::metrics))
+        .route("/v1/{index}/search", get(anserini::search))
+        .route("/v1/{index}/doc/{docid}", get(anserini::document))
+        .fallback(no_route)
+        .method_not_allowed_fallback(no_method)
+        .layer(from_fn_with_state(Arc::clone(server), around))
+        .with_state(Arc::clone(server))
+}
+
+async fn no_route(request: Request) -> Refusal {
+    let sentence = match request.uri().path().starts_with("/v1/") {
+        true => anserini::ROUTES,
+        false => "there is no such route; /api/openapi.json lists all",
+    };
+    Refusal::Http(404, sentence.to_owned())
+}
+
+async fn no_method(request: Request) -> Refusal {
+    let sentence = match request.uri().path().starts_with("/v1/") {
+        true => anserini::METHODS,
+        false => "the route has no such method; /api/openapi.json lists all",
+    };
+    Refusal::Http(405, sentence.to_owned())
+}
+
+/// Checks who asks, adds headers to the response, and writes the line of the log.
+async fn around(State(server): State<Arc<Server>>, request: Request, next: Next) -> Response {
+    let route = request.extensions().get::<MatchedPath>();
+    let mut line = Line {
+        begun: Instant::now(),
+        method: request.method().as_str().to_owned(),
+        route: route.map_or("-", MatchedPath::as_str).to_owned(),
+        status: 499,
+        told: Told::default(),
+        server: Arc::clone(&server),
+    };
+    let reader = is_for_reader(&request).then(|| request.uri().clone());
+    let local = request.extensions().get::<LocalAddress>().copied();
+    let checked = match local {
+        Some(LocalAddress(local)) => guard::check(&request, local, &server.settings),
+        None => Err(Refusal::Failed(
+            "a connection without an address".to_owned(),
+        )),
+    };
+    let entered = match &checked {
+        Err(Refusal::Http(401, _)) => page::enter(&server, request.uri()),
+        _ => None,
+    };
+    let mut response = match (entered, checked) {
+        (Some(response), _) => response,
+        (None, Err(refusal)) => refusal.into_response(),
+        (None, Ok(())) => next.run(request).await,
+    };
+    if let Some(uri) = reader {
+        refused(&mut response, &uri);
+    }
+    add_headers(&mut response);
+    line.status = response.status().as_u16();
+    line.told = response.extensions_mut().remove().unwrap_or_default();
+    response
+}
+
+/// The line of a request in the log, which is written when it is dropped: also if the client leaves before there is an answer.
+struct Line {
+    begun: Instant,
+    method: String,
+    route: String,
+    status: u16,
+    told: Told,
+    server: Arc<Server>,
+}
+
+impl Drop for Line {
+    fn drop(&mut self) {
+        let question = self.told.question.as_deref();
+        self.server.record(&Record {
+            time: SystemTime::now(),
+            method: &self.method,
+            route: &self.route,
+            status: self.status,
+            elapsed: self.begun.elapsed(),
+            question: question.filter(|_| self.server.settings.log_questions),
+            reason: self.told.reason.as_deref(),
+        });
+    }
+}
+
+/// The fields of the query string.
+struct Query(Fields);
+
+impl<S: Sync> FromRequestParts<S> for Query {
+    type Rejection = Refusal;
+
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Query, Refusal> {
+        Fields::parse(parts.uri.query()).map(Query)
+    }
+}
+
+/// What stands in the path.
+struct InPath<T>(T);
+
+impl<S: Send + Sync, T: DeserializeOwned + Send> FromRequestParts<S> for InPath<T> {
+    type Rejection = Refusal;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<InPath<T>, Refusal> {
+        let path = Path::<T>::from_request_parts(parts, state).await;
+        let path = path.map_err(|error| Refusal::bad(error.body_text()))?;
+        Ok(InPath(path.0))
+    }
+}

@@ -1,0 +1,208 @@
+//! Questions to models.
+
+use std::sync::Arc;
+
+use axum::extract::{Request, State};
+use axum::response::{IntoResponse, Response};
+
+use super::Query;
+use crate::answers::{Debated, Explained, Found, Quality, Reply, StanceAnswer};
+use crate::questions::{
+    Conversation, ConversationBody, Debate, DebateBody, Explain, Kind, QualityBody,
+    QualityQuestion, Search, StanceBody, StanceQuestion,
+};
+use crate::refusal::Refusal;
+use crate::respond::{Fault, about, body};
+use crate::server::{Lane, Server, json};
+
+type Answered = Result<Response, Refusal>;
+type Shared = State<Arc<Server>>;
+
+/// Ranks documents for a question. Order and scores are those of a run with this one topic.
+#[utoipa::path(
+    get,
+    path = "/api/search",
+    params(
+        ("q" = String, Query, description = "the question, at most 1,000 characters"),
+        ("collection" = Option<String>, Query, description = "by default the only collection, or the first"),
+        ("kind" = Option<Kind>, Query, description = "what to find; by default what the collection has"),
+        ("hits" = Option<usize>, Query, minimum = 1, maximum = 10_000, description = "the number of results, by default 10"),
+        ("approach" = Option<String>, Query, description = "the name of an approach"),
+        ("claim" = Option<String>, Query, description = "what the question shall be understood as"),
+        ("side" = Option<String>, Query, description = "pro, con or undecided: only results of this side"),
+        ("portal" = Option<String>, Query, description = "only arguments of this portal"),
+        ("minimum" = Option<f64>, Query, minimum = 0, maximum = 1, description = "only results with at least this |P(pro) - P(con)|"),
+    ),
+    responses(
+        (status = 200, body = Found),
+        (status = "4XX", body = Fault),
+        (status = "5XX", body = Fault),
+    )
+)]
+pub(super) async fn search(State(server): Shared, Query(fields): Query) -> Answered {
+    let search = Search::read(fields, "q")?;
+    let (question, collection) = (search.question.clone(), search.collection.clone());
+    let collection = collection.as_deref();
+    let answer = server.kept(
+        Lane::Models,
+        "search",
+        collection,
+        search,
+        |desk, search, call| json(&desk.search(search, call)?),
+    );
+    Ok(about(&question, answer.await))
+}
+
+/// Explains the score of a document.
+#[utoipa::path(
+    get,
+    path = "/api/explain",
+    params(
+        ("q" = String, Query, description = "the question, at most 1,000 characters"),
+        ("collection" = Option<String>, Query, description = "by default the only collection, or the first"),
+        ("id" = String, Query, description = "the id of the document"),
+        ("approach" = Option<String>, Query, description = "the name of an approach"),
+        ("claim" = Option<String>, Query, description = "what the question shall be understood as"),
+    ),
+    responses(
+        (status = 200, body = Explained),
+        (status = "4XX", body = Fault),
+        (status = "5XX", body = Fault),
+    )
+)]
+pub(super) async fn explain(State(server): Shared, Query(fields): Query) -> Answered {
+    let explain = Explain::read(fields)?;
+    let (question, collection) = (explain.question.clone(), explain.collection.clone());
+    let collection = collection.as_deref();
+    let answer = server.kept(
+        Lane::Models,
+        "explain",
+        collection,
+        explain,
+        |desk, explain, call| json(&desk.explain(explain, call)?),
+    );
+    Ok(about(&question, answer.await))
+}
+
+/// Says which side each text takes towards a topic, or which of two objects it prefers.
+#[utoipa::path(
+    post,
+    path = "/api/stance",
+    request_body = StanceBody,
+    responses(
+        (status = 200, body = Vec<StanceAnswer>, description = "the stances, in the order of the texts"),
+        (status = "4XX", body = Fault),
+        (status = "5XX", body = Fault),
+    )
+)]
+pub(super) async fn stance(State(server): Shared, request: Request) -> Answered {
+    let stance: StanceQuestion = body::<StanceBody>(&server, request).await?.try_into()?;
+    let answer = server.kept(
+        Lane::Models,
+        "stance",
+        None,
+        stance,
+        |desk, stance, call| json(&desk.stance(stance, call)?),
+    );
+    Ok(answer.await?.into_response())
+}
+
+/// Says how good each text is as an argument on a topic.
+#[utoipa::path(
+    post,
+    path = "/api/quality",
+    request_body = QualityBody,
+    responses(
+        (status = 200, body = Vec<Quality>, description = "the qualities, in the order of the texts"),
+        (status = "4XX", body = Fault),
+        (status = "5XX", body = Fault),
+    )
+)]
+pub(super) async fn quality(State(server): Shared, request: Request) -> Answered {
+    let quality: QualityQuestion = body::<QualityBody>(&server, request).await?.try_into()?;
+    let answer = server.kept(
+        Lane::Models,
+        "quality",
+        None,
+        quality,
+        |desk, quality, call| json(&desk.quality(quality, call)?),
+    );
+    Ok(answer.await?.into_response())
+}
+
+/// Answers a question with what speaks for and against its claim, as `riposte ask --json` does.
+#[utoipa::path(
+    get,
+    path = "/api/debate",
+    params(
+        ("q" = String, Query, description = "the question, at most 1,000 characters"),
+        ("collection" = Option<String>, Query, description = "by default the only collection, or the first"),
+        ("number" = Option<usize>, Query, minimum = 1, maximum = 100, description = "the number of documents of each list, by default 5"),
+        ("approach" = Option<String>, Query, description = "the name of an approach"),
+        ("claim" = Option<String>, Query, description = "what the question shall be understood as"),
+    ),
+    responses(
+        (status = 200, body = Debated),
+        (status = "4XX", body = Fault),
+        (status = "5XX", body = Fault),
+    )
+)]
+pub(super) async fn debate(State(server): Shared, Query(fields): Query) -> Answered {
+    let debate = Debate::read(fields)?;
+    debated(&server, debate).await
+}
+
+/// The same with a body instead of a query string.
+#[utoipa::path(
+    post,
+    path = "/api/debate",
+    request_body = DebateBody,
+    responses(
+        (status = 200, body = Debated),
+        (status = "4XX", body = Fault),
+        (status = "5XX", body = Fault),
+    )
+)]
+pub(super) async fn post_debate(State(server): Shared, request: Request) -> Answered {
+    let debate: Debate = body::<DebateBody>(&server, request).await?.try_into()?;
+    debated(&server, debate).await
+}
+
+async fn debated(server: &Server, debate: Debate) -> Answered {
+    let (question, collection) = (debate.question.clone(), debate.collection.clone());
+    let collection = collection.as_deref();
+    let answer = server.kept(
+        Lane::Models,
+        "debate",
+        collection,
+        debate,
+        |desk, debate, call| json(&desk.debate(debate, call)?),
+    );
+    Ok(about(&question, answer.await))
+}
+
+/// Answers the last message of a debate: the contract of debating systems at Touché 2025.
+#[utoipa::path(
+    post,
+    path = "/",
+    request_body = ConversationBody,
+    responses(
+        (status = 200, body = Reply),
+        (status = "4XX", body = Fault),
+        (status = "5XX", body = Fault),
+    )
+)]
+pub(super) async fn reply(State(server): Shared, request: Request) -> Answered {
+    let conversation = body::<ConversationBody>(&server, request).await?;
+    let conversation: Conversation = conversation.try_into()?;
+    let last = conversation.messages.last();
+    let question = last.map_or_else(String::new, |message| message.content.clone());
+    let answer = server.kept(
+        Lane::Models,
+        "reply",
+        None,
+        conversation,
+        |desk, said, call| json(&desk.reply(said, call)?),
+    );
+    Ok(about(&question, answer.await))
+}

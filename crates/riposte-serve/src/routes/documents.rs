@@ -1,0 +1,73 @@
+//! What is there.
+
+use std::sync::Arc;
+
+use axum::extract::State;
+use axum::response::{IntoResponse, Response};
+
+use super::{InPath, Query};
+use crate::answers::{Collection, Document};
+use crate::questions::{Address, name};
+use crate::refusal::Refusal;
+use crate::respond::Fault;
+use crate::server::{Lane, Server, json};
+
+/// The collections that can be asked.
+#[utoipa::path(
+    get,
+    path = "/api/collections",
+    responses(
+        (status = 200, body = Vec<Collection>),
+        (status = "4XX", body = Fault),
+        (status = "5XX", body = Fault),
+    )
+)]
+pub(super) async fn collections(
+    State(server): State<Arc<Server>>,
+    Query(fields): Query,
+) -> Result<Response, Refusal> {
+    fields.finish()?;
+    let answer = server.call(Lane::Quick, |desk, call| json(&desk.collections(call)?));
+    Ok(answer.await?.into_response())
+}
+
+/// A document.
+#[utoipa::path(
+    get,
+    path = "/api/documents/{collection}/{id}",
+    params(
+        ("collection" = String, Path, description = "the name of the collection"),
+        ("id" = String, Path, description = "the id of the document"),
+    ),
+    responses(
+        (status = 200, body = Document),
+        (status = "4XX", body = Fault),
+        (status = "5XX", body = Fault),
+    )
+)]
+pub(super) async fn document(
+    State(server): State<Arc<Server>>,
+    InPath(path): InPath<(String, String)>,
+    Query(fields): Query,
+) -> Result<Response, Refusal> {
+    fields.finish()?;
+    let address = address(path)?;
+    let collection = address.collection.clone();
+    let collection = Some(collection.as_str());
+    let answer = server.kept(
+        Lane::Quick,
+        "document",
+        collection,
+        address,
+        |desk, address, call| json(&desk.document(address, call)?),
+    );
+    Ok(answer.await?.into_response())
+}
+
+/// Checks what stands in a path.
+pub(super) fn address((collection, id): (String, String)) -> Result<Address, Refusal> {
+    Ok(Address {
+        collection: name("collection", collection)?,
+        id: name("id", id)?,
+    })
+}

@@ -1,0 +1,104 @@
+//! A ranking as a run, for the programs that evaluate runs.
+
+use std::sync::Arc;
+
+use axum::extract::State;
+use axum::response::Response;
+use riposte_eval::run::{ImageRunLine, TextRunLine, write_images, write_texts};
+use riposte_eval::{DocId, Stance, TopicId};
+
+use super::Query;
+use crate::answers::{Found, Hit, Side};
+use crate::questions::{Kind, Search};
+use crate::refusal::Refusal;
+use crate::respond::{Fault, about};
+use crate::server::{Lane, Server, encoded};
+
+/// The topic, if a request names none.
+const TOPIC: &str = "1";
+
+/// The ranking of a question as a run in the format of TREC: a line `qid Q0 id rank score tag` for each result, or of images `qid PRO id rank score tag`
+/// and `qid CON id rank score tag`.
+#[utoipa::path(
+    get,
+    path = "/run",
+    params(
+        ("q" = String, Query, description = "the question, at most 1,000 characters"),
+        ("qid" = Option<String>, Query, description = "the number of the topic in the run, by default 1"),
+        ("collection" = Option<String>, Query, description = "by default the only collection, or the first"),
+        ("kind" = Option<Kind>, Query, description = "what to find; by default what the collection has"),
+        ("hits" = Option<usize>, Query, minimum = 1, maximum = 10_000, description = "the number of results, by default 10"),
+        ("approach" = Option<String>, Query, description = "the name of an approach"),
+        ("claim" = Option<String>, Query, description = "what the question shall be understood as"),
+        ("side" = Option<String>, Query, description = "pro, con or undecided: only results of this side"),
+        ("portal" = Option<String>, Query, description = "only arguments of this portal"),
+        ("minimum" = Option<f64>, Query, minimum = 0, maximum = 1, description = "only results with at least this |P(pro) - P(con)|"),
+    ),
+    responses(
+        (status = 200, body = String, content_type = "text/plain"),
+        (status = "4XX", body = Fault),
+        (status = "5XX", body = Fault),
+    )
+)]
+pub(super) async fn run(
+    State(server): State<Arc<Server>>,
+    Query(mut fields): Query,
+) -> Result<Response, Refusal> {
+    let topic = fields.name("qid")?.unwrap_or_else(|| TOPIC.to_owned());
+    let search = Search::read(fields, "q")?;
+    let (question, collection) = (search.question.clone(), search.collection.clone());
+    let answer = server.kept(
+        Lane::Models,
+        "run",
+        collection.as_deref(),
+        (search, topic),
+        |desk, (search, topic), call| {
+            let found = desk.search(search, call)?;
+            encoded("text/plain; charset=utf-8", lines(topic, &found)?.into())
+        },
+    );
+    Ok(about(&question, answer.await))
+}
+
+/// # Errors
+/// A field cannot be a part of a line, or a score is no number.
+fn lines(topic: &str, found: &Found) -> Result<String, Refusal> {
+    let (topic, tag) = (TopicId(topic.to_owned()), found.approach.clone());
+    // an image without a list is in a run whose lists have no sides
+    let lists: Option<Vec<(&Hit, Side)>> = match found.kind {
+        Kind::Images => found
+            .results
+            .iter()
+            .map(|hit| Some((hit, hit.list?)))
+            .collect(),
+        Kind::Arguments | Kind::Passages | Kind::Documents => None,
+    };
+    let lines = match lists {
+        Some(hits) => {
+            let line = |(hit, list): (&Hit, Side)| ImageRunLine {
+                topic: topic.clone(),
+                stance: match list {
+                    Side::Pro => Stance::Pro,
+                    Side::Con => Stance::Con,
+                },
+                image: DocId(hit.id.clone()),
+                rank: hit.rank,
+                score: Some(hit.score),
+                tag: tag.clone(),
+            };
+            write_images(&hits.into_iter().map(line).collect::<Vec<_>>())
+        }
+        None => {
+            let line = |hit: &Hit| TextRunLine {
+                topic: topic.clone(),
+                stance: None,
+                doc: DocId(hit.id.clone()),
+                rank: hit.rank,
+                score: Some(hit.score),
+                tag: tag.clone(),
+            };
+            write_texts(&found.results.iter().map(line).collect::<Vec<_>>())
+        }
+    };
+    lines.map_err(|error| Refusal::Unanswerable(format!("this cannot be a run: {error}")))
+}

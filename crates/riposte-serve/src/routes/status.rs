@@ -1,0 +1,105 @@
+//! How the server is, and what it offers.
+
+use std::sync::Arc;
+
+use axum::extract::State;
+use axum::http::StatusCode;
+use axum::response::{IntoResponse, Response};
+use utoipa::OpenApi;
+
+use super::{anserini, answer, documents, page, run};
+use crate::answers::{Health, State as Condition};
+use crate::cache::Encoded;
+use crate::refusal::Refusal;
+use crate::respond::Fault;
+use crate::server::{Lane, Server, encoded, failed, json};
+
+#[derive(OpenApi)]
+#[openapi(
+    info(
+        title = "riposte",
+        description = "Arguments and images for and against a claim. Every route but /health needs the token, if the server has one, as `Authorization: Bearer TOKEN` or `X-API-Key: TOKEN`, or in the cookie of the page.",
+        license(name = "Apache-2.0 OR MIT", identifier = "Apache-2.0 OR MIT"),
+    ),
+    paths(
+        answer::search,
+        answer::explain,
+        answer::stance,
+        answer::quality,
+        answer::debate,
+        answer::post_debate,
+        answer::reply,
+        documents::collections,
+        documents::document,
+        anserini::search,
+        anserini::document,
+        page::page,
+        page::why,
+        page::document,
+        run::run,
+        page::picture,
+        page::asset,
+        health,
+        metrics,
+    )
+)]
+struct Description;
+
+/// The description of the routes, as OpenAPI 3.1 has it.
+///
+/// # Errors
+/// It cannot be written as JSON.
+pub(crate) fn document() -> Result<String, serde_json::Error> {
+    Description::openapi().to_json()
+}
+
+pub(super) async fn openapi_json() -> Result<Encoded, Refusal> {
+    encoded("application/json", document().map_err(failed)?.into())
+}
+
+/// Anserini's server has its description here. Every JSON document is one of YAML.
+pub(super) async fn openapi_yaml() -> Result<Encoded, Refusal> {
+    let yaml = "application/yaml; charset=utf-8";
+    encoded(yaml, document().map_err(failed)?.into())
+}
+
+/// Whether the server can answer. It needs no token.
+#[utoipa::path(
+    get,
+    path = "/health",
+    responses(
+        (status = 200, body = Health),
+        (status = 503, body = Health, description = "no collection is ready"),
+        (status = "4XX", body = Fault),
+        (status = "5XX", body = Fault),
+    )
+)]
+pub(super) async fn health(State(server): State<Arc<Server>>) -> Result<Response, Refusal> {
+    let health = server
+        .call(Lane::Quick, |desk, call| desk.health(call))
+        .await?;
+    let mut all = health.collections.iter();
+    let answers = all.any(|collection| collection.state == Condition::Ready);
+    let status = match answers || health.state == Condition::Ready {
+        true => StatusCode::OK,
+        false => StatusCode::SERVICE_UNAVAILABLE,
+    };
+    Ok((status, json(&health)?).into_response())
+}
+
+/// Counts and times, for Prometheus.
+#[utoipa::path(
+    get,
+    path = "/metrics",
+    responses(
+        (status = 200, body = String, content_type = "text/plain"),
+        (status = "4XX", body = Fault),
+        (status = "5XX", body = Fault),
+    )
+)]
+pub(super) async fn metrics(State(server): State<Arc<Server>>) -> Result<Encoded, Refusal> {
+    encoded(
+        "text/plain; version=0.0.4; charset=utf-8",
+        server.metrics()?.into(),
+    )
+}

@@ -1,0 +1,245 @@
+//! What all requests share: the desk, its threads, and the answers that are kept.
+
+use std::io::{self, Write};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant, SystemTime};
+
+use serde::Serialize;
+use tokio::sync::Semaphore;
+
+use crate::budget::Budget;
+use crate::cache::{Cache, Encoded, Key};
+use crate::desk::{Call, Desk, StopOnDrop};
+use crate::limits::MAX_ANSWER_BYTES;
+use crate::log::Record;
+use crate::metrics::{Gauges, Metrics};
+use crate::pool::{Pool, guarded};
+use crate::process;
+use crate::refusal::Refusal;
+use crate::settings::Settings;
+
+pub(crate) struct Server {
+    pub(crate) desk: Arc<dyn Desk>,
+    pub(crate) settings: Settings,
+    /// A permit for each connection.
+    pub(crate) places: Arc<Semaphore>,
+    models: Pool,
+    quick: Pool,
+    cache: Cache,
+    budget: Budget,
+    metrics: Metrics,
+    begun: Instant,
+    /// The last second since then, from 1, in which a connection was refused.
+    refused_in: AtomicU64,
+}
+
+/// Where a call runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Lane {
+    /// By words alone, from memory, or from one file: slow calls must not delay it.
+    Quick,
+    /// With models.
+    Models,
+}
+
+impl Server {
+    /// # Errors
+    /// The threads cannot be started.
+    pub(crate) fn new(desk: Arc<dyn Desk>, settings: Settings) -> io::Result<Server> {
+        let models = Pool::new("serve models", settings.threads, settings.waiting)?;
+        let quick = Pool::new("serve quick", settings.quick_threads, settings.waiting)?;
+        Ok(Server {
+            desk,
+            places: Arc::new(Semaphore::new(settings.connections)),
+            cache: Cache::new(settings.cache_bytes),
+            budget: Budget::new(settings.answer_bytes),
+            metrics: Metrics::default(),
+            begun: Instant::now(),
+            refused_in: AtomicU64::new(0),
+            models,
+            quick,
+            settings,
+        })
+    }
+
+    /// Calls the desk on a thread of the lane. If this future is dropped, the call is stopped.
+    pub(crate) async fn call<T: Send + 'static>(
+        &self,
+        lane: Lane,
+        work: impl FnOnce(&dyn Desk, &Call) -> Result<T, Refusal> + Send + 'static,
+    ) -> Result<T, Refusal> {
+        let (pool, time) = match lane {
+            Lane::Quick => (&self.quick, self.settings.quick_deadline),
+            Lane::Models => (&self.models, self.settings.deadline),
+        };
+        let call = Call::until(Instant::now() + time);
+        let _stops = StopOnDrop(call.clone());
+        let desk = Arc::clone(&self.desk);
+        let answer = pool.run(call.clone(), move |call| work(&*desk, call))?;
+        let answer = tokio::time::timeout_at(call.deadline().into(), answer).await;
+        match answer {
+            Err(_) => Err(Refusal::TimedOut),
+            // the thread saw the deadline first, or did not begin because of it
+            Ok(Err(_) | Ok(Err(Refusal::Stopped))) if Instant::now() >= call.deadline() => {
+                Err(Refusal::TimedOut)
+            }
+            // the pool is closed
+            Ok(Err(_)) => Err(Refusal::Busy),
+            Ok(Ok(answer)) => answer,
+        }
+    }
+
+    /// As [`Server::call`], unless the answer was given before from the same version of the collection. `route` and `request` tell what is asked.
+    pub(crate) async fn kept<R: Serialize + Send + 'static>(
+        &self,
+        lane: Lane,
+        route: &str,
+        collection: Option<&str>,
+        request: R,
+        work: impl FnOnce(&dyn Desk, &R, &Call) -> Result<Encoded, Refusal> + Send + 'static,
+    ) -> Result<Encoded, Refusal> {
+        let version = self.at_once(|desk| desk.version(collection))?;
+        let text = serde_json::to_string(&(route, &request)).map_err(failed)?;
+        let key = version.map(|version| Key {
+            version,
+            request: text.into(),
+        });
+        if let Some(kept) = key.as_ref().and_then(|key| self.cache.get(key)) {
+            return Ok(kept);
+        }
+        let answer = self
+            .call(lane, move |desk, call| work(desk, &request, call))
+            .await?;
+        let answer = self.budget.hold(answer)?;
+        // an answer that was computed while the collection changed can be of either version
+        if let Some(key) = key
+            && self.at_once(|desk| desk.version(collection))? == Some(key.version)
+        {
+            self.cache.put(key, answer.clone());
+        }
+        Ok(answer)
+    }
+
+    /// Asks what the desk knows at once, on this thread.
+    ///
+    /// # Errors
+    /// The desk panics.
+    pub(crate) fn at_once<T>(&self, work: impl FnOnce(&dyn Desk) -> T) -> Result<T, Refusal> {
+        guarded(|| Ok(work(&*self.desk)))
+    }
+
+    /// Counts a request that is over, and passes its record on.
+    pub(crate) fn record(&self, record: &Record<'_>) {
+        self.metrics
+            .count(record.route, record.status, record.elapsed);
+        self.log(record);
+    }
+
+    /// Counts a connection that was refused because there are too many. Whoever opens thousands shall not fill the log: only one a second has a record.
+    pub(crate) fn record_refused_connection(&self) {
+        let record = Record {
+            time: SystemTime::now(),
+            method: "-",
+            route: "-",
+            status: 503,
+            elapsed: Duration::ZERO,
+            question: None,
+            reason: Some("there are too many connections"),
+        };
+        self.metrics
+            .count(record.route, record.status, record.elapsed);
+        let second = self.begun.elapsed().as_secs() + 1;
+        if self.refused_in.swap(second, Ordering::Relaxed) != second {
+            self.log(&record);
+        }
+    }
+
+    /// A log that panics, for example because nobody reads its pipe any more, harms no request.
+    fn log(&self, record: &Record<'_>) {
+        let _ = guarded(|| {
+            (self.settings.log)(record);
+            Ok(())
+        });
+    }
+
+    pub(crate) fn metrics(&self) -> Result<String, Refusal> {
+        let free = self.places.available_permits();
+        let gauges = Gauges {
+            waiting: self.models.waiting(),
+            waiting_quick: self.quick.waiting(),
+            connections: self.settings.connections.saturating_sub(free),
+            cache_bytes: self.cache.bytes(),
+            answer_bytes: self.budget.bytes(),
+            resident_bytes: process::resident_bytes(),
+            open_files: process::open_files(),
+        };
+        self.metrics.text(&gauges).map_err(failed)
+    }
+
+    /// Begins no more calls, and drops those that wait.
+    pub(crate) fn close(&self) {
+        self.models.close();
+        self.quick.close();
+    }
+
+    /// The number of threads that have not ended.
+    pub(crate) fn threads(&self) -> usize {
+        self.models.threads() + self.quick.threads()
+    }
+}
+
+pub(crate) fn failed(error: impl ToString) -> Refusal {
+    Refusal::Failed(error.to_string())
+}
+
+/// An answer as JSON.
+///
+/// # Errors
+/// It is larger than a client should ask for.
+pub(crate) fn json(answer: &impl Serialize) -> Result<Encoded, Refusal> {
+    let mut bytes = Bounded(Vec::new());
+    match serde_json::to_writer(&mut bytes, answer) {
+        Ok(()) => encoded("application/json", bytes.0),
+        Err(error) if error.is_io() => Err(too_large()),
+        Err(error) => Err(failed(error)),
+    }
+}
+
+/// # Errors
+/// The answer is larger than a client should ask for.
+pub(crate) fn encoded(content_type: &'static str, mut bytes: Vec<u8>) -> Result<Encoded, Refusal> {
+    if bytes.len() > MAX_ANSWER_BYTES {
+        return Err(too_large());
+    }
+    // the cache counts bytes, not what a vector has in reserve
+    bytes.shrink_to_fit();
+    Ok(Encoded {
+        content_type,
+        bytes: bytes.into(),
+    })
+}
+
+fn too_large() -> Refusal {
+    let mebibytes = MAX_ANSWER_BYTES >> 20;
+    Refusal::Unanswerable(format!(
+        "the answer has more than {mebibytes} MiB; ask for less"
+    ))
+}
+
+/// A buffer that refuses to grow beyond [`MAX_ANSWER_BYTES`].
+struct Bounded(Vec<u8>);
+
+impl Write for Bounded {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        if self.0.len() + bytes.len() > MAX_ANSWER_BYTES {
+            return Err(io::ErrorKind::FileTooLarge.into());
+        }
+        self.0.extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}

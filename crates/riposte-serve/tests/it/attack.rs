@@ -1,0 +1,146 @@
+//! Answers of a collection that attacks whoever reads them.
+
+use riposte_serve::answers::*;
+use riposte_serve::questions::{Address, Kind, Search};
+use serde_json::json;
+
+/// Ends whatever it stands in, runs scripts, turns the text around it, and is longer than a line.
+pub fn text() -> String {
+    format!(
+        "\"'></title></style></textarea></option><script>window.pwned=1</script><img src=x onerror=\"window.pwned=1\"> {{{{ 7*7 }}}} \u{202e}gpj.exe\u{2069} שלום &lt;b&gt; {}",
+        "x".repeat(10_000)
+    )
+}
+
+/// An address that is a script.
+pub const SCRIPT: &str = "javascript:window.pwned=1//http://x";
+
+/// Another one, which begins like an address of the web.
+const QUOTED: &str =
+    "https://example.org/\"onmouseover=\"window.pwned=1\"><script>window.pwned=1</script>";
+
+/// A picture that is not on this server.
+const OUTSIDE: &str = "https://evil.example/x.png";
+
+pub fn collection() -> Collection {
+    Collection {
+        name: text(),
+        kinds: vec![Kind::Arguments],
+        documents: None,
+        state: State::Damaged,
+        reason: Some(text()),
+        approaches: Vec::new(),
+        examples: vec![text()],
+    }
+}
+
+pub fn hit(hit: Hit) -> Hit {
+    Hit {
+        id: text(),
+        title: Some(text()),
+        text: text(),
+        place: Some(text()),
+        source: Some(text()),
+        url: Some([SCRIPT, QUOTED][hit.rank as usize % 2].to_owned()),
+        portal: Some(text()),
+        picture: Some(
+            [OUTSIDE, "/picture/\"onerror=\"window.pwned=1"][hit.rank as usize % 2].to_owned(),
+        ),
+        repeats: vec![text()],
+        ..hit
+    }
+}
+
+pub fn found(search: &Search, found: Found) -> Found {
+    Found {
+        question: search.question.clone(),
+        understood: Some(understood()),
+        results: found.results.into_iter().map(hit).collect(),
+        ..found
+    }
+}
+
+fn understood() -> Understood {
+    Understood {
+        claim: text(),
+        counter_claim: text(),
+        polarity: Polarity::Open,
+    }
+}
+
+pub fn debated(debated: Debated) -> Debated {
+    let argument = |argument: Argument| Argument {
+        id: text(),
+        conclusion: text(),
+        text: text(),
+        repeats: vec![text()],
+        source: Some(text()),
+        url: Some(SCRIPT.to_owned()),
+        ..argument
+    };
+    let image = |image: Image| Image {
+        id: text(),
+        words: text(),
+        place: Some(text()),
+        picture: Some("/picture/debates/1".to_owned()),
+        page: Some(SCRIPT.to_owned()),
+        ..image
+    };
+    let side = |side: SideOfDebate| SideOfDebate {
+        claim: text(),
+        arguments: side
+            .arguments
+            .map(|all| all.into_iter().map(argument).collect()),
+        // more than a sheet of paper has room for
+        images: side.images.map(|all| {
+            let images = all.into_iter().map(image);
+            images.flat_map(|image| vec![image; 20]).collect()
+        }),
+        ..side
+    };
+    let passage = Text {
+        id: text(),
+        text: text(),
+        stance: Some(text()),
+        url: Some(SCRIPT.to_owned()),
+        ..Text::default()
+    };
+    Debated {
+        understood: Some(understood()),
+        sides: debated.sides.into_iter().map(side).collect(),
+        objects: Some([text(), text()]),
+        texts: Some(vec![passage]),
+        ..debated
+    }
+}
+
+pub fn word_hit() -> WordHit {
+    WordHit {
+        id: text(),
+        score: f64::NAN,
+        stored: json!({"title": text(), "contents": text()}).to_string(),
+    }
+}
+
+pub fn document(address: &Address) -> Document {
+    Document {
+        collection: address.collection.clone(),
+        id: address.id.clone(),
+        title: Some(text()),
+        text: text(),
+        source: Some(text()),
+        url: Some(SCRIPT.to_owned()),
+        portal: Some(text()),
+        picture: Some(OUTSIDE.to_owned()),
+    }
+}
+
+pub fn explained(explained: Explained) -> Explained {
+    let part = json!({"name": text(), "value": -1, "how": text()});
+    Explained {
+        id: text(),
+        reason: Some(text()),
+        explanation: json!({"name": text(), "value": 1, "how": text(), "parts": [part, part]}),
+        ..explained
+    }
+}

@@ -1,0 +1,18 @@
+//! A server on loopback, in front of a desk that does what the question says.
+
+mod anserini;
+mod api;
+mod attack;
+mod browser;
+mod client;
+mod ending;
+mod execution;
+mod hostile;
+mod html;
+#[cfg(feature = "mcp")]
+mod mcp;
+mod page;
+mod run;
+mod safety;
+mod schema;
+mod stub;
