@@ -104,6 +104,9 @@ pub mod report;
 
 #[cfg_attr(docsrs, doc(hidden))]
 pub mod api;
+#[cfg(feature = "serve")]
+#[cfg_attr(docsrs, doc(hidden))]
+pub mod serve;
 #[cfg(feature = "full")]
 pub use api::{About, Answer, Argument, Image, PictureReader, PictureText, Side, Text};
 #[cfg(feature = "texts")]

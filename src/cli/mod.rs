@@ -49,6 +49,8 @@ mod quality;
 mod recipe_args;
 #[cfg(feature = "full")]
 mod reproduce;
+#[cfg(feature = "serve")]
+mod serve;
 #[cfg(feature = "full")]
 mod shard;
 mod shell;
@@ -120,6 +122,9 @@ enum Command {
     /// Answer a question with the best images and arguments for and against, or the best texts
     #[cfg(feature = "full")]
     Ask(ask::AskArgs),
+    /// Answer questions over HTTP, on a page and for programs
+    #[cfg(feature = "serve")]
+    Serve(serve::ServeArgs),
     /// Build or update the index of a collection, and describe it
     #[cfg(feature = "texts")]
     Index(IndexArgs),
@@ -283,6 +288,8 @@ pub fn run() -> Result<u8> {
         Command::Rank(args) => texts::rank(&args),
         #[cfg(feature = "full")]
         Command::Ask(args) => ask::ask(&args),
+        #[cfg(feature = "serve")]
+        Command::Serve(args) => serve::serve(&args),
         #[cfg(feature = "texts")]
         Command::Index(args) => index::index(&args),
         #[cfg(feature = "full")]

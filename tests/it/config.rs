@@ -241,6 +241,7 @@ fn every_command_that_has_an_option_has_its_value() {
         "rank -i nowhere -o out",
         "index -i nowhere --task rank",
         "inspect run.txt -i nowhere --task rank",
+        "serve -i nowhere --listen 127.0.0.1:0",
     ];
     for command in with_threads {
         let said = stderr(&run(&dir, &[], command));

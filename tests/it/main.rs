@@ -82,6 +82,7 @@ mod search;
 mod sections;
 mod sentence;
 mod sentiment;
+mod serve;
 mod settings;
 mod several;
 mod shards;

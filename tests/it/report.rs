@@ -102,7 +102,7 @@ fn line(run: &Path, topic: &str, stance: &str, rank: &str) -> (String, String) {
 }
 
 /// The contrast of text with its background, as WCAG 2 computes it: the six lowest, the lowest first.
-const CONTRASTS: &str = r"(() => {
+pub const CONTRASTS: &str = r"(() => {
   const canvas = document.createElement('canvas').getContext('2d', { willReadFrequently: true });
   const rgba = (colour) => { canvas.clearRect(0, 0, 1, 1); canvas.fillStyle = colour; canvas.fillRect(0, 0, 1, 1);
     const d = canvas.getImageData(0, 0, 1, 1).data; return [d[0], d[1], d[2], d[3] / 255]; };

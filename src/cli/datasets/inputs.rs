@@ -53,6 +53,8 @@ impl Command {
             Command::Rank(args) => vec![&mut args.input],
             #[cfg(feature = "full")]
             Command::Ask(args) => with(&mut args.input, &mut args.arguments),
+            #[cfg(feature = "serve")]
+            Command::Serve(args) => args.input.iter_mut().collect(),
             Command::Index(args) => vec![&mut args.input],
             #[cfg(feature = "full")]
             Command::Collection(CollectionCommand::Check(args)) => vec![&mut args.dir],

@@ -1,0 +1,133 @@
+#!/usr/bin/env python3
+"""Measures a server: `riposte serve` over one collection, asked over the loopback interface.
+
+    benches/serve.py RIPOSTE COLLECTION [--questions N] [--seconds S] [--clients N] [-- OPTION...]
+
+COLLECTION is a directory with args-me.json, and perhaps images/. Its conclusions are the questions: each is asked once, so none has been asked before. The
+options go to `riposte serve`. Printed are the times of an answer with both sides (/api/debate), new and asked before; searches by words alone
+(/v1/COLLECTION/search) with 10 and with 1,000 hits; and the memory and the file handles of the server before and after. The questions are asked one at a
+time, the searches by several clients. The CPU time of this program is printed beside, because it takes part of the same processors.
+"""
+
+import argparse
+import http.client
+import itertools
+import json
+import random
+import re
+import resource
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+from urllib.parse import quote
+
+
+def start(riposte, collection, options):
+    """The process of a server, and its port."""
+    command = [riposte, "serve", "-i", str(collection), "--listen", "127.0.0.1:0", *options]
+    server = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
+    for line in server.stderr:
+        found = re.search(r"listening on http://127\.0\.0\.1:(\d+)/", line)
+        if found:
+            # nobody reads the log, but it must not fill the pipe
+            threading.Thread(target=lambda: [None for _ in server.stderr], daemon=True).start()
+            return server, int(found.group(1))
+        print(line, end="", file=sys.stderr)
+    sys.exit("the server did not start")
+
+
+def conclusions(collection, count):
+    """Different conclusions of arguments, in random order with a fixed seed."""
+    arguments = json.loads((collection / "args-me.json").read_text())["arguments"]
+    distinct = sorted({argument["conclusion"] for argument in arguments})
+    random.Random(1).shuffle(distinct)
+    # every conclusion has several questions, so there are enough
+    forms = ["{}", "Is it true that {}?", "Do you agree that {}?", "Would it be right to say that {}?"]
+    questions = (form.format(text) for form in forms for text in distinct)
+    return list(itertools.islice(questions, count))
+
+
+def ask(connection, path):
+    """The seconds that an answer takes. The status must be 200."""
+    before = time.perf_counter()
+    connection.request("GET", path)
+    response = connection.getresponse()
+    body = response.read()
+    if response.status != 200:
+        sys.exit(f"{path}: {response.status} {body[:200]}")
+    return time.perf_counter() - before
+
+
+def percentile(values, share):
+    values = sorted(values)
+    return values[min(len(values) - 1, int(share * len(values)))]
+
+
+def line(what, values):
+    p50, p95 = percentile(values, 0.5), percentile(values, 0.95)
+    print(f"{what}: {len(values)} answers, p50 {1e3 * p50:.0f} ms, p95 {1e3 * p95:.0f} ms")
+
+
+def state(server):
+    status = Path(f"/proc/{server.pid}/status").read_text()
+    memory = int(re.search(r"VmRSS:\s+(\d+)", status).group(1)) / 1024
+    handles = len(list(Path(f"/proc/{server.pid}/fd").iterdir()))
+    return f"{memory:.0f} MB, {handles} file handles"
+
+
+def load(port, paths, clients, seconds):
+    """The seconds of each answer, with several clients at once for some seconds."""
+    found, end = [], time.perf_counter() + seconds
+    paths = itertools.cycle(paths)
+
+    def client():
+        connection = http.client.HTTPConnection("127.0.0.1", port)
+        while time.perf_counter() < end:
+            found.append(ask(connection, next(paths)))
+
+    threads = [threading.Thread(target=client) for _ in range(clients)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    return found
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("riposte")
+    parser.add_argument("collection", type=Path)
+    parser.add_argument("--questions", type=int, default=100)
+    parser.add_argument("--seconds", type=float, default=10)
+    parser.add_argument("--clients", type=int, default=4)
+    parser.add_argument("options", nargs="*")
+    args = parser.parse_args()
+    name = args.collection.name
+    server, port = start(args.riposte, args.collection, args.options)
+    try:
+        print("at the start:", state(server))
+        connection = http.client.HTTPConnection("127.0.0.1", port, timeout=120)
+        paths = [f"/api/debate?q={quote(q)}" for q in conclusions(args.collection, args.questions)]
+        line("new questions", [ask(connection, path) for path in paths])
+        line("asked before", [ask(connection, path) for path in paths[-20:]])
+        print("then:", state(server))
+        for hits in (10, 1000):
+            queries = conclusions(args.collection, 20000)
+            paths = [f"/v1/{name}/search?hits={hits}&query={quote(q)}" for q in queries]
+            used = resource.getrusage(resource.RUSAGE_SELF)
+            found = load(port, paths, args.clients, args.seconds)
+            now = resource.getrusage(resource.RUSAGE_SELF)
+            cpu = now.ru_utime + now.ru_stime - used.ru_utime - used.ru_stime
+            line(f"by words, {hits} hits", found)
+            rate = len(found) / args.seconds
+            print(f"  {rate:.0f} a second; this program took {cpu / args.seconds:.2f} of a processor")
+        print("at the end:", state(server))
+    finally:
+        server.terminate()
+        server.wait()
+
+
+if __name__ == "__main__":
+    main()

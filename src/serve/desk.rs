@@ -1,0 +1,418 @@
+//! The desk of the server: which collection answers a request, and with what.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use anyhow::{Context, Error, Result};
+use riposte_eval::DocId;
+use riposte_serve::answers::{
+    Collection, CollectionHealth, Debated, Document, Explained, Found, Health, Picture, Quality,
+    Reply, StanceAnswer, State, WordHit,
+};
+use riposte_serve::questions::{
+    Address, Conversation, Debate, Explain, Kind, QualityQuestion, Search, StanceQuestion,
+    WordSearch,
+};
+use riposte_serve::{Call, Desk, Refusal};
+use serde_json::json;
+
+use super::answers::debated;
+use super::opened::{Opened, Part};
+use super::served::{Served, ServedSettings, distinct};
+use super::{document, explain, read, reply, search, served};
+use crate::api::Approach;
+use crate::lazy::Lazy;
+use crate::reading::stance_encoder::StanceEncoder;
+use crate::task::approaches;
+use crate::task::extraction::ExtractionSettings;
+use crate::task::languages::other_language;
+use crate::task::recipe::settings::Setting;
+use crate::task::{OnEvent, models};
+
+/// How often the files of collections are looked at.
+const LOOK_EVERY: Duration = Duration::from_secs(2);
+
+/// Collections that are served, and the models that read the texts of requests.
+pub struct ServedCollections {
+    collections: Vec<Served>,
+    encoder: Option<Arc<Lazy<StanceEncoder>>>,
+}
+
+impl ServedCollections {
+    /// The collections in these directories, which are not open yet. Each is named after its directory.
+    ///
+    /// # Errors
+    /// An installed model is damaged.
+    pub fn new(settings: Vec<ExtractionSettings>, on_event: &mut OnEvent) -> Result<Self> {
+        let dirs: Vec<_> = settings.iter().map(|of| of.input.clone()).collect();
+        let first = settings
+            .first()
+            .context("there is no collection to serve")?;
+        let otherwise = "stance and quality are estimated from words only";
+        let compute = first.options.precision.compute;
+        let encoder =
+            models::installed_stance_encoder(&first.models, compute, otherwise, on_event)?;
+        let named = distinct(&dirs).into_iter().zip(settings);
+        let served = named.map(|(name, settings)| Served::new(ServedSettings { name, settings }));
+        Ok(ServedCollections {
+            collections: served.collect(),
+            encoder,
+        })
+    }
+
+    /// Opens all collections, one after the other: computes missing evidence, builds missing indexes, and loads the models.
+    ///
+    /// # Errors
+    /// None of them can be opened. `on_failed` receives the error of each that cannot.
+    pub fn open(
+        &self,
+        stop: &AtomicBool,
+        on_event: &mut OnEvent,
+        on_failed: &mut dyn FnMut(&str, &Error),
+    ) -> Result<()> {
+        let mut last = None;
+        for served in &self.collections {
+            if let Err(error) = served.open(stop, on_event) {
+                on_failed(&served.name, &error);
+                last = Some(error);
+            }
+            if stop.load(Ordering::Relaxed) {
+                break;
+            }
+        }
+        let is_ready = |served: &Served| matches!(served.state(), served::State::Ready(_));
+        match last {
+            Some(error) if !self.collections.iter().any(is_ready) => Err(error),
+            _ => Ok(()),
+        }
+    }
+
+    /// The name of each collection, with the number of its documents by kind; none for a collection that is not open.
+    pub fn contents(&self) -> Vec<(String, Vec<(&'static str, u64)>)> {
+        let contents = self.collections.iter().map(|served| {
+            let parts = match served.state() {
+                served::State::Ready(opened) => opened
+                    .parts
+                    .iter()
+                    .map(|part| (part.task().word(), part.documents))
+                    .collect(),
+                _ => Vec::new(),
+            };
+            (served.name.clone(), parts)
+        });
+        contents.collect()
+    }
+
+    /// Looks at the files of the collections until `stop` is set, and opens again what has changed. It blocks the thread.
+    pub fn watch(&self, stop: &AtomicBool, on_event: &mut OnEvent, on_reopened: &mut OnReopened) {
+        let stamps = self.collections.iter().map(|served| Some(served.stamp()));
+        let mut stamps: Vec<_> = stamps.collect();
+        // a change that is seen twice in a row is complete
+        let mut changed = vec![None; stamps.len()];
+        while !stop.load(Ordering::Relaxed) {
+            std::thread::sleep(LOOK_EVERY);
+            let known = stamps.iter_mut().zip(&mut changed);
+            for (served, (known, changed)) in self.collections.iter().zip(known) {
+                let stamp = Some(served.stamp());
+                if stamp == *known {
+                    *changed = None;
+                } else if stamp == *changed {
+                    let opened = served.open(stop, on_event);
+                    on_reopened(&served.name, opened.err().as_ref());
+                    *known = stamp;
+                } else {
+                    *changed = stamp;
+                }
+            }
+        }
+    }
+
+    /// The collection of this name; the first for `None`.
+    fn find(&self, name: Option<&str>) -> Result<&Served, Refusal> {
+        let mut collections = self.collections.iter();
+        let found = collections.find(|served| name.is_none_or(|name| name == served.name));
+        found.ok_or_else(|| Refusal::UnknownCollection(name.unwrap_or_default().to_owned()))
+    }
+
+    /// The part of a collection with documents of this kind, and the name of the collection.
+    fn part<T>(
+        &self,
+        name: Option<&str>,
+        kind: Option<Kind>,
+        answer: impl FnOnce(&str, &Opened, &Part) -> Result<T, Refusal>,
+    ) -> Result<T, Refusal> {
+        let served = self.find(name)?;
+        let opened: Arc<Opened> = served.ready()?;
+        match opened.part(kind) {
+            Some(part) => answer(&served.name, &opened, part),
+            None => Err(Refusal::BadRequest(format!(
+                "the collection {:?} has no documents of this kind",
+                served.name
+            ))),
+        }
+    }
+}
+
+/// Receives the name of a collection that was opened again, and the error if it could not be.
+pub type OnReopened<'a> = dyn FnMut(&str, Option<&Error>) + 'a;
+
+/// The refusal for an error, after the client has perhaps left.
+fn refused(call: &Call) -> impl Fn(Error) -> Refusal + '_ {
+    |error| match call.is_stopped() {
+        true => Refusal::Stopped,
+        false => Refusal::Failed(format!("{error:#}")),
+    }
+}
+
+/// The question that is answered: the claim that the user has corrected it to, or what was asked.
+///
+/// # Errors
+/// It is in another language.
+fn answerable<'a>(asked: &'a str, claim: Option<&'a str>, part: &Part) -> Result<&'a str, Refusal> {
+    let question = claim.unwrap_or(asked);
+    match other_language(question).filter(|_| part.task().has_sides()) {
+        Some(language) => Err(Refusal::Unanswerable(format!(
+            "the question looks {language}, and riposte reads only English: it would put what it finds on the wrong sides"
+        ))),
+        None => Ok(question),
+    }
+}
+
+/// # Errors
+/// The part has no approach of this name, or it asks a search engine on the web.
+fn check_approach(name: Option<&str>, part: &Part) -> Result<(), Refusal> {
+    let Some(name) = name else {
+        return Ok(());
+    };
+    let refused = |why: String| Refusal::BadRequest(why);
+    let found = Approach::find(part.task(), name).map_err(|why| refused(format!("{why:#}")))?;
+    match found.asks_a_service() {
+        true => Err(refused(format!(
+            "the approach {name} asks a search engine on the web, and nothing here uses the network"
+        ))),
+        false => Ok(()),
+    }
+}
+
+impl Desk for ServedCollections {
+    fn version(&self, collection: Option<&str>) -> Option<u64> {
+        let mut of = self.collections.iter();
+        of.find(|served| collection.is_none_or(|name| name == served.name))
+            .map(Served::version)
+    }
+
+    fn collections(&self, _: &Call) -> Result<Vec<Collection>, Refusal> {
+        let collections = self.collections.iter().map(|served| {
+            let mut found = Collection {
+                name: served.name.clone(),
+                kinds: Vec::new(),
+                documents: None,
+                state: state_of(&served.state()),
+                reason: None,
+                approaches: Vec::new(),
+                examples: Vec::new(),
+            };
+            match served.state() {
+                served::State::Ready(opened) => {
+                    found.kinds = opened.parts.iter().map(Part::kind).collect();
+                    found.documents = opened.parts.first().map(|part| part.documents);
+                    found.examples.clone_from(&opened.examples);
+                    let first = opened.parts.first().map(|part| part.task().text());
+                    let all = first.map(approaches::all).transpose();
+                    let all = all.map_err(|why| Refusal::Failed(format!("{why:#}")))?;
+                    let names = all.into_iter().flatten().map(|about| about.name);
+                    found.approaches = names.collect();
+                }
+                served::State::Building => {}
+                served::State::Damaged => {
+                    found.reason = Some("it cannot be read; the server's log says why".into());
+                }
+            }
+            Ok(found)
+        });
+        collections.collect()
+    }
+
+    fn health(&self, _: &Call) -> Result<Health, Refusal> {
+        let collections = self.collections.iter().map(|served| CollectionHealth {
+            name: served.name.clone(),
+            state: state_of(&served.state()),
+        });
+        let collections: Vec<CollectionHealth> = collections.collect();
+        let has = |state| collections.iter().any(|of| of.state == state);
+        let state = match () {
+            () if !has(State::Building) && !has(State::Damaged) => State::Ready,
+            () if !has(State::Ready) && has(State::Damaged) => State::Damaged,
+            () => State::Building,
+        };
+        Ok(Health { state, collections })
+    }
+
+    fn search(&self, asked: &Search, call: &Call) -> Result<Found, Refusal> {
+        let name = asked.collection.as_deref();
+        self.part(name, asked.kind, |name, _, part| {
+            let question = answerable(&asked.question, asked.claim.as_deref(), part)?;
+            check_approach(asked.approach.as_deref(), part)?;
+            let set = settings_of(asked, part)?;
+            let answered = part.answer(
+                question,
+                asked.approach.as_deref(),
+                &set,
+                asked.hits,
+                call.stop(),
+                &mut |_| (),
+            );
+            answered
+                .and_then(|answered| search::found(asked, question, name, part, answered))
+                .map_err(refused(call))
+        })
+    }
+
+    fn words(&self, asked: &WordSearch, call: &Call) -> Result<Vec<WordHit>, Refusal> {
+        let opened = self.find(Some(&asked.collection))?.ready()?;
+        let Some(part) = opened.texts() else {
+            return Err(Refusal::Unanswerable(format!(
+                "the collection {:?} has images and no texts",
+                asked.collection
+            )));
+        };
+        let hits = || -> Result<Vec<WordHit>> {
+            let found = part.by_words(&asked.query, asked.hits)?;
+            let hits = found.into_iter().map(|(id, score)| {
+                let document = part.document(&id)?;
+                let document = document.context("a document that was found is not there")?;
+                Ok(WordHit {
+                    stored: document::stored(&document, part.kind()),
+                    id: id.0,
+                    score,
+                })
+            });
+            hits.collect()
+        };
+        hits().map_err(refused(call))
+    }
+
+    fn document(&self, address: &Address, call: &Call) -> Result<Document, Refusal> {
+        let served = self.find(Some(&address.collection))?;
+        let opened = served.ready()?;
+        let found = document::find(&served.name, &opened, &DocId(address.id.clone()));
+        let unknown = || Refusal::UnknownDocument(address.id.clone());
+        found.map_err(refused(call))?.ok_or_else(unknown)
+    }
+
+    fn stored(&self, address: &Address, call: &Call) -> Result<String, Refusal> {
+        let opened = self.find(Some(&address.collection))?.ready()?;
+        let unknown = || Refusal::UnknownDocument(address.id.clone());
+        let part = opened.texts().ok_or_else(unknown)?;
+        let found = part.document(&DocId(address.id.clone()));
+        let found = found.map_err(refused(call))?.ok_or_else(unknown)?;
+        Ok(document::stored(&found, part.kind()))
+    }
+
+    fn explain(&self, asked: &Explain, call: &Call) -> Result<Explained, Refusal> {
+        let served = self.find(asked.collection.as_deref())?;
+        let opened = served.ready()?;
+        let id = DocId(asked.id.clone());
+        let unknown = || Refusal::UnknownDocument(asked.id.clone());
+        let part = document::part_with(&opened, &id).map_err(refused(call))?;
+        let part = part.ok_or_else(unknown)?;
+        let question = answerable(&asked.question, None, part)?;
+        check_approach(asked.approach.as_deref(), part)?;
+        let explained = explain::score(asked, question, &served.name, part, call.stop());
+        match explained.map_err(refused(call))? {
+            Some(explained) => Ok(explained),
+            None => Err(Refusal::Unanswerable(format!(
+                "{:?} is not among the documents whose scores are explained: the candidates for an image list, and the first {} texts",
+                asked.id,
+                explain::TEXTS
+            ))),
+        }
+    }
+
+    fn stance(&self, asked: &StanceQuestion, call: &Call) -> Result<Vec<StanceAnswer>, Refusal> {
+        read::stances(asked, self.encoder.as_deref(), call).map_err(refused(call))
+    }
+
+    fn quality(&self, asked: &QualityQuestion, call: &Call) -> Result<Vec<Quality>, Refusal> {
+        read::qualities(asked, self.encoder.as_deref(), call).map_err(refused(call))
+    }
+
+    fn debate(&self, asked: &Debate, call: &Call) -> Result<Debated, Refusal> {
+        self.part(asked.collection.as_deref(), None, |name, opened, part| {
+            let question = answerable(&asked.question, asked.claim.as_deref(), part)?;
+            check_approach(asked.approach.as_deref(), part)?;
+            let answered = part.answer(
+                question,
+                asked.approach.as_deref(),
+                &[],
+                asked.number,
+                call.stop(),
+                &mut |_| (),
+            );
+            let answered = answered.map_err(refused(call))?;
+            let arguments = opened.part(Some(Kind::Arguments));
+            let debated = debated(answered.answer, name, arguments).map_err(refused(call))?;
+            Ok(Debated {
+                question: asked.question.clone(),
+                ..debated
+            })
+        })
+    }
+
+    fn reply(&self, conversation: &Conversation, call: &Call) -> Result<Reply, Refusal> {
+        let said = conversation.messages.last();
+        let said = said.map_or("", |message| message.content.as_str());
+        let mut last = Refusal::Unanswerable("no collection has arguments to answer with".into());
+        for served in &self.collections {
+            match served.ready() {
+                Ok(opened) => {
+                    if let Some(part) = opened.part(Some(Kind::Arguments)) {
+                        return reply::to(said, part).map_err(refused(call));
+                    }
+                }
+                Err(refusal) => last = refusal,
+            }
+        }
+        Err(last)
+    }
+
+    fn picture(&self, address: &Address, call: &Call) -> Result<Picture, Refusal> {
+        let opened = self.find(Some(&address.collection))?.ready()?;
+        let found = document::picture(&opened, &DocId(address.id.clone()));
+        let unknown = || Refusal::UnknownDocument(address.id.clone());
+        found.map_err(refused(call))?.ok_or_else(unknown)
+    }
+}
+
+fn state_of(state: &served::State) -> State {
+    match state {
+        served::State::Building => State::Building,
+        served::State::Ready(_) => State::Ready,
+        served::State::Damaged => State::Damaged,
+    }
+}
+
+/// The settings of the approach that a search asks for: more results than the approach finds, and the portal.
+///
+/// # Errors
+/// There is no such portal, or the documents have none.
+fn settings_of(asked: &Search, part: &Part) -> Result<Vec<Setting>, Refusal> {
+    let Some(portal) = &asked.filters.portal else {
+        return Ok(Vec::new());
+    };
+    if !search::has_portals(part.task()) {
+        return Err(Refusal::BadRequest("only arguments have a portal".into()));
+    }
+    let setting = Setting::key(&format!("portals={}", json!([portal])));
+    let settings = setting.map(|setting| vec![setting]);
+    let refused = |why: Error| Refusal::BadRequest(format!("{why:#}"));
+    let settings = settings.map_err(refused)?;
+    Approach::find_with(
+        part.task(),
+        asked.approach.as_deref().unwrap_or("riposte"),
+        &settings,
+    )
+    .map_err(refused)?;
+    Ok(settings)
+}

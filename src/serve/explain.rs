@@ -1,0 +1,116 @@
+//! Why a document has its score for a question.
+
+use std::sync::atomic::AtomicBool;
+
+use anyhow::{Context, Result};
+use riposte_eval::explained::ExplainedImage;
+use riposte_eval::run::written_score;
+use riposte_eval::{DocId, Stance, objects};
+use riposte_serve::answers::Explained;
+use riposte_serve::questions::Explain;
+use serde_json::json;
+
+use super::opened::{Part, one_topic};
+use crate::api::ask::AnsweringRun;
+use crate::api::request::DoneTexts;
+use crate::api::{Approach, Request};
+use crate::report::reason;
+use crate::task::Task;
+use crate::task::files::TopicSource;
+use crate::task::images::ImageRanking;
+
+/// The number of texts whose scores are explained, from the top of a ranking.
+pub(super) const TEXTS: usize = crate::task::texts::EXPLAINED;
+
+/// The explanation of a document's score; `None` if it is not among those that are explained.
+///
+/// # Errors
+/// The ranking fails.
+pub(super) fn score(
+    asked: &Explain,
+    question: &str,
+    collection: &str,
+    part: &Part,
+    stop: &AtomicBool,
+) -> Result<Option<Explained>> {
+    let id = DocId(asked.id.clone());
+    let approach = asked.approach.as_deref();
+    let found = if part.task() == Task::Images {
+        let answered = part.answer(question, approach, &[], 1, stop, &mut |_| ())?;
+        let AnsweringRun::Images(runs) = answered.run else {
+            return Ok(None);
+        };
+        let run = runs.runs.first().context("the approach has no run")?;
+        of_image(&id, &run.ranking)?
+    } else {
+        of_text(&id, question, approach, part, stop)?
+    };
+    Ok(found.map(|(score, reason, explanation)| Explained {
+        question: asked.question.clone(),
+        collection: collection.to_owned(),
+        id: asked.id.clone(),
+        score,
+        reason,
+        explanation,
+    }))
+}
+
+/// A score, the sentence about it, and the tree of numbers.
+type Found = Option<(f64, Option<String>, serde_json::Value)>;
+
+fn of_image(id: &DocId, ranking: &ImageRanking) -> Result<Found> {
+    let all: Vec<&ExplainedImage> = ranking.explained.iter().collect();
+    let Some(at) = all.iter().position(|one| one.image == *id) else {
+        return Ok(None);
+    };
+    let image = all[at];
+    let candidates = reason::image::Candidates::new(all.iter().copied());
+    let original = image.copy_of.as_ref();
+    let original = original.and_then(|of| all.iter().find(|one| one.image == *of).copied());
+    let sentence = reason::image::sentence(image, &candidates, at + 1, original);
+    let stance = image
+        .listed
+        .first()
+        .map_or(Stance::Pro, |entry| entry.stance);
+    let score = image
+        .score(stance)
+        .or(image.pro.as_ref())
+        .or(image.con.as_ref());
+    let Some(score) = score else {
+        return Ok(None);
+    };
+    Ok(Some((
+        written_score(score.value())?,
+        sentence,
+        json!(image),
+    )))
+}
+
+fn of_text(
+    id: &DocId,
+    question: &str,
+    approach: Option<&str>,
+    part: &Part,
+    stop: &AtomicBool,
+) -> Result<Found> {
+    let approach = Approach::find(part.task(), approach.unwrap_or("riposte"))?;
+    let request = Request {
+        topics: TopicSource::Given(vec![one_topic(question)?]),
+        explain: true,
+        ..part.collection.request(approach)
+    };
+    let mut found = None;
+    request.rank_texts(None, stop, &mut |_| (), &mut |done, _| {
+        let DoneTexts::Searched(run) = done else {
+            return Ok(());
+        };
+        let mut explained = run.explained.iter();
+        if let Some(text) = explained.find(|text| text.document == *id) {
+            let objects = objects::from_title(question);
+            let sentence = reason::text::sentence(text, objects.as_ref());
+            found = Some((written_score(text.score.value())?, sentence, json!(text)));
+        }
+        Ok(())
+    })?;
+    Ok(found)
+}

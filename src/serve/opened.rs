@@ -1,0 +1,231 @@
+//! An open collection: what is in it, with open indexes and models in memory.
+
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use anyhow::{Context, Result, bail};
+use riposte_eval::topic::{self, Topic};
+use riposte_eval::{DocId, TextTask};
+use riposte_serve::questions::Kind;
+use serde_json::json;
+
+use crate::api::ask::{Answered, AnsweringRun, AskSettings};
+use crate::api::request::DoneTexts;
+use crate::api::{Approach, Collection, Request};
+use crate::index::inverted::Document;
+use crate::task::extraction::{ExtractionSettings, Host};
+use crate::task::files::TopicSource;
+use crate::task::image_run::OpenImages;
+use crate::task::recipe::settings::Setting;
+use crate::task::text_approach::TextApproach;
+use crate::task::text_indexes::TextIndexes;
+use crate::task::texts::by_words;
+use crate::task::{OnEvent, Task};
+
+/// The approach of searches by words alone.
+const BY_WORDS: &str = "bm25";
+
+/// What is asked to open a collection without topics of its own. Its answer is not shown.
+const ANY_QUESTION: &str = "Should zoos be closed?";
+
+/// The maximum number of examples.
+const EXAMPLES: usize = 6;
+
+/// A collection with everything open.
+pub(super) struct Opened {
+    /// What it has, first that by which it is known.
+    pub parts: Vec<Part>,
+    /// Questions of its own topics.
+    pub examples: Vec<String>,
+}
+
+/// The documents of one kind.
+pub(super) struct Part {
+    pub collection: Collection,
+    pub documents: u64,
+    pub images: Option<Arc<OpenImages>>,
+    /// For texts, what a search by words needs.
+    words: Option<Words>,
+}
+
+struct Words {
+    indexes: Arc<TextIndexes>,
+    approach: TextApproach,
+}
+
+/// The kind of the documents of a task.
+pub(super) fn kind_of(task: Task) -> Kind {
+    match task {
+        Task::Images => Kind::Images,
+        Task::Texts(TextTask::Controversial) => Kind::Arguments,
+        Task::Texts(TextTask::Comparative) => Kind::Passages,
+        Task::Texts(TextTask::Rank) => Kind::Documents,
+    }
+}
+
+impl Opened {
+    /// Opens a collection: computes missing evidence, builds missing indexes and loads the models, by answering a first question.
+    ///
+    /// # Errors
+    /// There is no collection, or it cannot be asked.
+    pub fn open(
+        settings: &ExtractionSettings,
+        stop: &AtomicBool,
+        on_event: &mut OnEvent,
+    ) -> Result<Opened> {
+        let first = Task::of_collection(&settings.input)?;
+        let mut tasks = vec![first];
+        let arguments = Task::Texts(TextTask::Controversial);
+        let open = |task| Collection::of(task, settings.clone()).kept_open();
+        if open(first).own_arguments().is_some() {
+            tasks.push(arguments);
+        }
+        let topics = open(first).topics(|_| ()).unwrap_or_default();
+        let titles = topics.into_iter().map(|topic| topic.title);
+        let examples: Vec<String> = titles.take(EXAMPLES).collect();
+        let question = examples.first().map_or(ANY_QUESTION, String::as_str);
+        let parts = tasks.into_iter();
+        let parts = parts.map(|task| Part::open(open(task), question, stop, on_event));
+        Ok(Opened {
+            parts: parts.collect::<Result<_>>()?,
+            examples,
+        })
+    }
+
+    /// The part with documents of this kind; the first for `None`.
+    pub fn part(&self, kind: Option<Kind>) -> Option<&Part> {
+        let mut parts = self.parts.iter();
+        parts.find(|part| kind.is_none_or(|kind| kind == part.kind()))
+    }
+
+    /// The texts; `None` if there are only images.
+    pub fn texts(&self) -> Option<&Part> {
+        self.parts.iter().find(|part| part.words.is_some())
+    }
+}
+
+impl Part {
+    fn open(
+        collection: Collection,
+        question: &str,
+        stop: &AtomicBool,
+        on_event: &mut OnEvent,
+    ) -> Result<Part> {
+        let mut part = Part {
+            collection,
+            documents: 0,
+            images: None,
+            words: None,
+        };
+        let answered = part.answer(question, None, &[], 1, stop, on_event)?;
+        match answered.run {
+            AnsweringRun::Images(runs) => {
+                part.documents = runs.images.extracted().summary.documents as u64;
+                part.images = Some(Arc::clone(&runs.images));
+            }
+            AnsweringRun::Texts(task, run) => {
+                let index = run.indexes.first().context("there is no index")?;
+                part.documents = index.documents().into();
+                part.words = Some(part.open_words(task, question, stop, on_event)?);
+            }
+        }
+        Ok(part)
+    }
+
+    fn open_words(
+        &self,
+        task: TextTask,
+        question: &str,
+        stop: &AtomicBool,
+        on_event: &mut OnEvent,
+    ) -> Result<Words> {
+        let approach = Approach::find(Task::Texts(task), BY_WORDS)?;
+        let request = Request {
+            topics: TopicSource::Given(vec![one_topic(question)?]),
+            stances: false,
+            ..self.collection.request(approach)
+        };
+        let mut indexes = None;
+        request.rank_texts(None, stop, on_event, &mut |done, _| {
+            if let DoneTexts::Searched(run) = done {
+                indexes = Some(run.indexes);
+            }
+            Ok(())
+        })?;
+        Ok(Words {
+            indexes: indexes.context("the approach has no index")?,
+            approach: TextApproach::find_with(task, BY_WORDS, &[])?,
+        })
+    }
+
+    pub fn task(&self) -> Task {
+        self.collection.task
+    }
+
+    pub fn kind(&self) -> Kind {
+        kind_of(self.task())
+    }
+
+    /// The answer to a question, with at most `number` of each list.
+    ///
+    /// # Errors
+    /// The question cannot be answered, or the run fails.
+    pub fn answer(
+        &self,
+        question: &str,
+        approach: Option<&str>,
+        set: &[Setting],
+        number: usize,
+        stop: &AtomicBool,
+        on_event: &mut OnEvent,
+    ) -> Result<Answered> {
+        let settings = AskSettings {
+            collection: &self.collection,
+            question,
+            arguments: self.collection.own_arguments(),
+            approach: approach.unwrap_or("riposte"),
+            set,
+            number,
+            output: None,
+        };
+        settings.answer(&Host::of_a_call(stop), on_event)
+    }
+
+    /// The best documents for the words of a query, each with its score.
+    ///
+    /// # Errors
+    /// There are only images, or the index is damaged.
+    pub fn by_words(&self, query: &str, count: usize) -> Result<Vec<(DocId, f64)>> {
+        let words = self.words.as_ref().context("it has no texts")?;
+        let corpora = words.indexes.by_retrieval();
+        let found = by_words(query, &corpora, &words.approach, count)?;
+        Ok(found.into_iter().map(|of| (of.doc, of.score)).collect())
+    }
+
+    /// A text; `None` if there is no text with this id.
+    ///
+    /// # Errors
+    /// The index is damaged.
+    pub fn document(&self, id: &DocId) -> Result<Option<Document>> {
+        let Some(words) = &self.words else {
+            return Ok(None);
+        };
+        let index = words.indexes.first().context("there is no index")?;
+        match index.number(id) {
+            Some(_) => index.document(id).map(Some),
+            None => Ok(None),
+        }
+    }
+}
+
+/// A question as the only topic of a run.
+///
+/// # Errors
+/// It has no words.
+pub(super) fn one_topic(question: &str) -> Result<Topic> {
+    let line = format!("{}\n", json!({"qid": "asked", "query": question}));
+    match topic::parse(&line)?.into_iter().next() {
+        Some(topic) => Ok(topic),
+        None => bail!("the question is no topic"),
+    }
+}

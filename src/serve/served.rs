@@ -1,0 +1,139 @@
+//! A collection that is served: open, being opened, or damaged. One that has changed on disk is opened again.
+
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, PoisonError, RwLock};
+use std::time::Duration;
+
+use anyhow::Result;
+use riposte_serve::Refusal;
+
+use super::opened::Opened;
+use super::watch::Stamp;
+use crate::task::OnEvent;
+use crate::task::extraction::ExtractionSettings;
+
+/// When it is worth asking again for a collection that is being opened or mended.
+const TRY_AGAIN: Duration = Duration::from_secs(5);
+
+/// A collection to serve.
+#[derive(Clone)]
+pub struct ServedSettings {
+    /// The name that requests have.
+    pub name: String,
+    pub settings: ExtractionSettings,
+}
+
+pub(super) struct Served {
+    pub name: String,
+    settings: ExtractionSettings,
+    state: RwLock<State>,
+    /// Grows with each change of the state.
+    version: AtomicU64,
+}
+
+/// Whether a collection can be asked.
+#[derive(Clone)]
+pub(super) enum State {
+    Building,
+    Ready(Arc<Opened>),
+    /// It could not be opened.
+    Damaged,
+}
+
+impl Served {
+    pub fn new(settings: ServedSettings) -> Served {
+        Served {
+            name: settings.name,
+            settings: settings.settings,
+            state: RwLock::new(State::Building),
+            version: AtomicU64::new(1),
+        }
+    }
+
+    pub fn dir(&self) -> &Path {
+        &self.settings.input
+    }
+
+    pub fn state(&self) -> State {
+        let state = self.state.read().unwrap_or_else(PoisonError::into_inner);
+        state.clone()
+    }
+
+    pub fn version(&self) -> u64 {
+        self.version.load(Ordering::Acquire)
+    }
+
+    fn set(&self, state: State) {
+        *self.state.write().unwrap_or_else(PoisonError::into_inner) = state;
+        self.version.fetch_add(1, Ordering::Release);
+    }
+
+    /// The open collection.
+    ///
+    /// # Errors
+    /// It cannot be asked at the moment.
+    pub fn ready(&self) -> Result<Arc<Opened>, Refusal> {
+        let reason = match self.state() {
+            State::Ready(opened) => return Ok(opened),
+            State::Building => format!("the collection {:?} is being opened", self.name),
+            State::Damaged => {
+                format!(
+                    "the collection {:?} cannot be read; the server's log says why",
+                    self.name
+                )
+            }
+        };
+        Err(Refusal::Unavailable {
+            reason,
+            retry_after: TRY_AGAIN,
+        })
+    }
+
+    /// Opens the collection, or opens it again after a change. What was open before answers until then.
+    ///
+    /// # Errors
+    /// It cannot be opened. Nothing is open then.
+    pub fn open(&self, stop: &AtomicBool, on_event: &mut OnEvent) -> Result<()> {
+        match Opened::open(&self.settings, stop, on_event) {
+            Ok(opened) => {
+                self.set(State::Ready(Arc::new(opened)));
+                Ok(())
+            }
+            Err(error) => {
+                self.set(State::Damaged);
+                Err(error)
+            }
+        }
+    }
+
+    /// What its files look like at the moment.
+    pub fn stamp(&self) -> Stamp {
+        Stamp::of(self.dir())
+    }
+}
+
+/// Names for collections: those of their directories, with numbers where two are the same.
+pub(super) fn distinct(dirs: &[PathBuf]) -> Vec<String> {
+    let mut names: Vec<String> = Vec::new();
+    for dir in dirs {
+        let last = dir.file_name().unwrap_or_default().to_string_lossy();
+        let letters = |c: char| {
+            if c.is_alphanumeric() || "-_.".contains(c) {
+                c
+            } else {
+                '-'
+            }
+        };
+        let base: String = last.chars().map(letters).collect();
+        let base = if base.is_empty() {
+            "collection".to_owned()
+        } else {
+            base
+        };
+        let numbered = (2..).map(|number| format!("{base}-{number}"));
+        let mut candidates = std::iter::once(base.clone()).chain(numbered);
+        names.extend(candidates.find(|name| !names.contains(name)));
+    }
+    names
+}

@@ -1,0 +1,63 @@
+//! What the files of a collection look like, to notice changes.
+
+use std::collections::hash_map::DefaultHasher;
+use std::fs;
+use std::hash::{Hash, Hasher};
+use std::path::Path;
+
+/// A hash of the names, sizes and times of the files of a collection: of all in its directory, and of the directories of images down to those that have a
+/// prefix of an id. A file that is replaced within the directory of an image is not seen, because looking at all of them takes as long as opening the
+/// collection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Stamp(u64);
+
+/// How far down directories are listed.
+const DEPTH: usize = 2;
+
+impl Stamp {
+    /// What the directory looks like now. One that cannot be read looks like an empty one.
+    pub fn of(dir: &Path) -> Stamp {
+        let mut hasher = DefaultHasher::new();
+        add(dir, DEPTH, &mut hasher);
+        Stamp(hasher.finish())
+    }
+}
+
+fn add(path: &Path, depth: usize, hasher: &mut DefaultHasher) {
+    let Ok(meta) = fs::metadata(path) else {
+        return;
+    };
+    path.hash(hasher);
+    meta.len().hash(hasher);
+    meta.modified().ok().hash(hasher);
+    if !meta.is_dir() || depth == 0 {
+        return;
+    }
+    let Ok(entries) = fs::read_dir(path) else {
+        return;
+    };
+    let mut paths: Vec<_> = entries.flatten().map(|entry| entry.path()).collect();
+    paths.sort();
+    for path in paths {
+        add(&path, depth - 1, hasher);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_new_image_and_a_longer_file_are_noticed() {
+        let dir = tempfile::tempdir().unwrap();
+        let image = dir.path().join("images/I00/I00abc");
+        fs::create_dir_all(&image).unwrap();
+        let empty = Stamp::of(dir.path());
+        assert_eq!(Stamp::of(dir.path()), empty);
+        fs::create_dir(dir.path().join("images/I00/I00abd")).unwrap();
+        let two = Stamp::of(dir.path());
+        assert_ne!(two, empty);
+        fs::write(dir.path().join("args-me.json"), "{}").unwrap();
+        assert_ne!(Stamp::of(dir.path()), two);
+    }
+}
