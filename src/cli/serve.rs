@@ -73,6 +73,7 @@ pub fn serve(args: &ServeArgs) -> Result<u8> {
     if args.mcp {
         end_on_signal(&switch, &stop)?;
         let desk = args.open(&stop)?;
+        watch(Arc::clone(&desk), stop)?;
         riposte_serve::mcp::serve_stdio(desk, settings, &switch)?;
         return Ok(0);
     }

@@ -64,18 +64,19 @@ impl ServedCollections {
     /// Opens all collections, one after the other: computes missing evidence, builds missing indexes, and loads the models.
     ///
     /// # Errors
-    /// None of them can be opened. `on_failed` receives the error of each that cannot.
+    /// None of them can be opened; then this is the last error. `on_failed` receives the other errors.
     pub fn open(
         &self,
         stop: &AtomicBool,
         on_event: &mut OnEvent,
         on_failed: &mut dyn FnMut(&str, &Error),
     ) -> Result<()> {
-        let mut last = None;
+        let mut last: Option<(&str, Error)> = None;
         for served in &self.collections {
-            if let Err(error) = served.open(stop, on_event) {
-                on_failed(&served.name, &error);
-                last = Some(error);
+            if let Err(error) = served.open(stop, on_event)
+                && let Some((name, before)) = last.replace((&served.name, error))
+            {
+                on_failed(name, &before);
             }
             if stop.load(Ordering::Relaxed) {
                 break;
@@ -83,9 +84,11 @@ impl ServedCollections {
         }
         let is_ready = |served: &Served| matches!(served.state(), served::State::Ready(_));
         match last {
-            Some(error) if !self.collections.iter().any(is_ready) => Err(error),
-            _ => Ok(()),
+            Some((_, error)) if !self.collections.iter().any(is_ready) => return Err(error),
+            Some((name, error)) => on_failed(name, &error),
+            None => {}
         }
+        Ok(())
     }
 
     /// The name of each collection, with the number of its documents by kind; none for a collection that is not open.
@@ -317,7 +320,7 @@ impl Desk for ServedCollections {
         let unknown = || Refusal::UnknownDocument(asked.id.clone());
         let part = document::part_with(&opened, &id).map_err(refused(call))?;
         let part = part.ok_or_else(unknown)?;
-        let question = answerable(&asked.question, None, part)?;
+        let question = answerable(&asked.question, asked.claim.as_deref(), part)?;
         check_approach(asked.approach.as_deref(), part)?;
         let explained = explain::score(asked, question, &served.name, part, call.stop());
         match explained.map_err(refused(call))? {
@@ -393,7 +396,7 @@ fn state_of(state: &served::State) -> State {
     }
 }
 
-/// The settings of the approach that a search asks for: more results than the approach finds, and the portal.
+/// What a search changes in the approach: the portal whose arguments are ranked.
 ///
 /// # Errors
 /// There is no such portal, or the documents have none.

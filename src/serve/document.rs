@@ -52,13 +52,13 @@ pub(super) fn find(
         ..answers::Document::default()
     };
     if let Some(document) = part.document(id)? {
-        let text = part.kind() == Kind::Arguments;
+        let is_argument = part.kind() == Kind::Arguments;
         let texts = &document.texts;
         let other = |at: usize| texts.get(at).filter(|text| !text.is_empty()).cloned();
         return Ok(Some(answers::Document {
             title: other(1).filter(|_| part.kind() != Kind::Passages),
             text: other(0).unwrap_or_default(),
-            source: other(2).filter(|_| text),
+            source: other(2).filter(|_| is_argument),
             url: document.url,
             ..found
         }));
@@ -82,7 +82,7 @@ pub(super) fn find(
     }))
 }
 
-/// A text as a line of JSON: its id, its main text as `contents`, which is the name of that field in the field's servers, and what else it has.
+/// A text as a line of JSON: its id, its main text, and its other fields. The main text is called `contents`, as in Anserini and Pyserini.
 pub(super) fn stored(document: &Document, kind: Kind) -> String {
     let mut object = json!({"id": document.id.0});
     let names: &[&str] = match kind {

@@ -1,4 +1,4 @@
-//! The next utterance of a debate with a user: arguments against what the user has said last, as the baseline of the debating task answers.
+//! The next utterance of a debate with a user: arguments about what the user has said last, as the baseline of the debating task answers.
 
 use anyhow::Result;
 use riposte_claims::words::sentences;
@@ -12,7 +12,7 @@ const ARGUMENTS: usize = 3;
 /// The maximum number of sentences of each that are said.
 const SENTENCES: usize = 2;
 
-/// What is said if nothing is found.
+/// The reply if no argument is found.
 const NOTHING: &str = "I know no argument about this.";
 
 /// The reply to what was said last: the first sentences of the arguments that have most of its words, best first.

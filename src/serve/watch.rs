@@ -5,9 +5,8 @@ use std::fs;
 use std::hash::{Hash, Hasher};
 use std::path::Path;
 
-/// A hash of the names, sizes and times of the files of a collection: of all in its directory, and of the directories of images down to those that have a
-/// prefix of an id. A file that is replaced within the directory of an image is not seen, because looking at all of them takes as long as opening the
-/// collection.
+/// A hash of the names, sizes and times of what is in the directory of a collection, down to the directories of single images. A file that is replaced
+/// within the directory of an image is not noticed: looking at all of these files would take as long as opening the collection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Stamp(u64);
 

@@ -248,6 +248,13 @@ fn documents_pictures_and_reasons_are_given() {
         let explained = server.json(&format!("/api/explain?{q}&id={id}"));
         assert_eq!(explained["score"], first["score"]);
         assert!(explained["reason"].as_str().unwrap().len() > 20);
+        // the claim that a user has corrected counts for the explanation, too
+        let corrected = format!("{q}&claim=zoos+should+be+kept");
+        let found = server.json(&format!("/api/search?{corrected}&kind={kind}&hits=3"));
+        let (id, score) = (&found["results"][0]["id"], &found["results"][0]["score"]);
+        let id = id.as_str().unwrap();
+        let explained = server.json(&format!("/api/explain?{corrected}&id={id}"));
+        assert_eq!(explained["score"], *score);
         if kind == "images" {
             let (status, bytes) = server.get(first["picture"].as_str().unwrap());
             assert_eq!(

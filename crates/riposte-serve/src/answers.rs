@@ -364,7 +364,7 @@ pub struct Picture {
     pub bytes: Vec<u8>,
 }
 
-/// The formats of pictures. None of them can have a script.
+/// The formats of pictures. None of them can contain a script.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PictureFormat {
     /// image/webp

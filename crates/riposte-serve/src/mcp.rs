@@ -96,7 +96,7 @@ impl ServerHandler for Tools {
             let message = format!("there is no tool {:?}", request.name);
             return Err(ErrorData::invalid_params(message, None));
         };
-        // when the client has changed its mind, the future is dropped, and so the call of the desk is stopped
+        // if the client cancels the request, this future is dropped, which stops the call
         let answer = tokio::select! {
             answer = answer => answer,
             () = context.ct.cancelled() => Err(crate::Refusal::Stopped),

@@ -58,7 +58,7 @@ impl Metrics {
         writeln!(text, "# HELP {name} Time until an answer could be sent.")?;
         writeln!(text, "# TYPE {name} histogram")?;
         for ((route, status), times) in &all {
-            // routes have no quotation marks and no backslashes
+            // routes contain no quotation marks and no backslashes, so they need no escapes
             let labels = format!("route=\"{route}\",status=\"{status}\"");
             let mut up_to = 0;
             for (bound, within) in BOUNDS.iter().zip(times.within) {

@@ -1,4 +1,4 @@
-//! What is around every page: the box for a question.
+//! The frame of every page, with the box for a question.
 
 use crate::answers::Collection;
 use crate::questions::Page;
