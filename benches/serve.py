@@ -24,6 +24,10 @@ from pathlib import Path
 from urllib.parse import quote
 
 
+# More searches a second than any server here answers, so that no query has to be asked twice.
+MOST_A_SECOND = 3000
+
+
 def start(riposte, collection, options):
     """The process of a server, and its port."""
     command = [riposte, "serve", "-i", str(collection), "--listen", "127.0.0.1:0", *options]
@@ -49,6 +53,21 @@ def conclusions(collection, count):
     return list(itertools.islice(questions, count))
 
 
+def queries(collection, count):
+    """Different queries of four to eight words, as the words follow each other in texts of the collection."""
+    arguments = json.loads((collection / "args-me.json").read_text())["arguments"]
+    drawn = random.Random(2)
+    found = set()
+    while len(found) < count:
+        premise = drawn.choice(drawn.choice(arguments)["premises"])
+        words = re.findall(r"[A-Za-z]+", premise["text"][:2000])
+        length = drawn.randint(4, 8)
+        at = drawn.randrange(max(1, len(words) - length))
+        if len(words) >= length:
+            found.add(" ".join(words[at : at + length]))
+    return sorted(found)
+
+
 def ask(connection, path):
     """The seconds that an answer takes. The status must be 200."""
     before = time.perf_counter()
@@ -72,9 +91,9 @@ def line(what, values):
 
 def state(server):
     status = Path(f"/proc/{server.pid}/status").read_text()
-    memory = int(re.search(r"VmRSS:\s+(\d+)", status).group(1)) / 1024
+    memory, mapped = (int(re.search(rf"{of}:\s+(\d+)", status).group(1)) / 1024 for of in ("VmRSS", "RssFile"))
     handles = len(list(Path(f"/proc/{server.pid}/fd").iterdir()))
-    return f"{memory:.0f} MB, {handles} file handles"
+    return f"{memory:.0f} MB, of them {mapped:.0f} MB mapped files, {handles} file handles"
 
 
 def load(port, paths, clients, seconds):
@@ -102,10 +121,11 @@ def main():
     parser.add_argument("--questions", type=int, default=100)
     parser.add_argument("--seconds", type=float, default=10)
     parser.add_argument("--clients", type=int, default=4)
-    parser.add_argument("options", nargs="*")
-    args = parser.parse_args()
+    given = sys.argv[1:]
+    end = given.index("--") if "--" in given else len(given)
+    args, options = parser.parse_args(given[:end]), given[end + 1 :]
     name = args.collection.name
-    server, port = start(args.riposte, args.collection, args.options)
+    server, port = start(args.riposte, args.collection, options)
     try:
         print("at the start:", state(server))
         connection = http.client.HTTPConnection("127.0.0.1", port, timeout=120)
@@ -113,9 +133,13 @@ def main():
         line("new questions", [ask(connection, path) for path in paths])
         line("asked before", [ask(connection, path) for path in paths[-20:]])
         print("then:", state(server))
+        count = int(args.seconds * MOST_A_SECOND)
+        drawn = queries(args.collection, 2 * count)
+        random.Random(3).shuffle(drawn)
+        # no query is asked twice
+        words = {10: drawn[:count], 1000: drawn[count:]}
         for hits in (10, 1000):
-            queries = conclusions(args.collection, 20000)
-            paths = [f"/v1/{name}/search?hits={hits}&query={quote(q)}" for q in queries]
+            paths = [f"/v1/{name}/search?hits={hits}&query={quote(q)}" for q in words[hits]]
             used = resource.getrusage(resource.RUSAGE_SELF)
             found = load(port, paths, args.clients, args.seconds)
             now = resource.getrusage(resource.RUSAGE_SELF)

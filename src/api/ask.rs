@@ -62,7 +62,9 @@ pub struct AskSettings<'a> {
     pub set: &'a [Setting],
     /// The number of arguments on each side, of images of each list of the run, or of texts.
     pub number: usize,
-    /// The directory for the files of the run and for its report; `None` to write none.
+    /// Whether the scores of texts are explained; those of images always are. A report shows the explanations.
+    pub explain: bool,
+    /// The directory for the files of the run; `None` to write none.
     pub output: Option<PathBuf>,
 }
 
@@ -71,6 +73,14 @@ pub struct Answered {
     pub answer: Answer,
     pub run: AnsweringRun,
     topic: Topic,
+}
+
+/// Where the report of an answer is written.
+pub enum ReportOutput {
+    /// In a directory of its own, beside the files of the run in this directory.
+    Beside(PathBuf),
+    /// As a single page in this file, whose name ends in .html.
+    File(PathBuf),
 }
 
 /// The run with the question as its topic.
@@ -211,6 +221,7 @@ impl Collection {
             approach: "riposte",
             set: &[],
             number,
+            explain: false,
             output: None,
         };
         let answered = stoppable(&mut on_event, |stop, on_event| {
@@ -267,7 +278,7 @@ impl AskSettings<'_> {
         let approach = Approach::find_with(self.collection.task, self.approach, self.set)?;
         Ok(Request {
             topics: TopicSource::Given(vec![topic.clone()]),
-            explain: self.output.is_some(),
+            explain: self.explain,
             debate,
             images: ImageOptions {
                 edition: Some(ASSUMED),
@@ -359,12 +370,20 @@ impl Answered {
         Ok(answer.texts.unwrap_or_default())
     }
 
-    /// Writes the report of the run into its directory. Returns the path of its first page.
+    /// Writes the report of the run. Returns the path of its first page.
     ///
     /// # Errors
     /// A document cannot be read, or the report cannot be written.
-    pub fn write_report(self, dir: &Path, on_event: &mut OnThreadEvent) -> Result<PathBuf> {
-        let place = ReportPlace::new(&dir.join(REPORT), false, None, Edition::first());
+    pub fn write_report(
+        self,
+        output: &ReportOutput,
+        on_event: &mut OnThreadEvent,
+    ) -> Result<PathBuf> {
+        let (path, is_single) = match output {
+            ReportOutput::Beside(run) => (run.join(REPORT), false),
+            ReportOutput::File(file) => (file.clone(), true),
+        };
+        let place = ReportPlace::new(&path, is_single, None, Edition::first());
         match self.run {
             AnsweringRun::Images(runs) => {
                 let run = runs.runs.into_iter().next();

@@ -15,7 +15,7 @@ use super::recipe_args::SetArgs;
 use super::text_args::{INPUT, RerankArgs};
 use super::{print, print_json, shown};
 use riposte::api::Collection;
-use riposte::api::ask::AskSettings;
+use riposte::api::ask::{AskSettings, ReportOutput};
 use riposte::task;
 use riposte::task::extraction::{ExtractionOptions, ExtractionSettings};
 
@@ -108,6 +108,7 @@ pub fn ask(args: &AskArgs) -> Result<u8> {
         approach: &args.approach,
         set: &args.set.settings(),
         number: args.number as usize,
+        explain: output.is_some(),
         output: output.clone(),
     };
     args.faults.check(&[])?;
@@ -121,7 +122,7 @@ pub fn ask(args: &AskArgs) -> Result<u8> {
         print(&answered.answer)?;
     }
     if let Some(dir) = output {
-        let page = answered.write_report(&dir, on_event)?;
+        let page = answered.write_report(&ReportOutput::Beside(dir), on_event)?;
         if args.open {
             show(&page)?;
         }

@@ -16,6 +16,7 @@ pub mod stance_encoder;
 pub mod steps;
 
 use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use anyhow::Result;
 use riposte_eval::DocId;
@@ -50,7 +51,7 @@ pub struct Models<'a> {
 /// most outputs in the workspace.
 pub struct Reader<'a> {
     models: Models<'a>,
-    store: Store,
+    store: Store<'a>,
     sentence_producer: Option<String>,
     cross_producer: Option<String>,
     pair_producer: Option<String>,
@@ -74,13 +75,14 @@ fn keyed<'t>(texts: &[&'t str]) -> Vec<(String, &'t str)> {
     texts.iter().map(keyed).collect()
 }
 
-/// The workspace, and how long reading it takes.
-struct Store {
+/// The workspace, how long reading it takes, and what stops it.
+struct Store<'a> {
     outputs: Workspace,
     clock: Clock,
+    stop: Option<&'a AtomicBool>,
 }
 
-impl Store {
+impl Store<'_> {
     /// Completes outputs ([`complete`]) as a step of its own.
     fn read<I: Copy, M, F>(
         &mut self,
@@ -95,7 +97,11 @@ impl Store {
         F: FnMut(&M, &[I]) -> Result<Vec<Vec<f32>>>,
     {
         let before = self.clock.enter(step);
-        let on_progress = &mut |done, total| on_progress(Outputs { step, done, total });
+        let stop = self.stop;
+        let on_progress = &mut |done, total| {
+            on_progress(Outputs { step, done, total });
+            !stop.is_some_and(|stop| stop.load(Ordering::Relaxed))
+        };
         let outputs = complete(
             &mut self.outputs,
             producer,
@@ -124,9 +130,16 @@ impl<'a> Reader<'a> {
             store: Store {
                 outputs,
                 clock: Clock::default(),
+                stop: None,
             },
             cut_texts: BTreeMap::new(),
         })
+    }
+
+    /// Computes nothing more once `stop` is set: then what needs more outputs fails.
+    pub(crate) fn until(mut self, stop: &'a AtomicBool) -> Self {
+        self.store.stop = Some(stop);
+        self
     }
 
     /// Ends the current step and begins another one, for [`Reader::seconds`]. Returns the step that has ended. Methods of `Reader` that compute

@@ -6,11 +6,12 @@ use anyhow::{Result, ensure};
 use riposte_nn::conv::Numeric;
 
 use crate::lazy::Lazy;
+use crate::task::STOPPED;
 use crate::workspace::Outputs;
 use crate::workspace::blob::{blob_of, vector_of};
 
-/// Number of outputs that are computed and written together. A killed process loses at most these.
-const BATCH: usize = 256;
+/// Number of outputs that are computed and written together. A killed process loses at most these, and one that is stopped finishes them.
+const BATCH: usize = 128;
 
 /// A model that is installed, and how outputs are computed with it.
 pub(super) struct Compute<'m, M, F> {
@@ -38,20 +39,20 @@ impl<'m, M, F> Compute<'m, M, F> {
 }
 
 /// The outputs for these inputs, in their order. Each input has a key under which its output is stored. Missing outputs are computed and stored;
-/// `on_progress` receives the number of computed outputs, beginning with 0, and the number of all missing ones. `None` if an output is missing and
-/// the model is not installed.
+/// `on_progress` receives the number of computed outputs, beginning with 0, and the number of all missing ones; if it returns `false`, the rest is not
+/// computed. `None` if an output is missing and the model is not installed.
 ///
 /// A stored output of another width than `width` counts as missing.
 ///
 /// # Errors
-/// The workspace cannot be read or written, the model fails, or an output is damaged and the model is not installed.
+/// The workspace cannot be read or written, the model fails, the work was stopped, or an output is damaged and the model is not installed.
 pub(super) fn complete<I: Copy, M, F>(
     outputs: &mut Outputs,
     producer: &str,
     inputs: &[(String, I)],
     width: Option<usize>,
     compute: Option<Compute<M, F>>,
-    on_progress: &mut dyn FnMut(usize, usize),
+    on_progress: &mut dyn FnMut(usize, usize) -> bool,
 ) -> Result<Option<Vec<Vec<f32>>>>
 where
     F: FnMut(&M, &[I]) -> Result<Vec<Vec<f32>>>,
@@ -74,9 +75,9 @@ where
         let Some(mut compute) = compute else {
             return Ok(None);
         };
-        on_progress(0, missing.len());
         let mut done = 0;
         for batch in missing.chunks(BATCH) {
+            ensure!(on_progress(done, missing.len()), STOPPED);
             let model = compute.model.get()?;
             let batch_inputs: Vec<I> = batch.iter().map(|(_, input)| *input).collect();
             let computed = (compute.run)(model, &batch_inputs)?;
@@ -94,8 +95,8 @@ where
             outputs.put(producer, (compute.numeric)(model).word(), &rows)?;
             known.extend(batch.iter().map(|(key, _)| *key).zip(computed));
             done += batch.len();
-            on_progress(done, missing.len());
         }
+        on_progress(done, missing.len());
     }
     let output = |(key, _): &(String, I)| known.get(key.as_str()).cloned();
     Ok(inputs.iter().map(output).collect())
@@ -125,7 +126,10 @@ mod tests {
         });
         let inputs: Vec<(String, &str)> = texts.iter().map(|t| (key(&[t]), *t)).collect();
         let mut computed = 0;
-        let on_progress = &mut |done, _| computed = done;
+        let on_progress = &mut |done, _| {
+            computed = done;
+            true
+        };
         let found = complete(outputs, "m/1", &inputs, width, compute, on_progress)?;
         Ok((found, computed))
     }

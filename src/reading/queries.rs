@@ -66,7 +66,7 @@ impl<'a> Reader<'a> {
             QueryEncoder::Sentence | QueryEncoder::Argument => None,
             QueryEncoder::ImageText(slot) => self.image_text(slot),
         };
-        let (inputs, outputs, quiet) = (keyed(&texts), &mut self.store.outputs, &mut |_, _| ());
+        let (inputs, outputs, quiet) = (keyed(&texts), &mut self.store.outputs, &mut |_, _| true);
         match encoder {
             QueryEncoder::Sentence => {
                 let model = self.models.sentences;
@@ -101,7 +101,7 @@ impl<'a> Reader<'a> {
         let model = Compute::by(model, producer, Clip::numeric, read);
         let key = [(workspace::key(&[LIKENESS, ""]), ())];
         let outputs = &mut self.store.outputs;
-        let found = complete(outputs, producer, &key, None, model, &mut |_, _| ())?;
+        let found = complete(outputs, producer, &key, None, model, &mut |_, _| true)?;
         let found = found.and_then(|found| Likeness::of_numbers(found.first()?));
         Ok(found.unwrap_or_default())
     }

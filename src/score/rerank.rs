@@ -1,6 +1,6 @@
 //! Re-ranks the top of a text ranking by several opinions, and detects near-duplicates in it.
 
-use std::collections::HashSet;
+use std::collections::HashMap;
 
 use anyhow::{Result, ensure};
 use riposte_claims::lexicon::comparison::WEIGHING;
@@ -204,10 +204,11 @@ pub(crate) fn near_duplicates(texts: &[&str], threshold: f64) -> Vec<bool> {
 /// if their resemblance (Broder 1997) is at least `threshold`. The resemblance, in [0, 1], is the number of shingles of three words that both
 /// texts have, divided by the number of shingles that at least one of them has.
 pub(crate) fn repeated(texts: &[&str], threshold: f64) -> Vec<Option<usize>> {
-    let mut earlier: Vec<HashSet<Vec<String>>> = Vec::new();
+    let mut numbers = HashMap::new();
+    let mut earlier: Vec<Vec<Shingle>> = Vec::new();
     let mut find = |text: &&str| {
-        let shingles = shingles(text);
-        let is_near = |other: &HashSet<_>| resemblance(other, &shingles) >= threshold;
+        let shingles = shingles(text, &mut numbers);
+        let is_near = |other: &Vec<Shingle>| resemblance(other, &shingles) >= threshold;
         let found = earlier.iter().position(is_near);
         earlier.push(shingles);
         found
@@ -215,15 +216,41 @@ pub(crate) fn repeated(texts: &[&str], threshold: f64) -> Vec<Option<usize>> {
     texts.iter().map(&mut find).collect()
 }
 
-/// The sequences of three words of a text, in lower case. A shorter text is a single shingle; a text without words has none.
-fn shingles(text: &str) -> HashSet<Vec<String>> {
-    let words: Vec<String> = alphanumeric_words(text).map(str::to_lowercase).collect();
-    let shingles = words.windows(SHINGLE_WORDS.min(words.len()).max(1));
-    shingles.map(<[String]>::to_vec).collect()
+/// A sequence of words by their numbers; 0 stands where a text has fewer words.
+type Shingle = [usize; SHINGLE_WORDS];
+
+/// The sequences of three words of a text, whatever their case, sorted and each once. A shorter text is a single shingle; a text without words has
+/// none. `numbers` has the number of each word so far.
+fn shingles(text: &str, numbers: &mut HashMap<String, usize>) -> Vec<Shingle> {
+    let words = alphanumeric_words(text).map(str::to_lowercase);
+    let words: Vec<usize> = words
+        .map(|word| {
+            let next = numbers.len() + 1;
+            *numbers.entry(word).or_insert(next)
+        })
+        .collect();
+    let parts = words.windows(SHINGLE_WORDS.min(words.len()).max(1));
+    let mut shingles: Vec<Shingle> = parts
+        .map(|part| std::array::from_fn(|at| part.get(at).copied().unwrap_or(0)))
+        .collect();
+    shingles.sort_unstable();
+    shingles.dedup();
+    shingles
 }
 
-fn resemblance(a: &HashSet<Vec<String>>, b: &HashSet<Vec<String>>) -> f64 {
-    let both = a.intersection(b).count();
+/// The resemblance of two sorted lists.
+fn resemblance(a: &[Shingle], b: &[Shingle]) -> f64 {
+    let (mut left, mut right, mut both) = (a.iter().peekable(), b.iter().peekable(), 0);
+    while let (Some(x), Some(y)) = (left.peek(), right.peek()) {
+        let order = x.cmp(y);
+        if order.is_le() {
+            left.next();
+        }
+        if order.is_ge() {
+            right.next();
+        }
+        both += usize::from(order.is_eq());
+    }
     let either = a.len() + b.len() - both;
     both as f64 / either.max(1) as f64
 }

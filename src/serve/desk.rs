@@ -18,7 +18,7 @@ use riposte_serve::{Call, Desk, Refusal};
 use serde_json::json;
 
 use super::answers::debated;
-use super::opened::{Opened, Part};
+use super::opened::{Asked, Opened, Part};
 use super::served::{Served, ServedSettings, distinct};
 use super::{document, explain, read, reply, search, served};
 use crate::api::Approach;
@@ -258,14 +258,13 @@ impl Desk for ServedCollections {
             let question = answerable(&asked.question, asked.claim.as_deref(), part)?;
             check_approach(asked.approach.as_deref(), part)?;
             let set = settings_of(asked, part)?;
-            let answered = part.answer(
-                question,
-                asked.approach.as_deref(),
-                &set,
-                asked.hits,
-                call.stop(),
-                &mut |_| (),
-            );
+            let with = Asked {
+                approach: asked.approach.as_deref(),
+                set: &set,
+                number: asked.hits,
+                ..Asked::first(question)
+            };
+            let answered = part.answer(&with, call.stop(), &mut |_| ());
             answered
                 .and_then(|answered| search::found(asked, question, name, part, answered))
                 .map_err(refused(call))
@@ -345,14 +344,12 @@ impl Desk for ServedCollections {
         self.part(asked.collection.as_deref(), None, |name, opened, part| {
             let question = answerable(&asked.question, asked.claim.as_deref(), part)?;
             check_approach(asked.approach.as_deref(), part)?;
-            let answered = part.answer(
-                question,
-                asked.approach.as_deref(),
-                &[],
-                asked.number,
-                call.stop(),
-                &mut |_| (),
-            );
+            let with = Asked {
+                approach: asked.approach.as_deref(),
+                number: asked.number,
+                ..Asked::first(question)
+            };
+            let answered = part.answer(&with, call.stop(), &mut |_| ());
             let answered = answered.map_err(refused(call))?;
             let arguments = opened.part(Some(Kind::Arguments));
             let debated = debated(answered.answer, name, arguments).map_err(refused(call))?;

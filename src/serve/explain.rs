@@ -10,7 +10,7 @@ use riposte_serve::answers::Explained;
 use riposte_serve::questions::Explain;
 use serde_json::json;
 
-use super::opened::{Part, one_topic};
+use super::opened::{Asked, Part, one_topic};
 use crate::api::ask::AnsweringRun;
 use crate::api::request::DoneTexts;
 use crate::api::{Approach, Request};
@@ -36,7 +36,11 @@ pub(super) fn score(
     let id = DocId(asked.id.clone());
     let approach = asked.approach.as_deref();
     let found = if part.task() == Task::Images {
-        let answered = part.answer(question, approach, &[], 1, stop, &mut |_| ())?;
+        let asked = Asked {
+            approach,
+            ..Asked::first(question)
+        };
+        let answered = part.answer(&asked, stop, &mut |_| ())?;
         let AnsweringRun::Images(runs) = answered.run else {
             return Ok(None);
         };

@@ -48,6 +48,32 @@ pub(super) struct Part {
     words: Option<Words>,
 }
 
+/// A question, and how it is answered.
+pub(super) struct Asked<'a> {
+    pub question: &'a str,
+    /// The name of the approach; `None` for the default.
+    pub approach: Option<&'a str>,
+    /// The settings of the approach.
+    pub set: &'a [Setting],
+    /// The maximum number of each list.
+    pub number: usize,
+    /// Whether the scores of texts are explained.
+    pub explain: bool,
+}
+
+impl<'a> Asked<'a> {
+    /// A question that the default approach answers with the first of each list.
+    pub fn first(question: &'a str) -> Self {
+        Asked {
+            question,
+            approach: None,
+            set: &[],
+            number: 1,
+            explain: false,
+        }
+    }
+}
+
 struct Words {
     indexes: Arc<TextIndexes>,
     approach: TextApproach,
@@ -117,7 +143,7 @@ impl Part {
             images: None,
             words: None,
         };
-        let answered = part.answer(question, None, &[], 1, stop, on_event)?;
+        let answered = part.answer(&Asked::first(question), stop, on_event)?;
         match answered.run {
             AnsweringRun::Images(runs) => {
                 part.documents = runs.images.extracted().summary.documents as u64;
@@ -166,26 +192,24 @@ impl Part {
         kind_of(self.task())
     }
 
-    /// The answer to a question, with at most `number` of each list.
+    /// The answer to a question.
     ///
     /// # Errors
     /// The question cannot be answered, or the run fails.
     pub fn answer(
         &self,
-        question: &str,
-        approach: Option<&str>,
-        set: &[Setting],
-        number: usize,
+        asked: &Asked,
         stop: &AtomicBool,
         on_event: &mut OnEvent,
     ) -> Result<Answered> {
         let settings = AskSettings {
             collection: &self.collection,
-            question,
+            question: asked.question,
             arguments: self.collection.own_arguments(),
-            approach: approach.unwrap_or("riposte"),
-            set,
-            number,
+            approach: asked.approach.unwrap_or("riposte"),
+            set: asked.set,
+            number: asked.number,
+            explain: asked.explain,
             output: None,
         };
         settings.answer(&Host::of_a_call(stop), on_event)

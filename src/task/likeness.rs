@@ -185,7 +185,11 @@ fn retrieve(arguments: &Arguments, question: &Question) -> Result<Vec<FoundArgum
 
 /// The sentences of arguments for and against a claim, with their vectors.
 pub struct ArgumentVectors {
-    sentences: Vec<(ArgumentSentence, Vec<f32>)>,
+    sentences: Vec<ArgumentSentence>,
+    /// The number of dimensions of the vectors.
+    width: usize,
+    /// The vectors of the sentences, one after another.
+    vectors: Vec<f32>,
 }
 
 /// The likeness of something to the arguments of each side.
@@ -200,7 +204,7 @@ pub struct Likeness {
 }
 
 impl ArgumentVectors {
-    /// `vectors` has one vector of unit length for each sentence. Returns `None` if a side has too few sentences to be compared.
+    /// `vectors` has one vector of unit length for each sentence, all by the same model. Returns `None` if a side has too few sentences to be compared.
     pub fn new(
         sentences: Vec<ArgumentSentence>,
         vectors: Vec<Vec<f32>>,
@@ -208,7 +212,9 @@ impl ArgumentVectors {
         let count = |side| sentences.iter().filter(|s| s.side == side).count();
         let enough = Stance::BOTH.iter().all(|side| count(*side) >= NEAREST);
         enough.then(|| ArgumentVectors {
-            sentences: sentences.into_iter().zip(vectors).collect(),
+            width: vectors.first().map_or(0, Vec::len),
+            vectors: vectors.concat(),
+            sentences,
         })
     }
 
@@ -216,18 +222,18 @@ impl ArgumentVectors {
     /// many dimensions as the vectors of the sentences.
     pub fn likeness<'v>(&self, vectors: impl Iterator<Item = &'v [f32]>) -> Option<Likeness> {
         let mut best: Vec<Option<f64>> = vec![None; self.sentences.len()];
-        for vector in vectors {
-            for (best, (_, own)) in best.iter_mut().zip(&self.sentences) {
-                if own.len() == vector.len() {
-                    let cosine = f64::from(vector::dot(own, vector));
-                    *best = Some(best.map_or(cosine, |b| b.max(cosine)));
-                }
+        let mut cosines = Vec::with_capacity(self.sentences.len());
+        for vector in vectors.filter(|vector| vector.len() == self.width) {
+            vector::dots(&self.vectors, vector, &mut cosines);
+            for (best, cosine) in best.iter_mut().zip(&cosines) {
+                let cosine = f64::from(*cosine);
+                *best = Some(best.map_or(cosine, |b| b.max(cosine)));
             }
         }
         let mean = |side: Stance| {
             let sentences = self.sentences.iter().zip(&best);
             let mut cosines: Vec<f64> = sentences
-                .filter(|((sentence, _), _)| sentence.side == side)
+                .filter(|(sentence, _)| sentence.side == side)
                 .filter_map(|(_, best)| *best)
                 .collect();
             cosines.sort_by(|a, b| b.total_cmp(a));
@@ -236,7 +242,7 @@ impl ArgumentVectors {
         };
         let compared = self.sentences.iter().zip(&best);
         let nearest = compared
-            .filter_map(|((sentence, _), best)| Some((sentence, (*best)?)))
+            .filter_map(|(sentence, best)| Some((sentence, (*best)?)))
             .reduce(|a, b| if b.1 > a.1 { b } else { a })?;
         Some(Likeness {
             pro: mean(Stance::Pro)?,

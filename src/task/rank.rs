@@ -28,7 +28,8 @@ pub(super) struct Ranked {
 
 /// Ranks the documents for each topic. `stances` finds the stances of each topic's documents,
 /// none if they have no stance, and can add to the explanations. `on_progress` receives the number of finished topics, and the model outputs computed
-/// for the next one. When `stop` is set, the ranking ends before the next topic.
+/// for the next one. When `stop` is set, the ranking ends before the next topic or, if the reader
+/// knows of it, before models read more.
 ///
 /// # Errors
 /// An index, the store of model outputs or a model fails, the ranking was stopped, or a field of the approach is not in the collection.

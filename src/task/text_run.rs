@@ -64,7 +64,7 @@ pub struct TextRequest<'a> {
     pub effort: Effort,
     /// Whether all files of the collection are read and hashed to see if they have changed.
     pub rehash: bool,
-    /// Set when the user wants to stop. The ranking then ends after the topic in progress.
+    /// Set when the user wants to stop. The ranking then ends before models read more.
     pub stop: &'a AtomicBool,
 }
 
@@ -288,7 +288,7 @@ impl OpenTexts {
         let start = Instant::now();
         let resources = &self.resources;
         let outputs = Outputs::open_or_read(request.base)?;
-        let mut reader = Reader::new(resources.models(), outputs)?;
+        let mut reader = Reader::new(resources.models(), outputs)?.until(request.stop);
         let shards = shards_of(&self.collection);
         let rank::Ranked {
             lines,

@@ -284,7 +284,7 @@ impl Ranking<'_> {
             pairs: self.pairs,
         };
         let outputs = Outputs::open_or_read(extraction.store.path())?;
-        let mut reader = Reader::new(installed, outputs)?;
+        let mut reader = Reader::new(installed, outputs)?.until(self.host.stop);
         let arguments = self.arguments.filter(|_| uses_arguments(approach));
         let arguments = arguments.map(ArgumentSource::arguments).transpose()?;
         let topics = self.request.topics;

@@ -1,0 +1,27 @@
+//! The report of an answer, as `riposte ask -o` writes it, in a single page that can be saved.
+
+use std::fs;
+use std::sync::atomic::AtomicBool;
+
+use anyhow::{Context, Result};
+
+use super::opened::{Asked, Part};
+use crate::api::ask::ReportOutput;
+use crate::disk::TemporaryDir;
+
+/// The page. A report is written to a file, so it is written to a temporary one.
+///
+/// # Errors
+/// The question cannot be answered, a document cannot be read, or the temporary file cannot be written.
+pub(super) fn page(asked: &Asked, part: &Part, stop: &AtomicBool) -> Result<String> {
+    let explained = Asked {
+        explain: true,
+        ..*asked
+    };
+    let answered = part.answer(&explained, stop, &mut |_| ())?;
+    let dir = TemporaryDir::new(&std::env::temp_dir());
+    let dir = dir.context("cannot make a directory for the report")?;
+    let output = ReportOutput::File(dir.path().join("report.html"));
+    let page = answered.write_report(&output, &mut |_| ())?;
+    fs::read_to_string(&page).with_context(|| format!("cannot read {}", page.display()))
+}
