@@ -88,6 +88,12 @@ pub trait Desk: Send + Sync + 'static {
     /// There is no such collection, or the question cannot be answered.
     fn debate(&self, debate: &Debate, call: &Call) -> Result<Debated, Refusal>;
 
+    /// The report of the same answer: one HTML page that needs no other file, as `riposte ask -o` writes it.
+    ///
+    /// # Errors
+    /// As above.
+    fn report(&self, debate: &Debate, call: &Call) -> Result<String, Refusal>;
+
     /// The next utterance of a debate, with the arguments that it is made of.
     ///
     /// # Errors

@@ -3,8 +3,8 @@
 use axum::body::Body;
 use axum::extract::Request;
 use axum::http::header::{
-    CACHE_CONTROL, CONNECTION, CONTENT_TYPE, HeaderName, LOCATION, RETRY_AFTER, SET_COOKIE,
-    WWW_AUTHENTICATE,
+    CACHE_CONTROL, CONNECTION, CONTENT_DISPOSITION, CONTENT_SECURITY_POLICY, CONTENT_TYPE,
+    HeaderName, LOCATION, RETRY_AFTER, SET_COOKIE, WWW_AUTHENTICATE,
 };
 use axum::http::{HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
@@ -35,8 +35,8 @@ pub(crate) struct Told {
     pub(crate) reason: Option<String>,
 }
 
-/// Headers of every response. Nothing is loaded from elsewhere, no page may show this one inside, scripts and styles are only those of the server's
-/// own files, and a script cannot make HTML of a text.
+/// Headers of every response that has no others of the same names. Nothing is loaded from elsewhere, no page may show this one inside, scripts and styles are
+/// only those of the server's own files, and a script cannot make HTML of a text.
 const HEADERS: [(&str, &str); 5] = [
     (
         "content-security-policy",
@@ -49,11 +49,31 @@ const HEADERS: [(&str, &str); 5] = [
     ("cross-origin-opener-policy", "same-origin"),
 ];
 
+/// Headers of a report. Its page has a style and a script inside, which the policy of the server forbids, so a browser gets it as a file; the saved file is
+/// bound by nothing here. If a browser shows it all the same, `sandbox` makes it a page of no site: it runs no script, sends no form, opens no window, and
+/// has neither the cookie nor the rights of the server's own pages. Only its own style and pictures are left, and nothing is loaded from anywhere.
+/// Browsers refuse to show a page that has both a sandbox and an opener policy (the standard of HTML demands it), so the latter is off.
+const REPORT_HEADERS: [(HeaderName, &str); 3] = [
+    (CONTENT_DISPOSITION, "attachment; filename=\"report.html\""),
+    (
+        CONTENT_SECURITY_POLICY,
+        "sandbox; default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+    ),
+    (
+        HeaderName::from_static("cross-origin-opener-policy"),
+        "unsafe-none",
+    ),
+];
+
+/// A report, which the browser saves.
+pub(crate) fn saved_report(page: Encoded) -> Response {
+    (REPORT_HEADERS, page).into_response()
+}
+
 pub(crate) fn add_headers(response: &mut Response) {
     for (name, value) in HEADERS {
-        let name = HeaderName::from_static(name);
-        let headers = response.headers_mut();
-        headers.insert(name, HeaderValue::from_static(value));
+        let header = response.headers_mut().entry(HeaderName::from_static(name));
+        header.or_insert(HeaderValue::from_static(value));
     }
     // what a collection says is not left in the caches of browsers and proxies
     let cached = response.headers_mut().entry(CACHE_CONTROL);

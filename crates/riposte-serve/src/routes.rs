@@ -4,6 +4,7 @@ mod anserini;
 mod answer;
 mod documents;
 mod page;
+mod report;
 mod run;
 mod status;
 
@@ -34,6 +35,7 @@ pub(crate) fn router(server: &Arc<Server>) -> Router {
         .route("/why", get(page::why))
         .route("/document/{collection}/{id}", get(page::document))
         .route("/run", get(run::run))
+        .route("/report", get(report::report))
         .route("/picture/{collection}/{id}", get(page::picture))
         .route("/asset/{name}", get(page::asset))
         .route("/api/search", get(answer::search))

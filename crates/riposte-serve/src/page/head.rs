@@ -183,11 +183,16 @@ pub(super) fn kept(page: &Page, collection: &Collection) -> Vec<Kept> {
             Some(file),
         )
     });
+    // a ranking has none: the report is that of the whole answer
+    let report = page.tab.is_none().then(|| {
+        let href = links::other(page, "/report", &[("number", &number)]);
+        ("Report", href, Some("report.html"))
+    });
     let forms = [
         ("Link to this answer", this, None),
         ("JSON", json, Some("answer.json")),
     ];
-    let forms = forms.into_iter().chain(runs);
+    let forms = forms.into_iter().chain(runs).chain(report);
     forms
         .map(|(name, href, file)| Kept { name, href, file })
         .collect()

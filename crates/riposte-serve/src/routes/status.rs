@@ -7,7 +7,7 @@ use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use utoipa::OpenApi;
 
-use super::{anserini, answer, documents, page, run};
+use super::{anserini, answer, documents, page, report, run};
 use crate::answers::{Health, State as Condition};
 use crate::cache::Encoded;
 use crate::refusal::Refusal;
@@ -37,6 +37,7 @@ use crate::server::{Lane, Server, encoded, failed, json};
         page::why,
         page::document,
         run::run,
+        report::report,
         page::picture,
         page::asset,
         health,

@@ -12,6 +12,7 @@ mod html;
 #[cfg(feature = "mcp")]
 mod mcp;
 mod page;
+mod report;
 mod run;
 mod safety;
 mod schema;

@@ -227,9 +227,18 @@ fn an_answer_can_be_kept_in_other_forms() {
     let server = start();
     let page = server.page("/?q=Close+zoos%3F&claim=cages+are+bad");
     let links = page.attributes(".keep a", "href");
-    let [this, json, arguments, images] = links.as_slice() else {
+    let [this, json, arguments, images, report] = links.as_slice() else {
         panic!("{links:?}");
     };
+    assert_eq!(page.texts(".keep a[download='report.html']"), ["Report"]);
+    let kept = server.get(report).text();
+    for field in [
+        r#"Some("cages are bad")"#,
+        "number: 5",
+        r#"Some("debates")"#,
+    ] {
+        assert!(kept.contains(field), "{field}: {kept}");
+    }
     assert_eq!(
         server.browse(this).text(),
         server.browse(&format!("{this}&stage=read")).text()

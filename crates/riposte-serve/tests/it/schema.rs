@@ -148,6 +148,7 @@ fn the_description_is_openapi_3_1_and_lists_each_route_with_its_faults() {
         "/health",
         "/metrics",
         "/picture/{collection}/{id}",
+        "/report",
         "/run",
         "/v1/{index}/doc/{docid}",
         "/v1/{index}/search",

@@ -360,6 +360,12 @@ impl Desk for Stub {
         })
     }
 
+    fn report(&self, debate: &Debate, call: &Call) -> Result<String, Refusal> {
+        collection_of(debate.collection.as_deref())?;
+        self.act(&debate.question, call)?;
+        Ok(format!("<!doctype html><script>1</script>{debate:?} ä"))
+    }
+
     fn reply(&self, conversation: &Conversation, call: &Call) -> Result<Reply, Refusal> {
         let last = conversation.messages.last().unwrap();
         self.act(&last.content, call)?;

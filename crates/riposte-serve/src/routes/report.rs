@@ -1,0 +1,48 @@
+//! The answer to a question as a file to keep.
+
+use std::sync::Arc;
+
+use axum::extract::State;
+use axum::response::Response;
+
+use super::Query;
+use crate::questions::Debate;
+use crate::refusal::Refusal;
+use crate::respond::{Fault, about, saved_report};
+use crate::server::{Lane, Server, encoded};
+
+/// The report of an answer: one HTML page that needs no other file, as `riposte ask -o` writes it.
+#[utoipa::path(
+    get,
+    path = "/report",
+    params(
+        ("q" = String, Query, description = "the question, at most 1,000 characters"),
+        ("collection" = Option<String>, Query, description = "by default the only collection, or the first"),
+        ("number" = Option<usize>, Query, minimum = 1, maximum = 100, description = "the number of documents of each list, by default 5"),
+        ("approach" = Option<String>, Query, description = "the name of an approach"),
+        ("claim" = Option<String>, Query, description = "what the question shall be understood as"),
+    ),
+    responses(
+        (status = 200, body = String, content_type = "text/html", description = "a file to save"),
+        (status = "4XX", body = Fault),
+        (status = "5XX", body = Fault),
+    )
+)]
+pub(super) async fn report(
+    State(server): State<Arc<Server>>,
+    Query(fields): Query,
+) -> Result<Response, Refusal> {
+    let debate = Debate::read(fields)?;
+    let (question, collection) = (debate.question.clone(), debate.collection.clone());
+    let answer = server.kept(
+        Lane::Models,
+        "report",
+        collection.as_deref(),
+        debate,
+        |desk, debate, call| {
+            let page = desk.report(debate, call)?;
+            encoded("text/html; charset=utf-8", page.into())
+        },
+    );
+    Ok(about(&question, answer.await.map(saved_report)))
+}
