@@ -1,6 +1,6 @@
 //! Answers that were given before, within a bound of bytes.
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use hyper::body::Bytes;
 use lru::LruCache;
@@ -18,7 +18,7 @@ pub(crate) struct Key {
     /// The version of what it was answered from.
     pub(crate) version: u64,
     /// The route and the request.
-    pub(crate) request: Box<str>,
+    pub(crate) request: Arc<str>,
 }
 
 /// The least recently used answers are forgotten first.

@@ -1,7 +1,7 @@
 //! The trait of what answers, and the call that it answers in.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
 use crate::answers::{
@@ -107,35 +107,39 @@ pub trait Desk: Send + Sync + 'static {
     fn picture(&self, address: &Address, call: &Call) -> Result<Picture, Refusal>;
 }
 
-/// One call of a [`Desk`]: whether its answer is still wanted.
+/// One call of a [`Desk`]: whether its answer is still wanted. Several clients with the same request can wait for it.
 #[derive(Clone, Debug)]
-pub struct Call {
-    stop: Arc<AtomicBool>,
-    deadline: Instant,
+pub struct Call(Arc<Wanted>);
+
+#[derive(Debug)]
+struct Wanted {
+    stop: AtomicBool,
+    /// The deadline of the client that waits longest.
+    deadline: Mutex<Instant>,
 }
 
 impl Call {
     /// A call that has until `deadline`.
     pub fn until(deadline: Instant) -> Call {
-        Call {
-            stop: Arc::default(),
-            deadline,
-        }
+        Call(Arc::new(Wanted {
+            stop: AtomicBool::new(false),
+            deadline: Mutex::new(deadline),
+        }))
     }
 
-    /// The flag that is set when the client leaves, when the deadline passes, or when the server ends.
+    /// The flag that is set when the last client has left or has no more time, or when the server ends.
     pub fn stop(&self) -> &AtomicBool {
-        &self.stop
+        &self.0.stop
     }
 
-    /// When the client is told that there was no answer in time.
+    /// When the last client is told that there was no answer in time. It becomes later when another one joins.
     pub fn deadline(&self) -> Instant {
-        self.deadline
+        *self.lock()
     }
 
     /// Whether nobody waits for the answer any more.
     pub fn is_stopped(&self) -> bool {
-        self.stop.load(Ordering::Relaxed) || Instant::now() >= self.deadline
+        self.0.stop.load(Ordering::Relaxed) || Instant::now() >= self.deadline()
     }
 
     /// # Errors
@@ -146,13 +150,30 @@ impl Call {
             false => Ok(()),
         }
     }
+
+    /// Lets a client join that waits until `deadline`. Returns whether it can: nobody has seen that the call is stopped.
+    pub(crate) fn join(&self, deadline: Instant) -> bool {
+        let mut last = self.lock();
+        let is_wanted = !self.0.stop.load(Ordering::Relaxed) && Instant::now() < *last;
+        if is_wanted {
+            *last = deadline.max(*last);
+        }
+        is_wanted
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Instant> {
+        self.0
+            .deadline
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
-/// Stops a call when it is dropped: with the future that waits for the answer, which goes with its connection.
+/// Stops a call when it is dropped: with the future that waits for the answer, which goes with the last of its connections.
 pub(crate) struct StopOnDrop(pub(crate) Call);
 
 impl Drop for StopOnDrop {
     fn drop(&mut self) {
-        self.0.stop.store(true, Ordering::Relaxed);
+        self.0.stop().store(true, Ordering::Relaxed);
     }
 }

@@ -59,6 +59,7 @@ mod respond;
 mod routes;
 mod server;
 mod settings;
+mod shared;
 
 #[doc(inline)]
 pub use connections::{Ended, ServeError, Switch, run, serve};

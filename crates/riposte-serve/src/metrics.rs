@@ -27,6 +27,8 @@ pub(crate) struct Gauges {
     pub(crate) connections: usize,
     pub(crate) cache_bytes: usize,
     pub(crate) answer_bytes: usize,
+    /// Since the start.
+    pub(crate) joined: u64,
     /// Where the system tells it.
     pub(crate) resident_bytes: Option<u64>,
     pub(crate) open_files: Option<usize>,
@@ -71,6 +73,10 @@ impl Metrics {
             writeln!(text, "{name}_sum{{{labels}}} {sum}")?;
             writeln!(text, "{name}_count{{{labels}}} {count}")?;
         }
+        let name = "riposte_joined_requests_total";
+        let help = "Requests that were answered by the call of an equal one.";
+        writeln!(text, "# HELP {name} {help}\n# TYPE {name} counter")?;
+        writeln!(text, "{name} {}", gauges.joined)?;
         let mut gauge = |name: &str, help: &str, values: &[(&str, u64)]| {
             writeln!(text, "# HELP {name} {help}\n# TYPE {name} gauge")?;
             let mut values = values.iter();
@@ -124,6 +130,7 @@ mod tests {
             connections: 1,
             cache_bytes: 7,
             answer_bytes: 9,
+            joined: 3,
             resident_bytes: Some(4096),
             open_files: None,
         };
@@ -146,6 +153,7 @@ mod tests {
             "riposte_request_seconds_sum{{{labels}}} 100.015"
         )));
         assert!(series("riposte_waiting_calls{queue=\"models\"} 2"));
+        assert!(series("riposte_joined_requests_total 3"));
         assert!(series("process_resident_memory_bytes 4096"));
         assert!(!text.contains("process_open_fds"));
     }

@@ -2,6 +2,7 @@
 //!
 //! Each is serialised as the key under which its answer is kept, so two requests that mean the same are equal here.
 
+mod asked;
 mod check;
 mod fields;
 mod page;
@@ -9,6 +10,7 @@ mod page;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
+pub(crate) use asked::Asked;
 pub(crate) use check::{approach, name, question, sentence};
 pub(crate) use fields::Fields;
 pub(crate) use page::{Page, Stage};

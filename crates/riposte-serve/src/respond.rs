@@ -136,10 +136,10 @@ impl IntoResponse for Refusal {
 }
 
 /// Adds the question that a response answers, for the log.
-pub(crate) fn about(question: &str, response: impl IntoResponse) -> Response {
+pub(crate) fn about(question: Option<String>, response: impl IntoResponse) -> Response {
     let mut response = response.into_response();
     let told = response.extensions_mut().get_or_insert_default::<Told>();
-    told.question = Some(question.to_owned());
+    told.question = question;
     response
 }
 

@@ -19,13 +19,15 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
 use serde::de::DeserializeOwned;
 
+use crate::cache::Encoded;
+use crate::desk::{Call, Desk};
 use crate::guard::{self, LocalAddress};
 use crate::log::Record;
 use crate::page::{is_for_reader, refused};
-use crate::questions::Fields;
+use crate::questions::{Asked, Fields};
 use crate::refusal::Refusal;
-use crate::respond::{Told, add_headers};
-use crate::server::Server;
+use crate::respond::{Told, about, add_headers};
+use crate::server::{Lane, Server};
 
 pub(crate) use status::document as openapi;
 
@@ -133,6 +135,18 @@ impl Drop for Line {
             reason: self.told.reason.as_deref(),
         });
     }
+}
+
+/// The answer to a request, which is kept, with its question for the log.
+async fn answered<R: Asked>(
+    server: &Server,
+    lane: Lane,
+    route: &str,
+    request: R,
+    work: impl FnOnce(&dyn Desk, &R, &Call) -> Result<Encoded, Refusal> + Send + 'static,
+) -> Response {
+    let question = request.question().map(str::to_owned);
+    about(question, server.kept(lane, route, request, work).await)
 }
 
 /// The fields of the query string.

@@ -16,22 +16,30 @@ use crate::log::Record;
 use crate::metrics::{Gauges, Metrics};
 use crate::pool::{Pool, guarded};
 use crate::process;
+use crate::questions::Asked;
 use crate::refusal::Refusal;
 use crate::settings::Settings;
+use crate::shared::{SharedCalls, Waits};
 
 pub(crate) struct Server {
-    pub(crate) desk: Arc<dyn Desk>,
     pub(crate) settings: Settings,
     /// A permit for each connection.
     pub(crate) places: Arc<Semaphore>,
     models: Pool,
     quick: Pool,
-    cache: Cache,
-    budget: Budget,
+    source: Arc<Source>,
+    shared: SharedCalls,
     metrics: Metrics,
     begun: Instant,
     /// The last second since then, from 1, in which a connection was refused.
     refused_in: AtomicU64,
+}
+
+/// Where answers come from. Calls have a part in it, and none in the threads on which they run.
+struct Source {
+    desk: Arc<dyn Desk>,
+    cache: Cache,
+    budget: Budget,
 }
 
 /// Where a call runs.
@@ -50,10 +58,13 @@ impl Server {
         let models = Pool::new("serve models", settings.threads, settings.waiting)?;
         let quick = Pool::new("serve quick", settings.quick_threads, settings.waiting)?;
         Ok(Server {
-            desk,
             places: Arc::new(Semaphore::new(settings.connections)),
-            cache: Cache::new(settings.cache_bytes),
-            budget: Budget::new(settings.answer_bytes),
+            source: Arc::new(Source {
+                desk,
+                cache: Cache::new(settings.cache_bytes),
+                budget: Budget::new(settings.answer_bytes),
+            }),
+            shared: SharedCalls::default(),
             metrics: Metrics::default(),
             begun: Instant::now(),
             refused_in: AtomicU64::new(0),
@@ -69,64 +80,75 @@ impl Server {
         lane: Lane,
         work: impl FnOnce(&dyn Desk, &Call) -> Result<T, Refusal> + Send + 'static,
     ) -> Result<T, Refusal> {
-        let (pool, time) = match lane {
-            Lane::Quick => (&self.quick, self.settings.quick_deadline),
-            Lane::Models => (&self.models, self.settings.deadline),
-        };
-        let call = Call::until(Instant::now() + time);
-        let _stops = StopOnDrop(call.clone());
-        let desk = Arc::clone(&self.desk);
-        let answer = pool.run(call.clone(), move |call| work(&*desk, call))?;
-        let answer = tokio::time::timeout_at(call.deadline().into(), answer).await;
-        match answer {
-            Err(_) => Err(Refusal::TimedOut),
-            // the thread saw the deadline first, or did not begin because of it
-            Ok(Err(_) | Ok(Err(Refusal::Stopped))) if Instant::now() >= call.deadline() => {
-                Err(Refusal::TimedOut)
-            }
-            // the pool is closed
-            Ok(Err(_)) => Err(Refusal::Busy),
-            Ok(Ok(answer)) => answer,
-        }
+        let deadline = self.deadline(lane);
+        let source = Arc::clone(&self.source);
+        let (_, waits) = self.begin(lane, deadline, move |call| work(&*source.desk, call))?;
+        in_time(deadline, waits).await
     }
 
-    /// As [`Server::call`], unless the answer was given before from the same version of the collection. `route` and `request` tell what is asked.
-    pub(crate) async fn kept<R: Serialize + Send + 'static>(
+    /// As [`Server::call`], unless the answer was given before from the same version of the collection, or the same is being answered. `route` tells what is
+    /// asked by the request.
+    pub(crate) async fn kept<R: Asked>(
         &self,
         lane: Lane,
         route: &str,
-        collection: Option<&str>,
         request: R,
         work: impl FnOnce(&dyn Desk, &R, &Call) -> Result<Encoded, Refusal> + Send + 'static,
     ) -> Result<Encoded, Refusal> {
-        let version = self.at_once(|desk| desk.version(collection))?;
+        let version = guarded(|| Ok(self.source.desk.version(request.collection())))?;
         let text = serde_json::to_string(&(route, &request)).map_err(failed)?;
         let key = version.map(|version| Key {
             version,
             request: text.into(),
         });
-        if let Some(kept) = key.as_ref().and_then(|key| self.cache.get(key)) {
+        if let Some(kept) = key.as_ref().and_then(|key| self.source.cache.get(key)) {
             return Ok(kept);
         }
-        let answer = self
-            .call(lane, move |desk, call| work(desk, &request, call))
-            .await?;
-        let answer = self.budget.hold(answer)?;
-        // an answer that was computed while the collection changed can be of either version
-        if let Some(key) = key
-            && self.at_once(|desk| desk.version(collection))? == Some(key.version)
-        {
-            self.cache.put(key, answer.clone());
+        let deadline = self.deadline(lane);
+        let source = Arc::clone(&self.source);
+        let of_call = key.clone();
+        let begin = || {
+            let work = move |call: &Call| {
+                let answer = work(&*source.desk, &request, call)?;
+                source.keep(of_call, request.collection(), answer)
+            };
+            self.begin(lane, deadline, work)
+        };
+        match key {
+            Some(key) => in_time(deadline, self.shared.join(key, deadline, begin)?).await,
+            None => in_time(deadline, begin()?.1).await,
         }
-        Ok(answer)
     }
 
-    /// Asks what the desk knows at once, on this thread.
-    ///
-    /// # Errors
-    /// The desk panics.
-    pub(crate) fn at_once<T>(&self, work: impl FnOnce(&dyn Desk) -> T) -> Result<T, Refusal> {
-        guarded(|| Ok(work(&*self.desk)))
+    /// When a client that begins to wait now is told that there was no answer in time.
+    fn deadline(&self, lane: Lane) -> Instant {
+        Instant::now()
+            + match lane {
+                Lane::Quick => self.settings.quick_deadline,
+                Lane::Models => self.settings.deadline,
+            }
+    }
+
+    /// Begins a call on a thread of the lane. The future waits for its answer, however long it takes, and stops the call if it is dropped.
+    fn begin<T: Send + 'static>(
+        &self,
+        lane: Lane,
+        deadline: Instant,
+        work: impl FnOnce(&Call) -> Result<T, Refusal> + Send + 'static,
+    ) -> Result<(Call, Waits<T>), Refusal> {
+        let pool = match lane {
+            Lane::Quick => &self.quick,
+            Lane::Models => &self.models,
+        };
+        let call = Call::until(deadline);
+        let stops = StopOnDrop(call.clone());
+        let answer = pool.run(call.clone(), work)?;
+        let waits = Box::pin(async move {
+            let _stops = stops;
+            // it does not begin if the pool is closed, or if the deadline has passed, which whoever waits sees, too
+            answer.await.unwrap_or(Err(Refusal::Busy))
+        });
+        Ok((call, waits))
     }
 
     /// Counts a request that is over, and passes its record on.
@@ -169,8 +191,9 @@ impl Server {
             waiting: self.models.waiting(),
             waiting_quick: self.quick.waiting(),
             connections: self.settings.connections.saturating_sub(free),
-            cache_bytes: self.cache.bytes(),
-            answer_bytes: self.budget.bytes(),
+            cache_bytes: self.source.cache.bytes(),
+            answer_bytes: self.source.budget.bytes(),
+            joined: self.shared.joined(),
             resident_bytes: process::resident_bytes(),
             open_files: process::open_files(),
         };
@@ -186,6 +209,43 @@ impl Server {
     /// The number of threads that have not ended.
     pub(crate) fn threads(&self) -> usize {
         self.models.threads() + self.quick.threads()
+    }
+}
+
+impl Source {
+    /// Keeps an answer, to be sent and to be given again.
+    ///
+    /// # Errors
+    /// There is no room for it.
+    fn keep(
+        &self,
+        key: Option<Key>,
+        collection: Option<&str>,
+        answer: Encoded,
+    ) -> Result<Encoded, Refusal> {
+        let answer = self.budget.hold(answer)?;
+        // an answer that was computed while the collection changed can be of either version
+        if let Some(key) = key
+            && self.desk.version(collection) == Some(key.version)
+        {
+            self.cache.put(key, answer.clone());
+        }
+        Ok(answer)
+    }
+}
+
+/// The answer, if it comes before the deadline.
+async fn in_time<T>(
+    deadline: Instant,
+    answer: impl Future<Output = Result<T, Refusal>>,
+) -> Result<T, Refusal> {
+    match tokio::time::timeout_at(deadline.into(), answer).await {
+        Err(_) => Err(Refusal::TimedOut),
+        // the thread saw the deadline first, or did not begin because of it
+        Ok(Err(Refusal::Busy | Refusal::Stopped)) if Instant::now() >= deadline => {
+            Err(Refusal::TimedOut)
+        }
+        Ok(answer) => answer,
     }
 }
 

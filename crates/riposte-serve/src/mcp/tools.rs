@@ -124,15 +124,9 @@ async fn recorded(
 async fn search(server: &Server, kind: Kind, arguments: Arguments) -> Result<Value, Refusal> {
     let mut search = Search::read(fields(arguments)?, "question")?;
     search.kind = Some(kind);
-    let collection = search.collection.clone();
-    let collection = collection.as_deref();
-    let answer = server.kept(
-        Lane::Models,
-        "search",
-        collection,
-        search,
-        |desk, search, call| encode(&desk.search(search, call)?),
-    );
+    let answer = server.kept(Lane::Models, "search", search, |desk, search, call| {
+        encode(&desk.search(search, call)?)
+    });
     serde_json::from_slice(&answer.await?.bytes).map_err(failed)
 }
 
@@ -145,14 +139,9 @@ async fn read_document(server: &Server, arguments: Arguments) -> Result<Value, R
         collection: name("collection", collection)?,
         id: name("id", id)?,
     };
-    let collection = address.collection.clone();
-    let answer = server.kept(
-        Lane::Quick,
-        "document",
-        Some(&collection),
-        address,
-        |desk, address, call| encode(&desk.document(address, call)?),
-    );
+    let answer = server.kept(Lane::Quick, "document", address, |desk, address, call| {
+        encode(&desk.document(address, call)?)
+    });
     serde_json::from_slice(&answer.await?.bytes).map_err(failed)
 }
 
@@ -160,13 +149,9 @@ async fn stance(server: &Server, arguments: Arguments) -> Result<Value, Refusal>
     let body = serde_json::from_value::<StanceBody>(Value::Object(arguments));
     let body = body.map_err(|error| Refusal::bad(error.to_string()))?;
     let stance = StanceQuestion::try_from(body)?;
-    let answer = server.kept(
-        Lane::Models,
-        "stance",
-        None,
-        stance,
-        |desk, stance, call| encode(&desk.stance(stance, call)?),
-    );
+    let answer = server.kept(Lane::Models, "stance", stance, |desk, stance, call| {
+        encode(&desk.stance(stance, call)?)
+    });
     let stances: Value = serde_json::from_slice(&answer.await?.bytes).map_err(failed)?;
     // structured content is an object in all versions of the protocol
     Ok(json!({"stances": stances}))

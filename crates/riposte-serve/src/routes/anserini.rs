@@ -3,17 +3,17 @@
 use std::sync::Arc;
 
 use axum::extract::State;
-use axum::response::{IntoResponse, Response};
+use axum::response::Response;
 use serde::Serialize;
 use serde_json::{Map, Value};
 use utoipa::ToSchema;
 
 use super::documents::address;
-use super::{InPath, Query};
+use super::{InPath, Query, answered};
 use crate::limits::MAX_HITS;
 use crate::questions::{Fields, WordSearch, name, sentence};
 use crate::refusal::Refusal;
-use crate::respond::{Fault, about};
+use crate::respond::Fault;
 use crate::server::{Lane, Server, json};
 
 /// What a wrong path is told.
@@ -88,15 +88,14 @@ pub(super) async fn search(
     let parse = parse(&mut fields)?;
     let search = WordSearch {
         collection: name("index", index)?,
-        query: query.clone(),
+        query,
         hits,
     };
-    let collection = search.collection.clone();
     let request = (search, parse);
-    let answer = server.kept(
+    let answer = answered(
+        &server,
         Lane::Quick,
         "words",
-        Some(&collection),
         request,
         |desk, request, call| {
             let (search, parse) = request;
@@ -117,7 +116,7 @@ pub(super) async fn search(
             })
         },
     );
-    Ok(about(&query, answer.await))
+    Ok(answer.await)
 }
 
 /// A document, as Anserini's server returns it.
@@ -142,12 +141,11 @@ pub(super) async fn document(
 ) -> Result<Response, Refusal> {
     let address = address(path)?;
     let parse = parse(&mut fields)?;
-    let collection = address.collection.clone();
     let request = (address, parse);
-    let answer = server.kept(
+    let answer = answered(
+        &server,
         Lane::Quick,
         "stored",
-        Some(&collection),
         request,
         |desk, request, call| {
             let (address, parse) = request;
@@ -160,7 +158,7 @@ pub(super) async fn document(
             })
         },
     );
-    Ok(answer.await?.into_response())
+    Ok(answer.await)
 }
 
 /// The number of candidates, with Anserini's messages. It has no upper bound there.

@@ -3,20 +3,39 @@
 use std::sync::Arc;
 
 use axum::extract::{Request, State};
-use axum::response::{IntoResponse, Response};
+use axum::response::Response;
+use serde::Serialize;
 
-use super::Query;
+use super::{Query, answered};
 use crate::answers::{Debated, Explained, Found, Quality, Reply, StanceAnswer};
+use crate::desk::{Call, Desk};
 use crate::questions::{
-    Conversation, ConversationBody, Debate, DebateBody, Explain, Kind, QualityBody,
+    Asked, Conversation, ConversationBody, Debate, DebateBody, Explain, Kind, QualityBody,
     QualityQuestion, Search, StanceBody, StanceQuestion,
 };
 use crate::refusal::Refusal;
-use crate::respond::{Fault, about, body};
+use crate::respond::{Fault, body};
 use crate::server::{Lane, Server, json};
 
 type Answered = Result<Response, Refusal>;
 type Shared = State<Arc<Server>>;
+
+/// The JSON of what the desk answers with models.
+async fn answered_as_json<R: Asked, A: Serialize>(
+    server: &Server,
+    route: &str,
+    request: R,
+    ask: impl FnOnce(&dyn Desk, &R, &Call) -> Result<A, Refusal> + Send + 'static,
+) -> Answered {
+    let answer = answered(
+        server,
+        Lane::Models,
+        route,
+        request,
+        |desk, request, call| json(&ask(desk, request, call)?),
+    );
+    Ok(answer.await)
+}
 
 /// Ranks documents for a question. Order and scores are those of a run with this one topic.
 #[utoipa::path(
@@ -41,16 +60,10 @@ type Shared = State<Arc<Server>>;
 )]
 pub(super) async fn search(State(server): Shared, Query(fields): Query) -> Answered {
     let search = Search::read(fields, "q")?;
-    let (question, collection) = (search.question.clone(), search.collection.clone());
-    let collection = collection.as_deref();
-    let answer = server.kept(
-        Lane::Models,
-        "search",
-        collection,
-        search,
-        |desk, search, call| json(&desk.search(search, call)?),
-    );
-    Ok(about(&question, answer.await))
+    answered_as_json(&server, "search", search, |desk, search, call| {
+        desk.search(search, call)
+    })
+    .await
 }
 
 /// Explains the score of a document.
@@ -72,16 +85,10 @@ pub(super) async fn search(State(server): Shared, Query(fields): Query) -> Answe
 )]
 pub(super) async fn explain(State(server): Shared, Query(fields): Query) -> Answered {
     let explain = Explain::read(fields)?;
-    let (question, collection) = (explain.question.clone(), explain.collection.clone());
-    let collection = collection.as_deref();
-    let answer = server.kept(
-        Lane::Models,
-        "explain",
-        collection,
-        explain,
-        |desk, explain, call| json(&desk.explain(explain, call)?),
-    );
-    Ok(about(&question, answer.await))
+    answered_as_json(&server, "explain", explain, |desk, explain, call| {
+        desk.explain(explain, call)
+    })
+    .await
 }
 
 /// Says which side each text takes towards a topic, or which of two objects it prefers.
@@ -97,14 +104,10 @@ pub(super) async fn explain(State(server): Shared, Query(fields): Query) -> Answ
 )]
 pub(super) async fn stance(State(server): Shared, request: Request) -> Answered {
     let stance: StanceQuestion = body::<StanceBody>(&server, request).await?.try_into()?;
-    let answer = server.kept(
-        Lane::Models,
-        "stance",
-        None,
-        stance,
-        |desk, stance, call| json(&desk.stance(stance, call)?),
-    );
-    Ok(answer.await?.into_response())
+    answered_as_json(&server, "stance", stance, |desk, stance, call| {
+        desk.stance(stance, call)
+    })
+    .await
 }
 
 /// Says how good each text is as an argument on a topic.
@@ -120,14 +123,10 @@ pub(super) async fn stance(State(server): Shared, request: Request) -> Answered 
 )]
 pub(super) async fn quality(State(server): Shared, request: Request) -> Answered {
     let quality: QualityQuestion = body::<QualityBody>(&server, request).await?.try_into()?;
-    let answer = server.kept(
-        Lane::Models,
-        "quality",
-        None,
-        quality,
-        |desk, quality, call| json(&desk.quality(quality, call)?),
-    );
-    Ok(answer.await?.into_response())
+    answered_as_json(&server, "quality", quality, |desk, quality, call| {
+        desk.quality(quality, call)
+    })
+    .await
 }
 
 /// Answers a question with what speaks for and against its claim, as `riposte ask --json` does.
@@ -169,16 +168,10 @@ pub(super) async fn post_debate(State(server): Shared, request: Request) -> Answ
 }
 
 async fn debated(server: &Server, debate: Debate) -> Answered {
-    let (question, collection) = (debate.question.clone(), debate.collection.clone());
-    let collection = collection.as_deref();
-    let answer = server.kept(
-        Lane::Models,
-        "debate",
-        collection,
-        debate,
-        |desk, debate, call| json(&desk.debate(debate, call)?),
-    );
-    Ok(about(&question, answer.await))
+    answered_as_json(server, "debate", debate, |desk, debate, call| {
+        desk.debate(debate, call)
+    })
+    .await
 }
 
 /// Answers the last message of a debate: the contract of debating systems at Touché 2025.
@@ -195,14 +188,8 @@ async fn debated(server: &Server, debate: Debate) -> Answered {
 pub(super) async fn reply(State(server): Shared, request: Request) -> Answered {
     let conversation = body::<ConversationBody>(&server, request).await?;
     let conversation: Conversation = conversation.try_into()?;
-    let last = conversation.messages.last();
-    let question = last.map_or_else(String::new, |message| message.content.clone());
-    let answer = server.kept(
-        Lane::Models,
-        "reply",
-        None,
-        conversation,
-        |desk, said, call| json(&desk.reply(said, call)?),
-    );
-    Ok(about(&question, answer.await))
+    answered_as_json(&server, "reply", conversation, |desk, said, call| {
+        desk.reply(said, call)
+    })
+    .await
 }

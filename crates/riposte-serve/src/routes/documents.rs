@@ -5,7 +5,7 @@ use std::sync::Arc;
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
 
-use super::{InPath, Query};
+use super::{InPath, Query, answered};
 use crate::answers::{Collection, Document};
 use crate::questions::{Address, name};
 use crate::refusal::Refusal;
@@ -52,16 +52,14 @@ pub(super) async fn document(
 ) -> Result<Response, Refusal> {
     fields.finish()?;
     let address = address(path)?;
-    let collection = address.collection.clone();
-    let collection = Some(collection.as_str());
-    let answer = server.kept(
+    let answer = answered(
+        &server,
         Lane::Quick,
         "document",
-        collection,
         address,
         |desk, address, call| json(&desk.document(address, call)?),
     );
-    Ok(answer.await?.into_response())
+    Ok(answer.await)
 }
 
 /// Checks what stands in a path.

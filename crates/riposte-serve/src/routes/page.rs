@@ -7,12 +7,12 @@ use axum::http::Uri;
 use axum::response::{IntoResponse, Response};
 
 use super::documents::address;
-use super::{InPath, Query};
+use super::{InPath, Query, answered};
 use crate::guard::is_token;
 use crate::page::{self as html, Asset};
 use crate::questions::{Explain, Fields, Kind, Page, Stage};
 use crate::refusal::Refusal;
-use crate::respond::{Fault, about, briefly_kept, enter as enter_with, long_kept};
+use crate::respond::{Fault, briefly_kept, enter as enter_with, long_kept};
 use crate::server::{Lane, Server, encoded};
 
 type Answered = Result<Response, Refusal>;
@@ -45,19 +45,16 @@ pub(super) async fn page(State(server): State<Arc<Server>>, Query(mut fields): Q
     // without a token, or with one that the browser has already, the field means nothing
     fields.take(TOKEN);
     let page = Page::read(fields)?;
-    let Some(question) = page.question.clone() else {
+    if page.question.is_none() {
         // not kept: it says how each collection is, which no version tells
         let first = server.call(Lane::Quick, move |desk, call| html::page(desk, &page, call));
         return Ok(first.await?.into_response());
-    };
+    }
     let lane = match page.stage {
         Stage::Words => Lane::Quick,
         Stage::Read => Lane::Models,
     };
-    let collection = page.collection.clone();
-    let collection = collection.as_deref();
-    let answer = server.kept(lane, "page", collection, page, html::page);
-    Ok(about(&question, answer.await))
+    Ok(answered(&server, lane, "page", page, html::page).await)
 }
 
 /// Why a document is in an answer.
@@ -79,10 +76,7 @@ pub(super) async fn page(State(server): State<Arc<Server>>, Query(mut fields): Q
 )]
 pub(super) async fn why(State(server): State<Arc<Server>>, Query(fields): Query) -> Answered {
     let explain = Explain::read(fields)?;
-    let (question, collection) = (explain.question.clone(), explain.collection.clone());
-    let collection = collection.as_deref();
-    let answer = server.kept(Lane::Models, "why", collection, explain, html::why);
-    Ok(about(&question, answer.await))
+    Ok(answered(&server, Lane::Models, "why", explain, html::why).await)
 }
 
 /// A document, for a reader.
@@ -108,15 +102,17 @@ pub(super) async fn document(
     let question = fields.optional_question("q")?;
     fields.finish()?;
     let request = (address(path)?, question);
-    let collection = request.0.collection.clone();
-    let answer = server.kept(
+    let answer = answered(
+        &server,
         Lane::Quick,
         "document page",
-        Some(&collection),
         request,
-        |desk, (address, question), call| html::document(desk, address, question.as_ref(), call),
+        |desk, request, call| {
+            let (address, question) = request;
+            html::document(desk, address, question.as_ref(), call)
+        },
     );
-    Ok(answer.await?.into_response())
+    Ok(answer.await)
 }
 
 /// A picture of a collection.
@@ -138,18 +134,10 @@ pub(super) async fn picture(
     InPath(path): InPath<(String, String)>,
 ) -> Answered {
     let address = address(path)?;
-    let collection = address.collection.clone();
-    let collection = Some(collection.as_str());
-    let answer = server.kept(
-        Lane::Quick,
-        "picture",
-        collection,
-        address,
-        |desk, address, call| {
-            let picture = desk.picture(address, call)?;
-            encoded(picture.format.content_type(), picture.bytes)
-        },
-    );
+    let answer = server.kept(Lane::Quick, "picture", address, |desk, address, call| {
+        let picture = desk.picture(address, call)?;
+        encoded(picture.format.content_type(), picture.bytes)
+    });
     Ok(briefly_kept(answer.await?))
 }
 

@@ -33,16 +33,10 @@ pub(super) async fn report(
     Query(fields): Query,
 ) -> Result<Response, Refusal> {
     let debate = Debate::read(fields)?;
-    let (question, collection) = (debate.question.clone(), debate.collection.clone());
-    let answer = server.kept(
-        Lane::Models,
-        "report",
-        collection.as_deref(),
-        debate,
-        |desk, debate, call| {
-            let page = desk.report(debate, call)?;
-            encoded("text/html; charset=utf-8", page.into())
-        },
-    );
-    Ok(about(&question, answer.await.map(saved_report)))
+    let question = Some(debate.question.clone());
+    let answer = server.kept(Lane::Models, "report", debate, |desk, debate, call| {
+        let page = desk.report(debate, call)?;
+        encoded("text/html; charset=utf-8", page.into())
+    });
+    Ok(about(question, answer.await.map(saved_report)))
 }

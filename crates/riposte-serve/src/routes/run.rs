@@ -7,11 +7,11 @@ use axum::response::Response;
 use riposte_eval::run::{ImageRunLine, TextRunLine, write_images, write_texts};
 use riposte_eval::{DocId, Stance, TopicId};
 
-use super::Query;
+use super::{Query, answered};
 use crate::answers::{Found, Hit, Side};
 use crate::questions::{Kind, Search};
 use crate::refusal::Refusal;
-use crate::respond::{Fault, about};
+use crate::respond::Fault;
 use crate::server::{Lane, Server, encoded};
 
 /// The topic, if a request names none.
@@ -46,18 +46,19 @@ pub(super) async fn run(
 ) -> Result<Response, Refusal> {
     let topic = fields.name("qid")?.unwrap_or_else(|| TOPIC.to_owned());
     let search = Search::read(fields, "q")?;
-    let (question, collection) = (search.question.clone(), search.collection.clone());
-    let answer = server.kept(
+    let request = (search, topic);
+    let answer = answered(
+        &server,
         Lane::Models,
         "run",
-        collection.as_deref(),
-        (search, topic),
-        |desk, (search, topic), call| {
+        request,
+        |desk, request, call| {
+            let (search, topic) = request;
             let found = desk.search(search, call)?;
             encoded("text/plain; charset=utf-8", lines(topic, &found)?.into())
         },
     );
-    Ok(about(&question, answer.await))
+    Ok(answer.await)
 }
 
 /// # Errors

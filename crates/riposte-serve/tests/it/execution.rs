@@ -10,7 +10,7 @@ use crate::stub::{Running, until};
 
 impl Running {
     /// Sends a request for a search and does not read the answer yet.
-    fn begin(&self, question: &str) -> TcpStream {
+    pub fn begin(&self, question: &str) -> TcpStream {
         let mut stream = connect(self.address);
         let question = question.replace(' ', "+");
         let line = format!("GET /api/search?q={question} HTTP/1.1");
@@ -19,11 +19,11 @@ impl Running {
         stream
     }
 
-    fn begun(&self) -> usize {
+    pub fn begun(&self) -> usize {
         self.stub.begun.load(SeqCst)
     }
 
-    fn metric(&self, name: &str) -> String {
+    pub fn metric(&self, name: &str) -> String {
         let text = self.get("/metrics").text();
         let start = format!("{name} ");
         let value = text.lines().find_map(|line| line.strip_prefix(&start));
@@ -31,7 +31,7 @@ impl Running {
     }
 }
 
-fn finish(mut stream: TcpStream) -> Response {
+pub fn finish(mut stream: TcpStream) -> Response {
     Response::parse(&read_all(&mut stream)).unwrap()
 }
 

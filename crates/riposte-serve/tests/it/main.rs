@@ -16,4 +16,5 @@ mod report;
 mod run;
 mod safety;
 mod schema;
+mod shared;
 mod stub;

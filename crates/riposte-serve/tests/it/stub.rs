@@ -30,7 +30,7 @@ pub const SCORE: f64 = 0.1 + 0.2;
 /// | fail | fails, with a reason for the log |
 /// | german | cannot be answered |
 /// | damaged | its collection is damaged |
-/// | wait | waits until it is stopped or the test lets it go |
+/// | wait | waits until it is stopped or the test lets it go, and then does what the next word says |
 /// | stubborn | waits until the test lets it go |
 /// | large | answers with 100,000 bytes, or [`Stub::size`], for each hit |
 /// | attack | answers with texts that attack the page; so is the document "attack", and the collections of version 66 |
@@ -70,7 +70,12 @@ impl Stub {
     fn act(&self, question: &str, call: &Call) -> Result<(), Refusal> {
         self.begun.fetch_add(1, SeqCst);
         self.seen.lock().unwrap().push(question.to_owned());
-        match question.split(' ').next().unwrap_or_default() {
+        self.behave(question, call)
+    }
+
+    fn behave(&self, question: &str, call: &Call) -> Result<(), Refusal> {
+        let (first, rest) = question.split_once(' ').unwrap_or((question, ""));
+        match first {
             "panic" => panic!("the desk fell over"),
             "fail" => Err(Refusal::Failed("disk /secret is on fire".to_owned())),
             "german" => Err(Refusal::Unanswerable(
@@ -80,7 +85,10 @@ impl Stub {
                 reason: "the collection is damaged".to_owned(),
                 retry_after: Duration::from_millis(1500),
             }),
-            "wait" => self.wait(call, true),
+            "wait" => {
+                self.wait(call, true)?;
+                self.behave(rest, call)
+            }
             "stubborn" => self.wait(call, false),
             _ => Ok(()),
         }
