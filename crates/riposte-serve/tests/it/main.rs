@@ -5,6 +5,8 @@ mod api;
 mod attack;
 mod browser;
 mod client;
+#[cfg(unix)]
+mod crowd;
 mod ending;
 mod execution;
 mod hostile;
