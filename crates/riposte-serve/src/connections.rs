@@ -1,5 +1,6 @@
 //! Accepts connections, serves them, and ends.
 
+use std::convert::Infallible;
 use std::io::{self, Write};
 use std::net::{SocketAddr, TcpListener};
 use std::pin::pin;
@@ -14,8 +15,9 @@ use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::net::TcpStream;
-use tokio::sync::{OwnedSemaphorePermit, watch};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 use tokio::task::JoinSet;
+use tokio::time::timeout;
 use tower::ServiceExt;
 
 use crate::desk::Desk;
@@ -35,9 +37,16 @@ const STOP_TIME: Duration = Duration::from_secs(2);
 /// The pause between two looks at them.
 const GLANCE: Duration = Duration::from_millis(5);
 
-/// What a client reads that comes when there are too many connections.
+/// What a client reads that comes when there are too many connections and says nothing.
 const REFUSED: &[u8] =
     b"HTTP/1.1 503 Service Unavailable\r\nretry-after: 1\r\ncontent-length: 0\r\nconnection: close\r\n\r\n";
+
+/// How long such a client is listened to: a request mostly comes right behind its connection.
+const MOMENT: Duration = Duration::from_millis(10);
+
+/// The time for its request and for the answer to it, and the number of clients that are heard at once. All others read [`REFUSED`].
+const HEARING: Duration = Duration::from_secs(1);
+const MOST_HEARD: usize = 16;
 
 /// Why a server does not start.
 #[derive(Debug, thiserror::Error)]
@@ -120,6 +129,7 @@ pub async fn serve(
     let server = Arc::new(Server::new(desk, settings)?);
     let router = routes::router(&server);
     let (ends, ending) = watch::channel(false);
+    let heard = Arc::new(Semaphore::new(MOST_HEARD));
     let mut tasks = JoinSet::new();
     let mut shutdown = pin!(shutdown);
     loop {
@@ -130,8 +140,13 @@ pub async fn serve(
                 Err(_) => tokio::time::sleep(PAUSE).await,
                 Ok((stream, _)) => match Arc::clone(&server.places).try_acquire_owned() {
                     Err(_) => {
-                        refuse(stream);
                         server.record_refused_connection();
+                        match Arc::clone(&heard).try_acquire_owned() {
+                            Err(_) => refuse(stream),
+                            Ok(place) => {
+                                tasks.spawn(turn_away(stream, place));
+                            }
+                        }
                     }
                     Ok(place) => {
                         let (server, router) = (Arc::clone(&server), router.clone());
@@ -144,7 +159,7 @@ pub async fn serve(
     drop(listener);
     ends.send_replace(true);
     let all = async { while tasks.join_next().await.is_some() {} };
-    let _ = tokio::time::timeout(grace, all).await;
+    let _ = timeout(grace, all).await;
     let cut = tasks.len();
     // their futures are dropped, and so their calls are stopped
     tasks.shutdown().await;
@@ -154,9 +169,28 @@ pub async fn serve(
             tokio::time::sleep(GLANCE).await;
         }
     };
-    let _ = tokio::time::timeout(STOP_TIME, ended).await;
+    let _ = timeout(STOP_TIME, ended).await;
     let running = server.threads();
     Ok(Ended { cut, running })
+}
+
+/// Tells a client that there are too many connections: with a page, if a browser asks.
+async fn turn_away(stream: TcpStream, place: OwnedSemaphorePermit) {
+    match timeout(MOMENT, stream.peek(&mut [0])).await {
+        Ok(Ok(1..)) => {
+            let service =
+                service_fn(async |request| Ok::<_, Infallible>(routes::turn_away(&request)));
+            let connection = http1::Builder::new()
+                .keep_alive(false)
+                .header_read_timeout(None)
+                .max_buf_size(MAX_HEAD_BYTES)
+                .max_headers(MAX_HEADERS)
+                .serve_connection(TokioIo::new(stream), service);
+            let _ = timeout(HEARING, connection).await;
+        }
+        _ => refuse(stream),
+    }
+    drop(place);
 }
 
 /// Tells a client that there are too many connections, as far as the system takes it at once.
@@ -204,7 +238,7 @@ async fn respond(
     request: Request<Incoming>,
     local: SocketAddr,
     router: Router,
-) -> Result<axum::response::Response, std::convert::Infallible> {
+) -> Result<axum::response::Response, Infallible> {
     let mut request = request.map(Body::new);
     request.extensions_mut().insert(LocalAddress(local));
     router.oneshot(request).await

@@ -8,6 +8,7 @@ use axum::http::{HeaderMap, Method, Request};
 use subtle::ConstantTimeEq;
 
 use crate::limits::MAX_HEAD_BYTES;
+use crate::page::Asset;
 use crate::refusal::Refusal;
 use crate::settings::Settings;
 
@@ -23,6 +24,9 @@ pub(crate) struct LocalAddress(pub(crate) SocketAddr);
 
 /// Checks the size of the head, the name of the host, the origin and the token.
 ///
+/// Everybody may read the style sheet, because a page that refuses a request looks like the others, too. This exposes nothing: its bytes are a part of the
+/// program, so they are the same wherever it runs, and the page that refuses says as well which program it is.
+///
 /// A page of another site can let its own name point to this machine (DNS rebinding); a browser then takes the server for a part of that site, but still
 /// sends its name. It can also send a form or load a picture from here, without reading the answer. So the name must be one that is known, and what other
 /// sites send is refused, but a link may lead here.
@@ -36,6 +40,9 @@ pub(crate) fn check<B>(
 ) -> Result<(), Refusal> {
     let headers = request.headers();
     check_size(request)?;
+    if Asset::style_at(request.uri().path()).is_some() {
+        return Ok(());
+    }
     let host = host(headers)?;
     let named = [Some(&host), request.uri().authority()];
     if named

@@ -17,7 +17,7 @@ mod tree;
 mod words;
 
 pub(crate) use assets::Asset;
-pub(crate) use refused::{Refused, is_for_reader, refused};
+pub(crate) use refused::{Reader, Refused};
 pub(crate) use single::{document, why};
 
 use crate::cache::Encoded;

@@ -84,6 +84,14 @@ impl Refusal {
         }
     }
 
+    /// There is no place for another connection.
+    pub(crate) fn crowded() -> Refusal {
+        Refusal::Unavailable {
+            reason: "there are too many connections; try again later".to_owned(),
+            retry_after: Duration::from_secs(BUSY_SECONDS),
+        }
+    }
+
     pub(crate) fn bad(sentence: impl Into<String>) -> Refusal {
         Refusal::BadRequest(sentence.into())
     }

@@ -23,10 +23,10 @@ use crate::cache::Encoded;
 use crate::desk::{Call, Desk};
 use crate::guard::{self, LocalAddress};
 use crate::log::Record;
-use crate::page::{is_for_reader, refused};
+use crate::page::{Asset, Reader};
 use crate::questions::{Asked, Fields};
 use crate::refusal::Refusal;
-use crate::respond::{Told, about, add_headers};
+use crate::respond::{Told, about, add_headers, long_kept};
 use crate::server::{Lane, Server};
 
 pub(crate) use status::document as openapi;
@@ -86,7 +86,7 @@ async fn around(State(server): State<Arc<Server>>, request: Request, next: Next)
         told: Told::default(),
         server: Arc::clone(&server),
     };
-    let reader = is_for_reader(&request).then(|| request.uri().clone());
+    let reader = Reader::of(&request);
     let local = request.extensions().get::<LocalAddress>().copied();
     let checked = match local {
         Some(LocalAddress(local)) => guard::check(&request, local, &server.settings),
@@ -103,12 +103,25 @@ async fn around(State(server): State<Arc<Server>>, request: Request, next: Next)
         (None, Err(refusal)) => refusal.into_response(),
         (None, Ok(())) => next.run(request).await,
     };
-    if let Some(uri) = reader {
-        refused(&mut response, &uri);
+    if let Some(reader) = reader {
+        reader.show(&mut response);
     }
     add_headers(&mut response);
     line.status = response.status().as_u16();
     line.told = response.extensions_mut().remove().unwrap_or_default();
+    response
+}
+
+/// The answer to a request that has come over a connection too many. It is not looked at, except for who reads the answer.
+pub(crate) fn turn_away<B>(request: &hyper::Request<B>) -> Response {
+    let mut response = match Asset::style_at(request.uri().path()) {
+        Some(style) => long_kept(style.encoded()),
+        None => Refusal::crowded().into_response(),
+    };
+    if let Some(reader) = Reader::of(request) {
+        reader.show(&mut response);
+    }
+    add_headers(&mut response);
     response
 }
 

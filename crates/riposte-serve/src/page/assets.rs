@@ -40,6 +40,12 @@ impl Asset {
         all.into_iter().find(|asset| asset.name() == name)
     }
 
+    /// The style sheet, if this is its path.
+    pub(crate) fn style_at(path: &str) -> Option<&'static Asset> {
+        let name = path.strip_prefix("/asset/")?;
+        (name == STYLE.name()).then_some(&STYLE)
+    }
+
     /// Its name has a hash of its bytes, so that browsers can keep it for as long as they like: another version has another name.
     pub(crate) fn name(&self) -> String {
         let Asset { stem, ending, .. } = self;

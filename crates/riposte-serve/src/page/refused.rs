@@ -2,9 +2,8 @@
 
 use askama::Template;
 use axum::body::Body;
-use axum::extract::Request;
 use axum::http::header::{ACCEPT, CONTENT_TYPE};
-use axum::http::{HeaderValue, Method, Uri};
+use axum::http::{HeaderValue, Method, Request, Uri};
 use axum::response::Response;
 
 use super::frame::Frame;
@@ -31,74 +30,88 @@ struct RefusedPage {
     again: Option<String>,
 }
 
-/// Routes for programs, which answer with JSON whoever asks.
-const FOR_PROGRAMS: [&str; 7] = [
-    "/api/",
-    "/v1/",
-    "/health",
-    "/metrics",
-    "/openapi.yaml",
-    "/picture/",
-    "/asset/",
-];
+/// Routes for programs. They answer with JSON also where `text/html` is accepted, as clients do that are written in Java, unless a browser says that it
+/// shows the answer to a person.
+const FOR_PROGRAMS: [&str; 5] = ["/api/", "/v1/", "/health", "/metrics", "/openapi.yaml"];
 
-/// Whether a browser asks for something that a person reads.
-pub(crate) fn is_for_reader(request: &Request) -> bool {
-    let path = request.uri().path();
-    let accepted = request.headers().get_all(ACCEPT).iter();
-    let mut accepted = accepted.filter_map(|value| value.to_str().ok());
-    [Method::GET, Method::HEAD].contains(request.method())
-        && !FOR_PROGRAMS.iter().any(|program| path.starts_with(program))
-        && accepted.any(|value| value.to_ascii_lowercase().contains("text/html"))
+/// A person who reads the answer to a request in a browser.
+pub(crate) struct Reader {
+    uri: Uri,
+    /// Whether the address alone asks again.
+    is_read: bool,
 }
 
-/// Puts a page into a response that has none. Its status and its headers stay.
-pub(crate) fn refused(response: &mut Response, uri: &Uri) {
-    let Some(refused) = response.extensions_mut().remove::<Refused>() else {
-        return;
-    };
-    let status = response.status().as_u16();
-    let title = match status {
-        400 | 414 | 431 => "The request is not clear",
-        401 => "This page needs a token",
-        404 | 405 => "There is nothing here",
-        422 => "This cannot be answered",
-        503 => "Not now",
-        504 => "It took too long",
-        500.. => "The server failed",
-        _ => "The request is refused",
-    };
-    let is_worth_another_try = matches!(status, 500 | 503 | 504);
-    let advice = match (status, refused.retry_after) {
+impl Reader {
+    /// The reader of the answer to this request, if a browser asks.
+    pub(crate) fn of<B>(request: &Request<B>) -> Option<Reader> {
+        let (uri, headers) = (request.uri(), request.headers());
+        let accepted = headers.get_all(ACCEPT).iter();
+        let mut accepted = accepted.filter_map(|value| value.to_str().ok());
+        let mut programs = FOR_PROGRAMS.iter();
+        let is_for_programs = programs.any(|program| uri.path().starts_with(program));
+        let is_shown = headers
+            .get("sec-fetch-mode")
+            .is_some_and(|mode| mode == "navigate");
+        let is_html = accepted.any(|value| value.to_ascii_lowercase().contains("text/html"));
+        (is_html && (is_shown || !is_for_programs)).then(|| Reader {
+            uri: uri.clone(),
+            is_read: [Method::GET, Method::HEAD].contains(request.method()),
+        })
+    }
+
+    /// Puts a page into a refusal. Its status and its headers stay.
+    pub(crate) fn show(&self, response: &mut Response) {
+        let Some(refused) = response.extensions_mut().remove::<Refused>() else {
+            return;
+        };
+        let status = response.status().as_u16();
+        // without a page, the JSON remains
+        if let Ok(page) = self.page(status, refused).render() {
+            *response.body_mut() = Body::from(page);
+            let html = HeaderValue::from_static("text/html; charset=utf-8");
+            response.headers_mut().insert(CONTENT_TYPE, html);
+        }
+    }
+
+    fn page(&self, status: u16, refused: Refused) -> RefusedPage {
+        let uri = &self.uri;
+        let title = match status {
+            400 => "The request is not clear",
+            401 => "This page needs a token",
+            404 | 405 => "There is nothing here",
+            408 | 504 => "It took too long",
+            413 | 414 | 431 => "The request is too long",
+            422 => "This cannot be answered",
+            429 | 503 => "Not now",
+            500.. => "The server failed",
+            _ => "The request is refused",
+        };
+        let is_worth_another_try = self.is_read && matches!(status, 429 | 500 | 503 | 504);
+        let advice = match (status, refused.retry_after) {
         (401, _) => {
-            "Open it once with ?token= and the token of the server at the end of the address."
+            "Open /?token=TOKEN on this server once, with its token in the place of TOKEN; the browser then keeps it in a cookie."
                 .to_owned()
         }
         (_, Some(1)) => "It is worth another try in a second.".to_owned(),
         (_, Some(seconds)) => format!("It is worth another try in {seconds} seconds."),
         _ => String::new(),
     };
-    let mut fields = Fields::parse(uri.query()).ok();
-    let mut field = |name: &str| fields.as_mut().and_then(|fields| fields.take(name));
-    let page = RefusedPage {
-        frame: Frame {
-            question: field("q").unwrap_or_default(),
-            collection: field("collection").unwrap_or_default(),
-            ..Frame::default()
-        },
-        title,
-        sentence: sentence(&refused.sentence),
-        advice,
-        again: is_worth_another_try.then(|| {
-            let path = uri.path_and_query().map_or("/", |path| path.as_str());
-            // two slashes would be followed by a host
-            format!("/{}", path.trim_start_matches(['/', '\\']))
-        }),
-    };
-    // without a page, the JSON remains
-    if let Ok(page) = page.render() {
-        *response.body_mut() = Body::from(page);
-        let html = HeaderValue::from_static("text/html; charset=utf-8");
-        response.headers_mut().insert(CONTENT_TYPE, html);
+        let mut fields = Fields::parse(uri.query()).ok();
+        let mut field = |name: &str| fields.as_mut().and_then(|fields| fields.take(name));
+        RefusedPage {
+            frame: Frame {
+                question: field("q").unwrap_or_default(),
+                collection: field("collection").unwrap_or_default(),
+                ..Frame::default()
+            },
+            title,
+            sentence: sentence(&refused.sentence),
+            advice,
+            again: is_worth_another_try.then(|| {
+                let path = uri.path_and_query().map_or("/", |path| path.as_str());
+                // two slashes would be followed by a host
+                format!("/{}", path.trim_start_matches(['/', '\\']))
+            }),
+        }
     }
 }

@@ -18,7 +18,7 @@ use crate::server::{Lane, Server, encoded, failed, json};
 #[openapi(
     info(
         title = "riposte",
-        description = "Arguments and images for and against a claim. Every route but /health needs the token, if the server has one, as `Authorization: Bearer TOKEN` or `X-API-Key: TOKEN`, or in the cookie of the page.",
+        description = "Arguments and images for and against a claim. Every route but /health and the style sheet of the page needs the token, if the server has one, as `Authorization: Bearer TOKEN` or `X-API-Key: TOKEN`, or in the cookie of the page.",
         license(name = "Apache-2.0 OR MIT", identifier = "Apache-2.0 OR MIT"),
     ),
     paths(

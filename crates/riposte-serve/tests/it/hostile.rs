@@ -219,7 +219,7 @@ fn more_connections_than_there_are_places_are_refused_and_places_come_back() {
     let server = Running::start(|settings| settings.connections = PLACES);
     let mut held = Vec::new();
     let mut refused = 0;
-    for _ in 0..2000 {
+    for _ in 0..500 {
         let mut stream = connect(server.address);
         if held.len() < PLACES {
             held.push(stream);
@@ -233,15 +233,15 @@ fn more_connections_than_there_are_places_are_refused_and_places_come_back() {
         );
         refused += usize::from(!said.is_empty());
     }
-    assert!(refused > 1000, "only {refused} were told");
+    assert!(refused > 200, "only {refused} were told");
     let lines = server.lines(&["- - 503", "too many connections"]);
-    assert!((1..1000).contains(&lines), "{lines} lines");
+    assert!((1..200).contains(&lines), "{lines} lines");
     let mut kept = held.pop().unwrap();
     kept.write_all(b"GET /metrics HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n")
         .unwrap();
     let metrics = Response::parse(&read_all(&mut kept)).unwrap().text();
     assert!(metrics.contains("\nriposte_connections 100\n"), "{metrics}");
-    let series = "\nriposte_request_seconds_count{route=\"-\",status=\"503\"} 1900\n";
+    let series = "\nriposte_request_seconds_count{route=\"-\",status=\"503\"} 400\n";
     assert!(metrics.contains(series), "{metrics}");
     drop(held);
     assert_serves(&server);

@@ -14,6 +14,7 @@ mod html;
 #[cfg(feature = "mcp")]
 mod mcp;
 mod page;
+mod refused;
 mod report;
 mod run;
 mod safety;

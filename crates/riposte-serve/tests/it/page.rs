@@ -322,25 +322,6 @@ fn a_browser_reads_why_there_is_no_answer_and_a_program_gets_json() {
         page.attributes("form [name]", "value"),
         ["damaged", "debates"]
     );
-    for path in [
-        "/api/search?q=damaged",
-        "/v1/debates/doc/none",
-        "/asset/none",
-        "/picture/debates/none",
-    ] {
-        assert!(!server.browse(path).error().is_empty(), "{path}");
-    }
-    let token = Some("a-token-of-the-tests".to_owned());
-    let locked = Running::start(|settings| settings.token = token);
-    let page = Page::of(&locked.browse("/?q=zoos"));
-    assert!(page.text("main").contains("?token="));
-    let late = Running::start(|settings| settings.deadline = std::time::Duration::from_millis(300));
-    let response = late.browse("/?q=wait");
-    assert_eq!(response.status, 504);
-    assert_eq!(
-        Page::of(&response).text(".refused"),
-        "There was no answer in time."
-    );
 }
 
 #[test]
