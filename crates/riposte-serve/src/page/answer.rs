@@ -9,7 +9,7 @@ use super::links;
 use super::words::shortened;
 use crate::answers::{Argument, Collection, Debated, Found, Image, Side, Text, Undecided, WordHit};
 use crate::desk::{Call, Desk};
-use crate::questions::{Debate, Kind, OnSide, Page, Search, Stage, WordSearch};
+use crate::questions::{Debate, Filters, Kind, OnSide, Page, Search, Stage, WordSearch};
 use crate::refusal::Refusal;
 use crate::server::failed;
 
@@ -246,13 +246,23 @@ fn ranking(
     let head = Head::new(&page, collection)
         .with_presence(found.nothing_about_it, found.presence)
         .with_understood(&page, found.understood.as_ref());
-    let items = found.results.iter().map(|hit| Item::hit(&page, kind, hit));
-    let items = divided(items.collect(), found.results.iter().map(|hit| &hit.about));
-    let more = (items.len() >= hits && hits < MOST_SHOWN).then(|| {
-        links::page(&Page {
+    let results = &found.results;
+    let items = (1..).zip(results).map(|(number, hit)| Item {
+        anchor: Some(anchor(number)),
+        ..Item::hit(&page, kind, hit)
+    });
+    let items = divided(items.collect(), results.iter().map(|hit| &hit.about));
+    // filters leave out some of the results, so fewer than asked for are not all
+    let is_all = results.len() < hits && page.filters == Filters::default();
+    let more = (!is_all && hits < MOST_SHOWN).then(|| {
+        let more = links::page(&Page {
             hits: Some((2 * hits).min(MOST_SHOWN)),
             ..page.clone()
-        })
+        });
+        // images are two lists, and the first new one of the first list stands before the second
+        let list = results.first().and_then(|hit| hit.list);
+        let shown = results.iter().take_while(|hit| hit.list == list).count();
+        format!("{more}#{}", anchor(shown + 1))
     });
     let shown = RankingPage {
         frame,
@@ -265,6 +275,11 @@ fn ranking(
         kept: kept(&page, collection),
     };
     shown.render().map_err(failed)
+}
+
+/// The name of a result of a ranking, for links to it. A browser that follows one goes to the result with the keyboard, too.
+fn anchor(number: usize) -> String {
+    format!("result-{number}")
 }
 
 fn filter_form(page: &Page, kind: Kind, found: &Found) -> FilterForm {
@@ -284,8 +299,7 @@ fn filter_form(page: &Page, kind: Kind, found: &Found) -> FilterForm {
         ("claim", page.claim.as_deref()),
     ];
     let fields = fields.into_iter();
-    let is_filtered =
-        filters.side.is_some() || filters.portal.is_some() || filters.minimum.is_some();
+    let is_filtered = *filters != Filters::default();
     FilterForm {
         fields: fields
             .filter_map(|(name, value)| Some((name, value?.to_owned())))
@@ -298,7 +312,7 @@ fn filter_form(page: &Page, kind: Kind, found: &Found) -> FilterForm {
         portals,
         without: is_filtered.then(|| {
             links::page(&Page {
-                filters: crate::questions::Filters::default(),
+                filters: Filters::default(),
                 ..page.clone()
             })
         }),

@@ -33,6 +33,8 @@ pub(super) struct Item {
     pub(super) repeats: Vec<(String, String)>,
     /// The page that explains it; `None` if nothing has read it.
     pub(super) why: Option<String>,
+    /// By which a link reaches it on its page.
+    pub(super) anchor: Option<String>,
     /// Whether it is the first of those at the end of the list that are less likely to be about the question.
     pub(super) begins_padding: bool,
 }

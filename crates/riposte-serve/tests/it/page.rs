@@ -158,18 +158,33 @@ fn a_tab_lists_one_kind_and_its_filters_reach_the_desk() {
     assert!(kept.len() == 3 && kept.iter().all(filtered), "{kept:?}");
     assert_eq!(server.get(&kept[1]).status, 200);
     assert_eq!(server.get(&kept[2]).status, 200);
-    let more = page.attribute("a.button", "href");
-    assert!(
-        more.contains("hits=6") && more.contains("side=con"),
-        "{more}"
-    );
-    assert_eq!(server.page(&more).texts(".words").len(), 3);
-    // there are no more than these
-    assert!(server.page(&more).all("a.button").is_empty());
     let images = server.page("/?q=Close+zoos%3F&tab=images");
     assert_eq!(images.texts(".card .rank"), ["CON 1", "CON 2", "CON 3"]);
     assert!(images.all("[name=portal]").is_empty());
     assert_eq!(server.browse("/?tab=videos").status, 400);
+}
+
+#[test]
+fn more_results_are_a_link_to_the_first_new_one() {
+    let server = start();
+    let more = |path: &str| server.page(path).attributes("a.more", "href");
+    let link = &more("/?q=Close+zoos%3F&tab=arguments&hits=2&claim=cages+are+bad")[0];
+    assert!(link.contains("hits=4") && link.contains("claim=cages+are+bad"));
+    let (path, anchor) = link.split_once('#').unwrap();
+    let page = server.page(path);
+    assert_eq!(page.texts(".rank"), ["1", "2", "3"]);
+    // the browser goes there also without a script, and on with the keyboard from there
+    let first_new = format!("a.open#{anchor}[href^='/document/debates/d3?']");
+    assert_eq!(page.all(&first_new).len(), 1);
+    // there are no more than these
+    assert!(more(path).is_empty());
+    // a filter leaves some out, so there can be more although these are few
+    let filtered = &more("/?q=Close+zoos%3F&tab=arguments&side=con")[0];
+    assert!(filtered.contains("hits=40") && filtered.contains("side=con"));
+    assert!(more("/?q=large&tab=arguments&hits=500").is_empty());
+    // the first new image is in the first list
+    let images = &more("/?q=Close+zoos%3F&tab=images&hits=3")[0];
+    assert!(images.ends_with("#result-4"), "{images}");
 }
 
 #[test]

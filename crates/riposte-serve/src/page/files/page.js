@@ -55,7 +55,15 @@
     if (!link || event.button !== 0 || event.ctrlKey || event.metaKey || event.shiftKey || event.altKey) return;
     if (link.matches("[data-ask]")) { event.preventDefault(); location.assign(quick(link.href)); }
     else if (link.matches("a.why")) { event.preventDefault(); explain(link); }
+    else if (link.matches("a.more")) { event.preventDefault(); more(link); }
   });
+
+  // Replaces the results by those of another page, and the address by that of the other page.
+  const show = (fresh, title, address) => {
+    document.getElementById("main").replaceWith(fresh);
+    document.title = title;
+    history.replaceState(null, "", address);
+  };
 
   // Replaces the results by words when models have read them.
   const read = () => {
@@ -70,14 +78,49 @@
       settle();
       const hadFocus = main.contains(document.activeElement) && document.activeElement !== main;
       const fresh = document.adoptNode(page.getElementById("main"));
-      main.replaceWith(fresh);
-      document.title = page.title;
-      history.replaceState(null, "", next);
+      show(fresh, page.title, next);
       if (hadFocus) fresh.focus({ preventScroll: true });
       status.textContent = "Models have read the results.";
     }, (sentence) => {
       settle();
       offerAgain(note, sentence, () => { note.replaceChildren(...said); read(); });
+    });
+  };
+
+  // Shows more results, and goes to the first new one. Those that are there stay: until the answer comes, and afterwards with what is opened in them.
+  const more = (link) => {
+    const main = document.getElementById("main");
+    if (main.hasAttribute("aria-busy")) return;
+    const place = link.parentElement;
+    const said = link.textContent;
+    main.setAttribute("aria-busy", "true");
+    link.textContent = "Looking for more …";
+    const settle = () => { main.removeAttribute("aria-busy"); link.textContent = said; };
+    const results = (within) => [...within.querySelectorAll("li a.open")].map((open) => [open.href, open.closest("li")]);
+    const line = (result) => result.querySelector(".line").textContent;
+    fetchPage(link.href, (page) => {
+      settle();
+      const active = document.activeElement;
+      const known = new Map(results(main));
+      const fresh = document.adoptNode(page.getElementById("main"));
+      const added = [];
+      for (const [href, result] of results(fresh)) {
+        const before = known.get(href);
+        if (!before) added.push(result);
+        else if (line(before) === line(result)) result.replaceWith(before);
+      }
+      const folded = fresh.querySelector(".nearest");
+      if (folded) folded.open = true;
+      show(fresh, page.title, link.href);
+      status.textContent = added.length ? added.length + " more results." : "There are no more results.";
+      // whoever has gone elsewhere meanwhile stays there
+      if (active !== link && active !== document.body && active.isConnected) active.focus({ preventScroll: true });
+      else reach(added[0]?.querySelector("a.open") ?? fresh);
+    }, (sentence) => {
+      settle();
+      const hadFocus = document.activeElement === link;
+      offerAgain(place, sentence, () => { place.replaceChildren(link); link.focus(); more(link); });
+      if (hadFocus) place.querySelector("button").focus();
     });
   };
 
@@ -105,14 +148,18 @@
   status.setAttribute("role", "status");
   document.body.append(status);
 
+  const reach = (element) => {
+    element.focus();
+    element.scrollIntoView({ block: "nearest" });
+  };
+
   // "/" goes to the box, j and k or the arrows go from result to result.
   const walk = (step) => {
     const all = [...document.querySelectorAll("main a.open")].filter((link) => link.checkVisibility());
     if (!all.length) return false;
     const here = all.findIndex((link) => link.parentElement.closest("li").contains(document.activeElement));
     const next = all[here < 0 ? (step > 0 ? 0 : all.length - 1) : Math.min(all.length - 1, Math.max(0, here + step))];
-    next.focus();
-    next.scrollIntoView({ block: "nearest" });
+    reach(next);
     return true;
   };
   const press = (event) => {
