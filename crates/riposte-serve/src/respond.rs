@@ -52,7 +52,7 @@ const HEADERS: [(&str, &str); 5] = [
 /// Headers of a report. Its page has a style and a script inside, which the policy of the server forbids, so a browser gets it as a file; the saved file is
 /// bound by nothing here. If a browser shows it all the same, `sandbox` makes it a page of no site: it runs no script, sends no form, opens no window, and
 /// has neither the cookie nor the rights of the server's own pages. Only its own style and pictures are left, and nothing is loaded from anywhere.
-/// Browsers refuse to show a page that has both a sandbox and an opener policy (the standard of HTML demands it), so the latter is off.
+/// By the standard of HTML, a browser shows no page that has both a sandbox and an opener policy (although Chromium does), so the latter is off.
 const REPORT_HEADERS: [(HeaderName, &str); 3] = [
     (CONTENT_DISPOSITION, "attachment; filename=\"report.html\""),
     (

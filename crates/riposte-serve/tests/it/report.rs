@@ -42,7 +42,7 @@ fn a_report_that_is_shown_is_in_a_sandbox() {
     assert_eq!(directives.next(), Some("sandbox"), "it allows nothing");
     assert!(policy.contains("default-src 'none'"), "{policy}");
     assert!(!policy.contains("script-src"), "{policy}");
-    // with another value, no browser would show a page in a sandbox
+    // with another value, a page in a sandbox is not shown at all by the standard of HTML
     assert_eq!(
         report.header("cross-origin-opener-policy"),
         Some("unsafe-none")
