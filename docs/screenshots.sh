@@ -1,16 +1,17 @@
 #!/bin/sh
-# Takes screenshots of the sample's report, light and dark, wide and narrow. Look at them after every change of a page.
+# Takes screenshots of the sample's report and of the server's page, light and dark, wide and narrow. Look at them after every change of a page.
 #
 #     docs/screenshots.sh [DIR [DOCS]]
 #
-# They go to DIR (default: out/screenshots); the two that the README shows are copied to DOCS (docs/). No models are needed: the run
-# is made from the stored evidence in tests/golden.
+# They go to DIR (default: out/screenshots); those that README and docs/serve.md show are copied to DOCS (docs/). No models are needed for the
+# report: its run is made from the stored evidence in tests/golden. The server uses the models that are installed.
 set -eu
 riposte=${RIPOSTE:-target/release/riposte}
 out=${1:-out/screenshots}
 chromium=$(sh "$(dirname "$0")/../tests/chromium.sh")
 work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
+server=
+trap 'if [ -n "$server" ]; then kill "$server"; fi; rm -rf "$work"' EXIT
 mkdir -p "$out"
 cp tests/golden/evidence.sqlite "$work"
 for run in riposte aramis; do
@@ -23,14 +24,15 @@ inspect() {
 inspect -o "$work/report"
 inspect -o "$work/against" --against "$work/aramis"
 
-# arguments: name, page, width,height, light or dark (which Blink calls 1 and 0)
+# arguments: name, page at $address, width,height, light or dark (which Blink calls 1 and 0)
+address=file://$work
 shoot() {
     blink=1
     [ "$4" = dark ] && blink=0
     "$chromium" --headless --no-sandbox --disable-gpu --hide-scrollbars --no-first-run --disable-background-networking \
         --disable-component-update --disable-sync --user-data-dir="$work/profile" --virtual-time-budget=3000 \
         --blink-settings=preferredColorScheme=$blink --window-size="$3" --screenshot="$out/$1.png" \
-        "file://$work/$2" 2>"$work/log" || { cat "$work/log" >&2; exit 1; }
+        "$address/$2" 2>"$work/log" || { cat "$work/log" >&2; exit 1; }
     echo "$out/$1.png"
 }
 image=$(awk '$1 == 3 && $2 == "PRO" && $4 == 6 { print $3 }' "$work/riposte/run.txt")
@@ -43,7 +45,22 @@ for scheme in light dark; do
     shoot topic-narrow-$scheme report/topic-3.html 500,1000 $scheme
     shoot image-narrow-$scheme "report/topic-3.html#$image" 500,1400 $scheme
 done
+
+$riposte serve -i sample --cache "$work/cache" --listen 127.0.0.1:0 2>"$work/serve" &
+server=$!
+until address=$(sed -n 's|^listening on \(http://[^ ]*\)/ .*|\1|p' "$work/serve"); [ -n "$address" ]; do
+    kill -0 "$server" || { cat "$work/serve" >&2; exit 1; }
+    sleep 1
+done
+question="?q=Should+zoos+be+closed%3F&stage=read"
+for scheme in light dark; do
+    shoot serve-first-$scheme "" 1280,700 $scheme
+    shoot serve-$scheme "$question" 1280,1100 $scheme
+    shoot serve-images-$scheme "$question&tab=images" 1280,1000 $scheme
+    shoot serve-narrow-$scheme "$question" 500,1200 $scheme
+    shoot serve-images-narrow-$scheme "$question&tab=images" 500,1200 $scheme
+done
 if [ $# -gt 1 ]; then
     mkdir -p "$2"
-    cp "$out/topic-light.png" "$out/image-dark.png" "$2"
+    cp "$out/topic-light.png" "$out/image-dark.png" "$out/serve-light.png" "$out/serve-narrow-dark.png" "$2"
 fi

@@ -6,12 +6,14 @@ use anyhow::{Result, ensure};
 use riposte_nn::conv::Numeric;
 
 use crate::lazy::Lazy;
-use crate::task::STOPPED;
 use crate::workspace::Outputs;
 use crate::workspace::blob::{blob_of, vector_of};
 
 /// Number of outputs that are computed and written together. A killed process loses at most these, and one that is stopped finishes them.
 const BATCH: usize = 128;
+
+/// The error if the user stops the work.
+pub(crate) const STOPPED: &str = "stopped before the end; what the models have computed is stored";
 
 /// A model that is installed, and how outputs are computed with it.
 pub(super) struct Compute<'m, M, F> {

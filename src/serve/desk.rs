@@ -20,7 +20,7 @@ use serde_json::json;
 use super::answers::debated;
 use super::opened::{Asked, Opened, Part};
 use super::served::{Served, ServedSettings, distinct};
-use super::{document, explain, read, reply, search, served};
+use super::{document, explain, read, reply, report, search, served};
 use crate::api::Approach;
 use crate::lazy::Lazy;
 use crate::reading::stance_encoder::StanceEncoder;
@@ -357,6 +357,19 @@ impl Desk for ServedCollections {
                 question: asked.question.clone(),
                 ..debated
             })
+        })
+    }
+
+    fn report(&self, asked: &Debate, call: &Call) -> Result<String, Refusal> {
+        self.part(asked.collection.as_deref(), None, |_, _, part| {
+            let question = answerable(&asked.question, asked.claim.as_deref(), part)?;
+            check_approach(asked.approach.as_deref(), part)?;
+            let with = Asked {
+                approach: asked.approach.as_deref(),
+                number: asked.number,
+                ..Asked::first(question)
+            };
+            report::page(&with, part, call.stop()).map_err(refused(call))
         })
     }
 

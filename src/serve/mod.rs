@@ -9,6 +9,7 @@ mod explain;
 mod opened;
 mod read;
 mod reply;
+mod report;
 mod search;
 mod served;
 mod watch;

@@ -1,13 +1,13 @@
 //! The report of an answer, as `riposte ask -o` writes it, in a single page that can be saved.
 
-use std::fs;
 use std::sync::atomic::AtomicBool;
 
 use anyhow::{Context, Result};
+use riposte_serve::limits::MAX_ANSWER_BYTES;
 
 use super::opened::{Asked, Part};
 use crate::api::ask::ReportOutput;
-use crate::disk::TemporaryDir;
+use crate::disk::{TemporaryDir, regular};
 
 /// The page. A report is written to a file, so it is written to a temporary one.
 ///
@@ -23,5 +23,6 @@ pub(super) fn page(asked: &Asked, part: &Part, stop: &AtomicBool) -> Result<Stri
     let dir = dir.context("cannot make a directory for the report")?;
     let output = ReportOutput::File(dir.path().join("report.html"));
     let page = answered.write_report(&output, &mut |_| ())?;
-    fs::read_to_string(&page).with_context(|| format!("cannot read {}", page.display()))
+    let page = regular::read_text(&page, MAX_ANSWER_BYTES as u64);
+    page.context("cannot read the report")
 }

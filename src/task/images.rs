@@ -39,7 +39,7 @@ use crate::evidence::store::{Place, Store};
 use crate::evidence::table::Table;
 use crate::evidence::{clip, page, sentence, sentiment};
 use crate::index::images::{Field, Image, ImageIndex};
-use crate::reading::Reader;
+use crate::reading::{Reader, STOPPED};
 use crate::score::signal::{Inputs, Need, Values};
 use crate::score::{Opinion, explain_weighted_mean, weighted_mean};
 use crate::topic::question::{self, Question, TopicParts};
@@ -58,9 +58,6 @@ const TOPICS_AT_ONCE: usize = 8;
 
 /// Number of topics for which the vectors of all images are read once. Each topic takes some megabytes of memory, and each reading takes seconds.
 const TOPICS_PER_READING: usize = 64;
-
-/// The error if the user stops a ranking.
-const STOPPED: &str = "stopped before the end; what the models have computed is stored";
 
 /// The settings that a user chooses.
 #[derive(Clone, Debug)]

@@ -108,6 +108,7 @@ const CRATES: [(&str, &[&str]); 5] = [
             "askama",
             "axum",
             "form_urlencoded",
+            "futures-util",
             "http-body-util",
             "hyper",
             "hyper-util",

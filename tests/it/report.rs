@@ -1,7 +1,7 @@
 //! `riposte inspect`: reports of images and of texts show what the run, the evidence and the judgements say, in a real browser.
 
 mod debate;
-mod hostile;
+pub mod hostile;
 mod legible;
 mod reasons;
 mod usability;

@@ -16,8 +16,8 @@ use crate::support::files::{text, write};
 use crate::support::program::{code, riposte, stderr, succeed};
 
 /// Scripts that would leave a mark if they ran.
-const SCRIPT: &str = "<script>window.pwned=1</script>";
-const BREAK_OUT: &str =
+pub const SCRIPT: &str = "<script>window.pwned=1</script>";
+pub const BREAK_OUT: &str =
     "\"'></title></style></svg><img src=x onerror=\"window.pwned=1\"><svg onload=window.pwned=1>";
 
 /// A text that turns what follows it around, ends an isolation that it has not begun, and has Hebrew letters.
@@ -41,7 +41,7 @@ fn escaped(text: &str) -> String {
 
 /// Writes a collection of five images: a real one with a script after its last byte, an SVG drawing with the name of a WebP, a
 /// header that promises 3,600 million pixels, a strip of 16,000 by 3 pixels, and an HTML page.
-fn collection(dir: &Path, port: u16) {
+pub fn collection(dir: &Path, port: u16) {
     let attack = format!("{SCRIPT}{BREAK_OUT} {TURNED} cars cities http://127.0.0.1:{port}/near");
     write(
         &dir.join("topics.xml"),
@@ -98,7 +98,7 @@ fn collection(dir: &Path, port: u16) {
 }
 
 /// Checks that nothing in a page changes the direction of what follows it: overrides are shown as escapes, letters from right to left are isolated.
-fn assert_isolated(page: &str) {
+pub fn assert_isolated(page: &str) {
     let turns = |c: &char| matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
     let marks: String = page.chars().filter(turns).collect();
     assert_eq!(marks, "\u{2068}\u{2069}".repeat(marks.chars().count() / 2));

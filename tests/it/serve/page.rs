@@ -12,8 +12,8 @@ use crate::support::files::write;
 use crate::support::need::{Model, need};
 use crate::support::sample;
 
-const WIDE: (u32, u32) = (1280, 900);
-const NARROW: (u32, u32) = (360, 740);
+pub const WIDE: (u32, u32) = (1280, 900);
+pub const NARROW: (u32, u32) = (360, 740);
 
 /// A server for the arguments of the sample, and its first page. `None` without a browser or the model that reads stances.
 fn open(home: &TempDir) -> Option<(Server, Page)> {
@@ -31,11 +31,17 @@ fn open(home: &TempDir) -> Option<(Server, Page)> {
 
 /// That nothing was requested from elsewhere, and no script or policy failed.
 #[track_caller]
-fn assert_harmless(page: &Page, server: &Server) {
+pub fn assert_harmless(page: &Page, server: &Server) {
+    assert_stays(page, server);
+    assert_eq!(page.problems(), [""; 0]);
+}
+
+/// That nothing was requested from elsewhere.
+#[track_caller]
+pub fn assert_stays(page: &Page, server: &Server) {
     let from_elsewhere = page.requests().into_iter();
     let from_elsewhere = from_elsewhere.filter(|address| !address.starts_with(&server.address));
     assert_eq!(from_elsewhere.collect::<Vec<_>>(), [""; 0]);
-    assert_eq!(page.problems(), [""; 0]);
 }
 
 /// The titles of the columns of an answer, of which both must have something.

@@ -247,11 +247,19 @@ fn ranking(
         .with_presence(found.nothing_about_it, found.presence)
         .with_understood(&page, found.understood.as_ref());
     let results = &found.results;
-    let items = (1..).zip(results).map(|(number, hit)| Item {
-        anchor: Some(anchor(number)),
-        ..Item::hit(&page, kind, hit)
-    });
-    let items = divided(items.collect(), results.iter().map(|hit| &hit.about));
+    let mut items = Vec::with_capacity(results.len());
+    for list in results.chunk_by(|a, b| a.list == b.list) {
+        let numbered = (items.len() + 1..).zip(list);
+        let of_list = numbered.map(|(number, hit)| Item {
+            anchor: Some(anchor(number)),
+            ..Item::hit(&page, kind, hit)
+        });
+        let mut of_list = divided(of_list.collect(), list.iter().map(|hit| &hit.about));
+        if let (Some(first), Some(hit)) = (of_list.first_mut(), list.first()) {
+            first.heading = hit.list.map(heading);
+        }
+        items.append(&mut of_list);
+    }
     // filters leave out some of the results, so fewer than asked for are not all
     let is_all = results.len() < hits && page.filters == Filters::default();
     let more = (!is_all && hits < MOST_SHOWN).then(|| {
@@ -275,6 +283,14 @@ fn ranking(
         kept: kept(&page, collection),
     };
     shown.render().map_err(failed)
+}
+
+/// The name of a list of a run.
+fn heading(list: Side) -> &'static str {
+    match list {
+        Side::Pro => "The PRO list of the run",
+        Side::Con => "The CON list of the run",
+    }
 }
 
 /// The name of a result of a ranking, for links to it. A browser that follows one goes to the result with the keyboard, too.

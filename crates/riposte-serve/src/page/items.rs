@@ -35,6 +35,8 @@ pub(super) struct Item {
     pub(super) why: Option<String>,
     /// By which a link reaches it on its page.
     pub(super) anchor: Option<String>,
+    /// The heading of its list, if it is the first one of a list among several.
+    pub(super) heading: Option<&'static str>,
     /// Whether it is the first of those at the end of the list that are less likely to be about the question.
     pub(super) begins_padding: bool,
 }
