@@ -322,11 +322,16 @@ fn verify_says_that_the_lab_has_another_format() {
     }
 }
 
-/// A run and judgements that ranx saves as JSON and in TREC's format, and ranx's own values.
-const OF_RANX: &str = "import json, sys
+/// A run and judgements that ranx saves as JSON and in TREC's format, and ranx's own values. ranx would compile its functions for a minute, and
+/// compute for milliseconds, so they are not compiled. They then keep ids as strings of NumPy, which its JSON refuses, so these become strings.
+const OF_RANX: &str = "import json, os, sys
+os.environ['NUMBA_DISABLE_JIT'] = '1'
 from ranx import Qrels, Run, evaluate
 out, data = sys.argv[1], json.load(open(sys.argv[2]))
 run, qrels = Run.from_dict(data['run'], name='t'), Qrels.from_dict(data['qrels'])
+def plain(table):
+    return {topic: {str(doc): value.item() for doc, value in docs.items()} for topic, docs in table.items()}
+run.run, qrels.qrels = plain(run.run), plain(qrels.qrels)
 for kind, end in [('json', 'json'), ('trec', 'trec')]:
     run.save(f'{out}/run.{end}', kind=kind)
     qrels.save(f'{out}/qrels.{end}', kind=kind)
