@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 """Makes system calls fail, one in each trial, and checks what riposte makes of it.
 
-Each command of a table runs on a small collection. Once it runs undisturbed; a library that is preloaded (inject.c) counts its calls. Then the command
-runs once for each call, which fails, or transfers only a part of its bytes. Each trial must end
+Each command of a table runs on a small collection. Once it runs undisturbed; a library that is preloaded (inject.c) lists its calls. Then the command
+runs once for each call, which fails, or transfers only a part of its bytes. Calls are of one kind if they call the same function on the same file, as
+the hundreds of locks of a database do: --most spoils only a few of them. Each trial must end
 
 - with the same bytes as the undisturbed run ("same"), or
 - with exit code 0, documents that are named as faults, and nothing else lost ("faults"), or
@@ -18,6 +19,7 @@ import hashlib
 import json
 import os
 import pathlib
+import re
 import shutil
 import struct
 import subprocess
@@ -48,8 +50,6 @@ COMMANDS = {
 # Advice that is wrong after a temporary error.
 DAMAGE = ("delete it", "delete the directory", "is damaged", "was killed")
 
-SHORT = ("read", "write", "pread", "pread64", "pwrite", "pwrite64", "copy_file_range")
-
 
 def png(width, height, grey):
     def chunk(name, data):
@@ -65,12 +65,20 @@ def write(path, content):
     path.write_bytes(content if isinstance(content, bytes) else content.encode())
 
 
+def spread(numbers, most):
+    """At most so many of the numbers, from the first to the last."""
+    if most is None or len(numbers) <= most:
+        return numbers
+    return [numbers[n * (len(numbers) - 1) // max(most - 1, 1)] for n in range(most)]
+
+
 class Trials:
-    def __init__(self, riposte, home, every, ways):
-        self.riposte, self.every, self.ways = riposte, every, ways
+    def __init__(self, riposte, home, every, most, ways):
+        self.riposte, self.every, self.most, self.ways = riposte, every, most, ways
         self.home = home
         self.injector = home / "inject.so"
-        self.count = home / "count"
+        self.calls = home / "calls"
+        self.spoiled = home / "spoiled"
         self.prepared = home / "prepared-input"
         source = pathlib.Path(__file__).with_name("inject.c")
         compiler = os.environ.get("CC", "cc")
@@ -129,7 +137,7 @@ class Trials:
         }
         if inject:
             environment |= {f"INJECT_{key.upper()}": str(value) for key, value in inject.items()}
-            environment |= {"INJECT_UNDER": str(home), "INJECT_COUNT": str(self.count), "LD_PRELOAD": str(self.injector)}
+            environment |= {"INJECT_UNDER": str(home), "LD_PRELOAD": str(self.injector)}
         command = [self.riposte, *line.split()]
         try:
             ended = subprocess.run(command, cwd=home, env=environment, capture_output=True, timeout=60)
@@ -161,23 +169,19 @@ class Trials:
     def command(self, line, outputs):
         """Returns the numbers of trials by result, and the trials with the result "other"."""
         home = self.fresh()
-        code, printed, said = self.run(home, line, at=0)
+        code, printed, said = self.run(home, line)
         if code != 0:
             sys.exit(f"{line}: {code} {said}")
-        calls = int(self.count.read_text().split()[0])
         expected = self.content(home, outputs, printed)
-        self.run(self.fresh(), line, at=0, how="threads")
-        threads = int(self.count.read_text().split()[0])
         counts, others = collections.Counter(), []
-        # commands start few threads, so each start is spoiled
-        for how, last, step in (("fail", calls, self.every), ("short", calls, self.every), ("threads", threads, 1)):
-            for at in range(1, last + 1, step) if how in self.ways else ():
+        for how in self.ways:
+            for at in self.chosen(line, how):
                 home = self.fresh()
-                self.count.unlink(missing_ok=True)
-                code, printed, said = self.run(home, line, at=at, how=how)
-                spoiled = self.count.read_text().split()[1] if self.count.exists() else "none"
-                if spoiled == "none" or how == "short" and spoiled not in SHORT:
+                self.spoiled.unlink(missing_ok=True)
+                code, printed, said = self.run(home, line, at=at, how=how, spoiled=self.spoiled)
+                if not self.spoiled.exists():
                     continue
+                spoiled = self.spoiled.read_text().splitlines()[0]
                 same = self.content(home, outputs, printed, leftover=True) == expected
                 result = self.judge(code, said, same)
                 again, printed, said_again = self.run(home, line)
@@ -187,6 +191,20 @@ class Trials:
                 if result.startswith("other"):
                     others.append(f"{line}: call {at}, {spoiled} ({how}): {result}: {said[-400:]}")
         return counts, others
+
+    def chosen(self, line, how):
+        """The numbers of the calls that are spoiled, one in each trial."""
+        self.calls.unlink(missing_ok=True)
+        self.run(self.fresh(), line, at=0, how=how, calls=self.calls)
+        calls = self.calls.read_text().splitlines() if self.calls.exists() else []
+        if how == "threads":
+            # commands start few threads, so each start is spoiled
+            return range(1, len(calls) + 1)
+        kinds = collections.defaultdict(list)
+        for at in range(1, len(calls) + 1, self.every):
+            # names of temporary files and of parts of an index have digits by chance
+            kinds[re.sub(r"\w*\d\w*", "*", calls[at - 1])].append(at)
+        return sorted(at for numbers in kinds.values() for at in spread(numbers, self.most))
 
     @staticmethod
     def judge(code, said, same):
@@ -209,6 +227,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--riposte", required=True, type=pathlib.Path)
     parser.add_argument("--every", type=int, default=1, help="spoil every n-th call")
+    parser.add_argument("--most", type=int, help="spoil at most so many calls of a kind (default: all)")
     parser.add_argument("--only", help="names of commands, separated by semicolons")
     ways = ["fail", "short", "threads"]
     parser.add_argument("--how", choices=ways, action="append", help="how calls are spoiled (default: in each way)")
@@ -218,7 +237,7 @@ def main():
     print(f"{'command':16}" + "".join(f"{column:>8}" for column in ["trials", *columns]))
     total, all_others = collections.Counter(), []
     with tempfile.TemporaryDirectory() as home:
-        trials = Trials(args.riposte.resolve(), pathlib.Path(home).resolve(), args.every, args.how or ways)
+        trials = Trials(args.riposte.resolve(), pathlib.Path(home).resolve(), args.every, args.most, args.how or ways)
         for name in names:
             counts, others = trials.command(*COMMANDS[name])
             total += counts

@@ -3,9 +3,10 @@
 
    INJECT_UNDER   calls count if their file is in this directory
    INJECT_AT      the number of the call that is spoiled, from 1; 0 for none
-   INJECT_HOW     "fail", or "short": reads and writes transfer only a part, once; or "threads": only starts of threads count, and from the n-th on,
-                  none succeeds, as in a container that limits the number of processes
-   INJECT_COUNT   a file that receives the number of calls, and the name of the spoiled one */
+   INJECT_HOW     "fail"; or "short": only reads and writes count, and the n-th transfers only a part; or "threads": only starts of threads count,
+                  and from the n-th on, none succeeds, as in a container that limits the number of processes
+   INJECT_CALLS   a file that receives a line for each call that counts: the function, and the file below the directory
+   INJECT_SPOILED a file that receives the same line for each call that is spoiled */
 #define _GNU_SOURCE
 #include <dirent.h>
 #include <dlfcn.h>
@@ -24,16 +25,20 @@
 #include <unistd.h>
 
 static atomic_long calls;
-static const char *spoiled = "none";
 
 static long wanted(void) {
   const char *at = getenv("INJECT_AT");
   return at ? atol(at) : 0;
 }
 
+/* The last file in the directory that this thread has asked for. */
+static _Thread_local char touched[4096];
+
 static int is_under(const char *path) {
   const char *under = getenv("INJECT_UNDER");
-  return under && path && strncmp(path, under, strlen(under)) == 0;
+  if (!under || !path || strncmp(path, under, strlen(under))) return 0;
+  snprintf(touched, sizeof touched, "%s", path + strlen(under));
+  return 1;
 }
 
 static int is_path_under(int dir, const char *path) {
@@ -68,35 +73,40 @@ static int is_how(const char *what) {
   return how && !strcmp(how, what);
 }
 
-/* Whether this call is the one to spoil. */
-static int is_next(const char *name) {
-  if (is_how("threads")) return 0;
+/* Adds a line to the file that a variable names, without functions that are spoiled. */
+static void tell(const char *variable, const char *name, const char *path) {
+  const char *to = getenv(variable);
+  char line[4200];
+  if (!to) return;
+  int before = errno, length = snprintf(line, sizeof line, "%s %s\n", name, path);
+  long file = syscall(SYS_openat, AT_FDCWD, to, O_WRONLY | O_CREAT | O_APPEND, 0600);
+  if (file >= 0) {
+    syscall(SYS_write, (int)file, line, length);
+    syscall(SYS_close, (int)file);
+  }
+  errno = before;
+}
+
+static int is_wanted(const char *name) {
+  tell("INJECT_CALLS", name, touched);
   if (atomic_fetch_add(&calls, 1) + 1 != wanted()) return 0;
-  spoiled = name;
+  tell("INJECT_SPOILED", name, touched);
   return 1;
 }
 
 static int is_short(void) { return is_how("short"); }
 
-/* A process that ends without exit handlers has written its last number before. */
-static void report(void) {
-  const char *to = getenv("INJECT_COUNT");
-  if (!to) return;
-  char line[128];
-  int length = snprintf(line, sizeof line, "%ld %s\n", (long)calls, spoiled);
-  long file = syscall(SYS_openat, AT_FDCWD, to, O_WRONLY | O_CREAT | O_TRUNC, 0600);
-  if (file < 0) return;
-  syscall(SYS_write, (int)file, line, length);
-  syscall(SYS_close, (int)file);
-}
-__attribute__((destructor)) static void end(void) { report(); }
+/* Whether this call, which reads or writes, is the one to spoil. */
+static int is_next_transfer(const char *name) { return !is_how("threads") && is_wanted(name); }
+
+/* Whether this call, which does neither, is the one to spoil. */
+static int is_next(const char *name) { return !is_short() && is_next_transfer(name); }
 
 #define REAL(type, name, ...)                                        \
   static type (*real)(__VA_ARGS__);                                  \
   if (!real) real = (type(*)(__VA_ARGS__))dlsym(RTLD_NEXT, name)
 #define SPOIL(error, value)                                          \
   do {                                                               \
-    report();                                                        \
     errno = (error);                                                 \
     return (value);                                                  \
   } while (0)
@@ -104,9 +114,8 @@ __attribute__((destructor)) static void end(void) { report(); }
 #define TRANSFER(function, error, parameters, arguments, shorter)    \
   ssize_t function parameters {                                      \
     REAL(ssize_t, #function, PARAMETERS);                            \
-    if (is_file_under(file) && is_next(#function)) {                 \
+    if (is_file_under(file) && is_next_transfer(#function)) {        \
       if (!is_short()) SPOIL(error, -1);                             \
-      report();                                                      \
       if (size > 1) return real shorter;                             \
     }                                                                \
     return real arguments;                                           \
@@ -129,9 +138,8 @@ TRANSFER(pwrite64, ENOSPC, (int file, const void *from, size_t size, off_t at), 
 
 ssize_t copy_file_range(int from, off_t *from_at, int file, off_t *at, size_t size, unsigned flags) {
   REAL(ssize_t, "copy_file_range", int, off_t *, int, off_t *, size_t, unsigned);
-  if (is_file_under(file) && is_next("copy_file_range")) {
+  if (is_file_under(file) && is_next_transfer("copy_file_range")) {
     if (!is_short()) SPOIL(EIO, -1);
-    report();
     if (size > 1) return real(from, from_at, file, at, size / 2, flags);
   }
   return real(from, from_at, file, at, size, flags);
@@ -273,10 +281,10 @@ struct dirent64 *readdir64(DIR *dir) {
 int pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*start)(void *), void *argument) {
   REAL(int, "pthread_create", pthread_t *, const pthread_attr_t *, void *(*)(void *), void *);
   if (is_how("threads")) {
+    tell("INJECT_CALLS", "pthread_create", "");
     long number = atomic_fetch_add(&calls, 1) + 1;
     if (wanted() && number >= wanted()) {
-      spoiled = "pthread_create";
-      report();
+      tell("INJECT_SPOILED", "pthread_create", "");
       return EAGAIN;
     }
   }
