@@ -18,6 +18,9 @@ use crate::support::{root, sample};
 /// The line above a block of commands that cannot run in a test, or of text that no command prints, says why.
 const EXEMPT: [&str; 2] = ["<!-- not run: ", "<!-- not printed: "];
 
+/// The store of the sample's evidence that several pages name.
+const STORE: &str = "out/sample.sqlite";
+
 /// A page: README.md, ARCHITECTURE.md, CHANGELOG.md, or one of docs/.
 struct Page {
     /// Its path in the repository.
@@ -88,6 +91,13 @@ impl Page {
         blocks.filter(|block| block.language == "sh").collect()
     }
 
+    /// Whether the page shows how the evidence of the sample is computed.
+    fn shows_computation(&self) -> bool {
+        let shows =
+            |block: &Block| block.language == "text" && block.code.contains("new or changed");
+        self.blocks().iter().any(shows)
+    }
+
     /// The lines outside fenced blocks, with their numbers.
     fn prose(&self) -> Vec<(usize, &str)> {
         let mut inside = false;
@@ -113,8 +123,8 @@ impl Page {
 }
 
 /// Runs a page as a reader does who has cloned the repository and fetched the models: in `dir/riposte`, which is made anew, with the sample, and with
-/// both programs on the path. The home in `dir` stays from page to page, so that what is in the cache is computed once. A page that shows how it is computed
-/// begins with an empty home.
+/// both programs on the path. The home in `dir` stays from page to page, and so does the first store that a page names: what is in them is computed once. A
+/// page that shows how it is computed begins with an empty home.
 fn run_page(
     page: &Page,
     dir: &Path,
@@ -123,8 +133,8 @@ fn run_page(
     has_sqlite: bool,
 ) -> Vec<String> {
     let (home, work) = (dir.join("home"), dir.join("riposte"));
-    let shows = |block: &Block| block.language == "text" && block.code.contains("new or changed");
-    if home.exists() && page.blocks().iter().any(shows) {
+    let (store, kept) = (work.join(STORE), dir.join("kept.sqlite"));
+    if home.exists() && page.shows_computation() {
         fs::remove_dir_all(&home).unwrap();
     }
     if work.exists() {
@@ -138,6 +148,10 @@ fn run_page(
         .arg(&work)
         .status();
     assert!(copied.unwrap().success());
+    if kept.exists() && page.text.contains(STORE) {
+        fs::create_dir_all(store.parent().unwrap()).unwrap();
+        fs::copy(&kept, &store).unwrap();
+    }
     let old = std::env::var_os("PATH").unwrap_or_default();
     let path = [programs.to_owned()]
         .into_iter()
@@ -204,6 +218,9 @@ fn run_page(
             break;
         }
     }
+    if store.exists() && !kept.exists() {
+        fs::copy(&store, &kept).unwrap();
+    }
     failures
 }
 
@@ -237,20 +254,14 @@ fn every_command_runs_on_the_sample_and_prints_what_is_shown() {
     }
     let programs = Path::new(env!("CARGO_BIN_EXE_riposte")).parent().unwrap();
     let has_sqlite = need(Program("sqlite3")).is_some();
-    let pages = pages();
-    let failures: Vec<String> = std::thread::scope(|scope| {
-        let halves = [0, 1].map(|half| {
-            let (pages, models) = (pages.iter().skip(half).step_by(2), shown.path());
-            scope.spawn(move || {
-                let dir = tempfile::tempdir().unwrap();
-                let dir = dir.path();
-                let run = |page| run_page(page, dir, programs, models, has_sqlite);
-                pages.flat_map(run).collect::<Vec<String>>()
-            })
-        });
-        let failures = halves.into_iter().map(|half| half.join().unwrap());
-        failures.flatten().collect()
-    });
+    let mut pages = pages();
+    // what they compute is in the cache for all other pages
+    pages.sort_by_key(|page| !page.shows_computation());
+    let dir = tempfile::tempdir().unwrap();
+    let failures: Vec<String> = pages
+        .iter()
+        .flat_map(|page| run_page(page, dir.path(), programs, shown.path(), has_sqlite))
+        .collect();
     assert!(failures.is_empty(), "{}", failures.join("\n"));
 }
 
