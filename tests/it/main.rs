@@ -23,6 +23,7 @@ mod cross;
 mod damaged_arguments;
 mod datasets;
 mod dense;
+mod dense_shards;
 mod documentation;
 mod editions;
 mod evaluate;

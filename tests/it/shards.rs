@@ -5,7 +5,6 @@ use std::collections::HashMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use riposte::weights::Models;
 use rusqlite::Connection;
 use serde_json::json;
 
@@ -13,14 +12,13 @@ use crate::golden_texts::{TASKS, approach, command, differences, generate, golde
 #[cfg(unix)]
 use crate::store_files::{as_user, set_mode};
 use crate::support::files::{entries, json_lines, text};
-use crate::support::need::{Model, need};
 use crate::support::program::{code, riposte, stderr, stdout, succeed};
 use crate::support::sample;
 
 const SHARDS: usize = 4;
 
 /// The texts that an index of the whole collection would have, divided into parts. Texts with the same id are in the same part.
-fn divide(home: &Path, task: &str) -> Vec<PathBuf> {
+pub(crate) fn divide(home: &Path, task: &str) -> Vec<PathBuf> {
     let read = riposte(home, &["shard", "read", "--task", task, "-i", task])
         .current_dir(home)
         .output()
@@ -53,7 +51,7 @@ fn divide(home: &Path, task: &str) -> Vec<PathBuf> {
 }
 
 /// The directory with the shards of a task.
-fn shards(home: &Path, task: &str) -> PathBuf {
+pub(crate) fn shards(home: &Path, task: &str) -> PathBuf {
     home.join(format!("{task}-shards"))
 }
 
@@ -62,7 +60,7 @@ fn shard(home: &Path, task: &str, number: usize) -> PathBuf {
 }
 
 /// Indexes the parts for an approach.
-fn index(home: &Path, task: &str, parts: &[PathBuf], name: &str, models: &Path) {
+pub(crate) fn index(home: &Path, task: &str, parts: &[PathBuf], name: &str, models: &Path) {
     for (number, part) in parts.iter().enumerate() {
         let shard = shard(home, task, number);
         let mut command = riposte(home, &["index", "-q", "-i", text(part)]);
@@ -107,46 +105,6 @@ fn shards_opened_together_rank_as_the_golden_runs() {
 /// A directory without models, as for golden runs.
 fn none() -> PathBuf {
     PathBuf::from("none")
-}
-
-/// Approaches that compare sentence vectors. One of them divides all documents into clusters.
-const DENSE: [(&str, &str); 6] = [
-    ("controversial", "heimdall"),
-    ("controversial", "riposte-dense"),
-    ("controversial", "robin-hood"),
-    ("controversial", "skeletor-manifold"),
-    ("comparative", "captain-levi-dense"),
-    ("rank", "dense"),
-];
-
-#[test]
-fn shards_with_sentence_vectors_rank_as_one_index() {
-    if need(Model("all-minilm-l6-v2")).is_none() {
-        return;
-    }
-    let home = tempfile::tempdir().unwrap();
-    let home = home.path();
-    let models = Models::at(None).unwrap();
-    let models = models.dir();
-    for (task, what) in TASKS {
-        generate(what, &home.join(task));
-        let parts = divide(home, task);
-        for (_, name) in DENSE.iter().filter(|(of, _)| *of == task) {
-            let rank = |input: &Path, out: &str| {
-                let topics = golden().join(task).join("topics.xml");
-                let mut command = riposte(home, &[task, "-q", "-i", text(input), "-o", out]);
-                command.args(["--topics", text(&topics), "--approach", name]);
-                command.args(["--numeric", "float", "--index", out]);
-                command.env("RIPOSTE_MODELS", models).current_dir(home);
-                command
-            };
-            let run = |out: &str| fs::read_to_string(home.join(out).join("run.txt")).unwrap();
-            succeed(&mut rank(&home.join(task), "whole"));
-            index(home, task, &parts, name, models);
-            succeed(&mut rank(&shards(home, task), "together"));
-            assert!(run("together") == run("whole"), "{name}");
-        }
-    }
 }
 
 #[test]
