@@ -1,4 +1,5 @@
-//! All integration tests. They are one binary, because each binary links all of riposte.
+//! All integration tests. They are one binary, because each binary links all of riposte. They start in the order of their names, so a module whose test
+//! takes longer than a minute has a name from the first half of the alphabet, if it can: nothing else would run beside it at the end.
 
 mod approaches;
 mod arguments;
@@ -24,11 +25,13 @@ mod damaged_arguments;
 mod datasets;
 mod dense;
 mod dense_shards;
+mod disturbed;
 mod documentation;
 mod editions;
 mod evaluate;
 mod examples;
 mod exit_codes;
+mod expected_figures;
 mod export;
 mod extraction;
 mod fault_injection;
@@ -100,7 +103,6 @@ mod support;
 mod suspects;
 mod texts;
 mod tira;
-mod torture;
 mod trec_eval;
 mod verify;
 mod version;

@@ -6,15 +6,12 @@ use std::process::Stdio;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use riposte_eval::TopicId;
-use riposte_eval::compare::{Test, paired};
-use riposte_eval::{Values, evaluate, qrels};
 use serde_json::Value;
 
 use crate::sentence::MINILM;
 use crate::support::assert_says;
 use crate::support::files::{text, write};
-use crate::support::need::{Data, Model, need};
+use crate::support::need::{Model, need};
 use crate::support::program::{WorkDir, collection_tools, riposte, stderr, stdout, succeed};
 use crate::support::{root, sample};
 
@@ -63,7 +60,7 @@ fn generated() -> WorkDir {
 }
 
 /// The report in the directory `out`.
-fn report(dir: &WorkDir, out: &str) -> Value {
+pub(crate) fn report(dir: &WorkDir, out: &str) -> Value {
     serde_json::from_str(&dir.read(&format!("{out}/reproduce.json"))).unwrap()
 }
 
@@ -74,7 +71,7 @@ fn row<'r>(report: &'r Value, name: &str) -> &'r Value {
 }
 
 /// Each measured figure by its row and column.
-fn figures(report: &Value) -> BTreeMap<(String, String), String> {
+pub(crate) fn figures(report: &Value) -> BTreeMap<(String, String), String> {
     let mut all = BTreeMap::new();
     for table in report["tables"].as_array().unwrap() {
         for row in table["rows"].as_array().unwrap() {
@@ -412,86 +409,6 @@ fn only_the_models_of_a_row_are_used() {
         "without",
     ];
     assert_eq!(left, kept);
-}
-
-/// The values of a measure for the run of an approach.
-fn values(dir: &WorkDir, collection: &str, judgements: &str, approach: &str) -> Values {
-    let run = dir.read(&format!("out/{collection}/{approach}/run.txt"));
-    let (qrels, _) = qrels::read(judgements);
-    let evaluated = evaluate(&run, &qrels, &["nDCG@10".parse().unwrap()]);
-    evaluated.unwrap().values.remove(0)
-}
-
-#[test]
-fn the_judged_collections_of_development_have_the_expected_figures() {
-    let Some(data) = need(Data("")) else { return };
-    let Some(model) = need(Model(MINILM)) else {
-        return;
-    };
-    let dir = WorkDir::new();
-    let reproduce = |out: &str| {
-        let approaches = "riposte,bm25,bm25-flat,lucene-flat.txt.gz,lucene-multi.txt.gz,runs/run-minsc-baseline.txt,runs/elrond-ekrun-2021.txt";
-        let mut words = vec![
-            "reproduce",
-            "--data",
-            text(&data),
-            "-q",
-            "-o",
-            out,
-            "--approach",
-            approaches,
-        ];
-        words.extend(["cranfield", "cisi", "image-runs-2022", "argument-runs-2021"]);
-        let mut command = riposte(&dir.path(""), &words);
-        command
-            .current_dir(dir.path(""))
-            .env("RIPOSTE_MODELS", model.dir.parent().unwrap());
-        succeed(&mut command);
-    };
-    reproduce("out");
-    let first = report(&dir, "out");
-    let measured = figures(&first);
-    assert_eq!(measured.len(), 2 * 5 * 3 + 3 + 2);
-    let rows = first["tables"].as_array().unwrap().iter();
-    let rows = rows.flat_map(|table| table["rows"].as_array().unwrap());
-    for figure in rows.flat_map(|row| row["figures"].as_array().unwrap()) {
-        // Lucene's and the organisers' own figures, to the digits that they have printed
-        if let Some(published) = figure["published"].as_f64() {
-            assert!(
-                (figure["value"].as_f64().unwrap() - published).abs() <= 0.0005,
-                "{figure}"
-            );
-        }
-        assert!(figure["expected"].is_number(), "{figure}");
-    }
-    // each figure twice
-    reproduce("out");
-    assert_eq!(measured, figures(&report(&dir, "out")));
-
-    // the default of `rank` is not worse than BM25 in the mean of both collections
-    for other in ["bm25", "bm25-flat"] {
-        let of = |approach: &str| {
-            let mut topics = BTreeMap::new();
-            let mut whole: Option<Values> = None;
-            for collection in ["cranfield", "cisi"] {
-                let file = data.join(format!("rank/{collection}/qrels/test.tsv"));
-                let judgements = fs::read_to_string(file).unwrap();
-                let values = values(&dir, collection, &judgements, approach);
-                let named = |(topic, value): (&TopicId, &f64)| {
-                    (TopicId(format!("{collection}-{}", topic.0)), *value)
-                };
-                topics.extend(values.topics.iter().map(named));
-                whole.get_or_insert(values);
-            }
-            let mut whole = whole.unwrap();
-            whole.topics = topics;
-            whole
-        };
-        // a positive difference is one in favour of the default
-        let test = paired(&of(other), &of("riposte"), Test::Randomisation);
-        assert_eq!(test.topics, 225 + 76);
-        assert!(test.difference > 0.0 && test.p < 0.05, "{other}: {test:?}");
-    }
 }
 
 #[test]

@@ -9,7 +9,7 @@ use crate::support::program::{code, stderr, stdout};
 use crate::support::root;
 
 #[test]
-fn disturbed_runs_end_with_the_same_result_or_a_named_error() {
+fn runs_end_with_the_same_result_or_a_named_error() {
     let Some(python) = need(Python) else {
         return;
     };
