@@ -132,9 +132,17 @@ def mixed(server, port, collection, minutes):
         connection, drawn = http.client.HTTPConnection("127.0.0.1", port, timeout=120), random.Random(seed)
         while time.perf_counter() < end and server.poll() is None:
             status, asked = path(drawn)
-            connection.request("GET", asked)
-            response = connection.getresponse()
-            response.read()
+            # the server closes a connection on which nothing is asked for ten seconds
+            if pause >= 10:
+                connection.close()
+            try:
+                connection.request("GET", asked)
+                response = connection.getresponse()
+                response.read()
+            except OSError as error:
+                wrong.append(f"{asked}: {error}")
+                connection.close()
+                continue
             counts[response.status] = counts.get(response.status, 0) + 1
             if response.status != status:
                 wrong.append(f"{asked}: {response.status} instead of {status}")

@@ -27,6 +27,7 @@ use crate::evidence::sentence::Sentences;
 use crate::lazy::Lazy;
 use crate::workspace::{self, Outputs as Workspace};
 use cross::Cross;
+#[cfg(feature = "full")]
 pub(crate) use outputs::STOPPED;
 use outputs::{Compute, complete};
 use pieces::ClaimedPieces;
