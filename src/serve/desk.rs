@@ -155,6 +155,24 @@ impl ServedCollections {
             ))),
         }
     }
+
+    /// Answers the question of a debate with the first part of a collection, after it has been checked.
+    fn debated<T>(
+        &self,
+        asked: &Debate,
+        answer: impl FnOnce(&str, &Opened, &Part, &Asked) -> Result<T, Refusal>,
+    ) -> Result<T, Refusal> {
+        self.part(asked.collection.as_deref(), None, |name, opened, part| {
+            let question = answerable(&asked.question, asked.claim.as_deref(), part)?;
+            check_approach(asked.approach.as_deref(), part)?;
+            let with = Asked {
+                approach: asked.approach.as_deref(),
+                number: asked.number,
+                ..Asked::first(question)
+            };
+            answer(name, opened, part, &with)
+        })
+    }
 }
 
 /// Receives the name of a collection that was opened again, and the error if it could not be.
@@ -341,15 +359,8 @@ impl Desk for ServedCollections {
     }
 
     fn debate(&self, asked: &Debate, call: &Call) -> Result<Debated, Refusal> {
-        self.part(asked.collection.as_deref(), None, |name, opened, part| {
-            let question = answerable(&asked.question, asked.claim.as_deref(), part)?;
-            check_approach(asked.approach.as_deref(), part)?;
-            let with = Asked {
-                approach: asked.approach.as_deref(),
-                number: asked.number,
-                ..Asked::first(question)
-            };
-            let answered = part.answer(&with, call.stop(), &mut |_| ());
+        self.debated(asked, |name, opened, part, with| {
+            let answered = part.answer(with, call.stop(), &mut |_| ());
             let answered = answered.map_err(refused(call))?;
             let arguments = opened.part(Some(Kind::Arguments));
             let debated = debated(answered.answer, name, arguments).map_err(refused(call))?;
@@ -361,15 +372,8 @@ impl Desk for ServedCollections {
     }
 
     fn report(&self, asked: &Debate, call: &Call) -> Result<String, Refusal> {
-        self.part(asked.collection.as_deref(), None, |_, _, part| {
-            let question = answerable(&asked.question, asked.claim.as_deref(), part)?;
-            check_approach(asked.approach.as_deref(), part)?;
-            let with = Asked {
-                approach: asked.approach.as_deref(),
-                number: asked.number,
-                ..Asked::first(question)
-            };
-            report::page(&with, part, call.stop()).map_err(refused(call))
+        self.debated(asked, |_, _, part, with| {
+            report::page(with, part, call.stop()).map_err(refused(call))
         })
     }
 

@@ -151,7 +151,7 @@ impl Call {
         }
     }
 
-    /// Lets a client join that waits until `deadline`. Returns whether it can: nobody has seen that the call is stopped.
+    /// Lets another client, which waits until `deadline`, share this call. Returns `false` if the call has already been stopped.
     pub(crate) fn join(&self, deadline: Instant) -> bool {
         let mut last = self.lock();
         let is_wanted = !self.0.stop.load(Ordering::Relaxed) && Instant::now() < *last;

@@ -42,7 +42,7 @@ pub(crate) struct Reader {
 }
 
 impl Reader {
-    /// The reader of the answer to this request, if a browser asks.
+    /// Who reads the refusal, if a browser sent this request.
     pub(crate) fn of<B>(request: &Request<B>) -> Option<Reader> {
         let (uri, headers) = (request.uri(), request.headers());
         let accepted = headers.get_all(ACCEPT).iter();
@@ -59,7 +59,7 @@ impl Reader {
         })
     }
 
-    /// Puts a page into a refusal. Its status and its headers stay.
+    /// Replaces the body of a refusal by a page. The status and the other headers stay.
     pub(crate) fn show(&self, response: &mut Response) {
         let Some(refused) = response.extensions_mut().remove::<Refused>() else {
             return;

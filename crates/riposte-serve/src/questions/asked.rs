@@ -86,7 +86,7 @@ impl Asked for Conversation {
     }
 }
 
-/// A request, and what its answer depends on besides.
+/// A request, with whatever else decides its answer.
 impl<R: Asked, M: Serialize + Send + 'static> Asked for (R, M) {
     fn question(&self) -> Option<&str> {
         self.0.question()
