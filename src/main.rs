@@ -9,16 +9,11 @@ mod cli;
 
 use std::process::ExitCode;
 
-use riposte_eval::escaped_lines;
-
 fn main() -> ExitCode {
     match riposte::threads::on_enough_stack(cli::run) {
         Ok(code) => ExitCode::from(code),
         Err(error) => {
-            // a line break in a file's name must not begin a line that looks like a message of its own
-            let error = escaped_lines(&format!("{error:#}")).to_string();
-            let error = error.replace('\n', "\n  ");
-            cli::say_line(&format!("riposte: {error}"));
+            cli::say_failure(&error);
             ExitCode::from(2)
         }
     }

@@ -37,6 +37,10 @@ pub struct ObjectStances {
 }
 
 impl StanceDetector {
+    /// What a note says if the stance encoder is not installed.
+    #[doc(hidden)]
+    pub const OTHERWISE: &str = "stance is estimated from words only";
+
     /// With the models that are installed in `models`, or in the user's data directory. `on_event` receives an [`Event::Note`] if the stance encoder is
     /// missing.
     ///
@@ -56,9 +60,15 @@ impl StanceDetector {
         compute: Compute,
         on_event: &mut OnEvent,
     ) -> Result<StanceDetector> {
-        let otherwise = "stance is estimated from words only";
+        let otherwise = StanceDetector::OTHERWISE;
         let encoder = models::installed_stance_encoder(models, compute, otherwise, on_event)?;
-        Ok(StanceDetector { encoder })
+        Ok(StanceDetector::of(encoder))
+    }
+
+    /// With this encoder, or by words alone.
+    #[doc(hidden)]
+    pub fn of(encoder: Option<Arc<Lazy<StanceEncoder>>>) -> StanceDetector {
+        StanceDetector { encoder }
     }
 
     /// Whether the stance encoder is installed.

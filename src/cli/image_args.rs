@@ -197,6 +197,13 @@ pub(super) struct ReadArgs {
     pub(super) faults: FaultArgs,
 }
 
+impl ReadArgs {
+    /// The options that decide how a picture is read.
+    pub(super) fn options(&self) -> String {
+        format!("{:?} {:?} {:?}", self.models, self.ocr, self.script)
+    }
+}
+
 #[derive(Args)]
 pub(super) struct MergeArgs {
     /// Evidence store that receives the shards, created if necessary. For the shards of an index, a new directory

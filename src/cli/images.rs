@@ -153,9 +153,21 @@ fn stream(args: &ExtractArgs) -> Result<u8> {
 
 /// `riposte read`: prints the text in image files. Returns the exit code, which is 2 if none can be decoded.
 pub fn read(args: &ReadArgs) -> Result<u8> {
+    read_by(args, &reader(args)?)
+}
+
+/// The reader that the options name.
+///
+/// # Errors
+/// There is no such model, or it is damaged.
+pub(super) fn reader(args: &ReadArgs) -> Result<PictureReader> {
     let models = args.models.open()?;
     let (name, numeric) = (args.ocr.as_deref(), args.models.numeric);
-    let reader = PictureReader::with(&models, name, numeric, args.script)?;
+    PictureReader::with(&models, name, numeric, args.script)
+}
+
+/// The same as [`read`], by a reader that is open.
+pub(super) fn read_by(args: &ReadArgs, reader: &PictureReader) -> Result<u8> {
     say!("ocr: {}", reader.describe());
     args.faults
         .check(&args.images.iter().map(PathBuf::as_path).collect::<Vec<_>>())?;

@@ -2,7 +2,7 @@
 
 mod questions;
 
-use std::io::{BufRead, BufReader, stdin};
+use std::io::{BufRead, BufReader};
 use std::path::Path;
 
 use anyhow::{Context, Result, ensure};
@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use super::faults::FaultArgs;
 use super::notes::NotePrinter;
-use super::print_json;
+use super::{print_json, streams};
 use questions::{Batch, BoundedLines};
 pub(super) use questions::{QualityLine, StanceLine};
 use riposte::collection::{Fault, FaultKind};
@@ -32,7 +32,7 @@ pub(super) fn answer_file<Q>(
 ) -> Result<u8> {
     let reading = || format!("cannot read {}", path.display());
     let input: Box<dyn BufRead> = match path.to_str() {
-        Some("-") => Box::new(stdin().lock()),
+        Some("-") => streams::input(),
         _ => Box::new(BufReader::new(
             regular::open_pipe(path).with_context(reading)?,
         )),

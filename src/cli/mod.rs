@@ -15,6 +15,8 @@ mod ask;
 #[cfg(feature = "texts")]
 mod cache;
 #[cfg(feature = "full")]
+mod calls;
+#[cfg(feature = "full")]
 mod collection;
 mod config;
 #[cfg(feature = "texts")]
@@ -56,6 +58,7 @@ mod shard;
 mod shell;
 #[cfg(feature = "texts")]
 mod stance;
+mod streams;
 mod terminal;
 #[cfg(feature = "texts")]
 mod text_args;
@@ -64,14 +67,13 @@ mod texts;
 mod verify;
 mod version;
 
-use std::io::Write;
 use std::path::Path;
 
 use anyhow::{Context, Result};
 use clap::builder::Resettable;
 use clap::{ArgMatches, CommandFactory, FromArgMatches, Parser, Subcommand};
 use riposte::threads;
-use riposte_eval::escaped;
+use riposte_eval::{escaped, escaped_lines};
 use serde::Serialize;
 
 #[cfg(feature = "texts")]
@@ -182,6 +184,10 @@ enum Command {
     #[cfg(feature = "full")]
     #[command(subcommand, hide = true)]
     Shard(shard::ShardCommand),
+    /// Run small commands, each of which is a line of standard input, for the Python package
+    #[cfg(feature = "full")]
+    #[command(hide = true)]
+    Calls,
     /// Print a script that completes commands, options and values in a shell
     Completions(CompletionsArgs),
     /// Write the manual pages
@@ -306,6 +312,8 @@ pub fn run() -> Result<u8> {
         Command::Merge(args) => images::merge(&args),
         #[cfg(feature = "full")]
         Command::Shard(command) => shard::shard(&command),
+        #[cfg(feature = "full")]
+        Command::Calls => calls::calls(),
         #[cfg(feature = "texts")]
         Command::Models(command) => models::models(command),
         #[cfg(feature = "texts")]
@@ -330,8 +338,15 @@ pub fn run() -> Result<u8> {
 
 /// Prints a line to standard error. If it cannot be written, because of a full disk or a closed pipe, the run goes on.
 pub fn say_line(line: &str) {
-    // one write, so that lines of several processes do not mix
-    let _ = std::io::stderr().write_all(format!("{line}\n").as_bytes());
+    streams::write_error(line);
+}
+
+/// Prints why a command has failed.
+pub fn say_failure(error: &anyhow::Error) {
+    // a line break in a file's name must not begin a line that looks like a message of its own
+    let error = escaped_lines(&format!("{error:#}")).to_string();
+    let error = error.replace('\n', "\n  ");
+    say_line(&format!("riposte: {error}"));
 }
 
 /// A path as it is printed: without characters that a terminal obeys, and in one line.
@@ -341,10 +356,7 @@ fn shown(path: &Path) -> String {
 
 /// Prints a result to stdout. A reader that closes the pipe early, as `head` does, is no error.
 fn print(text: &dyn std::fmt::Display) -> Result<()> {
-    match write!(std::io::stdout(), "{text}") {
-        Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Ok(()),
-        result => result.context("cannot write the result"),
-    }
+    streams::write_output(text).context("cannot write the result")
 }
 
 /// Prints a result as a JSON object on a line.

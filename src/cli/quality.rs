@@ -12,15 +12,23 @@ use riposte::reading::stance_encoder::StanceEncoder;
 use riposte::task::models;
 use riposte::task::quality::{QualityQuestion, rate};
 
+/// What a note says if the stance encoder is not installed.
+pub(super) const OTHERWISE: &str = "quality is estimated from words only";
+
 /// `riposte quality`.
 pub fn quality(args: &QualityArgs) -> Result<u8> {
+    let models = args.models.open()?;
     let encoder = models::installed_stance_encoder(
-        &args.models.open()?,
+        &models,
         args.models.compute(),
-        "quality is estimated from words only",
+        OTHERWISE,
         &mut print_notes,
     )?;
-    let encoder = encoder.as_deref();
+    quality_by(args, encoder.as_deref())
+}
+
+/// The same with the encoder, if it is installed.
+pub(super) fn quality_by(args: &QualityArgs, encoder: Option<&Lazy<StanceEncoder>>) -> Result<u8> {
     if let Some(path) = &args.jsonl {
         return answer_file(
             path,

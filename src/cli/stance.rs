@@ -17,13 +17,18 @@ use riposte::task::stance::{ClaimStance, StanceAnswer, StanceQuestion};
 pub fn stance(args: &StanceArgs) -> Result<u8> {
     let models = args.models.open()?;
     let detector = StanceDetector::with(&models, args.models.compute(), &mut print_notes)?;
+    stance_by(args, &detector)
+}
+
+/// The same with a detector that is open.
+pub(super) fn stance_by(args: &StanceArgs, detector: &StanceDetector) -> Result<u8> {
     if let Some(path) = &args.jsonl {
         return answer_file(
             path,
             &args.faults,
             |line| serde_json::from_slice::<StanceLine>(line)?.question(),
             |question| question.cuts(detector.has_encoder()),
-            |questions| answers(questions, &detector, args.explain),
+            |questions| answers(questions, detector, args.explain),
         );
     }
     let Some(text) = args.text.clone() else {
@@ -54,7 +59,7 @@ pub fn stance(args: &StanceArgs) -> Result<u8> {
     for cut in question.cuts(detector.has_encoder()) {
         say!("note: {cut}");
     }
-    answers(&[question], &detector, args.explain)?
+    answers(&[question], detector, args.explain)?
         .iter()
         .try_for_each(print_json)?;
     Ok(0)

@@ -38,6 +38,16 @@ fn the_program_is_found_and_run() {
 }
 
 #[test]
+fn small_commands_run_in_a_process_that_goes_on() {
+    passes("test_calls.py");
+}
+
+#[test]
+fn the_typed_interface_returns_what_the_command_line_prints() {
+    passes("test_api.py");
+}
+
+#[test]
 fn pyterrier_ranks_and_measures_what_the_command_line_does() {
     passes("test_pt.py");
 }

@@ -111,10 +111,14 @@ def run(
         encoding="utf-8",
         errors="replace",
     )
-    command = f"riposte {args[0]}" if args else "riposte"
+    return checked(done, f"riposte {args[0]}" if args else "riposte", 3)
+
+
+def checked(done: subprocess.CompletedProcess[str], command: str, stacklevel: int) -> subprocess.CompletedProcess[str]:
+    """What a command has printed, with the warnings and errors of `run`."""
     if done.returncode == 1 or (done.returncode == 0 and counts_faults(done.stderr)):
         said = done.stderr.strip() or "it finished, but found a problem: see the output"
-        warnings.warn(f"{command}: {said}", RiposteWarning, stacklevel=2)
+        warnings.warn(f"{command}: {said}", RiposteWarning, stacklevel=stacklevel)
     elif done.returncode != 0:
         raise RiposteError(_failure(command, done), done.returncode, done.stderr)
     return done
@@ -133,7 +137,13 @@ def _failure(command: str, done: subprocess.CompletedProcess[str]) -> str:
             if lines[n].startswith(start):
                 return "\n".join([lines[n].removeprefix(start), *lines[n + 1 :]])
     if done.returncode < 0:
-        number = -done.returncode
-        names = {member.value: member.name for member in signal.Signals}
-        return f"{command} was ended by the signal {names.get(number, number)}"
-    return done.stderr.strip() or f"{command} ended with exit code {done.returncode}"
+        return ended_by(command, done.returncode)
+    return done.stderr.strip() or ended_by(command, done.returncode)
+
+
+def ended_by(command: str, code: int) -> str:
+    """A sentence about an exit code."""
+    if code >= 0:
+        return f"{command} ended with exit code {code}"
+    names = {member.value: member.name for member in signal.Signals}
+    return f"{command} was ended by the signal {names.get(-code, -code)}"

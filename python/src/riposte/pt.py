@@ -1,11 +1,11 @@
-"""riposte in PyTerrier pipelines: an indexer, retrievers, a loader of texts and an annotator of stances.
+"""riposte in PyTerrier pipelines: an indexer, retrievers of texts and images, a loader of texts, and annotators of stance and quality.
 
     import riposte
     index = riposte.pt.Indexer("my-collection").index([{"docno": "d1", "text": "Cats are cleaner than dogs."}])
     index.bm25().search("clean cats")
 
-Each transformer writes its input to a temporary directory, runs the program once for the whole frame, and reads the program's output. Java is
-never started. Needs the packages pyterrier and pandas.
+Each retriever writes its input to a temporary directory, runs the program once for the whole frame, and reads the program's output; annotators send
+theirs to a process that goes on (`_calls`). Java is never started. Needs the packages pyterrier and pandas.
 """
 
 from __future__ import annotations
@@ -28,43 +28,26 @@ except ImportError as error:
     raise ImportError(f"riposte.pt needs PyTerrier and pandas ({error}): pip install pyterrier") from error
 
 from . import _layout
-from ._program import RiposteWarning, counts_faults, run
+from ._frames import options, toml, with_notes
+from ._program import RiposteWarning, run
+from ._pt_base import Transformer, objects_of
+from ._pt_read import ImageRetriever, QualityAnnotator, StanceAnnotator
 
-__all__ = ["Index", "Indexer", "Retriever", "StanceAnnotator", "TextLoader"]
+__all__ = ["ImageRetriever", "Index", "Indexer", "QualityAnnotator", "Retriever", "StanceAnnotator", "TextLoader"]
 
+#: How PyTerrier recognises the directory of an index (`pt_meta.json`).
+_METADATA = {"type": "sparse_index", "format": "riposte", "package_hint": "riposte-ir[pyterrier]"}
 #: The number of documents that riposte ranks for a query by default. Touché's tasks take no more.
 DEFAULT_RESULTS = 1000
 #: Maximum number of documents that riposte ranks for a query of any other collection.
 MOST_RESULTS = 100_000
 
 
-class _Transformer(pt.Transformer):
-    """A transformer whose `repr` and equality depend on the arguments that made it. They are attributes with the same names."""
-
-    #: The name in a drawing, of at most 20 characters.
-    label: str
-
-    def __repr__(self) -> str:
-        attributes = pt.inspect.transformer_attributes(self)
-        words = [f"{a.name}={a.value!r}" for a in attributes if a.init_default_value != a.value]
-        return f"riposte.pt.{type(self).__name__}({', '.join(words)})"
-
-    def __eq__(self, other: object) -> bool:
-        return type(self) is type(other) and repr(self) == repr(other)
-
-    def __hash__(self) -> int:
-        return hash(repr(self))
-
-    def schematic(self, *, input_columns: list[str] | None = None) -> dict[str, Any]:
-        """What PyTerrier draws. Without `help_url`, it would look for these classes in its own documentation on the web."""
-        return {"label": self.label, "help_url": None}
-
-    def subtransformers(self) -> dict[str, pt.Transformer]:
-        return {}
-
-
-class Index:
+class Index(pt.Artifact):
     """A directory with a collection of texts. Its methods return transformers that search the collection.
+
+    It is an artifact of PyTerrier: `pt.Artifact.load("energy")` opens the directory that an `Indexer` has written, `index.build_package("energy.tar.lz4")`
+    puts it into one file, and `pt.Artifact.from_url("energy.tar.lz4")` opens that. What is shared is the collection; its index is built where it is searched.
 
     riposte builds an index of the collection at the first search, keeps it, and builds it again when the files change.
 
@@ -82,10 +65,16 @@ class Index:
         ValueError: the directory holds no collection of texts.
     """
 
+    ARTIFACT_TYPE = "sparse_index"
+    ARTIFACT_FORMAT = "riposte"
+    ARTIFACT_PACKAGE_HINT = "riposte-ir[pyterrier]"
+
+    path: Path
+
     def __init__(
         self, path: str | os.PathLike[str], *, index: str | os.PathLike[str] | None = None, models: str | os.PathLike[str] | None = None
     ) -> None:
-        self.path = Path(path).absolute()
+        super().__init__(Path(path).absolute())
         self.index = None if index is None else Path(index).absolute()
         self.models = None if models is None else Path(models).absolute()
         self.task = _layout.task_of(self.path)
@@ -114,7 +103,7 @@ class Index:
         return TextLoader(self, fields)
 
 
-class Retriever(_Transformer):
+class Retriever(Transformer):
     """Ranks the documents of a collection for each query.
 
     In: a frame with the columns `qid` and `query`, and a query in each row. Other columns are kept. The columns `description`, `narrative` and
@@ -222,12 +211,12 @@ class Retriever(_Transformer):
             command: list[str | os.PathLike[str]] = [index.task, "-q", "--no-metadata", "-i", index.path, "-o", work, "--topics", queries]
             command += ["--approach", self.approach, "--numeric", self.numeric]
             command += [part for name in self.use for part in ("--use", name)]
-            command += [word for key, value in (self.settings or {}).items() for word in ("--set", f"{key}={_toml(value)}")]
+            command += [word for key, value in (self.settings or {}).items() for word in ("--set", f"{key}={toml(value)}")]
             if self.num_results > DEFAULT_RESULTS:
                 command += ["--hits", str(self.num_results)]
             if index.task == "comparative" and not self.stances:
                 command.append("--no-stance")
-            _run(command + _options(threads=self.threads, index=index.index, models=index.models))
+            with_notes(run([*command, *options(threads=self.threads, index=index.index, models=index.models)]), 3)
             found: dict[str, list[tuple[str, float, str | None]]] = {}
             # no field of a run contains blanks or control characters
             with open(Path(work, "run.txt"), encoding="utf-8", newline="\n") as file:
@@ -238,36 +227,11 @@ class Retriever(_Transformer):
         return found
 
 
-def _toml(value: Any) -> str:
-    """A value as TOML writes it. Strings and numbers are written as in JSON."""
-    if isinstance(value, Mapping):
-        return "{" + ", ".join(f"{_toml(str(key))} = {_toml(item)}" for key, item in value.items()) + "}"
-    if isinstance(value, (list, tuple)):
-        return "[" + ", ".join(map(_toml, value)) + "]"
-    return json.dumps(value, ensure_ascii=False)
-
-
 def _numbers(qids: list[str]) -> list[str]:
     """The id of each query in a run: its qid or, if a run cannot contain that, another id that no query has."""
     taken = set(qids)
     spare = (f"query-{n}" for n in itertools.count())
     return [qid if _layout.unfit_id(qid) is None else next(number for number in spare if number not in taken) for qid in qids]
-
-
-def _options(**values: Any) -> list[str]:
-    """The options of a command that have a value."""
-    given = {name: os.fspath(value) if isinstance(value, os.PathLike) else str(value) for name, value in values.items() if value is not None}
-    return [word for name, value in given.items() for word in (f"--{name}", value)]
-
-
-def _run(command: Sequence[str | os.PathLike[str]], input: str | None = None) -> str:
-    """Runs riposte, and repeats its notes as a warning. Returns its standard output."""
-    done = run(command, input=input)
-    notes = [line for line in done.stderr.splitlines() if line.startswith("note: ")]
-    # with faults, `run` has repeated all that riposte has said
-    if done.returncode == 0 and notes and not counts_faults(done.stderr):
-        warnings.warn("\n".join(notes), RiposteWarning, stacklevel=4)
-    return done.stdout
 
 
 def _ids(column: pd.Series) -> pd.Series:
@@ -289,21 +253,13 @@ def _topics(inp: pd.DataFrame, is_anew: bool) -> list[dict[str, Any]]:
         topic = topics[qid] = {"qid": qid, "query": query}
         for part, value in zip(parts, values):
             if part == "objects" and isinstance(value, (list, tuple)):
-                topic[part] = _objects(value, f"qid {qid!r}")
+                topic[part] = objects_of(value, f"qid {qid!r}")
             elif part != "objects" and isinstance(value, str) and not _layout.unfit_text(value):
                 topic[part] = value
     blank = [qid for qid, topic in topics.items() if not topic["query"].strip()]
     if blank:
         warnings.warn(f"queries without words find nothing: qid {', '.join(map(repr, blank))}", RiposteWarning, stacklevel=4)
     return [topic for topic in topics.values() if topic["query"].strip()]
-
-
-def _objects(value: Any, whose: str) -> list[str]:
-    """The two objects of a comparative question."""
-    objects = list(value) if isinstance(value, (list, tuple)) else []
-    if len(objects) != 2 or any(_layout.unfit_text(o) or not o.strip() for o in objects):
-        raise ValueError(f"the objects of {whose} are {value!r}, not two strings")
-    return objects
 
 
 class Indexer(pt.Indexer):
@@ -375,7 +331,8 @@ class Indexer(pt.Indexer):
                 file.flush()
                 os.fsync(file.fileno())
             os.replace(written, documents)
-        _run(["index", "-q", "-i", self.path, *_options(threads=self.threads, index=self._index)])
+        (self.path / "pt_meta.json").write_text(json.dumps(_METADATA) + "\n", "utf-8")
+        with_notes(run(["index", "-q", "-i", self.path, *options(threads=self.threads, index=self._index)]), 2)
         return Index(self.path, index=self._index)
 
 
@@ -402,7 +359,7 @@ def _document_lines(documents: Iterable[dict[str, Any]]) -> Iterator[str]:
         raise ValueError("there is no document to index")
 
 
-class TextLoader(_Transformer):
+class TextLoader(Transformer):
     """Adds the texts of documents to a frame that has a column `docno`.
 
     For each frame, the collection is read from its beginning until all documents of the frame are found. Only those documents are kept in memory.
@@ -452,7 +409,7 @@ def _documents(index: Index) -> Iterator[tuple[str, dict[str, Any]]]:
         open_file = gzip.open if path.suffix == ".gz" else open
         if index.task == "controversial":
             with open_file(path, "rb") as file:
-                for argument in _arguments(file):
+                for argument in _arguments(file):  # type: ignore[arg-type]
                     premises = argument.get("premises") or []
                     yield (
                         str(argument.get("id")),
@@ -486,77 +443,3 @@ def _arguments(file: IO[bytes]) -> Iterator[dict[str, Any]]:
         yield from ijson.items(file, "arguments.item")
     except ijson.JSONError as error:
         raise ValueError(f"{file.name} cannot be read further: {error}") from None
-
-
-class StanceAnnotator(_Transformer):
-    """Detects the stance of each text, towards the query or towards two objects.
-
-    In: a frame with the columns `text` and `query` (a question, a motion, a claim or a subject), or with `text` and `objects` (two strings each)
-    if `towards="objects"`. It needs neither `qid` nor `docno`.
-
-    Out: the same rows, with these columns added:
-
-    - towards a query: `stance` ("PRO", "CON" or "NEITHER"), and the probabilities `stance_pro`, `stance_con` and `stance_neither`, which add up
-      to 1;
-    - towards objects: `stance` ("FIRST" or "SECOND": the better object; "NEUTRAL": neither is better; "NO": no stance), and the probabilities
-      `stance_first`, `stance_second`, `stance_neutral` and `stance_no`.
-
-    A row with an empty query has None and NaN, and a `RiposteWarning` says so.
-
-    Args:
-        towards: "query" or "objects".
-        text: the name of the column with the texts.
-        models: the directory of models. Without a sentence model, the stance depends only on words, and a `RiposteWarning` says so.
-        numeric: as for `Retriever`.
-
-    Raises (when it transforms):
-        ValueError: a text, a query or objects are missing; the message names the row.
-        RiposteError: riposte failed.
-    """
-
-    label = "stance"
-
-    def __init__(
-        self,
-        *,
-        towards: str = "query",
-        text: str = "text",
-        models: str | os.PathLike[str] | None = None,
-        numeric: str = "auto",
-    ) -> None:
-        if towards not in ("query", "objects"):
-            raise ValueError(f"towards is {towards!r}, but must be 'query' or 'objects'")
-        self.towards = towards
-        self.text = text
-        self.models = models
-        self.numeric = numeric
-
-    def transform(self, inp: pd.DataFrame) -> pd.DataFrame:
-        pt.validate.columns(inp, includes=[self.towards, self.text], context=self)
-        questions = []
-        for n, (towards, text) in enumerate(zip(inp[self.towards], inp[self.text])):
-            if why := _layout.unfit_text(text):
-                raise ValueError(f"the {self.text} of row {n} {why}")
-            if self.towards == "objects":
-                questions.append({"objects": _objects(towards, f"row {n}"), "text": text})
-            elif why := _layout.unfit_text(towards):
-                raise ValueError(f"the query of row {n} {why}")
-            else:
-                questions.append({"topic": towards, "text": text})
-        answers = self._answers(questions)
-        classes = ("pro", "con", "neither") if self.towards == "query" else ("first", "second", "neutral", "no")
-        columns = {"stance": pd.Series([a and a["stance"] for a in answers], dtype=object, index=inp.index)}
-        for name in classes:
-            columns[f"stance_{name}"] = pd.Series([a and a[name] for a in answers], dtype="float64", index=inp.index)
-        return inp.assign(**columns)
-
-    def _answers(self, questions: list[dict[str, Any]]) -> list[dict[str, Any] | None]:
-        """The answer to each question; None for an empty query."""
-        # if all queries are empty, riposte would report an error
-        if not any("objects" in question or question["topic"].strip() for question in questions):
-            if questions:
-                warnings.warn("all queries are empty", RiposteWarning, stacklevel=3)
-            return [None] * len(questions)
-        command = ["stance", "--jsonl", "-", *_options(numeric=self.numeric, models=self.models)]
-        lines = "".join(json.dumps(question, ensure_ascii=False) + "\n" for question in questions)
-        return [json.loads(line) for line in _run(command, lines).splitlines()]

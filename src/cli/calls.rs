@@ -1,0 +1,201 @@
+//! `calls`: runs small commands one after the other in one process, for the Python package. Starting a process, and loading models in it, takes longer
+//! than most of these commands.
+//!
+//! Each line of standard input is a call, and each line of standard output the answer to one, both JSON objects: a call has the directory in which it
+//! runs, the arguments that would be typed, and a text for standard input; an answer has the exit code, and what was printed to both streams. The
+//! process ends with its standard input.
+
+use std::io::{self, BufRead, Read, Write};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use anyhow::{Context, Result, bail, ensure};
+use clap::FromArgMatches;
+use serde::{Deserialize, Serialize};
+
+use super::notes::print_notes;
+use super::text_args::ComputeArgs;
+use super::{Cli, Command, evaluate, images, quality, stance, streams, verify};
+use riposte::api::{PictureReader, StanceDetector};
+use riposte::lazy::Lazy;
+use riposte::reading::stance_encoder::StanceEncoder;
+use riposte::task::models;
+
+/// Maximum number of bytes of a call. The package sends long lists of texts in several calls.
+const MAX_CALL: u64 = 1 << 30;
+
+/// The exit code of a Rust program that panics.
+const PANICKED: u8 = 101;
+
+#[derive(Deserialize)]
+struct Call {
+    directory: PathBuf,
+    args: Vec<String>,
+    #[serde(default)]
+    input: String,
+}
+
+#[derive(Serialize)]
+struct Answer {
+    code: u8,
+    output: String,
+    error: String,
+}
+
+/// What calls with the same options share.
+#[derive(Default)]
+struct Kept {
+    /// By the options; an encoder is loaded when it reads the first text.
+    encoders: Vec<(String, Arc<Lazy<StanceEncoder>>)>,
+    /// The reader of pictures, for the options of the last call that had one.
+    reader: Option<(String, PictureReader)>,
+}
+
+/// `riposte calls`.
+///
+/// # Errors
+/// Standard input is not a list of calls, or an answer cannot be written.
+pub fn calls() -> Result<u8> {
+    let mut command = super::command_line();
+    let mut kept = Kept::default();
+    let mut input = io::stdin().lock();
+    let mut line = Vec::new();
+    loop {
+        line.clear();
+        let read = input.by_ref().take(MAX_CALL).read_until(b'\n', &mut line);
+        if read.context("cannot read the next call")? == 0 {
+            return Ok(0);
+        }
+        let call = serde_json::from_slice(&line).context("this is not a call")?;
+        let mut answer = serde_json::to_vec(&answer(&mut command, call, &mut kept))?;
+        answer.push(b'\n');
+        let mut output = io::stdout().lock();
+        let written = output.write_all(&answer).and_then(|()| output.flush());
+        written.context("cannot write the answer")?;
+    }
+}
+
+fn answer(command: &mut clap::Command, call: Call, kept: &mut Kept) -> Answer {
+    let (directory, args) = (call.directory, call.args);
+    let answer = answered(call.input, || {
+        std::env::set_current_dir(&directory)
+            .with_context(|| format!("cannot run in {}", directory.display()))?;
+        run(command, args, kept)
+    });
+    if answer.code == PANICKED {
+        // what a panic has left can be half done
+        *kept = Kept::default();
+    }
+    answer
+}
+
+/// Runs a command with a text on standard input. Whatever happens in it, the next one can run.
+fn answered(input: String, run: impl FnOnce() -> Result<u8>) -> Answer {
+    streams::begin(input.into_bytes());
+    let code = match catch_unwind(AssertUnwindSafe(run)) {
+        Ok(Ok(code)) => code,
+        Ok(Err(error)) => {
+            super::say_failure(&error);
+            2
+        }
+        Err(_) => {
+            say!("riposte: a defect of riposte ended this call");
+            PANICKED
+        }
+    };
+    let streams = streams::end();
+    Answer {
+        code,
+        output: String::from_utf8_lossy(&streams.output).into_owned(),
+        error: String::from_utf8_lossy(&streams.error).into_owned(),
+    }
+}
+
+fn run(command: &mut clap::Command, args: Vec<String>, kept: &mut Kept) -> Result<u8> {
+    let is_input = |word: &String| word == "-" || word.ends_with("=-");
+    let reads_input = args.iter().position(is_input);
+    ensure!(
+        reads_input.is_none_or(|at| at > 0 && args[at - 1] == "--jsonl"),
+        "a call has no standard input but the lines of --jsonl"
+    );
+    let args = std::iter::once("riposte".to_owned()).chain(args);
+    let matches = command.try_get_matches_from_mut(args);
+    let typed = matches.and_then(|matches| Cli::from_arg_matches(&matches));
+    let typed = match typed {
+        Ok(typed) => typed,
+        Err(error) => {
+            say!("{}", error.render().to_string().trim_end());
+            return Ok(u8::try_from(error.exit_code()).unwrap_or(2));
+        }
+    };
+    match typed.command.with_datasets()? {
+        Command::Evaluate(args) => evaluate::evaluate(&args),
+        Command::Verify(args) => verify::verify(&args),
+        Command::Stance(args) => {
+            let encoder = kept.encoder(&args.models, StanceDetector::OTHERWISE)?;
+            stance::stance_by(&args, &StanceDetector::of(encoder))
+        }
+        Command::Quality(args) => {
+            let encoder = kept.encoder(&args.models, quality::OTHERWISE)?;
+            quality::quality_by(&args, encoder.as_deref())
+        }
+        Command::Read(args) => {
+            let options = args.options();
+            if !matches!(&kept.reader, Some((of, _)) if *of == options) {
+                kept.reader = Some((options, images::reader(&args)?));
+            }
+            match &kept.reader {
+                Some((_, reader)) => images::read_by(&args, reader),
+                None => bail!("there is no reader of pictures"),
+            }
+        }
+        _ => bail!("this command has a process of its own"),
+    }
+}
+
+impl Kept {
+    /// The stance encoder. If it is not installed, a note says so, and the next call looks again.
+    fn encoder(
+        &mut self,
+        args: &ComputeArgs,
+        otherwise: &str,
+    ) -> Result<Option<Arc<Lazy<StanceEncoder>>>> {
+        let options = format!("{args:?}");
+        if let Some((_, encoder)) = self.encoders.iter().find(|(of, _)| *of == options) {
+            return Ok(Some(Arc::clone(encoder)));
+        }
+        let (models, compute) = (args.open()?, args.compute());
+        let found =
+            models::installed_stance_encoder(&models, compute, otherwise, &mut print_notes)?;
+        if let Some(encoder) = &found {
+            self.encoders.push((options, Arc::clone(encoder)));
+        }
+        Ok(found)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::Read;
+
+    #[test]
+    fn each_command_has_its_own_streams_also_after_a_panic() {
+        let failed = answered(String::new(), || {
+            super::super::print(&"before")?;
+            let none: Vec<u8> = Vec::new();
+            Ok(none[1])
+        });
+        assert_eq!((failed.code, failed.output.as_str()), (PANICKED, "before"));
+        assert!(failed.error.contains("a defect of riposte"));
+        let next = answered("words".into(), || {
+            let mut text = String::new();
+            streams::input().read_to_string(&mut text)?;
+            super::super::print(&text)?;
+            bail!("no\nmore")
+        });
+        assert_eq!((next.code, next.output.as_str()), (2, "words"));
+        assert_eq!(next.error, "riposte: no\n  more\n");
+    }
+}
