@@ -3,12 +3,15 @@
 import gzip
 import json
 import os
+import re
+import zipfile
 from pathlib import Path
 
 import generated
 import pandas as pd
 import pyterrier as pt
 import pytest
+from conftest import REPOSITORY
 from ir_measures import AP, P, nDCG
 from pandas.testing import assert_frame_equal
 
@@ -262,7 +265,7 @@ def test_what_is_indexed_is_found_and_read_again(tmp_path):
         iter(documents)
     )
     assert index.task == "rank" and index.path == tmp_path / "new"
-    assert [file.name for file in index.path.iterdir()] == ["documents.jsonl"]
+    assert sorted(file.name for file in index.path.iterdir()) == ["documents.jsonl", "pt_meta.json"]
     found = (index.bm25() >> index.text_loader())(pd.DataFrame([["1", "zebra"]], columns=["qid", "query"]))
     expected = {document["docno"]: (document["text"] + " zebra", document["title"]) for document in documents}
     assert {row.docno: (row.text, row.title) for row in found.itertuples()} == expected
@@ -452,3 +455,70 @@ def test_many_queries_are_one_run(index, monkeypatch, tmp_path):
     queries = pd.DataFrame({"qid": map(str, range(300)), "query": ["nuclear energy"] * 300})
     found = index.bm25(num_results=2)(queries)
     assert len(found) == 600 and count.read_text() == "x\n"
+
+
+@pytest.fixture
+def entry_point(tmp_path, monkeypatch):
+    """The entry point of the package, as an installed wheel has it."""
+    info = tmp_path / "path/riposte_ir-9.dist-info"
+    info.mkdir(parents=True)
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: riposte-ir\nVersion: 9\n")
+    project = (REPOSITORY / "python/pyproject.toml").read_text()
+    (group, line) = re.search(r'entry-points\."(.+)"\]\n(.+)', project).groups()
+    (info / "entry_points.txt").write_text(f"[{group}]\n{line}\n".replace('"', ""))
+    monkeypatch.syspath_prepend(str(info.parent))
+
+
+def test_an_index_is_an_artifact_that_can_be_shared_as_one_file(tmp_path, entry_point):
+    index = riposte.pt.Indexer(tmp_path / "energy").index(generated.documents())
+    expected = index.bm25()(TOPICS)
+    loaded = pt.Artifact.load(tmp_path / "energy")
+    assert type(loaded) is riposte.pt.Index and repr(loaded) == repr(index)
+    package = index.to_zip(tmp_path / "energy.zip")
+    os.rename(tmp_path / "energy", tmp_path / "gone")
+    unpacked = riposte.pt.Index.from_zip(package, tmp_path / "other")
+    assert unpacked.path == tmp_path / "other" and type(pt.Artifact.load(unpacked.path)) is riposte.pt.Index
+    assert_frame_equal(unpacked.bm25()(TOPICS), expected)
+    with pytest.raises(FileExistsError):
+        riposte.pt.Index.from_zip(package, tmp_path / "other")
+
+
+def test_a_zip_file_of_a_stranger_writes_nothing_outside(tmp_path):
+    for name, why in [("../documents.jsonl", "outside"), ("/tmp/documents.jsonl", "outside"), ("notes.txt", "holds no collection")]:
+        with zipfile.ZipFile(tmp_path / "a.zip", "w") as archive:
+            archive.writestr(name, '{"docno": "d", "text": "t"}\n')
+        with pytest.raises(ValueError, match=why):
+            riposte.pt.Index.from_zip(tmp_path / "a.zip", tmp_path / "out")
+    with pytest.raises(ValueError, match="more than 3 bytes"):
+        riposte.pt.Index.from_zip(tmp_path / "a.zip", tmp_path / "out", most_bytes=3)
+    (tmp_path / "b.zip").write_bytes(b"no zip")
+    with pytest.raises(ValueError, match="not a zip file"):
+        riposte.pt.Index.from_zip(tmp_path / "b.zip", tmp_path / "out")
+    assert sorted(file.name for file in tmp_path.iterdir()) == ["a.zip", "b.zip"]
+
+
+def test_a_quality_is_that_of_the_command_line_and_can_rank(index):
+    frame = (index.bm25() % 4 >> index.text_loader())(TOPICS)
+    rated = riposte.pt.QualityAnnotator()(frame)
+    expected = riposte.quality(list(zip(frame["query"], frame["text"])))["quality"]
+    assert rated["quality"].tolist() == expected.tolist() and rated["score"].tolist() == frame["score"].tolist()
+    ranked = riposte.pt.QualityAnnotator(as_score=True)(frame)
+    assert ranked["score"].tolist() == expected.tolist()
+    for _, of in ranked.groupby("qid"):
+        assert of.sort_values("rank")["score"].is_monotonic_decreasing
+
+
+def test_images_are_ranked_for_and_against(tmp_path):
+    collection = riposte.Collection(REPOSITORY / "sample", evidence=tmp_path / "evidence.sqlite")
+    topics = pd.DataFrame([["z", "Should zoos be closed?", 1], ["c", "Should cars be banned?", 2]], columns=["qid", "query", "more"])
+    expected = collection.images(topics).to_frame()
+    found = riposte.pt.ImageRetriever(collection)(topics)
+    assert set(found.columns) == {"qid", "query", "more", "docno", "stance", "score", "rank"}
+    assert set(zip(found["qid"], found["docno"], found["stance"])) == set(zip(expected["topic"], expected["document"], expected["stance"]))
+    assert sorted(found[found["qid"] == "z"]["rank"]) == list(range(20))
+    pro = riposte.pt.ImageRetriever(collection, "PRO")(topics)
+    of_list = expected[expected["stance"] == "PRO"]
+    assert pro["docno"].tolist() == of_list["document"].tolist() and (pro["rank"] + 1).tolist() == of_list["rank"].tolist()
+    assert len(riposte.pt.ImageRetriever(collection)(topics.iloc[:0])) == 0
+    with pytest.raises(ValueError, match="'pro'"):
+        riposte.pt.ImageRetriever(collection, "pro")

@@ -171,6 +171,6 @@ class ImageRetriever(Transformer):
         ranked = self.collection.images(inp, approach=self.approach, settings=self.settings, explain=False).to_frame() if len(inp) else None
         lines = [] if ranked is None else [row for row in ranked.itertuples() if self.stance in (None, row.stance)]
         columns = {"qid": [row.topic for row in lines], "docno": [row.document for row in lines], "stance": [row.stance for row in lines]}
-        found = pd.DataFrame({**columns, "score": pd.Series([row.score for row in lines], dtype="float64")})
+        found = pd.DataFrame({**columns, "score": pd.Series([row.score for row in lines], dtype="float64")}).astype({name: str for name in columns})
         kept = inp.drop(columns=["stance", "score", "rank"], errors="ignore")
         return pt.model.add_ranks(kept.merge(found, on="qid", how="inner", sort=False))

@@ -17,6 +17,7 @@ import json
 import os
 import tempfile
 import warnings
+import zipfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import IO, Any
@@ -46,8 +47,8 @@ MOST_RESULTS = 100_000
 class Index(pt.Artifact):
     """A directory with a collection of texts. Its methods return transformers that search the collection.
 
-    It is an artifact of PyTerrier: `pt.Artifact.load("energy")` opens the directory that an `Indexer` has written, `index.build_package("energy.tar.lz4")`
-    puts it into one file, and `pt.Artifact.from_url("energy.tar.lz4")` opens that. What is shared is the collection; its index is built where it is searched.
+    It is an artifact of PyTerrier: `pt.Artifact.load("energy")` opens the directory that an `Indexer` has written, and `to_zip` and `from_zip` share it as one
+    file. What is shared is the collection; its index is built where it is searched.
 
     riposte builds an index of the collection at the first search, keeps it, and builds it again when the files change.
 
@@ -82,6 +83,55 @@ class Index(pt.Artifact):
     def __repr__(self) -> str:
         more = [f", {name}={str(value)!r}" for name in ("index", "models") if (value := getattr(self, name)) is not None]
         return f"riposte.pt.Index({str(self.path)!r}{''.join(more)})"
+
+    def to_zip(self, path: str | os.PathLike[str]) -> Path:
+        """Writes the files of the collection to a zip file, whole or not at all. Returns its path."""
+        path = Path(path)
+        with tempfile.TemporaryDirectory(prefix=".riposte-", dir=path.absolute().parent) as work:
+            written = Path(work, "collection.zip")
+            with zipfile.ZipFile(written, "w", zipfile.ZIP_DEFLATED) as archive:
+                for name, file in self._package_files():
+                    if isinstance(file, str):
+                        archive.write(file, name)
+                    else:
+                        archive.writestr(name, file.getvalue())
+            os.replace(written, path)
+        return path
+
+    @classmethod
+    def from_zip(cls, path: str | os.PathLike[str], directory: str | os.PathLike[str], *, most_bytes: int = 64 << 30, **options: Any) -> Index:
+        """Unpacks what `to_zip` has written, and opens it.
+
+        Args:
+            path: the zip file.
+            directory: the directory that receives the collection. It must not exist.
+            most_bytes: more are refused.
+            options: those of `Index`.
+
+        Raises:
+            FileExistsError: the directory exists.
+            ValueError: the file is no zip file, a name in it leads out of the directory, or it has too many bytes.
+        """
+        directory = Path(directory).absolute()
+        if directory.exists():
+            raise FileExistsError(f"{directory} exists: choose another directory")
+        with tempfile.TemporaryDirectory(prefix=".riposte-", dir=directory.parent) as work:
+            unpacked = Path(work, "collection")
+            try:
+                with zipfile.ZipFile(path) as archive:
+                    members = [member for member in archive.infolist() if not member.is_dir()]
+                    if sum(member.file_size for member in members) > most_bytes:
+                        raise ValueError(f"{path} has more than {most_bytes} bytes")
+                    for member in members:
+                        parts = Path(member.filename).parts
+                        if Path(member.filename).is_absolute() or ".." in parts or "\\" in member.filename:
+                            raise ValueError(f"{path} names a file outside of its directory: {member.filename!r}")
+                        archive.extract(member, unpacked)
+            except zipfile.BadZipFile as error:
+                raise ValueError(f"{path} is not a zip file that can be read: {error}") from error
+            _layout.task_of(unpacked)
+            os.replace(unpacked, directory)
+        return cls(directory, **options)
 
     def retriever(self, approach: str | os.PathLike[str] = "riposte", **options: Any) -> Retriever:
         """A transformer that ranks by an approach; `options` are those of `Retriever`."""
