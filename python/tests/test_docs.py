@@ -2,6 +2,7 @@
 
 import re
 import shutil
+from pathlib import Path
 
 import generated
 import ir_datasets
@@ -35,18 +36,21 @@ def test_the_examples_run(page, tmp_path, monkeypatch, capsys, arguments):  # no
         assert len(examples) == 1
         assert names["compared"].set_index("name").loc["BM25", "AP"] == 1
         return
-    assert len(examples) == 8
+    assert len(examples) == 13
     assert re.search(r"^riposte \d", said, re.MULTILINE) and "2 cannot read" in said
     assert '"stance":"CON"' in names["stance"]
     # the text of d2 answers the question, and d1 is about waste
     assert names["annotated"]["docno"].tolist() == ["d2", "d1"]
     assert "FIRST" in said and "nDCG@5" in said
     assert len(names["found"]) == 5 and names["vectors"].shape[1] == 384
+    assert [line.document for line in names["run"]] == ["d2", "d1"]
+    assert names["values"].set_index(["run", "measure"])["value"]["other", "RR"] == 0.75
+    assert "['d2', 'd1']" in said and Path("out/report.html").is_file()
 
 
 def test_the_readme_of_the_package_and_the_page_name_what_exists():
     import riposte
 
     for page in PAGES:
-        for module, name in re.findall(r"`riposte\.(pt|datasets|evidence)\.(\w+)", page.read_text("utf-8")):
+        for module, name in re.findall(r"`riposte\.(pt|datasets|evidence|measures)\.(\w+)", page.read_text("utf-8")):
             assert hasattr(getattr(riposte, module), name), f"{page}: riposte.{module}.{name}"

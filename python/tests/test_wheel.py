@@ -70,14 +70,17 @@ def test_it_contains_what_it_should_and_is_small(wheel):
         (program,) = [info for info in archive.infolist() if info.filename.endswith("/scripts/riposte")]
         licence = archive.read(f"riposte_ir-{VERSION}.dist-info/licenses/licenses/LICENSE-MIT")
     info = f"riposte_ir-{VERSION}.dist-info"
-    shared = ["_cluster", "_layout", "_program", "_shards", "_stream"]
-    modules = ["__init__", "__main__", "_spark_extract", "_spark_rank", "_spark_texts", *shared, "datasets", "evidence", "pt", "spark"]
+    shared = ["_calls", "_clash", "_cluster", "_frames", "_layout", "_program", "_shards", "_show", "_stream"]
+    typed = ["_collection", "_judge", "_run", "_server", "_texts"]
+    spark = ["_spark_extract", "_spark_rank", "_spark_texts", "spark"]
+    pyterrier = ["_pt_base", "_pt_read", "pt"]
+    modules = ["__init__", "__main__", *shared, *typed, *spark, *pyterrier, "datasets", "evidence", "measures"]
     licences = ["APACHE", "KStem", "MIT", "models.md", "vaderSentiment"]
     expected = [f"riposte/{name}.py" for name in modules] + [
         "riposte/py.typed",
         *(f"riposte_ir-{VERSION}.data/scripts/{name}" for name in ("riposte", "riposte-spark")),
     ]
-    expected += [f"{info}/{name}" for name in ("METADATA", "RECORD", "WHEEL", "sboms/riposte-ir.cyclonedx.json")]
+    expected += [f"{info}/{name}" for name in ("METADATA", "RECORD", "WHEEL", "entry_points.txt", "sboms/riposte-ir.cyclonedx.json")]
     expected += [f"{info}/licenses/licenses/LICENSE-{name}" for name in licences]
     assert sorted(names) == sorted(expected)
     assert licence == (REPOSITORY / "LICENSE-MIT").read_bytes()
@@ -117,6 +120,8 @@ def test_the_package_finds_the_program_of_its_environment(installed):
     assert spark.returncode == 2 and spark.stderr == "riposte-spark: pyspark is not installed: pip install 'riposte-ir[spark]'\n", spark.stderr
     pyterrier = in_environment(installed, "-c", "import riposte; riposte.pt")
     assert "ImportError: riposte.pt needs PyTerrier and pandas" in pyterrier.stderr
-    shown = subprocess.run([sys.executable, "-m", "pip", "--python", installed, "show", "-f", "riposte-ir"], capture_output=True, text=True, check=True)
+    shown = subprocess.run(
+        [sys.executable, "-m", "pip", "--python", installed, "show", "-f", "riposte-ir"], capture_output=True, text=True, check=True
+    )
     lines = [line.strip() for line in shown.stdout.splitlines()]
     assert {"Name: riposte-ir", f"Version: {VERSION}", "Requires:", "../../../bin/riposte", "riposte/pt.py"} <= set(lines)

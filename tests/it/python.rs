@@ -12,7 +12,7 @@ use crate::support::root;
 /// Runs the Python tests of a file.
 fn passes(file: &str) {
     // these packages of tests/peers.txt leave no files when they are imported; ir_datasets makes directories in the user's home
-    let Some(python) = need(Peer("ijson, maturin, pytest")) else {
+    let Some(python) = need(Peer("ijson, maturin, mypy, pytest")) else {
         return;
     };
     let tests = root().join("python/tests").join(file);
@@ -45,6 +45,11 @@ fn small_commands_run_in_a_process_that_goes_on() {
 #[test]
 fn the_typed_interface_returns_what_the_command_line_prints() {
     passes("test_api.py");
+}
+
+#[test]
+fn types_are_those_that_a_type_checker_reads() {
+    passes("test_types.py");
 }
 
 #[test]

@@ -320,10 +320,10 @@ def _topics(topics: Topics) -> Path | str:
         return Path(topics)
     rows: list[dict[str, Any]]
     if _frames.is_frame(topics):
-        columns = [name for name in ("qid", "query", "description", "narrative", "objects") if name in topics.columns]  # type: ignore[union-attr]
+        columns = [name for name in ("qid", "query", "description", "narrative", "objects") if name in topics.columns]
         for needed in ("qid", "query"):
-            _frames.column(topics, needed)  # type: ignore[arg-type]
-        frame = topics[columns]  # type: ignore[index]
+            _frames.column(topics, needed)
+        frame = topics[columns]
         rows = [{name: value for name, value in zip(columns, row) if name in ("qid", "query") or _is_given(value)} for row in frame.values.tolist()]
     elif isinstance(topics, Mapping):
         rows = [{"qid": qid, "query": query} for qid, query in topics.items()]

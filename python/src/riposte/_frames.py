@@ -7,7 +7,7 @@ import os
 import warnings
 from collections.abc import Mapping, Sequence
 from subprocess import CompletedProcess
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeGuard
 
 from ._program import RiposteWarning, counts_faults
 
@@ -30,7 +30,7 @@ def new_frame(rows: Any, columns: Sequence[str] | None = None) -> pd.DataFrame:
     return frame
 
 
-def is_frame(value: object) -> bool:
+def is_frame(value: object) -> TypeGuard[pd.DataFrame]:
     """Whether a value is a data frame; pandas need not be installed."""
     return type(value).__module__.partition(".")[0] == "pandas" and hasattr(value, "itertuples")
 

@@ -7,8 +7,9 @@ import json
 import os
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from subprocess import CompletedProcess
 from typing import TYPE_CHECKING, Any, TypeAlias, Union
@@ -187,17 +188,22 @@ def _word(name: str | None, path: str) -> str:
 @contextmanager
 def _files() -> Iterator[Any]:
     """A function that gives the file of a run or of judgements; what is in memory is written to a temporary directory."""
-    with tempfile.TemporaryDirectory(prefix="riposte-") as work:
+    with ExitStack() as stack:
         numbers = itertools.count(1)
+
+        @cache
+        def work() -> Path:
+            # only if something is in memory: removing a directory can take longer than measuring a small run
+            return Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="riposte-")))
 
         def file(of: Any, value: str) -> str:
             if isinstance(of, (str, os.PathLike)):
                 return os.fspath(of)
             if isinstance(of, Run):
-                return str(of.write(Path(work, f"run-{next(numbers)}", "run.txt")))
+                return str(of.write(work() / f"run-{next(numbers)}" / "run.txt"))
             if _frames.is_frame(of):
                 of = _by_topic(of, value)
-            path = Path(work, f"{'run' if value == 'score' else 'qrels'}-{next(numbers)}.json")
+            path = work() / f"{'run' if value == 'score' else 'qrels'}-{next(numbers)}.json"
             path.write_text(json.dumps({str(topic): dict(documents) for topic, documents in of.items()}), "utf-8")
             return str(path)
 

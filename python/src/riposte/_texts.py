@@ -92,7 +92,7 @@ def _questions(pairs: Pairs, allows_objects: bool) -> tuple[pd.DataFrame, list[d
     """The pairs as a frame, and as lines of `--jsonl`."""
     frame: pd.DataFrame
     if _frames.is_frame(pairs):
-        frame = pairs.copy()  # type: ignore[union-attr]
+        frame = pairs.copy()
     else:
         items: list[Any] = list(pairs)
         with_objects = any(("objects" in item if isinstance(item, Mapping) else not isinstance(item[0], str)) for item in items)

@@ -1,0 +1,41 @@
+"""The types of the package, as mypy reads them: those of its own files, and those that a program sees."""
+
+import subprocess
+import sys
+
+from conftest import REPOSITORY
+
+#: A program, with the type of an expression or an error of mypy behind each line.
+PROGRAM = """
+import riposte
+run = riposte.Collection("x").rank(["a question"], approach="bm25")
+reveal_type(run)  # riposte._run.Run
+reveal_type(run.to_frame())  # DataFrame
+reveal_type(riposte.evaluate([run, "run.txt"], {"1": {"d": 1}}, ["RR"], ci=True))  # DataFrame
+reveal_type(riposte.verify(run).findings[0].line)  # Union[int, None]
+reveal_type(riposte.read_text("a.png")[0])  # Union[riposte._texts.PictureText, None]
+reveal_type(riposte.explain(run, "1", "d").parts)  # tuple[riposte._run.Explanation, ...]
+riposte.stance("no pairs", explain="yes")  # error
+"""
+
+
+def mypy(*words: object) -> str:
+    command = [sys.executable, "-m", "mypy", "--no-color-output", "--no-error-summary", *map(str, words)]
+    return subprocess.run(command, cwd=REPOSITORY / "python", capture_output=True, text=True).stdout
+
+
+def test_the_package_has_the_types_that_it_says(tmp_path):
+    assert mypy("--cache-dir", tmp_path) == ""
+
+
+def test_a_program_sees_types(tmp_path):
+    (program := tmp_path / "program.py").write_text(PROGRAM)
+    said = mypy("--cache-dir", tmp_path, "--strict", program).splitlines()
+    for number, line in enumerate(PROGRAM.splitlines(), 1):
+        _, _, expected = line.partition("  # ")
+        found = [of for of in said if of.startswith(f"{program}:{number}:")]
+        if expected == "error":
+            assert any("explain" in of and 'expected "bool"' in of for of in found), said
+        elif expected:
+            kind = expected.removeprefix("Union[").removesuffix(", None]")
+            assert any(kind in of for of in found) and ("None" in expected) == any("None" in of for of in found), said
