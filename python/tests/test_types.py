@@ -3,6 +3,7 @@
 import subprocess
 import sys
 
+import pytest
 from conftest import REPOSITORY
 
 #: A program, with the type of an expression or an error of mypy behind each line.
@@ -24,13 +25,19 @@ def mypy(*words: object) -> str:
     return subprocess.run(command, cwd=REPOSITORY / "python", capture_output=True, text=True).stdout
 
 
-def test_the_package_has_the_types_that_it_says(tmp_path):
-    assert mypy("--cache-dir", tmp_path) == ""
+@pytest.fixture(scope="module")
+def cache(tmp_path_factory):
+    """What mypy has read, for both tests."""
+    return tmp_path_factory.mktemp("mypy")
 
 
-def test_a_program_sees_types(tmp_path):
+def test_the_package_has_the_types_that_it_says(cache):
+    assert mypy("--cache-dir", cache) == ""
+
+
+def test_a_program_sees_types(cache, tmp_path):
     (program := tmp_path / "program.py").write_text(PROGRAM)
-    said = mypy("--cache-dir", tmp_path, "--strict", program).splitlines()
+    said = mypy("--cache-dir", cache, "--strict", program).splitlines()
     for number, line in enumerate(PROGRAM.splitlines(), 1):
         _, _, expected = line.partition("  # ")
         found = [of for of in said if of.startswith(f"{program}:{number}:")]
