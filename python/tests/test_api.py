@@ -120,6 +120,7 @@ def test_runs_in_memory_have_the_values_of_their_files(runs):
     for one in (run, frame, frame.astype({"qid": int}), of_dict):
         assert riposte.evaluate(one, qrels, ["nDCG@10", "AP"])["value"].tolist() == expected
     assert riposte.evaluate({"x": run, "y": of_dict}, {"q": qrels}, "AP")[["run", "qrels"]].values.tolist() == [["x", "q"], ["y", "q"]]
+    assert riposte.evaluate([run, run, of_dict], [qrels, qrels], "AP")["run"].unique().tolist() == ["one", "one-2", "run"]
     measures = [ir_measures.nDCG @ 10, ir_measures.AP]
     assert riposte.evaluate(run, qrels, measures)["value"].tolist() == expected
 
@@ -356,3 +357,5 @@ def test_the_other_project_of_this_name_is_reported(tmp_path):
         assert done.returncode == 0
         assert ("riposte 0.5.1, another project" in done.stderr) == says, done.stderr
         assert ("pip uninstall riposte" in done.stderr) == says
+        done = subprocess.run([sys.executable, "-m", "riposte", "-V"], env={**os.environ, "PYTHONPATH": path}, capture_output=True, text=True)
+        assert done.stdout.startswith("riposte ") and ("warning: the package riposte 0.5.1" in done.stderr) == says

@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 
+from ._clash import clash
 from ._program import find_binary
 
 
@@ -16,6 +17,9 @@ def main() -> int:
     except FileNotFoundError as error:
         print(f"riposte: {error}", file=sys.stderr)
         return 2
+    # where the other project was installed last, `import riposte` is its own, and cannot say so
+    if found := clash():
+        print(f"warning: {found}", file=sys.stderr)
     command = [str(binary), *sys.argv[1:]]
     if os.name == "posix":
         # the program replaces this process, so signals reach it, and its exit code is returned

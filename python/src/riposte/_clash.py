@@ -1,4 +1,4 @@
-"""Another project is called `riposte` on the Python Package Index: it installs a module and a script of the same names."""
+"""Another project is called `riposte` on the Python Package Index, and installs a module of the same name."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from importlib.metadata import PackageNotFoundError, distribution
 _OTHER = "riposte"
 
 _SENTENCE = (
-    "the package riposte {version}, another project, is installed too. It and riposte-ir have a module and a program of the same names, and whichever was "
-    "installed last has overwritten the other. Mend it with: pip uninstall riposte && pip install --force-reinstall --no-deps riposte-ir"
+    "the package riposte {version}, another project, is installed too. It and riposte-ir have a module of the same name, and whichever was installed last "
+    "has overwritten files of the other. Mend it with: pip uninstall riposte && pip install --force-reinstall --no-deps riposte-ir"
 )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 import os
+import re
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
@@ -57,7 +58,7 @@ def evaluate(
         edition: edition of the image task, 2022 or 2023, which decides the grades that count as relevant.
 
     Returns:
-        A row for each run, judgements, measure and topic, in this order. Columns: `run`, `qrels`, `measure`, `topic` (strings; the topic "all" is the
+        A row for each run, judgements, measure and topic, in this order. A `Run` without a name has that of its tag. Columns: `run`, `qrels`, `measure`, `topic` (strings; the topic "all" is the
         mean over topics), `value` (float). With `ci`, `low` and `high`; with `compare`, `difference` (this run minus the first), `p` (0 to 1),
         `effect_size` (Cohen's d of the paired differences) and `significant` (p below .05). They are missing (NaN, None) for single topics, and for the first run.
 
@@ -150,8 +151,8 @@ def _evaluated(
 ) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
     """The values and the comparisons that `riposte evaluate --format json` prints."""
     with _files() as file:
-        words = [word for name, of in qrels for word in ("--qrels", _word(name, file(of, "label")))]
-        words += [_word(name, file(of, "score")) for name, of in runs]
+        words = [word for name, of in _called(qrels, "qrels") for word in ("--qrels", _word(name, file(of, "label")))]
+        words += [_word(name, file(of, "score")) for name, of in _called(runs, "run")]
         words += [measures] if isinstance(measures, str) else [str(measure) for measure in measures]
         done = call(["evaluate", "--format", "json", *flags, *words], stacklevel=4)
     answer = json.loads(_frames.with_notes(done, 4))
@@ -174,6 +175,17 @@ def _named(of: Any) -> list[tuple[str | None, Any]]:
     if isinstance(of, (str, os.PathLike, Run)) or _frames.is_frame(of):
         return [(None, of)]
     return [(None, one) for one in of]
+
+
+def _called(named: list[tuple[str | None, Any]], noun: str) -> Iterator[tuple[str | None, Any]]:
+    """What is in memory gets a name: a `Run` its tag, other things the noun, with a number if another one has it. The program names files."""
+    taken = {name for name, _ in named}
+    for name, of in named:
+        if name is None and not isinstance(of, (str, os.PathLike)):
+            plain = re.sub(r"[=/]", "-", of.tag) if isinstance(of, Run) and of.tag else noun
+            name = next(one for one in itertools.chain([plain], (f"{plain}-{n}" for n in itertools.count(2))) if one not in taken)
+            taken.add(name)
+        yield name, of
 
 
 def _word(name: str | None, path: str) -> str:
