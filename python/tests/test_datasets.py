@@ -1,5 +1,6 @@
 """Writes data sets of ir_datasets, which consist of generated files, and lets riposte read the result."""
 
+import doctest
 import io
 import json
 import random
@@ -288,3 +289,42 @@ def test_what_fails_leaves_nothing(tmp_path):
     assert list((tmp_path / "out").iterdir()) == []
     with pytest.raises(ValueError, match="has no documents"):
         riposte.datasets.write(Dataset(ToucheQueries(Source(tmp_path / "t", topics()))), tmp_path / "out")
+
+
+BEIR = {
+    "corpus": [{"_id": f"d{n}", "title": "" if n else "On cats", "text": f"Cats and dogs, part {n}.", "year": 2000 + n} for n in range(4)],
+    "queries": [{"_id": "q1", "text": "cats"}, {"_id": "q2", "text": "part 3"}],
+    "qrels": [{"query-id": "q1", "corpus-id": "d0", "score": 1}, {"query-id": "q2", "corpus-id": "d3", "score": 2}],
+}
+
+
+def test_tables_of_hugging_face_go_there_and_back(tmp_path):
+    import datasets
+
+    tables = {name: datasets.Dataset.from_list(rows) for name, rows in BEIR.items()}
+    for number, given in enumerate([tables, datasets.DatasetDict(tables), {**tables, "corpus": tables["corpus"].to_iterable_dataset()}]):
+        written = riposte.datasets.write(given, tmp_path / str(number))
+        assert written.task == "rank" and list(written.qrels) == ["relevance"]
+        run = riposte.Collection(tmp_path / str(number)).rank(approach="bm25")
+        assert riposte.evaluate(run, written.qrels["relevance"], ["RR"])["value"].tolist() == [1.0]
+        back = riposte.datasets.read(tmp_path / str(number))
+        assert back["documents"]["docno"][:] == ["d0", "d1", "d2", "d3"] and back["documents"][0]["title"] == "On cats"
+        assert back["qrels"].to_list() == [{"qid": q["query-id"], "docno": q["corpus-id"], "label": q["score"]} for q in BEIR["qrels"]]
+        again = riposte.datasets.write(back, tmp_path / f"{number} again")
+        for name in ("queries.jsonl", "relevance.qrels"):
+            assert (tmp_path / f"{number} again" / name).read_bytes() == (tmp_path / str(number) / name).read_bytes()
+        assert again.documents.read_text().count("\n") == 4
+    assert json.loads((tmp_path / "0/documents.jsonl").read_text().splitlines()[3])["year"] == 2003
+    riposte.datasets.write(tables["corpus"], tmp_path / "documents only")
+    with pytest.raises(ValueError, match="no documents.*'queries'"):
+        riposte.datasets.write({"queries": tables["queries"]}, tmp_path / "none")
+    with pytest.raises(ValueError, match="a document has none of the columns _id"):
+        riposte.datasets.write({"corpus": tables["qrels"]}, tmp_path / "none")
+    with pytest.raises(ValueError, match="no collection of texts"):
+        riposte.datasets.read(tmp_path)
+    assert doctest.testmod(riposte.datasets, globs={"riposte": riposte, "datasets": datasets}).failed == 0
+
+
+@pytest.fixture(autouse=True)
+def in_a_directory_of_its_own(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)

@@ -20,10 +20,10 @@ from enum import Enum
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from . import _layout
+from . import _hugging, _layout
 from ._program import RiposteWarning
 
-__all__ = ["TOUCHE", "Written", "write"]
+__all__ = ["TOUCHE", "Written", "read", "write"]
 
 #: The Touché data sets of ir_datasets, and the command of riposte that ranks each. Only the publishers of ClueWeb12 distribute its documents.
 TOUCHE = {
@@ -72,7 +72,8 @@ def write(dataset: Any, directory: str | os.PathLike[str], *, overwrite: bool = 
       lines of "topic iteration document value". Judgements of images have PRO, CON or ONTOPIC in the second column, as in the organisers' file.
 
     Args:
-        dataset: the id of a data set (a key of `TOUCHE`, or another id), a data set of ir_datasets, or one of PyTerrier (`irds:…`).
+        dataset: the id of a data set (a key of `TOUCHE`, or another id), a data set of ir_datasets, or one of PyTerrier (`irds:…`). Or a table of the
+            package datasets, or a dictionary of them: `documents` (or `corpus`), `queries` and `qrels`, with the columns of BEIR or of PyTerrier.
         directory: where to write, made if necessary.
         overwrite: replace existing files with these names.
 
@@ -80,6 +81,13 @@ def write(dataset: Any, directory: str | os.PathLike[str], *, overwrite: bool = 
         ValueError: the directory has another collection, or an id cannot be written to a run.
         FileExistsError: files with these names exist, and `overwrite` is not given.
         KeyError: ir_datasets does not know the id.
+
+    Example:
+        >>> documents = datasets.Dataset.from_list([{"_id": "d1", "text": "Cats keep themselves clean."}])
+        >>> riposte.datasets.write({"corpus": documents}, "cats").task
+        'rank'
+        >>> riposte.datasets.read("cats")["documents"][0]["text"]
+        'Cats keep themselves clean.'
     """
     if isinstance(dataset, (str, os.PathLike)):
         import ir_datasets
@@ -87,6 +95,8 @@ def write(dataset: Any, directory: str | os.PathLike[str], *, overwrite: bool = 
         dataset = ir_datasets.load(os.fspath(dataset))
     elif hasattr(dataset, "irds_ref"):
         dataset = dataset.irds_ref()
+    else:
+        dataset = _hugging.tables_of(dataset) or dataset
     if not dataset.has_docs():
         raise ValueError("the data set has no documents")
     task, name = _kind(getattr(dataset.docs_cls(), "_fields", ()))
@@ -111,6 +121,23 @@ def write(dataset: Any, directory: str | os.PathLike[str], *, overwrite: bool = 
             os.replace(file, directory / file.name)
     queries = directory / "queries.jsonl"
     return Written(task, directory / name, queries if queries.exists() else None, {d: directory / f"{d}.qrels" for d in dimensions})
+
+
+def read(directory: str | os.PathLike[str]) -> dict[str, Any]:
+    """The tables of a collection of texts, for the package datasets.
+
+    Args:
+        directory: a collection that `Collection` opens. All of it is read into memory; large collections are read from their files.
+
+    Returns:
+        `documents`, with `docno` and the columns that `riposte.pt.TextLoader` adds; `queries`, if there is a `queries.jsonl`, with its fields; and for the
+        judgements that `write` has written, `qrels` and `quality_qrels` and so on, with `qid`, `docno` and `label`. Each is a `datasets.Dataset`.
+
+    Raises:
+        NotADirectoryError, ValueError: there is no collection of texts.
+        ImportError: the package datasets is not installed.
+    """
+    return _hugging.read(Path(directory))
 
 
 def _kind(fields: tuple[str, ...]) -> tuple[str, str]:

@@ -10,8 +10,6 @@ theirs to a process that goes on (`_calls`). Java is never started. Needs the pa
 
 from __future__ import annotations
 
-import codecs
-import gzip
 import itertools
 import json
 import os
@@ -20,7 +18,7 @@ import warnings
 import zipfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 try:
     import pandas as pd
@@ -29,6 +27,7 @@ except ImportError as error:
     raise ImportError(f"riposte.pt needs PyTerrier and pandas ({error}): pip install pyterrier") from error
 
 from . import _layout
+from ._documents import documents_in
 from ._frames import options, toml, with_notes
 from ._program import RiposteWarning, run
 from ._pt_base import Transformer, objects_of
@@ -440,7 +439,7 @@ class TextLoader(Transformer):
         docnos = _ids(inp["docno"])
         wanted = set(docnos)
         found: dict[str, dict[str, Any]] = {}
-        documents = _documents(self.index) if wanted else iter(())
+        documents = documents_in(self.index.task, self.index.path) if wanted else iter(())
         for docno, document in documents:
             if docno in wanted and docno not in found:
                 found[docno] = document
@@ -448,48 +447,3 @@ class TextLoader(Transformer):
                     break
         columns = {name: pd.Series([found.get(d, {}).get(name) for d in docnos], dtype=object, index=inp.index) for name in self._columns}
         return inp.assign(**columns)
-
-
-def _documents(index: Index) -> Iterator[tuple[str, dict[str, Any]]]:
-    """The id and the fields of each document of a collection, in the order of its files.
-
-    A line that cannot be read is passed over: riposte has named it when it built the index.
-    """
-    for path in _layout.files_of(index.task, index.path):
-        open_file = gzip.open if path.suffix == ".gz" else open
-        if index.task == "controversial":
-            with open_file(path, "rb") as file:
-                for argument in _arguments(file):  # type: ignore[arg-type]
-                    premises = argument.get("premises") or []
-                    yield (
-                        str(argument.get("id")),
-                        {
-                            "text": "\n".join(premise.get("text") or "" for premise in premises),
-                            "conclusion": argument.get("conclusion"),
-                            "premise_stance": next((premise["stance"] for premise in premises if premise.get("stance")), None),
-                        },
-                    )
-            continue
-        with open_file(path, "rt", encoding="utf-8-sig") as file:
-            for line in file:
-                try:
-                    document = json.loads(line)
-                except ValueError:
-                    continue
-                id = next((document[key] for key in ("_id", "docno", "doc_id", "id") if key in document), None)
-                text = document.get("contents" if index.task == "comparative" else "text")
-                yield str(id), {"text": text, "title": document.get("title"), "url": document.get("chatNoirUrl")}
-
-
-def _arguments(file: IO[bytes]) -> Iterator[dict[str, Any]]:
-    """The arguments of a file `{"arguments": [{…}, …]}`, read one at a time. Raises a ValueError where the file is not valid JSON."""
-    import ijson
-
-    # ijson would refuse a byte order mark
-    start = file.read(3)
-    if start != codecs.BOM_UTF8:
-        file.seek(0)
-    try:
-        yield from ijson.items(file, "arguments.item")
-    except ijson.JSONError as error:
-        raise ValueError(f"{file.name} cannot be read further: {error}") from None
