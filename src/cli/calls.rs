@@ -15,8 +15,9 @@ use clap::FromArgMatches;
 use serde::{Deserialize, Serialize};
 
 use super::notes::print_notes;
+use super::streams::of_call;
 use super::text_args::ComputeArgs;
-use super::{Cli, Command, evaluate, images, quality, stance, streams, verify};
+use super::{Cli, Command, evaluate, images, quality, stance, verify};
 use riposte::api::{PictureReader, StanceDetector};
 use riposte::lazy::Lazy;
 use riposte::reading::stance_encoder::StanceEncoder;
@@ -92,7 +93,7 @@ fn answer(command: &mut clap::Command, call: Call, kept: &mut Kept) -> Answer {
 
 /// Runs a command with a text on standard input. Whatever happens in it, the next one can run.
 fn answered(input: String, run: impl FnOnce() -> Result<u8>) -> Answer {
-    streams::begin(input.into_bytes());
+    of_call::begin(input);
     let code = match catch_unwind(AssertUnwindSafe(run)) {
         Ok(Ok(code)) => code,
         Ok(Err(error)) => {
@@ -104,11 +105,11 @@ fn answered(input: String, run: impl FnOnce() -> Result<u8>) -> Answer {
             PANICKED
         }
     };
-    let streams = streams::end();
+    let streams = of_call::end();
     Answer {
         code,
-        output: String::from_utf8_lossy(&streams.output).into_owned(),
-        error: String::from_utf8_lossy(&streams.error).into_owned(),
+        output: streams.output,
+        error: streams.error,
     }
 }
 
@@ -177,13 +178,13 @@ impl Kept {
 
 #[cfg(test)]
 mod tests {
+    use super::super::{print, streams};
     use super::*;
-    use std::io::Read;
 
     #[test]
     fn each_command_has_its_own_streams_also_after_a_panic() {
         let failed = answered(String::new(), || {
-            super::super::print(&"before")?;
+            print(&"before")?;
             let none: Vec<u8> = Vec::new();
             Ok(none[1])
         });
@@ -192,7 +193,7 @@ mod tests {
         let next = answered("words".into(), || {
             let mut text = String::new();
             streams::input().read_to_string(&mut text)?;
-            super::super::print(&text)?;
+            print(&text)?;
             bail!("no\nmore")
         });
         assert_eq!((next.code, next.output.as_str()), (2, "words"));
