@@ -338,6 +338,10 @@ def test_a_server_answers_what_the_command_line_answers(pets, own_server):
         other.close()
         assert server.collections()[0]["state"] == "ready"
         process = server._process
+        again = riposte.Server(pets, threads=1)
+    assert process.poll() is not None
+    process = again._process
+    del again
     assert process.poll() is not None
     with pytest.raises(riposte.RiposteError, match="does not answer"):
         server.collections()

@@ -10,9 +10,10 @@ import threading
 import urllib.error
 import urllib.parse
 import urllib.request
+import weakref
 from collections.abc import Sequence
 from types import TracebackType
-from typing import TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any
 
 from . import _frames
 from ._collection import Answer
@@ -70,7 +71,6 @@ class Server:
         self.timeout = timeout
         self._token = token
         self._process: subprocess.Popen[str] | None = None
-        self._said: list[str] = []
         if url is not None:
             self.url = url.rstrip("/")
             return
@@ -79,31 +79,28 @@ class Server:
         self._process = subprocess.Popen(
             command, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, encoding="utf-8", errors="replace", start_new_session=os.name == "posix"
         )
-        self.url = self._wait()
+        # also when Python ends, or nothing refers to this object any more
+        self._end = weakref.finalize(self, _ended, self._process, os.getpid())
+        self.url = self._wait(self._process)
 
-    def _wait(self) -> str:
+    def _wait(self, process: subprocess.Popen[str]) -> str:
         """Waits until the server listens. Returns its address."""
-        process = self._process
-        assert process is not None and process.stderr is not None
+        assert process.stderr is not None
+        heard: list[str] = []
         try:
             for line in process.stderr:
-                self._said.append(line)
+                heard.append(line)
                 if found := re.match(r"listening on (http://\S+?)/? ", line):
                     # what the server says later is read, so that it never waits for a reader
-                    threading.Thread(target=self._listen, daemon=True).start()
+                    threading.Thread(target=_drain, args=(process.stderr,), daemon=True).start()
                     return found[1]
         except BaseException:
             self.close()
             raise
-        code = process.wait()
-        said = "".join(self._said).strip().splitlines()
-        raise RiposteError((said[-1] if said else f"the server ended with exit code {code}").removeprefix("riposte: "), code, "".join(self._said))
-
-    def _listen(self) -> None:
-        process = self._process
-        if process is not None and process.stderr is not None:
-            for line in process.stderr:
-                self._said = [*self._said[-99:], line]
+        process.stderr.close()
+        code, said = process.wait(), "".join(heard)
+        last = said.strip().splitlines()[-1:] or [f"the server ended with exit code {code}"]
+        raise RiposteError(last[0].removeprefix("riposte: "), code, said)
 
     def search(
         self,
@@ -189,15 +186,8 @@ class Server:
 
     def close(self) -> None:
         """Ends the server, if this object has started it."""
-        process, self._process = self._process, None
-        if process is None:
-            return
-        process.terminate()
-        try:
-            process.wait(_PATIENCE)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            process.wait()
+        if self._process is not None:
+            self._end()
 
     def __enter__(self) -> Server:
         return self
@@ -205,12 +195,27 @@ class Server:
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         self.close()
 
-    def __del__(self) -> None:
-        if getattr(self, "_process", None) is not None:
-            self.close()
-
     def __repr__(self) -> str:
         return f"riposte.Server(url={self.url!r})"
+
+
+def _drain(stream: IO[str]) -> None:
+    """Reads what a server says until it ends."""
+    with stream:
+        for _ in stream:
+            pass
+
+
+def _ended(process: subprocess.Popen[str], starter: int) -> None:
+    """Ends a server. A process that was forked leaves it to the one that has started it."""
+    if os.getpid() != starter:
+        return
+    process.terminate()
+    try:
+        process.wait(_PATIENCE)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
 
 
 def _reason(said: str) -> str:
