@@ -113,6 +113,12 @@ def test_a_changed_variable_reaches_the_next_call(calls, tmp_path, monkeypatch):
     assert process_of(calls) is not process and process.poll() == 0
 
 
+def test_a_broken_configuration_hinders_no_call(calls, files, tmp_path, monkeypatch):
+    (tmp_path / "riposte.toml").write_text("nonsense")
+    monkeypatch.chdir(tmp_path)
+    assert json.loads(calls(files).stdout)["value"] == 0.5
+
+
 def test_a_process_that_was_killed_is_an_error_and_the_next_call_starts_another(calls, files):
     calls(files)
     # stopped, so that it is killed while a call waits for it

@@ -195,8 +195,13 @@ enum Command {
 }
 
 impl Command {
-    /// Whether the command uses a configuration. `completions` and `man`, which shells and packages call, work even if it is broken.
+    /// Whether the command uses a configuration. `completions` and `man`, which shells and packages call, work even if it is broken. None of the commands
+    /// that `calls` runs has an option with a default in it.
     fn reads_configuration(&self) -> bool {
+        #[cfg(feature = "full")]
+        if matches!(self, Command::Calls) {
+            return false;
+        }
         !matches!(self, Command::Completions(_) | Command::Man(_))
     }
 }

@@ -58,6 +58,11 @@ fn pyterrier_ranks_and_measures_what_the_command_line_does() {
 }
 
 #[test]
+fn indexes_are_shared_as_artifacts_of_pyterrier() {
+    passes("test_artifacts.py");
+}
+
+#[test]
 fn data_sets_of_ir_datasets_are_written() {
     passes("test_datasets.py");
 }
