@@ -16,7 +16,7 @@ use anyhow::{Context, Result, ensure};
 use riposte_eval::{DocId, Explanation};
 use tantivy::tokenizer::TextAnalyzer;
 
-use super::inverted::{InvertedIndex, Postings, Scratch, UNTOUCHED};
+use super::inverted::{BlockBounds, InvertedIndex, Postings, Scratch, UNTOUCHED};
 pub use super::options::SearchOptions;
 use super::similarity::{FieldCounts, Similarity, TermCounts, TermScore};
 use super::{ScoredDoc, analyzer};
@@ -105,10 +105,17 @@ struct QueryTerm<'q> {
     term_weight: f64,
     counts: FieldCounts,
     df: u64,
-    /// An upper bound of its frequency in a document, if a bound is known.
-    max_tf: Option<u32>,
+    /// The bounds of its postings, if they are known.
+    bounds: Option<Arc<BlockBounds>>,
     score: TermScore,
     postings: Postings<'q>,
+}
+
+impl QueryTerm<'_> {
+    /// The number by which the similarity's score is multiplied.
+    fn weight(&self) -> f64 {
+        self.field_weight * self.term_weight
+    }
 }
 
 /// Terms that are scored together: a single term, the same term in fields that are scored as one, or for BM25F the same term in several
@@ -323,7 +330,7 @@ impl<'q> Plan<'q> {
             term_weight,
             counts,
             df: term_counts.df,
-            max_tf: term.max_tf,
+            bounds: term.bounds,
             score,
             postings: term.postings,
         });
@@ -518,10 +525,15 @@ impl<'q> Plan<'q> {
 
     /// The contribution of a field's length to a document's score: 0 for similarities without length scores.
     fn length_part(&self, fields: &[usize], weight: f64, number: u32) -> f64 {
-        let length = length_of(self.index, fields, number);
+        weight * self.length_score(length_of(self.index, fields, number))
+    }
+
+    /// The length score of the similarity: 0 if it has none.
+    #[inline(always)]
+    fn length_score(&self, length: u32) -> f64 {
         let known = self.length_scores.get(length as usize).copied();
         let score = known.or_else(|| self.similarity.length_score(length));
-        weight * score.unwrap_or(0.0)
+        score.unwrap_or(0.0)
     }
 }
 

@@ -230,16 +230,19 @@ fn idf(n: f64, df: f64) -> f64 {
 }
 
 impl TermScore {
-    /// An upper bound of the score, for any tf up to `max_tf` if that is known; `None` if no bound is known, or if scores can be negative. It holds
-    /// for all documents, because no document is shorter than its term frequency (dl ≥ tf).
-    pub(crate) fn bound(&self, max_tf: Option<u32>) -> Option<f64> {
+    /// Whether scores are never negative, rise with the frequency and fall with the length.
+    pub(crate) fn is_monotonic(&self) -> bool {
+        !matches!(self, TermScore::Dph { .. })
+    }
+
+    /// An upper bound of the score in any document; `None` if there is none. No document is shorter than its term frequency (dl ≥ tf).
+    pub(crate) fn bound(&self) -> Option<f64> {
         match *self {
             TermScore::Bm25 { idf, .. } => Some(idf),
             TermScore::TfIdf { idf } => Some(idf),
             TermScore::JelinekMercer { ratio } => Some((1.0 + ratio).ln()),
-            TermScore::Dirichlet { mu_p } | TermScore::LuceneDirichlet { mu_p, .. } => {
-                Some((1.0 + f64::from(max_tf?) / mu_p).ln())
-            }
+            // the frequency raises these without limit
+            TermScore::Dirichlet { .. } | TermScore::LuceneDirichlet { .. } => None,
             TermScore::Dph { .. } => None,
         }
     }

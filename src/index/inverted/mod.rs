@@ -4,6 +4,7 @@
 //! Documents are numbered from 0, segment by segment. The numbers depend on how the threads divided the work when the index was
 //! built; scores and rankings do not.
 
+mod bounds;
 mod build;
 mod contents;
 mod disk;
@@ -54,9 +55,10 @@ use super::options::{PortalSet, SearchOptions};
 use super::similarity::{FieldCounts, Similarity, TermCounts};
 use crate::collection::Fault;
 use crate::disk::hex;
+pub(super) use bounds::BlockBounds;
 pub use disk::Damage;
 use disk::damaged;
-pub(super) use postings::Postings;
+pub(super) use postings::{Cursor, Postings};
 use schema::Fields;
 pub(super) use scratch::{Scratch, UNTOUCHED};
 use segment::Segment;
@@ -110,8 +112,8 @@ pub struct InvertedIndex {
     scratches: Mutex<Vec<Scratch>>,
 }
 
-/// The counts of a term, and its highest frequency in a document.
-type Counted = (TermCounts, u32);
+/// The counts of a term, and the bounds of its postings.
+type Counted = (TermCounts, Arc<BlockBounds>);
 
 /// The similarity that was used last, and its score for each length up to [`MAX_PRECOMPUTED_LENGTH`].
 type LengthScores = (Similarity, Arc<Vec<f64>>);
@@ -339,6 +341,12 @@ impl InvertedIndex {
         self.counts.get(field).copied().unwrap_or_default()
     }
 
+    /// For each segment, the number of its first document and the number of its documents.
+    pub(super) fn ranges(&self) -> impl Iterator<Item = (u32, u32)> {
+        let segments = self.segments.iter();
+        segments.map(|segment| (segment.base, segment.documents()))
+    }
+
     /// A score buffer from the pool, with an entry for each document and without scores.
     pub(super) fn scratch(&self) -> Scratch {
         let pool = self.scratches.lock();
@@ -391,14 +399,14 @@ impl InvertedIndex {
             df: postings.df(),
             cf: 0,
         };
-        let mut max_tf = None;
+        let mut bounds = None;
         if counts.df > 0 && (with_cf || self.has_excluded) {
-            let (counted, most) = self.counted(field, text, &postings)?;
-            (counts, max_tf) = (counted, Some(most));
+            let (counted, known) = self.counted(field, text, &postings)?;
+            (counts, bounds) = (counted, Some(known));
         }
         Ok((counts.df > 0).then_some(FoundTerm {
             counts,
-            max_tf,
+            bounds,
             postings,
         }))
     }
@@ -418,18 +426,19 @@ impl InvertedIndex {
         Ok(documents.len() as u64)
     }
 
-    /// The counts of a term over the included documents, and its highest frequency in a document.
+    /// The counts of a term over the included documents, and the bounds of its postings.
     fn counted(&self, field: usize, text: &str, postings: &Postings) -> Result<Counted> {
         let lock = || (self.term_counts.lock()).unwrap_or_else(PoisonError::into_inner);
         let key = (field, Box::from(text));
         if let Some(counts) = lock().get(&key) {
-            return Ok(*counts);
+            return Ok(counts.clone());
         }
         let mut counts = TermCounts::default();
-        let mut max_tf = 0;
+        let mut bounds = BlockBounds::default();
+        let lengths = self.lengths.get(field).map_or(&[][..], Vec::as_slice);
         postings.each_block(|block| {
             // excluded documents count, too, because an upper bound is enough
-            max_tf = block.tfs.iter().copied().fold(max_tf, u32::max);
+            bounds.add(&block, lengths);
             if !self.has_excluded {
                 counts.df += block.documents.len() as u64;
                 counts.cf += block.tfs.iter().map(|tf| u64::from(*tf)).sum::<u64>();
@@ -446,15 +455,16 @@ impl InvertedIndex {
         if cached.len() >= CACHED_TERMS {
             cached.clear();
         }
-        cached.insert(key, (counts, max_tf));
-        Ok((counts, max_tf))
+        let counted = (counts, Arc::new(bounds));
+        cached.insert(key, counted.clone());
+        Ok(counted)
     }
 }
 
 /// A term that at least one included document contains.
 pub(super) struct FoundTerm<'a> {
     pub counts: TermCounts,
-    /// An upper bound of the term's frequency in a document, if frequencies were counted.
-    pub max_tf: Option<u32>,
+    /// The bounds of its postings, if frequencies were counted.
+    pub bounds: Option<Arc<BlockBounds>>,
     pub postings: Postings<'a>,
 }

@@ -22,6 +22,14 @@ struct SegmentPostings<'a> {
     documents: u32,
 }
 
+/// A position in the postings of a term in one segment, which moves forward only.
+pub(crate) struct Cursor<'a> {
+    blocks: BlockSegmentPostings,
+    /// The position in the current block.
+    at: usize,
+    lengths: &'a [u32],
+}
+
 /// Up to 128 consecutive postings of a segment.
 pub(crate) struct Block<'a> {
     /// The number of the segment's first document. An entry of `documents` plus this is a document's number.
@@ -101,6 +109,21 @@ impl<'a> Postings<'a> {
         Ok(())
     }
 
+    /// The first position in the segment whose first document has the number `base`; `None` if none of its documents contains the term. Errors: the
+    /// postings cannot be read.
+    pub(crate) fn cursor(&self, base: u32) -> Result<Option<Cursor<'a>>> {
+        let mut segments = self.segments.iter();
+        let Some(segment) = segments.find(|segment| segment.base == base) else {
+            return Ok(None);
+        };
+        let range = base as usize..(base + segment.documents) as usize;
+        Ok(Some(Cursor {
+            blocks: segment.blocks()?,
+            at: 0,
+            lengths: self.lengths.get(range).unwrap_or_default(),
+        }))
+    }
+
     /// The frequency of the term in the document with this number; 0 if the document does not contain it. Errors: the postings cannot be read.
     pub fn frequency(&self, number: u32) -> Result<u32> {
         let mut found = 0;
@@ -131,6 +154,51 @@ impl<'a> Postings<'a> {
             }
         }
         Ok(())
+    }
+}
+
+impl<'a> Cursor<'a> {
+    /// The lengths of the segment's documents in the field.
+    pub(crate) fn lengths(&self) -> &'a [u32] {
+        self.lengths
+    }
+
+    /// The document at this position, by its number in the segment; `None` at the end.
+    pub(crate) fn document(&self) -> Option<u32> {
+        self.blocks.docs().get(self.at).copied()
+    }
+
+    /// Passes the documents before `end`, with their frequencies, to `each`, block by block, and moves to the first document from `end` on.
+    pub(crate) fn each_before(&mut self, end: u32, mut each: impl FnMut(&[u32], &[u32])) {
+        loop {
+            let documents = self.blocks.docs().get(self.at..).unwrap_or_default();
+            let tfs = self.blocks.freqs().get(self.at..).unwrap_or_default();
+            let count = match documents.last() {
+                None => return,
+                Some(last) if *last < end => documents.len(),
+                Some(_) => documents.partition_point(|document| *document < end),
+            };
+            if let (Some(documents), Some(tfs)) = (documents.get(..count), tfs.get(..count)) {
+                each(documents, tfs);
+            }
+            if count < documents.len() {
+                self.at += count;
+                return;
+            }
+            self.blocks.advance();
+            self.at = 0;
+        }
+    }
+
+    /// Moves forward to a document, or to the next one that contains the term. Returns the frequency of the term in the document; 0 if the document does
+    /// not contain it.
+    pub(crate) fn seek(&mut self, document: u32) -> u32 {
+        self.at = self.blocks.seek(document);
+        let tf = match self.blocks.docs().get(self.at) {
+            Some(found) if *found == document => self.blocks.freqs().get(self.at),
+            _ => None,
+        };
+        tf.copied().unwrap_or(0)
     }
 }
 

@@ -3,13 +3,12 @@
 use anyhow::Result;
 
 use super::QueryTerm;
-use crate::index::inverted::UNTOUCHED;
 use crate::index::similarity::TermScore;
 
 /// The contribution of a term to a document's score, as a function of the term's frequency and the document's length.
 #[inline(always)]
 pub(crate) fn contribution_of(term: &QueryTerm) -> impl Fn(u32, u32) -> f64 + use<> {
-    let weight = term.field_weight * term.term_weight;
+    let weight = term.weight();
     let score = term.score;
     move |tf, length| weight * score.score(f64::from(tf), length)
 }
@@ -65,50 +64,74 @@ impl ContributionCache {
     pub(crate) fn add_postings(&mut self, scores: &mut [f64], term: &QueryTerm) -> Result<()> {
         if let TermScore::Bm25 { idf, floor, slope } = term.score {
             // the compiler knows this formula, and its division takes no longer than reading the cache
-            let weight = term.field_weight * term.term_weight;
+            let weight = term.weight();
             let formula = TermScore::Bm25 { idf, floor, slope };
             let contribution = |tf, length| weight * formula.score(f64::from(tf), length);
-            return add_each(scores, term, contribution, |_, _| ());
+            return add_each(scores, term, contribution);
         }
         self.begin(term);
         let score = contribution_of(term);
         let contribution = |tf, length| self.contribution(tf, length, &score);
-        add_each(scores, term, contribution, |_, _| ())
-    }
-
-    /// Like [`ContributionCache::add_postings`], and appends the documents that had no score before to `touched`.
-    pub(crate) fn add_touching(
-        &mut self,
-        scores: &mut [f64],
-        touched: &mut Vec<u32>,
-        term: &QueryTerm,
-    ) -> Result<()> {
-        self.begin(term);
-        let score = contribution_of(term);
-        let contribution = |tf, length| self.contribution(tf, length, &score);
-        add_each(scores, term, contribution, |sum, number| {
-            if sum.to_bits() == UNTOUCHED.to_bits() {
-                touched.push(number);
-            }
-        })
+        add_each(scores, term, contribution)
     }
 }
 
-/// Adds the contribution of each posting, computed from frequency and length, to the score of its document. Before that, calls `before` with the
-/// score and the document's number.
+/// How the contributions of a term are computed where they may differ from the exact ones in the last digits.
+pub(crate) enum Estimate {
+    Dirichlet(Logarithms),
+    /// The logarithm of a product is the sum of two logarithms, which are in tables: [`Logarithms`] and the length scores.
+    LuceneDirichlet(Logarithms),
+    /// By the formula.
+    Exact,
+}
+
+impl Estimate {
+    pub(crate) fn of(term: &QueryTerm) -> Self {
+        match term.score {
+            TermScore::Dirichlet { mu_p } => Estimate::Dirichlet(Logarithms::new(mu_p)),
+            TermScore::LuceneDirichlet { mu_p, .. } => {
+                Estimate::LuceneDirichlet(Logarithms::new(mu_p))
+            }
+            _ => Estimate::Exact,
+        }
+    }
+}
+
+/// The logarithms `ln(1 + tf / (mu · p))` of one term. Nearly all frequencies are small, so few logarithms have to be computed.
+pub(crate) struct Logarithms {
+    mu_p: f64,
+    of_small: [f64; Self::SMALL],
+}
+
+impl Logarithms {
+    const SMALL: usize = 8;
+
+    fn new(mu_p: f64) -> Self {
+        let of_small = std::array::from_fn(|tf| (1.0 + tf as f64 / mu_p).ln());
+        Logarithms { mu_p, of_small }
+    }
+
+    #[inline(always)]
+    pub(crate) fn get(&self, tf: u32) -> f64 {
+        match self.of_small.get(tf as usize) {
+            Some(known) => *known,
+            None => (1.0 + f64::from(tf) / self.mu_p).ln(),
+        }
+    }
+}
+
+/// Adds the contribution of each posting, computed from frequency and length, to the score of its document.
 #[inline(always)]
 fn add_each(
     scores: &mut [f64],
     term: &QueryTerm,
     mut contribution: impl FnMut(u32, u32) -> f64,
-    mut before: impl FnMut(f64, u32),
 ) -> Result<()> {
     let postings = &term.postings;
-    postings.each_block_over(scores, |base, scores, lengths, documents, tfs| {
+    postings.each_block_over(scores, |_, scores, lengths, documents, tfs| {
         for (document, tf) in documents.iter().zip(tfs) {
             let at = *document as usize;
             if let (Some(sum), Some(length)) = (scores.get_mut(at), lengths.get(at)) {
-                before(*sum, base + document);
                 add_to(sum, contribution(*tf, *length));
             }
         }

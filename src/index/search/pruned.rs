@@ -1,98 +1,127 @@
-//! Finds the best documents without computing the scores of most others (MaxScore: Turtle and Flood 1995).
+//! Finds the best documents without computing the scores of most others (MaxScore: Turtle and Flood 1995), in windows of documents.
 //!
-//! The terms with the highest bounds, which are the rarest terms, come first. At some point the remaining terms together cannot lift a document
-//! that contains none of the earlier ones into the best k. From then on, postings are not added up, but looked up for the few candidates that
-//! the remaining terms can still lift. This order of summation differs from that of [`super::Plan`], so the sums can differ in the last digits.
-//! Therefore the sums only select candidates, whose scores are then computed in the order of the query.
+//! A window is so small that its sums stay in the processor's nearest cache. The threshold is the k-th best score of the windows so far. The terms with the
+//! lowest bounds, which are the most frequent terms, together cannot lift a document to the threshold that contains none of the others. So their
+//! postings are not added up, but looked up, for the few documents that they can still lift. The higher the threshold, the more terms this is true
+//! of; the first windows are small, because it is true of no term before there is a threshold.
+//!
+//! This order of summation differs from that of [`super::Plan`], and contributions can be estimated from tables, so the sums can differ in the
+//! last digits. Therefore the sums only select candidates, whose scores are then computed in the order of the query.
+//!
+//! Bounds for the blocks of postings ([`BlockBounds`](crate::index::inverted::BlockBounds)) are used where they cost nothing, because a term's
+//! postings are counted anyway. BM25 needs no such counts, and there the bounds do not pay: to look at them takes as long as the look-ups that they save
+//! (docs/speed.md).
 
 use anyhow::Result;
 
-use super::contributions::{ContributionCache, add_to, contribution_of};
+use super::contributions::{Estimate, add_to, contribution_of};
 use super::{Plan, QueryTerm, SearchOptions, Top};
-use crate::index::inverted::UNTOUCHED;
-
-/// Looking up a document in a posting list is assumed to take as long as adding this number of postings.
-const LOOK_UP_COST: u64 = 20;
+use crate::index::inverted::{Cursor, Scratch, UNTOUCHED};
+use crate::index::similarity::TermScore;
 
 /// If k is more than one in this number of documents, computing all scores is faster.
-const MIN_DOCUMENTS_PER_RESULT: usize = 1024;
+const MIN_DOCUMENTS_PER_RESULT: usize = 1000;
 
-/// Sums of the same terms in different orders differ by less than this, relatively.
+/// Sums of the same terms in different orders differ by less than this, relative to the terms' weights and bounds.
 const ROUNDING: f64 = 1e-9;
+
+/// The first window is expected to have this number of postings that are added up for each result, and each window twice as many as the one before,
+/// until one is full.
+const FIRST_WINDOW: u64 = 16;
+const FULL_WINDOW: u64 = 1 << 12;
 
 /// A term, and an upper bound of its contribution to a score.
 struct Bounded<'p, 'q> {
     term: &'p QueryTerm<'q>,
+    /// The position of the term in the query.
+    place: usize,
     bound: f64,
+    estimate: Estimate,
+}
+
+/// A search of the best k documents, while postings are read.
+struct Pruned<'p, 'q> {
+    plan: &'p Plan<'q>,
+    options: SearchOptions,
+    /// The terms, those with the highest bounds first.
+    terms: Vec<Bounded<'p, 'q>>,
+    /// The positions of the terms of the query in `terms`, in the order of the query.
+    order: Vec<usize>,
+    /// The sum of the bounds of the terms from each one on, and 0 at the end.
+    bounds_from: Vec<f64>,
+    /// The scores of the best documents of all windows so far.
+    best: TopValues,
+    /// Documents below this score are not among the best.
+    threshold: f64,
+    /// A bound of the difference between two sums of the same contributions.
+    slack: f64,
+    /// The expected number of postings in the next window.
+    window_postings: u64,
+}
+
+/// The documents of a segment from `start` to before `end`, whose scores are computed together.
+#[derive(Default)]
+struct Window {
+    start: u32,
+    end: u32,
+    /// The number of the segment's first document.
+    base: u32,
+    /// The postings of the terms that are added up, and where those of each term end.
+    documents: Vec<u32>,
+    tfs: Vec<u32>,
+    ends: Vec<usize>,
+    candidates: Vec<Candidate>,
+    /// For each candidate and term, the frequency, if it was looked up.
+    looked_up: Vec<u32>,
+}
+
+/// A document that may be among the best.
+#[derive(Clone, Copy)]
+struct Candidate {
+    /// Its number in the segment.
+    document: u32,
+    /// Its contributions so far.
+    sum: f64,
+    /// Where its frequencies begin in [`Window::looked_up`].
+    row: usize,
 }
 
 impl Plan<'_> {
     /// Collects the best documents. Returns `false` and collects nothing if this would not be faster than computing all scores, or if
     /// the contributions have no bounds.
     pub(super) fn search_pruned(&self, options: SearchOptions, top: &mut Top) -> Result<bool> {
-        let index = self.index;
-        if options.k > index.numbers() / MIN_DOCUMENTS_PER_RESULT {
+        if options.k > self.index.numbers() / MIN_DOCUMENTS_PER_RESULT {
             return Ok(false);
         }
         let Some(mut terms) = self.bounded() else {
             return Ok(false);
         };
         terms.sort_by(|a, b| b.bound.total_cmp(&a.bound));
-        // the sums of the bounds of the terms that are added up, and of the others
-        let mut added_bound = 0.0;
-        let mut remaining_bound: f64 = terms.iter().map(|term| term.bound).sum();
-        let mut postings: u64 = terms.iter().map(|term| term.term.postings.df()).sum();
-        let mut scratch = index.scratch();
-        let mut cache = ContributionCache::default();
-        let mut touched: Vec<u32> = Vec::new();
-        // documents that may be among the best, with their sums so far
-        let mut candidates: Vec<(u32, f64)> = Vec::new();
-        let mut remaining = terms.iter();
-        for Bounded { term, bound } in remaining.by_ref() {
-            cache.add_touching(&mut scratch.scores, &mut touched, term)?;
-            added_bound += bound;
-            remaining_bound -= bound;
-            postings -= term.postings.df();
-            // no sum exceeds `added_bound`: a document with only the remaining terms may still be the best
-            if postings > 0 && (remaining_bound >= added_bound || touched.len() < options.k) {
-                continue;
-            }
-            candidates.clear();
-            let threshold = {
-                let sums = touched.iter().filter_map(|number| {
-                    let sum = *scratch.scores.get(*number as usize)?;
-                    let sum = self.with_lengths(sum, *number);
-                    let filtered = index.is_filtered(*number, &options);
-                    (!filtered).then_some((*number, sum))
-                });
-                select_candidates(sums, options.k, remaining_bound, &mut candidates)
-            };
-            // a document without any of the terms so far scores at most `remaining_bound`; length scores are never positive
-            let decided = remaining_bound + slack(threshold, remaining_bound) < threshold;
-            if postings == 0 || decided && candidates.len() as u64 * LOOK_UP_COST <= postings {
-                break;
-            }
+        let mut bounds_from = vec![0.0];
+        for term in terms.iter().rev() {
+            bounds_from.push(term.bound + bounds_from.last().unwrap_or(&0.0));
         }
-        for number in touched {
-            if let Some(score) = scratch.scores.get_mut(number as usize) {
-                *score = UNTOUCHED;
-            }
+        bounds_from.reverse();
+        let mut order: Vec<usize> = (0..terms.len()).collect();
+        order.sort_by_key(|at| terms.get(*at).map(|term| term.place));
+        let weights = terms.iter().map(|term| term.term.weight());
+        let size = weights.sum::<f64>() + bounds_from.first().unwrap_or(&0.0);
+        let mut search = Pruned {
+            plan: self,
+            options,
+            terms,
+            order,
+            bounds_from,
+            best: TopValues::new(options.k),
+            threshold: f64::NEG_INFINITY,
+            slack: ROUNDING * (1.0 + size),
+            window_postings: FIRST_WINDOW * options.k as u64,
+        };
+        let mut scratch = self.index.scratch();
+        for range in self.index.ranges() {
+            search.search_segment(range, &mut scratch, top)?;
         }
-        index.return_scratch(scratch);
-        candidates.sort_unstable_by_key(|(number, _)| *number);
-        for Bounded { term, bound } in remaining {
-            self.add_looked_up(term, &mut candidates)?;
-            remaining_bound -= bound;
-            let sums = candidates.clone().into_iter();
-            select_candidates(sums, options.k, remaining_bound, &mut candidates);
-        }
-        candidates.iter_mut().for_each(|(_, sum)| *sum = UNTOUCHED);
-        for term in self.groups.iter().flat_map(|group| &group.terms) {
-            self.add_looked_up(term, &mut candidates)?;
-        }
-        for (number, score) in candidates {
-            top.push(self.with_lengths(score, number), number);
-        }
+        self.index.return_scratch(scratch);
         Ok(true)
     }
 
@@ -104,71 +133,314 @@ impl Plan<'_> {
             return None;
         }
         let terms = self.groups.iter().flat_map(|group| &group.terms);
-        terms
-            .map(|term| {
-                let weight = term.field_weight * term.term_weight;
-                let maximum = term.score.bound(term.max_tf)?;
-                (weight >= 0.0).then_some(Bounded {
-                    term,
-                    bound: weight * maximum,
-                })
-            })
-            .collect()
-    }
-
-    /// Adds a term's contributions to the sums of the documents that contain it. The documents are in ascending order.
-    fn add_looked_up(&self, term: &QueryTerm, documents: &mut [(u32, f64)]) -> Result<()> {
-        let lengths = self.index.lengths.get(term.field);
-        let lengths = lengths.map_or(&[][..], Vec::as_slice);
-        let numbers: Vec<u32> = documents.iter().map(|(number, _)| *number).collect();
-        let score = contribution_of(term);
-        term.postings.each_frequency(&numbers, |at, tf| {
-            if let Some((number, sum)) = documents.get_mut(at)
-                && let Some(length) = lengths.get(*number as usize)
-            {
-                add_to(sum, score(tf, *length));
+        let bounded = terms.enumerate().map(|(place, term)| {
+            if term.weight() < 0.0 || !term.score.is_monotonic() {
+                return None;
             }
-        })
+            let exact = contribution_of(term);
+            let bound = match &term.bounds {
+                Some(bounds) => bounds.highest(exact),
+                None => term.weight() * term.score.bound()?,
+            };
+            let estimate = Estimate::of(term);
+            Some(Bounded {
+                term,
+                place,
+                bound,
+                estimate,
+            })
+        });
+        bounded.collect()
     }
 }
 
-/// A bound of the difference between two sums of the same terms in different orders.
-fn slack(threshold: f64, bound: f64) -> f64 {
-    ROUNDING * (threshold.abs() + bound.abs() + 1.0)
-}
-
-/// Selects the documents that can be among the best k if at most `remaining_bound` is added to their sums, and puts them into `candidates` in
-/// the same order. Returns the k-th largest sum; if there are fewer than k documents, all are candidates.
-fn select_candidates(
-    documents: impl Iterator<Item = (u32, f64)>,
-    k: usize,
-    remaining_bound: f64,
-    candidates: &mut Vec<(u32, f64)>,
-) -> f64 {
-    candidates.clear();
-    let mut largest = TopValues::new(k);
-    // the threshold rises during this loop, so the loop lets too many documents through
-    for (number, sum) in documents {
-        let threshold = largest.threshold;
-        if sum + remaining_bound + slack(threshold, remaining_bound) >= threshold {
-            candidates.push((number, sum));
-            largest.push(sum);
+impl Pruned<'_, '_> {
+    /// Collects the best documents of the segment with these documents.
+    fn search_segment(
+        &mut self,
+        (base, documents): (u32, u32),
+        scratch: &mut Scratch,
+        top: &mut Top,
+    ) -> Result<()> {
+        let cursors = self.terms.iter();
+        let cursors = cursors.map(|term| term.term.postings.cursor(base));
+        let mut cursors = cursors.collect::<Result<Vec<_>>>()?;
+        let mut window = Window::default();
+        loop {
+            let added = self.added();
+            let firsts = cursors.iter().take(added).flatten();
+            let Some(start) = firsts.filter_map(Cursor::document).min() else {
+                return Ok(());
+            };
+            let end = start.saturating_add(self.window_size(added)).min(documents);
+            window.begin(base, start, end);
+            let (to_add, to_look_up) = cursors.split_at_mut(added);
+            for (term, cursor) in self.terms.iter().zip(to_add) {
+                if let Some(cursor) = cursor {
+                    window.add(self.plan, term, cursor, &mut scratch.scores);
+                }
+                window.ends.push(window.documents.len());
+            }
+            self.select(&mut window, added, &mut scratch.scores);
+            for (place, cursor) in (added..).zip(to_look_up) {
+                if window.candidates.is_empty() {
+                    break;
+                }
+                if let (Some(term), Some(cursor)) = (self.terms.get(place), cursor) {
+                    let missing = self.threshold - self.bound_from(place + 1);
+                    window.look_up(self.plan, (term, place), cursor, missing);
+                }
+                self.reduce(&mut window, place + 1);
+            }
+            self.finish(&window, top);
         }
     }
-    let threshold = largest.finish();
-    let slack = slack(threshold, remaining_bound);
-    candidates.retain(|(_, sum)| sum + remaining_bound + slack >= threshold);
-    threshold
+
+    /// The number of terms whose postings are added up. All other terms together do not reach the threshold.
+    fn added(&self) -> usize {
+        let bounds = self.bounds_from.iter().take(self.terms.len());
+        let reaches = |bound: &&f64| **bound + self.slack >= self.threshold;
+        bounds.take_while(reaches).count()
+    }
+
+    /// The number of documents of the next window, if this number of terms is added up.
+    fn window_size(&mut self, added: usize) -> u32 {
+        let terms = self.terms.iter().take(added);
+        let postings: u64 = terms.map(|term| term.term.postings.df()).sum();
+        let documents = self.plan.index.numbers() as u64;
+        let size = self.window_postings * documents / postings.max(1);
+        self.window_postings = (2 * self.window_postings).min(FULL_WINDOW);
+        u32::try_from(size.max(64).min(documents)).unwrap_or(u32::MAX)
+    }
+
+    /// What the terms from this one on, and differences in the order of summation, can add to a sum.
+    fn bound_from(&self, place: usize) -> f64 {
+        self.bounds_from.get(place).copied().unwrap_or(0.0) + self.slack
+    }
+
+    /// Makes candidates of those documents of the window that the terms from `place` on can lift to the threshold, and clears the sums.
+    fn select(&mut self, window: &mut Window, place: usize, sums: &mut [f64]) {
+        let bound = self.bound_from(place);
+        // length scores are never positive
+        let least = self.threshold - bound;
+        // most documents are left out here, by a loop that does nothing else
+        for document in &window.documents {
+            if let Some(sum) = sums.get_mut((document - window.start) as usize) {
+                // a document with several terms is here several times, but has its sum only once
+                let sum = std::mem::replace(sum, UNTOUCHED);
+                if sum >= least && sum.to_bits() != UNTOUCHED.to_bits() {
+                    window.candidates.push(Candidate {
+                        document: *document,
+                        sum,
+                        row: 0,
+                    });
+                }
+            }
+        }
+        let mut largest = self.best.clone();
+        let (plan, slack) = (self.plan, self.slack);
+        let threshold = &mut self.threshold;
+        window.candidates.retain_mut(|candidate| {
+            let number = window.base + candidate.document;
+            candidate.sum = plan.with_lengths(candidate.sum, number);
+            // the threshold rises meanwhile, so this lets too many documents through
+            if candidate.sum + bound < *threshold || plan.index.is_filtered(number, &self.options) {
+                return false;
+            }
+            largest.push(candidate.sum);
+            *threshold = threshold.max(largest.threshold - slack);
+            true
+        });
+        self.threshold = self.threshold.max(largest.cut() - slack);
+        let least = self.threshold - bound;
+        window.candidates.retain(|candidate| candidate.sum >= least);
+        // the documents of each term are in order already, which this sort makes use of
+        window
+            .candidates
+            .sort_by_key(|candidate| candidate.document);
+        let count = self.terms.len();
+        for (at, candidate) in window.candidates.iter_mut().enumerate() {
+            candidate.row = at * count;
+        }
+        window.looked_up.clear();
+        window.looked_up.resize(window.candidates.len() * count, 0);
+    }
+
+    /// Leaves out the candidates that the terms from `place` on cannot lift to the threshold.
+    fn reduce(&mut self, window: &mut Window, place: usize) {
+        if window.candidates.len() > self.options.k {
+            let mut largest = self.best.clone();
+            for candidate in &window.candidates {
+                largest.push(candidate.sum);
+            }
+            self.threshold = self.threshold.max(largest.cut() - self.slack);
+        }
+        let bound = self.bound_from(place);
+        window
+            .candidates
+            .retain(|candidate| candidate.sum + bound >= self.threshold);
+    }
+
+    /// Computes the scores of the candidates in the order of the query, and collects them.
+    fn finish(&mut self, window: &Window, top: &mut Top) {
+        for candidate in &window.candidates {
+            let mut sum = UNTOUCHED;
+            let number = window.base + candidate.document;
+            for place in &self.order {
+                let Some(Bounded { term, .. }) = self.terms.get(*place) else {
+                    continue;
+                };
+                let tf = window.frequency(candidate, *place);
+                if tf > 0 {
+                    let length = self.plan.index.length(term.field, number).unwrap_or(0);
+                    add_to(&mut sum, contribution_of(term)(tf, length));
+                }
+            }
+            let score = self.plan.with_lengths(sum, number);
+            if score >= self.threshold {
+                self.best.push(score);
+                top.push(score, number);
+            }
+        }
+        self.threshold = self.threshold.max(self.best.cut());
+    }
+}
+
+impl Bounded<'_, '_> {
+    /// The contribution of the term, which can differ from the exact one in the last digits.
+    #[inline(always)]
+    fn contribution(&self, plan: &Plan, tf: u32, length: u32) -> f64 {
+        let weight = self.term.weight();
+        match &self.estimate {
+            Estimate::LuceneDirichlet(logarithms) => {
+                weight * (logarithms.get(tf) + plan.length_score(length)).max(0.0)
+            }
+            Estimate::Dirichlet(logarithms) => weight * logarithms.get(tf),
+            Estimate::Exact => contribution_of(self.term)(tf, length),
+        }
+    }
+}
+
+impl Window {
+    /// Empties the window, for the documents of the segment from `start` to before `end`.
+    fn begin(&mut self, base: u32, start: u32, end: u32) {
+        (self.base, self.start, self.end) = (base, start, end);
+        self.documents.clear();
+        self.tfs.clear();
+        self.ends.clear();
+        self.candidates.clear();
+    }
+
+    /// Adds the contributions of a term to the sums of the documents that contain it.
+    fn add(&mut self, plan: &Plan, term: &Bounded, cursor: &mut Cursor, sums: &mut [f64]) {
+        let weight = term.term.weight();
+        match (&term.estimate, term.term.score) {
+            (Estimate::LuceneDirichlet(logarithms), _) => {
+                let score = |tf, length| logarithms.get(tf) + plan.length_score(length);
+                let contribution = |tf, length| weight * score(tf, length).max(0.0);
+                self.add_each(cursor, sums, contribution);
+            }
+            (Estimate::Dirichlet(logarithms), _) => {
+                self.add_each(cursor, sums, |tf, _| weight * logarithms.get(tf));
+            }
+            (Estimate::Exact, TermScore::Bm25 { idf, floor, slope }) => {
+                // with this the compiler knows the formula
+                let formula = TermScore::Bm25 { idf, floor, slope };
+                let contribution = |tf, length| weight * formula.score(f64::from(tf), length);
+                self.add_each(cursor, sums, contribution);
+            }
+            (Estimate::Exact, _) => self.add_each(cursor, sums, contribution_of(term.term)),
+        }
+    }
+
+    #[inline(always)]
+    fn add_each(
+        &mut self,
+        cursor: &mut Cursor,
+        sums: &mut [f64],
+        contribution: impl Fn(u32, u32) -> f64,
+    ) {
+        let lengths = cursor.lengths();
+        cursor.each_before(self.end, |documents, tfs| {
+            for (document, tf) in documents.iter().zip(tfs) {
+                let at = (document - self.start) as usize;
+                let length = lengths.get(*document as usize);
+                if let (Some(sum), Some(length)) = (sums.get_mut(at), length) {
+                    add_to(sum, contribution(*tf, *length));
+                }
+            }
+            self.documents.extend_from_slice(documents);
+            self.tfs.extend_from_slice(tfs);
+        });
+    }
+
+    /// Looks up the candidates in the postings of the term at `place`. Gives up those whose sums stay below `missing` with the highest contribution in
+    /// their block, or with the highest frequency in it and their own length.
+    fn look_up(
+        &mut self,
+        plan: &Plan,
+        (term, place): (&Bounded, usize),
+        cursor: &mut Cursor,
+        missing: f64,
+    ) {
+        let score = |tf, length| term.contribution(plan, tf, length);
+        let bounds = term.term.bounds.as_deref();
+        // the block of the last candidate, and its bounds
+        let mut block = None;
+        let (mut highest, mut most) = (f64::INFINITY, 0);
+        let lengths = cursor.lengths();
+        for candidate in &mut self.candidates {
+            let length = lengths.get(candidate.document as usize);
+            let length = length.copied().unwrap_or(0);
+            if let Some(bounds) = bounds {
+                let own = bounds.block(block.unwrap_or(0), self.base + candidate.document);
+                if block != Some(own) {
+                    block = Some(own);
+                    highest = bounds.highest_of_block(own, score);
+                    most = bounds.highest_frequency(own);
+                }
+                let bound = highest.min(score(most, length));
+                if candidate.sum + bound < missing {
+                    candidate.sum = f64::NEG_INFINITY;
+                    continue;
+                }
+            }
+            let tf = cursor.seek(candidate.document);
+            if let Some(known) = self.looked_up.get_mut(candidate.row + place)
+                && tf > 0
+            {
+                *known = tf;
+                candidate.sum += score(tf, length);
+            }
+        }
+    }
+
+    /// The frequency of the term at `place` in a candidate; 0 if it does not contain the term.
+    fn frequency(&self, candidate: &Candidate, place: usize) -> u32 {
+        let Some(end) = self.ends.get(place) else {
+            let looked_up = self.looked_up.get(candidate.row + place);
+            return looked_up.copied().unwrap_or(0);
+        };
+        let start = place
+            .checked_sub(1)
+            .and_then(|before| self.ends.get(before));
+        let start = start.copied().unwrap_or(0);
+        let documents = self.documents.get(start..*end).unwrap_or_default();
+        let found = documents.binary_search(&candidate.document).ok();
+        let tf = found.and_then(|at| self.tfs.get(start + at));
+        tf.copied().unwrap_or(0)
+    }
 }
 
 /// The k-th largest of some numbers; minus infinity if there are fewer than k.
 pub(super) fn kth_largest(numbers: impl Iterator<Item = f64>, k: usize) -> f64 {
     let mut largest = TopValues::new(k);
     numbers.for_each(|number| largest.push(number));
-    largest.finish()
+    largest.cut()
 }
 
 /// Keeps the k largest of a sequence of numbers, and some more.
+#[derive(Clone)]
 struct TopValues {
     k: usize,
     numbers: Vec<f64>,
@@ -185,44 +457,27 @@ impl TopValues {
         }
     }
 
+    #[inline(always)]
     fn push(&mut self, number: f64) {
         if number > self.threshold {
             self.numbers.push(number);
-            if self.numbers.len() >= 4 * self.k.max(16) {
+            if self.numbers.len() >= 4 * self.k.max(8) {
                 self.cut();
             }
         }
     }
 
-    fn cut(&mut self) {
-        let (_, last, _) = self
-            .numbers
-            .select_nth_unstable_by(self.k - 1, |a, b| b.total_cmp(a));
-        self.threshold = *last;
-        self.numbers.truncate(self.k);
-    }
-
-    /// The k-th largest.
-    fn finish(mut self) -> f64 {
+    /// Removes all but the k largest numbers. Returns the k-th largest.
+    fn cut(&mut self) -> f64 {
         if self.numbers.len() >= self.k {
-            self.cut();
+            let descending = |a: &f64, b: &f64| b.total_cmp(a);
+            let (_, last, _) = self.numbers.select_nth_unstable_by(self.k - 1, descending);
+            self.threshold = *last;
+            self.numbers.truncate(self.k);
         }
         self.threshold
     }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::kth_largest;
-
-    proptest::proptest! {
-        #[test]
-        fn the_kth_largest_is_found(numbers in proptest::collection::vec(-9i32..9, 0..300), k in 1usize..40) {
-            let found = kth_largest(numbers.iter().map(|n| f64::from(*n)), k);
-            let mut sorted = numbers.clone();
-            sorted.sort_by(|a, b| b.cmp(a));
-            let expected = sorted.get(k - 1).map_or(f64::NEG_INFINITY, |n| f64::from(*n));
-            proptest::prop_assert_eq!(found, expected);
-        }
-    }
-}
+mod tests;
