@@ -167,3 +167,13 @@ fn sums_can_begin_with_other_numbers_than_the_bias() {
         }
     }
 }
+
+#[test]
+fn whole_numbers_are_the_nearest_as_in_the_standard_library() {
+    for half in -256i16..=256 {
+        let middle = f32::from(half) / 2.0;
+        for x in [middle.next_down(), middle, middle.next_up(), middle + 0.2] {
+            assert_eq!(nearest(x), x.round() as i32, "{x}");
+        }
+    }
+}
