@@ -33,6 +33,8 @@ fields = { "title+text" = 1.0 }
 depth = 50
 scale = "raw"
 weights = { retrieval = 1.0, sentence = 1.0 }
+windows = { words = 50, step = 50, most = 16 }
+promising = true
 """
 IMAGES = """name = "absence"
 [relevance]

@@ -27,6 +27,7 @@ pub mod signal;
 pub mod stance;
 pub mod text_kind;
 pub mod text_stance;
+pub(crate) mod windows;
 
 /// A text or an image takes a side if |P(pro) - P(con)| is at least this. Within this margin its side is undecided: models that read stance are
 /// too often wrong there.

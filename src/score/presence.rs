@@ -60,14 +60,14 @@ impl Basis {
     fn calibration(self) -> Calibration {
         match self {
             Basis::Sentences => Calibration {
-                bias: -6.76,
-                weight: 20.18,
-                least: 0.94,
+                bias: -6.37,
+                weight: 19.42,
+                least: 0.96,
             },
             Basis::Words => Calibration {
-                bias: -3.73,
-                weight: 4.19,
-                least: 0.51,
+                bias: -3.69,
+                weight: 4.15,
+                least: 0.48,
             },
         }
     }

@@ -8,9 +8,9 @@ use riposte_eval::Explanation;
 use riposte_eval::topic::Topic;
 
 use super::quality::GradedText;
+use super::windows::ReadWindows;
 use crate::index::ScoredDoc;
 use crate::index::inverted::InvertedIndex;
-use crate::index::passages::Windows;
 use crate::reading::Reader;
 use crate::reading::steps::OnOutputs;
 
@@ -22,8 +22,8 @@ pub struct Candidates<'a> {
     pub ranked: &'a [ScoredDoc],
     /// The main text of each document.
     pub texts: Vec<String>,
-    /// How the texts are divided for models that read windows.
-    pub windows: Windows,
+    /// What of the texts is read by models that read windows.
+    pub windows: ReadWindows,
     /// The index of the documents.
     pub index: &'a InvertedIndex,
     /// Values that are computed before a re-ranker begins, one for each document, by the name of the re-ranker that they come from. They are the best
@@ -32,10 +32,13 @@ pub struct Candidates<'a> {
 }
 
 impl Candidates<'_> {
-    /// The windows of each text. A text without words has none.
-    pub fn split(&self) -> Vec<Vec<String>> {
-        let texts = self.texts.iter();
-        texts.map(|text| self.windows.split(text)).collect()
+    /// The windows of each text that are read. A text without words has none.
+    ///
+    /// # Errors
+    /// As [`ReadWindows::of`].
+    pub(crate) fn split(&self) -> Result<Vec<Vec<String>>> {
+        let texts = self.texts.iter().map(String::as_str);
+        self.windows.of(&self.topic.title, texts)
     }
 
     /// The known values of the re-ranker with this name. Empty if its model is missing.

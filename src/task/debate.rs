@@ -19,13 +19,12 @@ use riposte_eval::{DocId, Explanation, Stance};
 use super::languages::other_language;
 use super::likeness::{FoundArgument, balances};
 use super::presence::{self, Judged};
-use super::rerankers::windows::UnreadWindows;
 use crate::index::inverted::InvertedIndex;
-use crate::index::passages::Windows;
 use crate::index::{ScoredDoc, vector};
 use crate::reading::Reader;
 use crate::score::rerank::repeated;
 use crate::score::text_stance::Model;
+use crate::score::windows::{ReadWindows, promising};
 use crate::score::{MARGIN, side_taken};
 #[cfg(feature = "full")]
 pub(crate) use images::image_sentences;
@@ -57,6 +56,9 @@ const FEWEST_WORDS: usize = 4;
 
 /// Maximum number of sentences of an argument, and of an image, that are compared. The first ones are used.
 const SENTENCES: usize = 24;
+
+/// Number of neighbouring sentences of an argument from which its quotation is chosen: those with most words of the claim. The models read only these.
+const READ: usize = 6;
 
 /// A quotation ends with the sentence in which it reaches this number of words.
 const QUOTED_WORDS: usize = 35;
@@ -172,9 +174,8 @@ fn judge(
     sheet: &mut DebateSheet,
     reader: &mut Reader,
 ) -> Result<()> {
-    let windows = Some(Windows::default());
     let first = ranking.iter().map(|found| &found.doc);
-    let mut about = presence::of_texts(topic, first, index, windows, reader)?;
+    let mut about = presence::of_texts(topic, first, index, true, reader)?;
     sheet.presence = Judged::of(&about).presence;
     let mut chosen: Vec<&DocId> = sheet.arguments.iter().map(|a| &a.argument).collect();
     chosen.retain(|id| !about.contains_key(id));
@@ -182,7 +183,7 @@ fn judge(
         topic,
         chosen.into_iter(),
         index,
-        windows,
+        true,
         reader,
     )?);
     for argument in &mut sheet.arguments {
@@ -211,9 +212,8 @@ type Ranked = (usize, f64, FoundArgument);
 /// conclusion or of the most promising window of the text to the topic's title must reach [`LEAST_LIKENESS`] and [`LEAST_SHARE`]; without sentence
 /// vectors all are kept. Re-ranking has read this window already.
 fn about(topic: &Topic, found: Vec<Ranked>, reader: &mut Reader) -> Result<Vec<Ranked>> {
-    let premises = found.iter().map(|(_, _, argument)| &argument.premise);
-    let windows = premises.map(|premise| Windows::default().split(premise));
-    let windows = UnreadWindows::new(&topic.title, windows.collect())?.take_promising();
+    let premises = found.iter().map(|(_, _, found)| found.premise.as_str());
+    let windows = ReadWindows::DEFAULT.of(&topic.title, premises)?;
     let conclusions = found.iter().map(|(_, _, argument)| &argument.conclusion);
     let windows = windows.iter().map(|of_text| of_text.first());
     let texts = conclusions.map(Some).chain(windows);
@@ -299,14 +299,14 @@ impl ArgumentText {
     }
 }
 
-/// The sentences of an argument that have enough words, as they are read for a quotation.
+/// The [`READ`] sentences of an argument that have most words of the claim, as they are read for a quotation.
 fn read_sentences(
     claim: &str,
     premise: &str,
     side: Option<Stance>,
     reader: &mut Reader,
 ) -> Result<Vec<ReadSentence>> {
-    let sentences = compared_sentences(premise);
+    let sentences = promising_sentences(claim, premise)?;
     let pairs: Vec<(&str, &str)> = sentences.iter().map(|s| (claim, s.as_str())).collect();
     let logits = reader.piece_logits(&pairs, &mut |_| ())?;
     let texts: Vec<&str> = sentences.iter().map(String::as_str).collect();
@@ -330,6 +330,21 @@ fn read_sentences(
         }
     };
     Ok(sentences.into_iter().enumerate().map(read).collect())
+}
+
+/// The [`READ`] neighbouring sentences of a text that have most words of the claim, or all if there are no more.
+///
+/// # Errors
+/// As [`promising`].
+fn promising_sentences(claim: &str, text: &str) -> Result<Vec<String>> {
+    let mut sentences = compared_sentences(text);
+    if sentences.len() > READ {
+        let groups = sentences.windows(READ).map(|of| of.join(" ")).collect();
+        let places = promising(claim, &[groups])?;
+        let from = places.first().copied().unwrap_or(0);
+        sentences = sentences.into_iter().skip(from).take(READ).collect();
+    }
+    Ok(sentences)
 }
 
 /// Phrases of sentences that only refer to what others say or what stands elsewhere: "Every nurse could tell you the same."

@@ -15,12 +15,12 @@ use crate::index::analyzer::{self, Analyzer, Stemmer, StopList};
 #[cfg(feature = "full")]
 use crate::index::images::Image;
 use crate::index::inverted::InvertedIndex;
-use crate::index::passages::Windows;
 use crate::index::vector;
 use crate::reading::Reader;
 use crate::reading::pieces::truncate;
 use crate::reading::stance_encoder::StanceEncoder;
 use crate::score::presence::{Common, JUDGED, Presence};
+use crate::score::windows::ReadWindows;
 
 /// Maximum number of topics that a note names.
 const NAMED: usize = 5;
@@ -59,8 +59,8 @@ impl Judged {
     }
 }
 
-/// Judges the first of these texts, the best first. Their `windows` are compared with the topic; only words are compared without windows, without
-/// sentence vectors, and if these are of a model whose cosines have another meaning than those that were learned from. Nothing is judged for a topic
+/// Judges the first of these texts, the best first. The most promising window of each is compared with the topic; only words are compared if `by_sentences` is
+/// false, without sentence vectors, and if these are of a model whose cosines have another meaning than those that were learned from. Nothing is judged for a topic
 /// in another language: the numbers were learned from English.
 ///
 /// # Errors
@@ -69,7 +69,7 @@ pub(super) fn of_texts<'a>(
     topic: &Topic,
     documents: impl Iterator<Item = &'a DocId>,
     index: &InvertedIndex,
-    windows: Option<Windows>,
+    by_sentences: bool,
     reader: &mut Reader,
 ) -> Result<About> {
     let mut judged = About::new();
@@ -86,8 +86,9 @@ pub(super) fn of_texts<'a>(
         texts.push((text, document.texts));
     }
     let mut cosines = None;
-    if let Some(windows) = windows.filter(|_| is_calibrated(reader.sentence_producer())) {
-        let windows: Vec<Vec<String>> = texts.iter().map(|(text, _)| windows.split(text)).collect();
+    if by_sentences && is_calibrated(reader.sentence_producer()) {
+        let texts = texts.iter().map(|(text, _)| text.as_str());
+        let windows = ReadWindows::DEFAULT.of(&topic.title, texts)?;
         cosines = nearest(&topic.title, &windows, reader)?;
     }
     let mut words = TopicWords::of(&topic.title);

@@ -2,7 +2,6 @@
 
 mod stance_encoder;
 pub(crate) mod windowed;
-pub(crate) mod windows;
 
 use std::collections::BTreeMap;
 use std::sync::LazyLock;

@@ -23,6 +23,7 @@ use crate::index::similarity::Similarity;
 use crate::index::wordnet::Synonyms;
 use crate::score::rerank::{Combine, Scale};
 use crate::score::reranker::{Need, Reranker};
+use crate::score::windows::ReadWindows;
 use crate::task::Named;
 use crate::task::analyzers;
 use crate::task::approaches::{self, Approach};
@@ -186,9 +187,9 @@ pub struct Rerank {
     /// The overlapping windows of a long text that are scored instead of the whole text. The best window counts.
     #[serde(default)]
     pub windows: Windows,
-    /// If this is given, the re-ranker `sentence` compares all windows with the topic only in this number of documents, those with the best new
-    /// scores. In the other documents, it compares only the window that matches the topic's words best.
-    pub read_whole: Option<usize>,
+    /// Whether only the window of each text that matches the words of the topic best is read.
+    #[serde(default)]
+    pub promising: bool,
     /// A text is a near-duplicate of one that is ranked before it if the resemblance of their three-word shingles is at least this.
     /// Near-duplicates are ranked after all other re-ranked documents.
     #[serde(rename = "alike")]
@@ -218,6 +219,16 @@ pub struct Keep {
     /// Documents with the same words as another document.
     #[serde(default)]
     pub duplicates: bool,
+}
+
+impl Rerank {
+    /// What of the texts models read.
+    pub(crate) fn read_windows(&self) -> ReadWindows {
+        ReadWindows {
+            windows: self.windows,
+            is_promising_only: self.promising,
+        }
+    }
 }
 
 impl Approach for TextApproach {
@@ -300,15 +311,10 @@ impl TextApproach {
         self.keep.unwrap_or_default()
     }
 
-    /// The windows of texts whose sentence vectors the approach reads; `None` if it reads none.
-    pub(crate) fn sentence_windows(&self) -> Option<Windows> {
-        let recipe = self.rerank.as_ref();
-        let reading = recipe.filter(|recipe| {
-            let mut used = recipe.weights.used();
-            used.any(|(reranker, _)| reranker.name() == Sentence.name())
-        });
-        let of_dense = || self.dense.as_ref().map(|_| Windows::default());
-        reading.map(|recipe| recipe.windows).or_else(of_dense)
+    /// Whether the approach compares sentence vectors of texts with the topic.
+    pub(crate) fn reads_sentences(&self) -> bool {
+        let mut used = self.rerank.iter().flat_map(|recipe| recipe.weights.used());
+        self.dense.is_some() || used.any(|(reranker, _)| reranker.name() == Sentence.name())
     }
 
     /// The analyzers of the indexes that the approach searches, one for each retrieval. Without a retrieval, the analyzer of the index that holds the

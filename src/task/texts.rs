@@ -127,7 +127,7 @@ pub fn rank(
                 topic,
                 ranked,
                 index,
-                approach.sentence_windows(),
+                approach.reads_sentences(),
                 sources.reader,
             )?
         }
@@ -195,7 +195,7 @@ pub fn candidates<T>(
         return Ok(None);
     };
     ranking.truncate(recipe.depth);
-    let mut documents = Documents::open(topic, &ranking, recipe.windows, sources)?;
+    let mut documents = Documents::open(topic, &ranking, recipe.read_windows(), sources)?;
     let reading = &mut Reading {
         reader: sources.reader,
         on_progress: &mut |_| (),

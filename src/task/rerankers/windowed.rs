@@ -21,30 +21,18 @@ impl Reranker for Sentence {
     }
 
     fn assess(&self, documents: &Candidates, reading: &mut Reading) -> Result<Vec<Assessment>> {
-        let windows = documents.split();
-        Ok(Assessment::all(likeness(documents, &windows, reading)?))
+        let windows = documents.split()?;
+        let texts: Vec<&str> = windows.iter().flatten().map(String::as_str).collect();
+        let topic = documents.topic.title.as_str();
+        let vectors = (reading.reader).compared_vectors(topic, &texts, reading.on_progress)?;
+        let Some((topic, vectors)) = vectors else {
+            return Ok(Vec::new());
+        };
+        let cosines = vectors
+            .into_iter()
+            .map(|window| f64::from(vector::dot(&topic, &window)));
+        Ok(Assessment::all(of_windows(&windows, cosines)))
     }
-}
-
-/// The cosine between the topic and each window of each text. Empty without a sentence model.
-///
-/// # Errors
-/// The store of model outputs or the model fails.
-pub(crate) fn likeness(
-    documents: &Candidates,
-    windows: &[Vec<String>],
-    reading: &mut Reading,
-) -> Result<Vec<Vec<f64>>> {
-    let topic = documents.topic.title.as_str();
-    let texts: Vec<&str> = windows.iter().flatten().map(String::as_str).collect();
-    let vectors = (reading.reader).compared_vectors(topic, &texts, reading.on_progress)?;
-    let Some((topic, vectors)) = vectors else {
-        return Ok(Vec::new());
-    };
-    let cosines = vectors
-        .into_iter()
-        .map(|window| f64::from(vector::dot(&topic, &window)));
-    Ok(of_windows(windows, cosines))
 }
 
 /// The cross-encoder's score of the topic with each window.
@@ -67,7 +55,7 @@ impl Reranker for Cross {
     }
 
     fn assess(&self, documents: &Candidates, reading: &mut Reading) -> Result<Vec<Assessment>> {
-        let windows = documents.split();
+        let windows = documents.split()?;
         let texts: Vec<&str> = windows.iter().flatten().map(String::as_str).collect();
         let topic = &documents.topic.title;
         let scores = (reading.reader).cross_scores(topic, &texts, reading.on_progress)?;

@@ -200,11 +200,6 @@ impl Rerank {
             !self.above_zero || !is_mean,
             "above_zero is for sums and products: the means of re-ranked documents are always above 0"
         );
-        ensure_at!(
-            "read_whole",
-            self.read_whole != Some(0),
-            "read_whole must be above 0, or left out to read all documents whole"
-        );
         self.windows.check().at("windows")
     }
 }

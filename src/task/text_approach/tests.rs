@@ -75,7 +75,6 @@ fn unknown_keys_and_impossible_values_are_errors() {
             "above 0",
         ),
         ("depth = 50", "deep = 50", "deep"),
-        ("depth = 50", "depth = 50\nread_whole = 0", "above 0"),
         ("depth = 50", "depth = 50\nabove_zero = true", "above 0"),
         (
             "[rerank]",

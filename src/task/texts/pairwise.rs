@@ -13,6 +13,7 @@ use crate::index::ScoredDoc;
 use crate::reading::steps::OnOutputs;
 use crate::score::pairwise::{self, Evidence};
 use crate::score::reranker::Reading;
+use crate::score::windows::ReadWindows;
 
 /// Sorts a ranking, and gives new scores to its first documents. These scores are sums of preferences ([`pairwise`]), all above the scores of the
 /// other documents, which do not change. `explained` has the explanations of the scores so far, and receives those of the new scores. If no opinion
@@ -30,7 +31,11 @@ pub(super) fn compare(
 ) -> Result<()> {
     ranking.sort_by(|a, b| b.score.total_cmp(&a.score).then_with(|| a.doc.cmp(&b.doc)));
     let (top, others) = ranking.split_at_mut(recipe.depth.min(ranking.len()));
-    let mut documents = Documents::open(topic, top, recipe.windows, sources)?;
+    let windows = ReadWindows {
+        windows: recipe.windows,
+        is_promising_only: false,
+    };
+    let mut documents = Documents::open(topic, top, windows, sources)?;
     let reading = &mut Reading {
         reader: sources.reader,
         on_progress,

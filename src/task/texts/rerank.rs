@@ -10,14 +10,12 @@ use serde::Serialize;
 use super::super::text_approach::Rerank;
 use super::sources::Sources;
 use crate::index::ScoredDoc;
-use crate::index::passages::Windows;
 use crate::reading::pieces::truncate;
 use crate::reading::steps::OnOutputs;
 use crate::score::quality::GradedText;
 use crate::score::rerank::{self, Column, Combine};
 use crate::score::reranker::{Assessment, Candidates, Reading, Reranker};
-use crate::task::rerankers::windowed::{Sentence, likeness};
-use crate::task::rerankers::windows::UnreadWindows;
+use crate::score::windows::ReadWindows;
 use crate::task::rerankers::{self, Cluster};
 
 /// What is added to the mean of a document's opinions, which is in [0, 1], so that no score of a re-ranked document is below the scores by which the
@@ -62,7 +60,7 @@ pub(super) fn rerank(
 ) -> Result<Reranked> {
     let depth = recipe.depth.min(ranking.len());
     let (top, others) = ranking.split_at_mut(depth);
-    let mut documents = Documents::open(topic, top, recipe.windows, sources)?;
+    let mut documents = Documents::open(topic, top, recipe.read_windows(), sources)?;
     let reading = &mut Reading {
         reader: sources.reader,
         on_progress,
@@ -119,7 +117,7 @@ impl<'a> Documents<'a> {
     pub(super) fn open<'s: 'a>(
         topic: &'a Topic,
         ranked: &'a [ScoredDoc],
-        windows: Windows,
+        windows: ReadWindows,
         sources: &mut Sources<'s, '_>,
     ) -> Result<Self> {
         let index = *sources.corpora.first().context("no index is open")?;
@@ -196,12 +194,7 @@ impl<'a> Documents<'a> {
         let mut whys = BTreeMap::new();
         for (reranker, weight) in recipe.weights.with_retrieval() {
             let name = reranker.name();
-            let is_last = name == Sentence.name() && recipe.read_whole.is_some();
-            let assessed = if is_last {
-                Vec::new()
-            } else {
-                self.assess(reranker, reading)?
-            };
+            let assessed = self.assess(reranker, reading)?;
             columns.push(Column {
                 name,
                 weight,
@@ -210,40 +203,7 @@ impl<'a> Documents<'a> {
             });
             whys.insert(name, assessed.into_iter().map(|of| of.why).collect());
         }
-        if let Some(first) = recipe.read_whole {
-            self.add_likeness(first, recipe, &mut columns, reading)?;
-        }
         Ok(Columns { columns, whys })
-    }
-
-    /// Fills the column of the re-ranker `sentence`, if there is one. All other columns must be filled before. All windows are read of the `first`
-    /// texts that have the highest scores by all columns, and only the most promising window of the others. Without a sentence model, the column
-    /// stays empty.
-    fn add_likeness(
-        &self,
-        first: usize,
-        recipe: &Rerank,
-        columns: &mut [Column],
-        reading: &mut Reading,
-    ) -> Result<()> {
-        let Some(at) = columns.iter().position(|of| of.name == Sentence.name()) else {
-            return Ok(());
-        };
-        let (topic, windows) = (&self.candidates.topic.title, self.candidates.split());
-        let mut unread = UnreadWindows::new(topic, windows)?;
-        let mut next = unread.take_promising();
-        while next.iter().any(|windows| !windows.is_empty()) {
-            let values = likeness(&self.candidates, &next, reading)?;
-            if values.is_empty() {
-                break;
-            }
-            unread.add(values);
-            columns[at].values = unread.best.clone();
-            let opinions = rerank::opinions(columns, recipe.scale);
-            let scores = rerank::scores(&opinions, recipe.combine);
-            next = unread.take_rest(&scores, first);
-        }
-        Ok(())
     }
 }
 

@@ -1,0 +1,127 @@
+//! Which windows of long texts models read. The best window of a text counts. To find it, all windows must be read; the one that matches the words of the
+//! topic best is found without a model, and on judged topics rankings by it are as good (docs/results.md).
+
+use anyhow::Result;
+
+use crate::index::analyzer::{self, Analyzer};
+use crate::index::passages::Windows;
+
+/// The analyzer of topics and windows.
+const ANALYZER: &str = "stop=long stem=snowball";
+
+/// BM25's k1 as in the Python package rank_bm25: how little a repeated word counts.
+const REPEATED: f64 = 1.5;
+
+/// The windows of texts that are read.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ReadWindows {
+    pub windows: Windows,
+    /// Whether only the most promising window of each text is read.
+    pub is_promising_only: bool,
+}
+
+impl ReadWindows {
+    /// What the default approaches read: the most promising part of 50 words of each text.
+    pub(crate) const DEFAULT: ReadWindows = ReadWindows {
+        windows: Windows {
+            words: 50,
+            step: 50,
+            most: 16,
+        },
+        is_promising_only: true,
+    };
+
+    /// The windows of each text that are read for a topic. A text without words has none.
+    ///
+    /// # Errors
+    /// The analyzer cannot be made, which is a defect of the program.
+    pub(crate) fn of<'t>(
+        self,
+        topic: &str,
+        texts: impl IntoIterator<Item = &'t str>,
+    ) -> Result<Vec<Vec<String>>> {
+        let texts = texts.into_iter();
+        let mut windows: Vec<Vec<String>> = texts.map(|text| self.windows.split(text)).collect();
+        if self.is_promising_only {
+            let places = promising(topic, &windows)?;
+            for (of_text, place) in windows.iter_mut().zip(places) {
+                of_text.drain(..place.min(of_text.len()));
+                of_text.truncate(1);
+            }
+        }
+        Ok(windows)
+    }
+}
+
+/// The place of the most promising part of each text: the one with most words of the topic, of which a repeated one counts less each time. It is the first of
+/// those that are equally promising, and 0 if a text has none. It depends on nothing but the topic and the text, so everything that reads one text for a topic
+/// reads the same part.
+///
+/// # Errors
+/// The analyzer cannot be made, which is a defect of the program.
+pub(crate) fn promising(topic: &str, texts: &[Vec<String>]) -> Result<Vec<usize>> {
+    let mut analyzer = ANALYZER.parse::<Analyzer>()?.build();
+    let mut topic = analyzer::terms(&mut analyzer, topic);
+    topic.sort_unstable();
+    topic.dedup();
+    // the sum of n / (n + REPEATED), where n is the number of times that a part has a word
+    let mut score = |part: &String| -> f64 {
+        let terms = analyzer::terms(&mut analyzer, part);
+        let of_word = |word: &String| {
+            let n = terms.iter().filter(|term| *term == word).count() as f64;
+            n / (n + REPEATED)
+        };
+        topic.iter().map(of_word).sum()
+    };
+    let place = |parts: &Vec<String>| match parts.as_slice() {
+        [] | [_] => 0,
+        parts => {
+            let scored = parts.iter().map(&mut score).enumerate();
+            let best = scored.reduce(|a, b| if b.1 > a.1 { b } else { a });
+            best.map_or(0, |(at, _)| at)
+        }
+    };
+    Ok(texts.iter().map(place).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_text_is_read_where_the_topic_is_named() {
+        let read = ReadWindows {
+            windows: Windows {
+                words: 3,
+                step: 3,
+                most: 3,
+            },
+            is_promising_only: true,
+        };
+        let texts = [
+            "dogs run away cats sit still",
+            "cats sit still dogs run away",
+            // it says nothing about the topic, so it is read where it begins
+            "birds fly high fish swim deep",
+            // the rest of a text is ignored
+            "a b c d e f g h i cats",
+            "",
+        ];
+        let found = read.of("Are cats nice?", texts).unwrap();
+        let expected: [&[&str]; 5] = [
+            &["cats sit still"],
+            &["cats sit still"],
+            &["birds fly high"],
+            &["a b c"],
+            &[],
+        ];
+        assert_eq!(found, expected);
+        let all = ReadWindows {
+            is_promising_only: false,
+            ..read
+        };
+        let found = all.of("Are cats nice?", texts).unwrap();
+        assert_eq!(found[0], ["dogs run away", "cats sit still"]);
+        assert_eq!(found[3].len(), 3);
+    }
+}
