@@ -136,6 +136,8 @@ def test_ctrl_c_ends_the_call_and_the_next_gets_its_own_answer(files):
 import os, signal, threading
 from riposte._calls import call
 files = {files!r}
+# a shell starts what runs in the background without this
+signal.signal(signal.SIGINT, signal.default_int_handler)
 call(files)
 call._process.send_signal(signal.SIGSTOP)  # a call that takes long
 threading.Timer(0.3, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
