@@ -44,12 +44,12 @@ struct Answer {
     error: String,
 }
 
-/// What calls with the same options share.
+/// What calls one after the other share if they have the same options.
 #[derive(Default)]
 struct Kept {
-    /// By the options; an encoder is loaded when it reads the first text.
-    encoders: Vec<(String, Arc<Lazy<StanceEncoder>>)>,
-    /// The reader of pictures, for the options of the last call that had one.
+    /// The stance encoder, for the options of the last call that had one. It is loaded when it reads the first text.
+    encoder: Option<(String, Arc<Lazy<StanceEncoder>>)>,
+    /// The same of the reader of pictures.
     reader: Option<(String, PictureReader)>,
 }
 
@@ -85,7 +85,7 @@ fn answer(command: &mut clap::Command, call: Call, kept: &mut Kept) -> Answer {
         run(command, args, kept)
     });
     if answer.code == PANICKED {
-        // what a panic has left can be half done
+        // what a panic has interrupted can be in a wrong state
         *kept = Kept::default();
     }
     answer
@@ -163,15 +163,15 @@ impl Kept {
         otherwise: &str,
     ) -> Result<Option<Arc<Lazy<StanceEncoder>>>> {
         let options = format!("{args:?}");
-        if let Some((_, encoder)) = self.encoders.iter().find(|(of, _)| *of == options) {
+        if let Some((of, encoder)) = &self.encoder
+            && *of == options
+        {
             return Ok(Some(Arc::clone(encoder)));
         }
         let (models, compute) = (args.open()?, args.compute());
         let found =
             models::installed_stance_encoder(&models, compute, otherwise, &mut print_notes)?;
-        if let Some(encoder) = &found {
-            self.encoders.push((options, Arc::clone(encoder)));
-        }
+        self.encoder = found.clone().map(|encoder| (options, encoder));
         Ok(found)
     }
 }

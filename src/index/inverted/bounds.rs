@@ -5,9 +5,8 @@ use super::postings::Block;
 /// Frequencies up to this number have bounds of their own.
 const FREQUENCIES: usize = 16;
 
-/// For each block of postings the pairs of frequency and length that no document of the block beats: no document has both a higher frequency and a
-/// smaller length. So the highest score of the block is that of one of the pairs, in every similarity whose scores rise with the frequency and fall
-/// with the length.
+/// Pairs of frequency and length for each block of postings. No document of the block beats such a pair by a higher frequency and a smaller length. So no
+/// score in the block is above the highest score of its pairs, in every similarity whose scores rise with the frequency and fall with the length.
 #[derive(Debug, Default)]
 pub(crate) struct BlockBounds {
     /// The pairs that no document of any block beats.

@@ -1,9 +1,9 @@
 //! Finds the best documents without computing the scores of most others (MaxScore: Turtle and Flood 1995), in windows of documents.
 //!
-//! A window is so small that its sums stay in the processor's nearest cache. The threshold is the k-th best score of the windows so far. The terms with the
-//! lowest bounds, which are the most frequent terms, together cannot lift a document to the threshold that contains none of the others. So their
-//! postings are not added up, but looked up, for the few documents that they can still lift. The higher the threshold, the more terms this is true
-//! of; the first windows are small, because it is true of no term before there is a threshold.
+//! A window is so small that its sums stay in the processor's nearest cache. The threshold is the k-th best score of the windows so far. Some terms have
+//! bounds so low that a document which contains only these terms does not reach the threshold; they are the most frequent ones. Their postings are not
+//! added up. They are looked up, for the few documents that they can still lift to the threshold. When the threshold rises, there are more such terms.
+//! Before there is a threshold, there are none, so the first windows are small.
 //!
 //! This order of summation differs from that of [`super::Plan`], and contributions can be estimated from tables, so the sums can differ in the
 //! last digits. Therefore the sums only select candidates, whose scores are then computed in the order of the query.

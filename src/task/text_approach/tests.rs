@@ -22,6 +22,16 @@ fn the_included_approaches_are_parsed() {
     );
 }
 
+/// What judges whether documents are about a topic reads what re-ranking has read.
+#[test]
+fn the_default_approaches_read_what_presence_is_judged_by() {
+    for &task in TextTask::VARIANTS {
+        let approach = TextApproach::find(task, "riposte").unwrap();
+        let read = approach.rerank.unwrap().read_windows();
+        assert_eq!(read, ReadWindows::DEFAULT, "{task:?}");
+    }
+}
+
 #[test]
 fn only_the_tasks_of_the_lab_leave_documents_out_by_default() {
     let recipe = "name = \"x\"\n[[retrieval]]\nanalyzer = \"stem=porter\"\n\

@@ -154,7 +154,7 @@ impl Int8Weights {
 
 /// The nearest whole number, as [`f32::round`] for numbers of less than 2^22. Without SSE 4.1, that is a call for each number.
 fn nearest(x: f32) -> i32 {
-    // the greatest float below a half: with a half, the sum of .49999997 and it would be 1
+    // not a half but the greatest float below it, because .49999997 + .5 would be rounded to 1
     (x + 0.499_999_97_f32.copysign(x)) as i32
 }
 

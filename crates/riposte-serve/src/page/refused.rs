@@ -42,7 +42,7 @@ pub(crate) struct Reader {
 }
 
 impl Reader {
-    /// Who reads the refusal, if a browser sent this request.
+    /// The person who will read the refusal; `None` if a program sent this request.
     pub(crate) fn of<B>(request: &Request<B>) -> Option<Reader> {
         let (uri, headers) = (request.uri(), request.headers());
         let accepted = headers.get_all(ACCEPT).iter();
