@@ -466,6 +466,32 @@ def test_a_quality_is_that_of_the_command_line_and_can_rank(index):
         assert of.sort_values("rank")["score"].is_monotonic_decreasing
 
 
+def test_a_cross_encoder_ranks_as_sentence_transformers_does(index, tmp_path):
+    """The scores of a small model with random weights (tests/reference/encoders.py)."""
+    reference = REPOSITORY / "tests/reference"
+    riposte.run(["models", "add", reference / "tiny-cross", "--models", tmp_path])
+    pairs = [of for of in json.loads((reference / "tiny-cross.json").read_text()) if of["topic"] and of["text"]]
+    rows = [(str(n // 2), of["topic"], of["text"], of["score"]) for n, of in enumerate(pairs)]
+    # the same texts for a query with more than riposte puts in a list, and an index with gaps
+    rows += [("many", rows[0][1], rows[n % 2 and 3][2], None) for n in range(1001)]
+    frame = pd.DataFrame(rows, columns=["qid", "query", "text", "expected"], index=range(7, 7 + 2 * len(rows), 2))
+    cross = riposte.pt.CrossEncoder("tiny-cross", models=tmp_path)
+    found = cross(frame)
+    assert found["text"].tolist() == frame["text"].tolist() and len(found) > 1006
+    judged = found.dropna(subset="expected")
+    assert judged["score"].to_numpy() == pytest.approx(judged["expected"].to_numpy(), abs=1e-4)
+    for _, of in found.groupby("qid"):
+        ordered = of.sort_values("rank")
+        assert ordered["score"].is_monotonic_decreasing and ordered["rank"].tolist() == list(range(len(of)))
+    again = (index.bm25() % 5 >> index.text_loader("text") >> cross)(TOPICS)
+    assert {(row.qid, row.docno) for row in again.itertuples()} == top(index.bm25()(TOPICS), 5)
+    assert cross(frame[:0]).columns.tolist() == found.columns.tolist() and repr(cross).startswith("riposte.pt.CrossEncoder(model='tiny-cross'")
+    with pytest.raises(ValueError, match="the text of row 1 is empty"):
+        cross(frame.assign(text=["a", " ", *frame["text"][2:]]))
+    with pytest.raises(riposte.RiposteError, match="riposte models fetch ms-marco-minilm-l6"):
+        riposte.pt.CrossEncoder(models=tmp_path)(frame)
+
+
 def test_images_are_ranked_for_and_against(tmp_path):
     collection = riposte.Collection(REPOSITORY / "sample", evidence=tmp_path / "evidence.sqlite")
     topics = pd.DataFrame([["z", "Should zoos be closed?", 1], ["c", "Should cars be banned?", 2]], columns=["qid", "query", "more"])

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import json
 import os
+import tempfile
+import uuid
 import warnings
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import pandas as pd
@@ -15,7 +18,7 @@ from . import _layout
 from ._calls import call
 from ._collection import Collection
 from ._frames import objects_in, options, with_notes
-from ._program import RiposteWarning
+from ._program import RiposteWarning, run
 from ._pt_base import Transformer, objects_of
 from ._texts import quality
 
@@ -127,6 +130,90 @@ class QualityAnnotator(Transformer):
         pairs = pd.DataFrame({"query": inp["query"], "text": inp[self.text]}, index=inp.index)
         out = inp.assign(quality=quality(pairs, models=self.models, numeric=self.numeric)["quality"])
         return pt.model.add_ranks(out.assign(score=out["quality"])) if self.as_score else out
+
+
+#: The recipe that gives each passage the cross-encoder's score. The search finds those whose `expansion` has the word in the topic's description, and
+#: nothing else reads the two. One window is the whole text; the model reads as much of it as it can.
+_CROSS = """
+name = "cross"
+keep = { short = true, duplicates = true }
+
+[[retrieval]]
+analyzer = "tokens=words"
+similarity = { name = "bm25", k1 = 0.9, b = 0.4 }
+fields = { expansion = 1.0 }
+
+[rerank]
+depth = 1000
+weights = { cross = 1.0 }
+scale = "raw"
+combine = "sum"
+only = true
+windows = { words = 100000, step = 100000, most = 1 }
+"""
+#: Number of texts in a list that riposte ranks: the most in one of passages.
+_LIST = 1000
+
+
+class CrossEncoder(Transformer):
+    """Ranks texts again by a cross-encoder, which reads the query and the text together.
+
+    In: a frame with the columns `qid`, `query` and `text`.
+
+    Out: the same rows; `score` is that of the model, to six decimals, and `rank` its rank. Texts of a query with the same score are told apart by a millionth.
+
+    For each frame, the program is started and loads the model, so give it many queries in one frame.
+
+    Args:
+        model: the name of a cross-encoder: "ms-marco-minilm-l6" (`riposte models fetch ms-marco-minilm-l6`), or one of your own (`riposte models add DIR`).
+        text: the name of the column with the texts. The model reads the beginning of a long text: for ms-marco-minilm-l6, 512 tokens with the query.
+        models, numeric: as for `StanceAnnotator`.
+
+    Raises (when it transforms):
+        ValueError: a text or a query is missing or empty; the message names the row.
+        RiposteError: the model is not installed, or riposte failed.
+    """
+
+    label = "cross-encoder"
+
+    def __init__(
+        self, model: str = "ms-marco-minilm-l6", *, text: str = "text", models: str | os.PathLike[str] | None = None, numeric: str = "auto"
+    ) -> None:
+        self.model = model
+        self.text = text
+        self.models = models
+        self.numeric = numeric
+
+    def transform(self, inp: pd.DataFrame) -> pd.DataFrame:
+        pt.validate.columns(inp, includes=["qid", "query", self.text], context=self)
+        lists: dict[str, list[int]] = {}
+        for n, (query, text) in enumerate(zip(inp["query"], inp[self.text])):
+            for name, value in (("query", query), (self.text, text)):
+                if why := _layout.unfit_text(value) or (None if value.strip() else "is empty"):
+                    raise ValueError(f"the {name} of row {n} {why}")
+            lists.setdefault(query, []).append(n)
+        scores = self._scores(lists, inp[self.text].tolist()) if lists else {}
+        score = pd.Series([scores[n] for n in range(len(inp))], dtype="float64", index=inp.index)
+        return pt.model.add_ranks(inp.assign(score=score))
+
+    def _scores(self, lists: dict[str, list[int]], texts: list[str]) -> dict[int, float]:
+        """The score of each row; `lists` has the rows of each query."""
+        # no query has this word
+        word = uuid.uuid4().hex
+        parts = [(query, rows[at : at + _LIST]) for query, rows in lists.items() for at in range(0, len(rows), _LIST)]
+        topics = [{"qid": str(n), "query": query, "description": f"{word}{n}"} for n, (query, _) in enumerate(parts)]
+        passages = [{"id": str(row), "contents": texts[row], "expansion": f"{word}{n}"} for n, (_, rows) in enumerate(parts) for row in rows]
+        with tempfile.TemporaryDirectory(prefix="riposte-") as work:
+            for name, lines in (("queries.jsonl", topics), ("passages.jsonl", passages)):
+                Path(work, name).write_text("".join(json.dumps(line, ensure_ascii=False) + "\n" for line in lines), "utf-8")
+            (recipe := Path(work, "cross.toml")).write_text(_CROSS, "utf-8")
+            command: list[str | os.PathLike[str]] = ["comparative", "-q", "--no-stance", "--no-metadata", "-i", work, "-o", work]
+            command += ["--use", "description", "--approach", recipe]
+            # its notes are about other models and about stances, which have no part in the score
+            run([*command, *options(cross=self.model, index=Path(work, "index"), models=self.models, numeric=self.numeric)])
+            # topic, stance, document, rank, score, tag
+            fields = (line.split(" ") for line in Path(work, "run.txt").read_text("utf-8").splitlines())
+            return {int(of[2]): float(of[4]) for of in fields}
 
 
 class ImageRetriever(Transformer):

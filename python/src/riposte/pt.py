@@ -1,4 +1,4 @@
-"""riposte in PyTerrier pipelines: an indexer, retrievers of texts and images, a loader of texts, and annotators of stance and quality.
+"""riposte in PyTerrier pipelines: an indexer, retrievers of texts and images, a loader of texts, annotators of stance and quality, and a cross-encoder.
 
     import riposte
     index = riposte.pt.Indexer("my-collection").index([{"docno": "d1", "text": "Cats are cleaner than dogs."}])
@@ -31,9 +31,9 @@ from ._documents import documents_in
 from ._frames import options, toml, with_notes
 from ._program import RiposteWarning, run
 from ._pt_base import Transformer, objects_of
-from ._pt_read import ImageRetriever, QualityAnnotator, StanceAnnotator
+from ._pt_read import CrossEncoder, ImageRetriever, QualityAnnotator, StanceAnnotator
 
-__all__ = ["ImageRetriever", "Index", "Indexer", "QualityAnnotator", "Retriever", "StanceAnnotator", "TextLoader"]
+__all__ = ["CrossEncoder", "ImageRetriever", "Index", "Indexer", "QualityAnnotator", "Retriever", "StanceAnnotator", "TextLoader"]
 
 #: How PyTerrier recognises the directory of an index (`pt_meta.json`).
 _METADATA = {"type": "sparse_index", "format": "riposte", "package_hint": "riposte-ir[pyterrier]"}
