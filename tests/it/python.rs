@@ -103,6 +103,21 @@ fn the_examples_of_the_page_run() {
 }
 
 #[test]
+fn notebooks_run_and_their_pages_are_what_they_print() {
+    if need(Peer("ipykernel, nbclient")).is_some() {
+        passes("test_notebooks.py");
+    }
+}
+
+#[test]
+fn notebooks_with_models_print_what_their_pages_show() {
+    let model = need(Model("all-minilm-l6-v2"));
+    if model.is_some() && need(Peer("ipykernel, nbclient")).is_some() {
+        passes("test_notebooks_models.py");
+    }
+}
+
+#[test]
 fn the_wheel_is_built_and_installed() {
     passes("test_wheel.py");
 }

@@ -83,7 +83,7 @@ def images(run: Run, collection: Path) -> str:
 def _image(of: Ranked, collection: Path, stances: dict[tuple[str, str], tuple[float, float]]) -> str:
     found = stances.get((of.topic, of.document))
     below = bar(*found) if found else ""
-    caption = f"<small>{of.rank}. {escape(of.document)} {of.score:.3f}</small>"
+    caption = f"<div style='font-size:11px;line-height:1.4;overflow-wrap:anywhere'>{of.rank}. {of.score:.3f}<br>{escape(of.document)}</div>"
     return f"<div style='width:120px'>{thumbnail(picture_of(collection, of.document))}{below}{caption}</div>"
 
 
