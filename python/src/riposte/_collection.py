@@ -53,6 +53,13 @@ class Collection:
         ['d2']
     """
 
+    path: Path
+    task: str
+    models: str | os.PathLike[str] | None
+    evidence: str | os.PathLike[str] | None
+    index: str | os.PathLike[str] | None
+    threads: int | None
+
     def __init__(
         self,
         directory: str | os.PathLike[str],

@@ -54,6 +54,8 @@ class Server:
         ['d2']
     """
 
+    url: str
+
     def __init__(
         self,
         collections: str | os.PathLike[str] | Sequence[str | os.PathLike[str]] = (),

@@ -69,7 +69,10 @@ class Index(pt.Artifact):
     ARTIFACT_FORMAT = "riposte"
     ARTIFACT_PACKAGE_HINT = "riposte-ir[pyterrier]"
 
-    path: Path
+    path: Path  # pyright: ignore[reportIncompatibleVariableOverride]  # an artifact of PyTerrier can lack one, an index cannot
+    index: Path | None
+    models: Path | None
+    task: str
 
     def __init__(
         self, path: str | os.PathLike[str], *, index: str | os.PathLike[str] | None = None, models: str | os.PathLike[str] | None = None
@@ -370,7 +373,7 @@ class Indexer(pt.Indexer):
         if documents.exists() and not self.overwrite:
             raise FileExistsError(f"{documents} exists: Indexer(..., overwrite=True) replaces it")
         if isinstance(iter, pd.DataFrame):
-            iter = iter.to_dict("records")
+            iter = [{str(name): value for name, value in row.items()} for row in iter.to_dict("records")]
         self.path.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(prefix=".documents-", dir=self.path) as work:
             written = Path(work, "documents.jsonl")
