@@ -5,7 +5,7 @@ CARGO ?= cargo
 RIPOSTE = target/release/riposte
 OUT = out/demo
 
-.PHONY: demo test lint features doc wheel archive deb book miri minimum-rust deny golden container-proof
+.PHONY: demo test lint features doc wheel manylinux archive deb book miri minimum-rust deny golden container-proof
 
 # A complete run on the committed sample: fetch models if possible, retrieve, verify, evaluate, and write a report with debate sheets.
 demo:
@@ -39,8 +39,8 @@ doc:
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --release --no-deps --document-private-items -p riposte-ir
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --release --no-deps $(patsubst crates/%,-p %,$(wildcard crates/*))
 
-# The Python wheel, the release archive and the Debian package (packaging/Makefile).
-wheel archive deb:
+# The Python wheel, those for the Python Package Index, the release archive and the Debian package (packaging/Makefile).
+wheel manylinux archive deb:
 	@$(MAKE) --no-print-directory -f packaging/Makefile $@
 
 # Makes a book of the pages in docs/: target/book/index.html. Needs mdBook (cargo install mdbook --locked). Links to files outside of docs/ would lead

@@ -120,6 +120,13 @@ fn notebooks_with_models_print_what_their_pages_show() {
 }
 
 #[test]
+fn packaging_names_what_other_files_decide() {
+    if need(Peer("rattler_build")).is_some() {
+        passes("test_packaging.py");
+    }
+}
+
+#[test]
 fn the_wheel_is_built_and_installed() {
     passes("test_wheel.py");
 }

@@ -12,7 +12,13 @@ use crate::support::program::{stderr, stdout};
 use crate::support::{make, root};
 
 /// The events that start a workflow. Others, such as `pull_request_target`, would give the code of a stranger's pull request a token.
-const EVENTS: [&str; 4] = ["pull_request", "push", "schedule", "workflow_dispatch"];
+const EVENTS: [&str; 5] = [
+    "pull_request",
+    "push",
+    "release",
+    "schedule",
+    "workflow_dispatch",
+];
 
 struct Workflow {
     path: PathBuf,
@@ -81,8 +87,9 @@ fn the_workflows_are_safe() {
                 job["timeout-minutes"].is_u64(),
                 "{file}: {name} has no time limit"
             );
-            // the draft of a release is the only thing that a workflow writes
-            let may_write = file == "release.yml" && name == "draft";
+            // the draft of a release and the branch of the site are all that workflows write
+            let may_write = [("release.yml", "draft"), ("site.yml", "publish")];
+            let may_write = may_write.contains(&(file, name));
             assert!(
                 may_write || job.get("permissions").is_none(),
                 "{file}: {name}"
@@ -137,7 +144,13 @@ fn the_workflows_call_targets_scripts_and_packages_that_exist() {
             }
         }
     }
-    for script in ["version.sh", "archive.sh", "deb.sh"] {
+    for script in [
+        "version.sh",
+        "archive.sh",
+        "deb.sh",
+        "manylinux.sh",
+        "site.sh",
+    ] {
         assert!(
             scripts.contains(&format!("packaging/{script}")),
             "{script} is not called"
