@@ -1,12 +1,15 @@
 #!/usr/bin/env python3
-"""Times 1,000 calls of the Python package, beside ir_measures and beside starting the program for each call.
+"""Times 1,000 calls of the Python package, beside ir_measures, beside starting the program for each call, and beside sentence-transformers.
 
-    PYTHONPATH=python/src RIPOSTE_BINARY="$PWD/target/release/riposte" python3 benches/python_calls.py
+    PYTHONPATH=python/src RIPOSTE_BINARY="$PWD/target/release/riposte" python3 benches/python_calls.py [CALLS [MODEL]]
 
-Needs pandas and ir_measures, and the sentence model for the stances.
+Needs pandas and ir_measures, and the sentence model for the stances. Where sentence-transformers is installed, MODEL, the directory of all-MiniLM-L6-v2
+(`riposte models list` says where the models are), is timed with it, too.
 """
 
+import importlib.util
 import random
+import sys
 import tempfile
 import time
 from collections.abc import Callable
@@ -15,10 +18,13 @@ from pathlib import Path
 import ir_measures
 import riposte
 
-TOPICS, DOCUMENTS, CALLS = 50, 100, 1000
+TOPICS, DOCUMENTS = 50, 100
+CALLS = int(sys.argv[1]) if len(sys.argv) > 1 else 1000
+QUESTION = "Should zoos be closed?"
 
 
 def timed(what: str, call: Callable[[int], object], calls: int = CALLS) -> None:
+    calls = min(calls, CALLS)
     call(-1)  # starts the process, and loads the model
     start = time.perf_counter()
     for number in range(calls):
@@ -50,12 +56,30 @@ def main() -> None:
             200,
         )
         timed("riposte.verify: the same run", lambda _: riposte.verify(run, task="rank"))
-        question = "Should zoos be closed?"
-        timed("riposte.stance of one text", lambda n: riposte.stance([(question, f"Cages make animals ill, and {n} of them die.")]))
-        timed("riposte.quality of one text", lambda n: riposte.quality([(question, f"Cages make animals ill, and {n} of them die.")]))
-        start = time.perf_counter()
-        riposte.stance([(question, f"Cages make animals ill, and {n} of them die.") for n in range(CALLS)])
-        print(f"riposte.stance of {CALLS} texts in one call: {time.perf_counter() - start:.2f} s")
+        timed("riposte.stance of one text", lambda n: riposte.stance([(QUESTION, text(n))]))
+        timed("riposte.quality of one text", lambda n: riposte.quality([(QUESTION, text(n))]))
+        timed(f"riposte.stance of {CALLS} texts", lambda _: riposte.stance([(QUESTION, text(n)) for n in range(CALLS)]), 1)
+        if importlib.util.find_spec("sentence_transformers") and len(sys.argv) > 2:
+            sentence_transformers(sys.argv[2])
+
+
+def text(n: int) -> str:
+    return f"Cages make animals ill, and {n} of them die."
+
+
+def sentence_transformers(model: str) -> None:
+    """The same texts by sentence-transformers, which does less with each: it makes a vector of the text, or three numbers of the question and the text.
+
+    A stance is read from the whole text and from its sentences, and from lists of words. The head of the cross-encoder here has random weights, because
+    only its time is of interest.
+    """
+    from sentence_transformers import CrossEncoder, SentenceTransformer
+
+    encoder, cross = SentenceTransformer(model, device="cpu"), CrossEncoder(model, num_labels=3, device="cpu")
+    timed("sentence-transformers, the vector of one text", lambda n: encoder.encode([text(n)]))
+    timed("sentence-transformers, a cross-encoder of one text", lambda n: cross.predict([(QUESTION, text(n))]))
+    timed(f"sentence-transformers, the vectors of {CALLS} texts", lambda _: encoder.encode([text(n) for n in range(CALLS)]), 1)
+    timed(f"sentence-transformers, a cross-encoder of {CALLS} texts", lambda _: cross.predict([(QUESTION, text(n)) for n in range(CALLS)]), 1)
 
 
 if __name__ == "__main__":
