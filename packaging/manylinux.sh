@@ -27,7 +27,10 @@ for target; do
     machine=${target%%-*}
     case $target in
     x86_64-unknown-linux-gnu | aarch64-unknown-linux-gnu) ;;
-    *) echo "there is no wheel for $target: only for x86_64-unknown-linux-gnu and aarch64-unknown-linux-gnu" >&2 && exit 2 ;;
+    *)
+        echo "there is no wheel for $target: only for x86_64-unknown-linux-gnu and aarch64-unknown-linux-gnu" >&2
+        exit 2
+        ;;
     esac
     (
         cd python

@@ -4,13 +4,16 @@
 #     packaging/site.sh BOOK VERSION REPOSITORY
 #
 # copies the directory BOOK (`make book` makes target/book) to the folder VERSION of the branch, in place of what that folder had, and pushes it to
-# the repository. index.html leads to the newest version, and versions.html lists all. .github/workflows/site.yml calls it for each tag.
+# the repository. index.html leads to the newest version that is no pre-release, and versions.html lists all. .github/workflows/site.yml calls it for each release.
 set -eu
 book=$(cd "$1" && pwd)
 version=$2
 repository=$3
 case $version in
-*[!0-9A-Za-z.-]* | .* | '') echo "$version cannot be the name of a folder" >&2 && exit 2 ;;
+*[!0-9A-Za-z.-]* | .* | '')
+    echo "$version cannot be the name of a folder" >&2
+    exit 2
+    ;;
 esac
 test -s "$book/index.html"
 branch=gh-pages
@@ -28,7 +31,8 @@ cp -R "$book" "./$version"
 # otherwise GitHub leaves out files whose names begin with an underscore
 : >.nojekyll
 versions=$(for page in */index.html; do echo "${page%/index.html}"; done | sort -rV)
-newest=$(echo "$versions" | head -n 1)
+newest=$(echo "$versions" | sed -n '/-/!{p;q;}')
+newest=${newest:-$version}
 cat >index.html <<END
 <!doctype html>
 <html lang="en"><head><meta charset="utf-8"><title>riposte</title><meta http-equiv="refresh" content="0; url=$newest/index.html"></head>

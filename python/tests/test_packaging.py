@@ -1,6 +1,8 @@
 """Checks the files in packaging/ that name what other files decide: the recipe for conda-forge, and the versions of the tools."""
 
+import os
 import re
+import subprocess
 import tomllib
 
 import pytest
@@ -46,3 +48,30 @@ def test_releases_are_made_with_the_tested_versions_of_tools():
 
     peers, tools, workflow = (pins(name) for name in ("tests/peers.txt", "packaging/manylinux.txt", ".github/workflows/release.yml"))
     assert peers["maturin"] == tools["maturin"] == workflow["maturin"] and tools["twine"] == workflow["twine"]
+
+
+def script(name: str, *words: object) -> subprocess.CompletedProcess[str]:
+    # git asks neither the user's configuration nor the user
+    env = {**os.environ, "GIT_CONFIG_GLOBAL": os.devnull, "GIT_TERMINAL_PROMPT": "0"}
+    return subprocess.run(["sh", REPOSITORY / "packaging" / name, *map(str, words)], env=env, capture_output=True, text=True)
+
+
+def test_the_site_has_a_folder_for_each_version(tmp_path):
+    subprocess.run(["git", "init", "-q", "--bare", remote := tmp_path / "remote.git"], check=True)
+    (book := tmp_path / "book").mkdir()
+    for version in ("0.2.0", "0.10.0", "0.11.0-rc1", "0.2.0"):
+        (book / "index.html").write_text(f"the book of {version}, again")
+        done = script("site.sh", book, version, remote)
+        assert done.returncode == 0, done.stderr
+
+    def shown(name: str) -> str:
+        return subprocess.check_output(["git", "--git-dir", remote, "show", f"gh-pages:{name}"], text=True)
+
+    assert shown("0.2.0/index.html") == "the book of 0.2.0, again" and "url=0.10.0/index.html" in shown("index.html")
+    assert re.findall('href="(.*?)/index.html"', shown("versions.html")) == ["0.11.0-rc1", "0.10.0", "0.2.0"]
+    assert script("site.sh", book, "../up", remote).returncode == 2
+
+
+def test_wheels_are_built_only_for_what_they_are_made_for(tmp_path):
+    refused = script("manylinux.sh", tmp_path, "armv7-unknown-linux-gnueabihf")
+    assert refused.returncode == 2 and "there is no wheel for armv7" in refused.stderr
