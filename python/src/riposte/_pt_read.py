@@ -160,7 +160,7 @@ class CrossEncoder(Transformer):
 
     In: a frame with the columns `qid`, `query` and `text`.
 
-    Out: the same rows; `score` is that of the model, to six decimals, and `rank` its rank. Texts of a query with the same score are told apart by a millionth.
+    Out: the same rows; `score` is that of the model, to six decimals, and `rank` its rank. Different texts of a query with the same score are told apart by a millionth.
 
     For each frame, the program is started and loads the model, so give it many queries in one frame.
 
@@ -186,23 +186,25 @@ class CrossEncoder(Transformer):
 
     def transform(self, inp: pd.DataFrame) -> pd.DataFrame:
         pt.validate.columns(inp, includes=["qid", "query", self.text], context=self)
-        lists: dict[str, list[int]] = {}
-        for n, (query, text) in enumerate(zip(inp["query"], inp[self.text])):
-            for name, value in (("query", query), (self.text, text)):
+        pairs = list(zip(inp["query"], inp[self.text]))
+        for n, pair in enumerate(pairs):
+            for name, value in zip(("query", self.text), pair):
                 if why := _layout.unfit_text(value) or (None if value.strip() else "is empty"):
                     raise ValueError(f"the {name} of row {n} {why}")
-            lists.setdefault(query, []).append(n)
-        scores = self._scores(lists, inp[self.text].tolist()) if lists else {}
-        score = pd.Series([scores[n] for n in range(len(inp))], dtype="float64", index=inp.index)
+        scores = self._scores(list(dict.fromkeys(pairs))) if pairs else {}
+        score = pd.Series([scores[pair] for pair in pairs], dtype="float64", index=inp.index)
         return pt.model.add_ranks(inp.assign(score=score))
 
-    def _scores(self, lists: dict[str, list[int]], texts: list[str]) -> dict[int, float]:
-        """The score of each row; `lists` has the rows of each query."""
+    def _scores(self, pairs: list[tuple[str, str]]) -> dict[tuple[str, str], float]:
+        """The scores of pairs of a query and a text."""
+        numbers: dict[str, list[int]] = {}
+        for n, (query, _) in enumerate(pairs):
+            numbers.setdefault(query, []).append(n)
+        lists = [(query, of[at : at + _LIST]) for query, of in numbers.items() for at in range(0, len(of), _LIST)]
         # no query has this word
         word = uuid.uuid4().hex
-        parts = [(query, rows[at : at + _LIST]) for query, rows in lists.items() for at in range(0, len(rows), _LIST)]
-        topics = [{"qid": str(n), "query": query, "description": f"{word}{n}"} for n, (query, _) in enumerate(parts)]
-        passages = [{"id": str(row), "contents": texts[row], "expansion": f"{word}{n}"} for n, (_, rows) in enumerate(parts) for row in rows]
+        topics = [{"qid": str(n), "query": query, "description": f"{word}{n}"} for n, (query, _) in enumerate(lists)]
+        passages = [{"id": str(pair), "contents": pairs[pair][1], "expansion": f"{word}{n}"} for n, (_, of) in enumerate(lists) for pair in of]
         with tempfile.TemporaryDirectory(prefix="riposte-") as work:
             for name, lines in (("queries.jsonl", topics), ("passages.jsonl", passages)):
                 Path(work, name).write_text("".join(json.dumps(line, ensure_ascii=False) + "\n" for line in lines), "utf-8")
@@ -213,7 +215,7 @@ class CrossEncoder(Transformer):
             run([*command, *options(cross=self.model, index=Path(work, "index"), models=self.models, numeric=self.numeric)])
             # topic, stance, document, rank, score, tag
             fields = (line.split(" ") for line in Path(work, "run.txt").read_text("utf-8").splitlines())
-            return {int(of[2]): float(of[4]) for of in fields}
+            return {pairs[int(of[2])]: float(of[4]) for of in fields}
 
 
 class ImageRetriever(Transformer):
