@@ -4,7 +4,8 @@
 #     packaging/site.sh BOOK VERSION REPOSITORY
 #
 # copies the directory BOOK (`make book` makes target/book) to the folder VERSION of the branch, in place of what that folder had, and pushes it to
-# the repository. index.html leads to the newest version that is no pre-release, and versions.html lists all. .github/workflows/site.yml calls it for each release.
+# the repository. index.html leads to the newest version that is no pre-release, and versions.html lists all. .github/workflows/site.yml calls it for
+# each release.
 set -eu
 book=$(cd "$1" && pwd)
 version=$2
