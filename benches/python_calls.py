@@ -3,8 +3,8 @@
 
     PYTHONPATH=python/src RIPOSTE_BINARY="$PWD/target/release/riposte" python3 benches/python_calls.py [CALLS [MODEL]]
 
-Needs pandas and ir_measures, and the sentence model for the stances. Where sentence-transformers is installed, MODEL, the directory of all-MiniLM-L6-v2
-(`riposte models list` says where the models are), is timed with it, too.
+Needs pandas and ir_measures, and the sentence model for the stances. Where sentence-transformers is installed, MODEL, the directory of
+all-MiniLM-L6-v2 (`riposte models list` says where the models are), is timed with it, too.
 """
 
 import importlib.util
@@ -68,10 +68,10 @@ def text(n: int) -> str:
 
 
 def sentence_transformers(model: str) -> None:
-    """The same texts by sentence-transformers, which does less with each: it makes a vector of the text, or three numbers of the question and the text.
+    """The same texts by sentence-transformers, which does less with each: a vector of the text, or three numbers of the question and the text.
 
-    A stance is read from the whole text and from its sentences, and from lists of words. The head of the cross-encoder here has random weights, because
-    only its time is of interest.
+    A stance is read from the whole text and from its sentences, and from lists of words. The head of the cross-encoder here has random weights,
+    because only its time is of interest.
     """
     from sentence_transformers import CrossEncoder, SentenceTransformer
 
