@@ -2,6 +2,7 @@
 
 use std::fs::{self, File};
 use std::io;
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Instant;
@@ -11,8 +12,8 @@ use rayon::prelude::*;
 use sha2::{Digest, Sha256};
 use tantivy::directory::error::{DeleteError, LockError, OpenReadError, OpenWriteError};
 use tantivy::directory::{
-    Directory, DirectoryLock, FileHandle, Lock as TantivyLock, MmapDirectory, WatchCallback,
-    WatchHandle, WritePtr,
+    Directory, DirectoryLock, FileHandle, FileSlice, Lock as TantivyLock, MmapDirectory,
+    OwnedBytes, WatchCallback, WatchHandle, WritePtr,
 };
 use tantivy::index::{SegmentComponent, SegmentMeta};
 use tantivy::{HasLen, Index};
@@ -37,14 +38,52 @@ const BUILDING: &str = ".building-";
 const SEAL: &str = ",\"checksum\":\"";
 const SEAL_END: &str = "\"}\n";
 
-/// tantivy's memory-mapped directory. It adds a checksum to meta.json, the only file that tantivy stores without a checksum.
+/// The extension of the files in which tantivy keeps the texts.
+const TEXTS: &str = "store";
+
+/// tantivy's memory-mapped directory, with two differences.
+///
+/// It adds a checksum to meta.json, the only file that tantivy stores without a checksum. And it reads stored texts with a call instead of mapping
+/// them: each text is read from another place, so the memory of a server would grow until it has mapped all texts of its collections.
 #[derive(Clone, Debug)]
-pub(crate) struct SealedDirectory(MmapDirectory);
+pub(crate) struct SealedDirectory {
+    files: MmapDirectory,
+    dir: PathBuf,
+}
 
 impl SealedDirectory {
     /// Errors: there is no such directory.
     pub fn open(dir: &Path) -> Result<Self> {
-        Ok(SealedDirectory(MmapDirectory::open(dir)?))
+        Ok(SealedDirectory {
+            files: MmapDirectory::open(dir)?,
+            dir: dir.to_owned(),
+        })
+    }
+}
+
+/// A file with stored texts. Few bytes at a time are read, and many are mapped, as when a checksum is compared or files are merged.
+#[derive(Debug)]
+struct TextsFile {
+    mapped: Arc<dyn FileHandle>,
+    read: FileSlice,
+}
+
+/// The most bytes that are read at a time. tantivy packs texts in blocks of 16 KB, or of one longer text.
+const MOST_READ: usize = 1 << 20;
+
+impl HasLen for TextsFile {
+    fn len(&self) -> usize {
+        self.mapped.len()
+    }
+}
+
+impl FileHandle for TextsFile {
+    fn read_bytes(&self, range: Range<usize>) -> io::Result<OwnedBytes> {
+        if (1..=MOST_READ).contains(&range.len()) {
+            self.read.read_bytes_slice(range)
+        } else {
+            self.mapped.read_bytes(range)
+        }
     }
 }
 
@@ -72,23 +111,30 @@ fn unsealed(bytes: &[u8]) -> Option<Vec<u8>> {
 
 impl Directory for SealedDirectory {
     fn get_file_handle(&self, path: &Path) -> Result<Arc<dyn FileHandle>, OpenReadError> {
-        self.0.get_file_handle(path)
+        let mapped = self.files.get_file_handle(path)?;
+        // elsewhere than on Unix, the reads of several threads would move each other's position
+        if !cfg!(unix) || path.extension().is_none_or(|end| end != TEXTS) {
+            return Ok(mapped);
+        }
+        let read = FileSlice::open(&self.dir.join(path));
+        let read = read.map_err(|error| OpenReadError::wrap_io_error(error, path.to_owned()))?;
+        Ok(Arc::new(TextsFile { mapped, read }))
     }
 
     fn delete(&self, path: &Path) -> Result<(), DeleteError> {
-        self.0.delete(path)
+        self.files.delete(path)
     }
 
     fn exists(&self, path: &Path) -> Result<bool, OpenReadError> {
-        self.0.exists(path)
+        self.files.exists(path)
     }
 
     fn open_write(&self, path: &Path) -> Result<WritePtr, OpenWriteError> {
-        self.0.open_write(path)
+        self.files.open_write(path)
     }
 
     fn atomic_read(&self, path: &Path) -> Result<Vec<u8>, OpenReadError> {
-        let bytes = self.0.atomic_read(path)?;
+        let bytes = self.files.atomic_read(path)?;
         if path != Path::new(META) {
             return Ok(bytes);
         }
@@ -100,22 +146,22 @@ impl Directory for SealedDirectory {
 
     fn atomic_write(&self, path: &Path, data: &[u8]) -> io::Result<()> {
         if path == Path::new(META) {
-            self.0.atomic_write(path, &sealed(data)?)
+            self.files.atomic_write(path, &sealed(data)?)
         } else {
-            self.0.atomic_write(path, data)
+            self.files.atomic_write(path, data)
         }
     }
 
     fn sync_directory(&self) -> io::Result<()> {
-        self.0.sync_directory()
+        self.files.sync_directory()
     }
 
     fn acquire_lock(&self, lock: &TantivyLock) -> Result<DirectoryLock, LockError> {
-        self.0.acquire_lock(lock)
+        self.files.acquire_lock(lock)
     }
 
     fn watch(&self, callback: WatchCallback) -> tantivy::Result<WatchHandle> {
-        self.0.watch(callback)
+        self.files.watch(callback)
     }
 }
 
@@ -174,6 +220,26 @@ fn unreadable(dir: &Path, file: &Path, error: &io::Error) -> Error {
         return anyhow!("cannot read {}: {error}", dir.join(file).display());
     }
     damaged(dir, file, error)
+}
+
+/// Converts an error of reading stored texts to that of [`damaged`] or [`unreadable`].
+pub fn text_error(dir: &Path, file: &Path, error: &Error) -> Error {
+    use tantivy::TantivyError;
+    let of_disk = error.chain().find_map(|cause| {
+        let of_file = match (cause.downcast_ref(), cause.downcast_ref()) {
+            (Some(TantivyError::IoError(error)), _) => return Some(&**error),
+            (Some(TantivyError::OpenReadError(error)), _) | (_, Some(error)) => error,
+            _ => return cause.downcast_ref::<io::Error>(),
+        };
+        match of_file {
+            OpenReadError::IoError { io_error, .. } => Some(&**io_error),
+            _ => None,
+        }
+    });
+    match of_disk.filter(|error| regular::transient(error).is_some()) {
+        Some(error) => unreadable(dir, file, error),
+        None => damaged(dir, file, format!("{error:#}")),
+    }
 }
 
 /// Converts an error of tantivy to that of [`damaged`] or [`unreadable`], with the file's name if tantivy gives it.

@@ -57,7 +57,6 @@ use crate::collection::Fault;
 use crate::disk::hex;
 pub(super) use bounds::BlockBounds;
 pub use disk::Damage;
-use disk::damaged;
 pub(super) use postings::{Cursor, Postings};
 use schema::Fields;
 pub(super) use scratch::{Scratch, UNTOUCHED};
@@ -332,7 +331,6 @@ impl InvertedIndex {
             .context("its number is in no segment")?;
         segment
             .document(number - segment.base, &self.fields)
-            .map_err(|why| damaged(&segment.dir, &segment.store_file(), format!("{why:#}")))
             .with_context(reading)
     }
 

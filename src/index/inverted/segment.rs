@@ -3,11 +3,12 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use anyhow::{Context, Result, anyhow, ensure};
+use anyhow::{Context, Error, Result, ensure};
 use tantivy::TantivyDocument;
 use tantivy::index::{InvertedIndexReader, SegmentReader};
 use tantivy::store::StoreReader;
 
+use super::disk::text_error;
 use super::guarded::guarded;
 use super::schema::{self, Fields, checksum};
 use super::stored::check_document;
@@ -170,7 +171,13 @@ impl Segment {
     ///
     /// Errors: it cannot be read, or its checksum does not match.
     pub fn document(&self, document: u32, fields: &Fields) -> Result<Document> {
-        let store = self.store.as_ref().map_err(|why| anyhow!("{why:#}"))?;
+        let error = |why: &Error| text_error(&self.dir, &self.store_file(), why);
+        let store = self.store.as_ref().map_err(error)?;
+        let read = self.read(store, document, fields);
+        read.map_err(|why| error(&why))
+    }
+
+    fn read(&self, store: &StoreReader, document: u32, fields: &Fields) -> Result<Document> {
         check_document(&guarded(|| store.get_document_bytes(document))??)?;
         let stored = guarded(|| store.get::<TantivyDocument>(document))??;
         let found = fields.read(&stored)?;
