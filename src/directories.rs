@@ -6,6 +6,9 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result};
 use etcetera::BaseStrategy;
 
+/// The environment variable that names the cache directory.
+pub const CACHE_VARIABLE: &str = "RIPOSTE_CACHE";
+
 /// The environment variable that names the models directory.
 pub const MODELS_VARIABLE: &str = "RIPOSTE_MODELS";
 

@@ -7,11 +7,11 @@ use riposte_eval::TextTask;
 use serde::{Deserialize, Serialize};
 use strum::IntoStaticStr;
 
+use riposte::directories::CACHE_VARIABLE;
 use riposte::task;
 
 /// The environment variables of the options that riposte.toml has defaults for.
 pub(super) const THREADS: &str = "RIPOSTE_THREADS";
-pub(super) const CACHE: &str = "RIPOSTE_CACHE";
 pub(super) const TAG: &str = "RIPOSTE_TAG";
 
 /// The place of options that several commands share, below the command's own options.
@@ -25,7 +25,7 @@ pub(super) const STORAGE: &str = "Storage and threads";
 pub(super) struct CacheArgs {
     /// Cache directory, for evidence, indexes and model outputs that no other option places elsewhere. By default `riposte` in the user's cache
     /// directory
-    #[arg(long = "cache", id = "cache", value_name = "DIR", env = CACHE, help_heading = STORAGE)]
+    #[arg(long = "cache", id = "cache", value_name = "DIR", env = CACHE_VARIABLE, help_heading = STORAGE)]
     pub(super) dir: Option<PathBuf>,
 }
 

@@ -17,11 +17,11 @@ use etcetera::BaseStrategy;
 use riposte_eval::escaped;
 use serde_json::{Map, Value, json};
 
-use super::args::{CACHE, CacheArgs, TAG, THREADS};
+use super::args::{CacheArgs, TAG, THREADS};
 use super::{parse, print, print_json};
 use contents::Contents;
 use riposte::collection::read_regular;
-use riposte::directories::{MODELS_VARIABLE, cache_directory, models_directory};
+use riposte::directories::{CACHE_VARIABLE, MODELS_VARIABLE, cache_directory, models_directory};
 use riposte::disk::regular;
 
 /// The name of the file, in the working directory or in riposte's directory in the user's configuration directory.
@@ -34,7 +34,11 @@ const VARIABLE: &str = "RIPOSTE_CONFIG";
 const MAX_BYTES: u64 = 1 << 20;
 
 /// The options that a configuration has defaults for: their names on the command line and in the file, and their environment variables.
-const OPTIONS: [(&str, &str); 3] = [("threads", THREADS), ("cache", CACHE), ("tag", TAG)];
+const OPTIONS: [(&str, &str); 3] = [
+    ("threads", THREADS),
+    ("cache", CACHE_VARIABLE),
+    ("tag", TAG),
+];
 
 /// The options of all commands.
 #[derive(Args)]

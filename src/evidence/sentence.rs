@@ -14,17 +14,18 @@ use riposte_candle::texts::OTHERS;
 use riposte_nn::conv::Numeric;
 use riposte_nn::sentence::{Layout, Purpose, SentenceEncoder};
 use riposte_nn::transformer::Backend;
+use riposte_nn::transformer::kept::Keep;
 
 use crate::device::{Compute, Runtime};
 use crate::lazy::Lazy;
-use crate::weights::CheckedModel;
+use crate::weights::{CheckedModel, KeptWeights};
 #[cfg(feature = "full")]
 pub(crate) use channel::SENTENCE;
 #[cfg(feature = "full")]
 pub use channel::SentenceVectors;
 
 /// Part of the producer's name. It changes whenever the same checkpoint would give other vectors.
-const VERSION: u32 = 2;
+const VERSION: u32 = 3;
 
 /// The end of the producer's name of a model that has different prompts for queries and for documents.
 const PROMPTS: &str = " with prompts";
@@ -42,8 +43,16 @@ impl Sentences {
     /// A file is missing or damaged, the configuration makes no sense or asks for something that is not computed here, or a tensor is missing or has
     /// another shape or number type than the configuration says. All of this is found before weights are read, and the message names it.
     pub fn load(dir: &Path, backend: Backend) -> Result<Self> {
+        Self::load_kept(dir, backend, None)
+    }
+
+    /// As [`Sentences::load`]; the packed layers are taken from `keep`, or kept there.
+    ///
+    /// # Errors
+    /// Those of [`Sentences::load`].
+    pub fn load_kept(dir: &Path, backend: Backend, keep: Option<&dyn Keep>) -> Result<Self> {
         let load = || -> Result<Self> {
-            let model = SentenceEncoder::load_any(dir, backend, OTHERS)?;
+            let model = SentenceEncoder::load_any(dir, backend, OTHERS, keep)?;
             let runtime = match model.is_of_others() {
                 true => Runtime::Candle,
                 false => backend.into(),
@@ -118,8 +127,9 @@ pub fn lazy(model: &CheckedModel, compute: Compute) -> Lazy<Sentences> {
         Sentences::producer_of(&model.dir, &model.sha256),
     );
     let name = model.name.clone();
+    let keep = KeptWeights::of(model, "sentences", &producer);
     Lazy::new(producer, move || {
-        let sentences = Sentences::load(&dir, compute.backend())?;
+        let sentences = Sentences::load_kept(&dir, compute.backend(), Some(&keep))?;
         let checked = compute.backend.check(sentences.runtime());
         checked.with_context(|| name.clone())?;
         Ok(sentences)

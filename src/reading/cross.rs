@@ -13,11 +13,12 @@ use riposte_nn::conv::Numeric;
 use riposte_nn::tokens::{Input, Tokenizer};
 use riposte_nn::transformer::Linear;
 use riposte_nn::transformer::bert::{BertConfig, WITH_HEAD};
+use riposte_nn::transformer::kept::Keep;
 use riposte_nn::transformer::text::TextEncoder;
 use riposte_nn::transformer::{Backend, TensorSource, examples, expected_affine};
 
 /// A part of the producer's name. It must change whenever the same checkpoint would give other scores.
-const VERSION: u32 = 2;
+const VERSION: u32 = 3;
 
 /// Maximum number of tokens of a topic and a text together, from `model_max_length` in ms-marco-MiniLM-L-6-v2's tokenizer_config.json.
 const MAX_TOKENS: usize = 512;
@@ -41,11 +42,24 @@ impl Cross {
     /// A file is missing or damaged, the configuration is invalid, there is more than one label, or a tensor is missing or has another shape or
     /// number type than the configuration says. These errors are found before weights are read, and the message names them.
     pub fn load(dir: &Path, sha: &str, backend: Backend) -> Result<Self> {
-        Self::load_from(dir, sha, backend)
+        Self::load_kept(dir, sha, backend, None)
+    }
+
+    /// As [`Cross::load`]; the packed layers are taken from `keep`, or kept there.
+    ///
+    /// # Errors
+    /// Those of [`Cross::load`].
+    pub fn load_kept(
+        dir: &Path,
+        sha: &str,
+        backend: Backend,
+        keep: Option<&dyn Keep>,
+    ) -> Result<Self> {
+        Self::load_from(dir, sha, backend, keep)
             .with_context(|| format!("loading the cross-encoder from {}", dir.display()))
     }
 
-    fn load_from(dir: &Path, sha: &str, backend: Backend) -> Result<Self> {
+    fn load_from(dir: &Path, sha: &str, backend: Backend, keep: Option<&dyn Keep>) -> Result<Self> {
         let config = BertConfig::read(dir)?;
         let hidden = config.hidden_size;
         let max_tokens = MAX_TOKENS.min(config.max_position_embeddings);
@@ -63,7 +77,14 @@ impl Cross {
         Ok(Cross {
             sha: sha.to_owned(),
             tokenizer,
-            bert: config.load(&WITH_HEAD, max_tokens, &checkpoint, backend, &examples)?,
+            bert: config.load(
+                &WITH_HEAD,
+                max_tokens,
+                &checkpoint,
+                backend,
+                &examples,
+                keep,
+            )?,
             pooler: linear(POOLER, hidden)?,
             classifier: linear(CLASSIFIER, 1)?,
         })

@@ -15,6 +15,7 @@ use riposte_nn::conv::Numeric;
 use riposte_nn::tokens::{Input, Tokenizer};
 use riposte_nn::transformer::Linear;
 use riposte_nn::transformer::bert::{BARE, BertConfig};
+use riposte_nn::transformer::kept::Keep;
 use riposte_nn::transformer::text::TextEncoder;
 use riposte_nn::transformer::{Backend, TensorSource, examples};
 use safetensors::tensor::{SafeTensors, TensorView};
@@ -81,7 +82,7 @@ pub const HEAD_DENSE: &str = "head.dense";
 pub const HEAD_OUT: &str = "head.out";
 
 /// A part of the producer's name. It must change whenever the same weights would give other logits.
-const VERSION: u32 = 2;
+const VERSION: u32 = 3;
 
 /// The number of weights that share a scale. If the length of a row is not a multiple of it, the complete row shares one scale.
 const GROUP: usize = 64;
@@ -112,7 +113,20 @@ impl StanceEncoder {
     /// # Errors
     /// A file is missing or damaged, or the changes belong to another checkpoint.
     pub fn load(dir: &Path, sha: &str, backend: Backend) -> Result<Self> {
-        Self::load_trained(dir, sha, COMMITTED, backend)
+        Self::load_kept(dir, sha, backend, None)
+    }
+
+    /// As [`StanceEncoder::load`]; the packed layers are taken from `keep`, or kept there.
+    ///
+    /// # Errors
+    /// Those of [`StanceEncoder::load`].
+    pub fn load_kept(
+        dir: &Path,
+        sha: &str,
+        backend: Backend,
+        keep: Option<&dyn Keep>,
+    ) -> Result<Self> {
+        Self::load_from(dir, sha, COMMITTED, backend, keep)
     }
 
     /// Whether the committed weights were trained from the checkpoint with this sha256.
@@ -128,11 +142,27 @@ impl StanceEncoder {
     /// # Errors
     /// As [`StanceEncoder::load`].
     pub fn load_trained(dir: &Path, sha: &str, trained: &[u8], backend: Backend) -> Result<Self> {
-        Self::load_from(dir, sha, trained, backend)
+        Self::load_from(dir, sha, trained, backend, None)
+    }
+
+    fn load_from(
+        dir: &Path,
+        sha: &str,
+        trained: &[u8],
+        backend: Backend,
+        keep: Option<&dyn Keep>,
+    ) -> Result<Self> {
+        Self::try_load(dir, sha, trained, backend, keep)
             .with_context(|| format!("loading the stance encoder over {}", dir.display()))
     }
 
-    fn load_from(dir: &Path, sha: &str, bytes: &[u8], backend: Backend) -> Result<Self> {
+    fn try_load(
+        dir: &Path,
+        sha: &str,
+        bytes: &[u8],
+        backend: Backend,
+        keep: Option<&dyn Keep>,
+    ) -> Result<Self> {
         let config = BertConfig::read(dir)?;
         let changes = WeightChanges::read(bytes).context("reading the changes of the weights")?;
         ensure!(
@@ -168,6 +198,7 @@ impl StanceEncoder {
                 },
                 backend,
                 &examples,
+                keep,
             )?,
         })
     }

@@ -16,6 +16,7 @@ use sha2::{Digest, Sha256};
 
 use crate::disk::{self, hex, regular};
 use crate::index::inverted::is_only_index;
+use crate::weights::{PACKED, PACKED_FILE};
 use crate::workspace::{self, Lock};
 
 /// The name of a workspace has at most this many bytes of the collection's name, because a file name can have only 255 bytes.
@@ -40,6 +41,9 @@ pub enum EntryKind {
     #[strum(serialize = "model outputs")]
     Outputs,
     Index,
+    /// The packed weights of a model.
+    #[strum(serialize = "packed weights")]
+    Weights,
     /// A temporary directory of a killed process.
     #[strum(serialize = "left over")]
     LeftOver,
@@ -50,7 +54,7 @@ pub enum EntryKind {
 pub struct Entry {
     pub kind: EntryKind,
     pub path: PathBuf,
-    /// The workspace's directory.
+    /// The workspace's directory, or that of a model's packed weights.
     workspace: PathBuf,
     /// The path of the entry's collection, if it is known.
     pub collection: Option<PathBuf>,
@@ -176,6 +180,14 @@ pub fn list(cache: &Path) -> Result<Listed> {
         let locked = name.strip_prefix('.').and_then(|n| n.strip_suffix(".lock"));
         if is_workspace_name(&name) && is_dir(&path) {
             list_workspace(&path, &mut listed)?;
+        } else if name == PACKED && is_dir(&path) {
+            for model in names(&path)? {
+                let (dir, name) = (path.join(&model), format!("{name}/{model}"));
+                match is_dir(&dir) {
+                    true => list_workspace(&dir, &mut listed)?,
+                    false => listed.others.push(name),
+                }
+            }
         } else if !(locked.is_some_and(is_workspace_name) && is_file(&path)) {
             listed.others.push(name);
         }
@@ -215,6 +227,8 @@ fn kind_of(name: &str, path: &Path) -> Option<EntryKind> {
         Some(EntryKind::LeftOver)
     } else if name == workspace::FILE {
         is_file(path).then(|| kind_of_database(path)).flatten()
+    } else if name.ends_with(PACKED_FILE) {
+        is_file(path).then_some(EntryKind::Weights)
     } else {
         let is_index = name.ends_with(".index") && is_dir(path) && is_only_index(path);
         is_index.then_some(EntryKind::Index)
@@ -247,7 +261,10 @@ fn kind_of_database(path: &Path) -> Option<EntryKind> {
 fn is_beside(name: &str, path: &Path) -> bool {
     let locked = name.strip_prefix('.').and_then(|n| n.strip_suffix(".lock"));
     let is_lock = locked.is_some_and(|name| {
-        name == workspace::FILE || name.ends_with(".index") || name.ends_with(".passages")
+        name == workspace::FILE
+            || [".index", ".passages", PACKED_FILE]
+                .iter()
+                .any(|end| name.ends_with(end))
     });
     is_file(path)
         && (is_lock

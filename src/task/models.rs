@@ -1,8 +1,10 @@
 //! Finds and loads the installed models.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use anyhow::{Result, bail};
+use riposte_nn::conv::int8_instructions;
 
 use super::{Event, OnEvent, recipe};
 use crate::device::Compute;
@@ -10,7 +12,7 @@ use crate::evidence::sentence::{self, Sentences};
 use crate::lazy::Lazy;
 use crate::reading::cross::Cross;
 use crate::reading::stance_encoder::StanceEncoder;
-use crate::weights::{CheckedModel, Entry, ModelStatus, Models, Role};
+use crate::weights::{CheckedModel, Entry, KeptWeights, ModelStatus, Models, Role};
 
 /// The installed model with this role: the one with this name or, without a name, the one that the user has chosen or the first that is installed.
 /// The inner error says that none is installed.
@@ -103,8 +105,9 @@ pub(crate) fn stance_encoder(
     let producer = StanceEncoder::producer_of(&base.sha256);
     models.shared(format!("{producer} {compute:?}"), || {
         let (dir, sha) = (base.dir.clone(), base.sha256.clone());
+        let keep = KeptWeights::of(base, "stance", &producer);
         Lazy::new(producer, move || {
-            StanceEncoder::load(&dir, &sha, compute.backend())
+            StanceEncoder::load_kept(&dir, &sha, compute.backend(), Some(&keep))
         })
     })
 }
@@ -137,9 +140,37 @@ pub fn installed_stance_encoder(
 /// The cross-encoder.
 pub fn cross(model: &CheckedModel, compute: Compute) -> Lazy<Cross> {
     let (dir, sha) = (model.dir.clone(), model.sha256.clone());
-    Lazy::new(Cross::producer_of(&sha), move || {
-        Cross::load(&dir, &sha, compute.backend())
+    let producer = Cross::producer_of(&sha);
+    let keep = KeptWeights::of(model, "cross", &producer);
+    Lazy::new(producer, move || {
+        Cross::load_kept(&dir, &sha, compute.backend(), Some(&keep))
     })
+}
+
+/// Packs the weights of the installed encoders among these models, and of the stance encoder if it is trained from one of them, and keeps them. So
+/// the first start, and every start where nothing can be written, need not pack them. What is wrong with a model is said when it is used.
+pub fn keep_packed<'n>(models: &Models, names: impl IntoIterator<Item = &'n str>) {
+    if int8_instructions().is_none() {
+        return;
+    }
+    let compute = Compute::default();
+    let names: BTreeSet<&str> = names.into_iter().collect();
+    for name in &names {
+        let role = models.catalogue().entry(name).map(|entry| entry.role);
+        let Ok(ModelStatus::Ready(model)) = models.find(name) else {
+            continue;
+        };
+        let _ = match role {
+            Ok(Role::Sentence) => sentences(models, &model, compute).get().map(|_| ()),
+            Ok(Role::Cross) => cross(&model, compute).get().map(|_| ()),
+            _ => Ok(()),
+        };
+    }
+    if let Ok(Ok(base)) = stance_base(models)
+        && names.contains(base.name.as_str())
+    {
+        let _ = stance_encoder(models, &base, compute).get();
+    }
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 //! No file is used merely because it exists: each is checked by size and sha256, against the catalogue or against the record of its first use. The
 //! layout is `<models directory>/<model>/<file>`. Beside the files, riposte keeps two records: `fetched.toml` (each file's source and checksum) and
 //! `verified.toml` (the checksums computed so far, so that the files need not be hashed at each start). `added.toml` in the models directory lists the
-//! models of the user's own.
+//! models of the user's own. [`kept`] adds files with packed weights.
 
 #[cfg(feature = "full")]
 mod add;
@@ -15,6 +15,7 @@ mod fetch;
 mod files;
 #[cfg(feature = "full")]
 mod hub;
+mod kept;
 #[cfg(feature = "full")]
 mod licence;
 #[cfg(feature = "full")]
@@ -31,6 +32,7 @@ pub(crate) use catalogue::ModelFile;
 pub use catalogue::{AddedFrom, Catalogue, Entry, Role, Source};
 #[cfg(feature = "full")]
 pub use fetch::{FetchReport, Outcome, fetch};
+pub(crate) use kept::{KeptWeights, PACKED, PACKED_FILE};
 #[cfg(feature = "full")]
 pub use remove::{Removed, remove};
 

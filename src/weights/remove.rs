@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, bail, ensure};
 
 use super::add::UNFINISHED;
-use super::{Entry, FETCHED, Models, VERIFIED, added};
+use super::{Entry, FETCHED, Models, PACKED_FILE, VERIFIED, added};
 use crate::disk::parent;
 use crate::workspace::Lock;
 
@@ -103,6 +103,11 @@ fn remove_files(dir: &Path, entry: &Entry) -> Result<u64> {
             for ending in ["", ".part", ".part.toml"] {
                 paths.push(dir.join(format!("{name}{ending}")));
             }
+        }
+    }
+    for found in fs::read_dir(dir).into_iter().flatten().flatten() {
+        if found.file_name().to_string_lossy().ends_with(PACKED_FILE) {
+            paths.push(found.path());
         }
     }
     let mut bytes = 0;

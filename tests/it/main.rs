@@ -50,6 +50,7 @@ mod index_images;
 mod index_killed;
 mod index_stale;
 mod judge;
+mod kept_weights;
 mod languages;
 mod limits;
 mod measures;

@@ -61,11 +61,12 @@ fn the_real_models_agree_with_sentence_transformers() {
     }
 }
 
-/// If the machine multiplies in int8, vectors differ a little from those in floats: by a cosine of at most .001 for all-MiniLM-L6-v2, and of .005 for
-/// all-mpnet-base-v2, which has twice as many layers. This includes texts without content, whose vectors are short before they are scaled.
+/// If the machine multiplies in int8, vectors differ a little from those in floats: the cosine is above .998 for all-MiniLM-L6-v2, and above .99 for
+/// all-mpnet-base-v2, which has twice as many layers. This includes texts without content, whose vectors are short before they are scaled; those of
+/// whole sentences are nearer.
 #[test]
 fn vectors_in_int8_are_nearly_those_in_floats() {
-    for (name, least) in [(MINILM, 0.999), (MPNET, 0.995)] {
+    for (name, least) in [(MINILM, 0.998), (MPNET, 0.99)] {
         let Some(real) = need(Model(name)) else {
             continue;
         };
@@ -84,6 +85,11 @@ fn vectors_in_int8_are_nearly_those_in_floats() {
         for ((found, expected), text) in found.zip(float.embed(&texts).unwrap()).zip(texts) {
             let cosine: f32 = found.iter().zip(&expected).map(|(a, b)| a * b).sum();
             assert!(cosine > least, "{name}, {text:?}: {cosine}");
+            let is_sentence = text.split(' ').count() > 5;
+            assert!(
+                !is_sentence || cosine > 1.0 - (1.0 - least) / 2.0,
+                "{name}, {text:?}: {cosine}"
+            );
         }
     }
 }

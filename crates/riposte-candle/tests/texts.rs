@@ -18,7 +18,7 @@ use support::{Values, agree, copy_of, reference};
 const NAMES: [&str; 2] = ["tiny-modernbert", "tiny-nomic-bert"];
 
 fn load(dir: &Path) -> Result<SentenceEncoder, String> {
-    let loaded = SentenceEncoder::load_any(dir, Backend::Auto, OTHERS);
+    let loaded = SentenceEncoder::load_any(dir, Backend::Auto, OTHERS, None);
     loaded.map_err(|error| error.to_string())
 }
 

@@ -6,7 +6,7 @@ use anyhow::{Result, bail};
 use clap::Args;
 
 use crate::cli::{print, print_json, say_line};
-use riposte::task::recipe;
+use riposte::task::{self, recipe};
 use riposte::weights::{self, Catalogue, Models};
 
 #[derive(Args)]
@@ -35,6 +35,8 @@ pub(super) fn fetch(args: &FetchArgs) -> Result<u8> {
         print: if args.quiet { None } else { Some(say_line) },
     };
     let report = weights::fetch(&models, &args.names, &progress)?;
+    let installed = report.files.iter().map(|file| file.model.as_str());
+    task::models::keep_packed(&models, installed);
     if args.json {
         report.files.iter().try_for_each(print_json)?;
     } else {

@@ -193,6 +193,26 @@ impl PackedWeights {
         }
     }
 
+    /// The matrix (rows, columns) from which it was packed.
+    pub fn matrix(&self) -> Vec<f32> {
+        let mut matrix = vec![0.0; self.rows * self.columns()];
+        let (mut data, mut first) = (&*self.data, 0);
+        for width in &self.panels {
+            let width = width * self.lanes;
+            let (panel, rest) = data.split_at(self.rows * width);
+            for (to, row) in matrix.chunks_mut(self.columns()).zip(panel.chunks(width)) {
+                to[first..first + width].copy_from_slice(row);
+            }
+            (data, first) = (rest, first + width);
+        }
+        matrix
+    }
+
+    /// What is added to each column.
+    pub fn bias(&self) -> &[f32] {
+        &self.bias
+    }
+
     /// Columns of the matrix, a multiple of [`CHANNEL_BLOCK`].
     pub fn columns(&self) -> usize {
         self.bias.len()

@@ -35,6 +35,12 @@ pub(crate) struct Int8Weights {
     rows: usize,
 }
 
+/// The place of a number in its row, and the number.
+pub(crate) type Placed = (u32, f32);
+
+/// What computes [`Int8Weights::scale`].
+type Scale = unsafe fn(&[f32], &[f32], f32, &mut [f32], &mut Vec<Placed>);
+
 /// Instructions that multiply bytes, and the kernels that use them.
 ///
 /// Invariant: the machine has the instructions of each value that [`Instructions::detect`] returns or a test makes.
@@ -45,6 +51,8 @@ struct Instructions {
     lanes: usize,
     range: unsafe fn(&[f32]) -> (f32, f32),
     quantise: unsafe fn(&[f32], Quantisation, &mut [u8]),
+    scale: Scale,
+    add_rows: unsafe fn(&Int8Weights, &[Placed], &mut [f32]),
     product: unsafe fn(Int8Product, &mut [f32]),
 }
 
@@ -54,6 +62,12 @@ pub fn int8_instructions() -> Option<&'static str> {
 }
 
 impl Instructions {
+    /// The panels of a matrix with these columns.
+    fn panels(&self, columns: usize) -> Vec<usize> {
+        let widest = if self.lanes == 8 { 2 } else { 3 };
+        panels(columns / self.lanes, widest)
+    }
+
     /// The fastest instructions that this machine has; None if int8 would not be faster than floats.
     fn detect() -> Option<Instructions> {
         #[cfg(target_arch = "x86_64")]
@@ -113,8 +127,7 @@ impl Int8Weights {
                 }
             }
         }
-        let widest = if lanes == 8 { 2 } else { 3 };
-        let panels = panels(columns / lanes, widest);
+        let panels = instructions.panels(columns);
         let mut data = Vec::with_capacity(bytes.len());
         let mut first = 0;
         for width in &panels {
@@ -133,6 +146,36 @@ impl Int8Weights {
             sum,
             bias,
             rows: padded,
+        }
+    }
+
+    /// The packed bytes, and the scale and the sum of each column, from which [`Int8Weights::of_packed`] makes the same weights.
+    pub fn packed(&self) -> (&[i8], &[f32], &[f32]) {
+        (&self.data, &self.scale, &self.sum)
+    }
+
+    /// The weights that were packed by the instructions of this machine, with a bias of zero.
+    ///
+    /// # Panics
+    /// If the bytes are not a matrix with the columns of the scales and sums, or there are no instructions.
+    pub fn of_packed(data: &[i8], scale: Vec<f32>, sum: Vec<f32>) -> Int8Weights {
+        let instructions = Instructions::detect().expect("they were packed by them");
+        let columns = scale.len();
+        assert!(
+            columns > 0 && columns.is_multiple_of(CHANNEL_BLOCK) && sum.len() == columns,
+            "there are {columns} scales and {} sums",
+            sum.len()
+        );
+        let rows = data.len() / columns;
+        assert!(rows.is_multiple_of(4) && data.len() == rows * columns);
+        Int8Weights {
+            panels: instructions.panels(columns),
+            instructions,
+            data: Aligned::copy_of(data),
+            scale,
+            sum,
+            bias: vec![0.0; columns],
+            rows,
         }
     }
 
@@ -230,6 +273,39 @@ impl Int8Weights {
     }
 }
 
+impl Int8Weights {
+    /// Multiplies each number by its factor, and cuts off what lies more than `times` the root of the mean square from zero, so that the other
+    /// numbers keep their precision. `beyond` gets the place of each number that was cut off, and what is missing.
+    ///
+    /// # Panics
+    /// If there are not as many numbers, factors and places in `to`.
+    pub fn scale(
+        &self,
+        numbers: &[f32],
+        factors: &[f32],
+        times: f32,
+        to: &mut [f32],
+        beyond: &mut Vec<Placed>,
+    ) {
+        assert!(numbers.len() == factors.len() && numbers.len() == to.len());
+        // SAFETY: the machine has the instructions, by the invariant of `Instructions`
+        unsafe { (self.instructions.scale)(numbers, factors, times, to, beyond) }
+    }
+
+    /// Adds the products of these numbers with their rows of the weights to `out`, which has a number for each column.
+    ///
+    /// # Panics
+    /// If the weights have no such row, or `out` has other columns.
+    pub fn add_rows(&self, numbers: &[Placed], out: &mut [f32]) {
+        assert!(
+            out.len() == self.columns()
+                && numbers.iter().all(|(row, _)| (*row as usize) < self.rows)
+        );
+        // SAFETY: the machine has the instructions, by the invariant of `Instructions`; the bounds are asserted above
+        unsafe { (self.instructions.add_rows)(self, numbers, out) }
+    }
+}
+
 /// `out[m] = activation(bias + Σ window m · weights)` for each window, as [`super::kernel::Product`], with the operands in
 /// bytes.
 #[derive(Clone, Copy, Debug)]
@@ -299,8 +375,8 @@ macro_rules! kernels {
             use std::ops::Range;
 
             use super::{
-                Activation, HARD_SIGMOID, HARD_SWISH, Instructions, Int8Product, NONE,
-                Quantisation, RELU,
+                Activation, HARD_SIGMOID, HARD_SWISH, Instructions, Int8Product, Int8Weights, NONE,
+                Placed, Quantisation, RELU,
             };
 
             pub(super) const INSTRUCTIONS: Instructions = Instructions {
@@ -308,11 +384,15 @@ macro_rules! kernels {
                 lanes: LANES,
                 range,
                 quantise,
+                scale,
+                add_rows,
                 product,
             };
 
             /// 32-bit numbers in a vector.
             const LANES: usize = $lanes;
+            /// Rows that [`add_rows`] takes at a time.
+            const ROWS: usize = 4;
 
             /// Rounds the lanes to the nearest integers and stores them as bytes, clamped to [0, 255].
             ///
@@ -376,6 +456,112 @@ macro_rules! kernels {
                 }
                 for (number, to) in rest.iter().zip(to_rest) {
                     *to = number.mul_add(per_step, by.zero_point).round_ties_even() as u8;
+                }
+            }
+
+            /// As [`Int8Weights::scale`].
+            ///
+            /// # Safety
+            /// The machine has the instructions of this module.
+            #[$attribute]
+            unsafe fn scale(
+                numbers: &[f32],
+                factors: &[f32],
+                times: f32,
+                to: &mut [f32],
+                beyond: &mut Vec<Placed>,
+            ) {
+                // sixteen sums, whatever a vector holds, so that all machines cut off the same
+                let mut sums = [$zero(); 16 / LANES];
+                let (parts, rest) = numbers.as_chunks::<16>();
+                let (by, by_rest) = factors.as_chunks::<16>();
+                let (to_parts, to_rest) = to.as_chunks_mut::<16>();
+                for ((from, by), to) in parts.iter().zip(by).zip(to_parts) {
+                    for (n, sum) in sums.iter_mut().enumerate() {
+                        // SAFETY: `n` is below the number of vectors that sixteen numbers are
+                        unsafe {
+                            let x = $load(from.as_ptr().add(n * LANES));
+                            let x = $mul(x, $load(by.as_ptr().add(n * LANES)));
+                            $store(to.as_mut_ptr().add(n * LANES), x);
+                            *sum = $fma(x, x, *sum);
+                        }
+                    }
+                }
+                let mut squares = [0f32; 16];
+                for (n, sum) in sums.into_iter().enumerate() {
+                    // SAFETY: as above
+                    unsafe { $store(squares.as_mut_ptr().add(n * LANES), sum) }
+                }
+                for (((from, by), to), square) in
+                    rest.iter().zip(by_rest).zip(to_rest).zip(&mut squares)
+                {
+                    *to = from * by;
+                    *square += *to * *to;
+                }
+                let mean = squares.iter().sum::<f32>() / numbers.len() as f32;
+                let limit = times * mean.sqrt();
+                let mut cut = |first: usize, part: &mut [f32]| {
+                    // each number is written, and the next one takes its place unless it was cut off: a branch would often be guessed wrongly
+                    let mut end = beyond.len();
+                    beyond.resize(end + part.len(), (0, 0.0));
+                    for (n, x) in part.iter_mut().enumerate() {
+                        let most = x.clamp(-limit, limit);
+                        beyond[end] = ((first + n) as u32, *x - most);
+                        end += usize::from(most != *x);
+                        *x = most;
+                    }
+                    beyond.truncate(end);
+                };
+                let (parts, rest) = to.as_chunks_mut::<16>();
+                let count = parts.len();
+                for (n, part) in parts.iter_mut().enumerate() {
+                    // the sign of each difference, because the compiler joins signs with vectors
+                    let signs = part.iter().map(|x| (limit - x.abs()).to_bits());
+                    if signs.fold(0, |all, sign| all | sign) >> 31 == 1 {
+                        cut(n * 16, part);
+                    }
+                }
+                cut(count * 16, rest);
+            }
+
+            /// As [`Int8Weights::add_rows`].
+            ///
+            /// # Safety
+            /// The machine has the instructions of this module. The weights have all these rows, and `out` has as many numbers as they have columns.
+            #[$attribute]
+            unsafe fn add_rows(weights: &Int8Weights, numbers: &[Placed], out: &mut [f32]) {
+                // so many rows at a time that what does not depend on the column stays in vectors
+                for numbers in numbers.chunks(ROWS) {
+                    let (mut at, mut bytes, mut times) =
+                        ([0; ROWS], [$zero_int(); ROWS], [$zero(); ROWS]);
+                    for (n, &(row, by)) in numbers.iter().enumerate() {
+                        at[n] = row as usize / 4;
+                        // a product with 1 and three zeros is the byte of the row
+                        bytes[n] = $set_int(1 << (8 * (row % 4)));
+                        times[n] = $set(by);
+                    }
+                    let (mut column, mut panel) = (0, weights.data.as_ptr());
+                    for &width in &weights.panels {
+                        for vector in 0..width {
+                            // SAFETY: a panel has `width` vectors of bytes for every four rows, and the caller guarantees the rows. The panels'
+                            // widths add up to the columns, which the scales and `out` have.
+                            unsafe {
+                                let mut sum = $zero();
+                                for n in 0..ROWS {
+                                    let four = panel.add((at[n] * width + vector) * LANES * 4);
+                                    let row = $load_int(four.cast());
+                                    let row = $to_float($dot($zero_int(), bytes[n], row));
+                                    sum = $fma(times[n], row, sum);
+                                }
+                                let scale = $load(weights.scale.as_ptr().add(column));
+                                let out = out.as_mut_ptr().add(column);
+                                $store(out, $fma(sum, scale, $load(out)));
+                            }
+                            column += LANES;
+                        }
+                        // SAFETY: the panel ends there
+                        panel = unsafe { panel.add(width * LANES * weights.rows) };
+                    }
                 }
             }
 

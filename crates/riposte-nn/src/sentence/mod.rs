@@ -17,6 +17,7 @@ use crate::conv::Numeric;
 use crate::error::{Error, Result};
 use crate::normalise;
 use crate::tokens::{Encoding, Input, Tokenizer};
+use crate::transformer::kept::Keep;
 use crate::transformer::text::{ConfigFile, TextEncoder};
 use crate::transformer::{Backend, examples, family};
 
@@ -51,14 +52,20 @@ impl SentenceEncoder {
                 Err(Error::Model(format!("{dir} has a model of another family")))
             },
         };
-        Self::load_any(dir, backend, none)
+        Self::load_any(dir, backend, none, None)
     }
 
-    /// As [`SentenceEncoder::load`], for the families of `others`, too. `backend` computes only this crate's families.
+    /// As [`SentenceEncoder::load`], for the families of `others`, too. `backend` computes only this crate's families, whose packed layers are taken
+    /// from `keep`, or kept there.
     ///
     /// # Errors
     /// As for [`SentenceEncoder::load`].
-    pub fn load_any(dir: &Path, backend: Backend, others: Others) -> Result<Self> {
+    pub fn load_any(
+        dir: &Path,
+        backend: Backend,
+        others: Others,
+        keep: Option<&dyn Keep>,
+    ) -> Result<Self> {
         let layout = Layout::read(dir)?;
         let dir = &dir.join(&layout.transformer);
         let config = ConfigFile::read(dir)?;
@@ -79,7 +86,7 @@ impl SentenceEncoder {
         let checkpoint = Checkpoint::open(dir, &model.expected_tensors())?;
         let examples = tokenizer.encode(examples::texts())?;
         let max_tokens = layout.longest(model.max_tokens());
-        let encoder = TextEncoder::read(&model, max_tokens, &checkpoint, backend, &examples)?;
+        let encoder = TextEncoder::read(&model, max_tokens, &checkpoint, backend, &examples, keep)?;
         Ok(SentenceEncoder {
             tokenizer,
             encoder: Encoder::Own(Box::new(encoder)),

@@ -4,6 +4,7 @@ use std::path::Path;
 
 use serde::Deserialize;
 
+use super::kept::Keep;
 use super::text::{ConfigFile, Description, TextEncoder};
 use super::{Activation, Backend, EncoderConfig, LayerNames, NormOrder, TensorSource};
 use crate::checkpoint::ExpectedTensor;
@@ -148,8 +149,10 @@ impl BertConfig {
         source: &impl TensorSource,
         backend: Backend,
         examples: &[Encoding],
+        keep: Option<&dyn Keep>,
     ) -> Result<TextEncoder> {
-        TextEncoder::read(&self.describe(names), max_tokens, source, backend, examples)
+        let model = self.describe(names);
+        TextEncoder::read(&model, max_tokens, source, backend, examples, keep)
     }
 
     /// The embedding of positions with that of token types added: (types × `max_tokens`, hidden). The row of a token is its type times

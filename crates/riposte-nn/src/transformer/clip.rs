@@ -337,7 +337,14 @@ impl VisionTower {
             })
             .transpose()?;
         let encoder = vision.encoder();
-        let encoder = Encoder::read(&encoder, &VISION_LAYERS, source, backend, examples.as_mut())?;
+        let encoder = Encoder::read(
+            &encoder,
+            &VISION_LAYERS,
+            source,
+            backend,
+            examples.as_mut(),
+            None,
+        )?;
         let output = Tower {
             encoder,
             norm: Norm::read(source, AFTER_NORM, epsilon)?,
@@ -496,7 +503,7 @@ impl TextTower {
         };
         let by = (!ids.is_empty()).then_some(&mut examples);
         let output = Tower {
-            encoder: Encoder::read(&text.encoder(), &TEXT_LAYERS, source, backend, by)?,
+            encoder: Encoder::read(&text.encoder(), &TEXT_LAYERS, source, backend, by, None)?,
             norm: Norm::read(source, TEXT_NORM, text.layer_norm_eps)?,
             projection: Linear::new(&projection, config.projection_dim, None)?,
             agreement: None,

@@ -1,5 +1,6 @@
 //! Linear layers of the packed backend.
 
+use super::kept::{KeptParts, Parts};
 use crate::conv::kernel::{Activation, CHANNEL_BLOCK, PackedWeights, Product, Windows};
 use crate::conv::quantised::{Int8Product, Int8Weights};
 use crate::conv::{Buffer, BufferPool, Numeric};
@@ -26,13 +27,16 @@ enum Weights {
 /// A layer whose products are computed in int8: weights by output, inputs by row, sums in 32 bits.
 ///
 /// A few inputs of a transformer are many times as large as all others. With one scale for each row, few of the 255 steps would be left for the
-/// others. So before quantisation each input is multiplied by a factor, and its weights are divided by it, so that both have the same range (Xiao et
-/// al. 2023, SmoothQuant, <https://arxiv.org/abs/2211.10438>), and the [`KEPT`] widest products stay in floats (Dettmers et al. 2022, LLM.int8(),
-/// <https://arxiv.org/abs/2208.07339>).
+/// others. So before quantisation each input is multiplied by a factor, and its weights are divided by it, which brings the inputs' ranges nearer to
+/// each other (Xiao et al. 2023, SmoothQuant, <https://arxiv.org/abs/2211.10438>), and the [`KEPT`] widest products stay in floats (Dettmers et al.
+/// 2022, LLM.int8(), <https://arxiv.org/abs/2208.07339>). Which other inputs are large depends on the row, above all behind the activation of an MLP:
+/// there, what exceeds a limit is multiplied apart, by the same bytes of the weights.
 struct Int8 {
     weights: Int8Weights,
     /// The factor of each input; 0 for inputs that are kept in floats.
     factors: Vec<f32>,
+    /// As [`Linear::in_int8`] has it.
+    limit: f32,
     /// The inputs that are kept in floats.
     kept: [usize; KEPT],
     /// The weights of these inputs, and the bias.
@@ -66,7 +70,8 @@ impl Linear {
         })
     }
 
-    /// As [`Linear::new`], in int8. `ranges` has the greatest expected absolute value of each input. None if the machine has no instructions for
+    /// As [`Linear::new`], in int8. `ranges` has the greatest expected absolute value of each input, and `limit` how many times the root of a row's
+    /// mean square is left to its numbers; what is beyond it is multiplied apart, which takes time for each number. None if the machine has no instructions for
     /// int8, or the layer is too small.
     ///
     /// # Errors
@@ -76,6 +81,7 @@ impl Linear {
         out: usize,
         bias: Option<&[f32]>,
         ranges: &[f32],
+        limit: f32,
     ) -> Result<Option<Self>> {
         let width = check(weight, out, bias)?;
         ensure!(
@@ -103,7 +109,8 @@ impl Linear {
                     return 0.0;
                 }
                 // an input that was always zero, or has only zero weights, has no range to balance
-                let factor = (greatest[input] / ranges[input]).sqrt();
+                // the fourth root leaves more of the difference to the inputs, whose largest are multiplied apart
+                let factor = (greatest[input] / ranges[input]).sqrt().sqrt();
                 if factor.is_normal() { factor } else { 1.0 }
             })
             .collect();
@@ -122,10 +129,61 @@ impl Linear {
             weights: Weights::Int8(Box::new(Int8 {
                 weights,
                 factors,
+                limit,
                 kept,
                 kept_weights: PackedWeights::new(&kept_weights, padded(bias, out)),
             })),
         }))
+    }
+
+    /// Adds the layer to what is kept, under this name. False if it is computed in floats.
+    pub(super) fn keep(&self, name: &str, parts: &mut Parts) -> bool {
+        let Weights::Int8(int8) = &self.weights else {
+            return false;
+        };
+        let (bytes, scale, sum) = int8.weights.packed();
+        parts.add_bytes(format!("{name}.bytes"), bytes);
+        parts.add_floats(format!("{name}.scale"), scale);
+        parts.add_floats(format!("{name}.sum"), sum);
+        parts.add_floats(format!("{name}.factors"), &int8.factors);
+        parts.add_floats(format!("{name}.limit"), &[int8.limit]);
+        parts.add_counts(format!("{name}.kept"), &int8.kept);
+        parts.add_floats(format!("{name}.kept_weights"), &int8.kept_weights.matrix());
+        parts.add_floats(format!("{name}.bias"), int8.kept_weights.bias());
+        true
+    }
+
+    /// The layer that was kept under this name.
+    ///
+    /// # Errors
+    /// It was not kept, or has other sizes.
+    pub(super) fn kept(name: &str, width: usize, out: usize, parts: &KeptParts) -> Result<Self> {
+        ensure!(
+            out > 0 && out.is_multiple_of(CHANNEL_BLOCK) && Int8Weights::are_available(),
+            Model,
+            "{name} cannot be computed in int8"
+        );
+        let floats = |part: &str, count| parts.floats(&format!("{name}.{part}"), count);
+        let bytes = parts.bytes(&format!("{name}.bytes"), width.next_multiple_of(4) * out)?;
+        let kept = parts.counts(&format!("{name}.kept"), KEPT)?;
+        let kept: [usize; KEPT] = std::array::from_fn(|n| kept[n]);
+        ensure!(
+            kept.iter().all(|input| *input < width),
+            Model,
+            "{name} has no such input"
+        );
+        let kept_weights = floats("kept_weights", KEPT * out)?;
+        Ok(Linear {
+            width,
+            out,
+            weights: Weights::Int8(Box::new(Int8 {
+                weights: Int8Weights::of_packed(&bytes, floats("scale", out)?, floats("sum", out)?),
+                factors: floats("factors", width)?,
+                limit: floats("limit", 1)?[0],
+                kept,
+                kept_weights: PackedWeights::new(&kept_weights, floats("bias", out)?),
+            })),
+        })
     }
 
     /// The number of outputs for each row.
@@ -204,14 +262,18 @@ impl Int8 {
         let mut scaled = pool.take(ROWS_AT_A_TIME * width);
         let mut base = pool.take(ROWS_AT_A_TIME * columns);
         let mut kept = [0.0; ROWS_AT_A_TIME * KEPT];
+        // what was cut off in all rows, and where that of each row ends
+        let (mut beyond, mut ends) = (Vec::new(), Vec::with_capacity(ROWS_AT_A_TIME));
         let blocks = x.chunks(ROWS_AT_A_TIME * width);
         for (x, out) in blocks.zip(out.chunks_mut(ROWS_AT_A_TIME * columns)) {
             let count = x.len() / width;
+            beyond.clear();
+            ends.clear();
             let rows = x.chunks(width).zip(scaled.chunks_mut(width));
             for ((from, to), kept) in rows.zip(kept.chunks_mut(KEPT)) {
-                for ((to, x), factor) in to.iter_mut().zip(from).zip(&self.factors) {
-                    *to = x * factor;
-                }
+                self.weights
+                    .scale(from, &self.factors, self.limit, to, &mut beyond);
+                ends.push(beyond.len());
                 for (to, &input) in kept.iter_mut().zip(&self.kept) {
                     *to = from[input];
                 }
@@ -236,6 +298,12 @@ impl Int8 {
                 activation: Activation::None,
             }
             .run(out);
+            // only now, when the product has brought the weights into the caches
+            let mut first = 0;
+            for (out, &end) in out.chunks_mut(columns).zip(&ends) {
+                self.weights.add_rows(&beyond[first..end], out);
+                first = end;
+            }
         }
         pool.give_back(scaled);
         pool.give_back(base);
@@ -343,7 +411,7 @@ mod tests {
             *x *= size(n % width);
         }
         let ranges: Vec<f32> = (0..width).map(size).collect();
-        let Some(layer) = Linear::in_int8(&weight, out, Some(&bias), &ranges).unwrap() else {
+        let Some(layer) = Linear::in_int8(&weight, out, Some(&bias), &ranges, 3.0).unwrap() else {
             // the machine has no instructions for it
             return;
         };
@@ -361,12 +429,40 @@ mod tests {
         }
     }
 
+    /// Where each row has other numbers that are much larger than the rest, which no example has shown.
+    #[test]
+    fn int8_is_near_floats_where_each_row_has_large_inputs_of_its_own() {
+        let (width, out, rows) = (768, 64, 60);
+        let (weight, bias) = (numbers(width * out, 1), numbers(out, 2));
+        let mut x = numbers(rows * width, 3);
+        for (row, x) in x.chunks_mut(width).enumerate() {
+            for n in 0..12 {
+                x[(row * 31 + n * 61) % width] = 40.0;
+            }
+        }
+        let Some(layer) =
+            Linear::in_int8(&weight, out, Some(&bias), &vec![1.0; width], 3.0).unwrap()
+        else {
+            // the machine has no instructions for it
+            return;
+        };
+        let found = layer.forward(&x).unwrap();
+        let expected = naive(&weight, &bias, &x);
+        let (mut error, mut size) = (0.0, 0.0);
+        for (x, expected) in found.iter().zip(&expected) {
+            error += (f64::from(*x) - expected).powi(2);
+            size += expected.powi(2);
+        }
+        // as much as rounding weights of this kind to 8 bits costs; without cutting off, it is .02
+        assert!((error / size).sqrt() < 5e-3, "{}", (error / size).sqrt());
+    }
+
     #[test]
     fn layers_that_are_too_small_for_int8_are_refused() {
-        let none = Linear::in_int8(&[1.0; 32 * 16], 16, None, &[1.0; 32]).unwrap();
+        let none = Linear::in_int8(&[1.0; 32 * 16], 16, None, &[1.0; 32], 3.0).unwrap();
         assert!(none.is_none());
-        let none = Linear::in_int8(&[1.0; 384 * 17], 17, None, &[1.0; 384]).unwrap();
+        let none = Linear::in_int8(&[1.0; 384 * 17], 17, None, &[1.0; 384], 3.0).unwrap();
         assert!(none.is_none());
-        assert!(Linear::in_int8(&[1.0; 384 * 16], 16, None, &[1.0; 383]).is_err());
+        assert!(Linear::in_int8(&[1.0; 384 * 16], 16, None, &[1.0; 383], 3.0).is_err());
     }
 }

@@ -8,6 +8,7 @@ pub mod bert;
 pub mod clip;
 pub mod examples;
 pub mod family;
+pub mod kept;
 mod linear;
 mod mpnet;
 pub(crate) mod packed;
@@ -23,6 +24,8 @@ use serde::Deserialize;
 pub use linear::Linear;
 pub use relative::RelativeBias;
 pub use source::TensorSource;
+
+use kept::Keep;
 
 use crate::checkpoint::ExpectedTensor;
 use crate::conv::quantised::Int8Weights;
@@ -303,14 +306,15 @@ enum Encoder {
 }
 
 impl Encoder {
-    /// If `backend` allows int8, `examples` decide how the packed backend is quantised, and their rows are replaced by the last layer's rows in
-    /// floats.
+    /// If `backend` allows int8, the packed backend takes the layers that are kept. If there are none, `examples` decide how it is quantised, and their
+    /// rows are replaced by the last layer's rows in floats.
     fn read(
         config: &EncoderConfig,
         names: &LayerNames,
         source: &impl TensorSource,
         backend: Backend,
         examples: Option<&mut packed::Examples>,
+        keep: Option<&dyn Keep>,
     ) -> Result<Self> {
         let mut layers =
             (0..config.layers).map(|n| Layer::read(names, n, |name| source.tensor(name)));
@@ -319,7 +323,18 @@ impl Encoder {
             Backend::Auto | Backend::Float => {
                 let int8 = matches!(backend, Backend::Auto) && Int8Weights::are_available();
                 let examples = examples.filter(|_| int8);
+                let keep = keep.filter(|_| int8);
+                if let Some(bytes) = keep.and_then(Keep::get)
+                    && let Ok(encoder) = packed::Encoder::of_bytes(config, &bytes)
+                {
+                    return Ok(Encoder::Packed(encoder));
+                }
                 let encoder = packed::Encoder::new(config, layers, examples)?;
+                if let Some(keep) = keep
+                    && let Some(bytes) = encoder.to_bytes()
+                {
+                    keep.put(&bytes);
+                }
                 Ok(Encoder::Packed(encoder))
             }
         }

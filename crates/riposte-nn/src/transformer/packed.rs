@@ -10,6 +10,7 @@ use rten_simd::{Isa, SimdOp, SimdUnaryOp};
 use rten_vecmath::{Gelu, Swish};
 
 use super::attention::Head;
+use super::kept::{KeptParts, Parts};
 use super::linear::Linear;
 use super::{Activation, Affine, Attention, EncoderConfig, NormOrder, Rows, TensorSource};
 use crate::conv::{Buffer, BufferPool, Numeric};
@@ -126,15 +127,18 @@ struct Ranges {
     output: Vec<f32>,
     /// The inputs of the first layer of the MLP, (hidden)
     up: Vec<f32>,
+    /// The inputs of the second layer of the MLP, (intermediate)
+    down: Vec<f32>,
 }
 
 impl Ranges {
-    fn new(hidden: usize) -> Ranges {
-        let [attention, output, up] = [(); 3].map(|()| vec![0.0; hidden]);
+    fn new(config: &EncoderConfig) -> Ranges {
+        let [attention, output, up] = [(); 3].map(|()| vec![0.0; config.hidden]);
         Ranges {
             attention,
             output,
             up,
+            down: vec![0.0; config.intermediate],
         }
     }
 
@@ -149,7 +153,12 @@ impl Ranges {
 
     /// Rounds the ranges up to eighths of a power of two, so that machines whose floats differ in the last bits quantise in the same way.
     fn rounded(mut self) -> Ranges {
-        for range in [&mut self.attention, &mut self.output, &mut self.up] {
+        for range in [
+            &mut self.attention,
+            &mut self.output,
+            &mut self.up,
+            &mut self.down,
+        ] {
             for x in range.iter_mut().filter(|x| x.is_normal()) {
                 *x = ((x.log2() * 8.0).ceil() / 8.0).exp2();
             }
@@ -162,14 +171,32 @@ fn linear(affine: &Affine<Vec<f32>>) -> Result<Linear> {
     Linear::new(&affine.weight, affine.bias.len(), Some(&affine.bias))
 }
 
-/// The layer in int8 if the machine has instructions for it, otherwise `float`.
-fn quantised(float: Linear, affine: &Affine<Vec<f32>>, ranges: &[f32]) -> Result<Linear> {
-    let (weight, bias) = (&affine.weight, &affine.bias);
-    let int8 = Linear::in_int8(weight, bias.len(), Some(bias), ranges)?;
-    Ok(int8.unwrap_or(float))
-}
+/// How many times the root of a row's mean square is left to its numbers, behind a norm and behind the attention.
+const FAR: f32 = 2.5;
+/// The same behind the activation of an MLP, where about 30 of 1,536 numbers are larger. Without a limit, the second product of each MLP costs the
+/// vectors of MiniLM as much precision as all others together; with both limits, all products in int8 cost as much as these others without them.
+const FAR_BEHIND_ACTIVATION: f32 = 3.0;
 
 impl Layer {
+    /// The linear layers, with the names under which they are kept.
+    fn linears(&self) -> [(&'static str, &Linear); 5] {
+        [
+            ("query", &self.query),
+            ("key_and_value", &self.key_and_value),
+            ("output", &self.output),
+            ("up", &self.up),
+            ("down", &self.down),
+        ]
+    }
+
+    /// The layer norms, with the names under which they are kept.
+    fn norms(&self) -> [(&'static str, &Norm); 2] {
+        [
+            ("attention_norm", &self.attention_norm),
+            ("mlp_norm", &self.mlp_norm),
+        ]
+    }
+
     /// Packs a layer. `examples` has rows of the input, which decide how the layer is quantised, and are then replaced by the layer's output; None
     /// leaves the layer in floats.
     fn new(
@@ -196,7 +223,7 @@ impl Layer {
         let Some(examples) = examples else {
             return Ok(packed);
         };
-        let mut ranges = Ranges::new(config.hidden);
+        let mut ranges = Ranges::new(config);
         let step = Step {
             config,
             layer: &packed,
@@ -211,11 +238,26 @@ impl Layer {
         )?;
         examples.rows = rows.to_vec();
         let ranges = ranges.rounded();
+        let int8 = |affine: &Affine<Vec<f32>>, ranges: &[f32], limit| {
+            let bias = Some(affine.bias.as_slice());
+            Linear::in_int8(&affine.weight, affine.bias.len(), bias, ranges, limit)
+        };
+        // all or none, so that it can be said in which numbers a model computes
+        let (Some(query), Some(key_and_value), Some(output), Some(up), Some(down)) = (
+            int8(&query, &ranges.attention, FAR)?,
+            int8(&key_and_value, &ranges.attention, FAR)?,
+            int8(&layer.output, &ranges.output, FAR)?,
+            int8(&layer.up, &ranges.up, FAR)?,
+            int8(&layer.down, &ranges.down, FAR_BEHIND_ACTIVATION)?,
+        ) else {
+            return Ok(packed);
+        };
         Ok(Layer {
-            query: quantised(packed.query, &query, &ranges.attention)?,
-            key_and_value: quantised(packed.key_and_value, &key_and_value, &ranges.attention)?,
-            output: quantised(packed.output, &layer.output, &ranges.output)?,
-            up: quantised(packed.up, &layer.up, &ranges.up)?,
+            query,
+            key_and_value,
+            output,
+            up,
+            down,
             ..packed
         })
     }
@@ -267,9 +309,8 @@ impl Sequence {
 }
 
 impl Encoder {
-    /// Packs the layers, which have the sizes of `config`. With examples, the products of attention and the first product of each MLP are computed in
-    /// int8, if the machine has instructions for it. The second product of each MLP stays in floats: its inputs have the widest range, and in int8 it
-    /// costs the vectors of MiniLM as much precision as all other products together.
+    /// Packs the layers, which have the sizes of `config`. With examples, the products of attention and MLP with weights are computed in int8, if the
+    /// machine has instructions for it.
     ///
     /// # Errors
     /// A layer cannot be read, or has other sizes.
@@ -282,6 +323,56 @@ impl Encoder {
             layers: layers
                 .map(|layer| Layer::new(config, layer?, examples.as_deref_mut()))
                 .collect::<Result<_>>()?,
+            config: config.clone(),
+        })
+    }
+
+    /// The layers as bytes ([`super::kept`]); `None` unless all of them are computed in int8.
+    pub(super) fn to_bytes(&self) -> Option<Vec<u8>> {
+        let mut parts = Parts::default();
+        for (n, layer) in self.layers.iter().enumerate() {
+            for (name, linear) in layer.linears() {
+                linear
+                    .keep(&format!("{n}.{name}"), &mut parts)
+                    .then_some(())?;
+            }
+            for (name, norm) in layer.norms() {
+                parts.add_floats(format!("{n}.{name}.weight"), &norm.weight);
+                parts.add_floats(format!("{n}.{name}.bias"), &norm.bias);
+            }
+        }
+        parts.to_bytes().ok()
+    }
+
+    /// The layers that [`Encoder::to_bytes`] made bytes of, on a machine with the same instructions.
+    ///
+    /// # Errors
+    /// They have other sizes than the configuration.
+    pub(super) fn of_bytes(config: &EncoderConfig, bytes: &[u8]) -> Result<Self> {
+        let parts = KeptParts::read(bytes)?;
+        let (hidden, inner) = (config.hidden, config.intermediate);
+        let layer = |n: usize| {
+            let linear =
+                |name: &str, width, out| Linear::kept(&format!("{n}.{name}"), width, out, &parts);
+            let norm = |name: &str| -> Result<Norm> {
+                Ok(Norm {
+                    weight: parts.floats(&format!("{n}.{name}.weight"), hidden)?,
+                    bias: parts.floats(&format!("{n}.{name}.bias"), hidden)?,
+                    epsilon: config.epsilon as f32,
+                })
+            };
+            Ok(Layer {
+                query: linear("query", hidden, hidden)?,
+                key_and_value: linear("key_and_value", hidden, 2 * hidden)?,
+                output: linear("output", hidden, hidden)?,
+                attention_norm: norm("attention_norm")?,
+                up: linear("up", hidden, inner)?,
+                down: linear("down", inner, hidden)?,
+                mlp_norm: norm("mlp_norm")?,
+            })
+        };
+        Ok(Encoder {
+            layers: (0..config.layers).map(layer).collect::<Result<_>>()?,
             config: config.clone(),
         })
     }
@@ -381,14 +472,22 @@ impl Step<'_> {
         Ok(out)
     }
 
-    fn mlp(&self, x: &[f32], pool: &mut BufferPool, ranges: Option<&mut Ranges>) -> Result<Buffer> {
-        if let Some(ranges) = ranges {
+    fn mlp(
+        &self,
+        x: &[f32],
+        pool: &mut BufferPool,
+        mut ranges: Option<&mut Ranges>,
+    ) -> Result<Buffer> {
+        if let Some(ranges) = &mut ranges {
             Ranges::widen(&mut ranges.up, x);
         }
         let mut inner = self.layer.up.forward_with(x, pool)?;
         match self.config.activation {
             Activation::Gelu => Gelu {}.map_mut(&mut inner),
             Activation::QuickGelu => Swish { alpha: 1.702 }.map_mut(&mut inner),
+        }
+        if let Some(ranges) = ranges {
+            Ranges::widen(&mut ranges.down, &inner);
         }
         let out = self.layer.down.forward_with(&inner, pool);
         pool.give_back(inner);

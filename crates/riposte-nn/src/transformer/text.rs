@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
+use super::kept::Keep;
 use super::packed::{self, Norm};
 use super::relative::BUCKETS;
 use super::source::Checked;
@@ -249,7 +250,8 @@ struct Embeddings {
 
 impl TextEncoder {
     /// Reads a model from `source`, with tensors as [`Description::expected_tensors`] lists them. `max_tokens`: the length of the longest text, at
-    /// most [`Description::max_tokens`]. `examples`: texts that decide how the model is quantised, if `backend` is [`Backend::Auto`].
+    /// most [`Description::max_tokens`]. `examples`: texts that decide how the model is quantised, if `backend` is [`Backend::Auto`]; its layers are
+    /// then taken from `keep`, or kept there.
     ///
     /// # Errors
     /// A size in the description is out of range, `source` fails or has a tensor of another size, a token is not one of the model's, or a given
@@ -260,6 +262,7 @@ impl TextEncoder {
         source: &impl TensorSource,
         backend: Backend,
         examples: &[Encoding],
+        keep: Option<&dyn Keep>,
     ) -> Result<Self> {
         description.check()?;
         let source = &Checked::new(source, description.expected_tensors());
@@ -292,7 +295,14 @@ impl TextEncoder {
             attention: attention(bias.as_ref()),
         };
         let examples = Some(&mut examples);
-        let encoder = Encoder::read(encoder, &description.layers, source, backend, examples)?;
+        let encoder = Encoder::read(
+            encoder,
+            &description.layers,
+            source,
+            backend,
+            examples,
+            keep,
+        )?;
         Ok(TextEncoder {
             encoder,
             embeddings,

@@ -177,3 +177,81 @@ fn whole_numbers_are_the_nearest_as_in_the_standard_library() {
         }
     }
 }
+
+proptest! {
+    #![proptest_config(cases())]
+
+    /// What is cut off and what is left are together the scaled numbers, what is left is within the limit, and the products with what was cut off
+    /// are those with the bytes of its rows. All instructions give the same bits.
+    #[test]
+    fn what_lies_far_from_the_others_is_multiplied_apart(
+        length in 1usize..below(70, 11), blocks in 1usize..below(7, 4), times in 0.3f32..4.0,
+        seed in prop::collection::vec(-1f32..1.0, 64), size in prop::collection::vec(0.1f32..30.0, 7)
+    ) {
+        let columns = blocks * CHANNEL_BLOCK;
+        let at = |n: usize| seed[n % 64] * seed[(n / 64 + 7 * n) % 64];
+        let weights: Vec<f32> = (0..length * columns).map(at).collect();
+        let numbers: Vec<f32> = (0..length).map(|n| at(n + 3) * size[n % 7]).collect();
+        let factors: Vec<f32> = (0..length).map(|n| 0.5 + at(n + 9).abs()).collect();
+        let mut results = Vec::new();
+        for instructions in available() {
+            let packed = Int8Weights::pack(&weights, vec![0.0; columns], instructions);
+            let (mut scaled, mut beyond) = (vec![f32::NAN; length], Vec::new());
+            packed.scale(&numbers, &factors, times, &mut scaled, &mut beyond);
+            let mut out: Vec<f32> = (0..columns).map(at).collect();
+            packed.add_rows(&beyond, &mut out);
+            results.push((scaled, beyond, out));
+        }
+        let bits = |row: &[f32]| row.iter().map(|x| x.to_bits()).collect::<Vec<_>>();
+        let (scaled, beyond, out) = &results[0];
+        for (other, other_beyond, other_out) in &results[1..] {
+            prop_assert_eq!(bits(scaled), bits(other));
+            prop_assert_eq!(beyond, other_beyond);
+            prop_assert_eq!(bits(out), bits(other_out));
+        }
+        let whole: Vec<f32> = numbers.iter().zip(&factors).map(|(x, by)| x * by).collect();
+        let mean = whole.iter().map(|x| x * x).sum::<f32>() / length as f32;
+        let mut joined = scaled.clone();
+        for (place, rest) in beyond {
+            joined[*place as usize] += rest;
+        }
+        for ((x, whole), left) in joined.iter().zip(&whole).zip(scaled) {
+            prop_assert!((x - whole).abs() <= 1e-5 * whole.abs());
+            prop_assert!(left.abs() <= times * mean.sqrt() * 1.001);
+        }
+        for (n, found) in out.iter().enumerate() {
+            let greatest = (0..length).fold(0f32, |most, k| most.max(weights[k * columns + n].abs()));
+            let step = greatest / 127.0;
+            let byte = |k: u32| if step > 0.0 { (weights[k as usize * columns + n] / step).round() } else { 0.0 };
+            let sum: f32 = beyond.iter().map(|(k, by)| by * byte(*k) * step).sum();
+            let size: f32 = beyond.iter().map(|(k, by)| (by * byte(*k) * step).abs()).sum();
+            prop_assert!((found - at(n) - sum).abs() <= 1e-5 * (1.0 + size), "{n}: {found}, {sum}");
+        }
+    }
+}
+
+#[test]
+fn weights_that_were_packed_before_give_the_same_results() {
+    let (rows, columns) = (24, 5 * CHANNEL_BLOCK);
+    let number = |n: usize| (n * 37 % 101) as f32 / 25.0 - 2.0;
+    let matrix: Vec<f32> = (0..rows * columns).map(number).collect();
+    let Some(weights) = Int8Weights::new(&matrix, vec![0.0; columns]) else {
+        // the machine has no instructions for it
+        return;
+    };
+    let (data, scale, sum) = weights.packed();
+    let again = Int8Weights::of_packed(data, scale.to_vec(), sum.to_vec());
+    let map: Vec<f32> = (0..rows * 7).map(|n| number(n + 11)).collect();
+    let [first, second] = [&weights, &again].map(|weights| {
+        let (mut bytes, mut quantisations) = (Vec::new(), Vec::new());
+        weights.quantise_pixels(&map, rows, rows, 7, &mut bytes, &mut quantisations);
+        let inputs = [bytes.as_slice()];
+        let windows = Windows::new(&inputs, rows, rows, 7);
+        let mut out = vec![f32::NAN; 7 * columns];
+        Int8Product::new(windows, &quantisations, weights, Activation::None).run(&mut out);
+        weights.add_rows(&[(5, 2.0), (rows as u32 - 1, -3.0)], &mut out[..columns]);
+        out
+    });
+    assert!(first.iter().all(|x| x.is_finite()));
+    assert_eq!(first, second);
+}
