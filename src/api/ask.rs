@@ -35,6 +35,7 @@ use crate::task::files::{TopicSource, write_atomically};
 use crate::task::image_run::ImageRuns;
 use crate::task::images::ImageRanking;
 use crate::task::languages::other_language;
+use crate::task::own_folder::OwnFolder;
 use crate::task::recipe::settings::Setting;
 use crate::task::run_files::{DEBATE, EXPLANATIONS, OutputSettings};
 use crate::task::text_run::TextRun;
@@ -66,6 +67,8 @@ pub struct AskSettings<'a> {
     pub explain: bool,
     /// The directory for the files of the run; `None` to write none.
     pub output: Option<PathBuf>,
+    /// The folder that the collection was made of, if it was.
+    pub folder: Option<&'a OwnFolder>,
 }
 
 /// An answer, and the run that it comes from.
@@ -223,6 +226,7 @@ impl Collection {
             number,
             explain: false,
             output: None,
+            folder: None,
         };
         let answered = stoppable(&mut on_event, |stop, on_event| {
             settings.answer(&Host::of_a_call(stop), on_event)
@@ -319,6 +323,9 @@ impl AskSettings<'_> {
             remove_older(&dir.join(DEBATE))?;
         }
         let mut answer = Answer::of_images(&topic.title, self.number, &runs)?;
+        if let Some(folder) = self.folder {
+            answer.show_files_of(folder);
+        }
         let run = runs.runs.first().context("the approach has no run")?;
         answer.judge(run.ranking.judged.get(&topic.id), run.sheets.first());
         Ok((answer, AnsweringRun::Images(Box::new(runs))))
@@ -370,7 +377,7 @@ impl Answered {
         Ok(answer.texts.unwrap_or_default())
     }
 
-    /// Writes the report of the run. Returns the path of its first page.
+    /// Writes the report of the run. Returns the path of the page that shows the answer: the debate sheet or, without one, the page of the topic.
     ///
     /// # Errors
     /// A document cannot be read, or the report cannot be written.
@@ -384,6 +391,19 @@ impl Answered {
             ReportOutput::File(file) => (file.clone(), true),
         };
         let place = ReportPlace::new(&path, is_single, None, Edition::first());
+        let has_sheet = match &self.run {
+            AnsweringRun::Images(runs) => runs.runs.iter().any(|run| !run.sheets.is_empty()),
+            AnsweringRun::Texts(_, run) => !run.sheets.is_empty(),
+        };
+        let first = self.write_pages(&place, on_event)?;
+        if is_single {
+            return Ok(first);
+        }
+        let begins = if has_sheet { "debate" } else { "topic" };
+        Ok(first.with_file_name(format!("{begins}-{TOPIC}.html")))
+    }
+
+    fn write_pages(self, place: &ReportPlace, on_event: &mut OnThreadEvent) -> Result<PathBuf> {
         match self.run {
             AnsweringRun::Images(runs) => {
                 let run = runs.runs.into_iter().next();
@@ -397,7 +417,7 @@ impl Answered {
                 let extracted = runs.images.extracted();
                 let store = Some(&extracted.extraction.store);
                 let collection = &runs.images.collection;
-                inspect::write_images(&shown, collection, store, None, &place, on_event)
+                inspect::write_images(&shown, collection, store, None, place, on_event)
             }
             AnsweringRun::Texts(task, run) => {
                 let index = run.indexes.first().context("the approach has no index")?;
@@ -409,7 +429,7 @@ impl Answered {
                     run.explained.into_list(),
                     run.sheets,
                 );
-                inspect::write_texts(&shown, task, index, &[], &place)
+                inspect::write_texts(&shown, task, index, &[], place)
             }
         }
     }
@@ -464,6 +484,24 @@ impl Answer {
             }),
             ..Answer::default()
         })
+    }
+
+    /// Names the files of the folder that the collection was made of, and not their copies.
+    fn show_files_of(&mut self, folder: &OwnFolder) {
+        let of_sides = self
+            .sides
+            .iter_mut()
+            .filter_map(|side| side.images.as_mut());
+        let undecided = self
+            .undecided
+            .iter_mut()
+            .filter_map(|of| of.images.as_mut());
+        for image in of_sides.chain(undecided).flatten() {
+            let copy = image.file.as_deref().map(Path::new);
+            if let Some(file) = copy.and_then(|copy| folder.original(copy)) {
+                image.file = Some(file.display().to_string());
+            }
+        }
     }
 
     /// The arguments of the debate sheet.

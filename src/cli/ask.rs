@@ -18,6 +18,7 @@ use riposte::api::Collection;
 use riposte::api::ask::{AskSettings, ReportOutput};
 use riposte::task;
 use riposte::task::extraction::{ExtractionOptions, ExtractionSettings};
+use riposte::task::own_folder::OwnFolder;
 
 /// Maximum number of documents in an answer. An answer is for reading; `riposte rank` and its siblings write long lists.
 const MAX_NUMBER: i64 = 100;
@@ -27,7 +28,8 @@ pub(super) struct AskArgs {
     /// Question, such as "Should the voting age be lowered?"
     #[arg(value_name = "QUESTION", required = true)]
     pub(super) question: Vec<String>,
-    /// Directory of the collection: images, arguments, passages or other documents. If it has images and args-me.json, both answer
+    /// Directory of the collection: images, arguments, passages or other documents. If it has images and args-me.json, both answer. Or any folder of
+    /// pictures, saved pages and texts (.txt, .md), of which a collection is made in the cache directory
     #[arg(short, long = "input", value_name = "DIR", env = INPUT)]
     pub(super) input: PathBuf,
     /// Arguments in the format of args.me, which answer together with the images
@@ -47,7 +49,7 @@ pub(super) struct AskArgs {
     /// Write the run, its explanations and a report (report/index.html) to DIR, created if necessary
     #[arg(short, long, value_name = "DIR")]
     pub(super) output: Option<PathBuf>,
-    /// Write the report and open it in the browser
+    /// Write the report, and open the debate sheet in the browser, or the page of the question if there is no sheet
     #[arg(long)]
     pub(super) open: bool,
     /// Print the answer as a JSON object
@@ -84,13 +86,27 @@ pub fn ask(args: &AskArgs) -> Result<u8> {
         }
         (dir, _) => dir.clone(),
     };
-    let task = args.task.map(Task::meant);
-    let task = task.map_or_else(|| task::Task::of_collection(&args.input), Ok)?;
+    args.faults.check(&[])?;
+    let log = args.faults.log(output.as_deref(), false);
+    let mut printer = EventPrinter::new(args.quiet, log);
+    let on_event = &mut |event| printer.print(event);
+    let question = args.question.join(" ");
+    let places = args
+        .cache
+        .places(args.evidence.as_ref(), args.index.as_ref());
+    let chosen = args.task.map(Task::meant);
+    let folder = OwnFolder::is_needed(&args.input, chosen);
+    let folder = folder.then(|| OwnFolder::open(&args.input, &places, on_event));
+    let folder = folder.transpose()?;
+    let task = match (&folder, chosen) {
+        (Some(folder), _) => folder.task(chosen, &question)?,
+        (None, Some(task)) => task,
+        (None, None) => task::Task::of_collection(&args.input)?,
+    };
+    let input = folder.as_ref().map_or(&args.input, |folder| &folder.dir);
     let settings = ExtractionSettings {
-        input: args.input.clone(),
-        places: args
-            .cache
-            .places(args.evidence.as_ref(), args.index.as_ref()),
+        input: input.clone(),
+        places,
         models: args.models.open()?,
         options: ExtractionOptions::computed(args.models.compute()),
         limit: None,
@@ -103,18 +119,15 @@ pub fn ask(args: &AskArgs) -> Result<u8> {
     let own = || args.task.is_none().then(|| collection.own_arguments());
     let settings = AskSettings {
         collection: &collection,
-        question: &args.question.join(" "),
+        question: &question,
         arguments: args.arguments.clone().or_else(|| own().flatten()),
         approach: &args.approach,
         set: &args.set.settings(),
         number: args.number as usize,
         explain: output.is_some(),
         output: output.clone(),
+        folder: folder.as_ref(),
     };
-    args.faults.check(&[])?;
-    let log = args.faults.log(output.as_deref(), false);
-    let mut printer = EventPrinter::new(args.quiet, log);
-    let on_event = &mut |event| printer.print(event);
     let answered = with_host(|host| settings.answer(host, on_event))?;
     if args.json {
         print_json(&answered.answer)?;

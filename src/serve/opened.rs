@@ -211,6 +211,7 @@ impl Part {
             number: asked.number,
             explain: asked.explain,
             output: None,
+            folder: None,
         };
         settings.answer(&Host::of_a_call(stop), on_event)
     }

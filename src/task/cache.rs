@@ -28,6 +28,10 @@ const DIGITS: usize = 12;
 /// The file in a workspace that contains the path of the collection. Its time of modification tells when the workspace was last used.
 const COLLECTION: &str = "collection.txt";
 
+/// The end of the name of a collection that `riposte ask` has made of a folder, and the file in it that says so.
+pub(super) const MADE_COLLECTION: &str = ".collection";
+pub(super) const MADE_OF: &str = "made-of.json";
+
 /// No more bytes of that file are read. Paths are shorter.
 const MAX_PATH_BYTES: u64 = 1 << 16;
 
@@ -41,6 +45,8 @@ pub enum EntryKind {
     #[strum(serialize = "model outputs")]
     Outputs,
     Index,
+    /// A collection that was made of a folder.
+    Collection,
     /// The packed weights of a model.
     #[strum(serialize = "packed weights")]
     Weights,
@@ -73,17 +79,20 @@ impl Entry {
     }
 
     /// Whether `word` names this entry. It can be the name of the entry, the name of its collection with or without the hash, the path of its
-    /// collection, or its kind.
+    /// collection, or its kind. If its collection was made of a folder, the folder names it, too.
     pub fn is_named(&self, word: &str) -> bool {
-        let workspace = name_of(&self.workspace);
-        let of_path = || Some(workspace_name(&Path::new(word).canonicalize().ok()?));
+        let of_path = Path::new(word).canonicalize();
+        let of_path = of_path.ok().map(|path| workspace_name(&path));
+        let is_of = |workspace: &str| {
+            let bare = workspace.rsplit_once('-').map(|(name, _)| name);
+            workspace == word || bare == Some(word) || of_path.as_deref() == Some(workspace)
+        };
+        let made_in = self.collection.iter().flat_map(|path| path.ancestors());
+        let mut made_in = made_in.skip(1).map(name_of);
         self.name() == word
             || self.kind.to_string() == word
-            || workspace == word
-            || workspace
-                .rsplit_once('-')
-                .is_some_and(|(name, _)| name == word)
-            || of_path().is_some_and(|name| name == workspace)
+            || is_of(&name_of(&self.workspace))
+            || made_in.any(|name| is_workspace_name(&name) && is_of(&name))
     }
 }
 
@@ -229,6 +238,8 @@ fn kind_of(name: &str, path: &Path) -> Option<EntryKind> {
         is_file(path).then(|| kind_of_database(path)).flatten()
     } else if name.ends_with(PACKED_FILE) {
         is_file(path).then_some(EntryKind::Weights)
+    } else if name.ends_with(MADE_COLLECTION) {
+        (is_dir(path) && is_file(&path.join(MADE_OF))).then_some(EntryKind::Collection)
     } else {
         let is_index = name.ends_with(".index") && is_dir(path) && is_only_index(path);
         is_index.then_some(EntryKind::Index)
@@ -262,7 +273,7 @@ fn is_beside(name: &str, path: &Path) -> bool {
     let locked = name.strip_prefix('.').and_then(|n| n.strip_suffix(".lock"));
     let is_lock = locked.is_some_and(|name| {
         name == workspace::FILE
-            || [".index", ".passages", PACKED_FILE]
+            || [".index", ".passages", MADE_COLLECTION, PACKED_FILE]
                 .iter()
                 .any(|end| name.ends_with(end))
     });

@@ -54,6 +54,8 @@ pub mod metadata;
 pub mod models;
 #[cfg(feature = "full")]
 pub mod new_collection;
+#[cfg(feature = "full")]
+pub mod own_folder;
 #[cfg(feature = "texts")]
 pub mod places;
 #[cfg(feature = "texts")]

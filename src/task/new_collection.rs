@@ -9,6 +9,7 @@ mod pages;
 mod write;
 
 use std::collections::BTreeMap;
+use std::fmt;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -115,6 +116,23 @@ impl Reason {
     }
 }
 
+/// The error that there is no image to make a collection of.
+#[derive(Debug)]
+pub struct NoImage {
+    /// Number of pictures and pages that were read.
+    pub found: usize,
+    /// What was read, and why it was left out.
+    pub what: String,
+}
+
+impl fmt::Display for NoImage {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        write!(f, "nothing to write: {}", self.what)
+    }
+}
+
+impl std::error::Error for NoImage {}
+
 /// What was made.
 #[derive(Debug, Default)]
 pub struct Made {
@@ -181,13 +199,16 @@ pub fn new_collection(wanted: &NewCollection, on_event: &mut OnEvent) -> Result<
             .collect();
         let pages = counted(made.pages_read, "page", "pages");
         let pictures = counted(gathered.pictures.len(), "picture", "pictures");
-        bail!(
-            "nothing to write: {pictures} and {pages} were read, and no picture is left. Left out: {}",
-            match why.is_empty() {
-                true => "nothing".to_owned(),
-                false => why.join("; "),
-            }
-        );
+        let why = match why.is_empty() {
+            true => "nothing".to_owned(),
+            false => why.join("; "),
+        };
+        bail!(NoImage {
+            found: gathered.pictures.len() + made.pages_read,
+            what: format!(
+                "{pictures} and {pages} were read, and no picture is left. Left out: {why}"
+            ),
+        });
     }
     // looked at again: reading can take hours
     ensure_empty(dir)?;

@@ -67,6 +67,19 @@ impl Places {
     }
 }
 
+#[cfg(feature = "full")]
+impl Places {
+    /// The directory in the cache for what is made of the folder at this path, which must be free of symbolic links.
+    ///
+    /// # Errors
+    /// No directory can be written.
+    pub(super) fn workspace_of(&self, folder: &Path, on_event: &mut OnEvent) -> Result<PathBuf> {
+        let dir = writable_cache(self.cache.as_deref(), "--cache", on_event)?;
+        let workspace = cache::workspace(&dir, folder)?;
+        Ok(disk::parent(&workspace).to_owned())
+    }
+}
+
 /// Adds a note that names what earlier builds have stored about a collection whose workspace is new.
 fn note_earlier_builds(stored: &[PathBuf], workspace: &Path, on_event: &mut OnEvent) {
     if !stored.is_empty() {

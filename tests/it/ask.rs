@@ -449,9 +449,11 @@ fn a_collection_with_both_answers_with_both_and_the_report_has_the_sheet() {
     for line in shown.lines().filter(|line| !is_address(line)) {
         assert!(line.chars().count() <= 80, "{line}");
     }
-    let page = out.join("report/index.html");
+    // the sheet is opened, and not a table with one topic
+    let page = out.join("report/debate-asked.html");
     assert_eq!(fs::read_to_string(&opened).unwrap(), text(&page));
     assert!(stderr(&output).contains(text(&page)));
+    let page = out.join("report/index.html");
     let sheet = fs::read_to_string(out.join("report/debate-asked.html")).unwrap();
     assert!(sheet.contains("zoos should not be closed"));
     // -n is the number of arguments, too
