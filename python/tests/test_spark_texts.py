@@ -29,7 +29,7 @@ with open("{state}/begun", "a") as begun:
 if "{unlucky}" in command and not os.path.exists("{state}/died"):
     open("{state}/died", "w").close()
     os.kill(os.getpid(), signal.SIGKILL)
-if sys.argv[2] == "index" and open("{state}/begun").read().count("index -q") > {hold}:
+if sys.argv[2] == "index" and open("{state}/begun").read().count("index --quiet") > {hold}:
     hold_once()
 os.execv(real[0], real)
 """
@@ -145,7 +145,7 @@ def test_processes_that_are_killed_change_nothing(passages, tmp_path):
     _, said = process.communicate(timeout=900)
     assert process.returncode == 0, said
     # shards that the killed executor had begun, or finished without a commit, are made again
-    assert (tmp_path / "state/begun").read_text().count("index -q") > 8
+    assert (tmp_path / "state/begun").read_text().count("index --quiet") > 8
     topics = ["--topics", passages / "topics.xml"]
     process = sessions.start("search", tmp_path / "index", tmp_path / "out", *topics, *where, "--tag", "ours", program=program, cwd=tmp_path)
     _, said = process.communicate(timeout=900)
@@ -181,7 +181,7 @@ def test_a_program_that_dies_is_started_again_and_an_index_in_another_file_syste
     search = {"index": "viewfs://far/home/rank", "output": tmp_path / "out", "topics": texts / "whole/topics.xml", "approach": "bm25-rm3"}
     arguments = {"input": texts / "arguments", "output": tmp_path / "args", "task": "controversial", "shards": 3}
     about = {"index": tmp_path / "args", "output": tmp_path / "args-out", "topics": texts / "arguments/topics.xml"}
-    program = between(tmp_path / "state", unlucky="index -q")
+    program = between(tmp_path / "state", unlucky="index --quiet")
     steps = ("index", index), ("search", search), ("index", arguments), ("search", about)
     done = session(*steps, program=program, own=True)
     assert [result for result, _ in done[::2]] == [{"documents": 600, "faults": 0, "shards": 3}, {"documents": 300, "faults": 0, "shards": 3}]

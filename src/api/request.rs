@@ -28,7 +28,7 @@ use crate::task::run_files::{OutputSettings, RunFiles};
 use crate::task::service_run::ServiceRun;
 use crate::task::text_approach::TextApproach;
 use crate::task::text_run::{self, OpenTexts, RUN_FILE, TextRequest, TextRun};
-use crate::task::{Event, Named, OnEvent, Task, default_tag, effort};
+use crate::task::{Event, Named, OnEvent, Task, default_tag, effort, of_approach};
 use crate::topic::question::TopicParts;
 
 /// What is ranked, for which topics, and how.
@@ -205,6 +205,7 @@ impl<'c> Request<'c> {
         let files = output.map(|output| output.check(RUN_FILE, &names, &read));
         let files = files.transpose()?.unwrap_or_default();
         let base = settings.places.texts(&settings.input, on_event)?;
+        let several = approaches.len() > 1;
         for (n, approach) in approaches.into_iter().enumerate() {
             let files = files.get(n);
             let tag =
@@ -219,11 +220,15 @@ impl<'c> Request<'c> {
                 is_first: n == 0,
                 meter: &meter,
             };
-            if approach.service.is_some() {
-                run.ask(files, stop, on_event, on_done)?;
-            } else {
-                run.search(files, stop, on_event, on_done)?;
-            }
+            of_approach(
+                several,
+                &approach.name,
+                on_event,
+                |on_event| match approach.service {
+                    Some(_) => run.ask(files, stop, on_event, on_done),
+                    None => run.search(files, stop, on_event, on_done),
+                },
+            )?;
         }
         Ok(())
     }

@@ -27,6 +27,9 @@ const HEADINGS: [&str; System::FIGURES.len()] = [
     "on stance",
 ];
 
+/// What is printed below the list.
+const MORE: &str = "`riposte approaches show NAME` prints an approach with its whole source and what is unknown of it. `riposte approaches --systems` lists the systems of the lab with their official figures.";
+
 /// The official figures of a system with their headings.
 fn figures(system: &System) -> impl Iterator<Item = (&'static str, Option<f64>)> {
     HEADINGS.into_iter().zip(system.figures())
@@ -58,11 +61,34 @@ fn list(args: &ApproachesArgs) -> Result<String> {
         }
         if args.json {
             write_json(&mut listed, task, &approaches, &leaderboards)?;
-        } else {
+        } else if args.systems {
             write_table(&mut listed, task, &approaches, &leaderboards)?;
+        } else {
+            write_lines(&mut listed, task, &approaches)?;
         }
     }
+    if !args.json && !args.systems {
+        listed.push('\n');
+        listed.push_str(&terminal::wrapped(MORE, 0));
+    }
     Ok(listed)
+}
+
+/// Writes a line for each approach.
+fn write_lines(listed: &mut String, task: Task, approaches: &[About]) -> Result<()> {
+    if !listed.is_empty() {
+        listed.push('\n');
+    }
+    let heading = format!("riposte {} --approach NAME", task.word());
+    let heading = terminal::painted(&heading, |style| style.bold());
+    writeln!(listed, "{heading}")?;
+    let names = approaches.iter().map(|about| about.name.chars().count());
+    let width = names.max().unwrap_or_default();
+    for about in approaches {
+        let line = format!("  {:<width$}  {}", about.name, about.source);
+        listed.push_str(&terminal::one_line(&line));
+    }
+    Ok(())
 }
 
 /// The file of the approach with this name.

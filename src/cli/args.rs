@@ -29,6 +29,18 @@ pub(super) struct CacheArgs {
     pub(super) dir: Option<PathBuf>,
 }
 
+/// What a quiet command does not print. Results and errors are always printed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(super) enum Quiet {
+    /// Progress and summaries
+    Progress,
+    /// Also notes and faults
+    All,
+}
+
+/// The words of `-q`, which without a value means [`Quiet::All`].
+pub(super) const QUIET: &str = "all";
+
 /// A task of the lab, or `rank`.
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum, Deserialize, Serialize, IntoStaticStr)]
 #[serde(rename_all = "lowercase")]

@@ -6,16 +6,16 @@ use std::process::{Command, Stdio};
 use anyhow::{Context, Result, bail};
 use clap::Args;
 
-use super::args::{CacheArgs, STORAGE, THREADS, Task};
+use super::args::{CacheArgs, QUIET, Quiet, STORAGE, THREADS, Task};
 use super::faults::FaultArgs;
 use super::images::with_host;
 use super::parse;
 use super::progress::EventPrinter;
 use super::recipe_args::SetArgs;
 use super::text_args::{INPUT, RerankArgs};
-use super::{print, print_json, shown};
+use super::{print, print_json, shown, terminal};
 use riposte::api::Collection;
-use riposte::api::ask::{AskSettings, ReportOutput};
+use riposte::api::ask::{Answer, AskSettings, ReportOutput};
 use riposte::task;
 use riposte::task::extraction::{ExtractionOptions, ExtractionSettings};
 use riposte::task::own_folder::OwnFolder;
@@ -70,9 +70,9 @@ pub(super) struct AskArgs {
     pub(super) threads: Option<usize>,
     #[command(flatten)]
     pub(super) faults: FaultArgs,
-    /// Print only the answer, notes, faults and errors
-    #[arg(short, long)]
-    pub(super) quiet: bool,
+    /// Print nothing but the result and errors; with --quiet=progress, notes and faults, too
+    #[arg(short, long, value_enum, value_name = "WHAT", num_args = 0..=1, require_equals = true, default_missing_value = QUIET, hide_possible_values = true)]
+    pub(super) quiet: Option<Quiet>,
 }
 
 /// `riposte ask`.
@@ -132,7 +132,7 @@ pub fn ask(args: &AskArgs) -> Result<u8> {
     if args.json {
         print_json(&answered.answer)?;
     } else {
-        print(&answered.answer)?;
+        print_answer(&answered.answer)?;
     }
     if let Some(dir) = output {
         let page = answered.write_report(&ReportOutput::Beside(dir), on_event)?;
@@ -141,6 +141,15 @@ pub fn ask(args: &AskArgs) -> Result<u8> {
         }
     }
     printer.finish()
+}
+
+/// Prints an answer, in lines that fit the terminal.
+fn print_answer(answer: &Answer) -> Result<()> {
+    let width = terminal::prose_width();
+    match terminal::has_colours() {
+        true => print(&format_args!("{answer:#width$}")),
+        false => print(&format_args!("{answer:width$}")),
+    }
 }
 
 /// Opens a page in the browser that $BROWSER names, or in that of the system.

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use anyhow::Result;
 use clap::{Args, Subcommand};
 
+use super::args::{QUIET, Quiet};
 use super::faults::{FaultArgs, FaultLog};
 use super::notes::NotePrinter;
 use super::progress::EventPrinter;
@@ -39,9 +40,9 @@ pub(super) struct NewArgs {
     /// Keep pictures that no page shows, too. Without any page, all pictures are kept
     #[arg(long)]
     keep_unshown: bool,
-    /// Print only notes, faults and errors
-    #[arg(short, long)]
-    quiet: bool,
+    /// Print nothing but the result and errors; with --quiet=progress, notes and faults, too
+    #[arg(short, long, value_enum, value_name = "WHAT", num_args = 0..=1, require_equals = true, default_missing_value = QUIET, hide_possible_values = true)]
+    quiet: Option<Quiet>,
     /// Print all faults, and not only the first ten of each kind
     #[arg(short, long)]
     verbose: bool,
@@ -77,7 +78,7 @@ fn new(args: &NewArgs) -> Result<u8> {
     let log = args.faults.log(None, args.verbose);
     let mut printer = EventPrinter::new(args.quiet, log);
     let made = new_collection(&wanted, &mut |event| printer.print(event))?;
-    if !args.quiet {
+    if args.quiet.is_none() {
         print(&summary(args, &made))?;
     }
     printer.finish()

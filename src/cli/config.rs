@@ -17,7 +17,7 @@ use etcetera::BaseStrategy;
 use riposte_eval::escaped;
 use serde_json::{Map, Value, json};
 
-use super::args::{CacheArgs, TAG, THREADS};
+use super::args::{CacheArgs, Quiet, TAG, THREADS};
 use super::{parse, print, print_json};
 use contents::Contents;
 use riposte::collection::read_regular;
@@ -168,8 +168,10 @@ impl Configuration {
 
     /// Says which values of the configuration are used, unless there are none or with --quiet.
     pub fn announce(&self, command: &ArgMatches) {
-        // Ok: the command has --quiet
-        let quiet = command.try_get_one::<bool>("quiet");
+        let progress = command.try_get_one::<Quiet>("quiet");
+        let others = command.try_get_one::<bool>("quiet");
+        // neither is Ok if the command has no --quiet
+        let is_said = matches!(progress, Ok(None)) || matches!(others, Ok(Some(false)));
         let used = self.used(command).into_iter();
         let mut uses: Vec<String> = used
             .map(|(name, value)| format!("{name} {value}"))
@@ -177,7 +179,7 @@ impl Configuration {
         if matches!(command.try_contains_id("no_metadata"), Ok(true)) {
             uses.push("metadata".to_owned());
         }
-        if matches!(quiet, Ok(Some(false))) && !uses.is_empty() {
+        if is_said && !uses.is_empty() {
             let said = format!("configuration {}: {}", self.path.display(), uses.join(", "));
             say!("{}", escaped(&said));
         }

@@ -27,7 +27,7 @@ pub(super) use typed::EvaluateArgs;
 const DETAILED_RUNS: usize = 3;
 
 /// The meaning of the rows "at most" of a table.
-const AT_MOST: &str = "at most: the best that a run can reach, because some topics have fewer relevant images than places";
+const AT_MOST: &str = "at most: what a perfect run has, because some topics have fewer relevant images than the lists have places";
 
 /// `riposte evaluate`. The exit code is 1 if there are lines that cannot be read.
 pub fn evaluate(args: &EvaluateArgs) -> Result<u8> {

@@ -6,7 +6,7 @@ use anyhow::{Context, Result, bail, ensure};
 use clap::{Args, Subcommand};
 use riposte_eval::edition::Edition;
 
-use super::args::{CacheArgs, STORAGE};
+use super::args::{CacheArgs, QUIET, Quiet, STORAGE};
 use super::faults::{FaultArgs, FaultLog};
 use super::notes::{NotePrinter, print_notes};
 use super::progress::{EventPrinter, StageProgress};
@@ -60,9 +60,9 @@ pub(super) struct ExportEvidenceArgs {
     /// Output directory, created if necessary
     #[arg(short, long, value_name = "DIR")]
     output: PathBuf,
-    /// Print only notes and errors
-    #[arg(short, long)]
-    quiet: bool,
+    /// Print nothing but the result and errors; with --quiet=progress, notes and faults, too
+    #[arg(short, long, value_enum, value_name = "WHAT", num_args = 0..=1, require_equals = true, default_missing_value = QUIET, hide_possible_values = true)]
+    quiet: Option<Quiet>,
 }
 
 /// `riposte export`.
@@ -124,7 +124,7 @@ fn export_evidence(args: &ExportEvidenceArgs) -> Result<u8> {
     let store = open_store(&evidence, Store::open_or_read, &mut |event| {
         printer.print(event)
     })?;
-    let mut progress = StageProgress::new("rows exported", 0, args.quiet);
+    let mut progress = StageProgress::new("rows exported", 0, args.quiet.is_some());
     let exported = store.export(&args.output, &mut |table, done, total| {
         progress.set_total(total as usize);
         progress.show(done as usize, table.to_owned());

@@ -31,6 +31,8 @@ pub(super) struct FaultLog {
     /// The file that receives all faults.
     file: Option<PathBuf>,
     prints_all: bool,
+    /// Whether nothing is printed, unless faults change the exit code.
+    pub(super) is_silent: bool,
     /// Whether the command has the option `--faults`.
     can_list: bool,
     counts: BTreeMap<FaultKind, u64>,
@@ -46,6 +48,7 @@ impl FaultLog {
             is_strict: false,
             file: None,
             prints_all: false,
+            is_silent: false,
             can_list: false,
             counts: BTreeMap::new(),
             lines: SpooledTempFile::new(IN_MEMORY),
@@ -63,7 +66,7 @@ impl FaultLog {
         {
             self.failed = Some(error);
         }
-        self.prints_all || *count <= PRINTED
+        !self.is_silent && (self.prints_all || *count <= PRINTED)
     }
 
     /// Writes the list, and prints the number of faults. Returns the exit code.
@@ -85,7 +88,7 @@ impl FaultLog {
                 remove_list(file).with_context(writing)?;
             }
         }
-        if all == 0 {
+        if all == 0 || (self.is_silent && !self.is_strict) {
             return Ok(0);
         }
         let kinds = self.counts.iter();

@@ -7,7 +7,7 @@ use clap::{Args, Command};
 use riposte_eval::edition::Edition;
 use riposte_nn::conv::Numeric;
 
-use super::args::{CacheArgs, LAST, STORAGE, TAG, THREADS, Task};
+use super::args::{CacheArgs, LAST, QUIET, Quiet, STORAGE, TAG, THREADS, Task};
 use super::faults::FaultArgs;
 use super::parse;
 use super::recipe_args::SetArgs;
@@ -77,9 +77,9 @@ pub(super) struct ExtractionArgs {
     pub(super) retry: bool,
     #[command(flatten)]
     pub(super) faults: FaultArgs,
-    /// Print only notes, faults and errors
-    #[arg(short, long, display_order = LAST)]
-    pub(super) quiet: bool,
+    /// Print nothing but the result and errors; with --quiet=progress, notes and faults, too
+    #[arg(short, long, value_enum, value_name = "WHAT", num_args = 0..=1, require_equals = true, default_missing_value = QUIET, hide_possible_values = true, display_order = LAST)]
+    pub(super) quiet: Option<Quiet>,
     /// Print every fault, and more details
     #[arg(short, long, conflicts_with = "quiet", display_order = LAST)]
     pub(super) verbose: bool,

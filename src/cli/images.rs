@@ -10,6 +10,7 @@ use anyhow::{Context, Result, bail, ensure};
 use riposte_eval::{DocId, escaped};
 use serde_json::{Value, json};
 
+use super::args::Quiet;
 use super::faults::FaultLog;
 use super::image_args::{ExtractArgs, ExtractionArgs, ImagesArgs, MergeArgs, ReadArgs};
 use super::notes::NotePrinter;
@@ -85,7 +86,7 @@ fn print_runs(options: &ExtractionArgs, done: &ImageRuns, files: &[RunFiles]) ->
         if options.verbose {
             print_all_verified(indexes);
         }
-        if !options.quiet {
+        if options.quiet.is_none() {
             print_collection(indexes);
         }
     }
@@ -93,7 +94,7 @@ fn print_runs(options: &ExtractionArgs, done: &ImageRuns, files: &[RunFiles]) ->
         let verified = done.runs.iter().map(|run| run.verified);
         verified.for_each(print_verified);
     }
-    if !options.quiet {
+    if options.quiet.is_none() {
         let stages = [
             ("index", done.runs.iter().map(|run| run.index_seconds).sum()),
             ("rank", done.runs.iter().map(|run| run.rank_seconds).sum()),
@@ -125,7 +126,7 @@ pub fn extract(args: &ExtractArgs) -> Result<u8> {
     let on_event = &mut |event| printer.print(event);
     let (extraction, summary) =
         with_host(|host| extraction::run(&settings, shard, host, on_event))?;
-    if !options.quiet {
+    if options.quiet.is_none() {
         print_table(&extraction, &summary, &[])?;
         say!("evidence in {}", shown(extraction.store.path()));
     }
@@ -135,7 +136,7 @@ pub fn extract(args: &ExtractArgs) -> Result<u8> {
 /// `riposte extract --stream`: computes the evidence of documents from stdin. Returns the exit code.
 fn stream(args: &ExtractArgs) -> Result<u8> {
     let options = &args.extraction;
-    let mut printer = EventPrinter::new(true, FaultLog::unlisted());
+    let mut printer = EventPrinter::new(Some(Quiet::Progress), FaultLog::unlisted());
     let settings = options.settings()?;
     let request = StreamRequest {
         options: &settings.options,
@@ -230,7 +231,7 @@ pub fn merge(args: &MergeArgs) -> Result<u8> {
     }
     args.faults
         .check(&args.shards.iter().map(PathBuf::as_path).collect::<Vec<_>>())?;
-    let mut printer = EventPrinter::new(true, args.faults.log(None, false));
+    let mut printer = EventPrinter::new(Some(Quiet::Progress), args.faults.log(None, false));
     let mut store =
         extraction::open_store(&args.into, Store::open, &mut |event| printer.print(event))?;
     let mut found_any = false;

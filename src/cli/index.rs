@@ -43,7 +43,7 @@ pub fn index(args: &IndexArgs) -> Result<u8> {
             if indexing.verbose {
                 super::texts::print_verified(index.verified());
             }
-            if !indexing.quiet {
+            if indexing.quiet.is_none() {
                 say!(
                     "{} documents added or changed, {} removed",
                     updated.added,

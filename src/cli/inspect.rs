@@ -35,7 +35,7 @@ pub fn inspect(args: &InspectArgs) -> Result<u8> {
     if indexing.verbose {
         written.verified.into_iter().for_each(print_verified);
     }
-    if !indexing.quiet {
+    if indexing.quiet.is_none() {
         print(&format_args!("{}\n", shown(&written.page)))?;
     }
     printer.finish()

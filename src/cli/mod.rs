@@ -160,7 +160,7 @@ enum Command {
     /// Measure approaches on judged collections, beside the figures that were published
     #[cfg(feature = "full")]
     Reproduce(reproduce::ReproduceArgs),
-    /// List the systems of the lab with their official figures, and the approaches that rebuild them
+    /// List the approaches, or the systems of the lab with their official figures; print or begin a recipe
     #[cfg(feature = "texts")]
     Approaches(ApproachesArgs),
     /// Check runs by the organisers' rules, and warn of what their verifiers overlook

@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 use anyhow::Result;
 use indicatif::{HumanCount, HumanDuration, ProgressBar, ProgressDrawTarget, ProgressStyle};
 
+use super::args::Quiet;
 use super::faults::FaultLog;
 use super::notes::note;
 use riposte::index::{dense, inverted};
@@ -15,6 +16,9 @@ use riposte::threads;
 
 /// The time between two lines if stderr is not a terminal.
 const LINE_INTERVAL: Duration = Duration::from_secs(30);
+
+/// The time from which the rest is estimated while the first item is not finished.
+const FIRST_ESTIMATE: Duration = Duration::from_secs(5);
 
 /// The bar before the first items are finished. Until then the remaining time cannot be estimated.
 const BEGINNING: &str = "  {bar:10} {human_pos}/{human_len} {prefix}, {elapsed}{wide_msg}";
@@ -78,6 +82,20 @@ impl StageProgress {
         set_template(&self.bar, if done > 0 { ESTIMATING } else { BEGINNING });
     }
 
+    /// How long the rest takes, if this share of the stage is done.
+    fn left(&self, share: f64) -> Option<HumanDuration> {
+        let elapsed = self.bar.elapsed();
+        let is_known = share > 0.0 && elapsed >= FIRST_ESTIMATE;
+        is_known.then(|| HumanDuration(elapsed.mul_f64((1.0 - share).max(0.0) / share)))
+    }
+
+    /// Shows the number of finished items, and how long the rest takes by the share of the first item that is done.
+    fn show_first(&mut self, share: f64, detail: String) {
+        let share = share / self.total().max(1) as f64;
+        let left = self.left(share).map(|left| format!(", about {left} left"));
+        self.show(0, detail + &left.unwrap_or_default());
+    }
+
     /// Shows the number of finished items. `detail` may be empty.
     pub fn show(&mut self, done: usize, detail: String) {
         let detail = if detail.is_empty() {
@@ -123,7 +141,7 @@ fn set_template(bar: &ProgressBar, template: &str) {
 
 /// Prints the events of a task.
 pub(crate) struct EventPrinter {
-    quiet: bool,
+    quiet: Option<Quiet>,
     faults: FaultLog,
     /// The progress of the current stage.
     progress: Option<StageProgress>,
@@ -132,8 +150,8 @@ pub(crate) struct EventPrinter {
 }
 
 impl EventPrinter {
-    /// With `quiet`, notes and faults are printed, but no progress is shown.
-    pub fn new(quiet: bool, faults: FaultLog) -> Self {
+    pub(super) fn new(quiet: Option<Quiet>, mut faults: FaultLog) -> Self {
+        faults.is_silent = quiet == Some(Quiet::All);
         EventPrinter {
             quiet,
             faults,
@@ -172,7 +190,7 @@ impl EventPrinter {
                     Stage::Searching => "pages searched",
                     Stage::Writing => "pictures written",
                 };
-                self.progress = Some(StageProgress::new(label, total, self.quiet));
+                self.progress = Some(StageProgress::new(label, total, self.quiet.is_some()));
                 self.outputs.clear();
             }
             Event::Progress {
@@ -181,7 +199,14 @@ impl EventPrinter {
                 outputs,
             } => {
                 let step = outputs.map(|outputs| self.step(outputs, done, total));
-                self.show(done, Some(total), step.unwrap_or_default());
+                let step = step.unwrap_or_default();
+                match (outputs, &mut self.progress) {
+                    (Some(outputs), Some(progress)) if done == 0 && outputs.total > 0 => {
+                        progress.set_total(total);
+                        progress.show_first(outputs.done as f64 / outputs.total as f64, step);
+                    }
+                    _ => self.show(done, Some(total), step),
+                }
             }
             Event::Index(inverted::Event::Waiting) => {
                 self.note("another riposte process is writing the index: waiting for it");
@@ -239,7 +264,9 @@ impl EventPrinter {
     }
 
     fn note(&self, text: &str) {
-        self.say(&note(text));
+        if self.quiet != Some(Quiet::All) {
+            self.say(&note(text));
+        }
     }
 
     fn say(&self, line: &str) {
@@ -247,5 +274,21 @@ impl EventPrinter {
             Some(progress) => progress.say(line),
             None => say!("{line}"),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_rest_is_estimated_while_the_first_topic_is_ranked() {
+        let mut progress = StageProgress::new("topics ranked", 6, true);
+        assert!(progress.left(0.5).is_none(), "it has just begun");
+        progress.bar = progress.bar.with_elapsed(Duration::from_secs(60));
+        assert!(progress.left(0.0).is_none());
+        // a quarter of the first of six topics
+        let left = progress.left(0.25 / 6.0).unwrap();
+        assert_eq!(left.to_string(), "23 minutes");
     }
 }

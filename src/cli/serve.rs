@@ -10,7 +10,7 @@ use clap::Args;
 use riposte_eval::escaped;
 use riposte_serve::{Record, Settings, Switch};
 
-use super::args::{CacheArgs, STORAGE, THREADS};
+use super::args::{CacheArgs, Quiet, STORAGE, THREADS};
 use super::faults::FaultLog;
 use super::parse;
 use super::progress::EventPrinter;
@@ -115,7 +115,8 @@ fn watch(desk: Arc<ServedCollections>, stop: Arc<AtomicBool>) -> Result<()> {
 impl ServeArgs {
     /// Opens the collections, and prints what is in them.
     fn open(&self, stop: &AtomicBool) -> Result<Arc<ServedCollections>> {
-        let mut printer = EventPrinter::new(self.quiet, FaultLog::unlisted());
+        let mut printer =
+            EventPrinter::new(self.quiet.then_some(Quiet::Progress), FaultLog::unlisted());
         let on_event = &mut |event| printer.print(event);
         let desk = ServedCollections::new(self.collections()?, on_event)?;
         let on_failed = &mut |name: &str, error: &anyhow::Error| {

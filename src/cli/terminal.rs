@@ -28,7 +28,24 @@ pub(super) fn painted(text: &str, paint: impl FnOnce(console::Style) -> console:
     style.apply_to(text).to_string()
 }
 
+/// Columns of prose.
+pub(super) fn prose_width() -> usize {
+    width().min(WIDEST)
+}
+
+/// The beginning of a text, in a single line that fits the terminal.
+pub(super) fn one_line(text: &str) -> String {
+    let most = prose_width();
+    if text.chars().count() <= most {
+        return format!("{text}\n");
+    }
+    let start: String = text.chars().take(most - 1).collect();
+    let whole = start.rfind(' ').and_then(|end| start.get(..end));
+    let end = [',', ';', ':', ' '];
+    format!("{}…\n", whole.unwrap_or(&start).trim_end_matches(end))
+}
+
 /// A text in indented lines that fit the terminal. Only a line with a single word can be longer.
 pub(super) fn wrapped(text: &str, indent: usize) -> String {
-    labelled(&" ".repeat(indent), text, width().min(WIDEST)) + "\n"
+    labelled(&" ".repeat(indent), text, prose_width()) + "\n"
 }

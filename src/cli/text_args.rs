@@ -6,7 +6,7 @@ use anyhow::Result;
 use clap::{Args, Subcommand};
 use riposte_nn::conv::NumericMode;
 
-use super::args::{CacheArgs, LAST, STORAGE, TAG, THREADS, Task};
+use super::args::{CacheArgs, LAST, QUIET, Quiet, STORAGE, TAG, THREADS, Task};
 use super::faults::FaultArgs;
 use super::parse;
 use super::recipe_args::{SearchArgs, SetArgs};
@@ -68,9 +68,9 @@ pub(super) struct IndexingArgs {
     /// Number of threads that index texts. By default one per core
     #[arg(long, value_name = "N", env = THREADS, value_parser = parse::threads, help_heading = STORAGE)]
     pub(super) threads: Option<usize>,
-    /// Print only notes, faults and errors
-    #[arg(short, long, display_order = LAST)]
-    pub(super) quiet: bool,
+    /// Print nothing but the result and errors; with --quiet=progress, notes and faults, too
+    #[arg(short, long, value_enum, value_name = "WHAT", num_args = 0..=1, require_equals = true, default_missing_value = QUIET, hide_possible_values = true, display_order = LAST)]
+    pub(super) quiet: Option<Quiet>,
     /// Print every fault, and how long it took to verify the index
     #[arg(short, long, conflicts_with = "quiet", display_order = LAST)]
     pub(super) verbose: bool,
@@ -233,9 +233,12 @@ pub(super) struct QualityArgs {
 pub(super) struct ApproachesArgs {
     #[command(subcommand)]
     pub(super) command: Option<ApproachesCommand>,
-    /// List only the systems of this task
+    /// List only the approaches to this task
     #[arg(long, value_enum)]
     pub(super) task: Option<Task>,
+    /// List the systems of the lab with their official figures, the approaches that rebuild them, and why others are not rebuilt
+    #[arg(long, conflicts_with = "json")]
+    pub(super) systems: bool,
     /// Print a JSON object for each system or approach
     #[arg(long)]
     pub(super) json: bool,
@@ -243,7 +246,7 @@ pub(super) struct ApproachesArgs {
 
 #[derive(Subcommand)]
 pub(super) enum ApproachesCommand {
-    /// Print the recipe of an approach
+    /// Print an approach: its recipe, its source, and what is unknown of it
     Show {
         /// Name of the approach
         #[arg(value_name = "NAME")]

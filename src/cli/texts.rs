@@ -121,7 +121,7 @@ fn retrieve(args: &TextArgs, task: TextTask, wanted: Wanted) -> Result<u8> {
     request.rank_texts(Some(&output), &never, on_event, &mut |done, written| {
         match done {
             DoneTexts::Searched(run) => {
-                if is_first && !indexing.quiet {
+                if is_first && indexing.quiet.is_none() {
                     print_collection(&run.indexes);
                 }
                 print_run(args, &run, &written);
@@ -140,7 +140,7 @@ fn print_run(args: &TextArgs, done: &TextRun, written: &Written) {
     if args.indexing.verbose {
         print_all_verified(&done.indexes);
     }
-    if args.indexing.quiet {
+    if args.indexing.quiet.is_some() {
         return;
     }
     let steps = done.steps.iter().filter(|(_, seconds)| *seconds >= 0.05);
@@ -172,7 +172,7 @@ pub(super) fn print_lines(lines: usize, topics: usize, file: &Path) {
 /// Prints figures about a run that a search engine has answered.
 #[cfg(feature = "full")]
 fn print_answers(args: &TextArgs, done: &ServiceRun, written: &Written) {
-    if args.indexing.quiet {
+    if args.indexing.quiet.is_some() {
         return;
     }
     say!(

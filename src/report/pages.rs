@@ -31,8 +31,17 @@ struct Page<'a> {
     is_index: bool,
     task: &'a str,
     run: &'a str,
+    places: &'a [Place],
     /// The views of the page, rendered by other templates.
     body: &'a str,
+}
+
+/// A topic, as the search of every page finds it.
+struct Place {
+    href: String,
+    name: String,
+    /// The ids of the documents on its page.
+    documents: String,
 }
 
 /// The table of topics.
@@ -181,9 +190,29 @@ impl Report {
             is_index,
             task: self.head.task,
             run: &self.head.run,
+            places: &self.places(form),
             body,
         };
         page.render().context("cannot render a page")
+    }
+
+    fn places(&self, form: Form) -> Vec<Place> {
+        let place = |report: &TopicReport| {
+            let documents: Vec<&str> = match &report.body {
+                Body::Images(of) => of.images.iter().map(|image| image.id.as_str()).collect(),
+                Body::Texts(of) => {
+                    let all = [&of.results, &of.dropped, &of.missed].into_iter().flatten();
+                    all.map(|text| text.id.as_str()).collect()
+                }
+            };
+            let topic = &report.topic;
+            Place {
+                href: form.topic(&topic.id),
+                name: format!("{} {}", topic.id, topic.title),
+                documents: documents.join(" "),
+            }
+        };
+        self.topics.iter().map(place).collect()
     }
 
     fn index<'a>(&'a self, form: Form) -> Result<String> {

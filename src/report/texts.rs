@@ -20,6 +20,7 @@ use super::words::{Marker, Span, number, shortened, three_decimals, web_address}
 use super::{Body, Change, TopicReport, nothing_about};
 use crate::index::inverted::{Document, InvertedIndex};
 use crate::score::presence::padding;
+use crate::score::side_taken as side_of;
 use crate::topic::question::{self, TopicParts};
 
 /// The data from which the report is made.
@@ -80,6 +81,8 @@ pub(crate) struct TextView {
     /// Whether it is the first result that is less likely to be about the topic.
     pub begins_padding: bool,
     pub stance: Option<StanceView>,
+    /// The side of an argument towards the topic's claim, if it was read in the text.
+    pub side: Option<StanceView>,
     pub grades: Vec<GradeView>,
     pub quality: Option<String>,
     pub change: Option<Change>,
@@ -180,6 +183,7 @@ impl<'a> PageBuilder<'a> {
             body: Body::Texts(TextsTopic {
                 objects: self.objects().cloned(),
                 has_estimates: results.iter().any(|text| text.quality.is_some())
+                    || results.iter().any(|text| text.side.is_some())
                     || stances().any(|stance| stance.is_estimated),
                 has_stances: stances().any(|stance| !stance.is_estimated),
                 results,
@@ -270,6 +274,10 @@ impl<'a> PageBuilder<'a> {
             stance: field("conclusion")
                 .and_then(|_| document.as_ref()?.stance)
                 .map(towards_conclusion),
+            side: explained
+                .filter(|_| self.sources.task == TextTask::Controversial)
+                .and_then(|e| e.stance.as_ref())
+                .map(towards_claim),
             grades: self.grades(id),
             quality: explained.and_then(|e| quality(&e.score)),
             change: None,
@@ -402,6 +410,22 @@ fn grade_class(grade: f64) -> &'static str {
         grade if grade >= 2.0 => "stance",
         grade if grade > 0.0 => "topic",
         _ => "off",
+    }
+}
+
+/// The side that an argument takes towards the claim.
+fn towards_claim(balance: &Explanation) -> StanceView {
+    let value = balance.value();
+    let (class, text) = match side_of(value) {
+        Some(Stance::Pro) => ("pro", "for the claim"),
+        Some(Stance::Con) => ("con", "against the claim"),
+        None => ("none", "no clear side"),
+    };
+    StanceView {
+        class,
+        is_estimated: true,
+        text: text.into(),
+        title: format!("read in the text: P(pro) - P(con) is {value:+.2}"),
     }
 }
 

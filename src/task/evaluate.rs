@@ -12,8 +12,9 @@ use riposte_eval::graded::TextRun;
 use riposte_eval::images::{ImageEvaluation, evaluate_images};
 use riposte_eval::measure::{self, Measure};
 use riposte_eval::qrels::{Qrels, StanceQrels};
-use riposte_eval::run::ReadRun;
-use riposte_eval::{Error, LineError, Values, escaped, run};
+use riposte_eval::run::{ImageRunLine, ReadRun};
+use riposte_eval::verify::RunKind;
+use riposte_eval::{Error, LineError, TextTask, Values, escaped, run};
 
 use super::files::{
     JudgementsFile, NamedRun, decoded, names_of_runs, read_judgements, read_run,
@@ -38,7 +39,7 @@ pub struct EvaluationSettings {
 pub struct Evaluation {
     pub judgements: Vec<Judgements>,
     pub runs: Vec<EvaluatedRun>,
-    /// Whether a line of a file cannot be read, a run repeats a document, or a run has no line.
+    /// Whether a line of a file cannot be read, a run repeats a document, or a run has no line or none that is judged.
     pub has_faults: bool,
 }
 
@@ -64,7 +65,7 @@ pub struct EvaluatedRun {
     remarks: Vec<String>,
     /// How the figures differ from those of the organisers' evaluator of image runs.
     from_organisers: Option<String>,
-    /// Whether no line can be read.
+    /// Whether no line can be read, or none is judged.
     is_empty: bool,
 }
 
@@ -85,6 +86,25 @@ pub struct ChosenMeasure {
     word: String,
     of_texts: Result<Measure, String>,
     of_images: Result<Vec<Measure>, String>,
+}
+
+/// Checks that a run of texts is not evaluated by judgements of images: none of its lines could be read.
+fn check_kind(run: &Path, bytes: &[u8], judgements: &[Judgements]) -> Result<()> {
+    let mut judgements = judgements.iter();
+    let of_images = judgements.find(|j| matches!(j.qrels, Qrels::Images(_)));
+    if let (Some(judgements), Some(task)) = (of_images, RunKind::of_run(bytes).task) {
+        let documents = match task {
+            TextTask::Controversial => "arguments",
+            TextTask::Comparative => "passages",
+            TextTask::Rank => "documents",
+        };
+        bail!(
+            "{} is a run of {documents}, and the judgements {} are of images: give judgements of {documents}",
+            run.display(),
+            judgements.name
+        );
+    }
+    Ok(())
 }
 
 /// Evaluates the runs. Reports lines that cannot be read, and what else affects the values, such as topics without judgements.
@@ -157,6 +177,7 @@ impl EvaluatedRun {
             path,
             ..EvaluatedRun::default()
         };
+        check_kind(&evaluated.path, &bytes, judgements)?;
         let text = decoded(&bytes);
         let is_of_images = |j: &Judgements| matches!(j.qrels, Qrels::Images(_));
         let (mut images, mut texts) = (Vec::new(), Vec::new());
@@ -174,7 +195,19 @@ impl EvaluatedRun {
             evaluated.remarks.push(what.to_owned());
         }
         let texts = TextRun::new(&texts);
+        let mut matches = 0;
         for judgements in judgements {
+            matches += match &judgements.qrels {
+                Qrels::Images(qrels) => {
+                    let is_judged = |line: &&ImageRunLine| {
+                        qrels
+                            .get(&line.topic)
+                            .is_some_and(|of| of.contains_key(&line.image))
+                    };
+                    images.iter().filter(is_judged).count()
+                }
+                qrels => texts.matches(qrels),
+            };
             let unjudged = match &judgements.qrels {
                 Qrels::Images(qrels) => {
                     let evaluation = evaluate_images(&images, qrels, edition);
@@ -190,6 +223,11 @@ impl EvaluatedRun {
                     judgements.name
                 ));
             }
+        }
+        if matches == 0 && !evaluated.is_empty {
+            evaluated.is_empty = true;
+            let what = "no document of the run is judged: are these the judgements of its topics and of its collection?";
+            evaluated.remarks.push(what.to_owned());
         }
         if !images.is_empty() {
             evaluated.from_organisers = evaluated.differences(&bytes, &images, judgements, edition);

@@ -363,6 +363,22 @@ pub fn has_judgements(word: &str) -> bool {
     !is_empty(&qrels) && lines.len() == odd
 }
 
+/// Whether a word names a run that can be no judgements: a directory, or a file with lines of a run and no judgement.
+pub fn is_only_run(word: &str) -> bool {
+    let (_, path) = named_run(Path::new(word));
+    if path.is_dir() {
+        return true;
+    }
+    if !path.is_file() {
+        return false;
+    }
+    let Ok(bytes) = read_bytes_of_judgements(path) else {
+        return false;
+    };
+    let text = decode(bytes);
+    is_empty(&qrels::read(&text).0) && !run::read_texts(&text).0.is_empty()
+}
+
 fn is_empty(qrels: &Qrels) -> bool {
     match qrels {
         Qrels::Images(images) => images.is_empty(),

@@ -26,7 +26,7 @@ use super::images::{ImageRanking, Settings};
 use super::kept::Kept;
 use super::recipe::settings::Setting;
 use super::resources::{Meter, Used};
-use super::{Event, Named, OnEvent};
+use super::{Event, Named, OnEvent, of_approach};
 use crate::collection::images::ImageCollection;
 use crate::collection::{FaultKind, read_bytes};
 use crate::disk::regular;
@@ -187,7 +187,9 @@ impl<'s> PreparedImages<'s> {
             }
         };
         let mut runs = Vec::new();
+        let several = self.approaches.len() > 1;
         for (approach, tag) in self.approaches.into_iter().zip(tags) {
+            let name = approach.name.clone();
             let request = ImageRequest {
                 topics: &self.topics,
                 settings: Settings {
@@ -201,7 +203,9 @@ impl<'s> PreparedImages<'s> {
                 },
                 debate: settings.debate,
             };
-            let run = images.rank(&request, host, on_event);
+            let run = of_approach(several, &name, on_event, |on_event| {
+                images.rank(&request, host, on_event)
+            });
             if settings.kept.is_some() {
                 images.unlock();
             }

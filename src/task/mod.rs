@@ -112,7 +112,7 @@ pub use which::Task;
 #[cfg(feature = "texts")]
 pub use work::{Named, effort};
 #[cfg(feature = "texts")]
-pub(crate) use work::{STOPPED, default_tag, run_stage};
+pub(crate) use work::{STOPPED, default_tag, of_approach, run_stage};
 
 /// A stage of a task that takes long enough to show its progress.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -24,6 +24,19 @@ pub(crate) fn run_stage<T>(
     result
 }
 
+/// Passes on the events of an approach. If it is one of several, its notes begin with its name.
+pub(crate) fn of_approach<T>(
+    several: bool,
+    name: &str,
+    on_event: &mut OnEvent,
+    run: impl FnOnce(&mut OnEvent) -> T,
+) -> T {
+    run(&mut |event| match event {
+        Event::Note(note) if several => on_event(Event::Note(format!("{name}: {note}"))),
+        other => on_event(other),
+    })
+}
+
 /// The effort of indexing on this number of threads, or one for each core.
 ///
 /// # Errors

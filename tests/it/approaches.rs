@@ -97,7 +97,7 @@ fn every_recipe_that_a_system_names_exists() {
 
 #[test]
 fn the_table_has_every_system_and_every_approach_and_fits_the_screen() {
-    let table = listed(&[]);
+    let table = listed(&["--systems"]);
     for (leaderboard, (task, rows)) in leaderboards().iter().zip(systems()) {
         let title = leaderboard["title"].as_str().unwrap();
         let (_, part) = table.split_once(&format!("\n  {title}\n")).unwrap();
@@ -136,9 +136,39 @@ fn the_table_has_every_system_and_every_approach_and_fits_the_screen() {
         let long = line.chars().count() > 100;
         assert!(!long || line.split_whitespace().count() == 1, "{line}");
     }
-    let images = listed(&["--task", "images"]);
+    let images = listed(&["--systems", "--task", "images"]);
     assert!(table.starts_with(&images), "{images}");
     assert!(!images.contains("Elrond"), "{images}");
+}
+
+#[test]
+fn the_list_has_a_line_for_each_approach_that_says_what_it_does() {
+    let list = listed(&[]);
+    for task in TASKS {
+        let heading = format!("riposte {task} --approach NAME\n");
+        let (_, part) = list.split_once(&heading).unwrap();
+        let part = part.split("\n\n").next().unwrap();
+        let listed: BTreeSet<String> = part
+            .lines()
+            .map(|line| line.split_whitespace().next().unwrap().to_owned())
+            .collect();
+        assert_eq!(listed, names(task));
+        assert_eq!(part.lines().count(), listed.len(), "{part}");
+        let first = part.lines().next().unwrap();
+        assert!(first.starts_with("  riposte  "), "{part}");
+        assert_says(first, &["riposte's default: "]);
+        assert!(first.len() > 60, "{first}");
+    }
+    assert!(
+        list.lines().all(|line| line.chars().count() <= 80),
+        "{list}"
+    );
+    assert_says(&list, &["`riposte approaches show NAME`", "--systems"]);
+    let images = listed(&["--task", "images"]);
+    assert!(
+        !images.contains("elrond") && images.contains("minsc"),
+        "{images}"
+    );
 }
 
 #[test]

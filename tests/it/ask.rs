@@ -12,8 +12,10 @@ use tempfile::TempDir;
 
 use crate::sentence::MINILM;
 use crate::support::files::{copy, json_lines, text, write};
-use crate::support::need::{Model, need};
-use crate::support::program::{WorkDir, code, riposte, stderr, stdout, succeed, typed};
+use crate::support::need::{Model, Python, need};
+use crate::support::program::{
+    WorkDir, code, on_terminal, riposte, stderr, stdout, succeed, typed,
+};
 use crate::support::{assert_says, golden_evidence, sample};
 
 const ZOOS: &str = "Should zoos be closed?";
@@ -156,6 +158,41 @@ fn the_terminal_shows_both_sides_in_narrow_lines() {
     for line in shown.lines().filter(|line| !is_address(line)) {
         assert!(line.chars().count() <= 80, "{line}");
     }
+}
+
+#[test]
+fn an_answer_fits_the_terminal_and_has_its_colours() {
+    let Some(python) = need(Python) else {
+        return;
+    };
+    let (home, evidence) = home();
+    let mut command = riposte(home.path(), &["ask", "-q", ZOOS]);
+    command.args(typed(
+        "-i {} --task images --evidence {}",
+        &[text(sample()), text(&evidence)],
+    ));
+    command.env("TERM", "xterm-256color").env_remove("NO_COLOR");
+    let longest = |shown: &str| {
+        let is_address = |line: &&str| line.contains("://") || line.contains("/image.");
+        let lines = shown.lines().filter(|line| !is_address(line));
+        lines.map(|line| line.trim_end().chars().count()).max()
+    };
+    let wide = on_terminal(&python, 100, &command);
+    assert!(wide.contains("\u{1b}[1mFOR - yes"), "{wide}");
+    command.env("NO_COLOR", "1");
+    let [narrow, wide] = [60, 120].map(|columns| on_terminal(&python, columns, &command));
+    assert!(!narrow.contains('\u{1b}'), "{narrow}");
+    // ids and scores are not divided, and are longer than 60
+    let words: Vec<&str> = narrow
+        .lines()
+        .filter(|line| !line.contains("  score "))
+        .collect();
+    assert!(longest(&words.join("\n")) <= Some(60), "{narrow}");
+    assert!(
+        longest(&wide) > Some(80) && longest(&wide) <= Some(100),
+        "{wide}"
+    );
+    assert!(wide.lines().count() < narrow.lines().count());
 }
 
 /// For each argument about a topic in a generated collection: whether it supports the topic's claim. Arguments about other topics are missing.

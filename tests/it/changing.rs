@@ -83,13 +83,13 @@ fn of_other_topics(text: &str) -> String {
 
 const CASES: [Case; 13] = [
     Case {
-        line: "images -q -i sample -o out --evidence e.sqlite --topics topics.xml",
+        line: "images --quiet=progress -i sample -o out --evidence e.sqlite --topics topics.xml",
         file: "topics.xml",
         other: of_other_topics,
         written: "out/run.txt",
     },
     Case {
-        line: "images -q -i sample -o out --evidence e.sqlite --approach recipe.toml",
+        line: "images --quiet=progress -i sample -o out --evidence e.sqlite --approach recipe.toml",
         file: "recipe.toml",
         other: |text| text.replace("name = \"", "name = \"other-"),
         written: "out/run.txt",
@@ -121,7 +121,7 @@ const CASES: [Case; 13] = [
         written: "-",
     },
     Case {
-        line: "inspect run.txt -q -i sample --evidence e.sqlite --qrels qrels.txt -o report",
+        line: "inspect run.txt --quiet=progress -i sample --evidence e.sqlite --qrels qrels.txt -o report",
         file: "run.txt",
         other: |text| text.replace(" riposte", " another"),
         written: "report/index.html",
@@ -139,25 +139,25 @@ const CASES: [Case; 13] = [
         written: "-",
     },
     Case {
-        line: "rank -q -i corpus --topics queries.jsonl -o out --index texts",
+        line: "rank --quiet=progress -i corpus --topics queries.jsonl -o out --index texts",
         file: "queries.jsonl",
         other: |text| text.replace("zoos", "cars"),
         written: "out/run.txt",
     },
     Case {
-        line: "controversial -q -i arguments.json --topics topics.xml -o out --index texts",
+        line: "controversial --quiet=progress -i arguments.json --topics topics.xml -o out --index texts",
         file: "topics.xml",
         other: of_other_topics,
         written: "out/run.txt",
     },
     Case {
-        line: "ask -q -i corpus --task rank --index texts zoos cars",
+        line: "ask --quiet=progress -i corpus --task rank --index texts zoos cars",
         file: "corpus/corpus.jsonl",
         other: |text| text.replace("\"d", "\"e"),
         written: "-",
     },
     Case {
-        line: "comparative -q -i passages.jsonl --topics pets.xml -o out --index texts",
+        line: "comparative --quiet=progress -i passages.jsonl --topics pets.xml -o out --index texts",
         file: "pets.xml",
         other: |text| text.replace("cats or dogs", "dogs or horses"),
         written: "out/run.txt",
@@ -277,7 +277,7 @@ fn a_document_that_changes_while_it_is_read_is_that_of_the_next_run() {
         let _ = fs::remove_dir_all(dir.path("out"));
         let line = [
             "images",
-            "-q",
+            "--quiet=progress",
             "-i",
             text(&collection),
             "-o",
@@ -379,7 +379,7 @@ fn inputs() -> WorkDir {
     fs::write(dir.path("corpus/corpus.jsonl"), documents).unwrap();
     let (recipe, _) = dir.succeeds("approaches show riposte --task images");
     fs::write(dir.path("recipe.toml"), recipe).unwrap();
-    dir.succeeds("images -q -i sample -o made --evidence e.sqlite");
+    dir.succeeds("images --quiet=progress -i sample -o made --evidence e.sqlite");
     fs::copy(dir.path("made/run.txt"), dir.path("run.txt")).unwrap();
     fs::remove_dir_all(dir.path("made")).unwrap();
     dir

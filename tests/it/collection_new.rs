@@ -74,7 +74,7 @@ pub fn assert_is_used(dir: &WorkDir, collection: &str, images: usize) {
     assert_says(&said, &[&counted]);
     fs::write(dir.path("topics.xml"), TOPICS).unwrap();
     dir.succeeds(&format!(
-        "images -q -i {collection} -o out-{collection} --topics topics.xml"
+        "images --quiet=progress -i {collection} -o out-{collection} --topics topics.xml"
     ));
     let run_file = dir.read(&format!("out-{collection}/run.txt"));
     // two images need not fill both lists
@@ -83,7 +83,7 @@ pub fn assert_is_used(dir: &WorkDir, collection: &str, images: usize) {
         .any(|start| run_file.starts_with(start));
     assert!(is_ranked, "{run_file}");
     dir.succeeds(&format!(
-        "inspect -q out-{collection} -i {collection} --topics topics.xml -o report-{collection}"
+        "inspect --quiet=progress out-{collection} -i {collection} --topics topics.xml -o report-{collection}"
     ));
     let report = dir.read(&format!("report-{collection}/index.html"));
     assert!(report.contains("Should zoos be closed?"));
@@ -93,7 +93,7 @@ pub fn assert_is_used(dir: &WorkDir, collection: &str, images: usize) {
 pub fn assert_words_are_found(dir: &WorkDir, collection: &str) {
     let explain = format!("explain-{collection}.jsonl");
     dir.succeeds(&format!(
-        "images -q -i {collection} -o out-{collection} --topics topics.xml --explain {explain}"
+        "images --quiet=progress -i {collection} -o out-{collection} --topics topics.xml --explain {explain}"
     ));
     let explained = dir.read(&explain);
     let near = explained.split("\"bm25 near\",\"value\":").nth(1).unwrap();

@@ -124,7 +124,7 @@ fn tables_fit_a_terminal_and_show_no_measure_twice() {
         assert!(longest(&printed) <= 80, "{line}:\n{printed}");
     }
     // a line with a single long name can be wider
-    let (_, systems, _) = dir.run("approaches");
+    let (_, systems, _) = dir.run("approaches --systems");
     for line in systems.lines().filter(|line| line.trim().contains(' ')) {
         assert!(longest(line) <= 80, "{line}");
     }
@@ -182,7 +182,7 @@ fn what_runs_can_reach_at_most_is_a_row_of_the_table() {
     let (one, printed) = rows(&format!("evaluate --qrels qrels run.txt {measure}"));
     assert_eq!(one[1], row("run.txt", "0.1000"));
     assert_eq!(one[2], row("at most", "0.1000"));
-    let why = "at most: the best that a run can reach";
+    let why = "at most: what a perfect run has";
     assert!(printed.contains(why), "{printed}");
     let same = format!("evaluate --qrels qrels run.txt b=run.txt {measure}");
     let (same, _) = rows(&same);
@@ -453,11 +453,40 @@ fn q_is_quiet_in_every_command_that_can_be_quiet() {
     }
     let (code, _, said) = dir.run("index -q -i in --index kept");
     assert_eq!((code, said.as_str()), (0, ""));
-    let (_, said) = dir.succeeds("rank -q -i in -o out --index kept --approach bm25");
+    let (_, said) = dir.succeeds("rank --quiet=progress -i in -o out --index kept --approach bm25");
     assert!(
         !said.contains("seconds") && !said.contains("documents"),
         "{said}"
     );
+    // notes and faults are said unless it is quiet, and listed all the same
+    let broken = "{\"_id\": \"d\", \"text\": \"cats purr\"}\nbroken\n";
+    fs::write(dir.path("in/corpus.jsonl"), broken).unwrap();
+    let line = "rank -i in -o out --index kept --approach riposte";
+    let (_, said) = dir.succeeds(&format!("{line} --quiet=progress"));
+    assert_says(&said, &["note: ", "1 fault: "]);
+    let (_, said) = dir.succeeds(&format!("{line} -q"));
+    assert_eq!(said, "");
+    assert!(dir.path("out/faults.jsonl").is_file());
+    // with --strict, faults are why the exit code is 1
+    let (code, _, said) = dir.run(&format!("{line} -q --strict"));
+    assert_eq!((code, said.lines().count()), (1, 1), "{said}");
+    assert_says(&said, &["1 fault: "]);
+}
+
+#[test]
+fn a_note_names_its_approach_if_there_are_several() {
+    let dir = images();
+    let input = text(sample());
+    let line = format!("images -i {input} -o out --evidence e.sqlite --limit 5");
+    fs::copy(golden_evidence(), dir.path("e.sqlite")).unwrap();
+    let (_, said) = dir.succeeds(&format!("{line} --approach minsc"));
+    assert_says(&said, &["\nnote: topic "]);
+    let (_, said) = dir.succeeds(&format!("{line} --approach minsc --approach boromir-afinn"));
+    assert_says(
+        &said,
+        &["note: minsc: topic ", "note: boromir-afinn: topic "],
+    );
+    assert!(!said.contains("note: topic "), "{said}");
 }
 
 #[test]

@@ -89,7 +89,13 @@ impl Pair {
             self.home.path().join("out"),
             self.home.path().join("report"),
         );
-        let args = ["inspect", "-q", text(&out), "-i", text(sample())];
+        let args = [
+            "inspect",
+            "--quiet=progress",
+            text(&out),
+            "-i",
+            text(sample()),
+        ];
         let mut command = riposte(self.home.path(), &args);
         command
             .args(["--evidence", text(&self.evidence), "-o", text(&report)])

@@ -336,7 +336,7 @@ fn a_killed_encoding_goes_on_where_it_was() {
         let whole = with_many(400);
         ranked(&whole, models, "skeletor")
     };
-    let line = "controversial -q -i in -o out --index kept --approach skeletor";
+    let line = "controversial --quiet=progress -i in -o out --index kept --approach skeletor";
     let mut kept = Vec::new();
     for _ in 0..6 {
         let mut command = command(&dir, models, line);
@@ -376,7 +376,8 @@ fn damaged_vectors_are_computed_anew_or_named() {
         let at = chance.below(bytes.len());
         bytes[at] ^= 1 << chance.below(8);
         fs::write(&file, bytes).unwrap();
-        let line = "controversial -q -i in -o out --index kept --approach robin-hood-use";
+        let line =
+            "controversial --quiet=progress -i in -o out --index kept --approach robin-hood-use";
         let output = command(&dir, models, line).output().unwrap();
         if code(&output) == 0 {
             assert_eq!(dir.read("out/run.txt"), expected, "byte {at}");
@@ -509,8 +510,9 @@ fn several_processes_compute_vectors_at_the_same_time() {
     let models = Some(models.as_path());
     let dir = with_many(150);
     let spawn = |output: &str| {
-        let line =
-            format!("controversial -q -i in -o {output} --index kept --approach robin-hood-use");
+        let line = format!(
+            "controversial --quiet=progress -i in -o {output} --index kept --approach robin-hood-use"
+        );
         let mut command = command(&dir, models, &line);
         command.stderr(Stdio::piped()).spawn().unwrap()
     };

@@ -42,7 +42,10 @@ fn shards_with_sentence_vectors_rank_as_one_index() {
         for (_, name) in DENSE.iter().filter(|(of, _)| *of == task) {
             let rank = |input: &Path, out: &str| {
                 let topics = golden().join(task).join("topics.xml");
-                let mut command = riposte(home, &[task, "-q", "-i", text(input), "-o", out]);
+                let mut command = riposte(
+                    home,
+                    &[task, "--quiet=progress", "-i", text(input), "-o", out],
+                );
                 command.args(["--topics", text(&topics), "--approach", name]);
                 command.args(["--numeric", "float", "--index", out]);
                 command.env("RIPOSTE_MODELS", models).current_dir(home);

@@ -71,7 +71,7 @@ fn every_claim_of_2025_is_served_by_each_approach() {
         &best[..3]
     ));
     assert!(caption.contains("about car ban city centre"), "{caption}");
-    let default = dir.run("images -i claims -o default -q");
+    let default = dir.run("images -i claims -o default --quiet=progress");
     assert_eq!(default.0, 0, "{}", default.2);
     assert_eq!(
         dir.read("default/results.jsonl"),

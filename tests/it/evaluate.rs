@@ -458,3 +458,67 @@ fn a_run_reads_back_as_it_was_written() {
     assert_eq!(text, "7 NEUTRAL a 1 2.500000 t\n7 Q0 b 2 -0.250000 t\n");
     assert_eq!(read_texts(&text), (lines, vec![]));
 }
+
+#[test]
+fn a_run_without_judgements_or_with_those_of_another_kind_is_one_clear_error() {
+    let images = "1 ONTOPIC I0123456789abcde0 1\n1 PRO I0123456789abcde0 1\n";
+    let arguments: String = (1..=30)
+        .map(|n| format!("1 Q0 S1234-A{n:03} {n} {} t\n", 100 - n))
+        .collect();
+    let dir = WorkDir::with(&[
+        ("images.qrels", images.as_bytes()),
+        ("out/run.txt", arguments.as_bytes()),
+        ("marco.txt", b"1 d1 1\n1 d2 2\n"),
+    ]);
+    let missing = "judgements are missing: give their file";
+    for (line, message) in [
+        ("evaluate out", missing),
+        ("evaluate out/run.txt", missing),
+        ("evaluate out out/run.txt P@5", missing),
+        ("evaluate images.qrels", "there is no run to evaluate"),
+        (
+            "evaluate images.qrels out",
+            "out/run.txt is a run of arguments, and the judgements images are of images",
+        ),
+    ] {
+        let (code, printed, said) = dir.run(line);
+        assert_eq!((code, &*printed), (2, ""), "{line}: {said}");
+        assert_says(&said, &[message]);
+        assert_eq!(said.lines().count(), 1, "{line}: {said}");
+    }
+}
+
+#[test]
+fn a_run_with_nothing_that_is_judged_says_so_and_ends_with_1() {
+    let dir = WorkDir::with(&[
+        ("qrels", b"1 0 d1 1\n2 0 d2 0\n" as &[u8]),
+        ("topic", b"9 Q0 d1 1 1.5 t\n"),
+        ("document", b"1 Q0 other 1 1.5 t\n"),
+        ("right", b"2 Q0 d2 1 1.5 t\n"),
+    ]);
+    let nothing = "no document of the run is judged";
+    for run in ["topic", "document"] {
+        let (code, _, said) = dir.run(&format!("evaluate qrels {run} P@1"));
+        assert_eq!(code, 1, "{said}");
+        assert_says(&said, &[&format!("note: {run}: {nothing}")]);
+    }
+    // a judgement of 0 is one, too
+    let (code, _, said) = dir.run("evaluate qrels right P@1");
+    assert_eq!(code, 0, "{said}");
+    assert!(!said.contains(nothing), "{said}");
+}
+
+#[test]
+fn no_run_is_marked_as_the_best_where_all_are_equal() {
+    let dir = WorkDir::with(&[
+        ("qrels", b"1 0 d1 1\n1 0 d2 1\n1 0 d3 0\n" as &[u8]),
+        ("a", b"1 Q0 d1 1 2 t\n1 Q0 d2 2 1 t\n"),
+        ("b", b"1 Q0 d2 1 2 t\n1 Q0 d3 2 1 t\n"),
+    ]);
+    let (_, table, _) = dir.run("evaluate qrels a b P@1 P@2");
+    let row = |name: &str| table.lines().find(|line| line.starts_with(name)).unwrap();
+    assert_eq!(row("a ").matches('*').count(), 1, "{table}");
+    assert_eq!(row("b ").matches('*').count(), 0, "{table}");
+    let (_, table, _) = dir.run("evaluate qrels a b P@1");
+    assert!(!table.contains('*'), "{table}");
+}

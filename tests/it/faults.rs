@@ -269,7 +269,7 @@ fn a_text_with_the_id_of_another_one_is_a_fault_and_a_repeated_text_is_not() {
         ("in/passages.jsonl", lines.join("\n").as_bytes()),
         ("in/topics.xml", TOPICS.replace("2 3", "2").as_bytes()),
     ]);
-    let (_, said) = dir.succeeds("comparative -q -i in -o out --index kept");
+    let (_, said) = dir.succeeds("comparative --quiet=progress -i in -o out --index kept");
     assert_says(
         &said,
         &["in/passages.jsonl: p1: left out, because an earlier text has this id"],

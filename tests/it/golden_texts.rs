@@ -44,7 +44,7 @@ pub(crate) fn approach(run: &Path) -> &str {
 /// The command that makes a golden run and its explanations from the collection `input`. Its files are in `home`.
 pub(crate) fn command(task: &str, home: &Path, input: &str, run: &Path) -> Command {
     let topics = golden().join(task).join("topics.xml");
-    let mut command = riposte(home, &[task, "-q", "-i", input, "-o", "out"]);
+    let mut command = riposte(home, &[task, "--quiet=progress", "-i", input, "-o", "out"]);
     command
         .args(["--index", "kept", "--explain", "explain.jsonl"])
         .args(["--approach", approach(run), "--topics", text(&topics)]);

@@ -404,7 +404,14 @@ fn images_are_compared_with_arguments_for_both_sides() {
     let explain = home.path().join("explain.jsonl");
     let run = |more: &[&str], with_models: bool| {
         let out = home.path().join("out");
-        let mut args = vec!["images", "-q", "-i", text(sample()), "-o", text(&out)];
+        let mut args = vec![
+            "images",
+            "--quiet=progress",
+            "-i",
+            text(sample()),
+            "-o",
+            text(&out),
+        ];
         args.extend(["--evidence", text(&evidence), "--explain", text(&explain)]);
         args.extend(more);
         let mut command = riposte(home.path(), &args);
@@ -470,7 +477,14 @@ fn without_vectors_no_topic_is_said_to_lack_arguments() {
     fs::write(&topics, format!("<topics>{topic}</topics>")).unwrap();
     let file = home.path().join("args-me.json");
     let out = home.path().join("out");
-    let mut args = vec!["images", "-q", "-i", text(sample()), "-o", text(&out)];
+    let mut args = vec![
+        "images",
+        "--quiet=progress",
+        "-i",
+        text(sample()),
+        "-o",
+        text(&out),
+    ];
     args.extend(["--evidence", text(&evidence), "--arguments", text(&file)]);
     args.extend(["--topics", text(&topics)]);
     let said = stderr(&succeed(&mut riposte(home.path(), &args)));

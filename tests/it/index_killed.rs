@@ -41,7 +41,10 @@ fn a_killed_build_leaves_nothing_that_is_taken_for_an_index() {
         &analyzer.parse().unwrap(),
     );
     let (input, index) = (text(&made), text(&indexes));
-    let args = typed("index -q --approach bm25 -i {} --index {}", &[input, index]);
+    let args = typed(
+        "index --quiet=progress --approach bm25 -i {} --index {}",
+        &[input, index],
+    );
     let mut command = riposte(home.path(), &args);
     command.stdout(Stdio::null());
     fs::create_dir(&indexes).unwrap();
@@ -157,7 +160,13 @@ fn an_update_killed_at_thirty_moments_gives_the_same_scores_afterwards() {
     let saved = home.path().join("saved");
     copy(&place, &saved.join("index"));
     fs::copy(&path, saved.join("e.sqlite")).unwrap();
-    let args = ["index", "-q", "-i", text(&collection), "--evidence"];
+    let args = [
+        "index",
+        "--quiet=progress",
+        "-i",
+        text(&collection),
+        "--evidence",
+    ];
     let mut command = riposte(home.path(), &args);
     kill_and_repeat(
         command.arg(&path),
@@ -191,7 +200,14 @@ fn a_run_killed_while_it_updates_the_index_is_the_same_when_it_is_repeated() {
     let home = tempfile::tempdir().unwrap();
     let at = |name: &str| home.path().join(name);
     let (evidence, out) = (at("e.sqlite"), at("out"));
-    let args = ["images", "-q", "-i", text(sample()), "-o", text(&out)];
+    let args = [
+        "images",
+        "--quiet=progress",
+        "-i",
+        text(sample()),
+        "-o",
+        text(&out),
+    ];
     let mut command = riposte(home.path(), &args);
     command.arg("--evidence").arg(&evidence);
     let run_file = out.join("run.txt");

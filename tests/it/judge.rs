@@ -111,7 +111,12 @@ fn precision_counted_by_hand() {
     assert_eq!(found.of_stance(Stance::Con), [0.1, 0.1, 0.1]);
     let topic = found.topics[&TopicId("1".into())].of(None);
     assert_eq!((topic.judged, topic.listed), (5, 6));
-    assert!(found.to_string().contains("judged: 5 of 6"), "{found}");
+    assert!(
+        found
+            .to_string()
+            .contains("5 of the 6 images in the lists are judged; the other 1 counts"),
+        "{found}"
+    );
 }
 
 #[test]

@@ -44,8 +44,8 @@ const NO_LIMITS: [(&str, &[&str], &str); 39] = [
     ),
     (
         "src/cli/progress.rs",
-        &["LINE_INTERVAL"],
-        "the pause between two lines of progress",
+        &["LINE_INTERVAL", "FIRST_ESTIMATE"],
+        "the pause between two lines of progress, and before the first estimate",
     ),
     (
         "src/cli/reproduce.rs",

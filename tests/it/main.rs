@@ -65,6 +65,7 @@ mod object_stance;
 mod ocr;
 mod ocr_blocks;
 mod onnx_towers;
+mod own_folder;
 mod package;
 mod page;
 mod page_main_text;

@@ -23,7 +23,10 @@ fn images_for_many_topics_take_no_more_memory_than_for_a_few() {
         let topic = |n| format!("{{\"qid\": \"{n}\", \"query\": \"Should zoos be closed?\"}}\n");
         fs::write(&topics, (1..=number).map(topic).collect::<String>()).unwrap();
         let (out, explain) = (home.path().join("out"), home.path().join("explain.jsonl"));
-        let mut command = riposte(home.path(), &["images", "-q", "-i", text(sample())]);
+        let mut command = riposte(
+            home.path(),
+            &["images", "--quiet=progress", "-i", text(sample())],
+        );
         command.args(["-o", text(&out), "--topics", text(&topics)]);
         command.args(["--evidence", text(&evidence)]);
         if explained {
@@ -132,10 +135,10 @@ fn small_limits_of_the_system_are_named_errors_or_do_not_matter() {
     // a stack of 64 KiB is enough to start another thread
     for stack in ["-s 8192", "-s 1000", "-s 64"] {
         for line in [
-            "images -q -i SAMPLE -o out",
+            "images --quiet=progress -i SAMPLE -o out",
             evaluate.as_str(),
             "verify out/run.txt",
-            "inspect out -q -i SAMPLE -o report",
+            "inspect out --quiet=progress -i SAMPLE -o report",
         ] {
             let output = run(stack, line);
             assert_eq!(code(&output), 0, "{stack}: {line}: {}", stderr(&output));
@@ -143,8 +146,8 @@ fn small_limits_of_the_system_are_named_errors_or_do_not_matter() {
     }
     for memory in ["-v 1000000", "-v 400000", "-v 150000"] {
         for line in [
-            "images -q -i SAMPLE -o out",
-            "inspect out -q -i SAMPLE -o report",
+            "images --quiet=progress -i SAMPLE -o out",
+            "inspect out --quiet=progress -i SAMPLE -o report",
             "controversial -i SAMPLE -o texts",
         ] {
             let output = run(memory, line);

@@ -68,7 +68,9 @@ fn a_run_that_tira_starts_says_what_its_metadata_lack() {
         ("team.toml", b"[actor]\nteam = \"Jeanne\"\n"),
     ]);
     let said = |variables: &[(&str, &str)], options: &str| {
-        let line = format!("comparative -q -i in -o out --approach bm25 --no-stance{options}");
+        let line = format!(
+            "comparative --quiet=progress -i in -o out --approach bm25 --no-stance{options}"
+        );
         let args: Vec<&str> = line.split(' ').collect();
         let mut command = riposte(&dir.path(""), &args);
         command.env_remove("inputDataset").env_remove("outputDir");

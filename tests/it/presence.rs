@@ -77,7 +77,7 @@ fn lists(answer: &Value) -> Vec<&[Value]> {
 fn asked(home: &WorkDir, question: &str, task: &str, models: &[&str]) -> (Value, String) {
     let place = ["-i", text(sample()), "-n", "10"];
     let line = format!(
-        "ask -q --task {task}{}",
+        "ask --quiet=progress --task {task}{}",
         if task == "images" {
             " --evidence e.sqlite"
         } else {
@@ -155,7 +155,7 @@ fn the_line_above_the_padding_is_at_the_same_place_in_the_terminal_in_json_and_i
 
     succeeds(
         &home,
-        "ask -q --task images --evidence e.sqlite -o out",
+        "ask --quiet=progress --task images --evidence e.sqlite -o out",
         &[PRESENT, "-i", text(sample())],
     );
     let page = fs::read_to_string(home.path("out/report/topic-asked.html")).unwrap();
@@ -217,8 +217,9 @@ fn lists_of_a_run_stay_full_and_its_summary_and_report_name_the_topic_that_nothi
     );
 
     let inspect = |run: &str, report: &str| {
-        let line =
-            format!("inspect -q {run} -o {report} --topics topics.jsonl --evidence e.sqlite");
+        let line = format!(
+            "inspect --quiet=progress {run} -o {report} --topics topics.jsonl --evidence e.sqlite"
+        );
         succeeds(&home, &line, &place);
         ["topic-1.html", "topic-2.html"]
             .map(|page| fs::read_to_string(home.path(&format!("{report}/{page}"))).unwrap())
@@ -247,7 +248,7 @@ fn a_question_in_another_language_is_refused_where_the_answer_has_sides() {
     let home = home();
     let place = ["-i", text(sample())];
     for task in ["images", "controversial"] {
-        let line = format!("ask -q --task {task}");
+        let line = format!("ask --quiet=progress --task {task}");
         let (exit, shown, said) = run(&home, &line, &[&[GERMAN][..], &place].concat());
         assert_eq!((exit, &*shown, said.lines().count()), (2, "", 1), "{said}");
         assert!(
@@ -259,7 +260,7 @@ fn a_question_in_another_language_is_refused_where_the_answer_has_sides() {
     let english = "Should the Frankfurter Zoo in Frankfurt am Main be closed?";
     succeeds(
         &home,
-        "ask -q --task controversial",
+        "ask --quiet=progress --task controversial",
         &[&[english][..], &place].concat(),
     );
     // and documents without sides are found in any language

@@ -92,10 +92,10 @@ fn a_text_run_says_which_step_it_is_in_and_how_long_each_took() {
         count(done) <= count(all) && count(all) > of_first,
         "{of_vectors:#?}"
     );
-    // the remaining time is shown as soon as the first topic is finished
+    // the remaining time is shown as soon as the first topic is finished, or if that takes longer than some seconds
     for state in &ranking {
         let is_first = state.contains(" 0/2 topics ranked");
-        assert_eq!(state.contains(" left"), !is_first, "{state}");
+        assert!(is_first || state.contains(" left"), "{state}");
     }
     assert!(shows(" 0/2 topics ranked"), "{ranking:#?}");
     assert!(states.iter().all(|state| state.chars().count() <= 100));

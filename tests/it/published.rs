@@ -146,7 +146,7 @@ fn macbeth_searches_one_portal_and_yeagerists_writes_five_documents() {
     let found = |approach: &str| {
         let out = home.path().join(approach);
         let mut command = rank_arguments(home.path(), home.path(), &out);
-        succeed(command.args(["-q", "--approach", approach]));
+        succeed(command.args(["--quiet=progress", "--approach", approach]));
         let run = std::fs::read_to_string(out.join("run.txt")).unwrap();
         let mut ids: Vec<String> = run
             .lines()

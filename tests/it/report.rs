@@ -47,7 +47,14 @@ impl Fixture {
         let out = self.path(name);
         let explain = out.join("explain.jsonl");
         fs::create_dir_all(&out).unwrap();
-        let args = ["images", "-q", "-i", text(sample()), "-o", text(&out)];
+        let args = [
+            "images",
+            "--quiet=progress",
+            "-i",
+            text(sample()),
+            "-o",
+            text(&out),
+        ];
         let mut command = riposte(self.home.path(), &args);
         command
             .args(["--evidence", text(&self.evidence)])
@@ -63,7 +70,7 @@ impl Fixture {
         let qrels = sample().join("qrels.txt");
         let mut command = self.inspect_into(run, &out);
         command
-            .args(["-q", "--evidence", text(&self.evidence)])
+            .args(["--quiet=progress", "--evidence", text(&self.evidence)])
             .args(["--qrels", text(&qrels)])
             .args(more);
         succeed(&mut command);
@@ -467,7 +474,13 @@ fn a_report_of_texts_shows_words_stances_and_grades() {
     fs::create_dir(&out).unwrap();
     let explain = out.join("explain.jsonl");
     let index = at("index");
-    let base = ["-q", "-i", text(&data), "--index", text(&index)];
+    let base = [
+        "--quiet=progress",
+        "-i",
+        text(&data),
+        "--index",
+        text(&index),
+    ];
     let rank = |more: &[&str]| {
         succeed(riposte(home.path(), &["comparative"]).args(base).args(more));
     };

@@ -334,12 +334,12 @@ fn assert_is_used(dir: &WorkDir, collection: &[Made], topics: &Path) {
         &said,
         &[&format!("all: {} images, ", collection.len()), "2 topics"],
     );
-    dir.succeeds("images -q -i all -o out --explain out/explain.jsonl");
+    dir.succeeds("images --quiet=progress -i all -o out --explain out/explain.jsonl");
     let explained = dir.read("out/explain.jsonl");
     assert!(explained.contains("\"bm25 near\""), "{explained}");
     let (said, _) = dir.succeeds(&format!("verify out -i all --topics {}", text(topics)));
     assert_says(&said, &["valid by the rules of the task"]);
-    dir.succeeds("inspect -q out -i all -o report");
+    dir.succeeds("inspect --quiet=progress out -i all -o report");
     let run = dir.read("out/run.txt");
     let mut topics = BTreeSet::new();
     for line in run.lines() {

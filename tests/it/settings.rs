@@ -35,7 +35,7 @@ fn animals(count: usize) -> WorkDir {
 #[track_caller]
 fn run(dir: &WorkDir, options: &str) -> String {
     dir.succeeds(&format!(
-        "rank -q -i in -o out --index kept --tag t {options}"
+        "rank --quiet=progress -i in -o out --index kept --tag t {options}"
     ));
     dir.read("out/run.txt")
 }
@@ -282,7 +282,7 @@ fn a_wrong_value_has_the_message_of_a_file_and_the_option_in_the_place_of_the_li
 #[test]
 fn the_metadata_and_the_tag_say_what_was_set() {
     let dir = animals(20);
-    dir.succeeds("rank -q -i in -o out --index kept --approach bm25 --k1 1.2");
+    dir.succeeds("rank --quiet=progress -i in -o out --index kept --approach bm25 --k1 1.2");
     let (run, yaml) = (dir.read("out/run.txt"), dir.read("out/ir-metadata.yml"));
     assert!(
         run.lines()
@@ -298,7 +298,7 @@ fn the_metadata_and_the_tag_say_what_was_set() {
             "--k1 1.2",
         ],
     );
-    dir.succeeds("rank -q -i in -o out --index kept --approach bm25");
+    dir.succeeds("rank --quiet=progress -i in -o out --index kept --approach bm25");
     let yaml = dir.read("out/ir-metadata.yml");
     assert!(
         !yaml.contains("settings") && !yaml.contains("Changed by"),
@@ -308,7 +308,7 @@ fn the_metadata_and_the_tag_say_what_was_set() {
     // the order of the options does not matter, and neither does their form
     let tag = |options: &str| {
         dir.succeeds(&format!(
-            "rank -q -i in -o out --index kept --approach bm25 {options}"
+            "rank --quiet=progress -i in -o out --index kept --approach bm25 {options}"
         ));
         let run = dir.read("out/run.txt");
         let line = run.lines().next().unwrap();
@@ -330,7 +330,7 @@ fn the_metadata_and_the_tag_say_what_was_set() {
     assert_ne!(hashed, tag("--set retrieval.fields={text=2.0}"));
 
     // all approaches get the settings, and their directories have the names of before
-    dir.succeeds("rank -q -i in -o both --index kept --approach bm25 --approach bm25-flat --b 0.5");
+    dir.succeeds("rank --quiet=progress -i in -o both --index kept --approach bm25 --approach bm25-flat --b 0.5");
     for name in ["bm25", "bm25-flat"] {
         let run = dir.read(&format!("both/{name}/run.txt"));
         assert!(

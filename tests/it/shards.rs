@@ -63,7 +63,7 @@ fn shard(home: &Path, task: &str, number: usize) -> PathBuf {
 pub(crate) fn index(home: &Path, task: &str, parts: &[PathBuf], name: &str, models: &Path) {
     for (number, part) in parts.iter().enumerate() {
         let shard = shard(home, task, number);
-        let mut command = riposte(home, &["index", "-q", "-i", text(part)]);
+        let mut command = riposte(home, &["index", "--quiet=progress", "-i", text(part)]);
         command.args(["--index", text(&shard), "--approach", name]);
         command.args(["--numeric", "float"]);
         command.env("RIPOSTE_MODELS", models);
@@ -113,7 +113,14 @@ fn images_of_a_merged_store_are_ranked_without_their_files() {
     let home = home.path();
     for shard in ["1/2", "2/2"] {
         let store = format!("{}.sqlite", &shard[..1]);
-        let mut args = vec!["extract", "-q", "-i", text(sample()), "--shard", shard];
+        let mut args = vec![
+            "extract",
+            "--quiet=progress",
+            "-i",
+            text(sample()),
+            "--shard",
+            shard,
+        ];
         args.extend(["--evidence", &store]);
         succeed(riposte(home, &args).current_dir(home));
     }
@@ -121,7 +128,7 @@ fn images_of_a_merged_store_are_ranked_without_their_files() {
     succeed(riposte(home, &merge).current_dir(home));
     let topics = sample().join("topics.xml");
     let rank = |input: &str, more: &[&str]| {
-        let mut args = vec!["images", "-q", "-i", input, "-o", "out"];
+        let mut args = vec!["images", "--quiet=progress", "-i", input, "-o", "out"];
         args.extend(["--topics", text(&topics)]);
         args.extend(more);
         let output = riposte(home, &args).current_dir(home).output().unwrap();

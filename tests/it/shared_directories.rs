@@ -34,7 +34,14 @@ fn killed_reports_and_files_leave_nothing_behind_after_the_next_run() {
         fs::create_dir(out.join(name)).unwrap();
         fs::write(out.join(name).join("notes"), "of the user").unwrap();
     }
-    let args = ["images", "-q", "-i", text(sample()), "-o", text(&out)];
+    let args = [
+        "images",
+        "--quiet=progress",
+        "-i",
+        text(sample()),
+        "-o",
+        text(&out),
+    ];
     let mut images = riposte(home.path(), &args);
     let output = images.arg("--evidence").arg(&evidence).output().unwrap();
     assert!(code(&output) < 2, "{}", stderr(&output));

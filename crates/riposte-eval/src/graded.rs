@@ -135,6 +135,23 @@ impl<'a> TextRun<'a> {
         self.topics.keys().filter(|topic| !is_judged(topic)).count()
     }
 
+    /// The number of documents that are judged for their topics; 0 for judgements of images.
+    pub fn matches(&self, qrels: &Qrels) -> usize {
+        let is_judged = |topic: &TopicId, doc: &DocId| match qrels {
+            Qrels::Images(_) => false,
+            Qrels::Stances(stances) => stances.get(topic).is_some_and(|of| of.contains_key(doc)),
+            graded => {
+                let grades = graded.grades().and_then(|grades| grades.get(topic));
+                grades.is_some_and(|of| of.contains_key(doc))
+            }
+        };
+        let of_topic = self.topics.iter().map(|(topic, results)| {
+            let lines = results.by_score.iter();
+            lines.filter(|line| is_judged(topic, &line.doc)).count()
+        });
+        of_topic.sum()
+    }
+
     /// The values of a measure; `None` if it cannot be computed from judgements of this kind ([`Measure::fits`]), or if they are of images.
     pub fn measure_by(&self, qrels: &Qrels, measure: &Measure) -> Option<Values> {
         match (qrels, measure) {

@@ -318,14 +318,18 @@ impl fmt::Display for ImageEvaluation {
             writeln!(f, "{name:<25} {:>6}  {cells}", total.topics)?;
         }
         let Hits { judged, listed, .. } = official.hits;
-        writeln!(
-            f,
-            "judged: {judged} of {listed} images listed; the others count as off topic"
-        )?;
+        match listed - judged {
+            0 => writeln!(f, "all {listed} images in the lists are judged")?,
+            others => writeln!(
+                f,
+                "{judged} of the {listed} images in the lists are judged; the other {others} {} as not on topic",
+                if others == 1 { "counts" } else { "count" }
+            )?,
+        }
         if self.is_limited() {
             writeln!(
                 f,
-                "of: the best that a run can reach, because some topics have fewer relevant\n    images than places"
+                "after \"of\": what a perfect run has, because some topics have fewer relevant\nimages than the lists have places"
             )?;
         }
         Ok(())

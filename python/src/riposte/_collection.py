@@ -124,7 +124,7 @@ class Collection:
             raise ValueError("the number of images in a list is that of the lab's edition: leave out hits")
         with tempfile.TemporaryDirectory(prefix="riposte-") as work:
             out = Path(work, "out") if output is None else Path(output)
-            command = [self.task, "-q", *self._options(), "-o", str(out), "--approach", os.fspath(approach)]
+            command = [self.task, "--quiet=progress", *self._options(), "-o", str(out), "--approach", os.fspath(approach)]
             given = None if topics is None else _topics(topics)
             if given is not None:
                 file = Path(work, "queries.jsonl")
@@ -176,7 +176,7 @@ class Collection:
         places = [*options(evidence=self.evidence, index=self.index, models=self.models, threads=self.threads)]
         # the task only where it was not inferred: a collection of images and arguments answers with both
         task = [] if self._is_inferred else ["--task", self.task]
-        command = ["ask", "-q", "--json", "-i", str(self.path), *task, *places, "--approach", os.fspath(approach), "-n", str(number), "--", question]
+        command = ["ask", "--quiet=progress", "--json", "-i", str(self.path), *task, *places, "--approach", os.fspath(approach), "-n", str(number), "--", question]
         return Answer(question, json.loads(_frames.with_notes(program(command), 2)))
 
 
@@ -273,7 +273,7 @@ def report(
         collection = Collection(collection)
     with tempfile.TemporaryDirectory(prefix="riposte-") as work:
         given = _run_file(run, Path(work, "run"))
-        command = ["inspect", "-q", str(given), *collection._options(with_models=False), "-o", os.fspath(output), "--single-file"]
+        command = ["inspect", "--quiet=progress", str(given), *collection._options(with_models=False), "-o", os.fspath(output), "--single-file"]
         topics = run._topics if isinstance(run, Run) else None
         if isinstance(topics, str):
             topics = Path(work, "queries.jsonl")

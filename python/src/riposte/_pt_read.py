@@ -209,7 +209,7 @@ class CrossEncoder(Transformer):
             for name, lines in (("queries.jsonl", topics), ("passages.jsonl", passages)):
                 Path(work, name).write_text("".join(json.dumps(line, ensure_ascii=False) + "\n" for line in lines), "utf-8")
             (recipe := Path(work, "cross.toml")).write_text(_CROSS, "utf-8")
-            command: list[str | os.PathLike[str]] = ["comparative", "-q", "--no-stance", "--no-metadata", "-i", work, "-o", work]
+            command: list[str | os.PathLike[str]] = ["comparative", "--quiet=progress", "--no-stance", "--no-metadata", "-i", work, "-o", work]
             command += ["--use", "description", "--approach", recipe]
             # its notes are about other models and about stances, which have no part in the score
             run([*command, *options(cross=self.model, index=Path(work, "index"), models=self.models, numeric=self.numeric)])

@@ -136,7 +136,7 @@ def _rank(
     say: Callable[[str], None],
 ) -> Found:
     named = [] if approach is None else ["--approach", approach]
-    run([*command, "-q", "-o", str(output), "--topics", str(topics), *named])
+    run([*command, "--quiet=progress", "-o", str(output), "--topics", str(topics), *named])
     file = max((file for name in RUNS if (file := Path(output, name)).is_file()), key=lambda file: file.stat().st_mtime_ns)
     lines = file.read_bytes().count(b"\n")
     say(f"{lines} lines in {file}")

@@ -191,7 +191,7 @@ class _Shard:
             texts = self._write(rows, source)
             (shard / "shard.json").write_text(json.dumps({"task": self.task, "shards": self.shards, "texts": texts}))
             for approach in self.approaches if texts else []:
-                run(self.place.command("index", "-q", "-i", str(source), "--index", str(shard), "--approach", approach, *self.options))
+                run(self.place.command("index", "--quiet=progress", "-i", str(source), "--index", str(shard), "--approach", approach, *self.options))
             yield from row_batches(TaskContext.get().partitionId(), shard)
 
     def _write(self, rows: Iterator[pa.RecordBatch], source: Path) -> int:

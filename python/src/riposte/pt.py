@@ -260,7 +260,7 @@ class Retriever(Transformer):
                 for number, topic in zip(numbers, topics):
                     file.write(json.dumps({**topic, "qid": number}, ensure_ascii=False) + "\n")
             qids = {number: topic["qid"] for number, topic in zip(numbers, topics)}
-            command: list[str | os.PathLike[str]] = [index.task, "-q", "--no-metadata", "-i", index.path, "-o", work, "--topics", queries]
+            command: list[str | os.PathLike[str]] = [index.task, "--quiet=progress", "--no-metadata", "-i", index.path, "-o", work, "--topics", queries]
             command += ["--approach", self.approach, "--numeric", self.numeric]
             command += [part for name in self.use for part in ("--use", name)]
             command += [word for key, value in (self.settings or {}).items() for word in ("--set", f"{key}={toml(value)}")]
@@ -384,7 +384,7 @@ class Indexer(pt.Indexer):
                 os.fsync(file.fileno())
             os.replace(written, documents)
         (self.path / "pt_meta.json").write_text(json.dumps(_METADATA) + "\n", "utf-8")
-        with_notes(run(["index", "-q", "-i", self.path, *options(threads=self.threads, index=self._index)]), 2)
+        with_notes(run(["index", "--quiet=progress", "-i", self.path, *options(threads=self.threads, index=self._index)]), 2)
         return Index(self.path, index=self._index)
 
 

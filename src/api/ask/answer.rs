@@ -8,26 +8,62 @@ use super::{About, Answer, Argument, Image, Side, Text, Undecided};
 use crate::score::presence::{LESS_LIKELY, Presence, nothing};
 use crate::task::labelled;
 
-/// The width of the text in characters.
+/// The width of the text in characters, if none is given (`{answer:width$}`).
 const WIDTH: usize = 80;
+
+/// How an answer is shown.
+#[derive(Clone, Copy)]
+struct Look {
+    width: usize,
+    /// Whether headings and facts are set off by the terminal's styles (`{answer:#}`).
+    has_colours: bool,
+}
+
+impl Look {
+    fn heading(self, text: &str) -> String {
+        self.styled("1", text)
+    }
+
+    /// What is beside the words that a person reads: ids, scores and places.
+    fn beside(self, text: &str) -> String {
+        self.styled("2", text)
+    }
+
+    fn styled(self, code: &str, text: &str) -> String {
+        match self.has_colours {
+            true => format!("\x1b[{code}m{text}\x1b[0m"),
+            false => text.to_owned(),
+        }
+    }
+
+    /// A text in lines of at most this width. The first begins with `label`.
+    fn wrapped(self, label: &str, text: &str) -> String {
+        labelled(label, &escaped(text).to_string(), self.width)
+    }
+}
 
 /// What the stance of an argument is.
 const STANCE: &str = "stance: P(pro) - P(con), from -1 (against the claim) to 1 (for the claim)";
 
 impl Display for Answer {
     fn fmt(&self, f: &mut Formatter) -> fmt::Result {
-        writeln!(f, "{}", escaped(&self.question))?;
+        let look = Look {
+            width: f.width().unwrap_or(WIDTH),
+            has_colours: f.alternate(),
+        };
+        let question = look.wrapped("", &self.question);
+        writeln!(f, "{}", look.heading(&question))?;
         if let Some(presence) = self.presence.filter(Presence::is_nothing) {
-            writeln!(f, "\n{}", wrapped("", &nothing(&presence)))?;
+            writeln!(f, "\n{}", look.wrapped("", &nothing(&presence)))?;
         }
         for side in &self.sides {
-            write!(f, "\n{side}")?;
+            side.write(look, f)?;
         }
         if let Some(undecided) = &self.undecided {
-            write!(f, "{undecided}")?;
+            undecided.write(look, f)?;
         }
         if self.sides.iter().any(|side| side.arguments.is_some()) {
-            writeln!(f, "\n{STANCE}")?;
+            writeln!(f, "\n{}", look.wrapped("", STANCE))?;
         }
         if let Some(texts) = &self.texts {
             if let Some([first, second]) = &self.objects {
@@ -38,23 +74,24 @@ impl Display for Answer {
             }
             texts.iter().try_for_each(|text| {
                 text.about.write_divider(f)?;
-                write!(f, "\n{text}")
+                text.write(look, f)
             })?;
         }
         Ok(())
     }
 }
 
-impl Display for Side {
-    fn fmt(&self, f: &mut Formatter) -> fmt::Result {
+impl Side {
+    fn write(&self, look: Look, f: &mut Formatter) -> fmt::Result {
         let (name, answer) = match self.side {
             Stance::Pro => ("FOR", "yes"),
             Stance::Con => ("AGAINST", "no"),
         };
-        match self.claim.as_str() {
-            "" => writeln!(f, "{name}")?,
-            claim => writeln!(f, "{name} - {answer}, {}", escaped(claim))?,
-        }
+        let heading = match self.claim.as_str() {
+            "" => name.to_owned(),
+            claim => look.wrapped("", &format!("{name} - {answer}, {claim}")),
+        };
+        writeln!(f, "\n{}", look.heading(&heading))?;
         let images = self.images.as_deref();
         if let Some(arguments) = &self.arguments
             && arguments.is_empty()
@@ -62,7 +99,13 @@ impl Display for Side {
             writeln!(f, "\n  no argument takes this side")?;
         }
         let arguments = self.arguments.as_deref().unwrap_or_default();
-        write_arguments(arguments, images.unwrap_or_default(), Some(self.side), f)?;
+        write_arguments(
+            arguments,
+            images.unwrap_or_default(),
+            Some(self.side),
+            look,
+            f,
+        )?;
         let Some(all) = images else {
             return Ok(());
         };
@@ -84,7 +127,7 @@ impl Display for Side {
         others.into_iter().try_for_each(|image| {
             image.about.write_divider(f)?;
             writeln!(f)?;
-            image.write(Some(self.side), f)
+            image.write(Some(self.side), look, f)
         })
     }
 }
@@ -94,33 +137,35 @@ fn write_arguments(
     arguments: &[Argument],
     images: &[Image],
     side: Option<Stance>,
+    look: Look,
     f: &mut Formatter,
 ) -> fmt::Result {
     for (number, argument) in (1..).zip(arguments) {
         let label = format!("{number:>2}. ");
         argument.about.write_divider(f)?;
-        writeln!(f, "\n{}", wrapped(&label, &argument.text))?;
-        argument.write_facts(f)?;
+        writeln!(f, "\n{}", look.wrapped(&label, &argument.text))?;
+        argument.write_facts(look, f)?;
         let of_argument = |image: &&Image| image.argument.as_ref() == Some(&argument.id);
         let mut images = images.iter().filter(of_argument);
-        images.try_for_each(|image| image.write(side, f))?;
+        images.try_for_each(|image| image.write(side, look, f))?;
     }
     Ok(())
 }
 
-impl Display for Undecided {
-    fn fmt(&self, f: &mut Formatter) -> fmt::Result {
+impl Undecided {
+    fn write(&self, look: Look, f: &mut Formatter) -> fmt::Result {
         let arguments = self.arguments.as_deref().unwrap_or_default();
         let images = self.images.as_deref().unwrap_or_default();
         if arguments.is_empty() && images.is_empty() {
             return Ok(());
         }
-        writeln!(f, "\nUNDECIDED - what takes no clear side")?;
-        write_arguments(arguments, &[], None, f)?;
+        let heading = look.heading("UNDECIDED - what takes no clear side");
+        writeln!(f, "\n{heading}")?;
+        write_arguments(arguments, &[], None, look, f)?;
         images.iter().try_for_each(|image| {
             image.about.write_divider(f)?;
             writeln!(f)?;
-            image.write(None, f)
+            image.write(None, look, f)
         })?;
         match self.more_arguments {
             None | Some(0) => Ok(()),
@@ -131,65 +176,63 @@ impl Display for Undecided {
 }
 
 impl Argument {
-    fn write_facts(&self, f: &mut Formatter) -> fmt::Result {
+    fn write_facts(&self, look: Look, f: &mut Formatter) -> fmt::Result {
         let (id, rank) = (escaped(&self.id), self.rank);
         let (score, stance) = (self.score, self.stance);
-        write!(
-            f,
-            "    {id}  rank {rank}, score {score:.3}, stance {stance:+.2}"
-        )?;
-        match self.repeats.len() {
-            0 => writeln!(f),
-            count => writeln!(f, ", {count} nearly the same"),
+        let mut facts = format!("    {id}  rank {rank}, score {score:.3}, stance {stance:+.2}");
+        if !self.repeats.is_empty() {
+            facts += &format!(", {} nearly the same", self.repeats.len());
         }
+        writeln!(f, "{}", look.beside(&facts))
     }
 }
 
 impl Image {
     /// Writes the image below this side. Its rank is that in the list of the side; if it is in another list, that is named.
-    fn write(&self, side: Option<Stance>, f: &mut Formatter) -> fmt::Result {
+    fn write(&self, side: Option<Stance>, look: Look, f: &mut Formatter) -> fmt::Result {
         let (rank, id, score) = (self.rank, escaped(&self.id), self.score);
-        match side == Some(self.list) {
-            true => write!(f, "    [{rank:>2}] {id}  score {score:.3}")?,
-            false => write!(f, "    [{} {rank:>2}] {id}  score {score:.3}", self.list)?,
-        }
+        let mut facts = match side == Some(self.list) {
+            true => format!("    [{rank:>2}] {id}  score {score:.3}"),
+            false => format!("    [{} {rank:>2}] {id}  score {score:.3}", self.list),
+        };
         if let (Some(pro), Some(con)) = (self.pro, self.con) {
-            write!(f, ", P(pro) {pro:.2}, P(con) {con:.2}")?;
+            facts += &format!(", P(pro) {pro:.2}, P(con) {con:.2}");
         }
-        match self.likeness {
-            Some(likeness) => writeln!(f, ", likeness {likeness:.2}")?,
-            None => writeln!(f)?,
+        if let Some(likeness) = self.likeness {
+            facts += &format!(", likeness {likeness:.2}");
         }
+        writeln!(f, "{}", look.beside(&facts))?;
         if !self.words.is_empty() {
             let place = self.place.as_deref().unwrap_or_default();
             let words = self.words.trim_matches(['"', '“', '”', '„']);
             let said = format!("\"{words}\" ({place})");
-            writeln!(f, "{}", wrapped("         ", &said))?;
+            writeln!(f, "{}", look.wrapped("         ", &said))?;
         }
         for place in [&self.file, &self.page].into_iter().flatten() {
             if !place.is_empty() {
-                writeln!(f, "         {}", escaped(place))?;
+                writeln!(f, "         {}", look.beside(&escaped(place).to_string()))?;
             }
         }
         Ok(())
     }
 }
 
-impl Display for Text {
-    fn fmt(&self, f: &mut Formatter) -> fmt::Result {
+impl Text {
+    fn write(&self, look: Look, f: &mut Formatter) -> fmt::Result {
         let text = match self.text.as_str() {
             "" => "(no sentence of it can be shown)",
             text => text,
         };
-        writeln!(f, "{}", wrapped(&format!("{:>2}. ", self.rank), text))?;
-        write!(f, "    {}  score {:.3}", escaped(&self.id), self.score)?;
-        match self.stance {
-            Some(stance) => writeln!(f, ", {stance}")?,
-            None => writeln!(f)?,
+        let label = format!("{:>2}. ", self.rank);
+        writeln!(f, "\n{}", look.wrapped(&label, text))?;
+        let mut facts = format!("    {}  score {:.3}", escaped(&self.id), self.score);
+        if let Some(stance) = self.stance {
+            facts += &format!(", {stance}");
         }
+        writeln!(f, "{}", look.beside(&facts))?;
         match self.url.as_deref() {
             None | Some("") => Ok(()),
-            Some(url) => writeln!(f, "    {}", escaped(url)),
+            Some(url) => writeln!(f, "    {}", look.beside(&escaped(url).to_string())),
         }
     }
 }
@@ -202,11 +245,6 @@ impl About {
             false => Ok(()),
         }
     }
-}
-
-/// A text in lines of at most [`WIDTH`] characters. The first begins with `label`.
-fn wrapped(label: &str, text: &str) -> String {
-    labelled(label, &escaped(text).to_string(), WIDTH)
 }
 
 #[cfg(test)]

@@ -12,11 +12,11 @@ use riposte_eval::measure::TOUCHE_LEVELS;
 use super::super::parse;
 use riposte::task::evaluate::{ChosenMeasure, EvaluationSettings};
 use riposte::task::files::check_once;
-use riposte::task::files::{NamedRun, has_judgements};
+use riposte::task::files::{NamedRun, has_judgements, is_only_run};
 
 #[derive(Args)]
 #[command(
-    override_usage = "riposte evaluate [OPTIONS] --qrels <[NAME=]FILE> <[NAME=]RUN>... [MEASURE]...\n       riposte evaluate [OPTIONS] <[NAME=]QRELS> <[NAME=]RUN>... [MEASURE]..."
+    override_usage = "riposte evaluate [OPTIONS] --qrels <QRELS> <RUN>... [MEASURE]...\n       riposte evaluate [OPTIONS] <QRELS> <RUN>... [MEASURE]..."
 )]
 pub(in crate::cli) struct EvaluateArgs {
     /// Runs and measures. A run is a file (plain, gzip or zstd), - for standard input, or a directory with a run.txt; NAME= sets its name in tables. Its
@@ -109,6 +109,11 @@ impl EvaluateArgs {
             measures: Vec::new(),
         };
         let mut words = self.words.as_slice();
+        let is_first_run = words.first().is_some_and(|first| is_only_run(first));
+        ensure!(
+            !self.qrels.is_empty() || !is_first_run,
+            "judgements are missing: give their file or the name of their data set before the runs, or with --qrels"
+        );
         if let Some((first, others)) = words.split_first()
             && (self.qrels.is_empty() || has_judgements(first))
         {

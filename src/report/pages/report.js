@@ -1,4 +1,4 @@
-// Search, sorting, keyboard, dialogs of images. Pages are complete without it: it writes no HTML and only shows what they contain.
+// Search, sorting, keyboard, dialogs of images. Pages are complete without it: it writes no HTML and only shows what they contain, and links to it.
 "use strict";
 (() => {
   const root = document.documentElement;
@@ -88,8 +88,41 @@
     }
     return contents.get(item);
   };
+  // The topics that have all words, and the documents whose ids have the only one, wherever they are in the report.
+  const places = document.getElementById("places");
+  const topics = [...places.children];
+  const MOST = 8;
+  const isPlain = (id) => id.length <= 64 && /^[\w-]+$/.test(id);
+  const linkTo = (topic, id) => {
+    const link = document.createElement("a");
+    const href = topic.getAttribute("href");
+    link.href = !isPlain(id) ? href : isSingle ? href + "/" + id : href + "#" + id;
+    link.textContent = id + " · " + topic.textContent;
+    link.className = "document";
+    return link;
+  };
+  const find = (wanted) => {
+    let shown = 0;
+    const hasAll = (text) => wanted.length > 0 && wanted.every((word) => text.toLowerCase().includes(word));
+    for (const link of places.querySelectorAll(".document")) link.remove();
+    for (const topic of topics) {
+      topic.hidden = view.dataset.view === "index" || shown >= MOST || !hasAll(topic.textContent);
+      shown += topic.hidden ? 0 : 1;
+    }
+    const id = wanted.length === 1 && wanted[0].length > 2 ? wanted[0] : null;
+    for (const topic of id ? topics : []) {
+      for (const one of topic.dataset.documents.split(" ")) {
+        if (shown >= MOST || !one.toLowerCase().includes(id)) continue;
+        places.append(linkTo(topic, one));
+        shown += 1;
+      }
+    }
+    places.hidden = shown === 0;
+  };
+  places.addEventListener("click", () => { search.value = ""; filter(); });
   const filter = () => {
     const wanted = words(search.value);
+    find(wanted);
     const isIndex = view.dataset.view === "index";
     let shown = 0, all = 0;
     for (const item of view.querySelectorAll(isIndex ? "tbody tr" : ".card, .text")) {
@@ -185,7 +218,12 @@
     if (event.ctrlKey || event.metaKey || event.altKey) return false;
     if (event.target === search) {
       if (event.key === "Escape") { search.value = ""; filter(); search.blur(); return true; }
-      if (event.key === "Enter" || event.key === "ArrowDown") { search.blur(); walk(1); return true; }
+      if (event.key === "Enter" || event.key === "ArrowDown") {
+        const first = items().length ? null : places.querySelector("a:not([hidden])");
+        search.blur();
+        if (first) first.focus(); else walk(1);
+        return true;
+      }
       return false;
     }
     const dialog = openDialogs()[0];

@@ -507,7 +507,7 @@ mod tests {
 
     #[test]
     fn numbers_without_ids_give_no_sentence_but_a_copy_names_its_original() {
-        let score = r#"{"name":"worth","value":0.5,"parts":[{"name":"relevance","value":0.5}]}"#;
+        let score = r#"{"name":"score","value":0.5,"parts":[{"name":"relevance","value":0.5}]}"#;
         let mut old = ExplainedImage {
             pro: Some(serde_json::from_str(score).unwrap()),
             ..image(Some((Stance::Pro, 2)), [0.9, 0.6], &[], &[])

@@ -225,7 +225,7 @@ fn product(image: &Estimated, stance: Explanation) -> Explanation {
 /// The score of an image in one of the lists.
 fn score_in_list(value: f64, how: impl Into<String>, parts: Vec<Explanation>) -> Explanation {
     Explanation::new(NumberId::Score, value)
-        .named("worth")
+        .named("score")
         .with_how(how)
         .with_parts(parts)
 }

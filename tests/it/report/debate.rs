@@ -124,7 +124,12 @@ fn a_single_page_has_the_sheets_too_and_sheets_of_another_run_are_not_shown() {
     };
     let single = fixture.path("one.html");
     let mut command = fixture.inspect_into(&run, &single);
-    succeed(command.args(["-q", "--single-file", "--evidence", text(&fixture.evidence)]));
+    succeed(command.args([
+        "--quiet=progress",
+        "--single-file",
+        "--evidence",
+        text(&fixture.evidence),
+    ]));
     if let Some(page) = Page::open(&format!("{}#debate-3", file_url(&single)), WIDE) {
         assert_eq!(page.visible("article.debate"), 1);
         assert_eq!(page.visible("#debate-3"), 1);
@@ -135,7 +140,7 @@ fn a_single_page_has_the_sheets_too_and_sheets_of_another_run_are_not_shown() {
     fs::copy(run.join("debate.jsonl"), other.join("debate.jsonl")).unwrap();
     let report = fixture.path("other-report");
     let mut command = fixture.inspect_into(&other, &report);
-    let output = succeed(command.args(["-q", "--evidence", text(&fixture.evidence)]));
+    let output = succeed(command.args(["--quiet=progress", "--evidence", text(&fixture.evidence)]));
     assert!(stderr(&output).contains("these debate sheets belong to another run"));
     assert!(!report.join("debate-3.html").exists());
     let index = fs::read_to_string(report.join("index.html")).unwrap();
@@ -151,7 +156,7 @@ fn a_run_of_arguments_has_sheets_without_images_that_lead_to_the_ranking() {
     let run = fixture.path("arguments");
     let sheets = run.join("debate.jsonl");
     fs::create_dir_all(&run).unwrap();
-    let args = ["controversial", "-q", "-i", text(sample())];
+    let args = ["controversial", "--quiet=progress", "-i", text(sample())];
     let mut command = riposte(fixture.home.path(), &args);
     command
         .args(["-o", text(&run), "--debate", text(&sheets)])
@@ -178,7 +183,13 @@ fn a_run_of_arguments_has_sheets_without_images_that_lead_to_the_ranking() {
     assert_eq!(page.problems(), [""; 0]);
     // another approach ranks the arguments differently
     let other = fixture.path("other");
-    let args = ["controversial", "-q", "-i", text(sample()), "-o"];
+    let args = [
+        "controversial",
+        "--quiet=progress",
+        "-i",
+        text(sample()),
+        "-o",
+    ];
     let mut command = riposte(fixture.home.path(), &args);
     succeed(command.args([text(&other), "--approach", "bm25"]));
     fs::copy(&sheets, other.join("debate.jsonl")).unwrap();

@@ -144,7 +144,14 @@ fn a_hostile_collection_is_shown_as_text_and_runs_nothing() {
     let tag = format!("\"'><{}", &SCRIPT[1..]);
     fs::create_dir(&out).unwrap();
     let explain = out.join("explain.jsonl");
-    let args = ["images", "-q", "-i", text(&data), "-o", text(&out)];
+    let args = [
+        "images",
+        "--quiet=progress",
+        "-i",
+        text(&data),
+        "-o",
+        text(&out),
+    ];
     let output = riposte(home.path(), &args)
         .args(["--evidence", text(&evidence)])
         .args(["--tag", &tag, "--explain", text(&explain)])
@@ -194,7 +201,7 @@ fn a_hostile_collection_is_shown_as_text_and_runs_nothing() {
         &["-o", text(&report)][..],
         &["-o", text(&report), "--single-file"],
     ] {
-        let args = ["inspect", "-q", text(&out), "-i", text(&data)];
+        let args = ["inspect", "--quiet=progress", text(&out), "-i", text(&data)];
         let mut command = riposte(home.path(), &args);
         command
             .args(["--evidence", text(&evidence), "--qrels", text(&qrels)])

@@ -85,7 +85,13 @@ fn report_of_arguments(fixture: &Fixture) -> PathBuf {
     fs::create_dir(&run).unwrap();
     let explain = run.join("explain.jsonl");
     let index = fixture.path("index");
-    let common = ["-q", "-i", text(&data), "--index", text(&index)];
+    let common = [
+        "--quiet=progress",
+        "-i",
+        text(&data),
+        "--index",
+        text(&index),
+    ];
     let mut command = riposte(fixture.home.path(), &["controversial"]);
     command
         .args(common)

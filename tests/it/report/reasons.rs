@@ -271,7 +271,7 @@ fn a_copy_that_was_left_out_is_shown_with_the_image_that_was_kept() {
     let report = fixture.path("with-copies");
     let mut command = fixture.inspect_into(&run, &report);
     command.args(typed(
-        "-q --evidence {} --qrels {}",
+        "--quiet=progress --evidence {} --qrels {}",
         &[text(&fixture.evidence), text(&qrels)],
     ));
     succeed(&mut command);

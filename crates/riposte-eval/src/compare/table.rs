@@ -160,7 +160,12 @@ impl Table {
         let values = self.rows.iter().map(|(_, row)| row[at].all());
         let of_run = &self.rows[run].1[at];
         let value = of_run.all();
-        let is_best = self.rows.len() > 1 && value == values.fold(f64::MIN, f64::max);
+        let (best, worst) = (
+            values.clone().fold(f64::MIN, f64::max),
+            values.fold(f64::MAX, f64::min),
+        );
+        // where all are equal, none is best
+        let is_best = value == best && best > worst;
         let beaten = self.pairs.iter().flat_map(|pairs| pairs.beaten(run, at));
         Cell {
             text: number(value, of_run),

@@ -1,6 +1,6 @@
 //! Finds what TIRA's check of a run refuses in addition to a task's rules: `RunFormat` in `check_format` of the Python package `tira` 0.0.207.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
 use super::{Finding, Findings, Rule, Severity};
 
@@ -24,12 +24,12 @@ pub fn refused_by_tira(run: &[u8]) -> Vec<Finding> {
         refuse(None, Rule::Depth, what, "75 MiB are allowed");
     }
     let text = String::from_utf8_lossy(run);
-    let mut documents: HashMap<&str, HashSet<&str>> = HashMap::new();
+    let mut documents: HashMap<&str, HashMap<&str, &str>> = HashMap::new();
     let mut lines = 0;
     for (number, line) in (1..).zip(text.lines()) {
         lines += 1;
         let fields: Vec<&str> = line.split_whitespace().collect();
-        let &[topic, _, document, rank, score, _] = fields.as_slice() else {
+        let &[topic, second, document, rank, score, _] = fields.as_slice() else {
             let what = format!("{} columns", fields.len());
             refuse(Some(number), Rule::Fields, what, "there must be six");
             continue;
@@ -42,9 +42,13 @@ pub fn refused_by_tira(run: &[u8]) -> Vec<Finding> {
             let what = format!("the score {score:?} is not a number");
             refuse(Some(number), Rule::Score, what, "");
         }
-        if !documents.entry(topic).or_default().insert(document) {
+        let of_topic = documents.entry(topic).or_default();
+        if let Some(first) = of_topic.insert(document, second) {
             let what = format!("{document} is listed twice for topic {topic}");
-            let hint = "TIRA ignores the second column, so no image may have both stances";
+            let hint = match first == second {
+                true => "list each document once for a topic",
+                false => "TIRA ignores the second column, so no image may have both stances",
+            };
             refuse(Some(number), Rule::Repeated, what, hint);
         }
     }
@@ -90,6 +94,11 @@ mod tests {
         let findings = said(&format!(
             "{TAKEN}3 CON Ia 1 9 t\n\n3 CON Id first 9 t\n3 CON Ie 2 high t\n"
         ));
+        assert!(findings[0].contains("no image may have both stances"));
+        // of a run of texts, nothing is said of images
+        let texts = TAKEN.replace("PRO", "Q0").replace("CON", "Q0");
+        let twice = said(&format!("{texts}3 Q0 Ia 2 8 t\n"));
+        assert!(twice[0].contains("list each document once"), "{twice:?}");
         let begin: Vec<&str> = findings
             .iter()
             .map(|f| f.split(" (").next().unwrap())

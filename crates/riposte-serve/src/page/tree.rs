@@ -149,11 +149,11 @@ mod tests {
 
     #[test]
     fn an_object_of_trees_is_shown_by_its_keys_and_depth_is_bounded() {
-        let entry = json!({"topic": "1", "copy_of": null, "pro": {"name": "worth", "value": 0.5}, "listed": [{"rank": 1}]});
+        let entry = json!({"topic": "1", "copy_of": null, "pro": {"name": "score", "value": 0.5}, "listed": [{"rank": 1}]});
         let names = |rows: &[Row]| rows.iter().map(|row| row.name.clone()).collect::<Vec<_>>();
         let rows = rows(&entry);
         assert_eq!(names(&rows), ["topic", "copy of", "pro", "listed"]);
-        assert_eq!(names(&rows[2].rows), ["worth"]);
+        assert_eq!(names(&rows[2].rows), ["score"]);
         assert_eq!(rows[3].rows[0].value, "1");
         let mut deep = json!({"name": "x", "value": 1});
         for _ in 0..100 {
