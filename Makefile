@@ -10,11 +10,18 @@ OUT = out/demo
 # A complete run on the committed sample: fetch models if possible, retrieve, verify, evaluate, and write a report with debate sheets.
 demo:
 	$(CARGO) build --release
-	-$(RIPOSTE) models fetch
+	@mkdir -p $(OUT)
+	@echo "$(RIPOSTE) models fetch"
+	@$(RIPOSTE) models fetch >$(OUT)/models.log 2>&1 || \
+	  echo "some models could not be downloaded ($(OUT)/models.log says why): riposte works without them, and says what it leaves out"
 	$(RIPOSTE) images -i sample -o $(OUT) --explain $(OUT)/explain.jsonl --arguments sample/args-me.json --debate $(OUT)/debate.jsonl
 	$(RIPOSTE) verify $(OUT) -i sample
 	$(RIPOSTE) evaluate $(OUT) --qrels sample/qrels.txt
 	$(RIPOSTE) inspect $(OUT) -i sample --qrels sample/qrels.txt -o out/inspect
+	@echo
+	@echo "made: a run ($(OUT)/run.txt), and a report of it with debate sheets"
+	@echo "open: out/inspect/index.html in a browser"
+	@echo 'next: $(RIPOSTE) ask "Should zoos be closed?" -i sample'
 
 # All tests of all packages. tests/run.sh tries to fetch the models that Python packages contain, and to install Chromium. Tests that need something
 # that it found must then run. RIPOSTE_DATA=DIR names the development data. The last lines list the tests that did not run, and why. The

@@ -146,13 +146,17 @@ fn line(entry: &Entry, now: SystemTime) -> String {
         None => String::new(),
     };
     let state = if entry.in_use { "  in use" } else { "" };
-    format!(
-        "  {:<16} {:>11}  {used:<15}  {}{}{state}",
+    let facts = format!(
+        "  {:<16} {:>11}  {used:<15}",
         entry.kind.to_string(),
-        HumanBytes(entry.bytes).to_string(),
-        escaped(&collection),
-        escaped(&entry.name())
-    )
+        HumanBytes(entry.bytes).to_string()
+    );
+    let names = format!("{}{}{state}", escaped(&collection), escaped(&entry.name()));
+    let is_long = facts.chars().count() + 2 + names.chars().count() > terminal::width();
+    match is_long && terminal::is_terminal() {
+        true => format!("{facts}\n{}", terminal::wrapped(&names, 4).trim_end()),
+        false => format!("{facts}  {names}"),
+    }
 }
 
 fn to_json(entry: &Entry) -> serde_json::Value {

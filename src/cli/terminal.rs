@@ -17,6 +17,11 @@ pub(super) fn width() -> usize {
     size.map_or(WIDTH, |(_, columns)| usize::from(columns))
 }
 
+/// Whether results are printed to a terminal, whose lines end, and not to a file or a program.
+pub(super) fn is_terminal() -> bool {
+    Term::stdout().is_term()
+}
+
 /// Whether tables have colours: on a terminal that shows them, unless NO_COLOR is set.
 pub(super) fn has_colours() -> bool {
     console::colors_enabled()

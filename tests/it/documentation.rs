@@ -545,3 +545,32 @@ fn the_readme_names_what_a_run_writes() {
         );
     }
 }
+
+/// What a stranger reads last is what was made, how it is opened and what comes next; downloads that fail are one line and no error.
+#[cfg(unix)]
+#[test]
+fn make_demo_ends_with_what_was_made_and_what_to_type() {
+    use std::os::unix::fs::PermissionsExt;
+    let dir = tempfile::tempdir().unwrap();
+    let program = dir.path().join("riposte");
+    let script =
+        "#!/bin/sh\n[ \"$1\" != models ] || { echo no network; echo no network; exit 2; }\n";
+    fs::write(&program, script).unwrap();
+    fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
+    let mut command = Command::new("make");
+    command.arg("-f").arg(root().join("Makefile")).arg("demo");
+    command.arg("CARGO=true");
+    command.arg(format!("RIPOSTE={}", program.display()));
+    command.current_dir(dir.path()).env_remove("MAKEFLAGS");
+    let printed = stdout(&succeed(&mut command));
+    let lines: Vec<&str> = printed.lines().collect();
+    let begin: Vec<&str> = lines[lines.len() - 3..]
+        .iter()
+        .map(|line| &line[..6])
+        .collect();
+    assert_eq!(begin, ["made: ", "open: ", "next: "], "{printed}");
+    let next = format!("next: {} ask ", program.display());
+    assert!(lines[lines.len() - 1].starts_with(&next), "{printed}");
+    assert_eq!(printed.matches("could not be downloaded").count(), 1);
+    assert!(!printed.contains("no network"), "{printed}");
+}

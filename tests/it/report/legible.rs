@@ -248,7 +248,7 @@ fn estimates_are_filled_and_judgements_outlined() {
 
     // a stance towards a conclusion needs a conclusion
     let stances: Vec<(String, Option<String>)> = page.js(
-        "[...document.querySelectorAll('.text')].map(e => [e.querySelector('.doc').textContent, e.querySelector('.stance')?.textContent ?? null])",
+        "[...document.querySelectorAll('.text')].map(e => [e.querySelector('.doc').textContent, e.querySelector('.stance:not(.taken)')?.textContent ?? null])",
     );
     assert_eq!(stances.len(), 6);
     for (id, stance) in stances {
@@ -258,6 +258,15 @@ fn estimates_are_filled_and_judgements_outlined() {
             _ => None,
         };
         assert_eq!(stance.as_deref(), expected, "{id}");
+    }
+    // and each has the side that its text takes towards the claim
+    let sides: Vec<String> = page.js(
+        "[...document.querySelectorAll('.text .taken')].map(e => e.textContent)",
+    );
+    assert_eq!(sides.len(), 6);
+    for side in sides {
+        let known = ["for the claim", "against the claim", "no clear side"];
+        assert!(known.contains(&&*side), "{side}");
     }
     // every text says why it is there, before bars and tree
     let firsts: Vec<String> = page.js(

@@ -57,6 +57,22 @@ fn a_report_can_be_used_with_the_keyboard_alone() {
     page.keys(&["Escape"]);
     page.wait("!document.querySelector('dialog[open]')");
 
+    // the search finds topics and documents of the other pages
+    let (elsewhere, _) = line(&run, "5", "PRO", "1");
+    page.keys(&["/"]);
+    page.write(&elsewhere);
+    let links: Vec<String> =
+        page.js("[...document.querySelectorAll('#places a.document')].map(e => e.href)");
+    let wanted = format!("topic-5.html#{elsewhere}");
+    assert!(links.iter().any(|link| link.ends_with(&wanted)), "{links:?}");
+    assert_eq!(page.visible("#places a"), links.len());
+    page.keys(&["Escape", "/"]);
+    page.write("four-day");
+    assert_eq!(page.visible("#places a"), 1);
+    assert!(page.text("#places a:not([hidden])").contains("four-day"));
+    page.keys(&["Escape"]);
+    assert_eq!(page.visible("#places"), 0);
+
     // the search finds words in the pictures too
     page.keys(&["/"]);
     page.write("oryx");
