@@ -3,6 +3,7 @@
 //! The question becomes the topic of a run of the task, so an answer is the same as in a run.
 
 mod answer;
+mod documents;
 mod judge;
 
 use std::ops::ControlFlow;
@@ -12,24 +13,22 @@ use std::sync::atomic::AtomicBool;
 use anyhow::{Context, Result, bail, ensure};
 use riposte_claims::claims;
 use riposte_eval::edition::{ASSUMED, Edition};
-use riposte_eval::explained::ExplainedImage;
-use riposte_eval::run::{self, ImageRunLine, TextRunLine};
+use riposte_eval::run;
 use riposte_eval::topic::{self, Topic};
 use riposte_eval::{Stance, TextTask, objects};
 use serde::Serialize;
 use serde_json::json;
 
+use documents::arguments_of;
+
 use super::request::{DoneTexts, ImageOptions, stoppable};
 use super::{Approach, Collection, Error, Request};
-use crate::index::inverted::InvertedIndex;
-use crate::reading::clauses::is_question;
 use crate::report::inspect::{self, OnThreadEvent};
 use crate::report::place::ReportPlace;
 use crate::report::shown::ShownRun;
 use crate::report::words::Marker;
 use crate::score::presence::Presence;
-use crate::task::debate;
-use crate::task::debate::sheet::{DebateArgument, DebateSheet};
+use crate::task::debate::sheet::DebateSheet;
 use crate::task::extraction::Host;
 use crate::task::files::{TopicSource, write_atomically};
 use crate::task::image_run::ImageRuns;
@@ -562,113 +561,6 @@ impl Side {
             images: None,
         }
     }
-}
-
-impl Image {
-    /// An image of the run, with the sentence in or around it that has the most words of the question and is no question itself.
-    fn read(
-        line: &ImageRunLine,
-        explained: Option<&ExplainedImage>,
-        runs: &ImageRuns,
-        words: &mut Marker,
-    ) -> Result<Image> {
-        let extracted = runs.images.extracted();
-        let evidence = extracted.extraction.store.read(&line.image)?;
-        let found = evidence.as_ref().map(debate::image_sentences);
-        let (mut text, mut place) = (String::new(), None);
-        if let Some(mut sentences) = found.filter(|sentences| !sentences.is_empty()) {
-            // a question has its words, but says nothing about its answer
-            if sentences
-                .iter()
-                .any(|sentence| !is_question(&sentence.text))
-            {
-                sentences.retain(|sentence| !is_question(&sentence.text));
-            }
-            let found = best(words, sentences, |sentence| &sentence.text);
-            (text, place) = (found.text, Some(found.place));
-        }
-        let entries = &runs.images.collection.entries;
-        let entry = entries.binary_search_by(|entry| entry.id.cmp(&line.image));
-        let files = entry.map_or_else(
-            |_| Vec::new(),
-            |at| entries[at].list(&mut Vec::new()).images,
-        );
-        let page = evidence.as_ref().and_then(|e| e.pages.first());
-        Ok(Image {
-            list: line.stance,
-            rank: line.rank,
-            id: line.image.0.clone(),
-            score: line.score.context("a line of the run has no score")?,
-            pro: explained.and_then(|of| of.probability(Stance::Pro)),
-            con: explained.and_then(|of| of.probability(Stance::Con)),
-            words: debate::quotation(&text),
-            place: place.map(str::to_owned),
-            file: files.first().map(|file| file.display().to_string()),
-            page: page.map(|page| page.url.clone()),
-            argument: None,
-            likeness: None,
-            about: About::default(),
-        })
-    }
-
-    /// If the image illustrates an argument, adds the argument and the words that are like it.
-    fn illustrate(&mut self, sheet: &DebateSheet) {
-        let mut images = sheet.images.iter();
-        let of_sheet = images.find(|image| image.image.0 == self.id);
-        let like = of_sheet.and_then(|image| image.like.as_ref());
-        if let Some(like) = like.filter(|like| like.illustrates()) {
-            self.argument = Some(like.argument.0.clone());
-            self.likeness = Some(like.likeness);
-            self.words = like.words.clone();
-            self.place = Some(like.place.clone());
-        }
-    }
-}
-
-impl Text {
-    /// A document of the run, with its sentence that has the most words of the question.
-    fn read(line: &TextRunLine, index: &InvertedIndex, words: &mut Marker) -> Result<Text> {
-        let document = index.document(&line.doc)?;
-        let texts = document.texts.iter();
-        let sentences = texts.flat_map(|text| debate::compared_sentences(text));
-        Ok(Text {
-            rank: line.rank,
-            id: line.doc.0.clone(),
-            score: line.score.context("a line of the run has no score")?,
-            stance: line.stance.map(|stance| stance.word()),
-            text: best(words, sentences.collect(), |text| text),
-            url: document.url,
-            about: About::default(),
-        })
-    }
-}
-
-/// The first arguments of a side, or of those that are undecided.
-fn arguments_of(sheet: &DebateSheet, stance: Option<Stance>, number: usize) -> Vec<Argument> {
-    let arguments = sheet.arguments_of(stance).take(number);
-    let argument = |argument: &DebateArgument| Argument {
-        id: argument.argument.0.clone(),
-        rank: argument.rank,
-        score: argument.score,
-        stance: argument.stance,
-        conclusion: argument.conclusion.clone(),
-        text: argument.quote.clone(),
-        repeats: argument.repeats.iter().map(|id| id.0.clone()).collect(),
-        about: About {
-            probability: argument.about,
-            ..About::default()
-        },
-    };
-    arguments.map(argument).collect()
-}
-
-/// The text that has the most distinct words of the question. The first of several; an empty one if there is no text.
-fn best<T: Default>(words: &mut Marker, texts: Vec<T>, text_of: impl Fn(&T) -> &str) -> T {
-    let counted = texts
-        .into_iter()
-        .map(|text| (words.count(text_of(&text)), text));
-    let best = counted.reduce(|best, next| if next.0 > best.0 { next } else { best });
-    best.map(|(_, text)| text).unwrap_or_default()
 }
 
 /// Removes a file that an earlier question has left in the user's directory.

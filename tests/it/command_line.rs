@@ -14,7 +14,7 @@ use crate::support::need::{Python, need};
 use crate::support::program::{
     WorkDir, code, collection_tools, on_terminal, riposte, stderr, stdout, succeed,
 };
-use crate::support::{assert_says, sample};
+use crate::support::{assert_says, golden_evidence, sample};
 
 /// Judgements of images for two topics, and a run with the images of the first topic.
 const QRELS: &str = "1 ONTOPIC I0123456789abcde0 1\n1 PRO I0123456789abcde0 1\n1 ONTOPIC I0123456789abcde1 1\n2 ONTOPIC I0123456789abcde2 1\n";

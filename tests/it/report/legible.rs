@@ -260,9 +260,8 @@ fn estimates_are_filled_and_judgements_outlined() {
         assert_eq!(stance.as_deref(), expected, "{id}");
     }
     // and each has the side that its text takes towards the claim
-    let sides: Vec<String> = page.js(
-        "[...document.querySelectorAll('.text .taken')].map(e => e.textContent)",
-    );
+    let sides: Vec<String> =
+        page.js("[...document.querySelectorAll('.text .taken')].map(e => e.textContent)");
     assert_eq!(sides.len(), 6);
     for side in sides {
         let known = ["for the claim", "against the claim", "no clear side"];

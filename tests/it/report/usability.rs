@@ -64,7 +64,10 @@ fn a_report_can_be_used_with_the_keyboard_alone() {
     let links: Vec<String> =
         page.js("[...document.querySelectorAll('#places a.document')].map(e => e.href)");
     let wanted = format!("topic-5.html#{elsewhere}");
-    assert!(links.iter().any(|link| link.ends_with(&wanted)), "{links:?}");
+    assert!(
+        links.iter().any(|link| link.ends_with(&wanted)),
+        "{links:?}"
+    );
     assert_eq!(page.visible("#places a"), links.len());
     page.keys(&["Escape", "/"]);
     page.write("four-day");
