@@ -119,12 +119,14 @@ fn table(report: &Report) -> String {
         lines.push(format!("  {count} {what}"));
     }
     lines.push(format!(
-        "  {:<12} {:>14} {:>12}",
+        "  {:<13} {:>13} {:>12}",
         "field", "terms", "mean length"
     ));
     for of in &report.fields {
-        let (name, tokens, length) = (&of.name, of.tokens, of.mean_length);
-        lines.push(format!("  {name:<12} {tokens:>14} {length:>12.1}"));
+        // as channels are named: "bm25 given caption" searches the caption that the collection gives
+        let name = of.name.replace('_', " ");
+        let (tokens, length) = (of.tokens, of.mean_length);
+        lines.push(format!("  {name:<13} {tokens:>13} {length:>12.1}"));
     }
     lines.join("\n") + "\n"
 }

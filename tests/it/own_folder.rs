@@ -2,11 +2,13 @@
 
 use std::fs;
 
+use image::{ImageFormat, Rgb, RgbImage};
 use serde_json::Value;
 
 use crate::collection_new::{page, picture};
 use crate::support::assert_says;
 use crate::support::files::entries;
+use crate::support::pictures::encoded;
 use crate::support::program::WorkDir;
 
 const FOR: &str = "Zoos should be closed. Wild animals belong in freedom and never in a cage, wherever they were born and whoever feeds them there, day after day.";
@@ -25,12 +27,11 @@ const MADE: &str = "is in the cache now";
 
 #[test]
 fn a_folder_of_pictures_answers_and_is_read_again_only_if_it_changes() {
-    let [cage, gate] = [10, 60].map(picture);
-    let dir = WorkDir::with(&[("zoo pictures/cage.png", &cage[..])]);
     // a folder that is named like a part of a collection is none
-    fs::create_dir(dir.path("zoo pictures/images")).unwrap();
-    fs::write(dir.path("zoo pictures/images/gate.png"), &gate).unwrap();
-    fs::rename(dir.path("zoo pictures"), dir.path("zoo")).unwrap();
+    let dir = WorkDir::with(&[
+        ("zoo/cage.png", &drawn(|x, _| x > 40)[..]),
+        ("zoo/images/gate.png", &drawn(|_, y| y > 30)),
+    ]);
     let line = "ask -n 2 --json Should zoos be closed? -i zoo";
     let (answer, error) = ask(&dir, line);
     let made: Vec<&str> = error.lines().filter(|line| line.contains(MADE)).collect();
@@ -54,7 +55,11 @@ fn a_folder_of_pictures_answers_and_is_read_again_only_if_it_changes() {
     assert!(!error.contains(MADE), "{error}");
     assert_eq!(again, answer);
 
-    fs::write(dir.path("zoo/sign.png"), picture(90)).unwrap();
+    fs::write(
+        dir.path("zoo/sign.png"),
+        drawn(|x, y| (x / 20 + y / 20) % 2 == 0),
+    )
+    .unwrap();
     let (_, error) = ask(&dir, line);
     assert_says(&error, &["a collection of 3 images is in the cache now"]);
 
@@ -195,8 +200,13 @@ fn a_folder_with_nothing_to_answer_from_says_what_was_looked_for() {
     }
 }
 
+/// A picture in black and white: those of a single colour would be copies of each other.
+fn drawn(is_white: impl Fn(u32, u32) -> bool) -> Vec<u8> {
+    let pixel = |x, y| Rgb([if is_white(x, y) { 250 } else { 5 }; 3]);
+    encoded(RgbImage::from_fn(80, 70, pixel), ImageFormat::Png)
+}
+
 /// A picture that is smaller than those of a collection.
 fn small() -> Vec<u8> {
-    use crate::support::pictures::encoded;
-    encoded(image::RgbImage::new(20, 20), image::ImageFormat::Png)
+    encoded(RgbImage::new(20, 20), ImageFormat::Png)
 }
