@@ -23,6 +23,7 @@ use documents::arguments_of;
 
 use super::request::{DoneTexts, ImageOptions, stoppable};
 use super::{Approach, Collection, Error, Request};
+use crate::collection::images::NO_PAGE;
 use crate::report::inspect::{self, OnThreadEvent};
 use crate::report::place::ReportPlace;
 use crate::report::shown::ShownRun;
@@ -270,11 +271,29 @@ impl AskSettings<'_> {
                 .with_context(|| format!("cannot create {}", dir.display()))?;
             write_atomically(&dir.join(TOPICS_FILE), line.as_bytes())?;
         }
+        let on_event: &mut OnEvent = &mut |event| {
+            if !self.is_known(&event) {
+                on_event(event);
+            }
+        };
         let (answer, run) = match task {
             Task::Images => self.ask_images(&topic, host, on_event)?,
             Task::Texts(task) => self.ask_texts(task, &topic, host.stop, on_event)?,
         };
         Ok(Answered { answer, run, topic })
+    }
+
+    /// Whether an event says nothing new: the answer shows how many images it has and whether they are about the question, and pictures of a folder have
+    /// no pages.
+    fn is_known(&self, event: &Event) -> bool {
+        match event {
+            Event::Note(note) => {
+                let of_topic = [format!("topic {TOPIC}: "), format!(": {TOPIC} \"")];
+                of_topic.iter().any(|beginning| note.contains(beginning))
+            }
+            Event::Fault(fault) => self.folder.is_some() && fault.what == NO_PAGE,
+            _ => false,
+        }
     }
 
     fn request(&self, topic: &Topic, debate: bool) -> Result<Request<'_>> {

@@ -40,7 +40,7 @@ struct Page<'a> {
 struct Place {
     href: String,
     name: String,
-    /// The ids of the documents on its page.
+    /// The ids of the ranked documents on its page. Every page repeats them, so those that were missed are left out.
     documents: String,
 }
 
@@ -199,11 +199,11 @@ impl Report {
     fn places(&self, form: Form) -> Vec<Place> {
         let place = |report: &TopicReport| {
             let documents: Vec<&str> = match &report.body {
-                Body::Images(of) => of.images.iter().map(|image| image.id.as_str()).collect(),
-                Body::Texts(of) => {
-                    let all = [&of.results, &of.dropped, &of.missed].into_iter().flatten();
-                    all.map(|text| text.id.as_str()).collect()
+                Body::Images(of) => {
+                    let cards = of.sides.iter().flat_map(|side| &side.cards);
+                    cards.map(|card| card.id.as_str()).collect()
                 }
+                Body::Texts(of) => of.results.iter().map(|text| text.id.as_str()).collect(),
             };
             let topic = &report.topic;
             Place {

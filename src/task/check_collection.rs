@@ -6,7 +6,7 @@ use std::path::Path;
 use anyhow::{Context, Result};
 use rayon::prelude::*;
 
-use crate::collection::images::{Entry, ImageCollection, bytes_of};
+use crate::collection::images::{Entry, ImageCollection, NO_PAGE, bytes_of};
 use crate::collection::{Fault, FaultKind, read_regular, read_topics};
 use crate::disk::regular;
 use crate::evidence::picture;
@@ -56,9 +56,6 @@ pub fn check(dir: &Path) -> Result<Checked> {
         faults,
     })
 }
-
-/// What [`Entry::read`] says of an image without pages.
-const NO_PAGE: &str = "no page";
 
 fn layout(path: &Path, line: Option<u64>, what: impl Into<String>) -> Fault {
     Fault::new(FaultKind::Layout, path, line, what)

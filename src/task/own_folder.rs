@@ -62,8 +62,9 @@ impl OwnFolder {
         let (files, _) = saved::files(&folder)?;
         let state = state_of(&files)?;
         let workspace = places.workspace_of(&folder, on_event)?;
+        let place = workspace.canonicalize();
         ensure!(
-            !workspace.starts_with(&folder),
+            !place.is_ok_and(|place| place.starts_with(&folder)),
             "the cache directory is in {shown}: name a smaller folder, or another cache directory with --cache"
         );
         let name = folder.file_name().unwrap_or_default().to_string_lossy();
@@ -107,7 +108,9 @@ impl OwnFolder {
                 ImageCollection::open(input).is_ok_and(is_empty) && texts_in(input).is_none()
             }
             Ok(_) => false,
-            Err(_) => input.is_dir() || (chosen.is_none() && input.exists()),
+            Err(_) => {
+                input.is_dir() || (chosen.is_none() && regular::exists(input).unwrap_or(true))
+            }
         }
     }
 

@@ -381,7 +381,6 @@ fn a_file_of_another_task_is_answered_with_a_few_of_its_lines() {
         .collect();
     fs::write(dir.path("texts.txt"), lines).unwrap();
     for (line, expected) in [
-        ("evaluate --qrels qrels texts.txt", 1),
         ("export run texts.txt -o plain", 2),
         ("evaluate --qrels texts.txt run.txt", 2),
     ] {
@@ -398,7 +397,7 @@ fn what_is_no_file_is_named_and_what_is_needed_is_said() {
     fs::create_dir(dir.path("runs")).unwrap();
     dir.refuses(
         "
-        evaluate run.txt qrels | there is no judgement in run.txt
+        evaluate run.txt qrels | judgements are missing: give their file
         evaluate --qrels runs run.txt | runs is a directory: judgements are a file
         evaluate --qrels qrels runs | there is no run in runs
         evaluate --qrels qrels run.txt nDCG@5 | cannot be computed from judgements of images

@@ -180,7 +180,7 @@ fn evaluate_prints_the_table_and_the_measures_of_the_image_script_of_the_organis
             .filter(|word| word.starts_with("0.") || *word == "1.000")
             .collect();
         let theirs: Vec<&str> = case.evaluated.split('"').skip(3).step_by(4).collect();
-        let is_limited = printed.contains("\nof: ");
+        let is_limited = printed.contains("\nafter \"of\": ");
         let ours: Vec<&str> = ours
             .into_iter()
             .step_by(1 + usize::from(is_limited))

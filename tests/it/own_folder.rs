@@ -27,18 +27,23 @@ const MADE: &str = "is in the cache now";
 
 #[test]
 fn a_folder_of_pictures_answers_and_is_read_again_only_if_it_changes() {
+    let shown = ["cage.png", "images/gate.png", "sign.png"];
+    let shown = shown.map(|file| format!("<p>Zoos should be closed. <img src={file:?}></p>"));
+    let page = format!("<!DOCTYPE html><title>Zoos</title>{}", shown.concat());
     // a folder that is named like a part of a collection is none
     let dir = WorkDir::with(&[
-        ("zoo/cage.png", &drawn(|x, _| x > 40)[..]),
+        ("zoo/zoo.html", page.as_bytes()),
+        ("zoo/cage.png", &drawn(|x, _| x > 40)),
         ("zoo/images/gate.png", &drawn(|_, y| y > 30)),
     ]);
     let line = "ask -n 2 --json Should zoos be closed? -i zoo";
     let (answer, error) = ask(&dir, line);
     let made: Vec<&str> = error.lines().filter(|line| line.contains(MADE)).collect();
+    assert!(!error.contains("topic asked"), "{error}");
     assert_eq!(
         made,
         [
-            "note: zoo: a collection of 2 images is in the cache now, and is made again only if a file changes"
+            "note: zoo: a collection of 2 images on 1 page is in the cache now, and is made again only if a file changes"
         ],
         "{error}"
     );
@@ -49,7 +54,7 @@ fn a_folder_of_pictures_answers_and_is_read_again_only_if_it_changes() {
         assert_says(&text, &[&here.join(file).display().to_string()]);
     }
     // nothing was written beside them
-    assert_eq!(entries(&dir.path("zoo")).len(), 2);
+    assert_eq!(entries(&dir.path("zoo")).len(), 3);
 
     let (again, error) = ask(&dir, line);
     assert!(!error.contains(MADE), "{error}");
@@ -61,7 +66,10 @@ fn a_folder_of_pictures_answers_and_is_read_again_only_if_it_changes() {
     )
     .unwrap();
     let (_, error) = ask(&dir, line);
-    assert_says(&error, &["a collection of 3 images is in the cache now"]);
+    assert_says(
+        &error,
+        &["a collection of 3 images on 1 page is in the cache now"],
+    );
 
     let (_, listed, _) = dir.run("cache list");
     assert_says(&listed, &["collection", "zoo.collection"]);

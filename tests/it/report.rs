@@ -156,7 +156,7 @@ fn a_report_leads_from_the_topics_to_an_image_and_its_explanation() {
         .collect();
     assert_eq!(tiles, expected);
 
-    page.click("a[href='topic-3.html']");
+    page.click("table a[href='topic-3.html']");
     page.wait("document.querySelector('h1')?.textContent.includes('four-day working week')");
     assert_eq!(page.count(".side.pro .card"), 10);
     assert_eq!(page.count(".side.con .card"), 10);

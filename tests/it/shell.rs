@@ -154,7 +154,10 @@ fn each_command_has_a_page_that_names_its_options() {
             .map(str::trim_start)
             .filter(|l| l.starts_with('-'));
         let defined: Vec<&str> = defined
-            .filter_map(|line| line.split([' ', ',']).find(|word| word.starts_with("--")))
+            .filter_map(|line| {
+                line.split([' ', ',', '['])
+                    .find(|word| word.starts_with("--"))
+            })
             .collect();
         assert!(defined.contains(&"--help"), "{name}: {help}");
         for option in defined {

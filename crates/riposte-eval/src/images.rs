@@ -319,6 +319,7 @@ impl fmt::Display for ImageEvaluation {
         }
         let Hits { judged, listed, .. } = official.hits;
         match listed - judged {
+            _ if listed == 0 => {}
             0 => writeln!(f, "all {listed} images in the lists are judged")?,
             others => writeln!(
                 f,
