@@ -30,7 +30,7 @@ use crate::score::picture_text::PictureText;
 use crate::score::select::{SAME_PICTURE_BITS, is_same_picture};
 pub(crate) use debate::sheet;
 use topic::PageBuilder;
-pub(crate) use view::{Debate, ImagesTopic, Thumbnail};
+pub(crate) use view::{Debate, ImagesTopic, NOT_LISTED, Thumbnail};
 
 /// The data from which the report is made.
 pub struct Sources<'a> {

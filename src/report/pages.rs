@@ -8,7 +8,7 @@ use riposte_eval::{TopicId, Values};
 use sha2::{Digest, Sha256};
 
 use super::chart::{Column, Columns};
-use super::images::Debate;
+use super::images::{Debate, NOT_LISTED};
 use super::words::{difference, shortened, slug, three_decimals};
 use super::{Body, Form, Head, MeasureColumn, Report, TopicReport};
 
@@ -200,8 +200,11 @@ impl Report {
         let place = |report: &TopicReport| {
             let documents: Vec<&str> = match &report.body {
                 Body::Images(of) => {
-                    let cards = of.sides.iter().flat_map(|side| &side.cards);
-                    cards.map(|card| card.id.as_str()).collect()
+                    let listed = of
+                        .images
+                        .iter()
+                        .filter(|image| image.position != NOT_LISTED);
+                    listed.map(|image| image.id.as_str()).collect()
                 }
                 Body::Texts(of) => of.results.iter().map(|text| text.id.as_str()).collect(),
             };

@@ -16,7 +16,7 @@ use super::super::words::{
 };
 use super::super::{Body, Change, TopicReport, nothing_about};
 use super::view::{Card, GradeView, ImageView, ImagesTopic, Side, Thumbnail};
-use super::view::{LINES, blocks_of, class, divide, facts, gauge, page_view};
+use super::view::{LINES, NOT_LISTED, blocks_of, class, divide, facts, gauge, page_view};
 use super::{CandidateRanks, LOOK_ALIKES, LookAlike, LookAlikes, Sources, TopicPlan};
 use crate::evidence::{Evidence, PageEvidence};
 use crate::topic::question::{self, TopicParts};
@@ -302,7 +302,7 @@ impl<'a> PageBuilder<'a> {
         let lines = self.lines(id).into_iter();
         let positions: Vec<_> = lines.map(|line| (line.stance, line.rank)).collect();
         match positions.as_slice() {
-            [] => "not listed".into(),
+            [] => NOT_LISTED.into(),
             positions => join_positions(positions),
         }
     }

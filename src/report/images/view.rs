@@ -83,6 +83,9 @@ pub(crate) struct GradeView {
     pub text: &'static str,
 }
 
+/// The position of an image that is in no list.
+pub(crate) const NOT_LISTED: &str = "not listed";
+
 /// The details of an image.
 #[derive(Debug)]
 pub(crate) struct ImageView {
