@@ -122,7 +122,7 @@ impl OwnFolder {
             true => self.folder.join(url.strip_prefix("file:")?),
             false => self.folder.clone(),
         };
-        (url.starts_with("file:") && file.is_file()).then_some(file)
+        (url.starts_with("file:") && regular::is_file(&file).ok()?).then_some(file)
     }
 
     /// The task whose documents answer the question. If there are no images, the question decides as what the texts are read: a claim needs arguments,

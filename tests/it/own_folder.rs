@@ -1,6 +1,7 @@
 //! `riposte ask` answers from any folder: it makes a collection of the pictures, the saved pages and the texts in it.
 
 use std::fs;
+use std::path::Path;
 
 use image::{ImageFormat, Rgb, RgbImage};
 use serde_json::Value;
@@ -28,8 +29,8 @@ const MADE: &str = "is in the cache now";
 #[test]
 fn a_folder_of_pictures_answers_and_is_read_again_only_if_it_changes() {
     let shown = ["cage.png", "images/gate.png", "sign.png"];
-    let shown = shown.map(|file| format!("<p>Zoos should be closed. <img src={file:?}></p>"));
-    let page = format!("<!DOCTYPE html><title>Zoos</title>{}", shown.concat());
+    let elements = shown.map(|file| format!("<p>Zoos should be closed. <img src={file:?}></p>"));
+    let page = format!("<!DOCTYPE html><title>Zoos</title>{}", elements.concat());
     // a folder that is named like a part of a collection is none
     let dir = WorkDir::with(&[
         ("zoo/zoo.html", page.as_bytes()),
@@ -48,10 +49,14 @@ fn a_folder_of_pictures_answers_and_is_read_again_only_if_it_changes() {
         "{error}"
     );
     // the user's files are named, and not their copies
-    let text = answer.to_string();
     let here = dir.path("zoo").canonicalize().unwrap();
-    for file in ["cage.png", "images/gate.png"] {
-        assert_says(&text, &[&here.join(file).display().to_string()]);
+    let images = answer["undecided"]["images"].as_array().unwrap();
+    assert!(!images.is_empty(), "{answer}");
+    for image in images {
+        let file = image["file"].as_str().unwrap();
+        let inside = Path::new(file).strip_prefix(&here).unwrap();
+        assert!(shown.iter().any(|name| inside == Path::new(name)), "{file}");
+        assert!(Path::new(file).is_file());
     }
     // nothing was written beside them
     assert_eq!(entries(&dir.path("zoo")).len(), 3);
