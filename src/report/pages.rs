@@ -18,6 +18,9 @@ const SCRIPT: &str = include_str!("pages/report.js");
 /// The length of a topic's title in the link from a neighbouring topic, in characters.
 const NEIGHBOUR: usize = 44;
 
+/// The number of ranked documents up to which every page of a report has the ids of all of them. A report of fifty topics would grow by a megabyte.
+const EVERYWHERE: usize = 500;
+
 /// The frame of every page.
 #[derive(Template)]
 #[template(path = "page.html")]
@@ -40,7 +43,7 @@ struct Page<'a> {
 struct Place {
     href: String,
     name: String,
-    /// The ids of the ranked documents on its page. Every page repeats them, so those that were missed are left out.
+    /// The ids of the ranked documents on its page; empty if other pages do not find them.
     documents: String,
 }
 
@@ -190,32 +193,26 @@ impl Report {
             is_index,
             task: self.head.task,
             run: &self.head.run,
-            places: &self.places(form),
+            places: &self.places(form, is_index),
             body,
         };
         page.render().context("cannot render a page")
     }
 
-    fn places(&self, form: Form) -> Vec<Place> {
-        let place = |report: &TopicReport| {
-            let documents: Vec<&str> = match &report.body {
-                Body::Images(of) => {
-                    let listed = of
-                        .images
-                        .iter()
-                        .filter(|image| image.position != NOT_LISTED);
-                    listed.map(|image| image.id.as_str()).collect()
-                }
-                Body::Texts(of) => of.results.iter().map(|text| text.id.as_str()).collect(),
-            };
-            let topic = &report.topic;
-            Place {
-                href: form.topic(&topic.id),
-                name: format!("{} {}", topic.id, topic.title),
-                documents: documents.join(" "),
-            }
+    /// What the search of a page finds. In a large report, only the table of topics has the ids of documents.
+    fn places(&self, form: Form, is_index: bool) -> Vec<Place> {
+        let documents: Vec<Vec<&str>> = self.topics.iter().map(ranked).collect();
+        let all: usize = documents.iter().map(Vec::len).sum();
+        let has_documents = is_index || all <= EVERYWHERE;
+        let place = |(report, documents): (&TopicReport, Vec<&str>)| Place {
+            href: form.topic(&report.topic.id),
+            name: format!("{} {}", report.topic.id, report.topic.title),
+            documents: match has_documents {
+                true => documents.join(" "),
+                false => String::new(),
+            },
         };
-        self.topics.iter().map(place).collect()
+        self.topics.iter().zip(documents).map(place).collect()
     }
 
     fn index<'a>(&'a self, form: Form) -> Result<String> {
@@ -315,6 +312,20 @@ impl Report {
         };
         let rendering = || format!("cannot render topic {id}");
         topic.render().with_context(rendering)
+    }
+}
+
+/// The ids of the ranked documents on the page of a topic.
+fn ranked(report: &TopicReport) -> Vec<&str> {
+    match &report.body {
+        Body::Images(of) => {
+            let listed = of
+                .images
+                .iter()
+                .filter(|image| image.position != NOT_LISTED);
+            listed.map(|image| image.id.as_str()).collect()
+        }
+        Body::Texts(of) => of.results.iter().map(|text| text.id.as_str()).collect(),
     }
 }
 

@@ -111,7 +111,7 @@
     }
     const id = wanted.length === 1 && wanted[0].length > 2 ? wanted[0] : null;
     for (const topic of id ? topics : []) {
-      for (const one of topic.dataset.documents.split(" ")) {
+      for (const one of (topic.dataset.documents ?? "").split(" ")) {
         if (shown >= MOST || !one.toLowerCase().includes(id)) continue;
         places.append(linkTo(topic, one));
         shown += 1;
