@@ -4,10 +4,11 @@
 //! A process that uses the workspace holds a shared lock on the directory until it ends.
 
 use std::any::Any;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};
 use std::io::{self, ErrorKind, Read};
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, SystemTime};
 
 use anyhow::{Context, Result};
@@ -133,13 +134,30 @@ fn is_workspace_name(name: &str) -> bool {
 /// The workspace cannot be created.
 pub fn workspace(cache: &Path, collection: &Path) -> Result<PathBuf> {
     let dir = cache.join(workspace_name(collection));
-    // the process may use the workspace until it ends
-    std::mem::forget(Lock::to_read(&dir, &mut || ())?);
+    hold(&dir)?;
     let creating = || format!("cannot create the directory {}", dir.display());
     fs::create_dir_all(&dir).with_context(creating)?;
     // errors are ignored because the file only names the collection, and tells when it was last used
     let _ = note_use(&dir.join(COLLECTION), collection);
     Ok(dir.join(workspace::FILE))
+}
+
+/// The locks of the workspaces that this process may use until it ends, by directory.
+static HELD: Mutex<BTreeMap<PathBuf, Lock>> = Mutex::new(BTreeMap::new());
+
+/// Locks a workspace until the process ends. A server asks for the same workspace with each question, and has one lock of it.
+fn hold(dir: &Path) -> Result<()> {
+    let mut held = HELD.lock().unwrap_or_else(PoisonError::into_inner);
+    let lock_file = workspace::lock_file(dir);
+    // if somebody has removed the lock's file in spite of the lock, others would lock a new one
+    let is_valid = |lock: &Lock| {
+        let file = lock.file();
+        file.is_some_and(|file| disk::is_at(file, &lock_file))
+    };
+    if !held.get(dir).is_some_and(is_valid) {
+        held.insert(dir.to_owned(), Lock::to_read(dir, &mut || ())?);
+    }
+    Ok(())
 }
 
 fn note_use(file: &Path, collection: &Path) -> io::Result<()> {

@@ -150,6 +150,45 @@ fn places(results: &Value) -> Vec<(String, u64, f64)> {
     results.as_array().unwrap().iter().map(place).collect()
 }
 
+/// A server that opened a file for each question would end when the system gives it no more.
+#[cfg(target_os = "linux")]
+#[test]
+fn questions_leave_no_open_files() {
+    let home = TempDir::new().unwrap();
+    let mut command = riposte(
+        home.path(),
+        &["serve", "--listen", "127.0.0.1:0", "--threads", "1"],
+    );
+    let server = Server::start(command.args(["-i", text(sample())]));
+    let files = || {
+        let open = fs::read_dir(format!("/proc/{}/fd", server.child.id())).unwrap();
+        let paths = open.filter_map(|file| fs::read_link(file.unwrap().path()).ok());
+        // connections come and go
+        paths
+            .filter(|path| !text(path).starts_with("socket:"))
+            .count()
+    };
+    let ask = |n: usize| {
+        for route in [
+            "/api/debate?",
+            "/api/search?kind=images&",
+            "/report?",
+            "/run?kind=arguments&",
+        ] {
+            let (status, _) = server.get(&format!("{route}q=Should+zoos+number+{n}+be+closed%3F"));
+            assert_eq!(status, 200, "{route}");
+        }
+    };
+    ask(0);
+    let before = files();
+    (1..6).for_each(ask);
+    assert!(
+        files() <= before + 2,
+        "{} open files, {before} before",
+        files()
+    );
+}
+
 #[test]
 fn answers_are_those_of_the_commands() {
     let home = TempDir::new().unwrap();
