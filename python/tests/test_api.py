@@ -5,8 +5,10 @@ import json
 import os
 import random
 import shutil
+import signal
 import subprocess
 import sys
+import time
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -316,6 +318,22 @@ def test_frames_of_runs_go_there_and_back(runs):
     assert_frame_equal(again.to_frame(), run.to_frame())
     table = Page(run._repr_html_())
     assert table.tags.count("tr") == 21 and "and 480 more rows" in table.text
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no SIGKILL")
+def test_a_server_ends_when_python_is_killed(pets, own_server):
+    code = f"import riposte, signal, os; s = riposte.Server({str(pets)!r}, threads=1); print(s._process.pid, flush=True); os.kill(os.getpid(), signal.SIGKILL)"
+    done = subprocess.run([sys.executable, "-c", code], env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}, capture_output=True, text=True)
+    assert done.returncode == -signal.SIGKILL, done.stderr
+    server = int(done.stdout)
+    for _ in range(100):
+        try:
+            os.kill(server, 0)
+        except ProcessLookupError:
+            return
+        time.sleep(0.1)
+    os.kill(server, signal.SIGKILL)
+    pytest.fail("the server goes on")
 
 
 def test_a_server_answers_what_the_command_line_answers(pets, own_server):

@@ -44,6 +44,9 @@ pub(super) struct ServeArgs {
     /// Serve tools for language models on standard input and output (Model Context Protocol), instead of HTTP
     #[arg(long, conflicts_with_all = ["listen", "token_file", "hosts"])]
     mcp: bool,
+    /// End when standard input does, so that the server does not outlive the program that has started it, however that ends
+    #[arg(long, hide = true, conflicts_with = "mcp")]
+    until_eof: bool,
     /// Directory for evidence, text indexes and model outputs. By default the cache directory
     #[arg(long, value_name = "DIR", help_heading = STORAGE)]
     index: Option<PathBuf>,
@@ -85,6 +88,9 @@ pub fn serve(args: &ServeArgs) -> Result<u8> {
         say!("warning: {warning}");
     }
     end_on_signal(&switch, &stop)?;
+    if args.until_eof {
+        end_with_input(&switch, &stop)?;
+    }
     let desk = args.open(&stop)?;
     if stop.load(Ordering::Relaxed) {
         return Ok(0);
@@ -160,6 +166,19 @@ fn end_on_signal(switch: &Switch, stop: &Arc<AtomicBool>) -> Result<()> {
         switch.end();
     })
     .context("cannot watch for Ctrl-C")
+}
+
+/// Ends the server at the end of standard input, or when it cannot be read.
+fn end_with_input(switch: &Switch, stop: &Arc<AtomicBool>) -> Result<()> {
+    let (switch, stop) = (switch.clone(), Arc::clone(stop));
+    let read = move || {
+        let _ = std::io::copy(&mut std::io::stdin(), &mut std::io::sink());
+        stop.store(true, Ordering::Relaxed);
+        switch.end();
+    };
+    let thread = std::thread::Builder::new().name("input".into());
+    thread.spawn(read).context("cannot start a thread")?;
+    Ok(())
 }
 
 /// Prints a line for each request, or only what failed.

@@ -77,11 +77,11 @@ class Server:
             self.url = url.rstrip("/")
             return
         inputs = [word for one in given for word in ("-i", os.fspath(one))]
-        command = [str(find_binary()), "serve", "--quiet", "--listen", "127.0.0.1:0", *inputs, *options(models=models, index=index, threads=threads)]
+        command = [str(find_binary()), "serve", "--quiet", "--until-eof", "--listen", "127.0.0.1:0", *inputs, *options(models=models, index=index, threads=threads)]
         self._process = subprocess.Popen(
-            command, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, encoding="utf-8", errors="replace", start_new_session=os.name == "posix"
+            command, stdin=subprocess.PIPE, stderr=subprocess.PIPE, encoding="utf-8", errors="replace", start_new_session=os.name == "posix"
         )
-        # also when Python ends, or nothing refers to this object any more
+        # also when Python ends, or nothing refers to this object any more; if Python is killed, the end of the pipe ends the server
         self._end = weakref.finalize(self, _ended, self._process, os.getpid())
         self.url = self._wait(self._process)
 
@@ -212,6 +212,8 @@ def _ended(process: subprocess.Popen[str], starter: int) -> None:
     """Ends a server. A process that was forked leaves it to the one that has started it."""
     if os.getpid() != starter:
         return
+    assert process.stdin is not None
+    process.stdin.close()
     process.terminate()
     try:
         process.wait(_PATIENCE)
