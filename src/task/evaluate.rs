@@ -92,7 +92,9 @@ pub struct ChosenMeasure {
 fn check_kind(run: &Path, bytes: &[u8], judgements: &[Judgements]) -> Result<()> {
     let mut judgements = judgements.iter();
     let of_images = judgements.find(|j| matches!(j.qrels, Qrels::Images(_)));
-    if let (Some(judgements), Some(task)) = (of_images, RunKind::of_run(bytes).task) {
+    if let Some(judgements) = of_images
+        && let Some(task) = RunKind::of_run(bytes).task
+    {
         let documents = match task {
             TextTask::Controversial => "arguments",
             TextTask::Comparative => "passages",
@@ -195,19 +197,16 @@ impl EvaluatedRun {
             evaluated.remarks.push(what.to_owned());
         }
         let texts = TextRun::new(&texts);
-        let mut matches = 0;
+        let mut is_judged = false;
         for judgements in judgements {
-            matches += match &judgements.qrels {
-                Qrels::Images(qrels) => {
-                    let is_judged = |line: &&ImageRunLine| {
-                        qrels
-                            .get(&line.topic)
-                            .is_some_and(|of| of.contains_key(&line.image))
-                    };
-                    images.iter().filter(is_judged).count()
-                }
-                qrels => texts.matches(qrels),
-            };
+            is_judged = is_judged
+                || match &judgements.qrels {
+                    Qrels::Images(qrels) => images.iter().any(|line: &ImageRunLine| {
+                        let of_topic = qrels.get(&line.topic);
+                        of_topic.is_some_and(|of| of.contains_key(&line.image))
+                    }),
+                    qrels => texts.is_judged(qrels),
+                };
             let unjudged = match &judgements.qrels {
                 Qrels::Images(qrels) => {
                     let evaluation = evaluate_images(&images, qrels, edition);
@@ -224,7 +223,7 @@ impl EvaluatedRun {
                 ));
             }
         }
-        if matches == 0 && !evaluated.is_empty {
+        if !is_judged && !evaluated.is_empty {
             evaluated.is_empty = true;
             let what = "no document of the run is judged: are these the judgements of its topics and of its collection?";
             evaluated.remarks.push(what.to_owned());

@@ -135,8 +135,8 @@ impl<'a> TextRun<'a> {
         self.topics.keys().filter(|topic| !is_judged(topic)).count()
     }
 
-    /// The number of documents that are judged for their topics; 0 for judgements of images.
-    pub fn matches(&self, qrels: &Qrels) -> usize {
+    /// Whether any document is judged for its topic; false for judgements of images.
+    pub fn is_judged(&self, qrels: &Qrels) -> bool {
         let is_judged = |topic: &TopicId, doc: &DocId| match qrels {
             Qrels::Images(_) => false,
             Qrels::Stances(stances) => stances.get(topic).is_some_and(|of| of.contains_key(doc)),
@@ -145,11 +145,10 @@ impl<'a> TextRun<'a> {
                 grades.is_some_and(|of| of.contains_key(doc))
             }
         };
-        let of_topic = self.topics.iter().map(|(topic, results)| {
-            let lines = results.by_score.iter();
-            lines.filter(|line| is_judged(topic, &line.doc)).count()
-        });
-        of_topic.sum()
+        self.topics.iter().any(|(topic, results)| {
+            let mut lines = results.by_score.iter();
+            lines.any(|line| is_judged(topic, &line.doc))
+        })
     }
 
     /// The values of a measure; `None` if it cannot be computed from judgements of this kind ([`Measure::fits`]), or if they are of images.

@@ -109,9 +109,10 @@ impl EvaluateArgs {
             measures: Vec::new(),
         };
         let mut words = self.words.as_slice();
-        let is_first_run = words.first().is_some_and(|first| is_only_run(first));
+        let is_missing =
+            self.qrels.is_empty() && words.first().is_some_and(|first| is_only_run(first));
         ensure!(
-            !self.qrels.is_empty() || !is_first_run,
+            !is_missing,
             "judgements are missing: give their file or the name of their data set before the runs, or with --qrels"
         );
         if let Some((first, others)) = words.split_first()
