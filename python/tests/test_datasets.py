@@ -239,7 +239,7 @@ def test_images_with_their_pages(tmp_path):
     assert written.qrels["relevance"].read_text() == judged
     store = tmp_path / "evidence.sqlite"
     with pytest.warns(riposte.RiposteWarning, match="no page"):
-        riposte.run(["images", "-q", "-i", tmp_path / "out", "-o", tmp_path / "run", "--evidence", store])
+        riposte.run(["images", "--quiet=progress", "-i", tmp_path / "out", "-o", tmp_path / "run", "--evidence", store])
     assert list(riposte.evidence.read(store, "document")["document"]) == chosen
     assert list(riposte.evidence.read(store, "fault")["document"]) == chosen[1:]
     riposte.run(["evaluate", written.qrels["relevance"], tmp_path / "run"])

@@ -39,6 +39,7 @@ pub(super) enum Quiet {
 }
 
 /// The words of `-q`, which without a value means [`Quiet::All`].
+#[cfg(feature = "texts")]
 pub(super) const QUIET: &str = "all";
 
 /// A task of the lab, or `rank`.

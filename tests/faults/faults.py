@@ -31,15 +31,15 @@ import zlib
 COMMANDS = {
     "evaluate": ("evaluate qrels run/run.txt", ["printed"]),
     "verify": ("verify --task rank run", ["printed"]),
-    "rank": ("rank -q -i texts -o out --no-metadata --index new", ["out/run.txt"]),
-    "rank, indexed": ("rank -q -i texts -o out --no-metadata --index prepared", ["out/run.txt"]),
-    "index": ("index -q -i texts --index new", []),
+    "rank": ("rank --quiet=progress -i texts -o out --no-metadata --index new", ["out/run.txt"]),
+    "rank, indexed": ("rank --quiet=progress -i texts -o out --no-metadata --index prepared", ["out/run.txt"]),
+    "index": ("index --quiet=progress -i texts --index new", []),
     "ask": ("ask cats -i texts --index new", ["printed"]),
-    "extract": ("extract -q -i pictures --evidence new.sqlite", []),
-    "images": ("images -q -i pictures -o out --no-metadata --evidence new.sqlite", ["out/run.txt"]),
-    "images, stored": ("images -q -i pictures -o out --no-metadata --evidence stored.sqlite", ["out/run.txt"]),
-    "controversial": ("controversial -q -i arguments -o out --no-metadata --index new", ["out/run.txt"]),
-    "inspect": ("inspect -q -i texts -o report --index prepared run", ["report"]),
+    "extract": ("extract --quiet=progress -i pictures --evidence new.sqlite", []),
+    "images": ("images --quiet=progress -i pictures -o out --no-metadata --evidence new.sqlite", ["out/run.txt"]),
+    "images, stored": ("images --quiet=progress -i pictures -o out --no-metadata --evidence stored.sqlite", ["out/run.txt"]),
+    "controversial": ("controversial --quiet=progress -i arguments -o out --no-metadata --index new", ["out/run.txt"]),
+    "inspect": ("inspect --quiet=progress -i texts -o report --index prepared run", ["report"]),
     "merge": ("merge new.sqlite stored.sqlite", []),
     "export evidence": ("export evidence -q --evidence stored.sqlite -o parquet", ["parquet"]),
     "export run": ("export run image-run -o exported", ["exported"]),
@@ -113,10 +113,10 @@ class Trials:
         shutil.copytree(pathlib.Path(__file__).parents[1] / "reference/tiny-sentence", home / "model")
         (home / "tmp").mkdir()
         for line in (
-            "rank -q -i texts -o run --no-metadata --explain run/explain.jsonl --index prepared",
-            "extract -q -i pictures --evidence stored.sqlite",
-            "images -q -i pictures -o image-run --no-metadata --evidence stored.sqlite",
-            "rank -q -i texts -o other --no-metadata --cache kept",
+            "rank --quiet=progress -i texts -o run --no-metadata --explain run/explain.jsonl --index prepared",
+            "extract --quiet=progress -i pictures --evidence stored.sqlite",
+            "images --quiet=progress -i pictures -o image-run --no-metadata --evidence stored.sqlite",
+            "rank --quiet=progress -i texts -o other --no-metadata --cache kept",
         ):
             code, _, said = self.run(home, line)
             if code != 0:

@@ -34,7 +34,7 @@ fn the_judged_collections_of_development_have_them() {
             "reproduce",
             "--data",
             text(&data),
-            "--quiet=progress",
+            "-q",
             "-o",
             out,
             "--approach",

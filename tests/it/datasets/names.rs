@@ -106,7 +106,7 @@ fn judgements_of_a_data_set_have_the_names_of_their_files() {
         .map(|line| publisher.succeeds(&format!("evaluate {line} nDCG@5")));
     assert_eq!(typed, first);
     // a file of this name wins
-    files::write(&publisher.dir.path("beir"), "1 0 other 1\n");
+    files::write(&publisher.dir.path("beir"), "1 0 d 0\n1 0 other 1\n");
     let said = publisher.succeeds("evaluate beir run.txt nDCG@5");
     assert!(said.contains("0.0000"), "{said}");
     let said = publisher.succeeds("evaluate dataset:beir run.txt nDCG@5");
