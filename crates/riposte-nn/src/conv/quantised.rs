@@ -505,7 +505,8 @@ macro_rules! kernels {
                     let mut end = beyond.len();
                     beyond.resize(end + part.len(), (0, 0.0));
                     for (n, x) in part.iter_mut().enumerate() {
-                        let most = x.clamp(-limit, limit);
+                        // not `clamp`, which panics where damaged weights have made the limit no number
+                        let most = x.max(-limit).min(limit);
                         beyond[end] = ((first + n) as u32, *x - most);
                         end += usize::from(most != *x);
                         *x = most;

@@ -181,8 +181,8 @@ fn whole_numbers_are_the_nearest_as_in_the_standard_library() {
 proptest! {
     #![proptest_config(cases())]
 
-    /// What is cut off and what is left are together the scaled numbers, what is left is within the limit, and the products with what was cut off
-    /// are those with the bytes of its rows. All instructions give the same bits.
+    /// What is left of each number is within the limit, and together with what was cut off it is the scaled number. What was cut off is multiplied by
+    /// the bytes of its row. All instructions give the same bits.
     #[test]
     fn what_lies_far_from_the_others_is_multiplied_apart(
         length in 1usize..below(70, 11), blocks in 1usize..below(7, 4), times in 0.3f32..4.0,
@@ -226,6 +226,30 @@ proptest! {
             let sum: f32 = beyond.iter().map(|(k, by)| by * byte(*k) * step).sum();
             let size: f32 = beyond.iter().map(|(k, by)| (by * byte(*k) * step).abs()).sum();
             prop_assert!((found - at(n) - sum).abs() <= 1e-5 * (1.0 + size), "{n}: {found}, {sum}");
+        }
+    }
+}
+
+/// Damaged weights can make any number of a row infinite, or no number.
+#[test]
+fn numbers_that_are_not_finite_end_in_no_panic() {
+    for instructions in available() {
+        let packed = Int8Weights::pack(
+            &[0.5; 20 * CHANNEL_BLOCK],
+            vec![0.0; CHANNEL_BLOCK],
+            instructions,
+        );
+        for odd in [f32::NAN, f32::INFINITY, f32::NEG_INFINITY, f32::MAX] {
+            for place in [0, 17, 19] {
+                let mut numbers = vec![1.0; 20];
+                numbers[place] = odd;
+                let (mut scaled, mut beyond) = (vec![0.0; 20], Vec::new());
+                packed.scale(&numbers, &[1.0; 20], 2.0, &mut scaled, &mut beyond);
+                let mut out = vec![0.0; CHANNEL_BLOCK];
+                packed.add_rows(&beyond, &mut out);
+                let (mut bytes, mut quantisations) = (Vec::new(), Vec::new());
+                packed.quantise_pixels(&scaled, 20, 20, 1, &mut bytes, &mut quantisations);
+            }
         }
     }
 }
