@@ -28,7 +28,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 SAMPLE = ROOT / "sample"
-# slower by less than this is never reported
+# a smaller difference is never reported
 TOLERATED = 1.05
 
 

@@ -23,7 +23,7 @@ use crate::collection::{read_regular, saved};
 use crate::disk::{self, Stamp, TemporaryDir, hex, regular};
 use crate::workspace::Lock;
 
-/// The file that says what a collection was made of is small.
+/// No more bytes are read of the file that says what a collection was made of. It has one short line.
 const MAX_RECORD_BYTES: u64 = 1 << 16;
 
 /// What is looked for in a folder.

@@ -29,7 +29,7 @@ fn packed(dir: &Path) -> Vec<PathBuf> {
     found
 }
 
-/// The stance of a text, with the models in `models`.
+/// What `riposte stance` prints for a text, with the models in `models`.
 #[track_caller]
 fn stance(dir: &WorkDir) -> String {
     let text_of = ["--text", "Animals suffer in cages."];
@@ -62,8 +62,17 @@ fn a_second_start_reads_what_the_first_one_packed_and_damage_is_packed_again() {
         assert_eq!(stance(&dir), first);
         assert!(fs::read(file).unwrap() == bytes, "it was not packed again");
     }
-    // in floats nothing is kept
+    // whoever fetches a model has what is read by all that use it
     fs::remove_file(file).unwrap();
+    let fetch = ["models", "fetch", MINILM, "--models"];
+    succeed(riposte(&dir.path("."), &fetch).arg(dir.path("models")));
+    let fetched = packed(&model);
+    assert_eq!(fetched.len(), 2, "{fetched:?}");
+    assert!(fs::read(file).unwrap() == bytes, "it was packed otherwise");
+    // in floats nothing is kept
+    fetched
+        .iter()
+        .for_each(|file| fs::remove_file(file).unwrap());
     let mut command = riposte(&dir.path("."), &["stance", "--numeric", "float"]);
     command.args([
         "--topic",

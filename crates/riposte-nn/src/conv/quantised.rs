@@ -271,9 +271,7 @@ impl Int8Weights {
         // SAFETY: the machine has the instructions, by the invariant of `Instructions`
         unsafe { (self.instructions.quantise)(numbers, quantisation, to) }
     }
-}
 
-impl Int8Weights {
     /// Multiplies each number by its factor, and cuts off what lies more than `times` the root of the mean square from zero, so that the other
     /// numbers keep their precision. `beyond` gets the place of each number that was cut off, and what is missing.
     ///

@@ -372,6 +372,16 @@ mod tests {
         x.chunks(width).flat_map(of_row).collect()
     }
 
+    /// The length of the difference divided by that of what is expected.
+    fn relative_error(found: &[f32], expected: &[f64]) -> f64 {
+        let (mut error, mut size) = (0.0, 0.0);
+        for (x, expected) in found.iter().zip(expected) {
+            error += (f64::from(*x) - expected).powi(2);
+            size += expected.powi(2);
+        }
+        (error / size).sqrt()
+    }
+
     #[test]
     fn layers_of_any_size_are_sums_of_products() {
         for (width, out, rows) in [
@@ -418,12 +428,8 @@ mod tests {
         assert_eq!(layer.numeric(), Numeric::Int8);
         let found = layer.forward(&x).unwrap();
         let expected = naive(&weight, &bias, &x);
-        let (mut error, mut size) = (0.0, 0.0);
-        for (x, expected) in found.iter().zip(&expected) {
-            error += (f64::from(*x) - expected).powi(2);
-            size += expected.powi(2);
-        }
-        assert!((error / size).sqrt() < 1e-3, "{}", (error / size).sqrt());
+        let error = relative_error(&found, &expected);
+        assert!(error < 1e-3, "{error}");
         for (row, found) in x.chunks(width).zip(found.chunks(out)) {
             assert_eq!(layer.forward(row).unwrap(), found);
         }
@@ -440,21 +446,20 @@ mod tests {
                 x[(row * 31 + n * 61) % width] = 40.0;
             }
         }
-        let Some(layer) =
-            Linear::in_int8(&weight, out, Some(&bias), &vec![1.0; width], 3.0).unwrap()
-        else {
+        let expected = naive(&weight, &bias, &x);
+        let error_with = |limit| {
+            let ranges = vec![1.0; width];
+            let layer = Linear::in_int8(&weight, out, Some(&bias), &ranges, limit).unwrap()?;
+            Some(relative_error(&layer.forward(&x).unwrap(), &expected))
+        };
+        let (Some(limited), Some(unlimited)) = (error_with(3.0), error_with(f32::INFINITY)) else {
             // the machine has no instructions for it
             return;
         };
-        let found = layer.forward(&x).unwrap();
-        let expected = naive(&weight, &bias, &x);
-        let (mut error, mut size) = (0.0, 0.0);
-        for (x, expected) in found.iter().zip(&expected) {
-            error += (f64::from(*x) - expected).powi(2);
-            size += expected.powi(2);
-        }
-        // as much as rounding weights of this kind to 8 bits costs; without cutting off, it is .02
-        assert!((error / size).sqrt() < 5e-3, "{}", (error / size).sqrt());
+        assert!(
+            limited < 5e-3 && limited < unlimited / 2.0,
+            "{limited}, {unlimited}"
+        );
     }
 
     #[test]

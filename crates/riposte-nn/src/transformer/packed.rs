@@ -174,7 +174,7 @@ fn linear(affine: &Affine<Vec<f32>>) -> Result<Linear> {
 /// How many times the root of a row's mean square is left to its numbers, behind a norm and behind the attention.
 const FAR: f32 = 2.5;
 /// The same behind the activation of an MLP, where about 30 of 1,536 numbers are larger. Without a limit, the second product of each MLP costs the
-/// vectors of MiniLM as much precision as all others together; with both limits, all products in int8 cost as much as these others without them.
+/// vectors of MiniLM as much precision as all others together; with both limits, all products in int8 cost about as much as these others without them.
 const FAR_BEHIND_ACTIVATION: f32 = 3.0;
 
 impl Layer {
