@@ -45,6 +45,7 @@ fn is_too_long(title: &str) -> bool {
 /// | "pros and cons of …" | the pros outweigh the cons | the cons outweigh the pros |
 /// | subject without a verb | it is good | it is bad |
 /// | other question ("Which is the best pet?") | the title itself | empty |
+/// | two sides that are the same ("tea or tea") | that side | empty |
 ///
 /// A title that cannot be read as any of these is its own claim, and the counter-claim begins with "it is not true that". Words keep their capitals. Only the first word of a statement gets a small letter if other words are put before it. Both claims are empty if the
 /// title has no word.
@@ -72,7 +73,12 @@ pub fn claims(title: &str) -> (String, String) {
     }
     let words = read(bare);
     let claims = of_words(bare, title.trim().ends_with('?'), &words);
-    claims.map(|claim| in_case_of(bare, claim)).into()
+    let [claim, counter] = claims.map(|claim| in_case_of(bare, claim));
+    if claim == counter {
+        // "tea or tea": two sides that are the same are one
+        return (claim, String::new());
+    }
+    (claim, counter)
 }
 
 fn of_words(title: &str, is_question: bool, words: &[Word]) -> [String; 2] {
@@ -219,9 +225,21 @@ mod tests {
         assert_eq!(claims(&title), (title.clone(), String::new()));
     }
 
+    #[test]
+    fn two_equal_sides_are_one_claim() {
+        for title in ["harm or harm", "Tea or tea?", "Is tea better than tea?"] {
+            let (claim, counter) = claims(title);
+            assert!(
+                !claim.is_empty() && claim != counter,
+                "{title}: {claim}, {counter}"
+            );
+        }
+        assert_eq!(claims("harm or harm").1, "");
+    }
+
     proptest::proptest! {
         #[test]
-        fn any_title_has_two_claims_or_none(title in "\\PC{0,80}|[A-Za-z ,.?'’-]{0,60}|((should|is|the|who|not|n't|all|or|and|people|that|ban|,|a|to|do|there|no|any|why|how|causes|harm|Don't) ?){0,12}[?]?") {
+        fn any_title_has_claims_that_differ_or_none(title in "\\PC{0,80}|[A-Za-z ,.?'’-]{0,60}|((should|is|the|who|not|n't|all|or|and|people|that|ban|,|a|to|do|there|no|any|why|how|causes|harm|Don't) ?){0,12}[?]?") {
             let (claim, counter) = claims(&title);
             crate::polarity(&title);
             negated(&title);
