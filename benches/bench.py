@@ -11,9 +11,8 @@ says how long that takes). In whole extraction and in ranking they are timed. A 
 the reason.
 
 Parts: decode, resize, page, vader, ocr, clip-image, clip-text, sentences (the stages); extract (whole extraction compared with
-python_road.py, memory, busy cores); ranking (24,000 images, 50 topics); index (bench_text.py); and growth (thousands of images; takes an
-hour or more, and runs only if it is named). With --before DIR, the programs of another commit take part in all parts except growth. The table
-is written to benches/results/DATE-COMMIT.md, and the times of every round to the .json file beside it.
+python_road.py, memory, busy cores); ranking (24,000 images, 50 topics); and index (bench_text.py). With --before DIR, the programs of
+another commit take part in all parts. The table is written to benches/results/DATE-COMMIT.md, and the times of every round to the .json file beside it.
 """
 
 import argparse
@@ -612,30 +611,6 @@ class Bench:
                     rows.append(row.at_least({"1000": 1.0, "10": 1.5}.get(top) if peer == "bm25s" else None))
         return rows
 
-    # growth
-
-    def growth(self) -> None:
-        models = self.models_with_clip()
-        points = []
-        for size in self.args.sizes:
-            folder = self.work / f"growth-{size}"
-            shutil.rmtree(folder, ignore_errors=True)
-            subprocess.run([TOOLS, "generate", "--topics", "10", "--images", str(size), folder], check=True, stdout=sys.stderr)
-            usage = self.extracted(folder, models, self.args.threads, size)
-            points.append({"images": size, "wall_s": usage.wall_s, "cpu_s": usage.cpu_s, "peak_mb": usage.peak_mb})
-            self.say(f"  {size} images: {usage.wall_s / size:.3f} s an image, {usage.peak_mb:.0f} MB")
-            shutil.rmtree(folder)
-            each, peaks = [p["cpu_s"] / p["images"] for p in points], [p["peak_mb"] for p in points]
-            self.details["growth"] = points
-            if self.args.results:
-                plot_growth(points, self.args.results / "growth.svg")
-        sizes = ", ".join(f"{p['images']:,}" for p in points)
-        spread = Row("growth", f"CPU seconds an image, most over least ({sizes} generated images)", "×", [max(each) / min(each)],
-                     note=", ".join(f"{e:.3f}" for e in each))
-        memory = Row("growth", f"peak memory, most over least ({sizes} generated images)", "×", [max(peaks) / min(peaks)],
-                     note=", ".join(f"{p:.0f} MB" for p in peaks))
-        self.rows += [spread.under(1.15), memory.under(1.15)]
-
     def run(self) -> None:
         for part in self.args.only:
             self.say(part)
@@ -692,34 +667,6 @@ def fifty_topics(xml: str) -> str:
     asked = [way.format(title if way == "{}" else title[0].lower() + title[1:]) for way in ways for title in titles]
     topics = "".join(f"<topic><number>{n}</number><title>{title}</title></topic>\n" for n, title in enumerate(asked, 1))
     return f"<topics>\n{topics}</topics>\n"
-
-
-def plot_growth(points: list[dict], path: Path) -> None:
-    try:
-        import matplotlib
-    except ImportError:
-        return
-    matplotlib.use("Agg")
-    matplotlib.rcParams |= {"svg.fonttype": "none", "svg.hashsalt": "riposte", "font.family": "sans-serif"}
-    from matplotlib import pyplot
-
-    sizes = [p["images"] for p in points]
-    figure, (left, right) = pyplot.subplots(1, 2, figsize=(8, 2.8), layout="constrained")
-    for axes, title, lines in (
-        (left, "seconds an image", [("CPU", [p["cpu_s"] / p["images"] for p in points]), ("elapsed", [p["wall_s"] / p["images"] for p in points])]),
-        (right, "peak memory, MB", [("", [p["peak_mb"] for p in points])]),
-    ):
-        for (label, values), style in zip(lines, ("-o", "--s")):
-            axes.plot(sizes, values, style, color="#2f6f8f", label=label or None, markersize=5)
-        axes.set(title=title, xlabel="generated images", ylim=(0, 1.2 * max(max(values) for _, values in lines)), xlim=(0, 1.05 * max(sizes)))
-        axes.title.set_fontsize(10)
-        axes.set_xticks(sizes, [f"{size:,}" for size in sizes])
-        axes.spines[["top", "right"]].set_visible(False)
-        if len(lines) > 1:
-            axes.legend(frameon=False, fontsize=9, loc="lower left")
-    path.parent.mkdir(parents=True, exist_ok=True)
-    figure.savefig(path, metadata={"Date": None})
-    pyplot.close(figure)
 
 
 def machine() -> dict[str, str]:
@@ -815,13 +762,12 @@ def main() -> None:
     parser.add_argument("--before", type=Path, metavar="DIR", help="directory of the programs riposte and riposte-bench of another commit, which are measured too")
     parser.add_argument("--counts", type=numbers, default=[400000, 870000], help="numbers of generated arguments and passages")
     parser.add_argument("--anserini", type=Path, help="a jar with Lucene 9 and Jackson: Anserini's fat jar")
-    parser.add_argument("--sizes", type=numbers, default=[500, 1000, 2000, 4000], help="numbers of generated images for growth")
     parser.add_argument("--threads", type=int, default=os.cpu_count() or 1, help="threads of whole extraction and ranking (default: one for each core)")
     parser.add_argument("--models", type=Path, default=default_models(), help="directory of the models")
     parser.add_argument("--work", type=Path, default=ROOT / "out/bench", help="directory of intermediate files, which are kept")
     parser.add_argument("--results", type=Path, default=ROOT / "benches/results")
     args = parser.parse_args()
-    if unknown := set(args.only) - {*PARTS, "growth"}:
+    if unknown := set(args.only) - set(PARTS):
         parser.error(f"unknown parts: {', '.join(sorted(unknown))}")
     if args.before and (lacks := [program.name for program in (RIPOSTE, BENCH) if not (args.before / program.name).is_file()]):
         parser.error(f"--before: {args.before} has no {' and no '.join(lacks)}")

@@ -4,6 +4,7 @@ pub(super) mod arrays;
 use proptest::prelude::*;
 
 use super::super::tests::{below, cases};
+use super::kernels::*;
 use super::*;
 
 /// The arrays, and the vectors that this machine has.
