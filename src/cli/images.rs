@@ -284,6 +284,10 @@ fn print_table(
 ) -> Result<()> {
     let (documents, computed) = (summary.documents, summary.computed);
     say!("{documents} images, {computed} of them new or changed");
+    if summary.copied > 0 {
+        let copied = summary.copied;
+        say!("  {copied} of these have the pixels of another image, which was read once");
+    }
     let count = |name: &str| summary.channels.get(name).copied().unwrap_or(0);
     let shown = CHANNELS.iter().filter(|channel| {
         let name = channel.name();

@@ -53,7 +53,7 @@ pub trait Channel: Sync {
         self.name()
     }
 
-    /// Whether it is copied from another document with the same image, if there is one. It must depend only on the bytes of the image.
+    /// Whether it is copied from another document with the same image, if there is one. It must depend only on the pixels.
     fn is_copied(&self) -> bool {
         false
     }

@@ -150,6 +150,8 @@ pub struct Summary {
     pub documents: usize,
     /// The number of documents for which something was computed.
     pub computed: usize,
+    /// The number of these documents whose picture was not read, because it has the same pixels as that of another document.
+    pub copied: usize,
     /// Whether it was stopped before the end.
     pub stopped: bool,
     /// The faults of all documents in the extent, including those of earlier runs, sorted by document.
@@ -391,7 +393,13 @@ impl Writer<'_> {
                 self.states.push((id, files));
             }
             self.left_out.append(&mut member.transient);
-            digests.extend(member.digest.map(|digest| (digest, member.index)));
+            summary.copied += usize::from(member.is_copied);
+            digests.extend(
+                member
+                    .digests
+                    .into_iter()
+                    .map(|digest| (digest, member.index)),
+            );
         }
         if !records.is_empty() {
             self.store.write(&records)?;

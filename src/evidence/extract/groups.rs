@@ -12,7 +12,7 @@ use crate::collection::images::FileState;
 use crate::evidence::channel::{Record, Waiting};
 use crate::evidence::clock::Clock;
 
-/// SHA-256 of the bytes of an image file.
+/// SHA-256 of the bytes of an image file, or of the pixels in it.
 pub(super) type Digest = [u8; 32];
 
 /// The result for a document.
@@ -25,8 +25,10 @@ pub(super) struct DocumentResult {
     pub(super) transient: Vec<Fault>,
     /// The files, if they are to be recorded without new evidence.
     pub(super) files: Option<FileState>,
-    /// The digest of the image; `None` if it was not read, or if it has faults, which belong only to this document.
-    pub(super) digest: Option<Digest>,
+    /// The digests of the image, of its bytes and of its pixels; empty if it was not read, or if it has faults, which belong only to this document.
+    pub(super) digests: Vec<Digest>,
+    /// Whether the evidence of its picture was copied from another document.
+    pub(super) is_copied: bool,
     /// What the channels need that are completed for the whole group, by channel.
     pub(super) waiting: BTreeMap<&'static str, Box<dyn Any + Send>>,
     /// The producers of the document's channels after the record is written.

@@ -36,6 +36,20 @@ fn transient_of<'f>(faults: impl IntoIterator<Item = &'f Fault>) -> Vec<Fault> {
         .collect()
 }
 
+/// The digest of the size and the pixels of a document's picture; `None` if a file has faults.
+fn digest_of_pixels(document: &mut Document) -> Option<Digest> {
+    let picture = document.image()?.picture;
+    if document.has_image_faults() {
+        return None;
+    }
+    let mut digest = Sha256::new();
+    for side in [picture.width, picture.height] {
+        digest.update(side.to_le_bytes());
+    }
+    digest.update(picture.image.as_raw());
+    Some(digest.finalize().into())
+}
+
 /// The state of one thread.
 pub(super) struct Worker<'a> {
     tools: &'a Tools,
@@ -271,7 +285,7 @@ impl<'a> Worker<'a> {
             outcome.waiting.extend(later.map(|later| (name, later)));
             if channel.is_copied() && !made.faults.is_empty() || document.has_image_faults() {
                 // another document must not copy evidence with this one's faults
-                outcome.digest = None;
+                outcome.digests.clear();
             }
             record.made.insert(name, made);
         }
@@ -289,7 +303,8 @@ impl<'a> Worker<'a> {
         Ok(())
     }
 
-    /// Copies the channels that depend only on the image, if all of them are missing and an image with the same bytes has been computed before.
+    /// Copies the channels that depend only on the picture, if all of them are missing and an image with the same bytes or the same pixels has been
+    /// computed before. A picture that was packed again, or whose metadata were removed, has other bytes.
     fn copy_channels(
         &self,
         document: &mut Document,
@@ -305,12 +320,20 @@ impl<'a> Worker<'a> {
         // decoding meets an error again and reports it
         let first = document.listing.images.first();
         let first = first.and_then(|path| document.listing.read(path).ok());
-        outcome.digest = first.as_ref().map(|bytes| Sha256::digest(bytes).into());
+        let of_bytes = first.as_ref().map(|bytes| Sha256::digest(bytes).into());
+        outcome.digests.extend(of_bytes);
         document.image.first = first;
-        let Some(twin) = outcome.digest.and_then(|digest| self.twin(digest)) else {
+        let mut twin = of_bytes.and_then(|digest| self.twin(digest));
+        if twin.is_none() {
+            let of_pixels = digest_of_pixels(document);
+            outcome.digests.extend(of_pixels);
+            twin = of_pixels.and_then(|digest| self.twin(digest));
+        }
+        let Some(twin) = twin else {
             return Ok(());
         };
         if copied.iter().all(|c| missing.contains_key(c.name())) {
+            outcome.is_copied = true;
             let store = self.store()?;
             for channel in copied {
                 store.read_channel(&twin.id, channel, &mut document.evidence)?;
