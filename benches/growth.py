@@ -16,7 +16,8 @@ For each size, collections are generated, and these are measured, each in a proc
 
 The exponent b of time = a · size^b is the slope of a line through the logarithms. Where a start or the reading of models costs more than the
 collection, it is near 0. It is given over all sizes, and between the last two, where the size counts most. Times are processor seconds, so other work of the
-machine counts little; dense search is timed by the clock on all cores. Written are OUT.md, OUT.json and, with matplotlib, OUT.svg.
+machine counts little; dense search and the reading of vectors are timed by the clock, the fastest of several runs. Written are OUT.md, OUT.json and, with matplotlib, OUT.svg. What OUT.json has of
+the same commit is not measured again, so a run that was stopped goes on.
 
 The sentence vectors come from an encoder of one layer with random weights over eight words of each argument: MiniLM would take an hour for
 100,000, and the time of a search does not depend on the numbers.
@@ -53,10 +54,23 @@ class Growth:
     def __init__(self, args: argparse.Namespace):
         self.args, self.work = args, args.work.resolve()
         self.threads = args.threads
+        self.kept = args.out.with_suffix(".json")
+        self.about = {"machine": bench.machine(), "commit": bench.commit()}
         self.points: list[Point] = []
+        if self.kept.is_file():
+            found = json.loads(self.kept.read_text(encoding="utf-8"))
+            if found["commit"] == self.about["commit"]:
+                self.points = [Point(**point) for point in found["points"]]
+
+    def lacks(self, size: int, *works: str) -> bool:
+        """Whether the named parts ask for one of these pieces of work that has not been measured at this size."""
+        return works[0] in self.args.only and any((work, size) not in {(p.work, p.size) for p in self.points} for work in works)
 
     def say(self, point: Point) -> None:
-        self.points.append(point)
+        self.points = [p for p in self.points if (p.work, p.size) != (point.work, point.size)] + [point]
+        report = {**self.about, "points": [dataclasses.asdict(point) for point in self.points]}
+        self.kept.parent.mkdir(parents=True, exist_ok=True)
+        self.kept.write_text(json.dumps(report, indent=1) + "\n", encoding="utf-8")
         print(f"{point.work}, {point.size:,}: {point.seconds:.3g} s, {point.peak_mb:,.0f} MB", file=sys.stderr, flush=True)
 
     def run(self, work: str, size: int, *command: object, fine: tuple[int, ...] = (0,)) -> None:
@@ -65,6 +79,9 @@ class Growth:
         self.say(Point(work, size, usage.cpu_s, usage.peak_mb))
 
     def texts(self, size: int) -> None:
+        to_do = {works[0]: self.lacks(size, *works) for works in (("index", "search"), ("ask", "again"), ("dense", "load"))}
+        if not any(to_do.values()):
+            return
         folder, cache = self.work / f"arguments-{size}", self.work / "cache"
         if not (folder / "args-me.json").is_file():
             shutil.rmtree(folder, ignore_errors=True)
@@ -73,16 +90,16 @@ class Growth:
         topics = (folder / "topics.xml").read_text(encoding="utf-8")
         titles = [part.split("</title>")[0].strip() for part in topics.split("<title>")[1:]]
         shutil.rmtree(self.work / "run", ignore_errors=True)
-        if "index" in self.args.only:
+        if to_do["index"]:
             shutil.rmtree(cache, ignore_errors=True)
             for work in ("index", "search"):
                 self.run(work, size, riposte, "controversial", "--approach", "bm25", *where, "-o", self.work / "run")
-        if "ask" in self.args.only:
+        if to_do["ask"]:
             shutil.rmtree(cache, ignore_errors=True)
             for work, title in zip(("ask", "again"), titles):
                 # exit code 1: nothing fits the question, which can be so among generated texts
                 self.run(work, size, riposte, "ask", *where, title, fine=(0, 1))
-        if "dense" in self.args.only:
+        if to_do["dense"]:
             self.dense(size, folder)
         shutil.rmtree(cache, ignore_errors=True)
         shutil.rmtree(folder)
@@ -95,15 +112,18 @@ class Growth:
         index.mkdir()
         command = [self.args.bench, "dense", "-i", folder, "--topics", folder / "topics.xml", "--index", index, "--encoder", encoder,
                    "--words", 8, "--rounds", 5]
-        # the first run encodes, so only the second shows the memory of a search
-        for _ in range(2):
-            usage = bench.measured(command, self.threads, self.work)
-        said = json.loads(usage.out)
-        self.say(Point("dense", size, min(said["all_s"]), usage.peak_mb))
-        self.say(Point("load", size, said["load_s"], usage.peak_mb))
+        # the first run encodes; the later ones show the time and the memory of a search
+        bench.measured(command, self.threads, self.work)
+        later = [bench.measured(command, self.threads, self.work) for _ in range(3)]
+        said = [json.loads(usage.out) for usage in later]
+        peak = max(usage.peak_mb for usage in later)
+        self.say(Point("dense", size, min(min(run["all_s"]) for run in said), peak))
+        self.say(Point("load", size, min(run["load_s"] for run in said), peak))
         shutil.rmtree(index)
 
     def images(self, size: int) -> None:
+        if not self.lacks(size, "extract"):
+            return
         folder = self.work / f"images-{size}"
         shutil.rmtree(folder, ignore_errors=True)
         subprocess.run([self.args.tools, "generate", "--topics", "10", "--images", str(size), folder], check=True, stdout=sys.stderr)
@@ -177,16 +197,11 @@ def main() -> None:
     args = parser.parse_args()
     args.work.mkdir(parents=True, exist_ok=True)
     growth = Growth(args)
-    if set(args.only) - {"extract"}:
-        for size in args.sizes:
-            growth.texts(size)
-    if "extract" in args.only:
-        for size in args.images:
-            growth.images(size)
+    for size in args.sizes:
+        growth.texts(size)
+    for size in args.images:
+        growth.images(size)
     text = table(growth.points)
-    args.out.parent.mkdir(parents=True, exist_ok=True)
-    report = {"machine": bench.machine(), "commit": bench.commit(), "points": [dataclasses.asdict(point) for point in growth.points]}
-    args.out.with_suffix(".json").write_text(json.dumps(report, indent=1) + "\n", encoding="utf-8")
     args.out.with_suffix(".md").write_text(text, encoding="utf-8")
     print(text, end="")
     if not plot(growth.points, args.out.with_suffix(".svg")):

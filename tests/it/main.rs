@@ -6,6 +6,7 @@ mod arguments;
 mod ask;
 mod at_once;
 mod backends;
+mod bench_growth;
 mod bench_guard;
 mod bounds;
 mod cache;
