@@ -130,6 +130,23 @@ def test_more_than_a_thousand_documents_are_found(tmp_path):
     assert len((index.bm25(num_results=1500) >> index.approach("dph", num_results=1500))(query)) == 1500
 
 
+def test_more_than_a_thousand_arguments_are_found_with_a_warning(tmp_path):
+    words = "Cats are clean and quiet animals that need little room and little time, and so they suit people who are away for most of the day."
+    arguments = [
+        {"id": f"a{n}", "conclusion": "cats are good pets", "premises": [{"text": f"{words} Number {n} says so.", "stance": "PRO"}], "context": {}}
+        for n in range(1300)
+    ]
+    (tmp_path / "args-me.json").write_text(json.dumps({"arguments": arguments}))
+    index = riposte.pt.Index(tmp_path, index=tmp_path / "index")
+    query = pd.DataFrame([["1", "Are cats good pets?"]], columns=["qid", "query"])
+    first = index.bm25()(query)
+    assert len(first) == 1000
+    with pytest.warns(riposte.RiposteWarning, match="1300 documents for a topic, and the lab takes at most 1000"):
+        found = index.bm25(num_results=1300)(query)
+    assert len(found) == 1300
+    assert found["docno"].tolist()[:1000] == first["docno"].tolist()
+
+
 def test_settings_change_the_approach(index):
     settings = {"retrieval.similarity.k1": 3, "retrieval.fields": {"title": 0, "text": 1.5}}
     changed, plain = index.bm25(settings=settings), index.bm25()

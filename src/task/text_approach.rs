@@ -39,7 +39,7 @@ use crate::weights::{Models, Role};
 /// run.
 pub(crate) const DEPTH: usize = 1000;
 
-/// Maximum number of documents of a query in a run of `rank`, whose collections are not the lab's.
+/// Maximum number of documents of a query in a run.
 const MAX_HITS: usize = 100_000;
 
 /// An approach to a text task.
@@ -235,7 +235,7 @@ impl Approach for TextApproach {
     fn complete(&mut self, task: Option<TextTask>, text: &str) -> Result<()> {
         text.clone_into(&mut self.text);
         ensure_at!("depth", self.depth > 0, "depth must be above 0");
-        self.check_depth(task).at("depth")?;
+        self.check_depth().at("depth")?;
         if let Some(engine) = &self.service {
             engine.check().at("service")?;
             return self.check_service();

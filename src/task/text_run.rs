@@ -17,7 +17,7 @@ use super::explanations::{Explanations, Keep};
 use super::presence::{self, JudgedTopics};
 use super::resources::Used;
 use super::stages::ClusterLikeness;
-use super::text_approach::TextApproach;
+use super::text_approach::{DEPTH, TextApproach};
 use super::text_indexes::{TextIndexes, damaged_shard, shards_of};
 use super::texts::dense::{self, DenseSearch, DenseSources};
 use super::texts::{Offsets, Settings, Sources};
@@ -189,6 +189,15 @@ fn note_on_objects(topics: &[&Topic]) -> Option<String> {
     }
 }
 
+/// That the lab takes no run with so many documents for a topic; `None` if it does, or if the task is not the lab's.
+fn note_on_depth(request: &TextRequest) -> Option<String> {
+    let TextApproach { name, depth, .. } = request.approach;
+    let is_too_deep = request.task != TextTask::Rank && *depth > DEPTH;
+    is_too_deep.then(|| {
+        format!("{name} ranks up to {depth} documents for a topic, and the lab takes at most {DEPTH} in a run")
+    })
+}
+
 /// A collection of texts, opened for an approach: the models, which are loaded when they are first used, and the indexes. It can rank for one
 /// request after the other.
 pub struct OpenTexts {
@@ -231,6 +240,9 @@ impl OpenTexts {
             if let Some(note) = note_on_objects(&without) {
                 on_event(Event::Note(note));
             }
+        }
+        if let Some(note) = note_on_depth(request) {
+            on_event(Event::Note(note));
         }
         note_language(request, on_event);
         match self.ranked(request, false, on_event) {

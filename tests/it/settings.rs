@@ -148,25 +148,55 @@ fn a_run_has_as_many_documents_as_hits_says() {
 }
 
 #[test]
-fn the_tasks_of_the_lab_take_no_more_than_a_thousand() {
+fn who_asks_for_more_than_the_lab_takes_gets_it_and_is_told() {
     let dir = WorkDir::new();
     let premises = "Cats are clean and quiet animals that need little room and little time, and so they suit people who are away for most of the day.";
     let topics =
         "<topics><topic><number>1</number><title>Are cats good pets?</title></topic></topics>";
     write(&dir.path("in/topics.xml"), topics);
-    let of_cats = argument("a1", "cats are good pets", premises, "PRO");
-    write_arguments(&dir.path("in"), [of_cats]);
-    dir.refuses(
-        "
-        controversial -i in -o out --hits 2000 | --hits 2000: a topic of Touché's Task 1 has at most 1000 documents in a run, not 2000
-        controversial -i in -o out --set depth=1001 | --set depth=1001: a topic of Touché's Task 1 has at most 1000 documents in a run, not 1001
-        comparative -i in -o out --hits 1001 | --hits 1001: a topic of Touché's Task 2 has at most 1000 documents in a run, not 1001
-        ",
+    // with different words, so that none is a copy of another
+    let of_cats = (0..1500).map(|n| {
+        let premises = format!("{premises} Number {n} is of this opinion.");
+        argument(&format!("a{n}"), "cats are good pets", &premises, "PRO")
+    });
+    write_arguments(&dir.path("in"), of_cats);
+    let told = "note: bm25 ranks up to 1200 documents for a topic, and the lab takes at most 1000 in a run";
+    let (exit, _, said) = dir.run("controversial -i in -o deep --approach bm25 --hits 1200");
+    assert_eq!((exit, said.contains(told)), (0, true), "{said}");
+    let deep = dir.read("deep/run.txt");
+    assert_eq!(deep.lines().count(), 1200);
+    let (exit, said, _) = dir.run("verify deep -i in");
+    assert_eq!(exit, 1, "{said}");
+    assert_says(
+        &said,
+        &[
+            "document 1001 of topic 1",
+            "at most 1,000 documents per topic",
+        ],
     );
+    // the same first thousand, of which the lab takes a run
+    let (exit, _, said) = dir.run("controversial -i in -o out --approach bm25");
+    assert_eq!((exit, said.contains("the lab takes")), (0, false), "{said}");
+    let documents = |run: &str| -> Vec<String> {
+        let ids = run.lines().filter_map(|line| line.split(' ').nth(2));
+        ids.map(str::to_owned).collect()
+    };
+    assert_eq!(
+        documents(&dir.read("out/run.txt")),
+        documents(&deep)[..1000]
+    );
+    let (exit, said, _) = dir.run("verify out -i in");
+    assert_eq!(exit, 0, "{said}");
     dir.succeeds("controversial -i in -o out --approach bm25 --hits 1000");
     assert_eq!(
         dir.read("out/run.txt").split(' ').next_back(),
         Some("riposte-bm25-hits=1000\n")
+    );
+    dir.refuses(
+        "
+        controversial -i in -o out --hits 100001 | --hits 100001: a query has at most 100000 documents in a run, not 100001
+        comparative -i in -o out --approach chatnoir --hits 1001 | --hits 1001: a search engine is asked for at most 1000 documents, not 1001
+        ",
     );
 }
 

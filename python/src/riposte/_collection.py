@@ -103,7 +103,7 @@ class Collection:
             topics: by default those of the collection. A `Path` to a file of topics; a question, or a list of questions, whose ids are "1", "2", …;
                 `{id: question}`; or a data frame with `qid` and `query` and, if present, `description`, `narrative` and `objects`.
             approach: the name of an approach (`riposte approaches`), or a file that ends in `.toml`.
-            hits: number of documents for each topic: up to 100,000; for arguments and passages up to 1,000. Not for images, whose number the lab sets.
+            hits: number of documents for each topic, up to 100,000; the lab takes runs of up to 1,000. Not for images, whose number the lab sets.
             settings: keys of the approach's recipe and their values, such as `{"retrieval.similarity.k1": 0.9}`.
             explain: keep the explanations (`riposte.explain`).
             tag: the tag of the run.

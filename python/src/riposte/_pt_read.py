@@ -151,7 +151,7 @@ combine = "sum"
 only = true
 windows = { words = 100000, step = 100000, most = 1 }
 """
-#: Number of texts in a list that riposte ranks: the most in one of passages.
+#: Number of texts in a list that riposte ranks: as many as `depth` of the recipe.
 _LIST = 1000
 
 

@@ -37,9 +37,9 @@ __all__ = ["CrossEncoder", "ImageRetriever", "Index", "Indexer", "QualityAnnotat
 
 #: How PyTerrier recognises the directory of an index (`pt_meta.json`).
 _METADATA = {"type": "sparse_index", "format": "riposte", "package_hint": "riposte-ir[pyterrier]"}
-#: The number of documents that riposte ranks for a query by default. Touché's tasks take no more.
+#: The number of documents that riposte ranks for a query by default. Touché's tasks take no more in a run.
 DEFAULT_RESULTS = 1000
-#: Maximum number of documents that riposte ranks for a query of any other collection.
+#: Maximum number of documents that riposte ranks for a query.
 MOST_RESULTS = 100_000
 
 
@@ -172,7 +172,7 @@ class Retriever(Transformer):
     Args:
         index: the collection.
         approach: the name of an approach, or a file that ends in `.toml` (docs/approaches.md).
-        num_results: maximum number of documents for a query: 1 to 100,000, for arguments and passages of Touché 1 to 1,000.
+        num_results: maximum number of documents for a query: 1 to 100,000. More than 1,000 arguments or passages are a `RiposteWarning`: Touché takes no such run.
         settings: keys of the approach's recipe and their values, such as `{"retrieval.similarity.k1": 0.9}`, as the option `--set` of the program
             takes them. A value is a number, a string, a truth value, a list, or a dict.
         threads: number of threads that build the index, by default one for each core.
@@ -199,9 +199,8 @@ class Retriever(Transformer):
         stances: bool = True,
         numeric: str = "auto",
     ) -> None:
-        most = MOST_RESULTS if index.task == "rank" else DEFAULT_RESULTS
-        if not 1 <= num_results <= most:
-            raise ValueError(f"num_results is {num_results}, but must be from 1 to {most}")
+        if not 1 <= num_results <= MOST_RESULTS:
+            raise ValueError(f"num_results is {num_results}, but must be from 1 to {MOST_RESULTS}")
         self.index = index
         self.approach = os.fspath(approach)
         self.num_results = num_results

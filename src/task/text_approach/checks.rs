@@ -1,7 +1,6 @@
 //! Checks what the types of an approach to a text task leave open.
 
 use anyhow::{Result, anyhow, bail, ensure};
-use riposte_eval::TextTask;
 
 use super::{DEPTH, Dense, MAX_HITS, Pairwise, Rerank, Retrieval, SearchParameters, TextApproach};
 use crate::index::fusion::Fusion;
@@ -11,17 +10,16 @@ use crate::task::recipe::{At, check_weight, ensure_at};
 use crate::task::rerankers::Weights;
 
 impl TextApproach {
-    /// Checks that a run can have this number of documents.
-    pub(super) fn check_depth(&self, task: Option<TextTask>) -> Result<()> {
-        let (whose, most) = match task {
-            Some(TextTask::Controversial) => ("a topic of Touché's Task 1", DEPTH),
-            Some(TextTask::Comparative) => ("a topic of Touché's Task 2", DEPTH),
-            Some(TextTask::Rank) | None => ("a query", MAX_HITS),
-        };
+    /// Checks that a run can have this number of documents. That the lab takes fewer is a note of the run, and an error of `verify`.
+    pub(super) fn check_depth(&self) -> Result<()> {
+        let depth = self.depth;
         ensure!(
-            self.depth <= most,
-            "{whose} has at most {most} documents in a run, not {}",
-            self.depth
+            depth <= MAX_HITS,
+            "a query has at most {MAX_HITS} documents in a run, not {depth}"
+        );
+        ensure!(
+            depth <= DEPTH || self.service.is_none(),
+            "a search engine is asked for at most {DEPTH} documents, not {depth}"
         );
         Ok(())
     }
