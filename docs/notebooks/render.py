@@ -86,9 +86,9 @@ def shown(output: nbformat.NotebookNode, pictures: dict[str, bytes]) -> str:
 
     html = re.sub(r"<style scoped>.*?</style>", "", output.data["text/html"], flags=re.DOTALL)
     html = re.sub(r"data:image/(\w+);base64,([\w+/=]+)", file, html)
-    # the book has its own style of tables, which can be wider than the page
+    # the book has its own style of tables, and scrolls those that are wider than the page
     html = re.sub(r' border="1" class="dataframe"| style="text-align: right;"', "", html)
-    html = html.replace("<div>\n<table", '<div class="table-wrapper">\n<table')
+    html = re.sub(r"<table.*?</table>", r'<div class="table-wrapper">\n\g<0>\n</div>', html, flags=re.DOTALL)
     # an empty line would end the HTML
     html = "\n".join(line.strip() for line in html.splitlines() if line.strip())
     return re.sub(r"\n(?=<t[hd]|</tr)", "", html)

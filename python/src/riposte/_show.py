@@ -75,7 +75,7 @@ def images(run: Run, collection: Path) -> str:
         of_topic = [of for of in run.lines if of.topic == topic]
         for stance in dict.fromkeys(of.stance for of in of_topic):
             cells = "".join(_image(of, collection, stances) for of in of_topic if of.stance == stance)
-            shown.append(f"<div>{escape(stance or '')}</div><div style='display:flex;flex-wrap:wrap;gap:8px'>{cells}</div>")
+            shown.append(f"<div style='margin:8px 0 4px'><b>{escape(stance or '')}</b></div><div style='display:flex;flex-wrap:wrap;gap:8px'>{cells}</div>")
     more = f"<p>… and {len(topics) - TOPICS} more topics</p>" if len(topics) > TOPICS else ""
     return f"<div>{''.join(shown)}{more}</div>"
 
