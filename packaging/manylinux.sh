@@ -44,6 +44,7 @@ for target; do
         exit 1
     fi
     "$python" -m twine check --strict "$wheel"
+    "$python" packaging/wheel_content.py "$wheel"
     if [ "$(uname -s)-$(uname -m)" = "Linux-$machine" ]; then
         "$python" -m venv "$work/check"
         "$work/check/bin/python" -m pip install -q --no-index "$wheel"

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Runs the tests of a release build, and then lists the tests that did not run, with the reasons. Everything that could be fetched for the tests
+# Runs the tests of a release build, and then lists the tests that did not run, with the reasons (tests/not_run.sh). Everything that could be fetched for the tests
 # is required (RIPOSTE_REQUIRE, tests/need), so a test that could have run does not pass without running.
 set -eu
 cd "$(dirname "$0")/.."
@@ -41,8 +41,7 @@ list_not_run() {
         rm -rf "$temporary"
     fi
     if [ -s "$not_run" ]; then
-        echo "These tests did not run, or stopped early:"
-        sort -u "$not_run"
+        sh tests/not_run.sh "$not_run"
     elif [ "$status" = 0 ]; then
         echo "all tests ran"
     fi

@@ -99,6 +99,19 @@ def test_it_contains_what_it_should_and_is_small(wheel):
     assert description.strip() == (REPOSITORY / "python/README.md").read_text().strip()
 
 
+def test_its_content_is_listed_by_kind(wheel):
+    command = [sys.executable, REPOSITORY / "packaging/wheel_content.py", wheel]
+    listed = subprocess.run(command, capture_output=True, text=True, check=True).stdout.splitlines()
+    assert listed[0] == f"{wheel.name}: {wheel.stat().st_size:,} bytes"
+    of_kind = {line[:48].strip(): [int(word.replace(",", "")) for word in line[48:].split()] for line in listed[2:]}
+    assert of_kind["all"] == [sum(of_kind[kind][n] for kind in ("the program", "Python", "licences", "metadata", "scripts")) for n in range(3)]
+    with zipfile.ZipFile(wheel) as archive:
+        assert of_kind["all"][0] == len(archive.namelist())
+        assert of_kind["the program"][2] == next(info.file_size for info in archive.infolist() if info.filename.endswith("/scripts/riposte"))
+    inside = [sizes[-1] for name, sizes in of_kind.items() if name.startswith("of this, ")]
+    assert len(inside) == 4 and all(inside) and sum(inside) < of_kind["the program"][2]
+
+
 def test_it_ranks_the_sample_in_a_fresh_environment(installed, tmp_path):
     version = in_environment(installed, "-m", "riposte", "-V")
     assert (version.stdout, version.returncode) == (f"riposte {VERSION}\n", 0), version.stderr

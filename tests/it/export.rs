@@ -13,7 +13,7 @@ use crate::measures::assert_close;
 use crate::store::small_store;
 use crate::support::chance::Chance;
 use crate::support::files::{entries, gzip, name, text, write};
-use crate::support::need::{Data, Peer, need};
+use crate::support::need::{OfficialRuns, Peer, need};
 use crate::support::program::{WorkDir, code, riposte, stderr, stdout, succeed};
 use crate::support::{assert_says, golden_evidence, root, sample};
 
@@ -176,22 +176,16 @@ fn ir_measures_and_ranx_score_official_runs_as_riposte_does() {
     let (Some(python), Some(_)) = (need(Peer("ir_measures")), need(Peer("ranx"))) else {
         return;
     };
-    let (Some(runs), Some(qrels)) = (
-        need(Data("images/runs")),
-        need(Data("images/qrels-2022.txt")),
-    ) else {
+    let Some(found) = need(OfficialRuns) else {
         return;
     };
-    let runs = entries(&runs).into_iter();
-    let cases: Vec<Case> = runs
-        .filter(|path| path.extension().is_some_and(|e| e == "txt"))
-        .map(|run| Case {
-            run,
-            qrels: qrels.clone(),
-            edition: "2022",
-            all_judged: false,
-        })
-        .collect();
+    let case = |run| Case {
+        run,
+        qrels: found.qrels.clone(),
+        edition: "2022",
+        all_judged: false,
+    };
+    let cases: Vec<Case> = found.runs.into_values().map(case).collect();
     assert!(cases.len() >= 7);
     assert_peers_agree(&python, &WorkDir::new(), &cases);
 }

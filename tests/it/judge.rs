@@ -12,7 +12,8 @@ use riposte_eval::run::{ImageRunLine, read_images, write_images};
 use riposte_eval::verify::{Finding, Rules, Severity, is_valid, verify};
 use riposte_eval::{DocId, Stance, TopicId, qrels};
 
-use crate::support::need::{Data, Python, need};
+use crate::support::need::{Data, FoundRuns, OfficialRuns, Python, need};
+use crate::support::reference;
 
 fn evaluate(qrels: &str, run: &str) -> ImageEvaluation {
     let (qrels, errors) = qrels::read_images(qrels);
@@ -34,26 +35,29 @@ fn rounded(precision: [f64; 3]) -> [String; 3] {
     precision.map(|p| format!("{p:.3}"))
 }
 
-/// The official runs of 2022: the path of each, and its precision in the three measures, as published.
-fn official_runs() -> Option<Vec<(PathBuf, [String; 3])>> {
-    let runs = need(Data("images/runs"))?;
-    let published = fs::read_to_string(runs.join("expected-p10.tsv")).unwrap();
-    let published: Vec<_> = published
-        .lines()
-        .skip(1)
-        .map(|line| {
-            let fields: Vec<&str> = line.split('\t').collect();
-            let [on_topic, argumentative, on_stance] = [1, 2, 3].map(|n| fields[n].to_owned());
-            (runs.join(fields[0]), [on_topic, argumentative, on_stance])
-        })
-        .collect();
-    assert_eq!(published.len(), 7);
-    Some(published)
+/// The path of each run, and its precision in the three measures, as published.
+type Published = Vec<(PathBuf, [String; 3])>;
+
+/// The official runs of 2022 that are here, and the judgements.
+fn official_runs() -> Option<(Published, PathBuf)> {
+    let FoundRuns { mut runs, qrels } = need(OfficialRuns)?;
+    let published = fs::read_to_string(reference("touche-2022-images.tsv")).unwrap();
+    let published = published.lines().skip(1).filter_map(|line| {
+        let fields: Vec<&str> = line.split('\t').collect();
+        Some((
+            runs.remove(fields[0])?,
+            [1, 2, 3].map(|n| fields[n].to_owned()),
+        ))
+    });
+    let published: Published = published.collect();
+    assert!(!published.is_empty());
+    assert_eq!(runs.len(), 0, "no figures of {runs:?}");
+    Some((published, qrels))
 }
 
 #[test]
 fn official_runs_have_their_official_scores_and_are_valid() {
-    let (Some(runs), Some(qrels)) = (official_runs(), need(Data("images/qrels-2022.txt"))) else {
+    let Some((runs, qrels)) = official_runs() else {
         return;
     };
     let qrels = fs::read_to_string(qrels).unwrap();
@@ -72,8 +76,8 @@ fn official_runs_have_their_official_scores_and_are_valid() {
 }
 
 #[test]
-fn an_independent_judge_gives_official_runs_the_same_scores() {
-    let (Some(runs), Some(qrels)) = (official_runs(), need(Data("images/qrels-2022.txt"))) else {
+fn an_independent_judge_gives_submitted_runs_the_same_scores() {
+    let Some((runs, qrels)) = official_runs() else {
         return;
     };
     let (Some(judge), Some(python)) = (need(Data("../tools/judge.py")), need(Python)) else {

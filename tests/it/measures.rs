@@ -19,7 +19,7 @@ use serde::Deserialize;
 
 use crate::support::chance::Chance;
 use crate::support::files::{json as read_json, text};
-use crate::support::need::{Data, Peer, Python, need};
+use crate::support::need::{Data, OfficialRuns, Peer, Python, need};
 use crate::support::program::{WorkDir, riposte, succeed};
 use crate::support::{assert_says, reference};
 
@@ -235,19 +235,20 @@ fn the_image_scripts_of_the_organisers_refuse_the_same_lines_and_write_the_same_
 
 #[test]
 fn official_runs_give_the_bytes_that_the_scripts_of_the_organisers_write() {
-    let Some(data) = need(Data("images")) else {
+    let Some(found) = need(OfficialRuns) else {
         return;
     };
     let cases = read_json::<Organisers>(&reference("organisers.json")).official;
     assert_eq!(cases.len(), 7);
     let dir = tempfile::tempdir().unwrap();
-    let qrels = data.join("qrels-2022.txt");
+    let qrels = &found.qrels;
     for case in cases {
-        let run = data.join("runs").join(&case.name);
+        let name = case.name.strip_prefix("run-").unwrap();
+        let run = &found.runs[name.strip_suffix(".txt").unwrap()];
         let (verified, evaluated) = (dir.path().join("v"), dir.path().join("e"));
-        let args = ["verify", "--prototext", text(&verified), text(&run)];
+        let args = ["verify", "--prototext", text(&verified), text(run)];
         succeed(&mut riposte(dir.path(), &args));
-        let args = ["evaluate", text(&qrels), text(&run), "--prototext"];
+        let args = ["evaluate", text(qrels), text(run), "--prototext"];
         succeed(riposte(dir.path(), &args).arg(&evaluated));
         assert_eq!(
             fs::read_to_string(verified).unwrap(),

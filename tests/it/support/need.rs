@@ -1,13 +1,17 @@
 //! The things of the package `need`, and things that only these tests need: the models of the catalogue, WordNet and others.
 
-use std::path::PathBuf;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::{Mutex, PoisonError};
 
 pub use need::{Chromium, Data, Java, Python, Request, need};
 use need::{Kind, Thing};
+use riposte::datasets;
 use riposte::index::wordnet::WordNet;
 use riposte::weights::{CheckedModel, ModelStatus, Models};
+
+use super::files::entries;
 
 /// The models that `make test` fetches (tests/run.sh). The others cannot be downloaded from a package index, so
 /// `RIPOSTE_REQUIRE=models` does not require them.
@@ -41,6 +45,49 @@ impl Thing for Model<'_> {
                 panic!("the model {} is damaged: {file} {why}", dir.display())
             }
         }
+    }
+}
+
+/// The runs that were submitted to the image task of 2022, and its judgements: the data set that `make test-official` gets. Without it, what the
+/// development data have of them.
+pub struct OfficialRuns;
+
+/// What [`OfficialRuns`] has found.
+pub struct FoundRuns {
+    /// By the names that tests/reference/touche-2022-images.tsv has.
+    pub runs: BTreeMap<String, PathBuf>,
+    pub qrels: PathBuf,
+}
+
+impl Thing for OfficialRuns {
+    type Found = FoundRuns;
+
+    fn kind(&self) -> Option<Kind> {
+        Some(Kind::Data)
+    }
+
+    fn find(&self) -> Result<FoundRuns, String> {
+        let data_set = datasets::directory(Path::new("dataset:touche-2022-image-runs"));
+        let of_development = || -> Result<(PathBuf, PathBuf), String> {
+            Ok((
+                Data("images/runs").find()?,
+                Data("images/qrels-2022.txt").find()?,
+            ))
+        };
+        let (runs, qrels) = match data_set {
+            Ok(dir) => (dir.join("runs"), dir.join("qrels.txt")),
+            // this error says how anybody can get them
+            Err(error) => of_development().map_err(|_| format!("{error:#}"))?,
+        };
+        let runs = entries(&runs).into_iter().filter_map(|path| {
+            let name = path.file_name()?.to_str()?.strip_suffix(".txt")?;
+            let name = name.strip_prefix("run-").unwrap_or(name).to_owned();
+            Some((name, path))
+        });
+        Ok(FoundRuns {
+            runs: runs.collect(),
+            qrels,
+        })
     }
 }
 
@@ -142,7 +189,6 @@ impl Thing for Giving {
 
 mod tests {
     use std::fs;
-    use std::path::Path;
     use std::process::Output;
 
     use super::*;
@@ -204,5 +250,98 @@ mod tests {
             assert!(said.contains(message), "{said}");
         }
         assert_eq!(fs::read_to_string(&file).unwrap().lines().count(), 1);
+    }
+
+    /// What tests/not_run.sh prints of a list of tests that did not run.
+    fn summary(list: &Path) -> String {
+        let mut command = Command::new("sh");
+        let script = crate::support::root().join("tests/not_run.sh");
+        let output = command.arg(script).arg(list).output().unwrap();
+        assert!(output.status.success(), "{output:?}");
+        String::from_utf8(output.stdout).unwrap()
+    }
+
+    const OFFICIAL: &str = "judge::official_runs_have_their_official_scores_and_are_valid";
+
+    /// The line that ends `make test` for somebody who has no data, made from what a test really says.
+    #[test]
+    fn a_line_says_what_riposte_could_check_if_it_had_a_data_set() {
+        let dir = tempfile::tempdir().unwrap();
+        let list = dir.path().join("not run");
+        let output = Command::new(std::env::current_exe().unwrap())
+            .args(["--exact", OFFICIAL])
+            .env("RIPOSTE_DATASETS", dir.path().join("none"))
+            .env_remove("RIPOSTE_DATASETS_CATALOGUE")
+            .env_remove("RIPOSTE_DATA")
+            .env_remove("RIPOSTE_REQUIRE")
+            .env("RIPOSTE_SKIPPED", &list)
+            .output()
+            .unwrap();
+        assert!(output.status.success(), "{output:?}");
+        let said = fs::read_to_string(&list).unwrap();
+        let other = said.replace(OFFICIAL, "export::ir_measures");
+        fs::write(
+            &list,
+            format!("{said}a::b: Java is not installed\n{said}{other}"),
+        )
+        .unwrap();
+        let summary = summary(&list);
+        let lines: Vec<&str> = summary.lines().collect();
+        assert_eq!(lines.len(), 5, "{summary}");
+        let size = said.split(['(', ')']).nth(1).unwrap();
+        assert!(
+            said.contains("is not here") && size.ends_with(" MB"),
+            "{said}"
+        );
+        assert_eq!(
+            lines[4],
+            format!(
+                "2 of them need data that anybody can get (riposte datasets get touche-2022-image-runs, {size}): `make test-official` gets them and runs export::ir_measures, {OFFICIAL}"
+            )
+        );
+    }
+
+    #[test]
+    fn nothing_is_said_of_data_where_no_test_lacks_them() {
+        let dir = tempfile::tempdir().unwrap();
+        let list = dir.path().join("list");
+        fs::write(
+            &list,
+            "b::c: WordNet is not installed\na::b: Java is not installed\n",
+        )
+        .unwrap();
+        assert_eq!(
+            summary(&list),
+            "These tests did not run, or stopped early:\na::b: Java is not installed\nb::c: WordNet is not installed\n"
+        );
+    }
+
+    /// `make test-official` names its tests by a part of their names.
+    #[test]
+    fn the_tests_of_make_test_official_need_what_it_gets() {
+        let makefile = fs::read_to_string(crate::support::root().join("Makefile")).unwrap();
+        assert!(makefile.contains("datasets get touche-2022-image-runs"));
+        assert!(makefile.contains("--test it official_runs"));
+        let output = Command::new(std::env::current_exe().unwrap())
+            .args(["--list", "official_runs"])
+            .output()
+            .unwrap();
+        let listed = String::from_utf8(output.stdout).unwrap();
+        let tests: Vec<&str> = listed
+            .lines()
+            .filter_map(|line| line.strip_suffix(": test"))
+            .collect();
+        assert!(tests.contains(&OFFICIAL) && tests.len() >= 3, "{listed}");
+        // need is called in functions of these names, or in what they call
+        for test in tests {
+            let module = test.split("::").next().unwrap();
+            let file = crate::support::root().join(format!("tests/it/{module}.rs"));
+            assert!(
+                fs::read_to_string(file)
+                    .unwrap()
+                    .contains("need(OfficialRuns)"),
+                "{test}"
+            );
+        }
     }
 }
