@@ -233,9 +233,9 @@ pub(super) struct InspectArgs {
     /// Judgements, in the formats that `riposte evaluate` reads. May be repeated
     #[arg(long = "qrels", value_name = "[NAME=]FILE")]
     pub(super) qrels: Vec<String>,
-    /// Another run to compare with: the report shows which documents moved, and how the measures changed
+    /// Another run to compare with: the report shows which documents moved, and how the measures changed. Can be repeated: the first page has all runs
     #[arg(long, value_name = "[NAME=]RUN2")]
-    pub(super) against: Option<PathBuf>,
+    pub(super) against: Vec<PathBuf>,
     /// Explanations that --explain has written for the run. By default explain.jsonl beside it
     #[arg(long, value_name = "FILE")]
     pub(super) explain: Option<PathBuf>,

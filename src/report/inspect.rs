@@ -12,10 +12,11 @@ use riposte_eval::run::{ImageRunLine, TextRunLine};
 use riposte_eval::topic::Topic;
 use riposte_eval::{TextTask, TopicId};
 
+use super::overview::RunRow;
 use super::pictures::Destination;
 use super::place::{PICTURES, ReportPlace};
 use super::shown::{InspectSettings, ShownRun};
-use super::{MeasureColumn, Report, images, texts};
+use super::{Head, MeasureColumn, Report, images, texts};
 use crate::collection::images::ImageCollection;
 use crate::collection::texts::open_collection;
 use crate::disk::regular;
@@ -108,13 +109,15 @@ pub(crate) fn write_images(
     place: &ReportPlace,
     on_event: &mut OnThreadEvent,
 ) -> Result<PathBuf> {
-    let evaluate = |lines: &Vec<_>| Some(evaluate_images(lines, qrels?, place.edition));
+    let evaluate = |lines: &[_]| Some(evaluate_images(lines, qrels?, place.edition));
     let evaluation = evaluate(&run.lines);
-    let other = run.against.as_ref().and_then(evaluate);
-    let measures = match &evaluation {
-        Some(evaluation) => image_measures(evaluation, other.as_ref())?,
-        None => Vec::new(),
+    let other = run.against.as_deref().and_then(evaluate);
+    let measures_of = |of: Option<&ImageEvaluation>, other| match of {
+        Some(evaluation) => image_measures(evaluation, other),
+        None => Ok(Vec::new()),
     };
+    let measures = measures_of(evaluation.as_ref(), other.as_ref())?;
+    let runs = RunRow::of_all(run, |lines| measures_of(evaluate(lines).as_ref(), None))?;
     let sources = images::Sources {
         collection,
         store,
@@ -126,7 +129,10 @@ pub(crate) fn write_images(
     let wanted = images::picture_list(&plans, &look_alikes);
     let mut facts = vec![format!("{} images", collection.entries.len())];
     facts.extend(qrels.map(|qrels| judged_fact(&run.topics, qrels.keys())));
-    let head = run.head("Image retrieval for arguments", facts, measures);
+    let head = Head {
+        runs,
+        ..run.head("Image retrieval for arguments", facts, measures)
+    };
     let draft = place.start_draft()?;
     let dir = draft.as_ref().map(|draft| draft.path().join(PICTURES));
     let destination = dir
@@ -166,7 +172,8 @@ pub(crate) fn write_texts(
     place: &ReportPlace,
 ) -> Result<PathBuf> {
     let draft = place.start_draft()?;
-    let measures = text_measures(task, judged, run)?;
+    let measures = text_measures(task, judged, &run.lines, run.against.as_deref())?;
+    let runs = RunRow::of_all(run, |lines| text_measures(task, judged, lines, None))?;
     let topics = texts::topics(&texts::Sources {
         task,
         index,
@@ -190,7 +197,10 @@ pub(crate) fn write_texts(
         };
         facts.push(format!("{name} {fact}"));
     }
-    let head = run.head(title, facts, measures);
+    let head = Head {
+        runs,
+        ..run.head(title, facts, measures)
+    };
     place.write(draft, &Report { head, topics })
 }
 
@@ -283,10 +293,11 @@ fn image_measures(
 fn text_measures(
     task: TextTask,
     judged: &[(String, Qrels)],
-    run: &ShownRun<TextRunLine>,
+    own: &[TextRunLine],
+    other: Option<&[TextRunLine]>,
 ) -> Result<Vec<MeasureColumn>> {
-    let own = TextRun::new(&run.lines);
-    let other = run.against.as_deref().map(TextRun::new);
+    let own = TextRun::new(own);
+    let other = other.map(TextRun::new);
     let mut measures = Vec::new();
     for (name, qrels) in judged {
         let measure = match (qrels, task) {

@@ -8,11 +8,13 @@ use riposte_eval::topic::Topic;
 use riposte_eval::{Explanation, TopicId, Values};
 
 use crate::score::presence::{self, Presence};
+use crate::task::ASKED;
 
 mod chart;
 pub(crate) mod escape;
 mod images;
 pub mod inspect;
+mod overview;
 mod pages;
 pub(crate) mod pictures;
 pub mod place;
@@ -36,6 +38,8 @@ pub struct Head {
     /// Notes to the reader: what is missing in the report, and how to get it.
     pub notes: Vec<String>,
     pub measures: Vec<MeasureColumn>,
+    /// A row for each run, if there are several.
+    pub runs: Vec<overview::RunRow>,
 }
 
 /// A measure of the run, shown as a column.
@@ -77,6 +81,13 @@ pub struct TopicReport {
     /// The debate sheet; `None` if the run has none.
     debate: Option<images::Debate>,
     body: Body,
+}
+
+impl TopicReport {
+    /// Whether its id tells a reader something: that of a single question does not.
+    fn shows_id(&self) -> bool {
+        self.topic.id.0 != ASKED
+    }
 }
 
 /// Says that nothing is about a topic, if these probabilities of its documents say so.

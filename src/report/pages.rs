@@ -9,6 +9,7 @@ use sha2::{Digest, Sha256};
 
 use super::chart::{Column, Columns};
 use super::images::{Debate, NOT_LISTED};
+use super::overview::{self, Differing};
 use super::words::{difference, shortened, slug, three_decimals};
 use super::{Body, Form, Head, MeasureColumn, Report, TopicReport};
 
@@ -57,6 +58,9 @@ struct Index<'a> {
     /// Whether the bars of a column are drawn in front of each other, because each measure counts a part of the one before.
     is_nested: bool,
     rows: Vec<IndexRow<'a>>,
+    /// The topics in which the first two runs differ most, and by what.
+    differing: Vec<Differing>,
+    differing_by: &'a str,
     has_images: bool,
     has_texts: bool,
 }
@@ -250,10 +254,38 @@ impl Report {
             columns: (columns.len() > 1).then(|| Columns::new(columns, mean)),
             is_nested,
             rows: self.topics.iter().map(row).collect(),
+            differing: self.differing(plotted.last(), form),
+            differing_by: plotted.last().map_or("", |measure| measure.name.as_str()),
             has_images: is_nested,
             has_texts: self.topics.iter().any(|t| matches!(t.body, Body::Texts(_))),
         };
         index.render().context("cannot render the table of topics")
+    }
+
+    /// The topics in which the first two runs differ most: by the measure, or else by the number of documents that only this run shows.
+    fn differing(&self, measure: Option<&MeasureColumn>, form: Form) -> Vec<Differing> {
+        let by = |report: &TopicReport| match measure {
+            Some(measure) => {
+                let value = |of: &Values| of.topics.get(&report.topic.id).copied();
+                Some(value(&measure.values)? - value(measure.against.as_ref()?)?)
+            }
+            None => report.changed.map(|count| count as f64),
+        };
+        let topics = self.topics.iter();
+        let topics = topics.filter_map(|report| Some((by(report)?, report)));
+        overview::most(topics.collect(), |by, report| Differing {
+            href: form.topic(&report.topic.id),
+            text: format!("{} {}", report.topic.id, report.topic.title),
+            by: match measure {
+                Some(_) => difference(by),
+                None => format!("{by:.0} new"),
+            },
+            class: match measure {
+                Some(_) if by > 0.0 => "up",
+                Some(_) => "down",
+                None => "same",
+            },
+        })
     }
 
     /// The values of all measures for a topic.

@@ -32,8 +32,8 @@ pub struct InspectSettings {
     pub task: Option<Task>,
     /// The run, as PATH or NAME=PATH ([`named_run`]).
     pub run: PathBuf,
-    /// Another run to compare with.
-    pub against: Option<PathBuf>,
+    /// Other runs. The first is compared with in detail; the overview has all.
+    pub against: Vec<PathBuf>,
     /// The explanations of the run; `None` for those beside it.
     pub explain: Option<PathBuf>,
     /// The collection that was searched.
@@ -54,7 +54,9 @@ pub(crate) struct ShownRun<T: RunLine> {
     pub lines: Vec<T>,
     /// The lines of the run that this one is compared with.
     pub against: Option<Vec<T>>,
-    /// The name of this run, and of the other if there is one.
+    /// The lines of further runs.
+    pub others: Vec<Vec<T>>,
+    /// The name of this run, and those of the others.
     pub names: Vec<String>,
     /// The explanations of this run's scores; empty if there are none.
     pub explained: Vec<T::Explained>,
@@ -206,6 +208,7 @@ impl<T: RunLine> ShownRun<T> {
             topics: vec![topic],
             lines,
             against: None,
+            others: Vec::new(),
             names: Vec::from_iter(name),
             explained,
             debate,
@@ -220,16 +223,19 @@ impl<T: RunLine> ShownRun<T> {
         let topics = read_topics(settings.topics.as_deref(), input, on_event)?;
         let (path, lines) = read_lines::<T>(&settings.run, on_event)?;
         let mut names = vec![name_of(&settings.run, &lines)];
-        let mut against = None;
-        if let Some(other) = &settings.against {
+        let mut others = Vec::new();
+        for other in &settings.against {
             let (_, other_lines) = read_lines::<T>(other, on_event)?;
             names.push(name_of(other, &other_lines));
-            if names[0] == names[1] {
-                let runs = [&settings.run, other];
-                names = run_names(&runs.map(|run| named_run(run).1.to_owned()));
-            }
-            against = Some(other_lines);
+            others.push(other_lines);
         }
+        if names.iter().collect::<HashSet<_>>().len() < names.len() {
+            let runs = std::iter::once(&settings.run).chain(&settings.against);
+            let paths: Vec<PathBuf> = runs.map(|run| named_run(run).1.to_owned()).collect();
+            names = run_names(&paths);
+        }
+        let mut others = others.into_iter();
+        let against = others.next();
         let mut notes = Vec::new();
         let explained = read_explanations(settings, &path, &lines, on_event)?;
         let explained = explained.unwrap_or_else(|why| {
@@ -247,6 +253,7 @@ impl<T: RunLine> ShownRun<T> {
             topics,
             lines,
             against,
+            others: others.collect(),
             names,
             explained,
             debate,
@@ -294,6 +301,7 @@ impl<T: RunLine> ShownRun<T> {
             facts,
             notes: self.notes.clone(),
             measures,
+            runs: Vec::new(),
         }
     }
 }

@@ -3,6 +3,7 @@
 mod debate;
 pub mod hostile;
 mod legible;
+mod overview;
 mod reasons;
 mod usability;
 

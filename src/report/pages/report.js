@@ -51,7 +51,7 @@
 
   // The items between which j and k move: topics, images or texts.
   const items = () => {
-    const links = view.dataset.view === "index" ? "tbody tr:not([hidden]) th a" : ".card:not(.dim) > a, .text:not(.dim)";
+    const links = view.dataset.view === "index" ? ".topics tbody tr:not([hidden]) th a" : ".card:not(.dim) > a, .text:not(.dim)";
     return [...view.querySelectorAll(links)];
   };
   const walk = (step) => {
@@ -125,7 +125,7 @@
     find(wanted);
     const isIndex = view.dataset.view === "index";
     let shown = 0, all = 0;
-    for (const item of view.querySelectorAll(isIndex ? "tbody tr" : ".card, .text")) {
+    for (const item of view.querySelectorAll(isIndex ? ".topics tbody tr" : ".card, .text")) {
       const has = wanted.every((word) => contentOf(item).includes(word));
       if (isIndex) item.hidden = !has; else item.classList.toggle("dim", !has);
       all += 1;
