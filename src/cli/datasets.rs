@@ -1,6 +1,8 @@
 //! `datasets`: lists, gets and removes real collections.
 
 #[cfg(feature = "full")]
+mod folders;
+#[cfg(feature = "full")]
 mod get;
 mod inputs;
 

@@ -56,13 +56,13 @@ pub(super) struct ExportEvidenceArgs {
     #[arg(long, value_name = "FILE", help_heading = STORAGE)]
     evidence: Option<PathBuf>,
     #[command(flatten)]
-    cache: CacheArgs,
+    pub(super) cache: CacheArgs,
     /// Output directory, created if necessary
     #[arg(short, long, value_name = "DIR")]
     output: PathBuf,
     /// Print nothing but the result and errors; with --quiet=progress, notes and faults, too
     #[arg(short, long, value_enum, value_name = "WHAT", num_args = 0..=1, require_equals = true, default_missing_value = QUIET, hide_possible_values = true)]
-    quiet: Option<Quiet>,
+    pub(super) quiet: Option<Quiet>,
 }
 
 /// `riposte export`.

@@ -288,6 +288,8 @@ pub fn run() -> Result<u8> {
     }
     #[cfg(feature = "texts")]
     let command = command.with_datasets()?;
+    #[cfg(feature = "full")]
+    let command = command.with_folders()?;
     match command {
         #[cfg(feature = "full")]
         Command::Images(args) => images::images(&args),

@@ -26,7 +26,7 @@ const SAFETY: &str = "Access";
 
 #[derive(Args)]
 pub(super) struct ServeArgs {
-    /// Directory of a collection: images, arguments, passages or other documents. Can be repeated
+    /// Directory of a collection: images, arguments, passages or other documents; or any folder of pictures, saved pages and texts. Can be repeated
     #[arg(short, long = "input", value_name = "DIR", required = true)]
     pub(super) input: Vec<PathBuf>,
     /// Address and port. Port 0 lets the system choose a free one

@@ -98,6 +98,24 @@ impl ImageCollection {
         })
     }
 
+    /// Whether there is any document in `dir`, which takes no time in a large collection.
+    ///
+    /// # Errors
+    /// A directory cannot be listed.
+    pub fn has_any(dir: &Path) -> Result<bool> {
+        for (prefix, is_dir) in list(&dir.join("images"))? {
+            if !is_dir || !is_id(&file_name(&prefix), 3) {
+                continue;
+            }
+            let is_document =
+                |(dir, is_dir): &(PathBuf, bool)| *is_dir && is_document_id(&file_name(dir));
+            if list(&prefix)?.iter().any(is_document) {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
     /// Keeps only these documents. `ids` must be sorted.
     pub fn retain(&mut self, ids: &[DocId]) {
         self.entries

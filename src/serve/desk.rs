@@ -26,7 +26,7 @@ use crate::lazy::Lazy;
 use crate::reading::stance_encoder::StanceEncoder;
 use crate::task::approaches;
 use crate::task::extraction::ExtractionSettings;
-use crate::task::languages::other_language;
+use crate::task::languages::refusal;
 use crate::task::recipe::settings::Setting;
 use crate::task::{OnEvent, models};
 
@@ -138,16 +138,17 @@ impl ServedCollections {
         found.ok_or_else(|| Refusal::UnknownCollection(name.unwrap_or_default().to_owned()))
     }
 
-    /// The part of a collection with documents of this kind, and the name of the collection.
+    /// The part of a collection with documents of this kind, or with those that answer the question, and the name of the collection.
     fn part<T>(
         &self,
         name: Option<&str>,
         kind: Option<Kind>,
+        question: &str,
         answer: impl FnOnce(&str, &Opened, &Part) -> Result<T, Refusal>,
     ) -> Result<T, Refusal> {
         let served = self.find(name)?;
         let opened: Arc<Opened> = served.ready()?;
-        match opened.part(kind) {
+        match opened.part(kind.or_else(|| opened.kind_for(question))) {
             Some(part) => answer(&served.name, &opened, part),
             None => Err(Refusal::BadRequest(format!(
                 "the collection {:?} has no documents of this kind",
@@ -162,8 +163,9 @@ impl ServedCollections {
         asked: &Debate,
         answer: impl FnOnce(&str, &Opened, &Part, &Asked) -> Result<T, Refusal>,
     ) -> Result<T, Refusal> {
-        self.part(asked.collection.as_deref(), None, |name, opened, part| {
-            let question = answerable(&asked.question, asked.claim.as_deref(), part)?;
+        let (name, question) = (asked.collection.as_deref(), asked.question.as_str());
+        self.part(name, None, question, |name, opened, part| {
+            let question = answerable(question, asked.claim.as_deref(), part)?;
             check_approach(asked.approach.as_deref(), part)?;
             let with = Asked {
                 approach: asked.approach.as_deref(),
@@ -192,10 +194,8 @@ fn refused(call: &Call) -> impl Fn(Error) -> Refusal + '_ {
 /// It is in another language.
 fn answerable<'a>(asked: &'a str, claim: Option<&'a str>, part: &Part) -> Result<&'a str, Refusal> {
     let question = claim.unwrap_or(asked);
-    match other_language(question).filter(|_| part.task().has_sides()) {
-        Some(language) => Err(Refusal::Unanswerable(format!(
-            "the question looks {language}, and riposte reads only English: it would put what it finds on the wrong sides"
-        ))),
+    match refusal(question).filter(|_| part.task().has_sides()) {
+        Some(why) => Err(Refusal::Unanswerable(why)),
         None => Ok(question),
     }
 }
@@ -272,7 +272,7 @@ impl Desk for ServedCollections {
 
     fn search(&self, asked: &Search, call: &Call) -> Result<Found, Refusal> {
         let name = asked.collection.as_deref();
-        self.part(name, asked.kind, |name, _, part| {
+        self.part(name, asked.kind, &asked.question, |name, _, part| {
             let question = answerable(&asked.question, asked.claim.as_deref(), part)?;
             check_approach(asked.approach.as_deref(), part)?;
             let set = settings_of(asked, part)?;
@@ -335,7 +335,10 @@ impl Desk for ServedCollections {
         let opened = served.ready()?;
         let id = DocId(asked.id.clone());
         let unknown = || Refusal::UnknownDocument(asked.id.clone());
-        let part = document::part_with(&opened, &id).map_err(refused(call))?;
+        let part = match opened.kind_for(&asked.question) {
+            Some(kind) => opened.part(Some(kind)),
+            None => document::part_with(&opened, &id).map_err(refused(call))?,
+        };
         let part = part.ok_or_else(unknown)?;
         let question = answerable(&asked.question, asked.claim.as_deref(), part)?;
         check_approach(asked.approach.as_deref(), part)?;

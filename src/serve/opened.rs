@@ -1,5 +1,6 @@
 //! An open collection: what is in it, with open indexes and models in memory.
 
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
@@ -16,11 +17,12 @@ use crate::index::inverted::Document;
 use crate::task::extraction::{ExtractionSettings, Host};
 use crate::task::files::TopicSource;
 use crate::task::image_run::OpenImages;
+use crate::task::own_folder::OwnFolder;
 use crate::task::recipe::settings::Setting;
 use crate::task::text_approach::TextApproach;
 use crate::task::text_indexes::TextIndexes;
 use crate::task::texts::by_words;
-use crate::task::{OnEvent, Task};
+use crate::task::{ASKED, OnEvent, Task};
 
 /// The approach of searches by words alone.
 const BY_WORDS: &str = "bm25";
@@ -37,6 +39,8 @@ pub(super) struct Opened {
     pub parts: Vec<Part>,
     /// Questions of its own topics.
     pub examples: Vec<String>,
+    /// The folder that it was made of, if it was.
+    folder: Option<OwnFolder>,
 }
 
 /// The documents of one kind.
@@ -99,13 +103,19 @@ impl Opened {
         stop: &AtomicBool,
         on_event: &mut OnEvent,
     ) -> Result<Opened> {
-        let first = Task::of_collection(&settings.input)?;
-        let mut tasks = vec![first];
-        let arguments = Task::Texts(TextTask::Controversial);
-        let open = |task| Collection::of(task, settings.clone()).kept_open();
-        if open(first).own_arguments().is_some() {
-            tasks.push(arguments);
+        let mut settings = settings.clone();
+        let mut folder = None;
+        if OwnFolder::is_needed(&settings.input, None) {
+            let made = OwnFolder::open(&settings.input, &settings.places, on_event)?.unlocked();
+            settings.input.clone_from(&made.dir);
+            folder = Some(made);
         }
+        let open = |task| Collection::of(task, settings.clone()).kept_open();
+        let tasks = match &folder {
+            Some(folder) => folder.tasks(),
+            None => tasks_of(&settings.input, &open)?,
+        };
+        let first = *tasks.first().context("there is nothing to ask")?;
         let topics = open(first).topics(|_| ()).unwrap_or_default();
         let titles = topics.into_iter().map(|topic| topic.title);
         let examples: Vec<String> = titles.take(EXAMPLES).collect();
@@ -115,7 +125,15 @@ impl Opened {
         Ok(Opened {
             parts: parts.collect::<Result<_>>()?,
             examples,
+            folder,
         })
+    }
+
+    /// The kind of the documents that answer a question, if the question decides: of a folder with texts only.
+    pub fn kind_for(&self, question: &str) -> Option<Kind> {
+        let folder = self.folder.as_ref();
+        let folder = folder.filter(|folder| !folder.has(Task::Images))?;
+        folder.task(None, question).ok().map(kind_of)
     }
 
     /// The part with documents of this kind; the first for `None`.
@@ -128,6 +146,17 @@ impl Opened {
     pub fn texts(&self) -> Option<&Part> {
         self.parts.iter().find(|part| part.words.is_some())
     }
+}
+
+/// The tasks of a collection, first that by which it is known.
+///
+/// # Errors
+/// There is no collection.
+fn tasks_of(input: &Path, open: impl Fn(Task) -> Collection) -> Result<Vec<Task>> {
+    let first = Task::of_collection(input)?;
+    let arguments = open(first).own_arguments();
+    let arguments = arguments.map(|_| Task::Texts(TextTask::Controversial));
+    Ok([first].into_iter().chain(arguments).collect())
 }
 
 impl Part {
@@ -248,7 +277,7 @@ impl Part {
 /// # Errors
 /// It has no words.
 pub(super) fn one_topic(question: &str) -> Result<Topic> {
-    let line = format!("{}\n", json!({"qid": "asked", "query": question}));
+    let line = format!("{}\n", json!({"qid": ASKED, "query": question}));
     match topic::parse(&line)?.into_iter().next() {
         Some(topic) => Ok(topic),
         None => bail!("the question is no topic"),

@@ -1,8 +1,9 @@
 //! Makes a collection of any folder: of its pictures, its saved pages and its texts. It is in the cache directory, and is made again when a file of the
-//! folder has changed. `riposte ask` answers from it.
+//! folder has changed. Every command that takes a collection takes such a folder.
 
 mod texts;
 
+use std::fmt::{self, Display, Formatter};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -29,7 +30,7 @@ const MAX_RECORD_BYTES: u64 = 1 << 16;
 /// What is looked for in a folder.
 const LOOKED_FOR: &str = "riposte looks for a collection (images/ in the layout of Touché, args-me.json or the files of a debate portal, passages.jsonl, corpus.jsonl or documents.jsonl; or choose a --task), for pictures (.png, .jpg, .webp, .gif and others), for saved pages (.html, .mhtml, .warc, .wacz), and for texts (.txt, .md)";
 
-/// A collection that was made of a folder. Until the process ends, no other process replaces it.
+/// A collection that was made of a folder. While this exists, no other process replaces it.
 #[derive(Debug)]
 pub struct OwnFolder {
     /// Where it is.
@@ -37,7 +38,21 @@ pub struct OwnFolder {
     folder: PathBuf,
     has_images: bool,
     has_texts: bool,
+    /// `None` if others can replace it.
+    reading: Option<Lock>,
 }
+
+/// A folder has nothing that a collection can be made of.
+#[derive(Debug)]
+pub struct NothingThere(String);
+
+impl Display for NothingThere {
+    fn fmt(&self, f: &mut Formatter) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for NothingThere {}
 
 /// What a collection was made of, and what it has.
 #[derive(Debug, Default, Serialize, Deserialize)]
@@ -87,15 +102,50 @@ impl OwnFolder {
             drop(writing);
             reading = Lock::to_read(&dir, &mut || ())?;
         }
-        // the process reads the collection until it ends
-        std::mem::forget(reading);
         let record = found.unwrap_or_default();
         Ok(OwnFolder {
             dir,
             folder,
             has_images: record.images > 0,
             has_texts: record.texts > 0,
+            reading: Some(reading),
         })
+    }
+
+    /// The same without a lock: a server makes the collection again when the folder has changed, while the older one still answers.
+    #[must_use]
+    pub fn unlocked(self) -> OwnFolder {
+        OwnFolder {
+            reading: None,
+            ..self
+        }
+    }
+
+    /// Keeps the lock until the process ends.
+    pub fn keep(&mut self) {
+        std::mem::forget(self.reading.take());
+    }
+
+    /// Whether it has documents for a task.
+    pub fn has(&self, task: Task) -> bool {
+        match task {
+            Task::Images => self.has_images,
+            Task::Texts(_) => self.has_texts,
+        }
+    }
+
+    /// The tasks that its documents are for: images, and what texts can be read as.
+    pub fn tasks(&self) -> Vec<Task> {
+        let texts = [
+            TextTask::Controversial,
+            TextTask::Comparative,
+            TextTask::Rank,
+        ];
+        match (self.has_images, self.has_texts) {
+            (true, true) => vec![Task::Images, Task::Texts(TextTask::Controversial)],
+            (true, false) => vec![Task::Images],
+            (false, _) => texts.map(Task::Texts).into(),
+        }
     }
 
     /// Whether riposte cannot read what is at `input` as it is, so that a collection has to be made of it. A chosen task can have its documents in a file of any
@@ -104,8 +154,8 @@ impl OwnFolder {
         match Task::of_collection(input) {
             // many folders have one named images
             Ok(Task::Images) => {
-                let is_empty = |found: ImageCollection| found.entries.is_empty();
-                ImageCollection::open(input).is_ok_and(is_empty) && texts_in(input).is_none()
+                let has_images = ImageCollection::has_any(input).unwrap_or(true);
+                !has_images && texts_in(input).is_none()
             }
             Ok(_) => false,
             Err(_) => {
@@ -243,7 +293,8 @@ fn make(
     (record.texts, record.files_of_texts) = texts::write(folder, files, &out, on_event)?;
     if record.images + record.texts == 0 {
         let shown = folder.display();
-        bail!("{shown} has nothing to answer from. {LOOKED_FOR}{left_out}");
+        let why = format!("{shown} has nothing to answer from. {LOOKED_FOR}{left_out}");
+        bail!(NothingThere(why));
     }
     let bytes = serde_json::to_vec(&record)?;
     fs::write(out.join(MADE_OF), bytes).with_context(writing)?;

@@ -223,3 +223,49 @@ fn drawn(is_white: impl Fn(u32, u32) -> bool) -> Vec<u8> {
 fn small() -> Vec<u8> {
     encoded(RgbImage::new(20, 20), ImageFormat::Png)
 }
+
+/// A command that takes a collection takes a folder, too, and finds what another has computed of it.
+#[test]
+fn every_command_takes_a_folder() {
+    let topics = b"{\"qid\": \"1\", \"query\": \"Should zoos be closed?\"}\n";
+    let elements = ["cage.png", "gate.png"]
+        .map(|file| format!("<p>Zoos should be closed. <img src={file:?}></p>"));
+    let page = format!("<!DOCTYPE html><title>Zoos</title>{}", elements.concat());
+    let dir = WorkDir::with(&[
+        ("zoo/zoo.html", page.as_bytes()),
+        ("zoo/cage.png", &drawn(|x, _| x > 40)),
+        ("zoo/gate.png", &drawn(|_, y| y > 30)),
+        ("notes/for.md", FOR.as_bytes()),
+        ("notes/against.txt", AGAINST.as_bytes()),
+        ("topics.jsonl", topics),
+    ]);
+    let (_, said) = dir.succeeds("images -i zoo -o out/images --topics topics.jsonl");
+    assert_says(&said, &["zoo: a collection of 2 images on 1 page is in"]);
+    for line in [
+        "inspect out/images -i zoo -o out/report --topics topics.jsonl",
+        "index -i zoo",
+        "extract -i zoo",
+        "export evidence -i zoo -o out/evidence",
+    ] {
+        let (_, said) = dir.succeeds(line);
+        assert!(!said.contains(MADE), "{line}: {said}");
+    }
+    // so small a run is not valid, but its images are those of the folder
+    let (_, found, said) = dir.run("verify out/images -i zoo");
+    let said = found + &said;
+    assert!(!said.contains(MADE) && !said.contains("not in"), "{said}");
+    for (number, task) in (1..).zip(["controversial", "comparative", "rank"]) {
+        let line = format!("{task} -i notes -o out/{task} --topics topics.jsonl");
+        let (_, said) = dir.succeeds(&line);
+        assert_eq!(said.contains(MADE), number == 1, "{line}: {said}");
+        let run = dir.read(&format!("out/{task}/run.txt"));
+        assert!(
+            run.contains("for.md") && run.contains("against.txt"),
+            "{run}"
+        );
+    }
+    // what a command does not find is said by the command
+    let (exit, _, said) = dir.run("images -i notes -o out/none --topics topics.jsonl");
+    assert_eq!(exit, 2, "{said}");
+    assert!(said.contains("notes"), "{said}");
+}

@@ -14,6 +14,10 @@ _FILES = {
     "rank": ("corpus.jsonl", "documents.jsonl"),
 }
 
+#: How the names of pictures and saved pages end, and those of texts, of which riposte makes a collection.
+_SHOWN = (".png", ".jpg", ".jpeg", ".jfif", ".webp", ".gif", ".bmp", ".tif", ".tiff", ".html", ".htm", ".xhtml", ".mhtml", ".mht", ".warc", ".warc.gz", ".warc.zst", ".wacz")
+_TEXTS = (".txt", ".md", ".markdown")
+
 _TOPICS = ("topics.xml", "arguments.xml", "queries.jsonl", "queries.xml")
 
 
@@ -44,6 +48,16 @@ def task_of(directory: Path) -> str:
             return task
     names = ", ".join(names[0] for names in _FILES.values())
     raise ValueError(f"{directory} holds no collection of texts: it has no {names} or documents.jsonl, and no files of debate portals")
+
+
+def task_of_folder(folder: Path) -> str | None:
+    """The command that ranks what riposte makes of a folder of pictures, saved pages and texts; None for a collection, and where nothing of all this is."""
+    if any(files_of(task, folder) for task in _FILES):
+        return None
+    names = [path.name.lower() for path in folder.rglob("*") if path.is_file()]
+    if any(name.endswith(_SHOWN) for name in names):
+        return "images"
+    return "rank" if any(name.endswith(_TEXTS) for name in names) else None
 
 
 def others_than(names: set[str], directory: Path) -> list[str]:

@@ -1,0 +1,121 @@
+//! Where a command takes a collection, any folder of pictures, saved pages and texts can be given.
+
+use std::path::PathBuf;
+
+use anyhow::Result;
+
+use crate::cli::Command;
+use crate::cli::args::{self, CacheArgs, Quiet};
+use crate::cli::export::ExportCommand;
+use crate::cli::faults::FaultLog;
+use crate::cli::progress::EventPrinter;
+use riposte::task::Task;
+use riposte::task::own_folder::{NothingThere, OwnFolder};
+use riposte::task::places::Places;
+use riposte_eval::TextTask;
+
+/// A collection that was typed.
+struct Typed<'a> {
+    input: &'a mut PathBuf,
+    /// The task of the command, or the chosen one.
+    task: Option<Task>,
+    cache: Option<&'a CacheArgs>,
+    quiet: Option<Quiet>,
+}
+
+impl Command {
+    /// Replaces folders that are no collections by the collections that are made of them. `ask` and `serve` do that themselves.
+    ///
+    /// # Errors
+    /// A collection cannot be made. If there is nothing in the folder, the command itself says what it lacks.
+    pub(in crate::cli) fn with_folders(mut self) -> Result<Command> {
+        if let Some(typed) = self.collection() {
+            typed.make()?;
+        }
+        Ok(self)
+    }
+
+    fn collection(&mut self) -> Option<Typed<'_>> {
+        let texts = |task| Some(Task::Texts(task));
+        Some(match self {
+            Command::Images(args) => Typed {
+                input: &mut args.extraction.input,
+                task: Some(Task::Images),
+                cache: Some(&args.extraction.cache),
+                quiet: args.extraction.quiet,
+            },
+            Command::Extract(args) => Typed {
+                input: &mut args.extraction.input,
+                task: Some(Task::Images),
+                cache: Some(&args.extraction.cache),
+                quiet: args.extraction.quiet,
+            },
+            Command::Controversial(args) => Typed {
+                input: &mut args.texts.input,
+                task: texts(TextTask::Controversial),
+                cache: Some(&args.texts.indexing.cache),
+                quiet: args.texts.indexing.quiet,
+            },
+            Command::Comparative(args) => Typed {
+                input: &mut args.texts.input,
+                task: texts(TextTask::Comparative),
+                cache: Some(&args.texts.indexing.cache),
+                quiet: args.texts.indexing.quiet,
+            },
+            Command::Rank(args) => Typed {
+                input: &mut args.input,
+                task: texts(TextTask::Rank),
+                cache: Some(&args.indexing.cache),
+                quiet: args.indexing.quiet,
+            },
+            Command::Index(args) => Typed {
+                input: &mut args.input,
+                task: args.task.map(args::Task::meant),
+                cache: Some(&args.indexing.cache),
+                quiet: args.indexing.quiet,
+            },
+            Command::Inspect(args) => Typed {
+                input: &mut args.input,
+                task: args.task.map(args::Task::meant),
+                cache: Some(&args.indexing.cache),
+                quiet: args.indexing.quiet,
+            },
+            Command::Export(ExportCommand::Evidence(args)) => Typed {
+                input: args.input.as_mut()?,
+                task: Some(Task::Images),
+                cache: Some(&args.cache),
+                quiet: args.quiet,
+            },
+            Command::Verify(args) => Typed {
+                input: args.input.as_mut()?,
+                task: None,
+                cache: None,
+                quiet: None,
+            },
+            _ => return None,
+        })
+    }
+}
+
+impl Typed<'_> {
+    fn make(self) -> Result<()> {
+        if !self.input.is_dir() || !OwnFolder::is_needed(self.input, self.task) {
+            return Ok(());
+        }
+        let places = self
+            .cache
+            .map_or_else(Places::default, |cache| cache.places(None, None));
+        let mut printer = EventPrinter::new(self.quiet, FaultLog::unlisted());
+        match OwnFolder::open(self.input, &places, &mut |event| printer.print(event)) {
+            Ok(mut folder) if self.task.is_none_or(|task| folder.has(task)) => {
+                folder.keep();
+                *self.input = folder.dir;
+            }
+            Ok(_) => {}
+            Err(error) if error.is::<NothingThere>() => {}
+            Err(error) => return Err(error),
+        }
+        printer.finish()?;
+        Ok(())
+    }
+}
