@@ -381,3 +381,32 @@ def test_the_other_project_of_this_name_is_reported(tmp_path):
         assert ("pip uninstall riposte" in done.stderr) == says
         done = subprocess.run([sys.executable, "-m", "riposte", "-V"], env={**os.environ, "PYTHONPATH": path}, capture_output=True, text=True)
         assert done.stdout.startswith("riposte ") and ("warning: the package riposte 0.5.1" in done.stderr) == says
+
+
+def test_an_answer_of_a_folder_says_what_it_is_about(tmp_path):
+    notes = tmp_path / "notes"
+    notes.mkdir()
+    (notes / "zoos.md").write_text("Zoos should be closed. Wild animals belong in freedom and never in a cage, wherever they were born and whoever feeds them there.")
+    (notes / "ducks.txt").write_text("The ducks of the park live longest.")
+    folder = riposte.Collection(notes)
+    assert folder.task == "rank"
+    answer = folder.ask("Should zoos be closed?")
+    assert answer.arguments["id"].tolist() == ["zoos.md"] and answer.arguments["repeats"].tolist() == [[]]
+    run = folder.rank({"1": "Where do ducks live?"}, approach="bm25")
+    assert run.to_frame()["document"].tolist()[0] == "ducks.txt"
+    assert riposte.report(run, output=tmp_path / "report.html").is_file()
+    empty = tmp_path / "empty"
+    empty.mkdir()
+    with pytest.raises(ValueError, match="holds no collection"):
+        riposte.Collection(empty)
+
+
+def test_a_notebook_shows_that_nothing_is_about_a_question_and_what_is_less_likely_to_be():
+    image = {"list": "PRO", "rank": 3, "id": "I1", "pro": 0.9, "con": 0.1, "words": "A cage", "argument": "a1"}
+    texts = [{"rank": n, "id": f"d{n}", "text": f"Text {n}.", "padding": n > 1} for n in (1, 2, 3)]
+    answer = riposte.Answer("Why?", {"sides": [{"side": "PRO", "claim": "", "images": [image]}], "texts": texts, "nothing_about_it": True})
+    shown = Page(answer._repr_html_())
+    assert shown.text.startswith("This collection seems to have nothing about it")
+    assert "PRO 3" in shown.text and shown.text.count("less likely to be about it") == 1
+    assert shown.text.index("Text 1.") < shown.text.index("less likely") < shown.text.index("Text 2.")
+    assert answer.images.loc[0, ["list", "argument"]].tolist() == ["PRO", "a1"]

@@ -34,15 +34,12 @@ use crate::task::extraction::Host;
 use crate::task::files::{TopicSource, write_atomically};
 use crate::task::image_run::ImageRuns;
 use crate::task::images::ImageRanking;
-use crate::task::languages::other_language;
+use crate::task::languages::refusal;
 use crate::task::own_folder::OwnFolder;
 use crate::task::recipe::settings::Setting;
 use crate::task::run_files::{DEBATE, EXPLANATIONS, OutputSettings};
 use crate::task::text_run::TextRun;
-use crate::task::{Event, OnEvent, Task};
-
-/// The id of the topic. No collection has a topic with this id, so facts about its own topics (ranks in a crawl) do not count for the question.
-const TOPIC: &str = "asked";
+use crate::task::{ASKED, Event, OnEvent, Task};
 
 /// What is written beside the run: the file with the topic, and the directory of the report.
 const TOPICS_FILE: &str = "topics.jsonl";
@@ -253,17 +250,15 @@ impl AskSettings<'_> {
             "the question has more than {QUESTION} characters"
         );
         let task = self.collection.task;
-        if let Some(language) = other_language(&question).filter(|_| task.has_sides()) {
-            bail!(
-                "the question looks {language}, and riposte reads only English: it would put what it finds on the wrong sides. Ask in English"
-            );
+        if let Some(why) = refusal(&question).filter(|_| task.has_sides()) {
+            bail!(why);
         }
         ensure!(
             self.arguments.is_none() || task == Task::Images,
             "--arguments answer together with images, and {} has other documents",
             self.collection.dir().display()
         );
-        let line = format!("{}\n", json!({"qid": TOPIC, "query": question}));
+        let line = format!("{}\n", json!({"qid": ASKED, "query": question}));
         let topic = topic::parse(&line)?.into_iter().next();
         let topic = topic.context("the question is no topic")?;
         if let Some(dir) = &self.output {
@@ -288,7 +283,7 @@ impl AskSettings<'_> {
     fn is_known(&self, event: &Event) -> bool {
         match event {
             Event::Note(note) => {
-                let of_topic = [format!("topic {TOPIC}: "), format!(": {TOPIC} \"")];
+                let of_topic = [format!("topic {ASKED}: "), format!(": {ASKED} \"")];
                 of_topic.iter().any(|beginning| note.contains(beginning))
             }
             Event::Fault(fault) => self.folder.is_some() && fault.what == NO_PAGE,
@@ -418,7 +413,7 @@ impl Answered {
             return Ok(first);
         }
         let begins = if has_sheet { "debate" } else { "topic" };
-        Ok(first.with_file_name(format!("{begins}-{TOPIC}.html")))
+        Ok(first.with_file_name(format!("{begins}-{ASKED}.html")))
     }
 
     fn write_pages(self, place: &ReportPlace, on_event: &mut OnThreadEvent) -> Result<PathBuf> {

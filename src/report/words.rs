@@ -43,6 +43,16 @@ pub(crate) fn ordinal(rank: usize) -> String {
     format!("{rank}{ending}")
 }
 
+/// A text without the quotation marks around it. If others are inside, it stays as it is, because they can belong together.
+pub(crate) fn unquoted(text: &str) -> &str {
+    const MARKS: [char; 4] = ['"', '“', '”', '„'];
+    let inside = text.trim_matches(MARKS);
+    match inside.contains(MARKS) {
+        true => text,
+        false => inside,
+    }
+}
+
 /// Words as a list: "a", "a and b", "a, b and c".
 pub(crate) fn joined(words: &[impl AsRef<str>]) -> String {
     let words: Vec<&str> = words.iter().map(AsRef::as_ref).collect();

@@ -123,6 +123,19 @@ impl Presence {
         })
     }
 
+    /// The presence of several kinds of documents together: the likeliest of those that say that something is there, or else of all. So nothing is about the
+    /// topic only if no kind has anything.
+    pub fn together(of_kinds: impl IntoIterator<Item = Presence>) -> Option<Presence> {
+        of_kinds.into_iter().reduce(|best, next| {
+            let is_likelier = next.about > best.about;
+            match (best.is_nothing(), next.is_nothing()) {
+                (true, false) => next,
+                (true, true) if is_likelier => next,
+                _ => best,
+            }
+        })
+    }
+
     /// Whether nothing is about the topic.
     pub fn is_nothing(&self) -> bool {
         self.about < self.least

@@ -112,6 +112,7 @@ fn texts_with_stances(
         let document = part.document(&riposte_eval::DocId(text.id.clone()))?;
         let document = document.context("a ranked document is not in the index")?;
         let title = document.texts.get(1).filter(|title| !title.is_empty());
+        let source = document.texts.get(2).filter(|source| !source.is_empty());
         let on_sheet = arguments.get(text.id.as_str());
         let hit = Hit {
             rank: text.rank,
@@ -119,7 +120,7 @@ fn texts_with_stances(
             side: on_sheet.and_then(|of| of.side).map(side),
             title: title.cloned(),
             text: on_sheet.map_or(text.text, |of| of.quote.clone()),
-            source: document.texts.get(2).filter(|_| is_argument).cloned(),
+            source: source.filter(|_| is_argument).cloned(),
             url: text.url,
             repeats: on_sheet.map_or_else(Vec::new, |of| {
                 of.repeats.iter().map(|id| id.0.clone()).collect()

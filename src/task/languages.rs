@@ -18,6 +18,14 @@ const NAMED: usize = 3;
 /// Re-rankers that read no English by themselves: those of retrieval, and those whose models the user chooses.
 const ANY_LANGUAGE: [&str; 4] = ["retrieval", "sentence", "cross", "cluster"];
 
+/// Why a question is not answered with sides; `None` if it looks English.
+pub fn refusal(question: &str) -> Option<String> {
+    let language = other_language(question)?;
+    Some(format!(
+        "the question looks {language}, and riposte reads only English: it would put what it finds on the wrong sides. Ask in English"
+    ))
+}
+
 /// A note on the parts of an approach to a text task that are made for English; `None` if the topics look English, or if it has no such part.
 /// `stances` tells whether the stances of documents are detected.
 pub(super) fn note_on_texts(

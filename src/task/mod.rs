@@ -114,6 +114,10 @@ pub use work::{Named, effort};
 #[cfg(feature = "texts")]
 pub(crate) use work::{STOPPED, default_tag, of_approach, run_stage};
 
+/// The id of the topic that a single question becomes. No collection has a topic with this id, so facts about its own topics (ranks in a crawl) do not count
+/// for the question.
+pub const ASKED: &str = "asked";
+
 /// A stage of a task that takes long enough to show its progress.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stage {

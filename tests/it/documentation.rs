@@ -122,7 +122,7 @@ impl Page {
     }
 }
 
-/// Runs a page as a reader does who has cloned the repository and fetched the models: in `dir/riposte`, which is made anew, with the sample, and with
+/// Runs a page as a reader does who has cloned the repository and fetched the models: in `dir/riposte`, which is made anew, with the sample and the scripts of benches/, and with
 /// both programs on the path. The home in `dir` stays from page to page, and so does the first store that a page names: what is in them is computed once. A
 /// page that shows how it is computed begins with an empty home.
 fn run_page(
@@ -148,6 +148,9 @@ fn run_page(
         .arg(&work)
         .status();
     assert!(copied.unwrap().success());
+    // scripts that need nothing but Python
+    #[cfg(unix)]
+    std::os::unix::fs::symlink(root().join("benches"), work.join("benches")).unwrap();
     if kept.exists() && page.text.contains(STORE) {
         fs::create_dir_all(store.parent().unwrap()).unwrap();
         fs::copy(&kept, &store).unwrap();

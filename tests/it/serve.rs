@@ -1,6 +1,7 @@
 //! `riposte serve`: its answers are those of the commands, it notices changes, and it ends cleanly. The crate riposte-serve tests routes, limits and
 //! hostile clients.
 
+mod alike;
 mod images;
 mod page;
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import tempfile
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias, Union
@@ -29,8 +29,10 @@ class Collection:
     What is computed for it (evidence, indexes, outputs of models) is stored, as by the command line, and used by both.
 
     Args:
-        directory: the directory of the collection, an evidence store of images, or the name of a data set that is here (`riposte datasets list`).
-        task: "images", "controversial", "comparative" or "rank"; by default inferred.
+        directory: the directory of the collection, an evidence store of images, or the name of a data set that is here (`riposte datasets list`). Or any
+            folder of pictures, saved pages and texts (.txt, .md), of which riposte makes a collection in the cache.
+        task: "images", "controversial", "comparative" or "rank"; by default inferred. Of a folder with texts only, `rank` reads documents, and each
+            question of `ask` decides as what they are read.
         models: the directory of models, by default $RIPOSTE_MODELS or riposte/models in the user's data directory.
         evidence: the evidence store of images, by default one in the cache directory.
         index: the directory for text indexes and outputs of models, by default one in the cache directory.
@@ -200,14 +202,15 @@ class Answer:
     @property
     def arguments(self) -> pd.DataFrame:
         """The arguments: `side` ("PRO", "CON" or "UNDECIDED"), `rank`, `id`, `score`, `stance` (P(pro) - P(con), from -1 to 1), `conclusion`, `text`,
-        `about` (the probability that it is about the question) and `padding` (whether it is less likely to be)."""
-        return self._rows("arguments", ["rank", "id", "score", "stance", "conclusion", "text", "about", "padding"])
+        `repeats` (the ids of others that say nearly the same), `about` (the probability that it is about the question) and `padding` (whether it is
+        less likely to be)."""
+        return self._rows("arguments", ["rank", "id", "score", "stance", "conclusion", "text", "repeats", "about", "padding"])
 
     @property
     def images(self) -> pd.DataFrame:
-        """The images: `side`, `rank`, `id`, `score`, `pro` and `con` (probabilities), `words` (the sentence about it), `place` (of the sentence), `file`,
-        `page` (its address), `about` and `padding`."""
-        return self._rows("images", ["rank", "id", "score", "pro", "con", "words", "place", "file", "page", "about", "padding"])
+        """The images: `side`, `list` and `rank` (in the run), `id`, `score`, `pro` and `con` (probabilities), `words` (the sentence about it), `place` (of
+        the sentence), `file`, `page` (its address), `argument` (the id of the argument that it illustrates, or None), `about` and `padding`."""
+        return self._rows("images", ["list", "rank", "id", "score", "pro", "con", "words", "place", "file", "page", "argument", "about", "padding"])
 
     @property
     def texts(self) -> pd.DataFrame:
@@ -222,15 +225,29 @@ class Answer:
 
     def _repr_html_(self) -> str:
         shown = []
+        if self.nothing_about_it:
+            shown.append("<p>This collection seems to have nothing about it. These are only the nearest that it has.</p>")
         for side in [*(self.data.get("sides") or ()), {"side": "UNDECIDED", **(self.data.get("undecided") or {})}]:
-            rows = [[str(of["rank"]), f"{of['stance']:+.2f}", of["text"]] for of in side.get("arguments") or ()]
-            rows += [[str(of["rank"]), f"{of['pro'] or 0:.2f}/{of['con'] or 0:.2f}", f"{of['id']}: {of['words']}"] for of in side.get("images") or ()]
+            arguments, images = side.get("arguments") or (), side.get("images") or ()
+            rows = _divided(arguments, lambda of: [str(of["rank"]), f"{of['stance']:+.2f}", of["text"]])
+            rows += _divided(images, lambda of: [f"{of['list']} {of['rank']}", f"{of['pro'] or 0:.2f}/{of['con'] or 0:.2f}", f"{of['id']}: {of['words']}"])
             if rows:
                 shown.append(_show.table(["rank", "stance", "words"], rows, f"{side['side']} {side.get('claim', '')}"))
-        texts = [[str(of["rank"]), of.get("stance") or "", of["text"]] for of in self.data.get("texts") or ()]
+        texts = _divided(self.data.get("texts") or (), lambda of: [str(of["rank"]), of.get("stance") or "", of["text"]])
         if texts:
             shown.append(_show.table(["rank", "stance", "text"], texts, self.question))
         return "".join(shown) or "<p>nothing was found</p>"
+
+
+def _divided(results: Iterable[dict[str, Any]], row: Callable[[dict[str, Any]], list[str]]) -> list[list[str]]:
+    """The rows of a list, with a line above the first result that is less likely to be about the question."""
+    rows, is_divided = [], False
+    for of in results:
+        if of.get("padding") and not is_divided:
+            rows.append(["", "", "less likely to be about it"])
+            is_divided = True
+        rows.append(row(of))
+    return rows
 
 
 def report(
@@ -315,10 +332,10 @@ def _directory(word: str | os.PathLike[str]) -> Path:
 
 
 def _task_of(path: Path) -> str:
-    """The task of a collection: images if it has any, otherwise that of its texts."""
+    """The task of a collection: images if it has any, otherwise that of its texts. Of any other folder, riposte makes a collection."""
     if path.is_file() or (path / "images").is_dir():
         return "images"
-    return _layout.task_of(path)
+    return _layout.task_of_folder(path) or _layout.task_of(path)
 
 
 def _topics(topics: Topics) -> Path | str:

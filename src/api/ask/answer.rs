@@ -204,8 +204,7 @@ impl Image {
         writeln!(f, "{}", look.beside(&facts))?;
         if !self.words.is_empty() {
             let place = self.place.as_deref().unwrap_or_default();
-            let words = self.words.trim_matches(['"', '“', '”', '„']);
-            let said = format!("\"{words}\" ({place})");
+            let said = format!("\"{}\" ({place})", self.words);
             writeln!(f, "{}", look.wrapped("         ", &said))?;
         }
         for place in [&self.file, &self.page].into_iter().flatten() {

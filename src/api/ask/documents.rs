@@ -8,7 +8,7 @@ use riposte_eval::run::{ImageRunLine, TextRunLine};
 use super::{About, Argument, Image, Text};
 use crate::index::inverted::InvertedIndex;
 use crate::reading::clauses::is_question;
-use crate::report::words::Marker;
+use crate::report::words::{Marker, unquoted};
 use crate::task::debate;
 use crate::task::debate::sheet::{DebateArgument, DebateSheet};
 use crate::task::image_run::ImageRuns;
@@ -50,7 +50,7 @@ impl Image {
             score: line.score.context("a line of the run has no score")?,
             pro: explained.and_then(|of| of.probability(Stance::Pro)),
             con: explained.and_then(|of| of.probability(Stance::Con)),
-            words: debate::quotation(&text),
+            words: unquoted(&debate::quotation(&text)).to_owned(),
             place: place.map(str::to_owned),
             file: files.first().map(|file| file.display().to_string()),
             page: page.map(|page| page.url.clone()),
@@ -68,7 +68,7 @@ impl Image {
         if let Some(like) = like.filter(|like| like.illustrates()) {
             self.argument = Some(like.argument.0.clone());
             self.likeness = Some(like.likeness);
-            self.words = like.words.clone();
+            self.words = unquoted(&like.words).to_owned();
             self.place = Some(like.place.clone());
         }
     }

@@ -3,7 +3,7 @@
 use riposte_eval::DocId;
 
 use super::{About, Answer};
-use crate::score::presence::padding;
+use crate::score::presence::{Presence, padding};
 use crate::task::debate::sheet::DebateSheet;
 use crate::task::presence::Judged;
 
@@ -13,15 +13,7 @@ impl Answer {
     pub(super) fn judge(&mut self, judged: Option<&Judged>, sheet: Option<&DebateSheet>) {
         let of_run = judged.and_then(|judged| judged.presence);
         let of_sheet = sheet.and_then(|sheet| sheet.presence);
-        let all = || of_run.into_iter().chain(of_sheet);
-        self.presence = all().reduce(|best, next| {
-            let is_likelier = next.about > best.about;
-            match (best.is_nothing(), next.is_nothing()) {
-                (true, false) => next,
-                (true, true) if is_likelier => next,
-                _ => best,
-            }
-        });
+        self.presence = Presence::together(of_run.into_iter().chain(of_sheet));
         self.nothing_about_it = self.presence.is_some_and(|presence| presence.is_nothing());
         let probability = |id: &str| judged?.about(&DocId(id.to_owned()));
         let sides = self.sides.iter_mut();
@@ -32,10 +24,14 @@ impl Answer {
             for image in images.iter_mut().flatten() {
                 image.about.probability = probability(&image.id);
             }
-            let images = images.iter_mut().flatten();
             // an image below an argument is there because it is like the argument
-            let images = images.filter(|image| image.argument.is_none());
-            divide(images.map(|image| &mut image.about));
+            let others = images.iter_mut().flatten();
+            let others = others.filter(|image| image.argument.is_none());
+            divide(others.map(|image| &mut image.about));
+            // wherever images are listed together, the padding is the end of the list
+            if let Some(images) = images {
+                images.sort_by_key(|image| image.about.is_padding);
+            }
             let arguments = arguments.iter_mut().flatten();
             divide(arguments.map(|argument| &mut argument.about));
         }

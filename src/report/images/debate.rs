@@ -7,9 +7,11 @@ use riposte_eval::topic::Topic;
 use riposte_eval::{DocId, Stance, TopicId};
 
 use super::super::Form;
-use super::super::words::{Marker, difference, ordinal, shortened, three_decimals};
+use super::super::words::{Marker, difference, ordinal, shortened, three_decimals, unquoted};
 use super::topic::PageBuilder;
-use super::view::{ArgumentView, Card, Debate, DebateSide, IllustrationView, LikeView, class};
+use super::view::{
+    ArgumentView, Card, Debate, DebateSide, IllustrationView, LikeView, class, divide,
+};
 use crate::score::presence::{Presence, nothing, padding};
 use crate::task::debate::LISTS;
 use crate::task::debate::sheet::{
@@ -18,11 +20,6 @@ use crate::task::debate::sheet::{
 
 /// The maximum number of characters of a quotation below an image.
 const WORDS: usize = 140;
-
-/// A text without the quotation marks around it.
-fn unquoted(text: &str) -> &str {
-    text.trim_matches(['"', '“', '”', '„'])
-}
 
 /// The debate sheet of a topic, if the run has one. `shown` are the arguments that the topic's page shows. `page` has the images of the topic; `None`
 /// for a run of arguments.
@@ -74,7 +71,9 @@ pub(crate) fn sheet(
             others: page.map_or_else(Vec::new, |page| page.other_images(sheet, side)),
         }
     });
-    let presence = sheet.presence.filter(Presence::is_nothing);
+    let of_images = page.and_then(PageBuilder::presence);
+    let presence = Presence::together(of_images.into_iter().chain(sheet.presence));
+    let presence = presence.filter(Presence::is_nothing);
     let is_shown = |side: &DebateSide| {
         side.class != "undecided" || !side.arguments.is_empty() || !side.others.is_empty()
     };
@@ -157,7 +156,24 @@ impl PageBuilder<'_> {
         });
         let mut seen = BTreeSet::new();
         let others = others.filter(|image| seen.insert(&image.image));
-        others.map(|image| self.debate_card(image)).collect()
+        let mut others: Vec<(&DebateImage, f64)> =
+            others.map(|image| (image, self.score(image))).collect();
+        others.sort_by(|(a, score), (b, other)| {
+            let by_score = other.total_cmp(score);
+            by_score.then_with(|| a.image.cmp(&b.image))
+        });
+        let cards = others.into_iter().map(|(image, _)| self.debate_card(image));
+        let mut cards: Vec<Card> = cards.collect();
+        divide(&mut cards);
+        cards
+    }
+
+    /// The score of an image on the side that it takes, as `riposte ask` orders images. One whose scores were not explained has that of its list.
+    fn score(&self, image: &DebateImage) -> f64 {
+        let explained = self.plan.explained.get(&image.image);
+        let other = image.side.filter(|side| *side != image.list);
+        let on_side = other.and_then(|side| Some(explained?.score(side)?.value()));
+        on_side.or(image.score).unwrap_or(f64::NEG_INFINITY)
     }
 
     /// The argument that an image of a list is most like.

@@ -14,11 +14,12 @@ use super::super::tree::{Gauge, Row};
 use super::super::words::{
     Marker, difference, number, ordinal, shortened, three_decimals, web_address,
 };
-use super::super::{Body, Change, TopicReport, nothing_about};
+use super::super::{Body, Change, TopicReport};
 use super::view::{Card, GradeView, ImageView, ImagesTopic, Side, Thumbnail};
 use super::view::{LINES, NOT_LISTED, blocks_of, class, divide, facts, gauge, page_view};
 use super::{CandidateRanks, LOOK_ALIKES, LookAlike, LookAlikes, Sources, TopicPlan};
 use crate::evidence::{Evidence, PageEvidence};
+use crate::score::presence::{Presence, nothing};
 use crate::topic::question::{self, TopicParts};
 
 /// The maximum number of pages shown for an image.
@@ -85,7 +86,7 @@ impl<'a> PageBuilder<'a> {
             first: None,
             changed: self.plan.changed,
             is_judged: self.grades().is_some(),
-            nothing: nothing_about(self.plan.explained.values().map(|image| &image.about)),
+            nothing: self.nothing(),
             debate: self.debate(&mut marker),
             body: Body::Images(ImagesTopic {
                 sides: Stance::BOTH.map(|stance| self.side(stance)).into(),
@@ -96,6 +97,21 @@ impl<'a> PageBuilder<'a> {
                 has_leans: shown.iter().any(|id| self.lean(id).is_some()),
             }),
         }
+    }
+
+    /// Whether any image is about the topic; `None` if that was not judged.
+    pub(super) fn presence(&self) -> Option<Presence> {
+        let explained = self.plan.explained.values();
+        Presence::of(explained.filter_map(|image| image.about.as_ref()))
+    }
+
+    /// Says that nothing is about the topic, if neither the images nor the arguments of a debate sheet are.
+    fn nothing(&self) -> Option<String> {
+        let mut sheets = self.sources.run.debate.iter();
+        let sheet = sheets.find(|sheet| sheet.topic == self.plan.topic.id);
+        let of_sheet = sheet.and_then(|sheet| sheet.presence);
+        let presence = Presence::together(self.presence().into_iter().chain(of_sheet))?;
+        presence.is_nothing().then(|| nothing(&presence))
     }
 
     fn grades(&self) -> Option<&'a BTreeMap<DocId, ImageGrades>> {
