@@ -1,10 +1,11 @@
 #!/bin/sh
-# Takes screenshots of the sample's report and of the server's page, light and dark, wide and narrow. Look at them after every change of a page.
+# Takes screenshots of the sample's report, of a debate sheet, of an answer in a terminal and of the server's page, light and dark, wide and narrow. Look
+# at them after every change of a page.
 #
 #     docs/screenshots.sh [DIR [DOCS]]
 #
-# They go to DIR (default: out/screenshots); those that README and docs/serve.md show are copied to DOCS (docs/). No models are needed for the
-# report: its run is made from the stored evidence in tests/golden. The server uses the models that are installed.
+# They go to DIR (default: out/screenshots); those that README and the pages show are copied to DOCS (docs/). No models are needed for the report: its run
+# is made from the stored evidence in tests/golden. The sheet, the terminal and the server show answers with the models that are installed.
 set -eu
 riposte=${RIPOSTE:-target/release/riposte}
 out=${1:-out/screenshots}
@@ -23,6 +24,14 @@ inspect() {
 }
 inspect -o "$work/report"
 inspect -o "$work/against" --against "$work/aramis"
+question="Should zoos be closed?"
+sheets=$work/sheets
+$riposte images -q -i sample -o "$sheets" --cache "$work/cache" --arguments sample/args-me.json --debate "$sheets/debate.jsonl" --explain "$sheets/explain.jsonl"
+$riposte inspect -q "$sheets" -i sample --cache "$work/cache" -o "$work/debate" >&2
+for columns in 100 37; do
+    python3 "$(dirname "$0")/terminal.py" $columns 31 "$work/terminal-$columns.html" "riposte ask \"$question\" -i sample" \
+        "$riposte" ask -q "$question" -i sample --cache "$work/cache"
+done
 
 # arguments: name, page at $address, width,height, light or dark (which Blink calls 1 and 0)
 address=file://$work
@@ -35,15 +44,21 @@ shoot() {
         "$address/$2" 2>"$work/log" || { cat "$work/log" >&2; exit 1; }
     echo "$out/$1.png"
 }
-image=$(awk '$1 == 3 && $2 == "PRO" && $4 == 6 { print $3 }' "$work/riposte/run.txt")
+image=$(awk '$1 == 2 && $2 == "PRO" && $4 == 2 { print $3 }' "$work/riposte/run.txt")
 for scheme in light dark; do
     shoot topics-$scheme report/index.html 1280,860 $scheme
-    shoot topic-$scheme report/topic-3.html 1280,860 $scheme
-    shoot image-$scheme "report/topic-3.html#$image" 1280,860 $scheme
-    shoot against-$scheme against/topic-3.html 1280,1100 $scheme
-    shoot topics-narrow-$scheme report/index.html 500,1000 $scheme
-    shoot topic-narrow-$scheme report/topic-3.html 500,1000 $scheme
-    shoot image-narrow-$scheme "report/topic-3.html#$image" 500,1400 $scheme
+    shoot topic-$scheme report/topic-2.html 1280,860 $scheme
+    shoot image-$scheme "report/topic-2.html#$image" 1280,860 $scheme
+    shoot against-$scheme against/topic-2.html 1280,1100 $scheme
+    shoot runs-$scheme against/index.html 1280,860 $scheme
+    shoot sheet-$scheme debate/debate-2.html 1280,880 $scheme
+    shoot terminal-$scheme terminal-100.html 900,730 $scheme
+    shoot topics-narrow-$scheme report/index.html 390,1000 $scheme
+    shoot topic-narrow-$scheme report/topic-2.html 390,1000 $scheme
+    shoot image-narrow-$scheme "report/topic-2.html#$image" 390,1400 $scheme
+    shoot runs-narrow-$scheme against/index.html 390,1200 $scheme
+    shoot sheet-narrow-$scheme debate/debate-2.html 390,1400 $scheme
+    shoot terminal-narrow-$scheme terminal-37.html 390,1000 $scheme
 done
 
 $riposte serve -i sample --cache "$work/cache" --listen 127.0.0.1:0 2>"$work/serve" &
@@ -52,15 +67,18 @@ until address=$(sed -n 's|^listening on \(http://[^ ]*\)/ .*|\1|p' "$work/serve"
     kill -0 "$server" || { cat "$work/serve" >&2; exit 1; }
     sleep 1
 done
-question="?q=Should+zoos+be+closed%3F&stage=read"
+asked="?q=Should+zoos+be+closed%3F&stage=read"
+absent="?q=Should+Germany+leave+the+European+Union%3F&stage=read"
 for scheme in light dark; do
     shoot serve-first-$scheme "" 1280,700 $scheme
-    shoot serve-$scheme "$question" 1280,1100 $scheme
-    shoot serve-images-$scheme "$question&tab=images" 1280,1000 $scheme
-    shoot serve-narrow-$scheme "$question" 500,1200 $scheme
-    shoot serve-images-narrow-$scheme "$question&tab=images" 500,1200 $scheme
+    shoot serve-$scheme "$asked" 1280,1100 $scheme
+    shoot serve-nothing-$scheme "$absent" 1280,700 $scheme
+    shoot serve-images-$scheme "$asked&tab=images" 1280,1000 $scheme
+    shoot serve-narrow-$scheme "$asked" 390,1200 $scheme
+    shoot serve-nothing-narrow-$scheme "$absent" 390,900 $scheme
+    shoot serve-images-narrow-$scheme "$asked&tab=images" 390,1200 $scheme
 done
 if [ $# -gt 1 ]; then
     mkdir -p "$2"
-    cp "$out/topic-light.png" "$out/image-dark.png" "$out/serve-light.png" "$out/serve-narrow-dark.png" "$2"
+    cp "$out/sheet-light.png" "$out/terminal-dark.png" "$out/image-dark.png" "$out/serve-light.png" "$out/serve-narrow-dark.png" "$2"
 fi

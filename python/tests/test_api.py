@@ -386,7 +386,9 @@ def test_the_other_project_of_this_name_is_reported(tmp_path):
 def test_an_answer_of_a_folder_says_what_it_is_about(tmp_path):
     notes = tmp_path / "notes"
     notes.mkdir()
-    (notes / "zoos.md").write_text("Zoos should be closed. Wild animals belong in freedom and never in a cage, wherever they were born and whoever feeds them there.")
+    (notes / "zoos.md").write_text(
+        "Zoos should be closed. Wild animals belong in freedom and never in a cage, wherever they were born and whoever feeds them there."
+    )
     (notes / "ducks.txt").write_text("The ducks of the park live longest.")
     folder = riposte.Collection(notes)
     assert folder.task == "rank"

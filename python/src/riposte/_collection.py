@@ -178,7 +178,21 @@ class Collection:
         places = [*options(evidence=self.evidence, index=self.index, models=self.models, threads=self.threads)]
         # the task only where it was not inferred: a collection of images and arguments answers with both
         task = [] if self._is_inferred else ["--task", self.task]
-        command = ["ask", "--quiet=progress", "--json", "-i", str(self.path), *task, *places, "--approach", os.fspath(approach), "-n", str(number), "--", question]
+        command = [
+            "ask",
+            "--quiet=progress",
+            "--json",
+            "-i",
+            str(self.path),
+            *task,
+            *places,
+            "--approach",
+            os.fspath(approach),
+            "-n",
+            str(number),
+            "--",
+            question,
+        ]
         return Answer(question, json.loads(_frames.with_notes(program(command), 2)))
 
 
@@ -230,7 +244,9 @@ class Answer:
         for side in [*(self.data.get("sides") or ()), {"side": "UNDECIDED", **(self.data.get("undecided") or {})}]:
             arguments, images = side.get("arguments") or (), side.get("images") or ()
             rows = _divided(arguments, lambda of: [str(of["rank"]), f"{of['stance']:+.2f}", of["text"]])
-            rows += _divided(images, lambda of: [f"{of['list']} {of['rank']}", f"{of['pro'] or 0:.2f}/{of['con'] or 0:.2f}", f"{of['id']}: {of['words']}"])
+            rows += _divided(
+                images, lambda of: [f"{of['list']} {of['rank']}", f"{of['pro'] or 0:.2f}/{of['con'] or 0:.2f}", f"{of['id']}: {of['words']}"]
+            )
             if rows:
                 shown.append(_show.table(["rank", "stance", "words"], rows, f"{side['side']} {side.get('claim', '')}"))
         texts = _divided(self.data.get("texts") or (), lambda of: [str(of["rank"]), of.get("stance") or "", of["text"]])

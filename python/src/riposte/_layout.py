@@ -15,7 +15,26 @@ _FILES = {
 }
 
 #: How the names of pictures and saved pages end, and those of texts, of which riposte makes a collection.
-_SHOWN = (".png", ".jpg", ".jpeg", ".jfif", ".webp", ".gif", ".bmp", ".tif", ".tiff", ".html", ".htm", ".xhtml", ".mhtml", ".mht", ".warc", ".warc.gz", ".warc.zst", ".wacz")
+_SHOWN = (
+    ".png",
+    ".jpg",
+    ".jpeg",
+    ".jfif",
+    ".webp",
+    ".gif",
+    ".bmp",
+    ".tif",
+    ".tiff",
+    ".html",
+    ".htm",
+    ".xhtml",
+    ".mhtml",
+    ".mht",
+    ".warc",
+    ".warc.gz",
+    ".warc.zst",
+    ".wacz",
+)
 _TEXTS = (".txt", ".md", ".markdown")
 
 _TOPICS = ("topics.xml", "arguments.xml", "queries.jsonl", "queries.xml")
