@@ -52,7 +52,7 @@ for scheme in light dark; do
     shoot against-$scheme against/topic-2.html 1280,1100 $scheme
     shoot runs-$scheme against/index.html 1280,860 $scheme
     shoot sheet-$scheme debate/debate-2.html 1280,880 $scheme
-    shoot terminal-$scheme terminal-100.html 900,730 $scheme
+    shoot terminal-$scheme terminal-100.html 940,730 $scheme
     shoot topics-narrow-$scheme report/index.html 390,1000 $scheme
     shoot topic-narrow-$scheme report/topic-2.html 390,1000 $scheme
     shoot image-narrow-$scheme "report/topic-2.html#$image" 390,1400 $scheme
