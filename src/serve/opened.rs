@@ -113,7 +113,7 @@ impl Opened {
         let open = |task| Collection::of(task, settings.clone()).kept_open();
         let tasks = match &folder {
             Some(folder) => folder.tasks(),
-            None => tasks_of(&settings.input, &open)?,
+            None => tasks_of(&settings.input, open)?,
         };
         let first = *tasks.first().context("there is nothing to ask")?;
         let topics = open(first).topics(|_| ()).unwrap_or_default();
