@@ -309,8 +309,8 @@ fn a_question_has_the_same_answer_wherever_it_is_asked() {
     let why = why.trim().strip_prefix("riposte: ").unwrap();
     assert!(why.contains("looks German") && why.ends_with("Ask in English"));
     assert_eq!(doors.python(GERMAN), json!({"error": why}));
-    for route in ["/api/debate", "/report", "/"] {
-        let (status, body) = utf8(doors.get(route, GERMAN, "&stage=read"));
+    for (route, more) in [("/api/debate", ""), ("/report", ""), ("/", "&stage=read")] {
+        let (status, body) = utf8(doors.get(route, GERMAN, more));
         assert_eq!(status, 422, "{route}");
         // a page begins a sentence with it
         let (_, words) = why.split_once(' ').unwrap();
