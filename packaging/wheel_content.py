@@ -43,14 +43,14 @@ def main() -> None:
     print(f"{wheel.name}: {wheel.stat().st_size:,} bytes")
     rows = [(name, *sizes[name]) for name in sorted(sizes, key=lambda name: -sizes[name][2])]
     rows.append(("all", *(sum(row[n] for row in rows) for n in (1, 2, 3))))
-    print(f"{'':<48}{'files':>6}{'compressed':>14}{'installed':>14}")
+    print(f"{'':<60}{'files':>6}{'compressed':>14}{'installed':>14}")
     for name, files, packed, installed in rows:
-        print(f"{name:<48}{files:>6}{packed:>14,}{installed:>14,}")
+        print(f"{name:<60}{files:>6}{packed:>14,}{installed:>14,}")
         if name == "the program":
             for what, patterns in INSIDE.items():
                 # the reference of a test is no part of it
                 paths = [path for pattern in patterns for path in ROOT.glob(pattern) if path.name != "reference.tsv"]
-                print(f"  of this, {what:<37}{len(paths):>6}{'':>14}{sum(path.stat().st_size for path in paths):>14,}")
+                print(f"  of this, {what:<49}{len(paths):>6}{'':>14}{sum(path.stat().st_size for path in paths):>14,}")
 
 
 if __name__ == "__main__":

@@ -103,7 +103,7 @@ def test_its_content_is_listed_by_kind(wheel):
     command = [sys.executable, REPOSITORY / "packaging/wheel_content.py", wheel]
     listed = subprocess.run(command, capture_output=True, text=True, check=True).stdout.splitlines()
     assert listed[0] == f"{wheel.name}: {wheel.stat().st_size:,} bytes"
-    of_kind = {line[:48].strip(): [int(word.replace(",", "")) for word in line[48:].split()] for line in listed[2:]}
+    of_kind = {line[:60].strip(): [int(word.replace(",", "")) for word in line[60:].split()] for line in listed[2:]}
     assert of_kind["all"] == [sum(of_kind[kind][n] for kind in ("the program", "Python", "licences", "metadata", "scripts")) for n in range(3)]
     with zipfile.ZipFile(wheel) as archive:
         assert of_kind["all"][0] == len(archive.namelist())
