@@ -22,6 +22,7 @@ use crate::collection::images::ImageCollection;
 use crate::collection::texts::task_of as texts_in;
 use crate::collection::{read_regular, saved};
 use crate::disk::{self, Stamp, TemporaryDir, hex, regular};
+use crate::index::inverted::SHORT_WORDS;
 use crate::workspace::Lock;
 
 /// No more bytes are read of the file that says what a collection was made of. It has one short line.
@@ -63,6 +64,7 @@ struct Record {
     pages: usize,
     texts: usize,
     files_of_texts: usize,
+    short_texts: usize,
 }
 
 impl OwnFolder {
@@ -234,8 +236,17 @@ impl Record {
             let files = counted(self.files_of_texts, "file", "files");
             parts.push(format!("{texts} of {files}"));
         }
+        let short = match self.short_texts {
+            0 => String::new(),
+            short => {
+                let have = counted(short, "text has", "texts have");
+                format!(
+                    ". {have} fewer than {SHORT_WORDS} words, too few for an argument or a passage"
+                )
+            }
+        };
         format!(
-            "a collection of {} is in the cache now, and is made again only if a file changes",
+            "a collection of {} is in the cache now, and is made again only if a file changes{short}",
             parts.join(" and of ")
         )
     }
@@ -290,7 +301,10 @@ fn make(
         }
     }
     fs::create_dir_all(&out).with_context(writing)?;
-    (record.texts, record.files_of_texts) = texts::write(folder, files, &out, on_event)?;
+    let found = texts::write(folder, files, &out, on_event)?;
+    record.texts = found.texts;
+    record.files_of_texts = found.files;
+    record.short_texts = found.short;
     if record.images + record.texts == 0 {
         let shown = folder.display();
         let why = format!("{shown} has nothing to answer from. {LOOKED_FOR}{left_out}");

@@ -133,6 +133,21 @@ fn saved_pages_and_texts_answer_together() {
     );
 }
 
+/// Notes of one line are no arguments, and an answer without any argument would be a riddle.
+#[test]
+fn texts_that_are_too_short_are_counted() {
+    let dir = WorkDir::with(&[
+        ("notes/for.txt", FOR.as_bytes()),
+        ("notes/one.txt", b"Zoos should be closed."),
+        ("notes/two.md", b"Zoos should stay open."),
+        // a run that was written there is no text
+        ("notes/out/run.txt", b"1 Q0 for.txt 1 1.0 riposte"),
+    ]);
+    let (_, error) = ask(&dir, "ask --json Should zoos be closed? -i notes");
+    let said = "of 3 texts of 3 files is in the cache now, and is made again only if a file changes. 2 texts have fewer than 20 words, too few for an argument or a passage";
+    assert_says(&error, &[said]);
+}
+
 #[test]
 fn texts_are_arguments_passages_or_documents_by_the_question() {
     let pets = "Cats are much better pets than dogs, because cats are quiet and clean, and a cat needs no walks in the rain.";

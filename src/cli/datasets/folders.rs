@@ -1,6 +1,6 @@
 //! Where a command takes a collection, any folder of pictures, saved pages and texts can be given.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::Result;
 
@@ -10,6 +10,7 @@ use crate::cli::export::ExportCommand;
 use crate::cli::faults::FaultLog;
 use crate::cli::progress::EventPrinter;
 use riposte::task::Task;
+use riposte::task::files::check_once;
 use riposte::task::own_folder::{NothingThere, OwnFolder};
 use riposte::task::places::Places;
 use riposte_eval::TextTask;
@@ -29,6 +30,16 @@ impl Command {
     /// # Errors
     /// A collection cannot be made. If there is nothing in the folder, the command itself says what it lacks.
     pub(in crate::cli) fn with_folders(mut self) -> Result<Command> {
+        if let Command::Inspect(args) = &self {
+            // before a collection is made for nothing
+            let runs = args.against.iter().chain([&args.run]);
+            check_once(
+                args.qrels
+                    .iter()
+                    .map(Path::new)
+                    .chain(runs.map(PathBuf::as_path)),
+            )?;
+        }
         if let Some(typed) = self.collection() {
             typed.make()?;
         }

@@ -12,6 +12,8 @@ use serde_json::json;
 
 use crate::collection::{Fault, FaultKind};
 use crate::disk::regular;
+use crate::index::inverted::SHORT_WORDS;
+use crate::task::text_run::RUN_FILE;
 use crate::task::{Event, OnEvent};
 
 /// File name extensions of texts.
@@ -29,7 +31,16 @@ pub(super) fn is_text(file: &Path) -> bool {
     EXTENSIONS.contains(&&*extension.to_lowercase())
 }
 
-/// Writes the texts of these files. Returns the number of texts, and of files.
+/// What has been written.
+#[derive(Default)]
+pub(super) struct Counts {
+    pub texts: usize,
+    pub files: usize,
+    /// Texts that are too short for an argument or a passage.
+    pub short: usize,
+}
+
+/// Writes the texts of these files.
 ///
 /// # Errors
 /// A file in `out` cannot be written. A text that cannot be read is a fault.
@@ -38,9 +49,9 @@ pub(super) fn write(
     files: &[PathBuf],
     out: &Path,
     on_event: &mut OnEvent,
-) -> Result<(usize, usize)> {
+) -> Result<Counts> {
     let mut written = None;
-    let (mut texts, mut of_files) = (0, 0);
+    let mut counts = Counts::default();
     for file in files.iter().filter(|file| is_text(file)) {
         let inside = file.strip_prefix(folder).ok();
         let inside = inside.filter(|path| !path.as_os_str().is_empty());
@@ -63,7 +74,7 @@ pub(super) fn write(
             }
         };
         let parts = parts(&text);
-        of_files += usize::from(!parts.is_empty());
+        counts.files += usize::from(!parts.is_empty());
         let id = id_of(inside);
         let is_one = parts.len() == 1;
         for (number, part) in (1..).zip(parts) {
@@ -76,25 +87,28 @@ pub(super) fn write(
             } else {
                 format!("{id}#{number}")
             };
-            written.add(&id, &part, texts == 0)?;
-            texts += 1;
+            written.add(&id, &part, counts.texts == 0)?;
+            counts.texts += 1;
+            let is_short = part.split_whitespace().count() < SHORT_WORDS;
+            counts.short += usize::from(is_short);
         }
     }
     if let Some(written) = written {
         written.finish()?;
     }
-    Ok((texts, of_files))
+    Ok(counts)
 }
 
-/// Whether a file is hidden, or belongs to a page that a browser has saved.
+/// Whether a file is hidden, belongs to a page that a browser has saved, or is a run.
 fn is_passed_over(inside: &Path) -> bool {
-    inside.components().any(|component| match component {
+    let is_left_out = inside.components().any(|component| match component {
         Component::Normal(name) => {
             let name = name.to_string_lossy();
             name.starts_with('.') || name.ends_with("_files")
         }
         _ => false,
-    })
+    });
+    is_left_out || inside.ends_with(RUN_FILE)
 }
 
 fn decoded(bytes: &[u8]) -> String {
