@@ -98,7 +98,7 @@ impl ImageCollection {
         })
     }
 
-    /// Whether there is any document in `dir`, which takes no time in a large collection.
+    /// Whether `dir` has any document. It stops at the first one, so a large collection takes no longer than a small one.
     ///
     /// # Errors
     /// A directory cannot be listed.

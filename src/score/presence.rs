@@ -123,8 +123,8 @@ impl Presence {
         })
     }
 
-    /// The presence of several kinds of documents together: the likeliest of those that say that something is there, or else of all. So nothing is about the
-    /// topic only if no kind has anything.
+    /// The judgement of several kinds of documents, such as images and arguments, together. Nothing is about the topic only if that holds for each kind.
+    /// Otherwise this is the judgement of the first kind that has something. If none has, it is the likeliest.
     pub fn together(of_kinds: impl IntoIterator<Item = Presence>) -> Option<Presence> {
         of_kinds.into_iter().reduce(|best, next| {
             let is_likelier = next.about > best.about;

@@ -12,18 +12,20 @@ use riposte_eval::run::TextRunLine;
 use riposte_eval::topic::Topic;
 use riposte_eval::{TextTask, TopicId};
 
+mod notes;
+
+use notes::{note_cut_texts, note_language, note_on_depth, note_on_objects};
+
 use super::description::Description;
 use super::explanations::{Explanations, Keep};
 use super::presence::{self, JudgedTopics};
 use super::resources::Used;
 use super::stages::ClusterLikeness;
-use super::text_approach::{DEPTH, TextApproach};
+use super::text_approach::TextApproach;
 use super::text_indexes::{TextIndexes, damaged_shard, shards_of};
 use super::texts::dense::{self, DenseSearch, DenseSources};
 use super::texts::{Offsets, Settings, Sources};
-use super::{
-    Event, OnEvent, Stage, comparative, controversial, debate, languages, models, rank, run_stage,
-};
+use super::{Event, OnEvent, Stage, comparative, controversial, debate, models, rank, run_stage};
 use crate::collection::texts::open_collection;
 use crate::device::Compute;
 use crate::evidence::sentence::Sentences;
@@ -89,9 +91,6 @@ pub struct TextRun {
 
 /// The name of a run's file.
 pub(crate) const RUN_FILE: &str = "run.txt";
-
-/// Maximum number of topics that a note names.
-const NAMED: usize = 3;
 
 /// Checks that these approaches can be used together for a task.
 ///
@@ -166,36 +165,6 @@ impl TextRequest<'_> {
             ..described(self.task, self.input, approach, parts, topics, self.tag)
         }
     }
-}
-
-/// Which topics get no stances; `None` if there are none.
-fn note_on_objects(topics: &[&Topic]) -> Option<String> {
-    let name = |topic: &&Topic| format!("topic {} ({:?})", topic.id, topic.title);
-    let named: Vec<String> = topics.iter().take(NAMED).map(name).collect();
-    let named = named.join(", ");
-    match topics.len() {
-        0 => None,
-        1 => Some(format!(
-            "{named} does not name two objects to compare: its passages are ranked, but its lines have Q0 instead of a stance"
-        )),
-        number => Some(format!(
-            "{named}{} do not name two objects to compare: their passages are ranked, but their lines have Q0 instead of a stance",
-            match number.saturating_sub(NAMED) {
-                0 => String::new(),
-                1 => " and 1 more topic".to_owned(),
-                more => format!(" and {more} more topics"),
-            }
-        )),
-    }
-}
-
-/// That the lab takes no run with so many documents for a topic; `None` if it does, or if the task is not the lab's.
-fn note_on_depth(request: &TextRequest) -> Option<String> {
-    let TextApproach { name, depth, .. } = request.approach;
-    let is_too_deep = request.task != TextTask::Rank && *depth > DEPTH;
-    is_too_deep.then(|| {
-        format!("{name} ranks up to {depth} documents for a topic, and the lab takes at most {DEPTH} in a run")
-    })
 }
 
 /// A collection of texts, opened for an approach: the models, which are loaded when they are first used, and the indexes. It can rank for one
@@ -342,19 +311,6 @@ impl OpenTexts {
     }
 }
 
-/// Says which parts of the approach are made for English, if topics are in another language.
-fn note_language(request: &TextRequest, on_event: &mut OnEvent) {
-    let stances = match request.task {
-        TextTask::Controversial => request.explain || request.debate.is_some(),
-        TextTask::Comparative => request.stances,
-        TextTask::Rank => false,
-    };
-    let note = languages::note_on_texts(request.task, request.approach, request.topics, stances);
-    if let Some(note) = note {
-        on_event(Event::Note(note));
-    }
-}
-
 /// Dense search and clusters, which need the vectors of all documents before the first topic is ranked.
 fn prepare_dense<'a>(
     request: &TextRequest<'a>,
@@ -482,23 +438,6 @@ fn debates(
         Ok(sheet)
     };
     topics.iter().enumerate().map(sheet).collect()
-}
-
-/// Maximum number of texts not read to their ends that notes name.
-const NAMED_CUTS: usize = 5;
-
-/// Reports the texts that were not read to their ends.
-fn note_cut_texts(reader: &Reader, on_event: &mut OnEvent) {
-    let cut = reader.cut_texts();
-    for (document, what) in cut.iter().take(NAMED_CUTS) {
-        on_event(Event::Note(format!("{document}: {what}")));
-    }
-    if cut.len() > NAMED_CUTS {
-        let more = cut.len() - NAMED_CUTS;
-        on_event(Event::Note(format!(
-            "{more} more texts were not read to their ends"
-        )));
-    }
 }
 
 /// Checks that there is something to rank.

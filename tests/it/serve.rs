@@ -151,7 +151,7 @@ fn places(results: &Value) -> Vec<(String, u64, f64)> {
     results.as_array().unwrap().iter().map(place).collect()
 }
 
-/// A server that opened a file for each question would end when the system gives it no more.
+/// A server that left a file open after each question would fail once it has as many as the system allows.
 #[cfg(target_os = "linux")]
 #[test]
 fn questions_leave_no_open_files() {

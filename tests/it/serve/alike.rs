@@ -148,7 +148,7 @@ impl Shown {
             let image_ids = ids(images);
             let mut shown = in_order(part, &image_ids);
             assert_eq!(shown.len(), image_ids.len(), "{door}: {image_ids:?}");
-            // an image that illustrates an argument can stand below it
+            // an image that illustrates an argument can be shown with it, out of the order of the list
             let illustrates = |id: &&str| {
                 let mut images = images.iter();
                 images.any(|image| image["id"] == **id && image["argument"].is_string())

@@ -332,7 +332,7 @@ mod tests {
             .filter_map(|line| line.strip_suffix(": test"))
             .collect();
         assert!(tests.contains(&OFFICIAL) && tests.len() >= 3, "{listed}");
-        // need is called in functions of these names, or in what they call
+        // the tests themselves or what they call in the same file need the runs
         for test in tests {
             let module = test.split("::").next().unwrap();
             let file = crate::support::root().join(format!("tests/it/{module}.rs"));
