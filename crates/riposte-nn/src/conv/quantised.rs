@@ -14,7 +14,10 @@
 use super::aligned::Aligned;
 use super::kernel::{Activation, CHANNEL_BLOCK, Windows, holds, panels};
 
+mod far;
 mod kernels;
+
+pub(crate) use far::Far;
 
 /// The right operand of an int8 product and its bias, laid out for this machine's instructions.
 ///
@@ -37,11 +40,8 @@ pub(crate) struct Int8Weights {
     rows: usize,
 }
 
-/// The place of a number in its row, and the number.
-pub(crate) type Placed = (u32, f32);
-
 /// What computes [`Int8Weights::scale`].
-type Scale = unsafe fn(&[f32], &[f32], f32, &mut [f32], &mut Vec<Placed>);
+type Scale = unsafe fn(&[f32], &[f32], f32, &mut [f32], &mut Far);
 
 /// Instructions that multiply bytes, and the kernels that use them.
 ///
@@ -54,7 +54,6 @@ struct Instructions {
     range: unsafe fn(&[f32]) -> (f32, f32),
     quantise: unsafe fn(&[f32], Quantisation, &mut [u8]),
     scale: Scale,
-    add_rows: unsafe fn(&Int8Weights, &[Placed], &mut [f32]),
     product: unsafe fn(Int8Product, &mut [f32]),
 }
 
@@ -275,7 +274,7 @@ impl Int8Weights {
     }
 
     /// Multiplies each number by its factor, and cuts off what lies more than `times` the root of the mean square from zero, so that the other
-    /// numbers keep their precision. `beyond` gets the place of each number that was cut off, and what is missing.
+    /// numbers keep their precision. `far` gets a row with what was cut off.
     ///
     /// # Panics
     /// If there are not as many numbers, factors and places in `to`.
@@ -285,24 +284,11 @@ impl Int8Weights {
         factors: &[f32],
         times: f32,
         to: &mut [f32],
-        beyond: &mut Vec<Placed>,
+        far: &mut Far,
     ) {
         assert!(numbers.len() == factors.len() && numbers.len() == to.len());
         // SAFETY: the machine has the instructions, by the invariant of `Instructions`
-        unsafe { (self.instructions.scale)(numbers, factors, times, to, beyond) }
-    }
-
-    /// Adds the products of these numbers with their rows of the weights to `out`, which has a number for each column.
-    ///
-    /// # Panics
-    /// If the weights have no such row, or `out` has other columns.
-    pub fn add_rows(&self, numbers: &[Placed], out: &mut [f32]) {
-        assert!(
-            out.len() == self.columns()
-                && numbers.iter().all(|(row, _)| (*row as usize) < self.rows)
-        );
-        // SAFETY: the machine has the instructions, by the invariant of `Instructions`; the bounds are asserted above
-        unsafe { (self.instructions.add_rows)(self, numbers, out) }
+        unsafe { (self.instructions.scale)(numbers, factors, times, to, far) }
     }
 }
 
@@ -317,6 +303,8 @@ pub(crate) struct Int8Product<'a> {
     pub weights: &'a Int8Weights,
     /// (count, columns): what each result begins with in place of the bias, if given.
     pub base: Option<&'a [f32]>,
+    /// What was cut off each window ([`Int8Weights::scale`]), in the order of the windows: its products are added to the results behind the activation.
+    pub far: Option<&'a Far>,
     pub activation: Activation,
 }
 
@@ -333,6 +321,7 @@ impl<'a> Int8Product<'a> {
             quantisations,
             weights,
             base: None,
+            far: None,
             activation,
         }
     }
@@ -341,7 +330,8 @@ impl<'a> Int8Product<'a> {
     ///
     /// # Panics
     /// If a window reaches beyond its rows or does not have as many bytes as the weights have rows, if there is neither one quantisation nor one for
-    /// each window, if `base` is shorter than the results, or if these do not fit into `out`.
+    /// each window, if `base` is shorter than the results, if numbers were cut off other rows than the windows and the weights have, or if the results do
+    /// not fit into `out`.
     pub fn run(self, out: &mut [f32]) {
         let windows = self.windows;
         let columns = self.weights.columns();
@@ -350,6 +340,14 @@ impl<'a> Int8Product<'a> {
         assert!(self.quantisations.len() == 1 || self.quantisations.len() >= windows.count);
         let fits = |numbers: &[f32]| holds(numbers.len(), windows.count, columns, columns);
         assert!(self.base.is_none_or(fits) && fits(out));
+        let has_rows = |far: &Far| {
+            far.rows() >= windows.count
+                && far
+                    .places
+                    .iter()
+                    .all(|row| (*row as usize) < self.weights.rows)
+        };
+        assert!(self.far.is_none_or(has_rows));
         // SAFETY: the machine has the instructions, by the invariant of `Instructions`; the bounds are asserted above
         unsafe { (self.weights.instructions.product)(self, out) }
     }

@@ -2,7 +2,7 @@
 
 use super::kept::{KeptParts, Parts};
 use crate::conv::kernel::{Activation, CHANNEL_BLOCK, PackedWeights, Product, Windows};
-use crate::conv::quantised::{Int8Product, Int8Weights};
+use crate::conv::quantised::{Far, Int8Product, Int8Weights};
 use crate::conv::{Buffer, BufferPool, Numeric};
 use crate::error::{Result, ensure};
 
@@ -262,18 +262,15 @@ impl Int8 {
         let mut scaled = pool.take(ROWS_AT_A_TIME * width);
         let mut base = pool.take(ROWS_AT_A_TIME * columns);
         let mut kept = [0.0; ROWS_AT_A_TIME * KEPT];
-        // what was cut off in all rows, and where that of each row ends
-        let (mut beyond, mut ends) = (Vec::new(), Vec::with_capacity(ROWS_AT_A_TIME));
+        let mut far = Far::default();
         let blocks = x.chunks(ROWS_AT_A_TIME * width);
         for (x, out) in blocks.zip(out.chunks_mut(ROWS_AT_A_TIME * columns)) {
             let count = x.len() / width;
-            beyond.clear();
-            ends.clear();
+            far.clear();
             let rows = x.chunks(width).zip(scaled.chunks_mut(width));
             for ((from, to), kept) in rows.zip(kept.chunks_mut(KEPT)) {
                 self.weights
-                    .scale(from, &self.factors, self.limit, to, &mut beyond);
-                ends.push(beyond.len());
+                    .scale(from, &self.factors, self.limit, to, &mut far);
                 for (to, &input) in kept.iter_mut().zip(&self.kept) {
                     *to = from[input];
                 }
@@ -295,15 +292,10 @@ impl Int8 {
                 quantisations,
                 weights: &self.weights,
                 base: Some(base),
+                far: Some(&far),
                 activation: Activation::None,
             }
             .run(out);
-            // only now, when the product has brought the weights into the caches
-            let mut first = 0;
-            for (out, &end) in out.chunks_mut(columns).zip(&ends) {
-                self.weights.add_rows(&beyond[first..end], out);
-                first = end;
-            }
         }
         pool.give_back(scaled);
         pool.give_back(base);

@@ -434,24 +434,33 @@ impl Step<'_> {
         mut ranges: Option<&mut Ranges>,
     ) -> Result<Buffer> {
         let layer = self.layer;
-        let mut normed = pool.copy(x);
+        let mut normed = None;
         if self.config.norms == NormOrder::Before {
-            layer.attention_norm.forward(&mut normed);
+            let mut rows = pool.copy(x);
+            layer.attention_norm.forward(&mut rows);
+            normed = Some(rows);
         }
+        let input = normed.as_deref().unwrap_or(x);
         if let Some(ranges) = &mut ranges {
-            Ranges::widen(&mut ranges.attention, &normed);
+            Ranges::widen(&mut ranges.attention, input);
         }
-        let mixed = self.attend(&normed, pool)?;
-        pool.give_back(normed);
+        let mixed = self.attend(input, pool)?;
+        if let Some(rows) = normed {
+            pool.give_back(rows);
+        }
         if let Some(ranges) = &mut ranges {
             Ranges::widen(&mut ranges.output, &mixed);
         }
-        let mut out = self.chosen(x, pool)?;
-        let output = layer.output.forward_with(&mixed, pool)?;
-        add(&mut out, &output);
+        let mut out = layer.output.forward_with(&mixed, pool)?;
         pool.give_back(mixed);
-        pool.give_back(output);
-        let mlp = match self.config.norms {
+        match self.chosen(x, pool)? {
+            Some(rows) => {
+                add(&mut out, &rows);
+                pool.give_back(rows);
+            }
+            None => add(&mut out, x),
+        }
+        let mut mlp = match self.config.norms {
             NormOrder::After => {
                 layer.attention_norm.forward(&mut out);
                 self.mlp(&out, pool, ranges)?
@@ -464,12 +473,12 @@ impl Step<'_> {
                 mlp
             }
         };
-        add(&mut out, &mlp);
-        pool.give_back(mlp);
+        add(&mut mlp, &out);
+        pool.give_back(out);
         if self.config.norms == NormOrder::After {
-            layer.mlp_norm.forward(&mut out);
+            layer.mlp_norm.forward(&mut mlp);
         }
-        Ok(out)
+        Ok(mlp)
     }
 
     fn mlp(
@@ -494,10 +503,10 @@ impl Step<'_> {
         out
     }
 
-    /// The wanted rows of (tokens, hidden).
-    fn chosen(&self, rows: &[f32], pool: &mut BufferPool) -> Result<Buffer> {
+    /// The wanted rows of (tokens, hidden). None if all are wanted.
+    fn chosen(&self, rows: &[f32], pool: &mut BufferPool) -> Result<Option<Buffer>> {
         let Some(positions) = self.positions else {
-            return Ok(pool.copy(rows));
+            return Ok(None);
         };
         let hidden = self.config.hidden;
         let mut chosen = pool.take(self.sequences.len() * hidden);
@@ -508,7 +517,7 @@ impl Step<'_> {
             to.copy_from_slice(&rows[row * hidden..(row + 1) * hidden]);
             at += sequence.own;
         }
-        Ok(chosen)
+        Ok(Some(chosen))
     }
 
     /// The attention's weighted sums of the values, for the wanted rows of `x`.
@@ -517,8 +526,13 @@ impl Step<'_> {
         let width = hidden / heads;
         let key_and_value = self.layer.key_and_value.forward_with(x, pool)?;
         let wanted = self.chosen(x, pool)?;
-        let query = self.layer.query.forward_with(&wanted, pool)?;
-        let mut mixed = wanted;
+        let queries = wanted.as_deref().unwrap_or(x);
+        let query = self.layer.query.forward_with(queries, pool)?;
+        // each of its numbers is written below
+        let mut mixed = match wanted {
+            Some(rows) => rows,
+            None => pool.take(x.len()),
+        };
         // the first rows of the sequence among the keys, and among the queries
         let (mut at, mut query_at) = (0, 0);
         for (n, sequence) in self.sequences.iter().enumerate() {

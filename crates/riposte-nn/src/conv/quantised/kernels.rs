@@ -5,7 +5,10 @@
     reason = "vectors are loaded and stored by pointer and need instructions that are detected at run time; the callers in `super` assert the bounds"
 )]
 
-use super::{Instructions, Int8Product, Int8Weights, Placed, Quantisation};
+#[cfg(target_arch = "x86_64")]
+use super::far::cut_vector;
+use super::far::{Far, cut_each};
+use super::{Instructions, Int8Product, Quantisation};
 use crate::conv::kernel::Activation;
 
 /// The kinds of [`Activation`]. Each has a separate loop, so that no loop has to find out its kind for every vector.
@@ -20,7 +23,7 @@ macro_rules! kernels {
     ($name:ident, $label:literal, $attribute:meta, $intrinsics:path, lanes $lanes:literal, narrow $narrow:literal, wide $wide:literal,
      $float:ty,
      $load:ident, $store:ident, $set:ident, $zero:ident, $add:ident, $sub:ident, $mul:ident, $fma:ident, $min:ident, $max:ident,
-     $load_int:ident, $store_int:ident, $zero_int:ident, $set_int:ident, $dot:ident, $to_float:ident, |$x:ident, $to:ident| $narrowed:expr) => {
+     $load_int:ident, $store_int:ident, $zero_int:ident, $set_int:ident, $dot:ident, $to_float:ident, $cut:ident, |$x:ident, $to:ident| $narrowed:expr) => {
         pub(super) mod $name {
             #[allow(clippy::wildcard_imports)]
             use $intrinsics::*;
@@ -28,8 +31,8 @@ macro_rules! kernels {
             use std::ops::Range;
 
             use super::{
-                Activation, HARD_SIGMOID, HARD_SWISH, Instructions, Int8Product, Int8Weights, NONE,
-                Placed, Quantisation, RELU,
+                Activation, Far, HARD_SIGMOID, HARD_SWISH, Instructions, Int8Product, NONE,
+                Quantisation, RELU, $cut,
             };
 
             pub(in super::super) const INSTRUCTIONS: Instructions = Instructions {
@@ -38,13 +41,12 @@ macro_rules! kernels {
                 range,
                 quantise,
                 scale,
-                add_rows,
                 product,
             };
 
             /// 32-bit numbers in a vector.
             const LANES: usize = $lanes;
-            /// Rows that [`add_rows`] takes at a time.
+            /// Rows that [`add_far`] takes at a time.
             const ROWS: usize = 4;
 
             /// Rounds the lanes to the nearest integers and stores them as bytes, clamped to [0, 255].
@@ -122,7 +124,7 @@ macro_rules! kernels {
                 factors: &[f32],
                 times: f32,
                 to: &mut [f32],
-                beyond: &mut Vec<Placed>,
+                far: &mut Far,
             ) {
                 // sixteen sums, whatever a vector holds, so that all machines cut off the same
                 let mut sums = [$zero(); 16 / LANES];
@@ -153,68 +155,65 @@ macro_rules! kernels {
                 }
                 let mean = squares.iter().sum::<f32>() / numbers.len() as f32;
                 let limit = times * mean.sqrt();
-                let mut cut = |first: usize, part: &mut [f32]| {
-                    // each number is written, and the next one takes its place unless it was cut off: a branch would often be guessed wrongly
-                    let mut end = beyond.len();
-                    beyond.resize(end + part.len(), (0, 0.0));
-                    for (n, x) in part.iter_mut().enumerate() {
-                        // not `clamp`, which panics where damaged weights have made the limit no number
-                        let most = x.max(-limit).min(limit);
-                        beyond[end] = ((first + n) as u32, *x - most);
-                        end += usize::from(most != *x);
-                        *x = most;
-                    }
-                    beyond.truncate(end);
-                };
+                far.make_room(numbers.len());
                 let (parts, rest) = to.as_chunks_mut::<16>();
-                let count = parts.len();
-                for (n, part) in parts.iter_mut().enumerate() {
-                    // the sign of each difference, because the compiler joins signs with vectors
-                    let signs = part.iter().map(|x| (limit - x.abs()).to_bits());
-                    if signs.fold(0, |all, sign| all | sign) >> 31 == 1 {
-                        cut(n * 16, part);
-                    }
+                let mut place = 0;
+                for part in parts {
+                    // SAFETY: there is room for all numbers, and the machine has the instructions of this module
+                    unsafe { $cut(part, limit, place, far) };
+                    place += 16;
                 }
-                cut(count * 16, rest);
+                for (place, x) in (place..).zip(rest) {
+                    far.cut(place, x, limit);
+                }
+                far.end_row();
             }
 
-            /// As [`Int8Weights::add_rows`].
+            /// Adds the products of what was cut off some windows with their rows of the weights to the results: those of `WIDTH` vectors of columns from
+            /// `column` on.
             ///
             /// # Safety
-            /// The machine has the instructions of this module. The weights have all these rows, and `out` has as many numbers as they have columns.
+            /// As for [`tile`], and the weights have all rows that numbers were cut off.
             #[$attribute]
-            unsafe fn add_rows(weights: &Int8Weights, numbers: &[Placed], out: &mut [f32]) {
-                // so many rows at a time that what does not depend on the column stays in vectors
-                for numbers in numbers.chunks(ROWS) {
-                    let (mut at, mut bytes, mut times) =
-                        ([0; ROWS], [$zero_int(); ROWS], [$zero(); ROWS]);
-                    for (n, &(row, by)) in numbers.iter().enumerate() {
-                        at[n] = row as usize / 4;
-                        // a product with 1 and three zeros is the byte of the row
-                        bytes[n] = $set_int(1 << (8 * (row % 4)));
-                        times[n] = $set(by);
-                    }
-                    let (mut column, mut panel) = (0, weights.data.as_ptr());
-                    for &width in &weights.panels {
-                        for vector in 0..width {
-                            // SAFETY: a panel has `width` vectors of bytes for every four rows, and the caller guarantees the rows. The panels'
-                            // widths add up to the columns, which the scales and `out` have.
-                            unsafe {
-                                let mut sum = $zero();
-                                for n in 0..ROWS {
-                                    let four = panel.add((at[n] * width + vector) * LANES * 4);
-                                    let row = $load_int(four.cast());
-                                    let row = $to_float($dot($zero_int(), bytes[n], row));
-                                    sum = $fma(times[n], row, sum);
+            #[allow(clippy::needless_range_loop)]
+            unsafe fn add_far<const WIDTH: usize>(
+                of: &Int8Product,
+                windows: Range<usize>,
+                far: &Far,
+                column: usize,
+                panel: &[i8],
+                out: *mut f32,
+            ) {
+                let weights = of.weights;
+                let columns = weights.columns();
+                for m in windows {
+                    let numbers = far.row(m);
+                    let places = far.places[numbers.clone()].chunks(ROWS);
+                    let missing = far.missing[numbers].chunks(ROWS);
+                    // four at a time, because the last bits of stored outputs depend on how many numbers are summed before the scale
+                    for (places, missing) in places.zip(missing) {
+                        // SAFETY: a panel has `WIDTH` vectors of bytes for every four rows, and the caller guarantees the rows, the columns, which the scales
+                        // have, too, and that the results of window `m` are in `out`
+                        unsafe {
+                            let mut sums = [$zero(); WIDTH];
+                            for (&row, &by) in places.iter().zip(missing) {
+                                // a product with 1 and three zeros is the byte of the row
+                                let one = $set_int(1 << (8 * (row % 4)));
+                                let by = $set(by);
+                                let four = row as usize / 4 * WIDTH * LANES * 4;
+                                let four = panel.as_ptr().add(four);
+                                for v in 0..WIDTH {
+                                    let bytes = $load_int(four.add(v * LANES * 4).cast());
+                                    let bytes = $to_float($dot($zero_int(), one, bytes));
+                                    sums[v] = $fma(by, bytes, sums[v]);
                                 }
-                                let scale = $load(weights.scale.as_ptr().add(column));
-                                let out = out.as_mut_ptr().add(column);
-                                $store(out, $fma(sum, scale, $load(out)));
                             }
-                            column += LANES;
+                            for v in 0..WIDTH {
+                                let scale = $load(weights.scale.as_ptr().add(column + v * LANES));
+                                let out = out.add(m * columns + column + v * LANES);
+                                $store(out, $fma(sums[v], scale, $load(out)));
+                            }
                         }
-                        // SAFETY: the panel ends there
-                        panel = unsafe { panel.add(width * LANES * weights.rows) };
                     }
                 }
             }
@@ -255,24 +254,51 @@ macro_rules! kernels {
                                 }
                             };
                         }
+                        let windows = from..from + group;
+                        // SAFETY: the windows end at `count`, and the tiles have written the sums of the panel's columns
+                        unsafe {
+                            match width {
+                                3 => finish_panel::<3>(&of, windows, column, data, out),
+                                2 => finish_panel::<2>(&of, windows, column, data, out),
+                                _ => finish_panel::<1>(&of, windows, column, data, out),
+                            }
+                        }
                         column += width * LANES;
                         data = &data[width * LANES * weights.rows..];
                     }
-                    let windows = from..from + group;
-                    // SAFETY: the windows end at `count`, and the tiles have written the sums of all their columns
-                    unsafe {
-                        match of.activation {
-                            Activation::None => finish::<NONE>(&of, windows, (0.0, 0.0), out),
-                            Activation::Relu => finish::<RELU>(&of, windows, (0.0, 0.0), out),
-                            Activation::HardSwish { scale, shift } => {
-                                finish::<HARD_SWISH>(&of, windows, (scale / 6.0, shift), out);
-                            }
-                            Activation::HardSigmoid { scale, shift } => {
-                                finish::<HARD_SIGMOID>(&of, windows, (scale, shift), out);
-                            }
+                    from += group;
+                }
+            }
+
+            /// Replaces the integer sums of some windows by the results: those of `WIDTH` vectors of columns from `column` on.
+            ///
+            /// # Safety
+            /// As for [`finish`] and [`add_far`].
+            #[$attribute]
+            unsafe fn finish_panel<const WIDTH: usize>(
+                of: &Int8Product,
+                windows: Range<usize>,
+                column: usize,
+                panel: &[i8],
+                out: *mut f32,
+            ) {
+                let columns = column..column + WIDTH * LANES;
+                let rows = windows.clone();
+                // SAFETY: the caller guarantees it
+                unsafe {
+                    match of.activation {
+                        Activation::None => finish::<NONE>(of, rows, columns, (0.0, 0.0), out),
+                        Activation::Relu => finish::<RELU>(of, rows, columns, (0.0, 0.0), out),
+                        Activation::HardSwish { scale, shift } => {
+                            finish::<HARD_SWISH>(of, rows, columns, (scale / 6.0, shift), out);
+                        }
+                        Activation::HardSigmoid { scale, shift } => {
+                            finish::<HARD_SIGMOID>(of, rows, columns, (scale, shift), out);
                         }
                     }
-                    from += group;
+                    if let Some(far) = of.far {
+                        add_far::<WIDTH>(of, windows, far, column, panel, out);
+                    }
                 }
             }
 
@@ -281,11 +307,12 @@ macro_rules! kernels {
             ///
             /// # Safety
             /// As for [`product`]. The windows end at `count` at the latest, `out` points to the results, and those of the windows
-            /// are 32-bit integers.
+            /// in these columns are 32-bit integers. The columns are whole vectors.
             #[$attribute]
             unsafe fn finish<const KIND: u8>(
                 of: &Int8Product,
                 windows: Range<usize>,
+                wanted: Range<usize>,
                 (by, plus): (f32, f32),
                 out: *mut f32,
             ) {
@@ -298,7 +325,7 @@ macro_rules! kernels {
                     Some(base) => (base, columns),
                     None => (weights.bias.as_slice(), 0),
                 };
-                for column in (0..columns).step_by(LANES) {
+                for column in wanted.step_by(LANES) {
                     // SAFETY: the columns are a multiple of the lanes, so that a vector from `column` on lies within the
                     // weights' sums, scales and biases, within the base and within the results of each window
                     unsafe {
@@ -415,6 +442,7 @@ kernels!(
     _mm512_set1_epi32,
     _mm512_dpbusd_epi32,
     _mm512_cvtepi32_ps,
+    cut_vector,
     |x, to| _mm_storeu_si128(
         to.cast(),
         _mm512_cvtusepi32_epi8(_mm512_max_epi32(
@@ -449,6 +477,7 @@ kernels!(
     _mm256_set1_epi32,
     _mm256_dpbusd_avx_epi32,
     _mm256_cvtepi32_ps,
+    cut_each,
     |x, to| {
         let whole = _mm256_cvtps_epi32(x);
         let words = _mm_packus_epi32(
@@ -485,5 +514,6 @@ kernels!(
     set_int,
     dot,
     to_float,
+    cut_each,
     |x, to| to.cast::<[u8; 4]>().write(x.map(|x| (x.round_ties_even() as i32).clamp(0, 255) as u8))
 );

@@ -47,7 +47,7 @@ proptest! {
                 let mut out = vec![f32::NAN; count * columns];
                 let windows = Windows { rows: &[&bytes], length: weights.rows(), step: weights.rows(), count };
                 Int8Product {
-                    windows, quantisations: &quantisations, weights: &weights, base: None,
+                    windows, quantisations: &quantisations, weights: &weights, base: None, far: None,
                     activation: Activation::None,
                 }
                 .run(&mut out);
@@ -110,6 +110,7 @@ fn each_activation_is_the_same_for_all_instructions() {
                 quantisations: &[quantisation],
                 weights: &weights,
                 base: None,
+                far: None,
                 activation,
             }
             .run(&mut out);
@@ -157,6 +158,7 @@ fn sums_can_begin_with_other_numbers_than_the_bias() {
                 quantisations: &quantisations,
                 weights: &weights,
                 base,
+                far: None,
                 activation: Activation::None,
             }
             .run(&mut out);
@@ -179,6 +181,26 @@ fn whole_numbers_are_the_nearest_as_in_the_standard_library() {
     }
 }
 
+/// A row of zeros times the weights, which begins with `base`, with what was cut off.
+fn with_far(weights: &Int8Weights, far: &Far, base: &[f32]) -> Vec<f32> {
+    let (zeros, rows) = (vec![0; weights.rows()], weights.rows());
+    let inputs = [zeros.as_slice()];
+    let by = [Quantisation::of_range(0.0, 1.0)];
+    let mut out = vec![f32::NAN; weights.columns()];
+    Int8Product {
+        base: Some(base),
+        far: Some(far),
+        ..Int8Product::new(
+            Windows::new(&inputs, rows, rows, 1),
+            &by,
+            weights,
+            Activation::None,
+        )
+    }
+    .run(&mut out);
+    out
+}
+
 proptest! {
     #![proptest_config(cases())]
 
@@ -197,24 +219,25 @@ proptest! {
         let mut results = Vec::new();
         for instructions in available() {
             let packed = Int8Weights::pack(&weights, vec![0.0; columns], instructions);
-            let (mut scaled, mut beyond) = (vec![f32::NAN; length], Vec::new());
-            packed.scale(&numbers, &factors, times, &mut scaled, &mut beyond);
-            let mut out: Vec<f32> = (0..columns).map(at).collect();
-            packed.add_rows(&beyond, &mut out);
-            results.push((scaled, beyond, out));
+            let (mut scaled, mut far) = (vec![f32::NAN; length], Far::default());
+            packed.scale(&numbers, &factors, times, &mut scaled, &mut far);
+            let base: Vec<f32> = (0..columns).map(at).collect();
+            let out = with_far(&packed, &far, &base);
+            results.push((scaled, far, out));
         }
         let bits = |row: &[f32]| row.iter().map(|x| x.to_bits()).collect::<Vec<_>>();
-        let (scaled, beyond, out) = &results[0];
-        for (other, other_beyond, other_out) in &results[1..] {
+        let (scaled, far, out) = &results[0];
+        for (other, other_far, other_out) in &results[1..] {
             prop_assert_eq!(bits(scaled), bits(other));
-            prop_assert_eq!(beyond, other_beyond);
+            prop_assert_eq!(far, other_far);
             prop_assert_eq!(bits(out), bits(other_out));
         }
         let whole: Vec<f32> = numbers.iter().zip(&factors).map(|(x, by)| x * by).collect();
         let mean = whole.iter().map(|x| x * x).sum::<f32>() / length as f32;
+        let beyond: Vec<(usize, f32)> = far.places.iter().map(|place| *place as usize).zip(far.missing.iter().copied()).collect();
         let mut joined = scaled.clone();
-        for (place, rest) in beyond {
-            joined[*place as usize] += rest;
+        for (place, rest) in &beyond {
+            joined[*place] += rest;
         }
         for ((x, whole), left) in joined.iter().zip(&whole).zip(scaled) {
             prop_assert!((x - whole).abs() <= 1e-5 * whole.abs());
@@ -223,7 +246,7 @@ proptest! {
         for (n, found) in out.iter().enumerate() {
             let greatest = (0..length).fold(0f32, |most, k| most.max(weights[k * columns + n].abs()));
             let step = greatest / 127.0;
-            let byte = |k: u32| if step > 0.0 { (weights[k as usize * columns + n] / step).round() } else { 0.0 };
+            let byte = |k: usize| if step > 0.0 { (weights[k * columns + n] / step).round() } else { 0.0 };
             let sum: f32 = beyond.iter().map(|(k, by)| by * byte(*k) * step).sum();
             let size: f32 = beyond.iter().map(|(k, by)| (by * byte(*k) * step).abs()).sum();
             prop_assert!((found - at(n) - sum).abs() <= 1e-5 * (1.0 + size), "{n}: {found}, {sum}");
@@ -244,10 +267,9 @@ fn numbers_that_are_not_finite_end_in_no_panic() {
             for place in [0, 17, 19] {
                 let mut numbers = vec![1.0; 20];
                 numbers[place] = odd;
-                let (mut scaled, mut beyond) = (vec![0.0; 20], Vec::new());
-                packed.scale(&numbers, &[1.0; 20], 2.0, &mut scaled, &mut beyond);
-                let mut out = vec![0.0; CHANNEL_BLOCK];
-                packed.add_rows(&beyond, &mut out);
+                let (mut scaled, mut far) = (vec![0.0; 20], Far::default());
+                packed.scale(&numbers, &[1.0; 20], 2.0, &mut scaled, &mut far);
+                with_far(&packed, &far, &[0.0; CHANNEL_BLOCK]);
                 let (mut bytes, mut quantisations) = (Vec::new(), Vec::new());
                 packed.quantise_pixels(&scaled, 20, 20, 1, &mut bytes, &mut quantisations);
             }
@@ -274,7 +296,6 @@ fn weights_that_were_packed_before_give_the_same_results() {
         let windows = Windows::new(&inputs, rows, rows, 7);
         let mut out = vec![f32::NAN; 7 * columns];
         Int8Product::new(windows, &quantisations, weights, Activation::None).run(&mut out);
-        weights.add_rows(&[(5, 2.0), (rows as u32 - 1, -3.0)], &mut out[..columns]);
         out
     });
     assert!(first.iter().all(|x| x.is_finite()));
