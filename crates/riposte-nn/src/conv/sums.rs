@@ -140,26 +140,28 @@ pub(super) fn weighted_sum(
     if channels != stride {
         out.data.fill(0.0);
     }
-    let mut offset = 0;
-    for part in parts {
-        let terms = part
-            .iter()
-            .map(|term| {
-                let from = map(term.map)?;
-                let factor: Vec<f32> = match term.gate {
-                    Some(gate) => map(gate)?.data.iter().map(|g| g + term.constant).collect(),
-                    None => vec![term.constant; from.stride],
-                };
-                ensure!(
-                    factor.len() == from.stride,
-                    Unsupported,
-                    "a map and its gate have different numbers of channels"
-                );
-                Ok((from, factor, term.upsampling))
-            })
-            .collect::<Result<Vec<_>>>()?;
-        let channels = terms.first().map_or(0, |(map, ..)| map.channels);
-        for (y, row) in out.data.chunks_mut(width * stride).enumerate() {
+    let parts = parts.iter().map(|part| {
+        let terms = part.iter().map(|term| {
+            let from = map(term.map)?;
+            let factor: Vec<f32> = match term.gate {
+                Some(gate) => map(gate)?.data.iter().map(|g| g + term.constant).collect(),
+                None => vec![term.constant; from.stride],
+            };
+            ensure!(
+                factor.len() == from.stride,
+                Unsupported,
+                "a map and its gate have different numbers of channels"
+            );
+            Ok((from, factor, term.upsampling))
+        });
+        terms.collect::<Result<Vec<_>>>()
+    });
+    let parts = parts.collect::<Result<Vec<_>>>()?;
+    // all parts of a row before the next row, which moves the map through memory only once
+    for (y, row) in out.data.chunks_mut(width * stride).enumerate() {
+        let mut offset = 0;
+        for terms in &parts {
+            let channels = terms.first().map_or(0, |(map, ..)| map.channels);
             for (n, (map, factor, upsampling)) in terms.iter().enumerate() {
                 AddScaled {
                     from: map.row(y / upsampling),
@@ -178,8 +180,8 @@ pub(super) fn weighted_sum(
                 }
                 .dispatch();
             }
+            offset += channels;
         }
-        offset += channels;
     }
     Ok(out)
 }
@@ -224,11 +226,71 @@ impl SimdOp for AddScaled<'_, '_> {
                     ops.store(sum, &mut out[channel..]);
                     channel += lanes;
                 }
+                // a product may be computed twice: the last vector ends at the last channel
+                if self.overwrite && channel < self.channels && lanes <= self.channels {
+                    channel = self.channels - lanes;
+                    let x = ops.load(&from[channel..]);
+                    let factor = ops.load(&self.factor[channel..]);
+                    ops.store(ops.mul(x, factor), &mut out[channel..]);
+                    channel = self.channels;
+                }
                 for channel in channel..self.channels {
                     let x = from[channel] * self.factor[channel];
                     out[channel] = if self.overwrite { x } else { out[channel] + x };
                 }
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::{map, numbers};
+    use super::*;
+
+    /// Parts of 24 channels end in half a vector, which is computed with channels of the vector before.
+    #[test]
+    fn parts_of_odd_widths_are_concatenated() {
+        let mut pool = BufferPool::default();
+        let mut maps = Vec::new();
+        for side in [2, 4] {
+            let mut part = map(side, side, 24);
+            part.stride = 32;
+            part.data = pool.copy(&numbers(side * side * 32, side as u64));
+            maps.push(Some(part));
+        }
+        let mut gate = map(1, 1, 24);
+        gate.stride = 32;
+        gate.data = pool.copy(&numbers(32, 7));
+        maps.push(Some(gate));
+        let term = |map, gate, upsampling| Term {
+            map,
+            gate,
+            constant: 0.5,
+            upsampling,
+        };
+        let parts = [
+            vec![term(0, Some(2), 2)],
+            vec![term(1, None, 1), term(0, Some(2), 2)],
+            vec![term(1, Some(2), 1)],
+        ];
+        let sum = weighted_sum(&parts, &maps, &mut pool).unwrap();
+        assert_eq!((sum.channels, sum.stride), (72, 80));
+        for (n, part) in parts.iter().enumerate() {
+            for (y, x, channel) in (0..4 * 4 * 24).map(|n| (n / 96, n / 24 % 4, n % 24)) {
+                let expected = part.iter().map(|term| {
+                    let from = maps[term.map].as_ref().unwrap();
+                    let gate = term
+                        .gate
+                        .map_or(0.0, |gate| maps[gate].as_ref().unwrap().data[channel]);
+                    let at = from.at(y / term.upsampling, x / term.upsampling, channel);
+                    at * (gate + term.constant)
+                });
+                let (result, expected) = (sum.at(y, x, 24 * n + channel), expected.sum::<f32>());
+                assert!((result - expected).abs() < 1e-6, "{n} {y} {x} {channel}");
+            }
+        }
+        // the numbers between the parts and the next pixel
+        assert!(sum.data.chunks(80).all(|pixel| pixel[72..] == [0.0; 8]));
     }
 }
