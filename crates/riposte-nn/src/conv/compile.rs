@@ -10,6 +10,7 @@ use super::graph::{Graph, attribute_int, attribute_ints, attribute_text};
 use super::kernel::CHANNEL_BLOCK;
 use super::steps::{ConvNet, Input, Operator, Step};
 use super::sums::Term;
+use super::upscale::Upscale;
 use crate::error::{Error, Result, bail};
 
 /// Greatest side of a kernel, stride, padding and upsampling that is compiled. Real networks stay far below; a damaged file
@@ -142,25 +143,44 @@ impl<'a> Compiler<'a> {
         }
         let mut joined: Vec<Step> = Vec::new();
         for step in steps.into_iter().rev() {
-            let follows_depthwise = joined.last().is_some_and(|before| {
-                matches!(before.operator, Operator::Depthwise(_))
-                    && step.input == Some(before.output)
+            // the only step that reads what the step before it computes
+            let before = joined.pop_if(|before| {
+                step.input == Some(before.output)
                     && readers.get(&before.output) == Some(&1)
                     && !outputs.contains(&before.output)
             });
-            match step.operator {
-                Operator::Conv(conv) if follows_depthwise && conv.window.is_pointwise() => {
-                    if let Some(before) = joined.pop()
-                        && let Operator::Depthwise(depthwise) = before.operator
-                    {
-                        joined.push(Step {
-                            operator: Operator::Separable(depthwise, conv),
-                            output: step.output,
-                            ..before
-                        });
-                    }
+            let Some(before) = before else {
+                joined.push(step);
+                continue;
+            };
+            let both = match (before.operator, step.operator) {
+                (Operator::Depthwise(first), Operator::Conv(last))
+                    if last.window.is_pointwise() =>
+                {
+                    Ok(Operator::Separable(first, last))
                 }
-                operator => joined.push(Step { operator, ..step }),
+                (Operator::ConvTranspose(first), Operator::ConvTranspose(last)) => {
+                    let both = Upscale::new(&first, &last).map(Operator::Upscale);
+                    both.ok_or((
+                        Operator::ConvTranspose(first),
+                        Operator::ConvTranspose(last),
+                    ))
+                }
+                apart => Err(apart),
+            };
+            match both {
+                Ok(operator) => joined.push(Step {
+                    operator,
+                    output: step.output,
+                    ..before
+                }),
+                Err((operator, last)) => {
+                    joined.push(Step { operator, ..before });
+                    joined.push(Step {
+                        operator: last,
+                        ..step
+                    });
+                }
             }
         }
         ConvNet {

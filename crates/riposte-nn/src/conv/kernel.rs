@@ -46,7 +46,7 @@ pub enum Activation {
 }
 
 #[inline(always)]
-fn activate<I: Isa>(isa: I, x: I::F32, activation: Activation) -> I::F32 {
+pub(super) fn activate<I: Isa>(isa: I, x: I::F32, activation: Activation) -> I::F32 {
     let ops = isa.f32();
     match activation {
         Activation::None => x,

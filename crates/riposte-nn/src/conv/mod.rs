@@ -30,6 +30,7 @@ mod parts;
 pub(crate) mod quantised;
 mod steps;
 mod sums;
+mod upscale;
 
 pub use buffers::{Buffer, BufferPool, FeatureMap};
 pub use classifier::Classifier;

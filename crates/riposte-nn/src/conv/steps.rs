@@ -8,6 +8,7 @@ use super::buffers::{BufferPool, FeatureMap, ValueId, check_size, computed};
 use super::dense::{Conv, ConvTranspose};
 use super::depthwise::{DepthwiseConv, run_separable};
 use super::sums::{Term, average_pool, global_mean, weighted_sum};
+use super::upscale::Upscale;
 use crate::error::{Error, Result, ensure};
 
 pub(super) enum Operator {
@@ -16,6 +17,8 @@ pub(super) enum Operator {
     /// A depthwise convolution followed by a pointwise one.
     Separable(DepthwiseConv, Conv),
     ConvTranspose(ConvTranspose),
+    /// A transposed convolution followed by one with one output channel.
+    Upscale(Upscale),
     /// Mean over all pixels.
     GlobalMean,
     /// Mean over windows of `kernel` rows and columns that do not overlap.
@@ -161,6 +164,7 @@ impl Step {
                 run_separable(depthwise, pointwise, input()?, pool)
             }
             Operator::ConvTranspose(conv) => conv.run(input()?, pool),
+            Operator::Upscale(both) => both.run(input()?, pool),
             Operator::GlobalMean => global_mean(input()?, pool),
             Operator::AveragePool { kernel } => average_pool(input()?, *kernel, pool),
             Operator::Sum(parts) => weighted_sum(parts, maps, pool),

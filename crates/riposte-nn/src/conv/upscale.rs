@@ -1,0 +1,236 @@
+//! Two transposed convolutions one after the other, the second with one output channel: the end of a text detector.
+//!
+//! One after the other they move a map with four times the pixels of the input through memory, and compute a whole vector for the four numbers that
+//! an output pixel of the first gives. Here vectors go along a row of the input: each has one channel of neighbouring pixels. Every sum takes its
+//! products in the same order, so it has the same bits.
+
+use rten_simd::ops::{BitOps, NumOps};
+use rten_simd::{Isa, SimdOp};
+
+use super::buffers::{BufferPool, FeatureMap};
+use super::dense::ConvTranspose;
+use super::kernel::{Activation, activate};
+use crate::error::Result;
+
+/// Pixels of the input that are computed together.
+const PIXELS: usize = 32;
+/// Channels that are computed together. With two vectors of pixels they keep the processor busy, and leave registers free.
+const CHANNELS: usize = 4;
+/// Output pixels of an input pixel for each of the convolutions.
+const ELEMENTS: usize = 4;
+
+/// Two transposed convolutions with a 2 × 2 kernel and stride 2.
+pub(super) struct Upscale {
+    in_channels: usize,
+    /// For each of the four elements of the first kernel, and each group of [`CHANNELS`] of its output channels: (input channels, [`CHANNELS`]).
+    weights: Vec<[f32; CHANNELS]>,
+    /// One number for each channel between the convolutions.
+    bias: Vec<f32>,
+    activation: Activation,
+    /// (channels between the convolutions, elements of the second kernel)
+    last_weights: Vec<[f32; ELEMENTS]>,
+    last_bias: [f32; ELEMENTS],
+    last_activation: Activation,
+}
+
+impl Upscale {
+    /// The two convolutions as one; None if they do not fit together.
+    pub(super) fn new(first: &ConvTranspose, last: &ConvTranspose) -> Option<Upscale> {
+        let between = first.out_channels;
+        let ([upper, lower], [second]) = (first.weights.as_slice(), last.weights.as_slice()) else {
+            return None;
+        };
+        if !between.is_multiple_of(CHANNELS)
+            || last.in_channels != between
+            || last.out_channels != 1
+        {
+            return None;
+        }
+        let mut weights = Vec::new();
+        for rows in [upper, lower] {
+            let (matrix, columns) = (rows.matrix(), rows.columns());
+            for side in [0, columns / 2] {
+                for channel in (0..between).step_by(CHANNELS) {
+                    let some = side + channel..side + channel + CHANNELS;
+                    let rows = matrix.chunks(columns);
+                    weights.extend(rows.map(|row| row[some.clone()].first_chunk().copied()));
+                }
+            }
+        }
+        let matrix = second.matrix();
+        let last_weights = matrix
+            .chunks(second.columns())
+            .map(|row| row.first_chunk().copied());
+        Some(Upscale {
+            in_channels: first.in_channels,
+            weights: weights.into_iter().collect::<Option<_>>()?,
+            bias: upper.bias()[..between].to_vec(),
+            activation: first.activation,
+            last_weights: last_weights.collect::<Option<_>>()?,
+            last_bias: *second.bias().first_chunk()?,
+            last_activation: last.activation,
+        })
+    }
+
+    pub(super) fn run(&self, input: &FeatureMap, pool: &mut BufferPool) -> Result<FeatureMap> {
+        let mut out = pool.map(4 * input.height, 4 * input.width, 1, 1)?;
+        let mut pixels = vec![[0.0; PIXELS]; self.in_channels];
+        let mut between = vec![[0.0; PIXELS]; self.bias.len()];
+        for (y, out) in out.data.chunks_mut(16 * input.width.max(1)).enumerate() {
+            let row = input.row(y);
+            for first in (0..input.width).step_by(PIXELS) {
+                let from = &row[first * input.stride..];
+                let count = PIXELS.min(input.width - first);
+                for (n, pixel) in from.chunks(input.stride).take(count).enumerate() {
+                    for (to, from) in pixels.iter_mut().zip(pixel) {
+                        to[n] = *from;
+                    }
+                }
+                // of a last group of fewer pixels, the results of the others are not used
+                let mut results = [[[0.0; PIXELS]; 4]; 4];
+                UpscaleInto {
+                    of: self,
+                    pixels: &pixels,
+                    between: &mut between,
+                    results: &mut results,
+                }
+                .dispatch();
+                for (out, [a, b, c, d]) in out.chunks_mut(4 * input.width).zip(&results) {
+                    let four = a.iter().zip(b).zip(c).zip(d);
+                    for (out, (((a, b), c), d)) in out[4 * first..].chunks_exact_mut(4).zip(four) {
+                        out.copy_from_slice(&[*a, *b, *c, *d]);
+                    }
+                }
+            }
+        }
+        Ok(out)
+    }
+}
+
+/// The output pixels of [`PIXELS`] input pixels.
+struct UpscaleInto<'a, 'b> {
+    of: &'a Upscale,
+    /// (input channels, pixels)
+    pixels: &'a [[f32; PIXELS]],
+    /// (channels between the convolutions, pixels)
+    between: &'b mut [[f32; PIXELS]],
+    /// (output rows of an input row, output columns of an input column, pixels)
+    results: &'b mut [[[f32; PIXELS]; 4]; 4],
+}
+
+impl SimdOp for UpscaleInto<'_, '_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn eval<I: Isa>(self, isa: I) {
+        let ops = isa.f32();
+        let lanes = ops.len();
+        let of = self.of;
+        let mut weights = of.weights.chunks_exact(of.in_channels);
+        for element in 0..ELEMENTS {
+            let groups = self.between.as_chunks_mut::<CHANNELS>().0.iter_mut();
+            for (to, bias) in groups.zip(of.bias.as_chunks::<CHANNELS>().0) {
+                let Some(weights) = weights.next() else {
+                    return;
+                };
+                for at in (0..PIXELS).step_by(2 * lanes) {
+                    let mut sums = bias.map(|bias| [ops.splat(bias); 2]);
+                    for (pixels, weights) in self.pixels.iter().zip(weights) {
+                        let x = [ops.load(&pixels[at..]), ops.load(&pixels[at + lanes..])];
+                        for (sums, weight) in sums.iter_mut().zip(weights) {
+                            let weight = ops.splat(*weight);
+                            *sums = [0, 1].map(|n| ops.mul_add(x[n], weight, sums[n]));
+                        }
+                    }
+                    for (sums, to) in sums.into_iter().zip(to.iter_mut()) {
+                        for (n, sum) in sums.into_iter().enumerate() {
+                            let result = activate(isa, sum, of.activation);
+                            ops.store(result, &mut to[at + n * lanes..]);
+                        }
+                    }
+                }
+            }
+            let (down, across) = (element / 2, element % 2);
+            for at in (0..PIXELS).step_by(2 * lanes) {
+                let mut sums = of.last_bias.map(|bias| [ops.splat(bias); 2]);
+                for (pixels, weights) in self.between.iter().zip(&of.last_weights) {
+                    let x = [ops.load(&pixels[at..]), ops.load(&pixels[at + lanes..])];
+                    for (sums, weight) in sums.iter_mut().zip(weights) {
+                        let weight = ops.splat(*weight);
+                        *sums = [0, 1].map(|n| ops.mul_add(x[n], weight, sums[n]));
+                    }
+                }
+                for (n, sums) in sums.into_iter().enumerate() {
+                    let to = &mut self.results[2 * down + n / 2][2 * across + n % 2];
+                    for (n, sum) in sums.into_iter().enumerate() {
+                        let result = activate(isa, sum, of.last_activation);
+                        ops.store(result, &mut to[at + n * lanes..]);
+                    }
+                }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::kernel::PackedWeights;
+    use super::super::tests::{map, numbers};
+    use super::*;
+
+    #[test]
+    fn it_has_the_bits_of_its_two_convolutions() {
+        let mut pool = BufferPool::default();
+        let bias = numbers(8, 3);
+        let mut biases = vec![0.0; 32];
+        biases[..8].copy_from_slice(&bias);
+        biases[16..24].copy_from_slice(&bias);
+        let mut packed = |seed| {
+            let mut matrix = numbers(12 * 32, seed);
+            // the padding of each of the two pixels
+            for row in matrix.chunks_mut(16) {
+                row[8..].fill(0.0);
+            }
+            PackedWeights::new(&matrix, biases.clone())
+        };
+        let first = ConvTranspose {
+            in_channels: 12,
+            out_channels: 8,
+            weights: vec![packed(1), packed(2)],
+            activation: Activation::Relu,
+        };
+        let mut last_matrix = numbers(8 * 16, 4);
+        for row in last_matrix.chunks_mut(16) {
+            row[4..].fill(0.0);
+        }
+        let last = ConvTranspose {
+            in_channels: 8,
+            out_channels: 1,
+            weights: vec![PackedWeights::new(&last_matrix, vec![0.25; 16])],
+            activation: Activation::None,
+        };
+        let both = Upscale::new(&first, &last).unwrap();
+        // whole groups of pixels, and a rest
+        for width in [1, 32, 37] {
+            let mut input = map(3, width, 12);
+            input.stride = 16;
+            input.data = pool.copy(&numbers(3 * width * 16, 5));
+            let between = first.run(&input, &mut pool).unwrap();
+            let expected = last.run(&between, &mut pool).unwrap();
+            let out = both.run(&input, &mut pool).unwrap();
+            assert_eq!((out.height, out.width), (12, 4 * width));
+            assert_eq!(*out.data, *expected.data);
+        }
+        // the second does not read what the first computes
+        assert!(
+            Upscale::new(
+                &first,
+                &ConvTranspose {
+                    in_channels: 12,
+                    ..last
+                }
+            )
+            .is_none()
+        );
+    }
+}
