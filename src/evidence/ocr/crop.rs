@@ -8,6 +8,7 @@ use image::RgbImage;
 use riposte_nn::conv::{BufferPool, FeatureMap};
 
 use super::boxes::TextBox;
+use super::samples::SampleRow;
 
 /// The detector halves its input five times, so both sides must be multiples of this.
 const DETECTOR_GRID: usize = 32;
@@ -119,10 +120,11 @@ pub(super) fn detector_input(
     let resized = resize(image, width, height)?;
     let mut input = pool.image(padded(height), padded(width), 3);
     input.data.fill(-1.0);
+    let numbers: [f32; 256] = std::array::from_fn(|value| normalised(value as f32));
     let rows = input.data.chunks_mut(padded(width) * 3);
     for (row, from) in rows.zip(resized.pixels().chunks_exact(width)) {
         for (to, pixel) in row.chunks_mut(3).zip(from) {
-            let [red, green, blue] = pixel.0.map(|c| normalised(f32::from(c)));
+            let [red, green, blue] = pixel.0.map(|value| numbers[usize::from(value)]);
             to.copy_from_slice(&[blue, green, red]);
         }
     }
@@ -175,71 +177,28 @@ pub(super) fn line(image: &RgbImage, text: &TextBox, pool: &mut BufferPool) -> F
     let (across, downwards) = (step(right, columns), step(down, LINE_HEIGHT));
     let weight = 1.0 / (samples * samples) as f32;
     let mut line = pool.image(LINE_HEIGHT, columns, 3);
+    let mut sums = [(); 3].map(|()| vec![0.0; columns]);
     for (row, pixels) in line.data.chunks_mut(columns * 3).enumerate() {
-        for (column, to) in pixels.chunks_mut(3).enumerate() {
-            let mut sum = [0.0; 3];
-            for below in 0..samples {
-                let j = (row * samples + below) as f32 + 0.5;
-                for beside in 0..samples {
-                    let i = (column * samples + beside) as f32 + 0.5;
-                    let x = origin.0 + i * across.0 + j * downwards.0;
-                    let y = origin.1 + i * across.1 + j * downwards.1;
-                    let colour = pixel_within(image, x, y).unwrap_or_else(|| pixel_at(image, x, y));
-                    for (sum, value) in sum.iter_mut().zip(colour) {
-                        *sum += value;
-                    }
-                }
-            }
-            let [red, green, blue] = sum.map(|sum| normalised(sum * weight));
-            to.copy_from_slice(&[blue, green, red]);
+        sums.iter_mut().for_each(|sums| sums.fill(0.0));
+        for below in 0..samples {
+            let j = (row * samples + below) as f32 + 0.5;
+            let row = SampleRow {
+                image,
+                origin,
+                across,
+                down: (j * downwards.0, j * downwards.1),
+                count: samples,
+                sums: &mut sums,
+            };
+            row.add();
+        }
+        let [red, green, blue] = &sums;
+        let colours = red.iter().zip(green).zip(blue);
+        for (to, ((red, green), blue)) in pixels.chunks_mut(3).zip(colours) {
+            to.copy_from_slice(&[blue, green, red].map(|sum| normalised(sum * weight)));
         }
     }
     line
-}
-
-/// Like [`pixel_at`], but faster. `None` if (x, y) does not have four pixels around it, which is rare.
-#[inline]
-fn pixel_within(image: &RgbImage, x: f32, y: f32) -> Option<[f32; 3]> {
-    let (x, y) = (x - 0.5, y - 0.5);
-    let (left, top) = (x as usize, y as usize);
-    let width = image.width() as usize;
-    // a number that is not at least zero may be NaN
-    if !(x >= 0.0 && y >= 0.0) || left + 1 >= width {
-        return None;
-    }
-    let bytes = image.as_raw().as_slice();
-    let from = top.checked_mul(width)?.checked_add(left)?.checked_mul(3)?;
-    let upper: &[u8; 6] = bytes.get(from..)?.first_chunk()?;
-    let lower: &[u8; 6] = bytes.get(from + 3 * width..)?.first_chunk()?;
-    let (fx, fy) = (x - left as f32, y - top as f32);
-    let mix = |pixels: &[u8; 6], i: usize| {
-        f32::from(pixels[i]) + (f32::from(pixels[i + 3]) - f32::from(pixels[i])) * fx
-    };
-    Some(std::array::from_fn(|i| {
-        let (above, below) = (mix(upper, i), mix(lower, i));
-        above + (below - above) * fy
-    }))
-}
-
-/// The colour at (x, y), interpolated bilinearly between the centres of pixels, which are at .5.
-fn pixel_at(image: &RgbImage, x: f32, y: f32) -> [f32; 3] {
-    let place = |at: f32, length: u32| {
-        let last = length.saturating_sub(1);
-        let at = (at - 0.5).clamp(0.0, last as f32);
-        let low = (at as u32).min(last);
-        (low as usize, (low + 1).min(last) as usize, at - low as f32)
-    };
-    let (x0, x1, fx) = place(x, image.width());
-    let (y0, y1, fy) = place(y, image.height());
-    let (pixels, _) = image.as_raw().as_chunks::<3>();
-    let width = image.width() as usize;
-    let at = |x, y| pixels.get(y * width + x).copied().unwrap_or_default();
-    let (a, b, c, d) = (at(x0, y0), at(x1, y0), at(x0, y1), at(x1, y1));
-    std::array::from_fn(|i| {
-        let mix = |p: u8, q: u8| f32::from(p) + (f32::from(q) - f32::from(p)) * fx;
-        let (top, bottom) = (mix(a[i], b[i]), mix(c[i], d[i]));
-        top + (bottom - top) * fy
-    })
 }
 
 #[cfg(test)]
@@ -389,26 +348,5 @@ mod tests {
         // 48 · 18 / 900 is less than one pixel
         assert_eq!(line_width(&bar), 8);
         assert_eq!(line_width(&bar.turned()), 2400);
-    }
-
-    proptest::proptest! {
-        #[test]
-        fn inside_an_image_the_quicker_way_finds_the_same_colour(
-            x in -1.0..8.0_f32, y in -1.0..6.0_f32, seed: u8,
-        ) {
-            let image = RgbImage::from_fn(7, 5, |x, y| {
-                Rgb([3, 5, 7].map(|factor| seed.wrapping_mul(factor).wrapping_add((x * 31 + y * 83) as u8)))
-            });
-            let within = (0.5..6.5).contains(&x) && (0.5..4.5).contains(&y);
-            proptest::prop_assert_eq!(pixel_within(&image, x, y), within.then(|| pixel_at(&image, x, y)));
-        }
-    }
-
-    #[test]
-    fn colours_between_pixels_are_mixed() {
-        let image = RgbImage::from_fn(2, 1, |x, _| Rgb([if x == 0 { 0 } else { 200 }, 0, 7]));
-        assert_eq!(pixel_at(&image, 1.0, 0.5), [100.0, 0.0, 7.0]);
-        assert_eq!(pixel_at(&image, -5.0, 9.0), [0.0, 0.0, 7.0]);
-        assert_eq!(pixel_at(&image, 1.5, 0.5), [200.0, 0.0, 7.0]);
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! There are two implementations of [`TextReader`]: PP-OCRv4 ([`PpOcr`], whose detector and recogniser are ONNX files) and the ocrs
 //! engine with its own models ([`OcrsReader`]). The stages of the first are `boxes` (from the detector's map to boxes), `crop`
-//! (from a box to the image of a line), `ctc` (from the recogniser's output to characters) and `layout` (from lines to blocks in reading
+//! (from a box to the image of a line, with `samples`), `ctc` (from the recogniser's output to characters) and `layout` (from lines to blocks in reading
 //! order). `network` runs the models:
 //! [`riposte_nn::conv`] computes the convolutions, rten the rest; `backend` says which computes what.
 
@@ -16,6 +16,7 @@ mod engine;
 mod layout;
 mod network;
 mod ppocr;
+mod samples;
 mod script;
 
 pub use block::{TextBlock, blocks, texts};
