@@ -38,13 +38,16 @@ pub(super) fn read(
     let place = store.place();
     // first the sentence vectors, then the vectors of pictures by each model
     for model in [None, Some(Slot::First), Some(Slot::Second)] {
-        let used = relevance.channels.keys().map(|key| Compared {
-            key: *key,
-            need: key.signal().need(),
+        let used = relevance.channels.keys();
+        let used = used.map(|key| (*key, key.signal().need()));
+        let used = used.filter(|(_, need)| match model {
+            None => need.is_of_sentences(),
+            of_pictures => need.image_text() == of_pictures,
         });
-        let signals = used.filter(|used| match model {
-            None => used.need.is_of_sentences(),
-            of_pictures => used.need.image_text() == of_pictures,
+        let signals = used.map(|(key, need)| Compared {
+            key,
+            need,
+            wanted: Wanted::by(need, topics),
         });
         let signals: Vec<Compared> = signals.collect();
         if signals.is_empty() {
@@ -84,6 +87,7 @@ pub(super) fn read(
 struct Compared {
     key: SignalKey,
     need: Need,
+    wanted: Wanted,
 }
 
 impl Compared {
@@ -100,6 +104,57 @@ impl Compared {
 /// Values by signal, topic and image.
 type Columns = Vec<Vec<Vec<f64>>>;
 
+/// The vectors with which a signal compares those of images, one after another.
+#[derive(Default)]
+struct Wanted {
+    /// The number of a topic, and its vector's length.
+    topics: Vec<(usize, usize)>,
+    rows: Vec<f32>,
+}
+
+impl Wanted {
+    /// The vectors that a signal compares; none if it does not compare single vectors.
+    fn by(need: Need, topics: &[&TopicVectors]) -> Wanted {
+        let mut wanted = Wanted::default();
+        for (at, topic) in topics.iter().enumerate() {
+            let vector = match need {
+                Need::Sentence(_) => topic.words.as_ref(),
+                Need::Title(model) => topic.prompts(model).map(|prompts| &prompts.title),
+                Need::About(model) => topic.prompts(model).map(|prompts| &prompts.about),
+                _ => None,
+            };
+            if let Some(vector) = vector {
+                wanted.topics.push((at, vector.len()));
+                wanted.rows.extend_from_slice(vector);
+            }
+        }
+        wanted
+    }
+
+    /// Sets the value of image `at` to its cosine with each topic's vector, where that is larger. Vectors of different lengths are from different models and
+    /// are not compared.
+    fn keep_larger_cosines(&self, columns: &mut [Vec<f64>], at: usize, image: &[f32]) {
+        let mut products = Vec::new();
+        let mut rest = self.rows.as_slice();
+        // topics whose vectors have the same length
+        for topics in self.topics.chunk_by(|a, b| a.1 == b.1) {
+            let width = topics.first().map_or(0, |(_, width)| *width);
+            let (rows, others) = rest.split_at((topics.len() * width).min(rest.len()));
+            rest = others;
+            if width != image.len() {
+                continue;
+            }
+            vector::dots(rows, image, &mut products);
+            for ((topic, _), product) in topics.iter().zip(&products) {
+                if let Some(slot) = columns.get_mut(*topic).and_then(|c| c.get_mut(at)) {
+                    // `max` prefers any number to NaN
+                    *slot = slot.max(f64::from(*product));
+                }
+            }
+        }
+    }
+}
+
 /// A part of the images, and what is compared with their vectors.
 struct Chunk<'a> {
     ids: &'a [DocId],
@@ -107,14 +162,6 @@ struct Chunk<'a> {
     signals: &'a [Compared],
     /// All are NaN before the chunk is read.
     values: Columns,
-}
-
-/// Sets `slot` to the cosine of the vectors if that is larger. Vectors of different lengths are from different models and are not compared.
-fn keep_larger_cosine(slot: &mut f64, image: &[f32], topic: &[f32]) {
-    if image.len() == topic.len() {
-        // `max` prefers any number to NaN
-        *slot = slot.max(f64::from(vector::dot(image, topic)));
-    }
 }
 
 /// Reads the vectors of pictures by a model, and returns the values of the chunk.
@@ -127,16 +174,7 @@ fn read_pictures(model: Slot, store: &Store, mut chunk: Chunk) -> Result<Columns
             return;
         };
         for (signal, columns) in chunk.signals.iter().zip(&mut chunk.values) {
-            for (topic, column) in chunk.topics.iter().zip(columns) {
-                let vectors = topic.prompts(model);
-                let wanted = vectors.map(|of_topic| match signal.need {
-                    Need::Title(_) => &of_topic.title,
-                    _ => &of_topic.about,
-                });
-                if let Some(wanted) = wanted {
-                    keep_larger_cosine(&mut column[at], vector, wanted);
-                }
-            }
+            signal.wanted.keep_larger_cosines(columns, at, vector);
         }
     })?;
     Ok(chunk.values)
@@ -155,11 +193,8 @@ fn read_sentences(store: &Store, mut chunk: Chunk) -> Result<Columns> {
             return;
         };
         if let Some(signal) = index_of(Need::Sentence(part)) {
-            for (topic, column) in chunk.topics.iter().zip(&mut chunk.values[signal]) {
-                if let Some(words) = &topic.words {
-                    keep_larger_cosine(&mut column[at], vector, words);
-                }
-            }
+            let wanted = &chunk.signals[signal].wanted;
+            wanted.keep_larger_cosines(&mut chunk.values[signal], at, vector);
         }
         if let Some(arguments) = arguments {
             if current.at != Some(at) {
