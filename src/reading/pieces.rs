@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use rayon::prelude::*;
 use riposte_claims::words::{Sentence, sentences};
 
 use super::posts::Post;
@@ -37,6 +38,9 @@ pub(crate) fn truncate(text: &mut String) -> Vec<String> {
     text.truncate(used.len());
     Vec::from_iter(cut)
 }
+
+/// Number of texts that a thread divides at once. Waking a thread takes as long as a few texts.
+const TEXTS_AT_ONCE: usize = 16;
 
 /// The beginning of a text, which is the part that the encoder reads.
 pub fn beginning(text: &str) -> &str {
@@ -160,9 +164,11 @@ pub struct ClaimedPieces<'a> {
 impl<'a> ClaimedPieces<'a> {
     /// The [`Pieces`] of (claim, text) pairs.
     pub fn of(texts: impl IntoIterator<Item = (&'a str, &'a str)>) -> Self {
+        let texts: Vec<(&str, &str)> = texts.into_iter().collect();
+        let of_texts = texts.par_iter().with_min_len(TEXTS_AT_ONCE);
+        let of_texts: Vec<Pieces> = of_texts.map(|(_, text)| Pieces::of(text)).collect();
         let (mut all, mut counts) = (Vec::new(), Vec::new());
-        for (claim, text) in texts {
-            let of_text = Pieces::of(text);
+        for ((claim, _), of_text) in texts.into_iter().zip(of_texts) {
             counts.push(of_text.count());
             all.extend(of_text.into_list().map(|piece| (claim, piece)));
         }

@@ -2,11 +2,11 @@
 //! words around the pictures.
 
 use anyhow::Result;
+use rayon::prelude::*;
 use riposte_claims::polarity;
 use riposte_claims::words::alphanumeric_words;
 use riposte_eval::{Explanation, NumberId};
 
-use crate::evidence::ocr::OcrLine;
 use crate::evidence::ocr_text;
 use crate::index::images::Image;
 use crate::reading::Reader;
@@ -72,16 +72,22 @@ impl PoolTexts {
         question: &Question,
         reader: &mut Reader,
     ) -> Result<Self> {
-        let lines = |image: &Image| image.ocr_lines.as_deref().map(of_picture);
-        let lines: Vec<Option<Vec<OcrLine>>> = pool.iter().map(|(image, _)| lines(image)).collect();
-        let texts = pool.iter().zip(&lines).flat_map(|((image, _), lines)| {
-            let picture = match lines {
-                Some(lines) => ocr_text(lines),
-                None => clauses(&image.ocr_text).into_owned(),
-            };
-            [picture, clauses(&image.near_text).into_owned()]
-        });
-        let texts: Vec<String> = texts.map(|text| beginning(&text).to_owned()).collect();
+        let prepared: Vec<([String; 2], Sections)> = pool
+            .par_iter()
+            .with_min_len(8)
+            .map(|(image, _)| {
+                let lines = image.ocr_lines.as_deref().map(of_picture);
+                let picture = match &lines {
+                    Some(lines) => ocr_text(lines),
+                    None => clauses(&image.ocr_text).into_owned(),
+                };
+                let texts = [picture, clauses(&image.near_text).into_owned()];
+                let texts = texts.map(|text| beginning(&text).to_owned());
+                (texts, Sections::of(lines.as_deref().unwrap_or_default()))
+            })
+            .collect();
+        let (texts, sections): (Vec<[String; 2]>, Vec<Sections>) = prepared.into_iter().unzip();
+        let texts: Vec<String> = texts.into_iter().flatten().collect();
         let claim = question.claim.as_str();
         let pairs: Vec<(&str, &str)> = texts.iter().map(|text| (claim, text.as_str())).collect();
         let readings = reader.piece_readings(&pairs, &mut |_| ())?;
@@ -93,10 +99,6 @@ impl PoolTexts {
             };
             texts.iter().zip(&all).map(of_text).collect()
         });
-        let sections: Vec<Sections> = lines
-            .iter()
-            .map(|lines| Sections::of(lines.as_deref().unwrap_or_default()))
-            .collect();
         let all = sections.iter().flat_map(|of_image| &of_image.sections);
         let pairs: Vec<(&str, &str)> = all.map(|s| (claim, beginning(&s.text))).collect();
         // requested separately, because a store of an earlier build may have only the outputs for whole texts
