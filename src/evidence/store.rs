@@ -34,7 +34,7 @@ use super::clip::Slot;
 use super::picture::{self, Picture};
 use super::table::Table;
 pub(crate) use super::table::vector_of;
-use super::{Evidence, TextPart, ocr, page, sentence};
+use super::{Evidence, TextPart, page, sentence};
 use crate::collection::Fault;
 use crate::collection::images::{CrawlRank, FileState};
 use crate::disk::regular;
@@ -42,13 +42,13 @@ use crate::workspace::file::Steps;
 use crate::workspace::schema::Schema;
 use crate::workspace::{Lock, OUTPUTS, file};
 pub use at_work::{AtWork, Note};
-use checksum::{ALL, readable};
+use checksum::{ALL, AllSums, readable};
 pub use checksum::{DamagedRecord, is_damaged_record};
 pub use export::exported_files;
 pub use merge::Merged;
 pub use passed_over::PassedOver;
 pub use portable::{Scratch, describe};
-use rows::{fault_of, read_channel, read_document, write_file_state, write_record};
+use rows::{fault_of, read_channel, read_document, read_words, write_file_state, write_record};
 pub use shard_file::ShardFile;
 use tables::SCHEMA_VERSION;
 
@@ -393,17 +393,15 @@ impl Store {
         channel: &dyn Channel,
         evidence: &mut Evidence,
     ) -> Result<()> {
-        self.reading(|c| read_channel(c, channel, id, &[], evidence))
+        self.reading(|c| {
+            let sums = AllSums::read(c, (&id.0, &id.0))?;
+            read_channel(c, &sums, channel, id, &[], evidence)
+        })
     }
 
-    /// The words of a document, without crawl ranks.
-    pub fn words(&self, id: &DocId) -> Result<Evidence> {
-        let mut evidence = Evidence::default();
-        self.reading(|c| {
-            read_channel(c, &page::Pages, id, &[&page::CRAWL_RANK], &mut evidence)?;
-            read_channel(c, &ocr::Ocr, id, &[], &mut evidence)
-        })?;
-        Ok(evidence)
+    /// The words of documents that are stored one after another, in the order of their ids, without crawl ranks.
+    pub fn words(&self, ids: &[&DocId]) -> Result<Vec<Evidence>> {
+        self.reading(|c| read_words(c, ids))
     }
 
     /// All documents by id, each with the hash that [`Store::store_text_hashes`] has stored for its words, or `None` if they have changed since.

@@ -46,8 +46,8 @@ pub struct ImageIndex {
     numbers: Vec<u32>,
 }
 
-/// The number of documents that one thread reads as a batch.
-const BATCH: usize = 64;
+/// The number of neighbouring documents that one thread reads together: few, because the words of all of them are in memory.
+const BATCH: usize = 8;
 
 /// What changed when the index was brought up to date.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -91,7 +91,11 @@ pub fn open_current(
     while is_current && let Some((id, hash)) = rest.next() {
         let hash = match hash {
             Some(hash) => *hash,
-            None => checksum(&document_of(id, store)?),
+            None => {
+                let words = store.words(&[id])?;
+                let words = words.first().context("a document has no words")?;
+                checksum(&document_of(id, words))
+            }
         };
         is_current = indexed.get(id.0.as_str()) == Some(&hash);
     }
@@ -134,19 +138,23 @@ fn bring_up_to_date(
     } else {
         suspects
     };
-    let ids: Vec<&DocId> = wanted.iter().map(|at| &stored[*at].0).collect();
+    // a batch has no gap, because everything from its first document to its last is read
+    let runs = wanted.chunk_by(|at, next| at + 1 == *next);
+    let batches = runs.flat_map(|run| run.chunks(BATCH));
+    let batch_of = |run: &[usize]| run.iter().map(|at| &stored[*at].0).collect();
+    let batches: Vec<Vec<&DocId>> = batches.map(batch_of).collect();
     let is_changed = |id: &str, hash| indexed.get(id) != Some(&hash);
     let is_wanted = |id: &str, hash| replace || is_changed(id, hash);
     let hashes = index_documents(
         &store.place(),
-        &ids,
+        &batches,
         &update,
         &is_wanted,
         effort.threads,
         on_event,
     );
     let hashes = hashes.map_err(|error| update.why_stopped(error))?;
-    let changed = ids.iter().zip(&hashes);
+    let changed = batches.iter().flatten().zip(&hashes);
     let updated = Updated {
         added: changed
             .filter(|(id, hash)| is_changed(&id.0, **hash))
@@ -172,34 +180,34 @@ fn bring_up_to_date(
     Ok((locked.reader()?, updated))
 }
 
-/// Reads documents, and adds those to the index that `is_wanted` chooses by id and checksum of the words. Returns the checksum of each document.
+/// Reads batches of documents, and adds those to the index that `is_wanted` chooses by id and checksum of the words. Returns the checksum of each
+/// document, in the order of the batches.
 fn index_documents(
     store: &Place,
-    ids: &[&DocId],
+    batches: &[Vec<&DocId>],
     update: &PendingUpdate,
     is_wanted: &(impl Fn(&str, u64) -> bool + Sync),
     threads: usize,
     on_event: &mut dyn FnMut(Event),
 ) -> Result<Vec<u64>> {
-    let parts: Vec<&[&DocId]> = ids.chunks(BATCH).collect();
     let next = AtomicUsize::new(0);
-    let mut hashes = vec![0; ids.len()];
+    let mut hashes = vec![Vec::new(); batches.len()];
     std::thread::scope(|scope| -> Result<()> {
         let (sender, done) = crossbeam_channel::unbounded();
         let workers: Vec<_> = (0..threads.max(1))
             .map(|_| {
-                let (next, parts, sender) = (&next, &parts, sender.clone());
+                let (next, sender) = (&next, sender.clone());
                 threads::spawn(scope, move || -> Result<()> {
                     let store = store.open_to_read()?;
                     let mut buffers = update.buffers();
                     loop {
                         let at = next.fetch_add(1, Ordering::Relaxed);
-                        let Some(part) = parts.get(at) else {
+                        let Some(batch) = batches.get(at) else {
                             return Ok(());
                         };
-                        let mut read = Vec::with_capacity(part.len());
-                        for id in *part {
-                            let document = document_of(id, &store)?;
+                        let mut read = Vec::with_capacity(batch.len());
+                        for (id, words) in batch.iter().zip(store.words(batch)?) {
+                            let document = document_of(id, &words);
                             let hash = checksum(&document);
                             if is_wanted(&id.0, hash) {
                                 update.put(&document, &mut buffers)?;
@@ -216,8 +224,9 @@ fn index_documents(
         let mut documents = 0;
         for (at, read) in done {
             documents += read.len() as u64;
-            let own = hashes.iter_mut().skip(at * BATCH);
-            own.zip(read).for_each(|(slot, hash)| *slot = hash);
+            if let Some(slot) = hashes.get_mut(at) {
+                *slot = read;
+            }
             on_event(Event::Progress {
                 documents,
                 faults: 0,
@@ -225,7 +234,7 @@ fn index_documents(
         }
         join(workers)
     })?;
-    Ok(hashes)
+    Ok(hashes.concat())
 }
 
 /// A hash over the ids of the documents and the hashes of their words.
@@ -240,8 +249,8 @@ fn fingerprint(documents: &[(DocId, Option<u64>)]) -> String {
 }
 
 /// The words of an image, by field.
-fn document_of(id: &DocId, store: &Store) -> Result<Document> {
-    Ok(Document::new(id.clone(), texts_of(&store.words(id)?)))
+fn document_of(id: &DocId, words: &Evidence) -> Document {
+    Document::new(id.clone(), texts_of(words))
 }
 
 fn texts_of(words: &Evidence) -> Vec<String> {

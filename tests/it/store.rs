@@ -156,7 +156,7 @@ pub(crate) fn everything(path: &Path, ids: &[DocId]) -> anyhow::Result<String> {
     say(format_args!("{documents:?}"));
     for id in ids {
         say(format_args!("{:?}", store.read(id)?));
-        say(format_args!("{:?}", store.words(id)?));
+        say(format_args!("{:?}", store.words(&[id])?));
         say(format_args!("{:?}", store.backend(id, "ocr")?));
     }
     for channel in CHANNELS {

@@ -7,9 +7,9 @@
 
 use std::fmt;
 
-use anyhow::{Result, bail};
+use anyhow::{Error, Result, bail};
 use rusqlite::types::ValueRef;
-use rusqlite::{Connection, Row, Rows, params};
+use rusqlite::{Connection, Row, params};
 
 use crate::workspace::checksum::ValueHash;
 
@@ -48,19 +48,45 @@ pub fn is_damaged_record(error: &anyhow::Error) -> bool {
     error.chain().any(|cause| cause.is::<DamagedRecord>())
 }
 
-/// The stored checksums of neighbouring documents for one table, in the order of the documents.
-struct Checksums<'s> {
-    rows: Rows<'s>,
-    /// The next document, and its checksum, unless that is damaged.
-    next: Option<(String, Option<i64>)>,
+/// A document, and its stored checksum for a table, unless that is damaged.
+type Sum = (String, Option<i64>);
+
+/// The stored checksums of neighbouring documents for all tables, in the order of the documents. Those who read several tables of a few documents read them
+/// once: SQLite steps over the checksums for all other tables to find those for one.
+pub(super) struct AllSums(Vec<(String, Sum)>);
+
+impl AllSums {
+    /// The checksums of the documents from `first` to `last`.
+    pub fn read(c: &Connection, (first, last): (&str, &str)) -> Result<AllSums> {
+        let mut sums = c.prepare_cached(
+            "SELECT document, of_table, sum FROM checksum
+             WHERE document BETWEEN ?1 AND ?2 ORDER BY document",
+        )?;
+        let mut rows = sums.query([first, last])?;
+        let mut all = Vec::new();
+        while let Some(row) = rows.next()? {
+            let sum = (text(row.get_ref(0)?), readable(row.get(2))?);
+            all.push((text(row.get_ref(1)?), sum));
+        }
+        Ok(AllSums(all))
+    }
+
+    fn of(&self, table: &'static str) -> impl Iterator<Item = Result<Sum>> {
+        let of_table = self.0.iter().filter(move |(name, _)| name == table);
+        of_table.map(|(_, sum)| Ok(sum.clone()))
+    }
 }
 
-impl<'s> Checksums<'s> {
+/// The stored checksums of neighbouring documents for one table, in the order of the documents.
+struct Checksums<'s> {
+    sums: &'s mut dyn Iterator<Item = Result<Sum>>,
+    /// The next document.
+    next: Option<Sum>,
+}
+
+impl Checksums<'_> {
     fn advance(&mut self) -> Result<()> {
-        self.next = match self.rows.next()? {
-            Some(row) => Some((text(row.get_ref(0)?), readable(row.get(1))?)),
-            None => None,
-        };
+        self.next = self.sums.next().transpose()?;
         Ok(())
     }
 
@@ -124,17 +150,32 @@ pub(super) fn read(
     range: (&str, &str),
     mut each: impl FnMut(&Row) -> rusqlite::Result<()>,
 ) -> Result<()> {
-    scan(c, table, range, &mut each, &mut |document| {
-        let table = table.name;
-        bail!(DamagedRecord { document, table })
-    })
+    scan(c, table, range, &mut each, &mut refuse(table))
+}
+
+/// Like [`read`], with the checksums of these documents.
+pub(super) fn read_with(
+    c: &Connection,
+    sums: &AllSums,
+    table: &Table,
+    range: (&str, &str),
+    mut each: impl FnMut(&Row) -> rusqlite::Result<()>,
+) -> Result<()> {
+    let mut sums = sums.of(table.name);
+    scan_with(c, &mut sums, table, range, &mut each, &mut refuse(table))
+}
+
+/// The error about a damaged record of the table.
+fn refuse(table: &Table) -> impl FnMut(String) -> Result<()> {
+    let table = table.name;
+    move |document| bail!(DamagedRecord { document, table })
 }
 
 /// Like [`read`], but calls `damaged` with each document whose rows are damaged.
 pub(super) fn scan(
     c: &Connection,
     table: &Table,
-    (first, last): (&str, &str),
+    range: (&str, &str),
     each: &mut dyn FnMut(&Row) -> rusqlite::Result<()>,
     damaged: &mut dyn FnMut(String) -> Result<()>,
 ) -> Result<()> {
@@ -142,8 +183,26 @@ pub(super) fn scan(
         "SELECT document, sum FROM checksum
          WHERE document BETWEEN ?1 AND ?2 AND of_table = ?3 ORDER BY document",
     )?;
-    let rows = sums.query(params![first, last, table.name])?;
-    let mut sums = Checksums { rows, next: None };
+    let mut rows = sums.query(params![range.0, range.1, table.name])?;
+    let mut sums = std::iter::from_fn(|| {
+        let row = rows.next().transpose()?;
+        Some(row.map_err(Error::from).and_then(|row| {
+            let sum = readable(row.get(1))?;
+            Ok((text(row.get_ref(0)?), sum))
+        }))
+    });
+    scan_with(c, &mut sums, table, range, each, damaged)
+}
+
+fn scan_with(
+    c: &Connection,
+    sums: &mut dyn Iterator<Item = Result<Sum>>,
+    table: &Table,
+    (first, last): (&str, &str),
+    each: &mut dyn FnMut(&Row) -> rusqlite::Result<()>,
+    damaged: &mut dyn FnMut(String) -> Result<()>,
+) -> Result<()> {
+    let mut sums = Checksums { sums, next: None };
     sums.advance()?;
     let mut statement = c.prepare_cached(&table.select())?;
     let columns = statement.column_count();

@@ -6,12 +6,13 @@ use anyhow::Result;
 use riposte_eval::DocId;
 use rusqlite::{Connection, ToSql, params};
 
-use super::{checksum, tables};
+use super::checksum::{self, AllSums};
+use super::tables;
 use crate::collection::images::FileState;
 use crate::collection::{Fault, FaultKind};
-use crate::evidence::Evidence;
 use crate::evidence::channel::{Channel, Channels, Made, Record};
 use crate::evidence::table::Table;
+use crate::evidence::{Evidence, ocr, page};
 
 /// Whether the store has the document.
 pub(super) fn is_stored(c: &Connection, document: &str) -> rusqlite::Result<bool> {
@@ -131,7 +132,8 @@ pub(super) fn read_document(
 ) -> Result<Option<Evidence>> {
     let key = id.0.as_str();
     let mut url: Option<String> = None;
-    checksum::read(c, &tables::DOCUMENT, (key, key), |row| {
+    let sums = AllSums::read(c, (key, key))?;
+    checksum::read_with(c, &sums, &tables::DOCUMENT, (key, key), |row| {
         url = Some(row.get(2)?);
         Ok(())
     })?;
@@ -142,14 +144,40 @@ pub(super) fn read_document(
         ..Evidence::default()
     };
     for channel in channels {
-        read_channel(c, *channel, id, left_out, &mut evidence)?;
+        read_channel(c, &sums, *channel, id, left_out, &mut evidence)?;
     }
     Ok(Some(evidence))
+}
+
+/// Reads the words of documents that are stored one after another, in the order of their ids, without crawl ranks.
+pub(super) fn read_words(c: &Connection, ids: &[&DocId]) -> Result<Vec<Evidence>> {
+    let mut all: Vec<Evidence> = ids.iter().map(|_| Evidence::default()).collect();
+    let (Some(first), Some(last)) = (ids.first(), ids.last()) else {
+        return Ok(all);
+    };
+    let range = (first.0.as_str(), last.0.as_str());
+    let sums = AllSums::read(c, range)?;
+    let channels: [&dyn Channel; 2] = [&page::Pages, &ocr::Ocr];
+    for channel in channels {
+        let tables = channel.tables().iter();
+        for table in tables.filter(|table| table.name != page::CRAWL_RANK.name) {
+            checksum::read_with(c, &sums, table, range, |row| {
+                let id = row.get_ref(0)?.as_str()?;
+                let at = ids.binary_search_by(|known| known.0.as_str().cmp(id));
+                match at.ok().and_then(|at| all.get_mut(at)) {
+                    Some(evidence) => channel.read(table, row, evidence),
+                    None => Ok(()),
+                }
+            })?;
+        }
+    }
+    Ok(all)
 }
 
 /// Adds a channel of a document to its evidence.
 pub(super) fn read_channel(
     c: &Connection,
+    sums: &AllSums,
     channel: &dyn Channel,
     id: &DocId,
     left_out: &[&Table],
@@ -158,7 +186,7 @@ pub(super) fn read_channel(
     let key = id.0.as_str();
     let is_wanted = |table: &Table| !left_out.iter().any(|other| other.name == table.name);
     for table in channel.tables().iter().filter(|table| is_wanted(table)) {
-        checksum::read(c, table, (key, key), |row| {
+        checksum::read_with(c, sums, table, (key, key), |row| {
             channel.read(table, row, evidence)
         })?;
     }
