@@ -91,11 +91,12 @@ impl Kinds {
         })
     }
 
-    /// The factor for the log-odds of a text.
-    pub fn certainty_of(&self, text: &str) -> f64 {
-        match self.unlike(text) {
-            Some(_) => self.certainty,
-            None => 1.0,
+    /// The factor for the log-odds of a text, of which [`Kinds::unlike`] has said this.
+    pub fn certainty_if(&self, unlike: Option<&str>) -> f64 {
+        if unlike.is_some() {
+            self.certainty
+        } else {
+            1.0
         }
     }
 }
@@ -144,6 +145,7 @@ mod tests {
         let code = "let zoo = [1, 2, 3, 4, 5]; {}";
         let unlike = kinds.unlike(code).unwrap();
         assert!(unlike.starts_with("share of other characters"), "{unlike}");
-        assert_eq!(kinds.certainty_of(code), 0.5);
+        assert_eq!(kinds.certainty_if(Some(&unlike)), 0.5);
+        assert_eq!(kinds.certainty_if(None), 1.0);
     }
 }

@@ -14,7 +14,7 @@ use std::sync::LazyLock;
 
 use anyhow::{Context, Result, ensure};
 use riposte_claims::lexicon::opinion::{OPPOSE, SUPPORT, negates};
-use riposte_claims::words::{apostrophe_words, tokens};
+use riposte_claims::words::{Token, apostrophe_words, tokens};
 use riposte_claims::{polarity, polarity_of_words};
 use riposte_eval::{Explanation, NumberId};
 use serde::Deserialize;
@@ -77,18 +77,23 @@ impl Stances {
 
 /// The values of the features [`SIDES`] and [`NEITHER`], each in the order of their names. Those of a post do not depend on the hashtags at its end.
 pub fn features(claim: &str, text: &str) -> (Vec<f64>, Vec<f64>) {
-    let text: &str = &Pieces::of(text).whole;
+    features_of(claim, &Pieces::of(text).whole)
+}
+
+/// The features of a text whose beginning, without hashtags, is `whole`.
+fn features_of(claim: &str, whole: &str) -> (Vec<f64>, Vec<f64>) {
     let sign = polarity(claim).sign();
-    let lean = leaning(text).unwrap_or(0.0);
-    let valence = Vader::new().compound(text);
-    let shared = shared_words(claim, text);
-    let agrees = polarity_of_words(text).sign() * sign;
+    let lean = leaning(whole).unwrap_or(0.0);
+    let valence = Vader::new().compound(whole);
+    let tokens = tokens(whole);
+    let shared = shared_words(claim, &tokens);
+    let agrees = polarity_of_words(whole).sign() * sign;
     (
         vec![lean * sign, valence * sign, agrees, agrees * shared],
         vec![
             shared,
             lean.abs().max(valence.abs()),
-            (tokens(text).len() as f64).ln_1p(),
+            (tokens.len() as f64).ln_1p(),
         ],
     )
 }
@@ -123,14 +128,19 @@ fn leaning(text: &str) -> Option<f64> {
 
 /// The share of the claim's words that the text contains, too, in [0, 1]. Only words of at least four letters count. Two words are the same if
 /// their first five letters are the same.
-fn shared_words(claim: &str, text: &str) -> f64 {
-    let stems = |text: &str| -> HashSet<String> {
-        let words = tokens(text).into_iter().filter(|t| t.word);
-        let long = words.filter(|t| t.lower.chars().count() >= 4);
-        long.map(|t| t.lower.chars().take(5).collect()).collect()
-    };
-    let (of_claim, of_text) = (stems(claim), stems(text));
-    of_claim.intersection(&of_text).count() as f64 / of_claim.len().max(1) as f64
+fn shared_words(claim: &str, text: &[Token]) -> f64 {
+    let of_claim = tokens(claim);
+    let of_claim: HashSet<&str> = of_claim.iter().filter_map(stem).collect();
+    let shared: HashSet<&str> = text.iter().filter_map(stem).collect();
+    of_claim.intersection(&shared).count() as f64 / of_claim.len().max(1) as f64
+}
+
+/// The first five letters of a word that has at least four.
+fn stem<'a>(token: &'a Token) -> Option<&'a str> {
+    let word = token.lower.as_str();
+    let end = |letters| word.char_indices().nth(letters).map(|(at, _)| at);
+    let is_long = token.word && end(3).is_some();
+    is_long.then(|| word.get(..end(5).unwrap_or(word.len())))?
 }
 
 /// Minimum number of words of a sentence.
@@ -317,9 +327,9 @@ impl Model {
         is_sentence(text).then(|| self.kinds.unlike(&Pieces::of(text).whole))?
     }
 
-    /// The weights for a text, whose beginning is `whole`.
-    fn weights_for(&self, whole: &str) -> Weights {
-        self.weights.scaled(self.kinds.certainty_of(whole))
+    /// The weights for a text. `unlike` says how it differs from everything that they were learned from.
+    fn weights_for(&self, unlike: Option<&str>) -> Weights {
+        self.weights.scaled(self.kinds.certainty_if(unlike))
     }
 
     /// The stance of the text towards the claim. `logits` are those of the claim with each of the text's [`Pieces`], in the same order; `None`
@@ -328,11 +338,12 @@ impl Model {
         if !is_sentence(text) {
             return Stances::NEITHER;
         }
-        let (sides, rest) = features(claim, text);
         let pieces = Pieces::of(text);
+        let (sides, rest) = features_of(claim, &pieces.whole);
         let has_tags = pieces.with_tags.is_some();
         let read = logits.and_then(|logits| EncoderLogOdds::of(logits, has_tags));
-        let read = read.map(|read| (read, self.weights_for(&pieces.whole)));
+        let unlike = read.and_then(|_| self.kinds.unlike(&pieces.whole));
+        let read = read.map(|read| (read, self.weights_for(unlike.as_deref())));
         self.stances_of(&sides, &rest, read)
     }
 
@@ -380,13 +391,13 @@ impl Model {
                 .with_parts(vec![Explanation::new(NumberId::Neither, 1.0)]);
             return (Stances::NEITHER, explanation);
         }
-        let (sides, rest) = features(claim, text);
-        let words = self.sides.log_odds(&sides);
         let pieces = Pieces::of(text);
+        let (sides, rest) = features_of(claim, &pieces.whole);
+        let words = self.sides.log_odds(&sides);
         let has_tags = pieces.with_tags.is_some();
         let read = logits.and_then(|logits| EncoderLogOdds::of(logits, has_tags));
-        let read = read.map(|read| (read, self.weights_for(&pieces.whole)));
         let unlike = read.and_then(|_| self.kinds.unlike(&pieces.whole));
+        let read = read.map(|read| (read, self.weights_for(unlike.as_deref())));
         let stances = self.stances_of(&sides, &rest, read);
         let parts = match logits.zip(read) {
             Some((logits, (read, weights))) => {

@@ -73,11 +73,9 @@ pub fn tokens(text: &str) -> Vec<Token<'_>> {
         let word = c.is_alphanumeric();
         if word {
             while let Some(&(at, next)) = chars.peek() {
-                let after = text
-                    .get(at + next.len_utf8()..)
-                    .and_then(|rest| rest.chars().next());
+                let after = || text.get(at + next.len_utf8()..)?.chars().next();
                 let inside = next.is_alphanumeric()
-                    || (matches!(next, '\'' | '’') && after.is_some_and(char::is_alphanumeric));
+                    || (matches!(next, '\'' | '’') && after().is_some_and(char::is_alphanumeric));
                 if !inside {
                     break;
                 }
@@ -97,7 +95,11 @@ pub fn tokens(text: &str) -> Vec<Token<'_>> {
         let token = &text[start..end];
         tokens.push(Token {
             text: token,
-            lower: token.to_lowercase().replace('’', "'"),
+            lower: if token.is_ascii() {
+                token.to_ascii_lowercase()
+            } else {
+                token.to_lowercase().replace('’', "'")
+            },
             start,
             end,
             word,
