@@ -6,6 +6,7 @@
 
 mod at_work;
 mod checksum;
+mod documents;
 mod export;
 mod merge;
 mod parquet;
@@ -44,6 +45,8 @@ use crate::workspace::{Lock, OUTPUTS, file};
 pub use at_work::{AtWork, Note};
 use checksum::{ALL, AllSums, readable};
 pub use checksum::{DamagedRecord, is_damaged_record};
+use documents::MainProducers;
+pub use documents::StoredDocument;
 pub use export::exported_files;
 pub use merge::Merged;
 pub use passed_over::PassedOver;
@@ -54,15 +57,6 @@ use tables::SCHEMA_VERSION;
 
 /// Number of prepared statements that are kept: a document is read from a dozen tables.
 const STATEMENTS: usize = 64;
-
-/// Which files a document's evidence was computed from, and by which producers.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct StoredDocument {
-    pub fingerprint: String,
-    /// The files as last seen; `None` if that is not recorded.
-    pub files: Option<FileState>,
-    pub producers: BTreeMap<String, String>,
-}
 
 /// The file of a store, and the channels that it has. Each thread opens the store for itself.
 #[derive(Clone)]
@@ -90,7 +84,7 @@ pub struct Store {
     /// A lock that is held while the store is open for writing, so that there is only one writer. Its file names the documents at work.
     lock: Option<Lock>,
     /// The most frequent producer of each channel, once it is known.
-    producers: OnceCell<BTreeMap<String, String>>,
+    producers: OnceCell<MainProducers>,
 }
 
 impl Store {
@@ -255,61 +249,6 @@ impl Store {
         let file = self.lock.as_ref().and_then(Lock::file);
         let begun = file.map(AtWork::begin).transpose();
         begun.with_context(|| format!("cannot write the lock of {}", self.path.display()))
-    }
-
-    /// The files and the producers of each stored document, by its id.
-    pub fn stored_documents(&self) -> Result<HashMap<String, StoredDocument>> {
-        self.reading(|c| {
-            let mut held: HashMap<String, StoredDocument> = HashMap::new();
-            checksum::read(c, &tables::DOCUMENT, ALL, |row| {
-                held.entry(row.get(0)?).or_default().fingerprint = row.get(1)?;
-                Ok(())
-            })?;
-            checksum::read(c, &tables::WORK, ALL, |row| {
-                if let Some(held) = held.get_mut(row.get_ref(0)?.as_str()?) {
-                    held.producers.insert(row.get(1)?, row.get(2)?);
-                }
-                Ok(())
-            })?;
-            let mut states = c.prepare("SELECT document, state, content FROM file_state")?;
-            let mut rows = states.query([])?;
-            while let Some(row) = rows.next()? {
-                let of_document = (|| {
-                    let (state, content) = (row.get(1)?, row.get(2)?);
-                    Ok((row.get::<_, String>(0)?, FileState { state, content }))
-                })();
-                // files whose row is damaged are read again
-                if let Some((id, files)) = readable(of_document)?
-                    && let Some(held) = held.get_mut(&id)
-                {
-                    held.files = Some(files);
-                }
-            }
-            Ok(held)
-        })
-    }
-
-    /// The most frequent producer of a channel.
-    pub fn producer(&self, channel: &str) -> Result<Option<String>> {
-        if let Some(producers) = self.producers.get() {
-            return Ok(producers.get(channel).cloned());
-        }
-        let mut counts: BTreeMap<String, BTreeMap<String, usize>> = BTreeMap::new();
-        self.each_row(&tables::WORK, ALL, |row| {
-            let of_channel = counts.entry(row.get(1)?).or_default();
-            *of_channel.entry(row.get(2)?).or_default() += 1;
-            Ok(())
-        })?;
-        // of equally frequent ones, the first in alphabetical order
-        let most_frequent = |counts: BTreeMap<String, usize>| {
-            counts.into_iter().rev().max_by_key(|(_, count)| *count)
-        };
-        let producers = counts
-            .into_iter()
-            .filter_map(|(channel, counts)| Some((channel, most_frequent(counts)?.0)))
-            .collect();
-        let producers = self.producers.get_or_init(|| producers);
-        Ok(producers.get(channel).cloned())
     }
 
     /// Whether a channel of a document has been computed, whatever was found.

@@ -227,13 +227,13 @@ impl<'a> Worker<'a> {
             let name = channel.name();
             let stored = held.and_then(|h| h.producers.get(name));
             match self.tools.producer(*channel, &producers) {
-                Some(wanted) if stored != Some(&wanted) => {
+                Some(wanted) if stored.is_none_or(|stored| **stored != *wanted) => {
                     producers.insert(name, wanted.clone());
                     missing.insert(name, wanted);
                 }
                 // a channel without its tool keeps its stored evidence, unless its inputs change
                 None if channel.uses().iter().any(|c| missing.contains_key(c)) => {}
-                _ => producers.extend(stored.map(|s| (name, s.clone()))),
+                _ => producers.extend(stored.map(|s| (name, s.to_string()))),
             }
         }
         (producers, missing)

@@ -141,6 +141,7 @@ impl Store {
     pub(crate) fn remove_damaged(&mut self, damaged: &[DamagedRecord]) -> Result<()> {
         let channels = self.channels;
         let mut damaged = damaged.iter();
+        self.producers.take();
         self.writing(|c| damaged.try_for_each(|record| remove(c, channels, record)))?;
         let left = self.damaged_records()?;
         if !left.is_empty() {
