@@ -3,6 +3,7 @@
 mod dense;
 mod pages;
 mod search;
+mod sentences;
 
 use std::process::ExitCode;
 
@@ -13,7 +14,7 @@ use clap::{Parser, Subcommand};
 #[command(
     name = "riposte-bench",
     version,
-    about = "Times parts of riposte, for benches/bench.py, bench_text.py, bench_dense.py and pages.py"
+    about = "Times parts of riposte, for benches/bench.py, bench_text.py, bench_dense.py, sentences.py and pages.py"
 )]
 struct Cli {
     #[command(subcommand)]
@@ -28,6 +29,8 @@ enum Command {
     Pages(pages::Options),
     /// Build and query a text index, and print times and sizes
     Search(search::Options),
+    /// Encode texts with the sentence encoder, a JSON array for each line on standard input
+    Sentences(sentences::Options),
     /// Load one stage of extraction, then time a round of it for each line on standard input
     Stage(rounds::Options),
 }
@@ -38,6 +41,7 @@ fn main() -> ExitCode {
         Command::Dense(options) => dense::run(&options),
         Command::Pages(options) => pages::run(&options),
         Command::Search(options) => search::run(&options),
+        Command::Sentences(options) => sentences::run(&options),
         Command::Stage(options) => rounds::run(&options),
     };
     match done {
