@@ -159,6 +159,8 @@ pub(crate) fn everything(path: &Path, ids: &[DocId]) -> anyhow::Result<String> {
         say(format_args!("{:?}", store.words(&[id])?));
         say(format_args!("{:?}", store.backend(id, "ocr")?));
     }
+    let neighbours: Vec<&DocId> = ids.iter().collect();
+    say(format_args!("{:?}", store.words(&neighbours)?));
     for channel in CHANNELS {
         say(format_args!("{:?}", store.producer(channel.name())?));
     }
@@ -177,6 +179,31 @@ pub(crate) fn everything(path: &Path, ids: &[DocId]) -> anyhow::Result<String> {
     })?;
     store.each_crawl_rank(|id, rank| say(format_args!("{id} {rank:?}")))?;
     Ok(all)
+}
+
+#[test]
+fn words_of_neighbouring_documents_are_those_of_each() {
+    const DOCUMENTS: usize = 20;
+    let home = TempDir::new().unwrap();
+    let path = home.path().join("e.sqlite");
+    small_store(&path, DOCUMENTS);
+    let store = Store::open_to_read(&path, CHANNELS).unwrap();
+    let ids = ids(DOCUMENTS);
+    let each = |id: &DocId| store.words(&[id]).unwrap();
+    let single: Vec<Evidence> = ids.iter().flat_map(each).collect();
+    let all: Vec<&DocId> = ids.iter().collect();
+    assert_eq!(
+        format!("{:?}", store.words(&all).unwrap()),
+        format!("{single:?}")
+    );
+    let unknown = DocId("J".to_owned());
+    let words = store.words(&[&ids[3], &ids[4], &unknown]).unwrap();
+    let nothing = Evidence::default();
+    assert_eq!(
+        format!("{words:?}"),
+        format!("{:?}", [&single[3], &single[4], &nothing])
+    );
+    assert!(store.words(&[]).unwrap().is_empty());
 }
 
 /// The number of flipped bits; each must be noticed.

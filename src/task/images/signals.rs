@@ -339,3 +339,34 @@ impl CrawlRanks {
         best
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_larger_cosine_with_each_topic_is_kept() {
+        let topic = |words: Option<&[f32]>| TopicVectors {
+            words: words.map(<[f32]>::to_vec),
+            ..TopicVectors::default()
+        };
+        // the third is of another model
+        let topics = [
+            topic(Some(&[1.0, 0.0])),
+            topic(None),
+            topic(Some(&[1.0, 0.0, 0.0])),
+            topic(Some(&[0.0, 1.0])),
+        ];
+        let topics: Vec<&TopicVectors> = topics.iter().collect();
+        let wanted = Wanted::by(Need::Sentence(TextPart::Near), &topics);
+        let mut columns = vec![vec![f64::NAN; 2]; topics.len()];
+        for vector in [[0.5, 0.25], [0.75, 0.125]] {
+            wanted.keep_larger_cosines(&mut columns, 1, &vector);
+        }
+        let kept: Vec<f64> = columns.iter().map(|column| column[1]).collect();
+        assert_eq!((kept[0], kept[3]), (0.75, 0.25));
+        assert!(kept[1].is_nan() && kept[2].is_nan());
+        assert!(columns.iter().all(|column| column[0].is_nan()));
+        assert!(Wanted::by(Need::Crawl, &topics).topics.is_empty());
+    }
+}
