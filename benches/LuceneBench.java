@@ -10,8 +10,10 @@
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
+import com.sun.management.OperatingSystemMXBean;
 import java.io.BufferedReader;
 import java.io.IOException;
+import java.lang.management.ManagementFactory;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -68,12 +70,16 @@ public class LuceneBench {
     static Map<String, Object> build(Path place, Path scratch, String[] fields, List<Path> files) throws Exception {
         index(scratch, fields, files, WARM_DOCUMENTS / files.size());
         System.gc();
+        OperatingSystemMXBean process = ManagementFactory.getPlatformMXBean(OperatingSystemMXBean.class);
         long start = System.nanoTime();
+        long cpu = process.getProcessCpuTime();
         int documents = index(place, fields, files, Integer.MAX_VALUE);
         double seconds = seconds(start);
+        double cpuSeconds = (process.getProcessCpuTime() - cpu) / 1e9;
         Map<String, Object> report = new LinkedHashMap<>();
         report.put("documents", documents);
         report.put("build_s", seconds);
+        report.put("build_cpu_s", cpuSeconds);
         report.put("peak_mb", peakMb());
         report.put("lucene", Version.LATEST.toString());
         report.put("java", System.getProperty("java.version"));

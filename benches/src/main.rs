@@ -4,6 +4,7 @@ mod dense;
 mod pages;
 mod search;
 mod sentences;
+mod tantivy_alone;
 
 use std::process::ExitCode;
 
@@ -33,6 +34,9 @@ enum Command {
     Sentences(sentences::Options),
     /// Load one stage of extraction, then time a round of it for each line on standard input
     Stage(rounds::Options),
+    /// Build an index once more with tantivy alone, and print times and sizes
+    #[command(hide = true)]
+    Tantivy(tantivy_alone::Options),
 }
 
 /// Exit codes: 0 success, 2 failure.
@@ -43,6 +47,7 @@ fn main() -> ExitCode {
         Command::Search(options) => search::run(&options),
         Command::Sentences(options) => sentences::run(&options),
         Command::Stage(options) => rounds::run(&options),
+        Command::Tantivy(options) => tantivy_alone::run(&options),
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,
