@@ -589,18 +589,19 @@ class Bench:
         """The rows of a report of bench_text.py, which has one number for each measurement; times of queries are medians."""
         ours, rows = found["riposte"], []
         peers_here = {}
-        for peer in ("before", "bm25s", "lucene"):
+        for peer in ("before", "bm25s", "tantivy", "lucene"):
             if peer == "before" and not self.args.before:
                 continue
             if isinstance(found[peer], dict):
                 peers_here[peer] = found[peer]
             else:
                 self.lack(f"{peer} (index of {of})", found[peer])
-        names = {"before": BEFORE, "bm25s": "bm25s", "lucene": "Lucene, 2 threads"}
+        names = {"before": BEFORE, "bm25s": "bm25s", "tantivy": "tantivy alone", "lucene": "Lucene, 2 threads"}
         asked = {"before": BEFORE, "bm25s": "bm25s with numba, BM25", "lucene": "Lucene"}
-        for key, what, unit in (("build_s", "file to index", "s"), ("peak_mb", "building, peak memory", "MB"), ("index_mb", "index", "MB")):
+        for key, what, unit in (("build_s", "file to index", "s"), ("build_cpu_s", "file to index, processor", "s"),
+                                ("peak_mb", "building, peak memory", "MB"), ("index_mb", "index", "MB")):
             for peer, theirs in peers_here.items():
-                if theirs[key] is not None and ours[key] is not None:
+                if theirs.get(key) is not None and ours[key] is not None:
                     row = Row("index", f"{what}, {of}", unit, [ours[key]], names[peer], [theirs[key]])
                     rows.append(row.at_least(1.5 if (key, peer) == ("build_s", "lucene") else None))
         for key in [key for key in ours if re.fullmatch(r"\w+ \d+", key)]:

@@ -2,6 +2,7 @@
 
 mod cjk;
 mod fold;
+mod runs;
 #[cfg(test)]
 mod tests;
 mod word;
@@ -14,14 +15,14 @@ use anyhow::{Context, Result, bail, ensure};
 use serde::{Deserialize, Serialize};
 use strum::{Display, EnumString, VariantNames};
 use tantivy::tokenizer::{TextAnalyzer, Token, TokenStream, Tokenizer};
-use unicode_segmentation::UnicodeSegmentation;
 
 pub use super::splitter::{Splitter, Words};
 pub use super::stemmer::Stemmer;
 pub use super::stop_words::StopList;
-use super::term_cache::TermCache;
+use super::term_cache::{self, TermCache, Word};
 use cjk::Bigrams;
 pub use fold::Fold;
+use runs::{next_short_word, next_standard_word, next_word};
 use word::{without_possessive, without_repeats};
 
 /// The default maximum length of a word in characters. Longer runs of letters and digits are not words but data URLs, hashes and the like.
@@ -29,6 +30,9 @@ const DEFAULT_LONGEST: usize = 40;
 
 /// The largest maximum length of a word that an analyzer can have, in characters. A longer one could only be a mistake.
 const MAX_LONGEST: usize = 1000;
+
+/// Number of words that are read before their terms are made.
+const READ_AHEAD: usize = 32;
 
 /// The character between the terms of a shingle. Words consist of letters and digits, so none contains it. It is not white space, because
 /// the index splits terms at white space.
@@ -317,6 +321,8 @@ impl Analyzer {
             rules: self.clone(),
             cache: TermCache::default(),
             token: Token::default(),
+            ahead: Vec::new(),
+            next: 0,
         })
     }
 
@@ -355,6 +361,18 @@ struct WordTokenizer {
     rules: Analyzer,
     cache: TermCache,
     token: Token,
+    /// Words that were read together, and the position of the next one of them.
+    ahead: Vec<NextWord>,
+    next: usize,
+}
+
+/// A word that was read, and its term if it was in the cache.
+#[derive(Clone)]
+struct NextWord {
+    from: usize,
+    to: usize,
+    word: Word,
+    term: Option<[u64; 2]>,
 }
 
 /// The stream of the terms of one text.
@@ -380,6 +398,8 @@ impl Tokenizer for WordTokenizer {
 
     fn token_stream<'a>(&'a mut self, text: &'a str) -> TermStream<'a> {
         self.token.reset();
+        self.ahead.clear();
+        self.next = 0;
         TermStream {
             split: self.rules.tags.words(text),
             tokenizer: self,
@@ -396,41 +416,78 @@ impl Tokenizer for WordTokenizer {
 impl TermStream<'_> {
     /// Reads up to the next word that is kept, and makes its term the current token. Returns false at the end of the text.
     fn next_term(&mut self) -> bool {
-        while let Some((from, to)) = self.next_word() {
+        loop {
+            if self.tokenizer.next >= self.tokenizer.ahead.len() {
+                self.read_ahead();
+            }
             let WordTokenizer {
                 rules,
                 cache,
                 token,
+                ahead,
+                next: at,
             } = &mut *self.tokenizer;
+            let Some(next) = ahead.get(*at) else {
+                return false;
+            };
+            *at += 1;
             // words that are left out have positions, too, so positions tell how far apart words are
             token.position = token.position.wrapping_add(1);
             token.text.clear();
-            if !cache.look_up(&self.word, &mut token.text) {
-                let term = rules.term(&self.word).unwrap_or_default();
-                cache.insert(&self.word, &term);
-                token.text.push_str(&term);
+            match next.term {
+                Some(term) => term_cache::push(term, &mut token.text),
+                None => cache.write_term(&next.word, &mut token.text, |word| rules.term(word)),
             }
             if token.text.is_empty() {
                 continue;
             }
-            token.offset_from = from;
-            token.offset_to = to;
+            token.offset_from = next.from;
+            token.offset_to = next.to;
             return true;
         }
-        false
     }
 
-    fn next_word(&mut self) -> Option<(usize, usize)> {
-        if let Some(next) = &mut self.split {
-            return next(&mut self.word);
+    /// Reads the next words, and looks all of them up in the cache: so the processor waits for several reads of memory at once. There is none at the end
+    /// of the text.
+    fn read_ahead(&mut self) {
+        self.tokenizer.next = 0;
+        self.tokenizer.ahead.clear();
+        while self.tokenizer.ahead.len() < READ_AHEAD {
+            let word = self.next_word();
+            let Some((from, to, word)) = word else {
+                break;
+            };
+            let term = None;
+            self.tokenizer.ahead.push(NextWord {
+                from,
+                to,
+                word,
+                term,
+            });
         }
+        let WordTokenizer { cache, ahead, .. } = &mut *self.tokenizer;
+        for next in ahead.iter_mut() {
+            next.term = cache.find_short(&next.word);
+        }
+    }
+
+    fn next_word(&mut self) -> Option<(usize, usize, Word)> {
         let (text, word) = (self.text, &mut self.word);
         let Analyzer { tokens, fold, .. } = self.tokenizer.rules;
-        match tokens {
-            Tokens::Words => next_word(text, &mut self.position, word),
-            Tokens::Standard => next_standard_word(text, &mut self.position, word),
-            Tokens::Cjk => self.bigrams.next(text, &mut self.position, fold, word),
-        }
+        let (from, to) = if let Some(next) = &mut self.split {
+            next(word)
+        } else if tokens == Tokens::Standard {
+            next_standard_word(text, &mut self.position, word)
+        } else if tokens == Tokens::Cjk {
+            self.bigrams.next(text, &mut self.position, fold, word)
+        } else {
+            let short = next_short_word(text, &mut self.position);
+            if let Some((from, to, word)) = short {
+                return Some((from, to, Word::Short(word)));
+            }
+            next_word(text, &mut self.position, word)
+        }?;
+        Some((from, to, Word::from(word.as_str())))
     }
 }
 
@@ -440,68 +497,6 @@ fn tag_and_word(typed: &str) -> (&str, &str) {
         Some(end) if typed.starts_with('<') => typed.split_at(end + 1),
         _ => ("", typed),
     }
-}
-
-/// Like [`next_word`], but with the words of Unicode's text segmentation.
-fn next_standard_word(
-    text: &str,
-    position: &mut usize,
-    word: &mut String,
-) -> Option<(usize, usize)> {
-    let rest = text.get(*position..)?;
-    let (at, found) = rest.unicode_word_indices().next()?;
-    let from = *position + at;
-    *position = from + found.len();
-    word.clear();
-    if found.is_ascii() {
-        // the general way below took 13% of the instructions of `index` on English texts
-        word.push_str(found);
-        word.make_ascii_lowercase();
-    } else {
-        word.extend(found.chars().flat_map(char::to_lowercase));
-    }
-    Some((from, *position))
-}
-
-/// Reads the next run of letters and digits from byte `position` on into `word`, in lower case, and moves `position` to its end. Returns the
-/// byte offsets of its start and end; none at the end of the text.
-fn next_word(text: &str, position: &mut usize, word: &mut String) -> Option<(usize, usize)> {
-    word.clear();
-    let bytes = text.as_bytes();
-    let beyond_ascii = |offset: usize| text.get(offset..).and_then(|rest| rest.chars().next());
-    let from = loop {
-        match bytes.get(*position)? {
-            byte if byte.is_ascii_alphanumeric() => break *position,
-            byte if byte.is_ascii() => *position += 1,
-            _ => match beyond_ascii(*position)? {
-                letter if letter.is_alphanumeric() => break *position,
-                other => *position += other.len_utf8(),
-            },
-        }
-    };
-    loop {
-        let rest = bytes.get(*position..).unwrap_or_default();
-        let run = rest.iter().take_while(|byte| byte.is_ascii_alphanumeric());
-        let run = *position..*position + run.count();
-        let lower = word.len();
-        *position = run.end;
-        word.push_str(text.get(run).unwrap_or_default());
-        if let Some(added) = word.get_mut(lower..) {
-            added.make_ascii_lowercase();
-        }
-        match bytes.get(*position) {
-            Some(byte) if !byte.is_ascii() => {}
-            _ => break,
-        }
-        match beyond_ascii(*position) {
-            Some(letter) if letter.is_alphanumeric() => {
-                word.extend(letter.to_lowercase());
-                *position += letter.len_utf8();
-            }
-            _ => break,
-        }
-    }
-    Some((from, *position))
 }
 
 impl TokenStream for TermStream<'_> {
