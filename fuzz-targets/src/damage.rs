@@ -64,10 +64,13 @@ pub fn store_edits(bytes: &[u8]) {
 
 fn read_store(path: &Path) -> Result<()> {
     let store = Store::open_to_read(path, CHANNELS)?;
-    for (id, _) in store.text_hashes()? {
-        let _ = store.words(&id);
-        let _ = store.read(&id);
-        let _ = store.backend(&id, "ocr");
+    let hashes = store.text_hashes()?;
+    let ids: Vec<_> = hashes.iter().map(|(id, _)| id).collect();
+    let _ = store.words(&ids);
+    for id in ids {
+        let _ = store.words(&[id]);
+        let _ = store.read(id);
+        let _ = store.backend(id, "ocr");
     }
     let _ = store.stored_documents();
     let _ = store.faults();

@@ -185,7 +185,7 @@ mod tests {
         let mut biases = vec![0.0; 32];
         biases[..8].copy_from_slice(&bias);
         biases[16..24].copy_from_slice(&bias);
-        let mut packed = |seed| {
+        let packed = |seed| {
             let mut matrix = numbers(12 * 32, seed);
             // the padding of each of the two pixels
             for row in matrix.chunks_mut(16) {
