@@ -146,6 +146,7 @@ def main():
     parser.add_argument("--models", type=Path, default=default_models())
     parser.add_argument("--words", type=int)
     parser.add_argument("--json", type=Path)
+    parser.add_argument("--peers", default=",".join(PEERS), help="the other programs (default: all)")
     for name, default in (("--count", 100000), ("--chunk", 2000), ("--rounds", 8)):
         parser.add_argument(name, type=int, default=default)
     options = parser.parse_args()
@@ -156,12 +157,13 @@ def main():
     folder = options.work / "all-minilm-l6-v2-onnx"
     export(options.models, folder)
     programs = {"riposte": Program([options.bench, "sentences", "--encoder", options.models / "all-minilm-l6-v2", "--shown", SHOWN])}
-    for peer in PEERS:
+    peers = options.peers.split(",")
+    for peer in peers:
         programs[peer] = Program([sys.executable, __file__, "--answer", peer, options.models, folder])
     for program in programs.values():
         program.encode(texts[-64:])
     found = {name: [] for name in programs}
-    cosines = dict.fromkeys(PEERS, 1.0)
+    cosines = dict.fromkeys(peers, 1.0)
     step = max(options.chunk, options.count // options.rounds)
     for at in range(0, min(step * options.rounds, options.count), step):
         chunk = texts[at:at + options.chunk]
