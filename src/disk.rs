@@ -26,7 +26,7 @@ pub use hash::{hex, is_hex, sha256_of};
 #[cfg(feature = "texts")]
 pub(crate) use record::{read_record, write_record};
 pub use stamp::Stamp;
-pub use temporary::{TemporaryDir, replace, replace_with};
+pub use temporary::{TemporaryDir, is_stream, replace, replace_with};
 #[cfg(feature = "texts")]
 pub(crate) use temporary::{is_ours, lock_abandoned, remove_abandoned, remove_ours};
 

@@ -107,8 +107,11 @@ impl FaultLog {
     }
 }
 
-/// Removes the list of an earlier run, because this one has no fault.
+/// Removes the list of an earlier run, because this one has no fault. A device or a pipe stays, and gets nothing.
 fn remove_list(file: &Path) -> io::Result<()> {
+    if disk::is_stream(file)? {
+        return disk::replace(file, b"");
+    }
     match fs::remove_file(file) {
         Err(error) if error.kind() != ErrorKind::NotFound => Err(error),
         _ => Ok(()),

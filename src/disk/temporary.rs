@@ -27,10 +27,11 @@ const MARKER: &str = "made-by-riposte";
 /// What is being written, within a temporary directory.
 const CONTENT: &str = "content";
 
-/// Writes a file completely or, after an error, not at all. Everyone may read it. A symbolic link in its place is replaced, not followed.
+/// Writes a file completely or, after an error, not at all. Everyone may read it. A symbolic link in its place is replaced, not followed. What is written to
+/// a device or a pipe, such as `/dev/null` or `/dev/stdout`, passes through it.
 ///
 /// # Errors
-/// The directory cannot be written, or the disk is full.
+/// The directory cannot be written, the disk is full, or there is something in the place that is neither a file nor a device or pipe.
 pub fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
     replace_with(path, |file| file.write_all(bytes))
 }
@@ -43,6 +44,9 @@ pub fn replace_with(
     path: &Path,
     write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
 ) -> io::Result<()> {
+    if is_stream(path)? {
+        return write(&mut File::options().append(true).open(path)?);
+    }
     let dir = TemporaryDir::new(parent(path))?;
     let written = dir.path().join("file");
     let mut file = File::create_new(&written)?;
@@ -55,6 +59,37 @@ pub fn replace_with(
         file.set_permissions(fs::Permissions::from_mode(0o644))?;
     }
     fs::rename(written, path)
+}
+
+/// Whether bytes that are written to the path pass through it: a device such as `/dev/null`, a terminal or a pipe, or what a link in `/dev` leads to. Who
+/// may write in `/dev` would otherwise replace it by a file, for all other programs. False for a file, and where nothing is.
+///
+/// # Errors
+/// There is something that is neither a file nor a device or pipe.
+#[cfg(unix)]
+pub fn is_stream(path: &Path) -> io::Result<bool> {
+    use std::os::unix::fs::FileTypeExt;
+    let Ok(found) = fs::symlink_metadata(path) else {
+        return Ok(false);
+    };
+    let passes = |kind: fs::FileType| kind.is_fifo() || kind.is_char_device();
+    let kind = found.file_type();
+    if kind.is_symlink() {
+        // `/dev/stdout` can lead to a file
+        let parent = parent(path).canonicalize();
+        return Ok(parent.is_ok_and(|parent| parent == Path::new("/dev"))
+            || fs::metadata(path).is_ok_and(|to| passes(to.file_type())));
+    }
+    if kind.is_block_device() || kind.is_socket() {
+        let message = "it is neither a file nor a pipe";
+        return Err(io::Error::new(ErrorKind::InvalidInput, message));
+    }
+    Ok(passes(kind))
+}
+
+#[cfg(not(unix))]
+pub fn is_stream(_: &Path) -> io::Result<bool> {
+    Ok(false)
 }
 
 /// A directory that is removed when this value is dropped. If the process is killed, the next process that creates such a directory removes it.
@@ -295,6 +330,31 @@ mod tests {
         let outer = dir.outer.clone();
         std::mem::forget(dir);
         outer
+    }
+
+    /// A pipe stands for `/dev/null`, which a test must not put at risk.
+    #[cfg(unix)]
+    #[test]
+    fn what_is_written_to_a_pipe_passes_through_it() {
+        let home = tempfile::tempdir().unwrap();
+        let (pipe, link) = (home.path().join("pipe"), home.path().join("link"));
+        let made = std::process::Command::new("mkfifo").arg(&pipe).status();
+        assert!(made.unwrap().success());
+        std::os::unix::fs::symlink(&pipe, &link).unwrap();
+        for path in [&pipe, &link] {
+            let reader = std::thread::spawn({
+                let pipe = pipe.clone();
+                move || fs::read_to_string(pipe).unwrap()
+            });
+            replace(path, b"line\n").unwrap();
+            assert_eq!(reader.join().unwrap(), "line\n");
+        }
+        assert_eq!(names(home.path()), ["link", "pipe"]);
+        assert!(is_stream(&pipe).unwrap() && fs::symlink_metadata(&link).unwrap().is_symlink());
+        // a socket is not replaced either
+        let socket = home.path().join("socket");
+        let _held = std::os::unix::net::UnixListener::bind(&socket).unwrap();
+        replace(&socket, b"line\n").unwrap_err();
     }
 
     #[test]

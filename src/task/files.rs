@@ -113,12 +113,16 @@ fn keep_tested(topics: &mut Vec<Topic>, collection: &Path, on_event: &mut OnEven
     Ok(())
 }
 
-/// Checks before the work that a file can be written: creates its directory, and a temporary file in it.
+/// Checks before the work that a file can be written: creates its directory, and a temporary file in it. A device or a pipe is opened only when there
+/// is something to write.
 pub fn check_writable(file: &Path) -> Result<()> {
     let writing = || format!("cannot write {}", file.display());
     let name = file.file_name();
     ensure!(!file.is_dir(), "{}: it is a directory", writing());
     ensure!(name.is_some(), "{}: it names no file", writing());
+    if disk::is_stream(file).with_context(writing)? {
+        return Ok(());
+    }
     let dir = disk::parent(file);
     fs::create_dir_all(dir).with_context(writing)?;
     tempfile::tempfile_in(dir).with_context(writing)?;

@@ -290,3 +290,54 @@ fn a_special_file_is_never_waited_for() {
         }
     }
 }
+
+/// As `--explain >(less)` in a shell, or `--faults /dev/null`. A device would be replaced or removed by whoever may write in its directory.
+#[test]
+fn explanations_and_faults_pass_through_a_pipe_which_stays() {
+    let dir = WorkDir::new();
+    let input = dir.path("in");
+    write(
+        &input.join("topics.xml"),
+        "<topics><topic><number>1</number><title>Are cats good?</title></topic></topics>",
+    );
+    for (option, broken) in [
+        ("--explain", ""),
+        ("--faults", ""),
+        ("--faults", ", {\"id\": 3}"),
+    ] {
+        let whole = argument("a", "cats are good", "cats are good pets", "PRO");
+        write(
+            &input.join("args-me.json"),
+            format!("{{\"arguments\": [{whole}{broken}]}}"),
+        );
+        let pipe = dir.path("pipe");
+        make_fifo(&pipe);
+        let reader = std::thread::spawn({
+            let pipe = pipe.clone();
+            move || fs::read_to_string(pipe).unwrap()
+        });
+        let (out, index) = (dir.path("out"), dir.path("kept"));
+        let args = [
+            "controversial",
+            "--approach",
+            "bm25",
+            "-i",
+            text(&input),
+            "-o",
+            text(&out),
+            "--index",
+            text(&index),
+            option,
+            text(&pipe),
+        ];
+        let output = at_once(&mut riposte(&dir.path("home"), &args));
+        assert_eq!(code(&output), 0, "{}", stderr(&output));
+        let lines = reader.join().unwrap().lines().count();
+        assert_eq!(
+            lines,
+            usize::from(option == "--explain" || !broken.is_empty())
+        );
+        let stays = fs::symlink_metadata(&pipe).unwrap();
+        assert!(std::os::unix::fs::FileTypeExt::is_fifo(&stays.file_type()));
+    }
+}
