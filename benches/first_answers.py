@@ -114,7 +114,12 @@ def main():
         print("| | CPU s | by the clock | peak | goal |" + (" before, CPU s | ratio |" if args.before else ""))
         print("|---|---|---|---|---|" + ("---|---|" if args.before else ""))
         for name, goal, measure in tasks(args.data, args.generated, work):
-            rounds = [[measure(program) for program in programs] for _ in range(args.rounds)]
+            rounds = []
+            for turn in range(args.rounds):
+                # each program is the first one in half of the rounds
+                order = programs if turn % 2 == 0 else programs[::-1]
+                measured = {program: measure(program) for program in order}
+                rounds.append([measured[program] for program in programs])
             cpu, clock, peak = (statistics.median(of) for of in zip(*(of_round[-1] for of_round in rounds)))
             row = f"| {name} | {cpu:.2f} | {clock:.2f} s | {peak:.0f} MB | {goal} |"
             if args.before:

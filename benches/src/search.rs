@@ -14,6 +14,7 @@ use riposte::index::analyzer::Analyzer;
 use riposte::index::inverted::{Effort, InvertedIndex, TextCollection};
 use riposte::index::search::{Query, QueryPart, SearchOptions};
 use riposte::index::similarity::Similarity;
+use riposte::task::resources::Meter;
 use serde_json::json;
 
 #[derive(clap::Args)]
@@ -69,7 +70,7 @@ pub fn run(options: &Options) -> Result<()> {
     let analyzer: Analyzer = options.analyzer.parse()?;
     let topics = read_topics(&options.topics)?;
 
-    let (start, cpu) = (Instant::now(), cpu_seconds());
+    let (start, meter) = (Instant::now(), Meter::start());
     let index = InvertedIndex::open_or_build(
         &collection,
         &analyzer,
@@ -78,7 +79,7 @@ pub fn run(options: &Options) -> Result<()> {
         &mut |_| {},
     )?;
     let built = start.elapsed().as_secs_f64();
-    let built_cpu = cpu_seconds().zip(cpu).map(|(now, then)| now - then);
+    let built_cpu = cpu_seconds(&meter);
     let built_mb = peak_mb();
     let start = Instant::now();
     drop(InvertedIndex::open(&options.index)?);
@@ -178,13 +179,8 @@ fn peak_mb() -> Option<f64> {
     Some(kb / 1e3)
 }
 
-/// The processor seconds of this process so far; none where the system does not report them.
-pub fn cpu_seconds() -> Option<f64> {
-    let stat = fs::read_to_string("/proc/self/stat").ok()?;
-    // the name of the program comes before the last bracket, the ticks of user and system are the 12th and 13th number behind it
-    let (_, numbers) = stat.rsplit_once(')')?;
-    let ticks = numbers.split_whitespace().skip(11).take(2);
-    let ticks: Option<Vec<f64>> = ticks.map(|ticks| ticks.parse().ok()).collect();
-    // Linux always reports a hundred ticks a second
-    Some(ticks?.iter().sum::<f64>() / 100.0)
+/// The processor seconds since the start of the meter; none where the system does not report them.
+pub fn cpu_seconds(meter: &Meter) -> Option<f64> {
+    let cpu = meter.used().cpu?;
+    Some((cpu.user + cpu.system).as_secs_f64())
 }

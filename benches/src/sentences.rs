@@ -10,6 +10,8 @@ use riposte::task::resources::Meter;
 use riposte_nn::transformer::Backend;
 use serde_json::{Value, json};
 
+use crate::search::cpu_seconds;
+
 #[derive(clap::Args)]
 pub struct Options {
     /// The checkpoint of the sentence encoder
@@ -36,11 +38,11 @@ pub fn run(options: &Options) -> Result<()> {
         let (start, meter) = (Instant::now(), Meter::start());
         let vectors = model.embed(&texts)?;
         let seconds = start.elapsed().as_secs_f64();
-        let used = meter.used().cpu;
-        let cpu = used.context("the system does not say how long the processor worked")?;
+        let cpu =
+            cpu_seconds(&meter).context("the system does not say how long the processor worked")?;
         answer(json!({
             "seconds": seconds,
-            "cpu": (cpu.user + cpu.system).as_secs_f64(),
+            "cpu": cpu,
             "shown": vectors.get(..options.shown.min(vectors.len())),
         }))?;
     }

@@ -11,6 +11,7 @@ use std::time::Instant;
 use anyhow::{Context, Result, ensure};
 use riposte::index::analyzer::{self, Analyzer};
 use riposte::index::inverted::{Effort, InvertedIndex};
+use riposte::task::resources::Meter;
 use serde_json::json;
 use tantivy::index::IndexSettings;
 use tantivy::merge_policy::NoMergePolicy;
@@ -39,7 +40,7 @@ pub fn run(options: &Options) -> Result<()> {
         .with_context(|| format!("cannot create {}", options.output.display()))?;
 
     let Effort { threads, bytes } = Effort::default();
-    let (start, cpu) = (Instant::now(), cpu_seconds());
+    let (start, meter) = (Instant::now(), Meter::start());
     let settings = IndexSettings {
         docstore_compress_dedicated_thread: false,
         ..IndexSettings::default()
@@ -56,7 +57,7 @@ pub fn run(options: &Options) -> Result<()> {
     let report = json!({
         "documents": count,
         "build_s": start.elapsed().as_secs_f64(),
-        "build_cpu_s": cpu_seconds().zip(cpu).map(|(now, then)| now - then),
+        "build_cpu_s": cpu_seconds(&meter),
         "index_mb": size(&options.output)? as f64 / 1e6,
         "segments": index.searchable_segment_ids()?.len(),
     });

@@ -9,7 +9,7 @@ use super::MeasureColumn;
 use super::shown::{RunLine, ShownRun};
 use super::words::three_decimals;
 
-/// The number of topics that are named.
+/// Number of topics that are listed because the first two runs differ most in them.
 const NAMED: usize = 5;
 
 /// A run beside others.

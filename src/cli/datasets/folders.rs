@@ -15,7 +15,7 @@ use riposte::task::own_folder::{NothingThere, OwnFolder};
 use riposte::task::places::Places;
 use riposte_eval::TextTask;
 
-/// A collection that was typed.
+/// A collection as the user typed it.
 struct Typed<'a> {
     input: &'a mut PathBuf,
     /// The task of the command, or the chosen one.

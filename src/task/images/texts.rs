@@ -74,7 +74,7 @@ impl PoolTexts {
     ) -> Result<Self> {
         let prepared: Vec<([String; 2], Sections)> = pool
             .par_iter()
-            // several at once, because waking a thread takes as long as one of them
+            // a thread takes several images at once, because waking it takes as long as preparing one
             .with_min_len(8)
             .map(|(image, _)| {
                 let lines = image.ocr_lines.as_deref().map(of_picture);
