@@ -8,6 +8,7 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Result, ensure};
+use memchr::memchr2;
 use riposte_eval::{DocId, Stance};
 use serde::Deserialize;
 use strum::VariantNames;
@@ -317,7 +318,15 @@ impl ArgumentFile {
     fn count_braces(&mut self) -> Option<usize> {
         let (mut at, mut depth, mut string) = (self.start, 0usize, false);
         let end = 'counting: loop {
-            while let Some(&byte) = self.buffer.get(at) {
+            loop {
+                if string {
+                    // in most files, nearly all bytes are in strings
+                    let rest = self.buffer.get(at..).unwrap_or_default();
+                    at += memchr2(b'"', b'\\', rest).unwrap_or(rest.len());
+                }
+                let Some(&byte) = self.buffer.get(at) else {
+                    break;
+                };
                 at += 1;
                 match (string, byte) {
                     (true, b'\\') => at += 1,

@@ -80,6 +80,23 @@ fn an_argument_of_either_version_is_read() {
     }
 }
 
+/// Files are read in blocks of 2^18 bytes, and quotes are looked for in the rest of a block.
+#[test]
+fn texts_go_on_in_the_next_block_wherever_a_block_ends() {
+    for cut in 0..40 {
+        let text = "x".repeat((1 << 18) - 60 - cut) + r#"\\\" }]}, {[\"\\"#;
+        let other = argument("other", "t");
+        let file = format!(
+            "{{\"arguments\": [{},\n{other}]}}",
+            argument("first", &text)
+        );
+        let (arguments, faults) = read(file.as_bytes());
+        assert!(faults.is_empty(), "{faults:?}");
+        assert_eq!(ids(&arguments), ["first", "other"]);
+        assert!(arguments[0].text().ends_with("x\\\" }]}, {[\"\\"), "{cut}");
+    }
+}
+
 #[test]
 fn a_broken_argument_is_named_with_its_line_and_the_others_are_read() {
     let one = argument("one", "first");
