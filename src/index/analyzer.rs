@@ -6,6 +6,7 @@ mod runs;
 #[cfg(test)]
 mod tests;
 mod word;
+mod writer;
 
 use std::collections::{BTreeMap, VecDeque};
 use std::fmt;
@@ -24,6 +25,7 @@ use cjk::Bigrams;
 pub use fold::Fold;
 use runs::{next_short_word, next_standard_word, next_word};
 use word::{without_possessive, without_repeats};
+pub(crate) use writer::TermWriter;
 
 /// The default maximum length of a word in characters. Longer runs of letters and digits are not words but data URLs, hashes and the like.
 const DEFAULT_LONGEST: usize = 40;
@@ -53,22 +55,6 @@ pub(crate) fn positions(analyzer: &mut TextAnalyzer, text: &str) -> Vec<(String,
     let mut stream = analyzer.token_stream(text);
     stream.process(&mut |token| terms.push((token.text.clone(), token.position)));
     terms
-}
-
-/// Replaces the content of `joined` by the terms of a text, separated by spaces, which is the form that the index takes. Returns the number
-/// of terms.
-pub(crate) fn write_terms(analyzer: &mut TextAnalyzer, text: &str, joined: &mut String) -> u32 {
-    joined.clear();
-    let mut count = 0;
-    let mut stream = analyzer.token_stream(text);
-    stream.process(&mut |token| {
-        if count > 0 {
-            joined.push(' ');
-        }
-        joined.push_str(&token.text);
-        count += 1;
-    });
-    count
 }
 
 /// What a word is.
@@ -317,13 +303,17 @@ impl Analyzer {
 
     /// The tokenizer that applies these rules. It caches terms, so one tokenizer should be used for many texts.
     pub fn build(&self) -> TextAnalyzer {
-        TextAnalyzer::from(WordTokenizer {
+        TextAnalyzer::from(self.tokenizer())
+    }
+
+    fn tokenizer(&self) -> WordTokenizer {
+        WordTokenizer {
             rules: self.clone(),
             cache: TermCache::default(),
             token: Token::default(),
             ahead: Vec::new(),
             next: 0,
-        })
+        }
     }
 
     /// The term of a word in lower case; none if the word is left out.
@@ -436,7 +426,10 @@ impl TermStream<'_> {
             token.text.clear();
             match next.term {
                 Some(term) => term_cache::push(term, &mut token.text),
-                None => cache.write_term(&next.word, &mut token.text, |word| rules.term(word)),
+                None => match cache.term(&next.word, |word| rules.term(word)) {
+                    Word::Short(term) => term_cache::push(term, &mut token.text),
+                    Word::Long(term) => token.text.push_str(&term),
+                },
             }
             if token.text.is_empty() {
                 continue;

@@ -199,7 +199,7 @@ fn index_documents(
                 let (next, sender) = (&next, sender.clone());
                 threads::spawn(scope, move || -> Result<()> {
                     let store = store.open_to_read()?;
-                    let mut buffers = update.buffers();
+                    let mut terms = update.terms();
                     loop {
                         let at = next.fetch_add(1, Ordering::Relaxed);
                         let Some(batch) = batches.get(at) else {
@@ -210,7 +210,7 @@ fn index_documents(
                             let document = document_of(id, &words);
                             let hash = checksum(&document);
                             if is_wanted(&id.0, hash) {
-                                update.put(&document, &mut buffers)?;
+                                update.put(&document, &mut terms)?;
                             }
                             read.push(hash);
                         }

@@ -8,6 +8,7 @@ pub mod fusion;
 pub mod images;
 pub mod inverted;
 mod kstem;
+mod letters;
 pub mod options;
 pub mod passages;
 pub mod search;
@@ -19,6 +20,7 @@ mod term_cache;
 pub mod vector;
 pub mod wordnet;
 
+pub(crate) use letters::hash_of_words;
 use riposte_eval::DocId;
 
 /// A document with its score for a topic. Higher is better.

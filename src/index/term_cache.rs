@@ -2,28 +2,35 @@
 
 use rustc_hash::FxHashMap;
 
-/// The cache has two to the power of this number of places, of 32 bytes each. Each thread that builds an index has a cache.
+/// The cache has two to the power of this number of places, of 64 bytes each. Each thread that builds an index has a cache.
 const PLACES_LOG2: u32 = 17;
 
 /// Maximum number of other words whose terms are cached.
 const CACHED_LONG_WORDS: usize = 1 << 16;
 
-/// A word in lower case. Nearly all words have at most 15 bytes.
+/// A text of at most 15 bytes, packed into two numbers: its bytes, and its length in the last byte.
+pub(super) type Packed = [u64; 2];
+
+/// A word in lower case, or a term. Nearly all of them have at most 15 bytes.
 #[derive(Clone)]
 pub(super) enum Word {
-    /// Packed into two numbers.
-    Short([u64; 2]),
+    Short(Packed),
     Long(Box<str>),
 }
 
-/// A cache from words to their terms. The term of a word that is left out is empty.
+/// Two short words with their short terms, which share a line of the processor's cache; zeros where there is none. The word that came last is the
+/// first of them.
+#[derive(Clone, Default)]
+#[repr(align(64))]
+struct Place([(Packed, Packed); 2]);
+
+/// A cache from words to their terms.
 ///
-/// Each short word has one place, and takes it from the word that was there before. So a look-up reads memory in one place, the words of a long text need
-/// little memory, and only rare words are stemmed again.
+/// Each short word has one place, which it shares with one other word, and takes it from the words that were there before. So a look-up reads memory in
+/// one place, the words of a long text need little memory, and only rare words are stemmed again.
 #[derive(Clone, Default)]
 pub(super) struct TermCache {
-    /// Short words with their short terms; zeros where there is none.
-    short: Vec<[u64; 4]>,
+    short: Vec<Place>,
     /// All others.
     long: FxHashMap<Box<str>, Box<str>>,
 }
@@ -31,25 +38,19 @@ pub(super) struct TermCache {
 impl TermCache {
     /// The packed term of a short word, if it is in the cache.
     #[inline(always)]
-    pub fn find_short(&self, word: &Word) -> Option<[u64; 2]> {
+    pub fn find_short(&self, word: &Word) -> Option<Packed> {
         let Word::Short(word) = word else {
             return None;
         };
-        match self.short.get(place(*word)) {
-            Some([low, high, term @ ..]) if [*low, *high] == *word => Some(*term),
-            _ => None,
-        }
+        let Place([first, second]) = self.short.get(place(*word))?;
+        let known = if first.0 == *word { first } else { second };
+        (known.0 == *word).then_some(known.1)
     }
 
-    /// Appends the term of a word to `text`: from the cache, or else from `term_of`, and then it is cached.
-    pub fn write_term(
-        &mut self,
-        word: &Word,
-        text: &mut String,
-        term_of: impl Fn(&str) -> Option<Box<str>>,
-    ) {
+    /// The term of a word, empty if the word is left out: from the cache, or else from `term_of`, and then it is cached.
+    pub fn term(&mut self, word: &Word, term_of: impl Fn(&str) -> Option<Box<str>>) -> Word {
         if let Some(term) = self.find_short(word) {
-            return push(term, text);
+            return Word::Short(term);
         }
         let mut unpacked = String::new();
         let (short, word) = match word {
@@ -60,25 +61,49 @@ impl TermCache {
             Word::Long(word) => (None, &**word),
         };
         if let Some(term) = self.long.get(word) {
-            return text.push_str(term);
+            return Word::from(&**term);
         }
         let term = term_of(word).unwrap_or_default();
-        text.push_str(&term);
-        match short.zip(packed(&term)) {
-            Some((word, term)) => self.put_short(word, term),
-            None if self.long.len() < CACHED_LONG_WORDS => {
+        let packed = Word::from(&*term);
+        match (short, &packed) {
+            (Some(word), Word::Short(term)) => self.put_short(word, *term),
+            _ if self.long.len() < CACHED_LONG_WORDS => {
                 self.long.insert(word.into(), term);
             }
-            None => {}
+            _ => {}
         }
+        packed
     }
 
-    fn put_short(&mut self, word: [u64; 2], term: [u64; 2]) {
+    fn put_short(&mut self, word: Packed, term: Packed) {
         if self.short.is_empty() {
-            self.short = vec![[0; 4]; 1 << PLACES_LOG2];
+            self.short = vec![Place::default(); 1 << PLACES_LOG2];
         }
-        if let Some(at) = self.short.get_mut(place(word)) {
-            *at = [word[0], word[1], term[0], term[1]];
+        if let Some(Place([first, second])) = self.short.get_mut(place(word)) {
+            *second = std::mem::replace(first, (word, term));
+        }
+    }
+}
+
+impl Word {
+    /// Appends the word and a space, or nothing if the word is empty. Returns whether it is not empty.
+    #[inline(always)]
+    pub fn append(&self, text: &mut Vec<u8>) -> bool {
+        match self {
+            Word::Short(packed) => {
+                // copying all bytes and cutting the rest off takes less time than copying a number of bytes that is known late
+                let (mut bytes, length) = unpacked(*packed);
+                bytes[length] = b' ';
+                let end = text.len() + length + usize::from(length > 0);
+                text.extend_from_slice(&bytes);
+                text.truncate(end);
+                length > 0
+            }
+            Word::Long(word) => {
+                text.extend_from_slice(word.as_bytes());
+                text.push(b' ');
+                true
+            }
         }
     }
 }
@@ -91,21 +116,21 @@ impl From<&str> for Word {
 
 /// The place of a word: the first bits of a product with odd numbers, which all bits of the word change.
 #[inline(always)]
-fn place([low, high]: [u64; 2]) -> usize {
+fn place([low, high]: Packed) -> usize {
     let mixed = low.wrapping_mul(0x9E37_79B9_7F4A_7C15) ^ high;
     (mixed.wrapping_mul(0xD6E8_FEB8_6659_FD93) >> (u64::BITS - PLACES_LOG2)) as usize
 }
 
 /// Appends a packed text.
 #[inline(always)]
-pub(super) fn push(packed: [u64; 2], text: &mut String) {
+pub(super) fn push(packed: Packed, text: &mut String) {
     let (bytes, length) = unpacked(packed);
     let unpacked = bytes.get(..length).unwrap_or_default();
     text.push_str(std::str::from_utf8(unpacked).unwrap_or_default());
 }
 
-/// A text of at most 15 bytes, packed into two numbers with its length in the last byte. None for a longer text.
-fn packed(text: &str) -> Option<[u64; 2]> {
+/// A packed text. None for a longer text.
+fn packed(text: &str) -> Option<Packed> {
     let mut bytes = [0; 16];
     bytes
         .get_mut(..15)?
@@ -117,7 +142,8 @@ fn packed(text: &str) -> Option<[u64; 2]> {
 }
 
 /// The inverse of [`packed`]: the bytes and their number.
-fn unpacked([low, high]: [u64; 2]) -> ([u8; 16], usize) {
+#[inline(always)]
+fn unpacked([low, high]: Packed) -> ([u8; 16], usize) {
     let mut bytes = [0; 16];
     let (halves, _) = bytes.as_chunks_mut::<8>();
     halves[0] = low.to_le_bytes();

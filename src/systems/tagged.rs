@@ -82,7 +82,7 @@ impl TaggedWords<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::index::analyzer::{Analyzer, positions, terms, write_terms};
+    use crate::index::analyzer::{Analyzer, positions, terms};
 
     fn analyzer(rules: &str) -> Analyzer {
         let analyzer: Analyzer = rules.parse().unwrap();
@@ -142,8 +142,8 @@ mod tests {
         #[test]
         fn any_text_has_terms_that_the_index_can_split(text in "\\PC{0,200}") {
             let rules = "stop=99webtools stem=porter tags=typed";
-            let mut joined = String::new();
-            write_terms(&mut analyzer(rules).build(), &text, &mut joined);
+            let mut writer = analyzer(rules).writer();
+            let (joined, _) = writer.write(&text);
             let split: Vec<&str> = joined.split_ascii_whitespace().collect();
             proptest::prop_assert_eq!(split, read(rules, &text));
         }

@@ -14,7 +14,8 @@ use anyhow::{Result, bail};
 use riposte_eval::TextTask;
 use serde_json::json;
 
-use crate::index::inverted::{IndexKind, NumberedDocuments, TextCollection, hash_of_words};
+use crate::index::hash_of_words;
+use crate::index::inverted::{IndexKind, NumberedDocuments, TextCollection};
 
 pub use packed::{Unpacked, is_packed, unpack};
 

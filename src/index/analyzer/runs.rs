@@ -2,6 +2,8 @@
 
 use unicode_segmentation::UnicodeSegmentation;
 
+use crate::index::letters::letters_of;
+
 /// Like [`next_word`], but with the words of Unicode's text segmentation.
 pub(super) fn next_standard_word(
     text: &str,
@@ -48,22 +50,6 @@ pub(super) fn next_short_word(
     let word = letters | u128::from(length) << 120;
     *position += length as usize;
     Some((from, *position, [word as u64, (word >> 64) as u64]))
-}
-
-/// Of sixteen bytes, those that are no letters and digits of ASCII (the highest bit of each is set), and all of them in lower case.
-#[inline(always)]
-fn letters_of(bytes: u128) -> (u128, u128) {
-    const ONES: u128 = u128::MAX / 255;
-    const HIGH: u128 = ONES << 7;
-    let low = bytes & !HIGH;
-    // the highest bit of each byte says whether the other bits are in the range
-    let within = |from: u8, to: u8| {
-        let (least, above) = (u128::from(128 - from), u128::from(127 - to));
-        (low + ONES * least) & !(low + ONES * above) & !bytes & HIGH
-    };
-    let upper = within(b'A', b'Z');
-    let known = upper | within(b'a', b'z') | within(b'0', b'9');
-    (known ^ HIGH, bytes | upper >> 2)
 }
 
 /// Reads the next run of letters and digits from byte `position` on into `word`, in lower case, and moves `position` to its end. Returns the

@@ -175,9 +175,11 @@ proptest::proptest! {
             let terms = read(&rules, &text);
             proptest::prop_assert!(terms.iter().all(|term| !term.is_empty()));
             // splitting at white space, as the index does, gives the same terms
-            let mut joined = String::new();
-            let mut analyzer = rules.parse::<Analyzer>().unwrap().build();
-            let count = write_terms(&mut analyzer, &text, &mut joined);
+            let mut writer = rules.parse::<Analyzer>().unwrap().writer();
+            // the second time from the cache
+            let first = writer.write(&text).0.to_owned();
+            let (joined, count) = writer.write(&text);
+            proptest::prop_assert_eq!(&first, joined);
             let split: Vec<&str> = joined.split_ascii_whitespace().collect();
             proptest::prop_assert_eq!(count as usize, terms.len());
             proptest::prop_assert_eq!(split, terms);

@@ -6,7 +6,7 @@ use std::fs::File;
 use std::hash::{Hash, Hasher};
 use std::io::{BufWriter, Seek, Write};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::ScopedJoinHandle;
 use std::time::Duration;
 
@@ -18,12 +18,14 @@ use tantivy::index::IndexSettings;
 use tantivy::merge_policy::NoMergePolicy;
 use tantivy::schema::document::Document as TantivyDocumentTrait;
 use tantivy::{Index, IndexWriter, TantivyDocument, TantivyError};
+use twox_hash::XxHash64;
 
 use super::contents::Contents;
 use super::disk::{self, SealedDirectory};
 use super::schema::{self, Fields};
 use super::{Document, IndexKind, Meta, SHORT_WORDS, TextCollection};
 use crate::collection::{Fault, FaultKind};
+use crate::index::hash_of_words;
 use crate::threads;
 
 /// Maximum number of documents in a batch for one thread.
@@ -32,7 +34,7 @@ const BATCH: usize = 256;
 const BATCH_BYTES: usize = 1 << 19;
 
 /// Maximum number of bytes of documents in tantivy's queue.
-const QUEUE_BYTES: usize = 64 << 20;
+pub(super) const QUEUE_BYTES: usize = 16 << 20;
 
 /// Maximum number of faults in [`Meta`].
 const KEPT_FAULTS: usize = 1000;
@@ -227,7 +229,7 @@ impl SeenDocuments {
     /// Adds a document, and counts in `meta` whether its id is repeated, its text short or a duplicate.
     fn add(&mut self, mut document: Document, meta: &mut Meta) -> Added {
         let id: Arc<str> = document.id.0.as_str().into();
-        let mut hash = std::hash::DefaultHasher::new();
+        let mut hash = XxHash64::default();
         document.texts.hash(&mut hash);
         let hash = hash.finish();
         match self.ids.entry(id.clone()) {
@@ -260,30 +262,6 @@ impl SeenDocuments {
     }
 }
 
-/// A hash of a text's letters and digits that ignores case, spaces and punctuation; `None` for a text without letters and digits.
-pub(crate) fn hash_of_words(text: &str) -> Option<u64> {
-    // unlike the hasher of a HashMap, this one has fixed keys
-    let mut hash = std::hash::DefaultHasher::new();
-    let mut some = false;
-    let mut buffer = [0u8; 256];
-    let mut filled = 0;
-    for byte in text.bytes() {
-        if byte.is_ascii_alphanumeric() || !byte.is_ascii() {
-            if filled == buffer.len() {
-                hash.write(&buffer);
-                filled = 0;
-            }
-            if let Some(slot) = buffer.get_mut(filled) {
-                *slot = byte.to_ascii_lowercase();
-            }
-            filled += 1;
-            some = true;
-        }
-    }
-    hash.write(buffer.get(..filled).unwrap_or_default());
-    some.then(|| hash.finish())
-}
-
 /// Reads the collection, passes its documents to the writer, and adds counts to `meta`.
 fn index_collection(
     collection: &TextCollection,
@@ -309,9 +287,9 @@ fn index_collection(
             .map(|_| {
                 let (batches, budget, analyzer) = (batches.clone(), &budget, &analyzer);
                 threads::spawn(scope, move || -> Result<()> {
-                    let (mut analyzer, mut joined) = (analyzer.build(), String::new());
+                    let mut terms = analyzer.writer();
                     for (document, marks) in batches.into_iter().flatten() {
-                        let made = fields.document(&document, marks, &mut analyzer, &mut joined);
+                        let made = fields.document(&document, marks, &mut terms);
                         let bytes: usize = document.texts.iter().map(String::len).sum();
                         // the queue holds the texts and their terms
                         writer.add_document(budget.admit(made, 2 * bytes))?;
@@ -392,28 +370,65 @@ fn next_batch(
 }
 
 /// Limits the memory of the documents in tantivy's queue. tantivy limits only their number, to 10,000.
-pub(super) struct QueueBudget(Arc<(Mutex<usize>, Condvar)>, usize);
+pub(super) struct QueueBudget(Arc<Queue>);
+
+struct Queue {
+    used: Mutex<Used>,
+    has_room: Condvar,
+    /// The maximum.
+    bytes: usize,
+}
+
+/// What is used of the budget.
+#[derive(Default)]
+struct Used {
+    bytes: usize,
+    /// Number of threads that wait for room. Without any, waking them would be a needless call of the system.
+    waiting: usize,
+}
+
+impl Queue {
+    /// A thread that waits for room goes on when no more than this number of bytes is used. If it went on as soon as its document fits, it would wait
+    /// for the next one again: so there was a switch of threads for each document.
+    fn low(&self) -> usize {
+        self.bytes / 4 * 3
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Used> {
+        self.used.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
 
 impl QueueBudget {
     pub fn new(bytes: usize) -> Self {
-        QueueBudget(Arc::default(), bytes)
+        QueueBudget(Arc::new(Queue {
+            used: Mutex::default(),
+            has_room: Condvar::new(),
+            bytes,
+        }))
     }
 
     /// Waits until the document fits into the budget.
     pub(crate) fn admit(&self, document: TantivyDocument, bytes: usize) -> QueuedDocument {
         // a failed indexing thread frees no memory, so the wait ends after this time, and the writer returns the error
         const PATIENCE: Duration = Duration::from_secs(10);
-        let (used, changed) = &*self.0;
-        let mut used = used.lock().unwrap_or_else(PoisonError::into_inner);
-        let full = |used: &mut usize| *used > 0 && *used + bytes > self.1;
-        (used, _) = changed
-            .wait_timeout_while(used, PATIENCE, full)
-            .unwrap_or_else(PoisonError::into_inner);
-        *used += bytes;
+        let queue = &self.0;
+        let mut used = queue.lock();
+        let is_full = |used: &Used| used.bytes > 0 && used.bytes + bytes > queue.bytes;
+        if is_full(&used) {
+            used.waiting += 1;
+            let waits = |used: &mut Used| used.bytes > queue.low() || is_full(used);
+            (used, _) = queue
+                .has_room
+                .wait_timeout_while(used, PATIENCE, waits)
+                .unwrap_or_else(PoisonError::into_inner);
+            used.waiting -= 1;
+        }
+        used.bytes += bytes;
         QueuedDocument {
             document,
             bytes,
-            budget: Arc::clone(&self.0),
+            queue: Arc::clone(queue),
         }
     }
 }
@@ -422,14 +437,18 @@ impl QueueBudget {
 pub(super) struct QueuedDocument {
     document: TantivyDocument,
     bytes: usize,
-    budget: Arc<(Mutex<usize>, Condvar)>,
+    queue: Arc<Queue>,
 }
 
 impl Drop for QueuedDocument {
     fn drop(&mut self) {
-        let (used, changed) = &*self.budget;
-        *used.lock().unwrap_or_else(PoisonError::into_inner) -= self.bytes;
-        changed.notify_all();
+        let mut used = self.queue.lock();
+        used.bytes -= self.bytes;
+        let wakes = used.waiting > 0 && used.bytes <= self.queue.low();
+        drop(used);
+        if wakes {
+            self.queue.has_room.notify_all();
+        }
     }
 }
 

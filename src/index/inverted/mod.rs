@@ -35,8 +35,6 @@ use tantivy::Term;
 use tantivy::directory::OwnedBytes;
 
 #[cfg(feature = "full")]
-pub(crate) use build::hash_of_words;
-#[cfg(feature = "full")]
 pub(super) use build::join;
 pub use build::{Effort, Event};
 pub use contents::forget_hashes;

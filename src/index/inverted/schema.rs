@@ -12,11 +12,10 @@ use tantivy::schema::{
     FAST, Field, IndexRecordOption, STORED, Schema, SchemaBuilder, TextFieldIndexing, TextOptions,
     Value,
 };
-use tantivy::tokenizer::TextAnalyzer;
 
 use super::{Document, IndexKind};
 use crate::collection::portal::Portal;
-use crate::index::analyzer;
+use crate::index::analyzer::TermWriter;
 
 /// The names of the columns for a document's id, its marks and the checksum of its texts.
 pub(crate) const ID: &str = "id";
@@ -108,21 +107,19 @@ impl Fields {
         }
     }
 
-    /// Converts a document to tantivy's form. `marks` are the bits [`SHORT`] and [`DUPLICATE`], and those of the portal; `joined` is a buffer that is
-    /// reused.
+    /// Converts a document to tantivy's form. `marks` are the bits [`SHORT`] and [`DUPLICATE`], and those of the portal.
     pub fn document(
         &self,
         document: &Document,
         marks: u8,
-        analyzer: &mut TextAnalyzer,
-        joined: &mut String,
+        terms: &mut TermWriter,
     ) -> TantivyDocument {
         let texts = &document.texts;
         let mut made = TantivyDocument::default();
         made.add_text(self.id, &document.id.0);
-        for ((terms, length), text) in self.terms.iter().zip(&self.lengths).zip(texts) {
-            let count = analyzer::write_terms(analyzer, text, joined);
-            made.add_text(*terms, &*joined);
+        for ((field, length), text) in self.terms.iter().zip(&self.lengths).zip(texts) {
+            let (joined, count) = terms.write(text);
+            made.add_text(*field, joined);
             made.add_u64(*length, u64::from(count));
         }
         for (field, text) in self.texts.iter().zip(texts) {

@@ -3,23 +3,19 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Error, Result, bail};
-use tantivy::tokenizer::TextAnalyzer;
 use tantivy::{Index, IndexWriter, Term};
 
-use super::build::{self, Effort, Event, QueueBudget, QueuedDocument};
+use super::build::{self, Effort, Event, QUEUE_BYTES, QueueBudget, QueuedDocument};
 use super::disk::{self, SealedDirectory, index_error};
 use super::open::IndexState;
 use super::schema::Fields;
 use super::{Document, IndexKind, InvertedIndex, Meta};
 use crate::disk::TemporaryDir;
-use crate::index::analyzer::Analyzer;
+use crate::index::analyzer::{Analyzer, TermWriter};
 use crate::workspace::Lock;
 
 /// An index with more segments is merged into one segment, because each query term is looked up in each segment.
 const MAX_SEGMENTS: usize = 8;
-
-/// Maximum number of bytes of documents in tantivy's queue.
-const QUEUE_BYTES: usize = 32 << 20;
 
 /// A directory for an index, locked for writing until the value is dropped.
 pub(crate) struct LockedIndex {
@@ -36,12 +32,6 @@ pub(crate) struct PendingUpdate {
     budget: QueueBudget,
     /// The temporary directory of an index that replaces the existing one.
     replacement: Option<TemporaryDir>,
-}
-
-/// The analyzer and the buffers that one thread uses for all its documents.
-pub(crate) struct ThreadBuffers {
-    analyzer: TextAnalyzer,
-    joined: String,
 }
 
 /// Opens the index in `dir` for reading without a lock, where no other process can write it. `None` if the index is missing or outdated.
@@ -153,12 +143,9 @@ impl LockedIndex {
 }
 
 impl PendingUpdate {
-    /// Buffers for one thread that calls [`PendingUpdate::put`].
-    pub(crate) fn buffers(&self) -> ThreadBuffers {
-        ThreadBuffers {
-            analyzer: self.analyzer.build(),
-            joined: String::new(),
-        }
+    /// What makes terms for one thread that calls [`PendingUpdate::put`].
+    pub(crate) fn terms(&self) -> TermWriter {
+        self.analyzer.writer()
     }
 
     /// The error that has stopped the writer. The error of [`PendingUpdate::put`] may say only that the writer has stopped.
@@ -167,10 +154,9 @@ impl PendingUpdate {
     }
 
     /// Adds a document, and deletes an earlier one with the same id. Several threads can call this at the same time.
-    pub fn put(&self, document: &Document, buffers: &mut ThreadBuffers) -> Result<()> {
+    pub(crate) fn put(&self, document: &Document, terms: &mut TermWriter) -> Result<()> {
         self.remove(&document.id.0);
-        let ThreadBuffers { analyzer, joined } = buffers;
-        let made = self.fields.document(document, 0, analyzer, joined);
+        let made = self.fields.document(document, 0, terms);
         let bytes = document.texts.iter().map(String::len).sum();
         let adding = || format!("cannot index {}", document.id);
         let queued = self.budget.admit(made, bytes);

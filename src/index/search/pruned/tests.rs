@@ -43,13 +43,13 @@ mod deletions {
         };
         for part in 0..2 {
             let update = locked.update(part == 0, Effort::default()).unwrap();
-            let mut buffers = update.buffers();
+            let mut terms = update.terms();
             for n in 1500 * part..1500 * (part + 1) {
                 let mut texts = vec![String::new(); fields];
                 texts[ImageField::Near as usize] = text(80);
                 texts[ImageField::Title as usize] = text(6);
                 let document = Document::new(DocId(format!("{:04}", n * 7 % 3000)), texts);
-                update.put(&document, &mut buffers).unwrap();
+                update.put(&document, &mut terms).unwrap();
             }
             locked.commit(update, part.to_string()).unwrap();
         }
