@@ -20,7 +20,7 @@ use tantivy::tokenizer::{TextAnalyzer, Token, TokenStream, Tokenizer};
 pub use super::splitter::{Splitter, Words};
 pub use super::stemmer::Stemmer;
 pub use super::stop_words::StopList;
-use super::term_cache::{self, TermCache, Word};
+use super::term_cache::{self, Packed, TermCache, Word};
 use cjk::Bigrams;
 pub use fold::Fold;
 use runs::{next_short_word, next_standard_word, next_word};
@@ -362,7 +362,7 @@ struct NextWord {
     from: usize,
     to: usize,
     word: Word,
-    term: Option<[u64; 2]>,
+    term: Option<Packed>,
 }
 
 /// The stream of the terms of one text.

@@ -1,4 +1,4 @@
-//! Letters and digits of ASCII, sixteen bytes at a time.
+//! Finds ASCII letters and digits, sixteen bytes at a time.
 
 use std::hash::Hasher;
 
@@ -8,7 +8,7 @@ const ONES: u128 = u128::MAX / 255;
 /// The highest bit of each byte.
 const HIGH: u128 = ONES << 7;
 
-/// Of sixteen bytes, those that are no letters and digits of ASCII (the highest bit of each is set), and all of them in lower case.
+/// Of sixteen bytes, which ones are not ASCII letters or digits (the highest bit of each of these is set), and all of them in lower case.
 #[inline(always)]
 pub(super) fn letters_of(bytes: u128) -> (u128, u128) {
     let low = bytes & !HIGH;
@@ -22,10 +22,10 @@ pub(super) fn letters_of(bytes: u128) -> (u128, u128) {
     (known ^ HIGH, bytes | upper >> 2)
 }
 
-/// A hash of a text's letters and digits that ignores case, spaces and punctuation; `None` for a text without letters and digits. Letters that are not of
-/// ASCII keep their case, and all other characters that are not of ASCII count as letters.
+/// A hash of a text's letters and digits that ignores case, spaces and punctuation; `None` for a text without letters and digits. All characters
+/// outside ASCII count as letters, and keep their case.
 pub(crate) fn hash_of_words(text: &str) -> Option<u64> {
-    // programs of different versions give the same hash
+    // unlike the hasher of a HashMap, this one has no random keys, and is the same in all versions
     let mut hash = XxHash64::default();
     let mut some = false;
     let mut buffer = [0; 256];

@@ -26,8 +26,8 @@ struct Place([(Packed, Packed); 2]);
 
 /// A cache from words to their terms.
 ///
-/// Each short word has one place, which it shares with one other word, and takes it from the words that were there before. So a look-up reads memory in
-/// one place, the words of a long text need little memory, and only rare words are stemmed again.
+/// Each short word has one place, which has room for two words; a new word replaces the older of them. So a look-up reads memory in one place, the words
+/// of a long text need little memory, and only rare words are stemmed again.
 #[derive(Clone, Default)]
 pub(super) struct TermCache {
     short: Vec<Place>,
@@ -91,7 +91,7 @@ impl Word {
     pub fn append(&self, text: &mut Vec<u8>) -> bool {
         match self {
             Word::Short(packed) => {
-                // copying all bytes and cutting the rest off takes less time than copying a number of bytes that is known late
+                // copying sixteen bytes and cutting off the rest takes less time than copying a number of bytes that differs from word to word
                 let (mut bytes, length) = unpacked(*packed);
                 bytes[length] = b' ';
                 let end = text.len() + length + usize::from(length > 0);

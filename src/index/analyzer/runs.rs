@@ -3,6 +3,7 @@
 use unicode_segmentation::UnicodeSegmentation;
 
 use crate::index::letters::letters_of;
+use crate::index::term_cache::Packed;
 
 /// Like [`next_word`], but with the words of Unicode's text segmentation.
 pub(super) fn next_standard_word(
@@ -25,12 +26,9 @@ pub(super) fn next_standard_word(
     Some((from, *position))
 }
 
-/// Like [`next_word`], for a word of at most 15 letters of ASCII, which is packed; `None` if the next word is another one, or if the text ends soon.
+/// Like [`next_word`], for a word of at most 15 ASCII letters or digits, which is packed; `None` if the next word is another one, or if the text ends soon.
 #[inline(always)]
-pub(super) fn next_short_word(
-    text: &str,
-    position: &mut usize,
-) -> Option<(usize, usize, [u64; 2])> {
+pub(super) fn next_short_word(text: &str, position: &mut usize) -> Option<(usize, usize, Packed)> {
     let bytes = text.as_bytes();
     while bytes
         .get(*position)
@@ -42,7 +40,7 @@ pub(super) fn next_short_word(
     let (next, _) = bytes.get(from..)?.split_first_chunk::<16>()?;
     let (others, lower) = letters_of(u128::from_le_bytes(*next));
     let length = others.trailing_zeros() / 8;
-    // the word goes on behind a letter that is not of ASCII, or it is a long one
+    // a letter outside ASCII follows, so the word goes on, or it is a long one
     if length == 0 || !next.get(length as usize)?.is_ascii() {
         return None;
     }

@@ -375,7 +375,7 @@ pub(super) struct QueueBudget(Arc<Queue>);
 struct Queue {
     used: Mutex<Used>,
     has_room: Condvar,
-    /// The maximum.
+    /// The maximum of [`Used::bytes`].
     bytes: usize,
 }
 
@@ -383,13 +383,13 @@ struct Queue {
 #[derive(Default)]
 struct Used {
     bytes: usize,
-    /// Number of threads that wait for room. Without any, waking them would be a needless call of the system.
+    /// Number of threads that wait for room. Without any, waking them would be a needless system call.
     waiting: usize,
 }
 
 impl Queue {
     /// A thread that waits for room goes on when no more than this number of bytes is used. If it went on as soon as its document fits, it would wait
-    /// for the next one again: so there was a switch of threads for each document.
+    /// for the next one again, and threads would be switched for each document.
     fn low(&self) -> usize {
         self.bytes / 4 * 3
     }
@@ -458,5 +458,39 @@ impl TantivyDocumentTrait for QueuedDocument {
 
     fn iter_fields_and_values(&self) -> Self::FieldsValuesIter<'_> {
         TantivyDocumentTrait::iter_fields_and_values(&self.document)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Instant;
+
+    use super::*;
+
+    /// A thread that is not woken goes on after ten seconds, which this test would take longer than.
+    #[test]
+    fn documents_wait_until_there_is_room_and_those_that_are_larger_than_it_go_alone() {
+        const BYTES: usize = 1000;
+        let (begin, budget) = (Instant::now(), QueueBudget::new(BYTES));
+        let (sender, queue) = crossbeam_channel::unbounded::<QueuedDocument>();
+        std::thread::scope(|scope| {
+            for thread in 0..4 {
+                let (sender, budget) = (sender.clone(), &budget);
+                scope.spawn(move || {
+                    for n in 0..500 {
+                        let bytes = if n % 50 == thread { 3 * BYTES } else { 1 + n };
+                        let document = budget.admit(TantivyDocument::default(), bytes);
+                        let used = budget.0.lock().bytes;
+                        assert!(used <= BYTES || used == 3 * BYTES, "{used}");
+                        sender.send(document).unwrap();
+                    }
+                });
+            }
+            drop(sender);
+            let count = queue.into_iter().map(drop).count();
+            assert_eq!(count, 4 * 500);
+        });
+        assert_eq!(budget.0.lock().bytes, 0);
+        assert!(begin.elapsed() < Duration::from_secs(8));
     }
 }

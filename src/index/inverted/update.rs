@@ -143,7 +143,7 @@ impl LockedIndex {
 }
 
 impl PendingUpdate {
-    /// What makes terms for one thread that calls [`PendingUpdate::put`].
+    /// A writer of terms for one thread that calls [`PendingUpdate::put`].
     pub(crate) fn terms(&self) -> TermWriter {
         self.analyzer.writer()
     }

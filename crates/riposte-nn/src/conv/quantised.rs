@@ -330,8 +330,8 @@ impl<'a> Int8Product<'a> {
     ///
     /// # Panics
     /// If a window reaches beyond its rows or does not have as many bytes as the weights have rows, if there is neither one quantisation nor one for
-    /// each window, if `base` is shorter than the results, if numbers were cut off other rows than the windows and the weights have, or if the results do
-    /// not fit into `out`.
+    /// each window, if `base` is shorter than the results, if `far` has another number of rows than there are windows, or places that the rows do not have, or if
+    /// the results do not fit into `out`.
     pub fn run(self, out: &mut [f32]) {
         let windows = self.windows;
         let columns = self.weights.columns();

@@ -37,7 +37,7 @@ impl Far {
         first..self.ends[row]
     }
 
-    /// Makes room for what is cut off a row of `length` numbers. A vector more is written than is kept.
+    /// Makes room for what is cut off a row of `length` numbers, and for one vector more: whole vectors are written, of which only a part is kept.
     pub(super) fn make_room(&mut self, length: usize) {
         self.places.reserve(length + 16);
         self.missing.reserve(length + 16);
@@ -67,7 +67,7 @@ fn within(x: f32, limit: f32) -> f32 {
 /// [`Far::cut`] for sixteen numbers from place `first` on.
 ///
 /// # Safety
-/// There is room for sixteen numbers.
+/// `far` has room for sixteen more numbers.
 #[inline]
 pub(super) unsafe fn cut_each(part: &mut [f32; 16], limit: f32, first: u32, far: &mut Far) {
     // the sign of each difference, because the compiler joins signs with vectors
@@ -82,7 +82,7 @@ pub(super) unsafe fn cut_each(part: &mut [f32; 16], limit: f32, first: u32, far:
 /// As [`cut_each`], with a vector. There is no branch, because it would often be guessed wrongly.
 ///
 /// # Safety
-/// The machine has AVX-512. There is room for sixteen numbers.
+/// The machine has AVX-512, and `far` has room for sixteen more numbers.
 #[cfg(target_arch = "x86_64")]
 #[inline]
 #[target_feature(enable = "avx512f")]

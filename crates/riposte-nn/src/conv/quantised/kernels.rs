@@ -169,11 +169,11 @@ macro_rules! kernels {
                 far.end_row();
             }
 
-            /// Adds the products of what was cut off some windows with their rows of the weights to the results: those of `WIDTH` vectors of columns from
-            /// `column` on.
+            /// Multiplies what was cut off some windows by its rows of the weights, and adds the products to the results: those of `WIDTH` vectors of columns
+            /// from `column` on.
             ///
             /// # Safety
-            /// As for [`tile`], and the weights have all rows that numbers were cut off.
+            /// As for [`tile`], and the weights have a row for each place in `far`.
             #[$attribute]
             #[allow(clippy::needless_range_loop)]
             unsafe fn add_far<const WIDTH: usize>(
