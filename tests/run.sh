@@ -32,6 +32,9 @@ if [ -n "${RIPOSTE_DATA:-}" ]; then
     require data
 fi
 
+# the wheel is built offline, and needs the manifests of all crates, also of those that other systems use
+$cargo fetch --locked || echo "not all crates can be downloaded" >&2
+
 memory=/dev/shm
 temporary=
 

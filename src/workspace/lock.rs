@@ -3,6 +3,8 @@
 use std::fs::{self, File, TryLockError};
 use std::io;
 use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::{Duration, Instant};
 
 use anyhow::{Result, bail, ensure};
 
@@ -37,7 +39,7 @@ impl Lock {
         Self::take(path, File::try_lock, File::lock, Some(waiting))
     }
 
-    /// Locks for writing, without waiting.
+    /// Locks for writing, without waiting for longer than [`INHERITED`].
     ///
     /// # Errors
     /// Another process holds the lock ([`Busy`]), or those of [`Lock::to_read`].
@@ -61,7 +63,11 @@ impl Lock {
                 Err(error) if is_link(&error) => return Err(error.into()),
                 Err(_) => return Ok(Lock(None)),
             };
-            let locked = match (try_lock(&file), &mut waiting) {
+            let free = match waiting {
+                Some(_) => try_lock(&file),
+                None => try_for_a_moment(&file, try_lock),
+            };
+            let locked = match (free, &mut waiting) {
                 (Ok(()), _) => true,
                 (Err(TryLockError::Error(_)), _) => false,
                 (Err(TryLockError::WouldBlock), None) => {
@@ -89,6 +95,25 @@ impl Lock {
     }
 }
 
+/// How long a lock that nobody waits for is tried: while a process starts another one, the new one holds all locks of the old one, until it becomes the other
+/// program.
+const INHERITED: Duration = Duration::from_millis(50);
+
+fn try_for_a_moment(
+    file: &File,
+    try_lock: fn(&File) -> Result<(), TryLockError>,
+) -> Result<(), TryLockError> {
+    let begin = Instant::now();
+    loop {
+        match try_lock(file) {
+            Err(TryLockError::WouldBlock) if begin.elapsed() < INHERITED => {
+                thread::sleep(INHERITED / 10);
+            }
+            tried => return tried,
+        }
+    }
+}
+
 /// The file on which a lock is held.
 pub(crate) fn lock_file(path: &Path) -> PathBuf {
     let name = path.file_name().unwrap_or_default();
@@ -102,5 +127,26 @@ fn wait(file: &File, lock: fn(&File) -> io::Result<()>) -> io::Result<()> {
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
             ended => return ended,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_lock_that_is_held_for_a_moment_is_taken_and_one_that_stays_is_not() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("evidence.sqlite");
+        let held = Lock::try_to_write(&path).unwrap();
+        let begin = Instant::now();
+        let refused = Lock::try_to_write(&path).unwrap_err();
+        assert!(refused.is::<Busy>() && begin.elapsed() >= INHERITED);
+        let release = thread::spawn(move || {
+            thread::sleep(INHERITED / 10);
+            drop(held);
+        });
+        Lock::try_to_write(&path).unwrap();
+        release.join().unwrap();
     }
 }
