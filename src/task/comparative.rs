@@ -46,7 +46,7 @@ pub(super) fn stances(
             logits: None,
         })
     };
-    let mut passages: Vec<Passage> = (ranking.documents.iter())
+    let mut passages: Vec<Passage> = (ranking.documents.par_iter())
         .map(passage)
         .collect::<Result<_>>()?;
     let depth = approach.stance_depth.min(passages.len());
@@ -101,8 +101,11 @@ fn encode(
     reader: &mut Reader,
     on_progress: &mut OnOutputs,
 ) -> Result<()> {
-    let masked = passages.iter().map(|passage| objects.masked(&passage.text));
-    let masked: Vec<Vec<[String; 2]>> = masked.collect();
+    let read = passages.par_iter().map(|passage| {
+        let text = &passage.text;
+        (objects.masked(text), objects.unread(text))
+    });
+    let (masked, unread): (Vec<Vec<[String; 2]>>, Vec<_>) = read.unzip();
     // each sentence is read twice, the second time with the objects swapped
     let texts = masked.iter().flatten().flatten();
     let pairs: Vec<(&str, &str)> = texts.map(|text| (PREFERENCE, text.as_str())).collect();
@@ -110,9 +113,9 @@ fn encode(
         return Ok(());
     };
     let mut logits = logits.as_chunks::<2>().0.iter().copied();
-    for (passage, masked) in passages.iter_mut().zip(&masked) {
+    for ((passage, masked), unread) in passages.iter_mut().zip(&masked).zip(unread) {
         passage.logits = Some(logits.by_ref().take(masked.len()).collect());
-        passage.cuts.extend(objects.unread(&passage.text));
+        passage.cuts.extend(unread);
     }
     Ok(())
 }
