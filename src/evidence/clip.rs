@@ -24,7 +24,7 @@ pub(crate) use channel::{CLIP, IMAGE_TEXT};
 pub use channel::{ImageTextModel, ImageTextVectors, Slot};
 
 /// Part of the producer's name. It changes whenever the same checkpoint would give other vectors.
-const VERSION: u32 = 3;
+const VERSION: u32 = 4;
 
 /// A loaded model. Several threads can call its methods at the same time.
 pub struct Clip {

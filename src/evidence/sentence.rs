@@ -25,7 +25,7 @@ pub(crate) use channel::SENTENCE;
 pub use channel::SentenceVectors;
 
 /// Part of the producer's name. It changes whenever the same checkpoint would give other vectors.
-const VERSION: u32 = 3;
+const VERSION: u32 = 4;
 
 /// The end of the producer's name of a model that has different prompts for queries and for documents.
 const PROMPTS: &str = " with prompts";

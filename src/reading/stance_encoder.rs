@@ -82,7 +82,7 @@ pub const HEAD_DENSE: &str = "head.dense";
 pub const HEAD_OUT: &str = "head.out";
 
 /// A part of the producer's name. It must change whenever the same weights would give other logits.
-const VERSION: u32 = 3;
+const VERSION: u32 = 4;
 
 /// The number of weights that share a scale. If the length of a row is not a multiple of it, the complete row shares one scale.
 const GROUP: usize = 64;

@@ -49,7 +49,7 @@ fn scores_are_those_of_sentence_transformers() {
     }
     let model = tiny();
     assert!(model.score("guns", &[]).unwrap().is_empty());
-    assert_eq!(model.producer(), "cross/3 sha");
+    assert_eq!(model.producer(), "cross/4 sha");
 }
 
 #[test]

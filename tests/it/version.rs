@@ -37,11 +37,7 @@ fn the_short_version_is_a_line_and_the_long_one_says_what_the_program_is() {
         let has_vnni = is_x86_feature_detected!("avx512vnni")
             && is_x86_feature_detected!("avx512bw")
             || is_x86_feature_detected!("avxvnni") && is_x86_feature_detected!("avx2");
-        assert_eq!(
-            products.starts_with("int8 with AVX"),
-            has_vnni,
-            "{products}"
-        );
+        assert_eq!(products.starts_with("int8 with A"), has_vnni, "{products}");
         assert_eq!(products.starts_with("float"), !has_vnni, "{products}");
         if !is_x86_feature_detected!("avx512f") {
             assert_ne!(floats, "AVX-512");

@@ -33,7 +33,7 @@
 //! | matrix products | [`transformer::Linear`]; [`conv::kernel`] for inner loops |
 //!
 //! The crate is small because it knows few operators. A convolutional network that has others is divided: [`conv::compile()`] says which tensors
-//! another runtime must compute. All products use the widest vectors of the machine. Where it multiplies bytes (AVX-512 VNNI, AVX-VNNI), large
+//! another runtime must compute. All products use the widest vectors of the machine. Where it multiplies bytes (AMX, AVX-512 VNNI, AVX-VNNI), large
 //! products are computed in int8, unless the caller asks for floats.
 //!
 //! Model files may be hostile: a damaged one is an [`Error`] that names what is wrong, and none makes a function panic or take memory that its size

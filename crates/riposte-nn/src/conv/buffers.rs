@@ -1,7 +1,7 @@
 //! Feature maps, and the pool of the buffers that hold them.
 
 use super::aligned::Aligned;
-use super::quantised::Quantisation;
+use super::quantised::{PairBuffers, Quantisation};
 use crate::error::{Error, Result, ensure};
 
 /// Index of a feature map of the network. The inputs come first.
@@ -81,6 +81,8 @@ pub struct BufferPool {
     /// Scratch space for quantised inputs.
     pub(crate) bytes: Vec<u8>,
     pub(crate) quantisations: Vec<Quantisation>,
+    /// Scratch space for products in 16 bits.
+    pub(crate) pairs: PairBuffers,
 }
 
 /// Maximum number of free buffers that are kept: more than the OCR networks use at a time.

@@ -1,4 +1,4 @@
-//! Matrix products in int8, on machines whose vectors multiply bytes four at a time (AVX-512 VNNI or AVX-VNNI).
+//! Matrix products in int8, on machines that multiply bytes: whole matrices of them (AMX) or vectors, four at a time (AVX-512 VNNI or AVX-VNNI).
 //!
 //! Weights are signed bytes with a scale for each column. Inputs are unsigned bytes with a scale and a zero point for each
 //! window, taken from the range of its numbers, so that a bright pixel does not cost the others precision. The sums of
@@ -14,10 +14,14 @@
 use super::aligned::Aligned;
 use super::kernel::{Activation, CHANNEL_BLOCK, Windows, holds, panels};
 
+#[cfg(target_arch = "x86_64")]
+mod amx;
 mod far;
 mod kernels;
+mod pairs;
 
 pub(crate) use far::Far;
+pub(crate) use pairs::{PairBuffers, PairProduct};
 
 /// The right operand of an int8 product and its bias, laid out for this machine's instructions.
 ///
@@ -40,8 +44,8 @@ pub(crate) struct Int8Weights {
     rows: usize,
 }
 
-/// What computes [`Int8Weights::scale`].
-type Scale = unsafe fn(&[f32], &[f32], f32, &mut [f32], &mut Far);
+/// What computes [`Int8Weights::prepare`].
+type Prepare = unsafe fn(&[f32], &[f32], f32, &mut [f32], &mut Far, &mut [u8]) -> Quantisation;
 
 /// Instructions that multiply bytes, and the kernels that use them.
 ///
@@ -51,10 +55,13 @@ struct Instructions {
     name: &'static str,
     /// 32-bit numbers in a vector.
     lanes: usize,
+    /// Vectors across the widest panel.
+    widest: usize,
     range: unsafe fn(&[f32]) -> (f32, f32),
     quantise: unsafe fn(&[f32], Quantisation, &mut [u8]),
-    scale: Scale,
+    prepare: Prepare,
     product: unsafe fn(Int8Product, &mut [f32]),
+    pair_product: unsafe fn(PairProduct, &mut [i32]),
 }
 
 /// The name of the machine's instructions for products in int8; `None` where products are computed in floats.
@@ -65,8 +72,7 @@ pub fn int8_instructions() -> Option<&'static str> {
 impl Instructions {
     /// The panels of a matrix with these columns.
     fn panels(&self, columns: usize) -> Vec<usize> {
-        let widest = if self.lanes == 8 { 2 } else { 3 };
-        panels(columns / self.lanes, widest)
+        panels(columns / self.lanes, self.widest)
     }
 
     /// The fastest instructions that this machine has; None if int8 would not be faster than floats.
@@ -77,7 +83,11 @@ impl Instructions {
                 && is_x86_feature_detected!("avx512bw")
                 && is_x86_feature_detected!("avx512vnni")
             {
-                return Some(kernels::avx512::INSTRUCTIONS);
+                return Some(if amx::is_available() {
+                    amx::INSTRUCTIONS
+                } else {
+                    kernels::avx512::INSTRUCTIONS
+                });
             }
             if is_x86_feature_detected!("avx2")
                 && is_x86_feature_detected!("fma")
@@ -273,22 +283,23 @@ impl Int8Weights {
         unsafe { (self.instructions.quantise)(numbers, quantisation, to) }
     }
 
-    /// Multiplies each number by its factor, and cuts off what lies more than `times` the root of the mean square from zero, so that the other
-    /// numbers keep their precision. `far` gets a row with what was cut off.
+    /// Multiplies each number by its factor, cuts off what lies more than `times` the root of the mean square from zero, so that the other
+    /// numbers keep their precision, and quantises what is left, which `row` gets too. `far` gets a row with what was cut off.
     ///
     /// # Panics
-    /// If there are not as many numbers, factors and places in `to`.
-    pub fn scale(
+    /// If there are not as many numbers, factors and places in `row`, or fewer in `to`.
+    pub fn prepare(
         &self,
         numbers: &[f32],
-        factors: &[f32],
-        times: f32,
-        to: &mut [f32],
+        (factors, times): (&[f32], f32),
+        row: &mut [f32],
         far: &mut Far,
-    ) {
-        assert!(numbers.len() == factors.len() && numbers.len() == to.len());
+        to: &mut [u8],
+    ) -> Quantisation {
+        assert!(numbers.len() == factors.len() && numbers.len() == row.len());
+        let to = &mut to[..numbers.len()];
         // SAFETY: the machine has the instructions, by the invariant of `Instructions`
-        unsafe { (self.instructions.scale)(numbers, factors, times, to, far) }
+        unsafe { (self.instructions.prepare)(numbers, factors, times, row, far, to) }
     }
 }
 
@@ -303,7 +314,7 @@ pub(crate) struct Int8Product<'a> {
     pub weights: &'a Int8Weights,
     /// (count, columns): what each result begins with in place of the bias, if given.
     pub base: Option<&'a [f32]>,
-    /// What was cut off each window ([`Int8Weights::scale`]), in the order of the windows: its products are added to the results behind the activation.
+    /// What was cut off each window ([`Int8Weights::prepare`]), in the order of the windows. There is no activation then.
     pub far: Option<&'a Far>,
     pub activation: Activation,
 }
@@ -330,7 +341,7 @@ impl<'a> Int8Product<'a> {
     ///
     /// # Panics
     /// If a window reaches beyond its rows or does not have as many bytes as the weights have rows, if there is neither one quantisation nor one for
-    /// each window, if `base` is shorter than the results, if `far` has another number of rows than there are windows, or places that the rows do not have, or if
+    /// each window, if `base` is shorter than the results, if `far` has fewer rows than there are windows, or places that the weights do not have, or comes with an activation, or if
     /// the results do not fit into `out`.
     pub fn run(self, out: &mut [f32]) {
         let windows = self.windows;
@@ -341,13 +352,11 @@ impl<'a> Int8Product<'a> {
         let fits = |numbers: &[f32]| holds(numbers.len(), windows.count, columns, columns);
         assert!(self.base.is_none_or(fits) && fits(out));
         let has_rows = |far: &Far| {
-            far.rows() >= windows.count
-                && far
-                    .places
-                    .iter()
-                    .all(|row| (*row as usize) < self.weights.rows)
+            let fours = self.weights.rows / 4;
+            far.rows.len() >= windows.count && far.fours.iter().all(|four| (*four as usize) < fours)
         };
         assert!(self.far.is_none_or(has_rows));
+        assert!(self.far.is_none() || self.activation == Activation::None);
         // SAFETY: the machine has the instructions, by the invariant of `Instructions`; the bounds are asserted above
         unsafe { (self.weights.instructions.product)(self, out) }
     }

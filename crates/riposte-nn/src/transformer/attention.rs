@@ -3,18 +3,32 @@
 //! The heads are small (32 or 64 numbers), and most sequences are short, so packing operands for a general product would take longer than the
 //! product. Here the keys of a head are transposed once, and several rows are computed at a time in registers.
 
+mod halves;
+
+use std::ops::Range;
+
 use rten_simd::ops::{BitOps, NumOps};
 use rten_simd::{Isa, SimdOp};
 use rten_vecmath::Softmax;
 
-use crate::conv::BufferPool;
+use crate::conv::{Buffer, BufferPool, Numeric};
+use halves::Halves;
 
-/// Query rows that are computed at a time.
-const ROWS: usize = 4;
-/// Vectors that are computed at a time for each of them.
+/// Vectors that are computed at a time for each row.
 const VECTORS: usize = 2;
 /// Keys and the widths of heads are padded to a multiple of this: vectors of the widest instructions.
 const PADDING: usize = 16 * VECTORS;
+
+/// What computes the attention of a head: its keys and values, laid out for products.
+trait Operands {
+    /// Query rows that are computed at a time.
+    const ROWS: usize;
+
+    /// Writes the sums of the values for some rows of the query: (rows, values).
+    fn attend(&mut self, head: &Head, rows: Range<usize>, out: &mut [f32]);
+
+    fn give_back(self, pool: &mut BufferPool);
+}
 
 /// One head of one sequence.
 pub(super) struct Head<'a> {
@@ -38,67 +52,131 @@ pub(super) struct Head<'a> {
 }
 
 impl Head<'_> {
-    /// Writes the weighted sums of the values: row r to `out[r · query_step ..]`, `width` numbers.
-    pub fn attend(&self, out: &mut [f32], pool: &mut BufferPool) {
-        let keys = self.length.next_multiple_of(PADDING);
-        let values = self.width.next_multiple_of(PADDING);
-        let mut transposed = pool.take(self.width * keys);
-        for (d, row) in transposed.chunks_mut(keys).enumerate() {
-            let column = self.key.iter().skip(d).step_by(self.key_step);
-            for (to, x) in row.iter_mut().zip(column.take(self.length)) {
-                *to = *x;
-            }
-            row[self.length..].fill(0.0);
+    /// Writes the weighted sums of the values: row r to `out[r · query_step ..]`, `width` numbers. In int8, products are computed in 16 bits, except where a
+    /// row does not see all keys: the keys have a common scale, and the result of a row must not depend on what it does not see.
+    pub fn attend(&self, numeric: Numeric, out: &mut [f32], pool: &mut BufferPool) {
+        if numeric == Numeric::Int8 && self.first_seen.is_none() && Halves::are_available() {
+            let operands = Halves::of(self, pool);
+            self.attend_with(operands, out, pool);
+        } else {
+            let operands = Floats::of(self, pool);
+            self.attend_with(operands, out, pool);
         }
-        let mut value = pool.take(self.length * values);
-        let rows = self.value.chunks(self.key_step);
-        for (to, row) in value.chunks_mut(values).zip(rows) {
-            to[..self.width].copy_from_slice(&row[..self.width]);
-            to[self.width..].fill(0.0);
-        }
-        let mut scores = pool.take(ROWS * keys);
-        let mut mixed = pool.take(ROWS * values);
-        for first in (0..self.queries).step_by(ROWS) {
-            let count = ROWS.min(self.queries - first);
-            let row = |r: usize| {
-                // in the last block, the last row takes the place of missing rows, and their results are not used
-                let from = (first + r.min(count - 1)) * self.query_step;
-                &self.query[from..from + self.width]
-            };
-            Product {
-                rows: std::array::from_fn(row),
-                matrix: &transposed,
-                stride: keys,
-                out: &mut scores,
-            }
-            .dispatch();
-            let mut most = 0;
-            for (r, scores) in scores.chunks_mut(keys).take(count).enumerate() {
-                let seen = self.first_seen.map_or(self.length, |seen| seen + first + r);
-                let seen = seen.min(self.length);
-                if let Some(bias) = self.bias {
-                    let bias = &bias[self.queries - 1 - (first + r)..];
-                    let products = scores[..seen].iter_mut();
-                    products.zip(bias).for_each(|(product, x)| *product += x);
-                }
-                Softmax::new_mut(&mut scores[..seen]).dispatch();
-                scores[seen..].fill(0.0);
-                most = most.max(seen);
-            }
-            let weights = |r: usize| &scores[r * keys..r * keys + most];
-            Product {
-                rows: std::array::from_fn(weights),
-                matrix: &value,
-                stride: values,
-                out: &mut mixed,
-            }
-            .dispatch();
-            for (r, mixed) in mixed.chunks(values).take(count).enumerate() {
-                let to = (first + r) * self.query_step;
+    }
+
+    /// The number of keys, padded.
+    fn keys(&self) -> usize {
+        self.length.next_multiple_of(PADDING)
+    }
+
+    /// The number of a value's numbers, padded.
+    fn values(&self) -> usize {
+        self.width.next_multiple_of(PADDING)
+    }
+
+    fn attend_with<O: Operands>(&self, mut operands: O, out: &mut [f32], pool: &mut BufferPool) {
+        let values = self.values();
+        let mut mixed = pool.take(O::ROWS * values);
+        for first in (0..self.queries).step_by(O::ROWS) {
+            let rows = first..self.queries.min(first + O::ROWS);
+            operands.attend(self, rows.clone(), &mut mixed);
+            for (row, mixed) in rows.zip(mixed.chunks(values)) {
+                let to = row * self.query_step;
                 out[to..to + self.width].copy_from_slice(&mixed[..self.width]);
             }
         }
-        for buffer in [transposed, value, scores, mixed] {
+        operands.give_back(pool);
+        pool.give_back(mixed);
+    }
+
+    /// What is added to the products of this row with the keys.
+    fn bias_of(&self, row: usize) -> Option<&[f32]> {
+        let bias = self.bias?;
+        Some(&bias[self.queries - 1 - row..][..self.length])
+    }
+}
+
+/// Operands in floats.
+struct Floats {
+    /// (width, keys)
+    keys: Buffer,
+    /// (length, values)
+    values: Buffer,
+    /// (ROWS, keys)
+    scores: Buffer,
+    columns: (usize, usize),
+}
+
+impl Floats {
+    fn of(head: &Head, pool: &mut BufferPool) -> Floats {
+        let columns = (head.keys(), head.values());
+        let mut keys = pool.take(head.width * columns.0);
+        for (d, row) in keys.chunks_mut(columns.0).enumerate() {
+            let column = head.key.iter().skip(d).step_by(head.key_step);
+            for (to, x) in row.iter_mut().zip(column.take(head.length)) {
+                *to = *x;
+            }
+            row[head.length..].fill(0.0);
+        }
+        let mut values = pool.take(head.length * columns.1);
+        let rows = head.value.chunks(head.key_step);
+        for (to, row) in values.chunks_mut(columns.1).zip(rows) {
+            to[..head.width].copy_from_slice(&row[..head.width]);
+            to[head.width..].fill(0.0);
+        }
+        Floats {
+            keys,
+            values,
+            scores: pool.take(ROWS * columns.0),
+            columns,
+        }
+    }
+}
+
+/// Rows that [`Floats`] computes at a time.
+const ROWS: usize = 4;
+
+impl Operands for Floats {
+    const ROWS: usize = ROWS;
+
+    fn attend(&mut self, head: &Head, rows: Range<usize>, out: &mut [f32]) {
+        let (keys, values) = self.columns;
+        let row = |r: usize| {
+            // in the last block, the last row takes the place of missing rows, and their results are not used
+            let from = (rows.start + r).min(rows.end - 1) * head.query_step;
+            &head.query[from..from + head.width]
+        };
+        Product {
+            rows: std::array::from_fn(row),
+            matrix: &self.keys,
+            stride: keys,
+            out: &mut self.scores,
+        }
+        .dispatch();
+        let mut most = 0;
+        for (row, scores) in rows.zip(self.scores.chunks_mut(keys)) {
+            let seen = head.first_seen.map_or(head.length, |seen| seen + row);
+            let seen = seen.min(head.length);
+            if let Some(bias) = head.bias_of(row) {
+                let products = scores[..seen].iter_mut();
+                products.zip(bias).for_each(|(product, x)| *product += x);
+            }
+            Softmax::new_mut(&mut scores[..seen]).dispatch();
+            scores[seen..].fill(0.0);
+            most = most.max(seen);
+        }
+        let weights = |r: usize| &self.scores[r * keys..r * keys + most];
+        Product {
+            rows: std::array::from_fn(weights),
+            matrix: &self.values,
+            stride: values,
+            out,
+        }
+        .dispatch();
+    }
+
+    fn give_back(self, pool: &mut BufferPool) {
+        for buffer in [self.keys, self.values, self.scores] {
             pool.give_back(buffer);
         }
     }
@@ -213,14 +291,17 @@ mod tests {
                 bias: has_bias.then_some(bias.as_slice()),
             };
             let mut out = vec![0.0; queries * query_step];
-            head.attend(&mut out, &mut pool);
             let mut expected = vec![0.0; queries * query_step];
             naive(&head, &mut expected);
-            for (n, (x, expected)) in out.iter().zip(&expected).enumerate() {
-                assert!(
-                    (f64::from(*x) - expected).abs() < 1e-5,
-                    "{length} {width} {n}: {x}, not {expected}"
-                );
+            for (numeric, most) in [(Numeric::Float, 1e-5), (Numeric::Int8, 1e-3)] {
+                out.fill(0.0);
+                head.attend(numeric, &mut out, &mut pool);
+                for (n, (x, expected)) in out.iter().zip(&expected).enumerate() {
+                    assert!(
+                        (f64::from(*x) - expected).abs() < most,
+                        "{length} {width} {n} {numeric:?}: {x}, not {expected}"
+                    );
+                }
             }
         }
     }

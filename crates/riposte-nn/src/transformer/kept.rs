@@ -22,7 +22,7 @@ pub trait Keep {
 }
 
 /// It rises whenever the same weights would be quantised or laid out in another way.
-pub const LAYOUT: u32 = 1;
+pub const LAYOUT: u32 = 2;
 
 /// Tensors to be kept, by name.
 #[derive(Default)]

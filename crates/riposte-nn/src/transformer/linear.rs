@@ -46,7 +46,7 @@ struct Int8 {
 /// Number of inputs of each layer that are multiplied in floats.
 const KEPT: usize = 8;
 /// Number of rows that one loop hands to the next at a time, so that they stay in the caches.
-const ROWS_AT_A_TIME: usize = 48;
+const ROWS_AT_A_TIME: usize = 96;
 
 impl Linear {
     /// Packs `weight` (out, in), row after row, in floats.
@@ -259,18 +259,23 @@ impl Int8 {
     /// Writes x · weights + bias, (n, out), for rows (n, width).
     fn multiply(&self, x: &[f32], width: usize, out: &mut [f32], pool: &mut BufferPool) {
         let columns = self.weights.columns();
-        let mut scaled = pool.take(ROWS_AT_A_TIME * width);
+        let inputs = self.weights.rows();
+        let mut left = pool.take(width);
         let mut base = pool.take(ROWS_AT_A_TIME * columns);
         let mut kept = [0.0; ROWS_AT_A_TIME * KEPT];
         let mut far = Far::default();
+        let bytes = pool.bytes.len().max(ROWS_AT_A_TIME * inputs);
+        pool.bytes.resize(bytes, 0);
         let blocks = x.chunks(ROWS_AT_A_TIME * width);
         for (x, out) in blocks.zip(out.chunks_mut(ROWS_AT_A_TIME * columns)) {
             let count = x.len() / width;
             far.clear();
-            let rows = x.chunks(width).zip(scaled.chunks_mut(width));
+            pool.quantisations.clear();
+            let rows = x.chunks(width).zip(pool.bytes.chunks_mut(inputs));
             for ((from, to), kept) in rows.zip(kept.chunks_mut(KEPT)) {
-                self.weights
-                    .scale(from, &self.factors, self.limit, to, &mut far);
+                let by = (self.factors.as_slice(), self.limit);
+                let quantisation = self.weights.prepare(from, by, &mut left, &mut far, to);
+                pool.quantisations.push(quantisation);
                 for (to, &input) in kept.iter_mut().zip(&self.kept) {
                     *to = from[input];
                 }
@@ -279,17 +284,9 @@ impl Int8 {
             let rows = [kept.as_slice()];
             let windows = Windows::new(&rows, KEPT, KEPT, count);
             Product::new(windows, &self.kept_weights, Activation::None).run(base);
-            let BufferPool {
-                bytes,
-                quantisations,
-                ..
-            } = pool;
-            self.weights
-                .quantise_pixels(&scaled, width, width, count, bytes, quantisations);
-            let inputs = self.weights.rows();
             Int8Product {
-                windows: Windows::new(&[bytes], inputs, inputs, count),
-                quantisations,
+                windows: Windows::new(&[&pool.bytes], inputs, inputs, count),
+                quantisations: &pool.quantisations,
                 weights: &self.weights,
                 base: Some(base),
                 far: Some(&far),
@@ -297,7 +294,7 @@ impl Int8 {
             }
             .run(out);
         }
-        pool.give_back(scaled);
+        pool.give_back(left);
         pool.give_back(base);
     }
 }

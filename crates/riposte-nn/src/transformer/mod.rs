@@ -6,6 +6,7 @@
 mod attention;
 pub mod bert;
 pub mod clip;
+mod coarse;
 pub mod examples;
 pub mod family;
 pub mod kept;

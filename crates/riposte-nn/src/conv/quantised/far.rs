@@ -5,42 +5,45 @@
     reason = "vectors are stored by pointer and need instructions that are detected at run time; the caller makes room for all numbers of a row"
 )]
 
-use std::ops::Range;
-
-/// What was cut off the numbers of several rows.
+/// What was cut off the numbers of several rows: of each number a whole amount of its row's steps, so that the products are those of bytes.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Far {
-    /// The place of each number in its row.
-    pub(super) places: Vec<u32>,
-    /// What is missing of each.
-    pub(super) missing: Vec<f32>,
-    /// Where the numbers of each row end.
-    ends: Vec<usize>,
+    /// The place of each number in its row, divided by four.
+    pub(super) fours: Vec<u32>,
+    /// What was cut off each number, in steps of the row, 1 to 255, in the byte that is the rest of this division.
+    pub(super) amounts: Vec<u32>,
+    pub(super) rows: Vec<FarRow>,
+    /// The place of each number of the row that is being cut.
+    places: Vec<u32>,
+    /// What lies beyond the limit of each of them.
+    beyond: Vec<f32>,
+}
+
+/// What was cut off a row.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct FarRow {
+    /// Where the numbers above zero begin and where those below zero begin and end.
+    pub above: usize,
+    pub below: usize,
+    pub end: usize,
+    pub step: f32,
 }
 
 impl Far {
     /// Forgets all rows.
     pub fn clear(&mut self) {
+        self.fours.clear();
+        self.amounts.clear();
+        self.rows.clear();
+    }
+
+    /// Begins a row of `length` numbers, with room for what is cut off them and for one vector more: whole vectors are written, of which only a part is
+    /// kept.
+    pub(super) fn begin_row(&mut self, length: usize) {
         self.places.clear();
-        self.missing.clear();
-        self.ends.clear();
-    }
-
-    /// The number of rows.
-    pub fn rows(&self) -> usize {
-        self.ends.len()
-    }
-
-    /// Which numbers are of this row.
-    pub(super) fn row(&self, row: usize) -> Range<usize> {
-        let first = row.checked_sub(1).map_or(0, |before| self.ends[before]);
-        first..self.ends[row]
-    }
-
-    /// Makes room for what is cut off a row of `length` numbers, and for one vector more: whole vectors are written, of which only a part is kept.
-    pub(super) fn make_room(&mut self, length: usize) {
+        self.beyond.clear();
         self.places.reserve(length + 16);
-        self.missing.reserve(length + 16);
+        self.beyond.reserve(length + 16);
     }
 
     /// Cuts off what lies beyond the limit.
@@ -48,20 +51,54 @@ impl Far {
         let most = within(*x, limit);
         if most != *x {
             self.places.push(place);
-            self.missing.push(*x - most);
+            self.beyond.push(*x - most);
         }
         *x = most;
     }
 
-    /// Ends a row.
-    pub(super) fn end_row(&mut self) {
-        self.ends.push(self.places.len());
+    /// Ends the row, which has the numbers from `above` on, those below zero from `below` on.
+    fn end_row(&mut self, above: usize, below: usize, step: f32) {
+        self.rows.push(FarRow {
+            above,
+            below,
+            end: self.fours.len(),
+            step,
+        });
     }
 }
 
 /// The number, or the limit that is nearer to it. Not `clamp`, which panics where damaged weights have made the limit no number.
 fn within(x: f32, limit: f32) -> f32 {
     x.max(-limit).min(limit)
+}
+
+/// Cuts off a little more of the numbers that [`Far::cut`] has cut to `limit`, up to the next whole step: nothing is rounded but what remains, with the others of
+/// the row. Ends the row.
+///
+/// # Safety
+/// None; the other function of this kind has needs.
+pub(super) unsafe fn end_each(row: &mut [f32], limit: f32, far: &mut Far) {
+    let greatest = far.beyond.iter().fold(0f32, |most, x| most.max(x.abs()));
+    let step = greatest / 255.0;
+    let per_step = step.recip();
+    let above = far.fours.len();
+    let mut below = above;
+    for is_below in [false, true] {
+        for (&place, &beyond) in far.places.iter().zip(&far.beyond) {
+            if (beyond < 0.0) == is_below {
+                let amount = ((beyond.abs() * per_step) as i32).min(254) + 1;
+                let cut = (amount as f32 * step).copysign(beyond);
+                row[place as usize] = limit.copysign(beyond) + (beyond - cut);
+                far.fours.push(place / 4);
+                far.amounts
+                    .push(amount.cast_unsigned() << (8 * (place % 4)));
+            }
+        }
+        if !is_below {
+            below = far.fours.len();
+        }
+    }
+    far.end_row(above, below, step);
 }
 
 /// [`Far::cut`] for sixteen numbers from place `first` on.
@@ -79,7 +116,7 @@ pub(super) unsafe fn cut_each(part: &mut [f32; 16], limit: f32, first: u32, far:
     }
 }
 
-/// As [`cut_each`], with a vector. There is no branch, because it would often be guessed wrongly.
+/// As [`cut_each`], with a vector.
 ///
 /// # Safety
 /// The machine has AVX-512, and `far` has room for sixteen more numbers.
@@ -93,8 +130,6 @@ pub(super) unsafe fn cut_vector(part: &mut [f32; 16], limit: f32, first: u32, fa
         _mm512_set1_epi32, _mm512_set1_ps, _mm512_setr_epi32, _mm512_storeu_ps,
         _mm512_storeu_si512, _mm512_sub_ps,
     };
-    let end = far.places.len();
-    debug_assert!(far.places.capacity() >= end + 16 && far.missing.capacity() >= end + 16);
     // SAFETY: `part` has sixteen numbers, and the caller guarantees the room for sixteen after those that are there, of which the first `count` are
     // kept. Compressing happens in registers: some processors take very long to compress into memory.
     unsafe {
@@ -103,15 +138,102 @@ pub(super) unsafe fn cut_vector(part: &mut [f32; 16], limit: f32, first: u32, fa
         let most = _mm512_max_ps(_mm512_set1_ps(-limit), x);
         let most = _mm512_min_ps(_mm512_set1_ps(limit), most);
         let is_far = _mm512_cmp_ps_mask::<_CMP_NEQ_UQ>(most, x);
+        if is_far == 0 {
+            return;
+        }
+        let end = far.places.len();
+        debug_assert!(far.places.capacity() >= end + 16 && far.beyond.capacity() >= end + 16);
         _mm512_storeu_ps(part.as_mut_ptr(), most);
-        let missing = _mm512_maskz_compress_ps(is_far, _mm512_sub_ps(x, most));
-        _mm512_storeu_ps(far.missing.as_mut_ptr().add(end), missing);
+        let beyond = _mm512_maskz_compress_ps(is_far, _mm512_sub_ps(x, most));
+        _mm512_storeu_ps(far.beyond.as_mut_ptr().add(end), beyond);
         let lanes = _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
         let places = _mm512_add_epi32(lanes, _mm512_set1_epi32(first.cast_signed()));
         let places = _mm512_maskz_compress_epi32(is_far, places);
         _mm512_storeu_si512(far.places.as_mut_ptr().add(end).cast(), places);
         let count = is_far.count_ones() as usize;
         far.places.set_len(end + count);
-        far.missing.set_len(end + count);
+        far.beyond.set_len(end + count);
+    }
+}
+
+/// As [`end_each`], with vectors.
+///
+/// # Safety
+/// The machine has AVX-512, and `far` has places of the row, with room for sixteen more numbers.
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx512f")]
+pub(super) unsafe fn end_vectors(row: &mut [f32], limit: f32, far: &mut Far) {
+    use std::arch::x86_64::{
+        __mmask16, _CMP_LT_OQ, _mm512_abs_ps, _mm512_add_epi32, _mm512_add_ps, _mm512_and_si512,
+        _mm512_castps_si512, _mm512_castsi512_ps, _mm512_cmp_ps_mask, _mm512_cvtepi32_ps,
+        _mm512_cvttps_epi32, _mm512_loadu_ps, _mm512_loadu_si512, _mm512_mask_i32scatter_ps,
+        _mm512_mask_max_ps, _mm512_maskz_compress_epi32, _mm512_min_epi32, _mm512_mul_ps,
+        _mm512_or_si512, _mm512_reduce_max_ps, _mm512_set1_epi32, _mm512_set1_ps,
+        _mm512_setzero_ps, _mm512_slli_epi32, _mm512_sllv_epi32, _mm512_srli_epi32,
+        _mm512_storeu_si512, _mm512_sub_ps,
+    };
+    let count = far.places.len();
+    let above = far.fours.len();
+    if count == 0 {
+        return far.end_row(above, above, 0.0);
+    }
+    far.fours.reserve(count + 16);
+    far.amounts.reserve(count + 16);
+    let chunks = || {
+        (0..count).step_by(16).map(|first| {
+            let lanes: __mmask16 = if count - first < 16 {
+                (1 << (count - first)) - 1
+            } else {
+                !0
+            };
+            (first, lanes)
+        })
+    };
+    // SAFETY: the lists have room for sixteen numbers after those that are there, so whole vectors can be loaded and stored. Of these, only `lanes` are
+    // used, whose places are in the row.
+    unsafe {
+        let mut greatest = _mm512_setzero_ps();
+        for (first, lanes) in chunks() {
+            let beyond = _mm512_loadu_ps(far.beyond.as_ptr().add(first));
+            greatest = _mm512_mask_max_ps(greatest, lanes, greatest, _mm512_abs_ps(beyond));
+        }
+        let step = _mm512_reduce_max_ps(greatest) / 255.0;
+        let per_step = _mm512_set1_ps(step.recip());
+        let mut end = above;
+        let mut below = above;
+        for is_below in [false, true] {
+            for (first, lanes) in chunks() {
+                let beyond = _mm512_loadu_ps(far.beyond.as_ptr().add(first));
+                let place = _mm512_loadu_si512(far.places.as_ptr().add(first).cast());
+                let negative = _mm512_cmp_ps_mask::<_CMP_LT_OQ>(beyond, _mm512_setzero_ps());
+                let wanted = lanes & if is_below { negative } else { !negative };
+                let amount = _mm512_cvttps_epi32(_mm512_mul_ps(_mm512_abs_ps(beyond), per_step));
+                let amount = _mm512_min_epi32(amount, _mm512_set1_epi32(254));
+                let amount = _mm512_add_epi32(amount, _mm512_set1_epi32(1));
+
+                let sign =
+                    _mm512_and_si512(_mm512_castps_si512(beyond), _mm512_set1_epi32(i32::MIN));
+                let cut = _mm512_mul_ps(_mm512_cvtepi32_ps(amount), _mm512_set1_ps(step));
+                let cut = _mm512_castsi512_ps(_mm512_or_si512(_mm512_castps_si512(cut), sign));
+                let most = _mm512_or_si512(_mm512_castps_si512(_mm512_set1_ps(limit)), sign);
+                let left = _mm512_add_ps(_mm512_castsi512_ps(most), _mm512_sub_ps(beyond, cut));
+                _mm512_mask_i32scatter_ps::<4>(row.as_mut_ptr(), wanted, place, left);
+
+                let byte = _mm512_and_si512(place, _mm512_set1_epi32(3));
+                let amount = _mm512_sllv_epi32(amount, _mm512_slli_epi32::<3>(byte));
+                let four = _mm512_srli_epi32::<2>(place);
+                let to = far.fours.as_mut_ptr().add(end);
+                _mm512_storeu_si512(to.cast(), _mm512_maskz_compress_epi32(wanted, four));
+                let to = far.amounts.as_mut_ptr().add(end);
+                _mm512_storeu_si512(to.cast(), _mm512_maskz_compress_epi32(wanted, amount));
+                end += wanted.count_ones() as usize;
+            }
+            if !is_below {
+                below = end;
+            }
+        }
+        far.fours.set_len(end);
+        far.amounts.set_len(end);
+        far.end_row(above, below, step);
     }
 }

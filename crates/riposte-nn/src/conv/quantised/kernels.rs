@@ -5,50 +5,61 @@
     reason = "vectors are loaded and stored by pointer and need instructions that are detected at run time; the callers in `super` assert the bounds"
 )]
 
+use super::far::{Far, FarRow, cut_each, end_each};
 #[cfg(target_arch = "x86_64")]
-use super::far::cut_vector;
-use super::far::{Far, cut_each};
+use super::far::{cut_vector, end_vectors};
+use super::pairs::PairProduct;
 use super::{Instructions, Int8Product, Quantisation};
 use crate::conv::kernel::Activation;
 
-/// The kinds of [`Activation`]. Each has a separate loop, so that no loop has to find out its kind for every vector.
+/// The kinds of [`Activation`], and a product with numbers that were cut off. Each has a separate loop, so that no loop has to find out its kind for every
+/// vector.
 const NONE: u8 = 0;
+const FAR: u8 = 4;
 const RELU: u8 = 1;
 const HARD_SWISH: u8 = 2;
 const HARD_SIGMOID: u8 = 3;
+
+/// Where results of some columns come from and go to.
+struct Results<'a> {
+    column: usize,
+    panel: &'a [i8],
+    sums: *const i32,
+    out: *mut f32,
+}
 
 /// Defines a module with the kernels for vectors of one width. The arguments after the tile heights are the module's
 /// intrinsics, by what they do.
 macro_rules! kernels {
     ($name:ident, $label:literal, $attribute:meta, $intrinsics:path, lanes $lanes:literal, narrow $narrow:literal, wide $wide:literal,
-     $float:ty,
+     $float:ty, $ints:ty,
      $load:ident, $store:ident, $set:ident, $zero:ident, $add:ident, $sub:ident, $mul:ident, $fma:ident, $min:ident, $max:ident,
-     $load_int:ident, $store_int:ident, $zero_int:ident, $set_int:ident, $dot:ident, $to_float:ident, $cut:ident, |$x:ident, $to:ident| $narrowed:expr) => {
+     $load_int:ident, $store_int:ident, $zero_int:ident, $set_int:ident, $add_int:ident, $dot:ident, $dot_pairs:ident, $to_float:ident, $cut:ident, $end:ident, |$x:ident, $to:ident| $narrowed:expr) => {
         pub(super) mod $name {
             #[allow(clippy::wildcard_imports)]
             use $intrinsics::*;
 
+            use std::mem::MaybeUninit;
             use std::ops::Range;
 
             use super::{
-                Activation, Far, HARD_SIGMOID, HARD_SWISH, Instructions, Int8Product, NONE,
-                Quantisation, RELU, $cut,
+                Activation, FAR, Far, FarRow, HARD_SIGMOID, HARD_SWISH, Instructions, Int8Product,
+                NONE, PairProduct, Quantisation, RELU, Results, $cut, $end,
             };
 
             pub(in super::super) const INSTRUCTIONS: Instructions = Instructions {
                 name: $label,
                 lanes: LANES,
+                widest: if LANES == 8 { 2 } else { 3 },
                 range,
                 quantise,
-                scale,
+                prepare,
                 product,
+                pair_product,
             };
 
             /// 32-bit numbers in a vector.
             const LANES: usize = $lanes;
-            /// Rows that [`add_far`] takes at a time.
-            const ROWS: usize = 4;
-
             /// Rounds the lanes to the nearest integers and stores them as bytes, clamped to [0, 255].
             ///
             /// # Safety
@@ -72,23 +83,10 @@ macro_rules! kernels {
                     let x = unsafe { $load(part.as_ptr()) };
                     (low, high) = ($min(low, x), $max(high, x));
                 }
-                let (mut lows, mut highs) = ([0f32; LANES], [0f32; LANES]);
-                // SAFETY: the arrays have as many numbers as a vector
-                unsafe {
-                    $store(lows.as_mut_ptr(), low);
-                    $store(highs.as_mut_ptr(), high);
-                }
-                // halves are compared with each other: if the numbers were compared one after the other, each would wait for the one before
-                let mut half = LANES / 2;
-                while half > 0 {
-                    for n in 0..half {
-                        lows[n] = lows[n].min(lows[n + half]);
-                        highs[n] = highs[n].max(highs[n + half]);
-                    }
-                    half /= 2;
-                }
-                let low = rest.iter().fold(lows[0], |a, &b| a.min(b));
-                let high = rest.iter().fold(highs[0], |a, &b| a.max(b));
+                // SAFETY: the machine has the instructions
+                let (low, high) = unsafe { ends(low, high) };
+                let low = rest.iter().fold(low, |a, &b| a.min(b));
+                let high = rest.iter().fold(high, |a, &b| a.max(b));
                 (low, high)
             }
 
@@ -114,24 +112,26 @@ macro_rules! kernels {
                 }
             }
 
-            /// As [`Int8Weights::scale`].
+            /// As [`Int8Weights::prepare`].
             ///
             /// # Safety
             /// The machine has the instructions of this module.
             #[$attribute]
-            unsafe fn scale(
+            unsafe fn prepare(
                 numbers: &[f32],
                 factors: &[f32],
                 times: f32,
-                to: &mut [f32],
+                row: &mut [f32],
                 far: &mut Far,
-            ) {
+                to: &mut [u8],
+            ) -> Quantisation {
                 // sixteen sums, whatever a vector holds, so that all machines cut off the same
                 let mut sums = [$zero(); 16 / LANES];
+                let (mut least, mut greatest) = ($zero(), $zero());
                 let (parts, rest) = numbers.as_chunks::<16>();
                 let (by, by_rest) = factors.as_chunks::<16>();
-                let (to_parts, to_rest) = to.as_chunks_mut::<16>();
-                for ((from, by), to) in parts.iter().zip(by).zip(to_parts) {
+                let (row_parts, row_rest) = row.as_chunks_mut::<16>();
+                for ((from, by), to) in parts.iter().zip(by).zip(row_parts) {
                     for (n, sum) in sums.iter_mut().enumerate() {
                         // SAFETY: `n` is below the number of vectors that sixteen numbers are
                         unsafe {
@@ -139,6 +139,7 @@ macro_rules! kernels {
                             let x = $mul(x, $load(by.as_ptr().add(n * LANES)));
                             $store(to.as_mut_ptr().add(n * LANES), x);
                             *sum = $fma(x, x, *sum);
+                            (least, greatest) = ($min(least, x), $max(greatest, x));
                         }
                     }
                 }
@@ -147,75 +148,69 @@ macro_rules! kernels {
                     // SAFETY: as above
                     unsafe { $store(squares.as_mut_ptr().add(n * LANES), sum) }
                 }
+                // SAFETY: the machine has the instructions
+                let (mut low, mut high) = unsafe { ends(least, greatest) };
                 for (((from, by), to), square) in
-                    rest.iter().zip(by_rest).zip(to_rest).zip(&mut squares)
+                    rest.iter().zip(by_rest).zip(row_rest).zip(&mut squares)
                 {
                     *to = from * by;
                     *square += *to * *to;
+                    (low, high) = (low.min(*to), high.max(*to));
                 }
-                let mean = squares.iter().sum::<f32>() / numbers.len() as f32;
-                let limit = times * mean.sqrt();
-                far.make_room(numbers.len());
-                let (parts, rest) = to.as_chunks_mut::<16>();
+                let mut half = 8;
+                while half > 0 {
+                    for n in 0..half {
+                        squares[n] += squares[n + half];
+                    }
+                    half /= 2;
+                }
+                let limit = times * (squares[0] / numbers.len() as f32).sqrt();
+                far.begin_row(numbers.len());
+                let (parts, rest) = row.as_chunks_mut::<16>();
+                // in most rows nothing is far
+                let any = !(low >= -limit && high <= limit);
                 let mut place = 0;
-                for part in parts {
+                for part in parts.iter_mut().filter(|_| any) {
                     // SAFETY: there is room for all numbers, and the machine has the instructions of this module
                     unsafe { $cut(part, limit, place, far) };
                     place += 16;
                 }
-                for (place, x) in (place..).zip(rest) {
+                for (place, x) in (place..).zip(rest).filter(|_| any) {
                     far.cut(place, x, limit);
                 }
-                far.end_row();
+                let by = Quantisation::of_range(low.max(-limit), high.min(limit));
+                // SAFETY: the machine has the instructions, and the places are those of the row
+                unsafe {
+                    $end(row, limit, far);
+                    quantise(row, by, to);
+                }
+                by
             }
 
-            /// Multiplies what was cut off some windows by its rows of the weights, and adds the products to the results: those of `WIDTH` vectors of columns
-            /// from `column` on.
+            /// The least lane of one vector and the greatest of the other.
             ///
             /// # Safety
-            /// As for [`tile`], and the weights have a row for each place in `far`.
+            /// The machine has the instructions of this module.
             #[$attribute]
-            #[allow(clippy::needless_range_loop)]
-            unsafe fn add_far<const WIDTH: usize>(
-                of: &Int8Product,
-                windows: Range<usize>,
-                far: &Far,
-                column: usize,
-                panel: &[i8],
-                out: *mut f32,
-            ) {
-                let weights = of.weights;
-                let columns = weights.columns();
-                for m in windows {
-                    let numbers = far.row(m);
-                    let places = far.places[numbers.clone()].chunks(ROWS);
-                    let missing = far.missing[numbers].chunks(ROWS);
-                    // four at a time, because the last bits of stored outputs depend on how many numbers are summed before the scale
-                    for (places, missing) in places.zip(missing) {
-                        // SAFETY: a panel has `WIDTH` vectors of bytes for every four rows, and the caller guarantees the rows, the columns, which the scales
-                        // have, too, and that the results of window `m` are in `out`
-                        unsafe {
-                            let mut sums = [$zero(); WIDTH];
-                            for (&row, &by) in places.iter().zip(missing) {
-                                // a product with 1 and three zeros is the byte of the row
-                                let one = $set_int(1 << (8 * (row % 4)));
-                                let by = $set(by);
-                                let four = row as usize / 4 * WIDTH * LANES * 4;
-                                let four = panel.as_ptr().add(four);
-                                for v in 0..WIDTH {
-                                    let bytes = $load_int(four.add(v * LANES * 4).cast());
-                                    let bytes = $to_float($dot($zero_int(), one, bytes));
-                                    sums[v] = $fma(by, bytes, sums[v]);
-                                }
-                            }
-                            for v in 0..WIDTH {
-                                let scale = $load(weights.scale.as_ptr().add(column + v * LANES));
-                                let out = out.add(m * columns + column + v * LANES);
-                                $store(out, $fma(sums[v], scale, $load(out)));
-                            }
-                        }
-                    }
+            unsafe fn ends(low: $float, high: $float) -> (f32, f32) {
+                let (mut lows, mut highs) = ([0f32; LANES], [0f32; LANES]);
+                // SAFETY: the arrays have as many numbers as a vector
+                unsafe {
+                    $store(lows.as_mut_ptr(), low);
+                    $store(highs.as_mut_ptr(), high);
                 }
+                // halves are compared with each other: if the numbers were compared one after the other, each would wait for the one before
+                let mut half = LANES / 2;
+                while half > 0 {
+                    for n in 0..half {
+                        // not `min` and `max`, which take several instructions each because of what is no number
+                        let (low, high) = (lows[n + half], highs[n + half]);
+                        lows[n] = if low < lows[n] { low } else { lows[n] };
+                        highs[n] = if high > highs[n] { high } else { highs[n] };
+                    }
+                    half /= 2;
+                }
+                (lows[0], highs[0])
             }
 
             /// Computes the product into `out`.
@@ -223,98 +218,111 @@ macro_rules! kernels {
             /// # Safety
             /// The machine has the instructions of this module. The windows fit into their rows and have as many bytes as the
             /// weights have rows, a multiple of four; there is one quantisation, or one for each window; `base` has the columns of
-            /// each window; and the results fit into `out`.
+            /// each window; `far` has a row for each, with places that the weights have; and the results fit into `out`.
             #[$attribute]
             // for some widths, the heights of narrow and wide tiles are the same
             #[allow(unreachable_patterns)]
-            unsafe fn product(of: Int8Product, out: &mut [f32]) {
-                let weights = of.weights;
+            pub(in super::super) unsafe fn product(of: Int8Product, out: &mut [f32]) {
+                /// Windows whose sums are computed before they are finished, so that they stay in the cache.
+                const GROUP: usize = $narrow * 2;
                 let count = of.windows.count;
-                let out = out.as_mut_ptr();
+                let mut sums = [const { MaybeUninit::<i32>::uninit() }; GROUP * 3 * LANES];
+                let sums = sums.as_mut_ptr().cast::<i32>();
                 let mut from = 0;
                 while from < count {
-                    let group = (count - from).min($narrow * 2);
-                    let (mut column, mut data) = (0, &*weights.data);
-                    for &width in &weights.panels {
-                        let (mut m, end) = (from, from + group);
-                        while m < end {
-                            // SAFETY: the arms take at most `end - m` windows, which end at `count`; the panels' widths add up to the columns; `data`
-                            // begins with the panel, which the slicing below keeps true; and the caller guarantees the rest.
-                            m += unsafe {
-                                match (width, end - m) {
-                                    (3, $wide..) => tile::<$wide, 3>(&of, m, column, data, out),
-                                    (3, 4..) => tile::<4, 3>(&of, m, column, data, out),
-                                    (3, _) => tile::<1, 3>(&of, m, column, data, out),
-                                    (2, $narrow..) => tile::<$narrow, 2>(&of, m, column, data, out),
-                                    (2, 4..) => tile::<4, 2>(&of, m, column, data, out),
-                                    (2, _) => tile::<1, 2>(&of, m, column, data, out),
-                                    (_, $narrow..) => tile::<$narrow, 1>(&of, m, column, data, out),
-                                    (_, 4..) => tile::<4, 1>(&of, m, column, data, out),
-                                    _ => tile::<1, 1>(&of, m, column, data, out),
+                    let group = (count - from).min(GROUP);
+                    let (mut column, mut data) = (0, &*of.weights.data);
+                    for &width in &of.weights.panels {
+                        let mut done = 0;
+                        while done < group {
+                            let m = from + done;
+                            // SAFETY: the arms take at most as many windows as are left, which end at `count`; `data` begins with the panel, which the
+                            // slicing below keeps true; there is room for the sums of a group; and the caller guarantees the rest.
+                            done += unsafe {
+                                let to = sums.add(done * width * LANES);
+                                match (width, group - done) {
+                                    (3, $wide..) => tile::<$wide, 3>(&of, m, data, to),
+                                    (3, 4..) => tile::<4, 3>(&of, m, data, to),
+                                    (3, _) => tile::<1, 3>(&of, m, data, to),
+                                    (2, $narrow..) => tile::<$narrow, 2>(&of, m, data, to),
+                                    (2, 4..) => tile::<4, 2>(&of, m, data, to),
+                                    (2, _) => tile::<1, 2>(&of, m, data, to),
+                                    (_, $narrow..) => tile::<$narrow, 1>(&of, m, data, to),
+                                    (_, 4..) => tile::<4, 1>(&of, m, data, to),
+                                    _ => tile::<1, 1>(&of, m, data, to),
                                 }
                             };
                         }
                         let windows = from..from + group;
-                        // SAFETY: the windows end at `count`, and the tiles have written the sums of the panel's columns
+                        // SAFETY: the windows end at `count`, and the panels' widths add up to the columns; the tiles have written the sums
                         unsafe {
                             match width {
-                                3 => finish_panel::<3>(&of, windows, column, data, out),
-                                2 => finish_panel::<2>(&of, windows, column, data, out),
-                                _ => finish_panel::<1>(&of, windows, column, data, out),
+                                3 => finish_panel::<3>(&of, windows, column, data, sums, out),
+                                2 => finish_panel::<2>(&of, windows, column, data, sums, out),
+                                _ => finish_panel::<1>(&of, windows, column, data, sums, out),
                             }
                         }
                         column += width * LANES;
-                        data = &data[width * LANES * weights.rows..];
+                        data = &data[width * LANES * of.weights.rows..];
                     }
                     from += group;
                 }
             }
 
-            /// Replaces the integer sums of some windows by the results: those of `WIDTH` vectors of columns from `column` on.
+            /// Makes results of the integer sums of some windows: those of `WIDTH` vectors of columns from `column` on, whose panel is given.
             ///
             /// # Safety
-            /// As for [`finish`] and [`add_far`].
+            /// As for [`finish`].
             #[$attribute]
-            unsafe fn finish_panel<const WIDTH: usize>(
+            pub(in super::super) unsafe fn finish_panel<const WIDTH: usize>(
                 of: &Int8Product,
                 windows: Range<usize>,
                 column: usize,
                 panel: &[i8],
-                out: *mut f32,
+                sums: *const i32,
+                out: &mut [f32],
             ) {
-                let columns = column..column + WIDTH * LANES;
-                let rows = windows.clone();
+                let out = Results {
+                    column,
+                    panel,
+                    sums,
+                    out: out.as_mut_ptr(),
+                };
+                let none = (0.0, 0.0);
                 // SAFETY: the caller guarantees it
                 unsafe {
-                    match of.activation {
-                        Activation::None => finish::<NONE>(of, rows, columns, (0.0, 0.0), out),
-                        Activation::Relu => finish::<RELU>(of, rows, columns, (0.0, 0.0), out),
-                        Activation::HardSwish { scale, shift } => {
-                            finish::<HARD_SWISH>(of, rows, columns, (scale / 6.0, shift), out);
+                    match (of.activation, of.far) {
+                        (Activation::None, None) => finish::<NONE, WIDTH>(of, windows, none, out),
+                        (Activation::None, Some(_)) => finish::<FAR, WIDTH>(of, windows, none, out),
+                        (Activation::Relu, _) => finish::<RELU, WIDTH>(of, windows, none, out),
+                        (Activation::HardSwish { scale, shift }, _) => {
+                            finish::<HARD_SWISH, WIDTH>(of, windows, (scale / 6.0, shift), out);
                         }
-                        Activation::HardSigmoid { scale, shift } => {
-                            finish::<HARD_SIGMOID>(of, rows, columns, (scale, shift), out);
+                        (Activation::HardSigmoid { scale, shift }, _) => {
+                            finish::<HARD_SIGMOID, WIDTH>(of, windows, (scale, shift), out);
                         }
-                    }
-                    if let Some(far) = of.far {
-                        add_far::<WIDTH>(of, windows, far, column, panel, out);
                     }
                 }
             }
 
-            /// Replaces the integer sums of some windows by the results: dequantised, with bias and the activation of this kind,
-            /// which has a scale and a shift.
+            /// Makes results of the integer sums of some windows: dequantised, with bias and the activation of this kind, which has a scale and a shift, or
+            /// with the products of what was cut off.
             ///
             /// # Safety
-            /// As for [`product`]. The windows end at `count` at the latest, `out` points to the results, and those of the windows
-            /// in these columns are 32-bit integers. The columns are whole vectors.
+            /// As for [`product`]. The windows end at `count` at the latest, `WIDTH` vectors from the column on end at the columns, `panel` begins with their
+            /// panel, `sums` points to their sums, window after window, and `out` to the results of all windows.
             #[$attribute]
-            unsafe fn finish<const KIND: u8>(
+            #[allow(clippy::needless_range_loop)]
+            unsafe fn finish<const KIND: u8, const WIDTH: usize>(
                 of: &Int8Product,
                 windows: Range<usize>,
-                wanted: Range<usize>,
                 (by, plus): (f32, f32),
-                out: *mut f32,
+                Results {
+                    column,
+                    panel,
+                    mut sums,
+                    out,
+                }: Results,
             ) {
                 let weights = of.weights;
                 debug_assert!(windows.end <= of.windows.count);
@@ -325,21 +333,25 @@ macro_rules! kernels {
                     Some(base) => (base, columns),
                     None => (weights.bias.as_slice(), 0),
                 };
-                for column in wanted.step_by(LANES) {
-                    // SAFETY: the columns are a multiple of the lanes, so that a vector from `column` on lies within the
-                    // weights' sums, scales and biases, within the base and within the results of each window
-                    unsafe {
-                        let total = $load(weights.sum.as_ptr().add(column));
-                        let column_scale = $load(weights.scale.as_ptr().add(column));
-                        for m in windows.clone() {
-                            let Quantisation { scale, zero_point } =
-                                of.quantisations[if one { 0 } else { m }];
-                            let out = out.add(m * columns + column);
-                            let sum = $to_float($load_int(out.cast()));
-                            let exact = $sub(sum, $mul(total, $set(zero_point)));
-                            let begin = $load(base.as_ptr().add(m * step + column));
-                            let x = $fma(exact, $mul(column_scale, $set(scale)), begin);
-                            let x = match KIND {
+                // SAFETY: vectors from the column on lie within the weights' sums, scales and biases, within the base and within the results of each
+                // window, as the caller guarantees
+                unsafe {
+                    let mut totals = [$zero(); WIDTH];
+                    let mut scales = [$zero(); WIDTH];
+                    for v in 0..WIDTH {
+                        totals[v] = $load(weights.sum.as_ptr().add(column + v * LANES));
+                        scales[v] = $load(weights.scale.as_ptr().add(column + v * LANES));
+                    }
+                    for m in windows {
+                        let Quantisation { scale, zero_point } =
+                            of.quantisations[if one { 0 } else { m }];
+                        let mut results = [$zero(); WIDTH];
+                        for v in 0..WIDTH {
+                            let sum = $to_float($load_int(sums.add(v * LANES).cast()));
+                            let exact = $sub(sum, $mul(totals[v], $set(zero_point)));
+                            let begin = $load(base.as_ptr().add(m * step + column + v * LANES));
+                            let x = $fma(exact, $mul(scales[v], $set(scale)), begin);
+                            results[v] = match KIND {
                                 RELU => $max(x, $zero()),
                                 HARD_SWISH => {
                                     let gate = $min($max($add(x, $set(3.0)), $zero()), $set(6.0));
@@ -351,35 +363,93 @@ macro_rules! kernels {
                                 }
                                 _ => x,
                             };
-                            $store(out, x);
                         }
+                        if let (FAR, Some(far)) = (KIND, of.far) {
+                            let FarRow {
+                                above,
+                                below,
+                                end,
+                                step,
+                            } = far.rows[m];
+                            if above < end {
+                                let beyond = far_sums::<WIDTH>(far, above..below, panel);
+                                let under = far_sums::<WIDTH>(far, below..end, panel);
+                                for v in 0..WIDTH {
+                                    let steps = $sub($to_float(beyond[v]), $to_float(under[v]));
+                                    results[v] =
+                                        $fma(steps, $mul(scales[v], $set(step)), results[v]);
+                                }
+                            }
+                        }
+                        for v in 0..WIDTH {
+                            $store(out.add(m * columns + column + v * LANES), results[v]);
+                        }
+                        sums = sums.add(WIDTH * LANES);
                     }
                 }
             }
 
-            /// Computes the integer sums of `HEIGHT` windows from `first` on by `WIDTH` vectors of columns from `column` on.
-            /// Returns `HEIGHT`.
+            /// The sums of the amounts times the bytes of their rows.
             ///
             /// # Safety
-            /// As for [`product`]. `first + HEIGHT <= count`, `column + WIDTH · LANES <= columns`, and `panel` begins with
-            /// the panel of these columns: `WIDTH · LANES` bytes for each row of the weights. `out` points to the results.
+            /// `panel` has `WIDTH` vectors of bytes for the rows of each number.
             #[$attribute]
             #[allow(clippy::needless_range_loop)]
-            unsafe fn tile<const HEIGHT: usize, const WIDTH: usize>(
+            unsafe fn far_sums<const WIDTH: usize>(
+                far: &Far,
+                numbers: Range<usize>,
+                panel: &[i8],
+            ) -> [$ints; WIDTH] {
+                // two sums for each vector, because each addition would wait for the one before
+                let mut sums = [[$zero_int(); WIDTH]; 2];
+                let (fours, amounts) = (&far.fours[numbers.clone()], &far.amounts[numbers]);
+                let (pairs, last) = fours.as_chunks::<2>();
+                let (pair_amounts, last_amount) = amounts.as_chunks::<2>();
+                // SAFETY: the caller guarantees that the panel has the vectors
+                unsafe {
+                    for (fours, amounts) in pairs.iter().zip(pair_amounts) {
+                        for n in 0..2 {
+                            let four = panel.as_ptr().add(fours[n] as usize * WIDTH * LANES * 4);
+                            let amount = $set_int(amounts[n].cast_signed());
+                            for v in 0..WIDTH {
+                                let bytes = $load_int(four.add(v * LANES * 4).cast());
+                                sums[n][v] = $dot(sums[n][v], amount, bytes);
+                            }
+                        }
+                    }
+                    for (four, amount) in last.iter().zip(last_amount) {
+                        let four = panel.as_ptr().add(*four as usize * WIDTH * LANES * 4);
+                        let amount = $set_int(amount.cast_signed());
+                        for v in 0..WIDTH {
+                            let bytes = $load_int(four.add(v * LANES * 4).cast());
+                            sums[0][v] = $dot(sums[0][v], amount, bytes);
+                        }
+                    }
+                    for v in 0..WIDTH {
+                        sums[0][v] = $add_int(sums[0][v], sums[1][v]);
+                    }
+                }
+                sums[0]
+            }
+
+            /// Computes the integer sums of `HEIGHT` windows from `first` on by the `WIDTH` vectors of columns of a panel, window after window. Returns `HEIGHT`.
+            ///
+            /// # Safety
+            /// As for [`product`]. `first + HEIGHT <= count`, and `panel` begins with the panel of these columns: `WIDTH · LANES` bytes for each row of the
+            /// weights. There is room for the sums in `to`.
+            #[$attribute]
+            #[allow(clippy::needless_range_loop)]
+            pub(in super::super) unsafe fn tile<const HEIGHT: usize, const WIDTH: usize>(
                 of: &Int8Product,
                 first: usize,
-                column: usize,
                 panel: &[i8],
-                out: *mut f32,
+                to: *mut i32,
             ) -> usize {
                 let (step, length) = (of.windows.step, of.windows.length);
-                let columns = of.weights.columns();
                 debug_assert!(first + HEIGHT <= of.windows.count && length % 4 == 0);
-                debug_assert!(column + WIDTH * LANES <= columns);
                 debug_assert!(panel.len() >= WIDTH * LANES * of.weights.rows);
                 // SAFETY: window `first + m` is within each row up to `length` bytes from its start, and four bytes are read at multiples of four
-                // below that. `panel` advances by WIDTH vectors for every four bytes of a window, that is, for every four rows of the panel. The
-                // results are within `out`.
+                // below that. `panel` advances by WIDTH vectors for every four bytes of a window, that is, for every four rows of the panel.
                 unsafe {
                     let mut sums = [[$zero_int(); WIDTH]; HEIGHT];
                     let mut panel = panel.as_ptr();
@@ -401,12 +471,72 @@ macro_rules! kernels {
                             panel = panel.add(WIDTH * LANES * 4);
                         }
                     }
-                    // The integers are stored where their results will be, and `finish` goes over them again: with more than
-                    // a store after the loop, the compiler keeps the sums in memory during the loop, which halves the speed.
-                    let out = out.add(first * columns + column);
+                    // `finish` goes over the sums again: with more than a store after the loop, the compiler keeps the sums in memory during the loop,
+                    // which halves the speed
                     for m in 0..HEIGHT {
                         for v in 0..WIDTH {
-                            $store_int(out.add(m * columns + v * LANES).cast(), sums[m][v]);
+                            $store_int(to.add((m * WIDTH + v) * LANES).cast(), sums[m][v]);
+                        }
+                    }
+                }
+                HEIGHT
+            }
+
+            /// Computes the sums of a product of 16-bit numbers.
+            ///
+            /// # Safety
+            /// The machine has the instructions of this module, and what [`PairProduct::run`] asserts is true.
+            #[$attribute]
+            unsafe fn pair_product(of: PairProduct, out: &mut [i32]) {
+                let out = out.as_mut_ptr();
+                for column in (0..of.columns).step_by(2 * LANES) {
+                    let mut m = 0;
+                    while m < of.count {
+                        // SAFETY: the arms take at most as many rows as are left; the columns are a multiple of two vectors; and the caller guarantees
+                        // the rest
+                        m += unsafe {
+                            match of.count - m {
+                                $narrow.. => pair_tile::<$narrow>(&of, m, column, out),
+                                4.. => pair_tile::<4>(&of, m, column, out),
+                                _ => pair_tile::<1>(&of, m, column, out),
+                            }
+                        };
+                    }
+                }
+            }
+
+            /// Computes the sums of `HEIGHT` rows from `first` on by two vectors of columns from `column` on. Returns `HEIGHT`.
+            ///
+            /// # Safety
+            /// As for [`pair_product`]. `first + HEIGHT <= count`, `column + 2 · LANES <= columns`, and `out` points to the sums.
+            #[$attribute]
+            #[allow(clippy::needless_range_loop)]
+            unsafe fn pair_tile<const HEIGHT: usize>(
+                of: &PairProduct,
+                first: usize,
+                column: usize,
+                out: *mut i32,
+            ) -> usize {
+                // SAFETY: row `first + m` has `pairs` pairs of numbers from its beginning on; the matrix has a row of `columns` pairs for each of them, and the
+                // caller guarantees the columns and the sums
+                unsafe {
+                    let mut sums = [[$zero_int(); 2]; HEIGHT];
+                    let rows = of.rows.as_ptr().add(first * of.step);
+                    for pair in 0..of.pairs {
+                        let pairs = of.matrix.as_ptr().add(pair * of.columns + column);
+                        let w = [0, 1].map(|v| $load_int(pairs.add(v * LANES).cast()));
+                        for m in 0..HEIGHT {
+                            let row = rows.add(m * of.step + 2 * pair);
+                            let a = $set_int(row.cast::<i32>().read_unaligned());
+                            for v in 0..2 {
+                                sums[m][v] = $dot_pairs(sums[m][v], a, w[v]);
+                            }
+                        }
+                    }
+                    for m in 0..HEIGHT {
+                        for v in 0..2 {
+                            let out = out.add((first + m) * of.columns + column + v * LANES);
+                            $store_int(out.cast(), sums[m][v]);
                         }
                     }
                 }
@@ -426,6 +556,7 @@ kernels!(
     narrow 12,
     wide 8,
     __m512,
+    __m512i,
     _mm512_loadu_ps,
     _mm512_storeu_ps,
     _mm512_set1_ps,
@@ -440,9 +571,12 @@ kernels!(
     _mm512_storeu_si512,
     _mm512_setzero_si512,
     _mm512_set1_epi32,
+    _mm512_add_epi32,
     _mm512_dpbusd_epi32,
+    _mm512_dpwssd_epi32,
     _mm512_cvtepi32_ps,
     cut_vector,
+    end_vectors,
     |x, to| _mm_storeu_si128(
         to.cast(),
         _mm512_cvtusepi32_epi8(_mm512_max_epi32(
@@ -461,6 +595,7 @@ kernels!(
     narrow 6,
     wide 4,
     __m256,
+    __m256i,
     _mm256_loadu_ps,
     _mm256_storeu_ps,
     _mm256_set1_ps,
@@ -475,9 +610,12 @@ kernels!(
     _mm256_storeu_si256,
     _mm256_setzero_si256,
     _mm256_set1_epi32,
+    _mm256_add_epi32,
     _mm256_dpbusd_avx_epi32,
+    _mm256_dpwssd_avx_epi32,
     _mm256_cvtepi32_ps,
     cut_each,
+    end_each,
     |x, to| {
         let whole = _mm256_cvtps_epi32(x);
         let words = _mm_packus_epi32(
@@ -498,6 +636,7 @@ kernels!(
     narrow 6,
     wide 4,
     Floats,
+    Ints,
     load,
     store,
     set,
@@ -512,8 +651,11 @@ kernels!(
     store_int,
     zero_int,
     set_int,
+    add_int,
     dot,
+    dot_pairs,
     to_float,
     cut_each,
+    end_each,
     |x, to| to.cast::<[u8; 4]>().write(x.map(|x| (x.round_ties_even() as i32).clamp(0, 255) as u8))
 );

@@ -7,17 +7,24 @@ use super::super::tests::{below, cases};
 use super::kernels::*;
 use super::*;
 
-/// The arrays, and the vectors that this machine has.
+/// The arrays, and all that this machine has.
 fn available() -> Vec<Instructions> {
     let mut available = vec![portable::INSTRUCTIONS];
-    available.extend(Instructions::detect());
     #[cfg(target_arch = "x86_64")]
-    if Instructions::detect().is_some_and(|found| found.name == avx512::INSTRUCTIONS.name)
-        && is_x86_feature_detected!("avx2")
-        && is_x86_feature_detected!("fma")
-        && is_x86_feature_detected!("avxvnni")
     {
-        available.push(avx2::INSTRUCTIONS);
+        let best = Instructions::detect();
+        available.extend(best);
+        if best.is_some_and(|best| best.name == amx::INSTRUCTIONS.name) {
+            available.push(avx512::INSTRUCTIONS);
+        }
+        let is_better = best.is_some_and(|best| best.name != avx2::INSTRUCTIONS.name);
+        if is_better
+            && is_x86_feature_detected!("avx2")
+            && is_x86_feature_detected!("fma")
+            && is_x86_feature_detected!("avxvnni")
+        {
+            available.push(avx2::INSTRUCTIONS);
+        }
     }
     available
 }
@@ -29,8 +36,8 @@ proptest! {
     /// brightness; and all instructions give the same bits.
     #[test]
     fn int8_products_are_near_those_of_floats_and_equal_for_all_instructions(
-        length in 1usize..below(70, 11), count in 1usize..below(40, 16), blocks in 1usize..below(7, 4),
-        seed in prop::collection::vec(-1f32..1.0, 64), bright in prop::collection::vec(0.01f32..100.0, 40)
+        length in 1usize..below(150, 11), count in 1usize..below(80, 18), blocks in 1usize..below(7, 4),
+        seed in prop::collection::vec(-1f32..1.0, 64), bright in prop::collection::vec(0.01f32..100.0, 80)
     ) {
         let columns = blocks * CHANNEL_BLOCK;
         let at = |n: usize| seed[n % 64] * seed[(n / 64 + 7 * n) % 64];
@@ -125,6 +132,70 @@ fn each_activation_is_the_same_for_all_instructions() {
 }
 
 #[test]
+fn windows_over_several_rows_are_the_same_for_all_instructions() {
+    let number = |n: usize| (n * 37 % 101) as f32 / 25.0 - 2.0;
+    let columns = 3 * CHANNEL_BLOCK;
+    for (length, step, count) in [
+        (68, 12, 37),
+        (64, 64, 33),
+        (192, 4, 16),
+        (4, 4, 70),
+        (132, 8, below(65, 17)),
+    ] {
+        let weights: Vec<f32> = (0..3 * length * columns).map(number).collect();
+        let map: Vec<u8> = (0..3 * (count * step + length))
+            .map(|n| (n * 89 % 251) as u8)
+            .collect();
+        let rows: Vec<&[u8]> = map.chunks(count * step + length).collect();
+        let quantisation = Quantisation::of_range(-1.0, 2.0);
+        let mut results = available().into_iter().map(|instructions| {
+            let weights = Int8Weights::pack(&weights, vec![0.5; columns], instructions);
+            let mut out = vec![f32::NAN; count * columns];
+            let windows = Windows::new(&rows, length, step, count);
+            Int8Product::new(windows, &[quantisation], &weights, Activation::None).run(&mut out);
+            out
+        });
+        let first = results.next().expect("arrays are always there");
+        assert!(first.iter().all(|x| x.is_finite()));
+        for other in results {
+            assert_eq!(first, other, "{length} {step} {count}");
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(cases())]
+
+    #[test]
+    fn products_of_pairs_are_exact(
+        pairs in 1usize..below(40, 6), count in 1usize..below(30, 14), blocks in 1usize..3, seed in prop::collection::vec(any::<i16>(), 64)
+    ) {
+        let columns = blocks * PairProduct::COLUMNS;
+        let at = |n: usize| seed[n % 64] ^ seed[(n / 64 + 7 * n) % 64];
+        let step = 2 * pairs + 3;
+        let rows: Vec<i16> = (0..count * step).map(at).collect();
+        let half = |n: usize, c: usize| at(n * columns + c + 11);
+        let matrix: Vec<i32> = (0..pairs * columns)
+            .map(|n| {
+                let (pair, c) = (n / columns, n % columns);
+                i32::from(half(2 * pair, c)) & 0xffff | i32::from(half(2 * pair + 1, c)) << 16
+            })
+            .collect();
+        for instructions in available() {
+            let mut out = vec![0; count * columns];
+            PairProduct { rows: &rows, step, count, pairs, matrix: &matrix, columns }.run_by(instructions, &mut out);
+            for m in 0..count {
+                for c in 0..columns {
+                    let products = (0..2 * pairs).map(|n| i32::from(rows[m * step + n]).wrapping_mul(i32::from(half(n, c))));
+                    let sum = products.fold(0i32, i32::wrapping_add);
+                    prop_assert_eq!(out[m * columns + c], sum, "{} {} {}", instructions.name, m, c);
+                }
+            }
+        }
+    }
+}
+
+#[test]
 fn zero_has_a_byte_of_its_own() {
     for (low, high) in [(0.0, 1.0), (-1.0, 0.0), (-3.0, 5.0), (0.0, 0.0)] {
         let Quantisation { scale, zero_point } = Quantisation::of_range(low, high);
@@ -181,6 +252,22 @@ fn whole_numbers_are_the_nearest_as_in_the_standard_library() {
     }
 }
 
+/// The place of each number of the only row, and what was cut off it.
+fn cut_off(far: &Far) -> Vec<(usize, f32)> {
+    let [row] = far.rows.as_slice() else {
+        panic!("one row was cut")
+    };
+    let numbers = far.fours.iter().zip(&far.amounts).enumerate();
+    let cut = numbers.map(|(n, (four, amount))| {
+        let byte = amount.trailing_zeros() / 8;
+        let steps = amount >> (8 * byte);
+        assert!((1..=255).contains(&steps));
+        let sign = if n < row.below { 1.0 } else { -1.0 };
+        ((4 * four + byte) as usize, sign * steps as f32 * row.step)
+    });
+    cut.collect()
+}
+
 /// A row of zeros times the weights, which begins with `base`, with what was cut off.
 fn with_far(weights: &Int8Weights, far: &Far, base: &[f32]) -> Vec<f32> {
     let (zeros, rows) = (vec![0; weights.rows()], weights.rows());
@@ -219,27 +306,32 @@ proptest! {
         let mut results = Vec::new();
         for instructions in available() {
             let packed = Int8Weights::pack(&weights, vec![0.0; columns], instructions);
-            let (mut scaled, mut far) = (vec![f32::NAN; length], Far::default());
-            packed.scale(&numbers, &factors, times, &mut scaled, &mut far);
+            let (mut left, mut far) = (vec![f32::NAN; length], Far::default());
+            let mut bytes = vec![0; length];
+            let by = packed.prepare(&numbers, (&factors, times), &mut left, &mut far, &mut bytes);
             let base: Vec<f32> = (0..columns).map(at).collect();
             let out = with_far(&packed, &far, &base);
-            results.push((scaled, far, out));
+            results.push((left, bytes, by, far, out));
         }
         let bits = |row: &[f32]| row.iter().map(|x| x.to_bits()).collect::<Vec<_>>();
-        let (scaled, far, out) = &results[0];
-        for (other, other_far, other_out) in &results[1..] {
-            prop_assert_eq!(bits(scaled), bits(other));
-            prop_assert_eq!(far, other_far);
+        let (left, bytes, by, far, out) = &results[0];
+        for (other, other_bytes, _, other_far, other_out) in &results[1..] {
+            prop_assert_eq!(bits(left), bits(other));
+            prop_assert_eq!(bytes, other_bytes);
+            prop_assert_eq!((&far.fours, &far.amounts, &far.rows), (&other_far.fours, &other_far.amounts, &other_far.rows));
             prop_assert_eq!(bits(out), bits(other_out));
+        }
+        for (x, byte) in left.iter().zip(bytes) {
+            prop_assert!((x - (f32::from(*byte) - by.zero_point) * by.scale).abs() <= by.scale, "{x}, {byte}");
         }
         let whole: Vec<f32> = numbers.iter().zip(&factors).map(|(x, by)| x * by).collect();
         let mean = whole.iter().map(|x| x * x).sum::<f32>() / length as f32;
-        let beyond: Vec<(usize, f32)> = far.places.iter().map(|place| *place as usize).zip(far.missing.iter().copied()).collect();
-        let mut joined = scaled.clone();
+        let beyond = cut_off(far);
+        let mut joined = left.clone();
         for (place, rest) in &beyond {
             joined[*place] += rest;
         }
-        for ((x, whole), left) in joined.iter().zip(&whole).zip(scaled) {
+        for ((x, whole), left) in joined.iter().zip(&whole).zip(left) {
             prop_assert!((x - whole).abs() <= 1e-5 * whole.abs());
             prop_assert!(left.abs() <= times * mean.sqrt() * 1.001);
         }
@@ -267,11 +359,10 @@ fn numbers_that_are_not_finite_end_in_no_panic() {
             for place in [0, 17, 19] {
                 let mut numbers = vec![1.0; 20];
                 numbers[place] = odd;
-                let (mut scaled, mut far) = (vec![0.0; 20], Far::default());
-                packed.scale(&numbers, &[1.0; 20], 2.0, &mut scaled, &mut far);
+                let (mut left, mut far) = (vec![0.0; 20], Far::default());
+                let by = (&[1.0; 20][..], 2.0);
+                packed.prepare(&numbers, by, &mut left, &mut far, &mut [0; 20]);
                 with_far(&packed, &far, &[0.0; CHANNEL_BLOCK]);
-                let (mut bytes, mut quantisations) = (Vec::new(), Vec::new());
-                packed.quantise_pixels(&scaled, 20, 20, 1, &mut bytes, &mut quantisations);
             }
         }
     }

@@ -63,12 +63,25 @@ pub(crate) fn set_int(x: i32) -> Ints {
     [x; 4]
 }
 
+pub(crate) fn add_int(a: Ints, b: Ints) -> Ints {
+    from_fn(|n| a[n] + b[n])
+}
+
 /// Adds the products of four unsigned by four signed bytes to each sum.
 pub fn dot(sums: Ints, a: Ints, w: Ints) -> Ints {
     from_fn(|n| {
         let pairs = a[n].to_ne_bytes().into_iter().zip(w[n].to_ne_bytes());
         let products = pairs.map(|(a, w)| i32::from(a) * i32::from(w.cast_signed()));
         sums[n] + products.sum::<i32>()
+    })
+}
+
+/// Adds the products of two by two signed numbers of 16 bits to each sum.
+pub(crate) fn dot_pairs(sums: Ints, a: Ints, w: Ints) -> Ints {
+    from_fn(|n| {
+        let half = |x: i32, shift: i32| x << (16 - shift) >> 16;
+        let products = [0, 16].map(|shift| half(a[n], shift).wrapping_mul(half(w[n], shift)));
+        sums[n].wrapping_add(products[0].wrapping_add(products[1]))
     })
 }
 
