@@ -341,8 +341,8 @@ impl<'a> Int8Product<'a> {
     ///
     /// # Panics
     /// If a window reaches beyond its rows or does not have as many bytes as the weights have rows, if there is neither one quantisation nor one for
-    /// each window, if `base` is shorter than the results, if `far` has fewer rows than there are windows, or places that the weights do not have, or comes with an activation, or if
-    /// the results do not fit into `out`.
+    /// each window, if `base` is shorter than the results, if `far` has fewer rows than there are windows, has places that the weights do not have or comes
+    /// with an activation, or if the results do not fit into `out`.
     pub fn run(self, out: &mut [f32]) {
         let windows = self.windows;
         let columns = self.weights.columns();

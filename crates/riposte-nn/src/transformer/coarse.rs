@@ -37,7 +37,7 @@ impl SimdUnaryOp<f32> for Gelu {
     }
 }
 
-/// e^x for x of at most 0, within 1e-6; for numbers below -80, it is e^-80.
+/// e^x for x of at most 0, with a relative error below 1e-5. Numbers below -80 are taken for -80.
 #[derive(Default)]
 pub(super) struct Exp;
 

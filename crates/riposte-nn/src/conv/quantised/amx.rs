@@ -28,7 +28,7 @@ pub(super) const INSTRUCTIONS: Instructions = Instructions {
 const ROWS: usize = 16;
 /// Bytes in a row of a tile: a vector.
 const BYTES: usize = 64;
-/// Lanes of 32 bits in a row of a tile.
+/// Sums in a row of a tile, 32 bits each.
 const LANES: usize = 16;
 /// Windows that are computed at a time before their results are finished, so that these stay in the cache.
 const GROUP: usize = 64;
@@ -199,8 +199,8 @@ unsafe fn product(of: Int8Product, out: &mut [f32]) {
 /// windows.
 ///
 /// # Safety
-/// As for [`product`]. The windows end at `count`, `panel` begins with the panel of these columns, and the tiles have the sizes for the windows. There is
-/// room for the sums in `to`.
+/// As for [`product`]. The windows end at `count`, `panel` begins with the panel of these columns, and the tiles have been set up for windows of this length. `to`
+/// has room for the sums.
 unsafe fn tiles<const HEIGHT: usize, const WIDTH: usize>(
     of: &Int8Product,
     first: usize,

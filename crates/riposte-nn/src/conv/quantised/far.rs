@@ -76,7 +76,7 @@ fn within(x: f32, limit: f32) -> f32 {
 /// the row. Ends the row.
 ///
 /// # Safety
-/// None; the other function of this kind has needs.
+/// It needs nothing. It is unsafe only because [`end_vectors`] is, which other machines call in its place.
 pub(super) unsafe fn end_each(row: &mut [f32], limit: f32, far: &mut Far) {
     let greatest = far.beyond.iter().fold(0f32, |most, x| most.max(x.abs()));
     let step = greatest / 255.0;
@@ -156,7 +156,7 @@ pub(super) unsafe fn cut_vector(part: &mut [f32; 16], limit: f32, first: u32, fa
     }
 }
 
-/// As [`end_each`], with vectors.
+/// As [`end_each`], sixteen numbers at a time.
 ///
 /// # Safety
 /// The machine has AVX-512, and `far` has places of the row, with room for sixteen more numbers.

@@ -1,4 +1,4 @@
-//! The products of a head in 16 bits.
+//! The attention of a head, computed with 16-bit numbers.
 //!
 //! The machine multiplies 16-bit numbers twice as fast as floats. Eight bits would be too few for the weights: those of a text often have one that is many
 //! times as large as the others together.
@@ -22,7 +22,7 @@ pub(super) struct Halves {
     buffers: PairBuffers,
     /// The greatest absolute value of a query's or key's numbers, so that their products fit into 32 bits.
     most: f32,
-    /// One step of the keys and of the values.
+    /// What one whole step stands for: of the keys, and of the values.
     steps: [f32; 2],
     /// The numbers of keys and values, padded.
     columns: [usize; 2],
@@ -230,7 +230,7 @@ impl SimdOp for Queries<'_> {
     }
 }
 
-/// The softmax of each row of products with the keys, as whole numbers that add up to [`ONE`].
+/// The softmax of each row of products with the keys, as whole numbers whose sum is [`ONE`], but for rounding.
 struct Weights<'a> {
     head: &'a Head<'a>,
     rows: Range<usize>,
@@ -264,7 +264,7 @@ impl SimdOp for Weights<'_> {
                     *score += x;
                 }
             }
-            // what the power of e makes zero
+            // keys that are only padding get a weight of zero
             scores[length..].fill(-1e30);
             let mut greatest = ops.splat(-1e30);
             for scores in scores.chunks_exact(ops.len()) {
@@ -286,7 +286,7 @@ impl SimdOp for Weights<'_> {
     }
 }
 
-/// Sums as floats, each times a factor. There is a multiple of [`PADDING`] of them.
+/// Writes sums as floats, each multiplied by `by`. Their number is a multiple of [`PADDING`].
 struct ToFloats<'a> {
     sums: &'a [i32],
     by: f32,
@@ -341,14 +341,14 @@ fn greatest_lane<I: Isa>(x: I::F32) -> f32 {
     most
 }
 
-/// The nearest whole numbers of vector `n` of the numbers times a factor.
+/// Vector `n` of the numbers, each multiplied by `by` and rounded to the nearest whole number.
 #[inline(always)]
 fn whole_vector<I: Isa>(isa: I, numbers: &[f32], n: usize, by: I::F32) -> I::I32 {
     let ops = isa.f32();
     ops.to_int_round(ops.mul(load(isa, numbers, n), by))
 }
 
-/// The nearest whole numbers of the numbers times a factor, and zeros.
+/// The numbers, each multiplied by `by` and rounded to the nearest whole number, and zeros up to the end of `to`.
 #[inline(always)]
 fn whole_numbers<I: Isa>(isa: I, numbers: &[f32], by: I::F32, to: &mut [i16]) {
     let (ints, halves) = (isa.i32(), isa.i16());
