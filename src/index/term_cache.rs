@@ -2,8 +2,14 @@
 
 use rustc_hash::FxHashMap;
 
-/// The cache has two to the power of this number of places, of 64 bytes each. Each thread that builds an index has a cache.
+/// A cache has at most two to the power of this number of places, of 64 bytes each. Each thread that builds an index has a cache.
 const PLACES_LOG2: u32 = 17;
+
+/// A cache begins with two to the power of this number of places, because most of them read one question or one text.
+const FIRST_PLACES_LOG2: u32 = 6;
+
+/// A cache grows to this many times as many places, when as many words were put into it as it has places.
+const GROWTH_LOG2: u32 = 3;
 
 /// Maximum number of other words whose terms are cached.
 const CACHED_LONG_WORDS: usize = 1 << 16;
@@ -31,6 +37,8 @@ struct Place([(Packed, Packed); 2]);
 #[derive(Clone, Default)]
 pub(super) struct TermCache {
     short: Vec<Place>,
+    /// The number of words that were put into `short`.
+    put: usize,
     /// All others.
     long: FxHashMap<Box<str>, Box<str>>,
 }
@@ -42,7 +50,7 @@ impl TermCache {
         let Word::Short(word) = word else {
             return None;
         };
-        let Place([first, second]) = self.short.get(place(*word))?;
+        let Place([first, second]) = self.short.get(place(*word, self.short.len()))?;
         let known = if first.0 == *word { first } else { second };
         (known.0 == *word).then_some(known.1)
     }
@@ -76,11 +84,30 @@ impl TermCache {
     }
 
     fn put_short(&mut self, word: Packed, term: Packed) {
-        if self.short.is_empty() {
-            self.short = vec![Place::default(); 1 << PLACES_LOG2];
+        if self.put >= self.short.len() && self.short.len() < 1 << PLACES_LOG2 {
+            self.grow();
         }
-        if let Some(Place([first, second])) = self.short.get_mut(place(word)) {
+        self.put += 1;
+        self.insert(word, term);
+    }
+
+    fn insert(&mut self, word: Packed, term: Packed) {
+        let at = place(word, self.short.len());
+        if let Some(Place([first, second])) = self.short.get_mut(at) {
             *second = std::mem::replace(first, (word, term));
+        }
+    }
+
+    fn grow(&mut self) {
+        let places = self.short.len() << GROWTH_LOG2;
+        let places = places.clamp(1 << FIRST_PLACES_LOG2, 1 << PLACES_LOG2);
+        let before = std::mem::replace(&mut self.short, vec![Place::default(); places]);
+        for Place([first, second]) in before {
+            for (word, term) in [second, first] {
+                if word != Packed::default() {
+                    self.insert(word, term);
+                }
+            }
         }
     }
 }
@@ -114,11 +141,12 @@ impl From<&str> for Word {
     }
 }
 
-/// The place of a word: the first bits of a product with odd numbers, which all bits of the word change.
+/// The place of a word among this number of places: the first bits of a product with odd numbers, which all bits of the word change.
 #[inline(always)]
-fn place([low, high]: Packed) -> usize {
+fn place([low, high]: Packed, places: usize) -> usize {
     let mixed = low.wrapping_mul(0x9E37_79B9_7F4A_7C15) ^ high;
-    (mixed.wrapping_mul(0xD6E8_FEB8_6659_FD93) >> (u64::BITS - PLACES_LOG2)) as usize
+    let mixed = mixed.wrapping_mul(0xD6E8_FEB8_6659_FD93);
+    ((u128::from(mixed) * places as u128) >> u64::BITS) as usize
 }
 
 /// Appends a packed text.
@@ -149,4 +177,50 @@ fn unpacked([low, high]: Packed) -> ([u8; 16], usize) {
     halves[0] = low.to_le_bytes();
     halves[1] = high.to_le_bytes();
     (bytes, usize::from(bytes[15]).min(15))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn terms_stay_the_same_while_the_table_grows_to_its_bound() {
+        let mut cache = TermCache::default();
+        let mut sizes = vec![0];
+        let numbers = (0..200_000_u32).chain(0..200_000);
+        for number in numbers {
+            let term = cache.term(&Word::from(&*format!("w{number}")), |word| {
+                Some(word.replacen('w', "t", 1).into_boxed_str())
+            });
+            let mut unpacked = Vec::new();
+            assert!(term.append(&mut unpacked));
+            assert_eq!(unpacked, format!("t{number} ").as_bytes());
+            if sizes.last() != Some(&cache.short.len()) {
+                sizes.push(cache.short.len());
+            }
+        }
+        assert_eq!(sizes, [0, 1 << 6, 1 << 9, 1 << 12, 1 << 15, 1 << 17]);
+        // the word that came last is found without another look at the rules
+        let last = Word::from("w199999");
+        assert!(cache.find_short(&last).is_some());
+    }
+
+    #[test]
+    fn what_was_cached_before_a_table_grew_is_found_afterwards() {
+        let mut cache = TermCache::default();
+        let words: Vec<Word> = (0..40).map(|n| Word::from(&*format!("w{n}"))).collect();
+        for word in &words {
+            cache.term(word, |word| Some(word.into()));
+        }
+        let found_in = |cache: &TermCache| {
+            words
+                .iter()
+                .filter(|w| cache.find_short(w).is_some())
+                .count()
+        };
+        let before = found_in(&cache);
+        cache.grow();
+        assert!(before > 30);
+        assert_eq!(found_in(&cache), before);
+    }
 }

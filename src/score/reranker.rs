@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 
 use anyhow::Result;
+use rayon::prelude::*;
 use riposte_eval::Explanation;
 use riposte_eval::topic::Topic;
 
@@ -164,6 +165,6 @@ impl Reranker for OfText {
             values: vec![(self.value)(documents.kind, text)],
             why: self.why.map(|why| why(documents.kind, text)),
         };
-        Ok(documents.texts.iter().map(assess).collect())
+        Ok(documents.texts.par_iter().map(assess).collect())
     }
 }

@@ -3,6 +3,8 @@
 //! than chance (docs/results.md).
 
 use anyhow::Result;
+use rayon::prelude::*;
+use tantivy::tokenizer::TextAnalyzer;
 
 use crate::index::analyzer::{self, Analyzer};
 use crate::index::passages::Windows;
@@ -41,8 +43,9 @@ impl ReadWindows {
         topic: &str,
         texts: impl IntoIterator<Item = &'t str>,
     ) -> Result<Vec<Vec<String>>> {
-        let texts = texts.into_iter();
-        let mut windows: Vec<Vec<String>> = texts.map(|text| self.windows.split(text)).collect();
+        let texts: Vec<&str> = texts.into_iter().collect();
+        let split = |text: &&str| self.windows.split(text);
+        let mut windows: Vec<Vec<String>> = texts.par_iter().map(split).collect();
         if self.is_promising_only {
             let places = promising(topic, &windows)?;
             for (of_text, place) in windows.iter_mut().zip(places) {
@@ -61,28 +64,29 @@ impl ReadWindows {
 /// # Errors
 /// The analyzer cannot be made, which is a defect of the program.
 pub(crate) fn promising(topic: &str, texts: &[Vec<String>]) -> Result<Vec<usize>> {
-    let mut analyzer = ANALYZER.parse::<Analyzer>()?.build();
-    let mut topic = analyzer::terms(&mut analyzer, topic);
+    let analyzer = ANALYZER.parse::<Analyzer>()?.build();
+    let mut topic = analyzer::terms(&mut analyzer.clone(), topic);
     topic.sort_unstable();
     topic.dedup();
     // the sum of n / (n + REPEATED), where n is the number of times that a part has a word
-    let mut score = |part: &String| -> f64 {
-        let terms = analyzer::terms(&mut analyzer, part);
+    let score = |analyzer: &mut TextAnalyzer, part: &String| -> f64 {
+        let terms = analyzer::terms(analyzer, part);
         let of_word = |word: &String| {
             let n = terms.iter().filter(|term| *term == word).count() as f64;
             n / (n + REPEATED)
         };
         topic.iter().map(of_word).sum()
     };
-    let place = |parts: &Vec<String>| match parts.as_slice() {
+    let place = |analyzer: &mut TextAnalyzer, parts: &Vec<String>| match parts.as_slice() {
         [] | [_] => 0,
         parts => {
-            let scored = parts.iter().map(&mut score).enumerate();
+            let scored = parts.iter().map(|part| score(analyzer, part)).enumerate();
             let best = scored.reduce(|a, b| if b.1 > a.1 { b } else { a });
             best.map_or(0, |(at, _)| at)
         }
     };
-    Ok(texts.iter().map(place).collect())
+    let places = texts.par_iter().map_init(|| analyzer.clone(), place);
+    Ok(places.collect())
 }
 
 #[cfg(test)]

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use riposte_nn::conv::int8_instructions;
 use riposte_nn::transformer::kept::{Keep, LAYOUT};
-use sha2::{Digest, Sha256};
+use twox_hash::XxHash64;
 
 use super::CheckedModel;
 use crate::directories::{CACHE_VARIABLE, cache_directory};
@@ -23,7 +23,7 @@ const MOST_BYTES: u64 = 1 << 32;
 
 /// The packed weights of one encoder.
 ///
-/// The file begins with a line that names the weights, the instructions and the layout, and with the sha256 of all that follows. The files of the
+/// The file begins with a line that names the weights, the instructions and the layout, and with the checksum of all that follows. The files of the
 /// model itself are compared with their checksums whenever they have changed ([`super::Models::find`]), and the name contains that checksum.
 pub(crate) struct KeptWeights {
     /// The first line of the file.
@@ -60,17 +60,18 @@ impl Keep for KeptWeights {
         let read = |place: &PathBuf| {
             let mut bytes = regular::read(place, MOST_BYTES).ok()?;
             let rest = bytes.strip_prefix(self.name.as_bytes())?;
-            let (checksum, content) = rest.split_at_checked(SHA256)?;
-            let whole = *checksum == *hex(&Sha256::digest(content)).as_bytes();
+            let (checksum, content) = rest.split_at_checked(CHECKSUM)?;
+            let whole = *checksum == *checksum_of(content).as_bytes();
             let start = bytes.len() - content.len();
-            whole.then(|| bytes.split_off(start))
+            // moving the bytes takes less time than copying them into memory that no one has touched yet
+            bytes.drain(..start);
+            whole.then_some(bytes)
         };
         self.places.iter().find_map(read)
     }
 
     fn put(&self, bytes: &[u8]) {
-        let checksum = hex(&Sha256::digest(bytes));
-        let file = [self.name.as_bytes(), checksum.as_bytes(), bytes].concat();
+        let file = [self.name.as_bytes(), checksum_of(bytes).as_bytes(), bytes].concat();
         for place in &self.places {
             if fs::create_dir_all(parent(place))
                 .and_then(|()| replace(place, &file))
@@ -82,5 +83,10 @@ impl Keep for KeptWeights {
     }
 }
 
-/// The length of a sha256 in hexadecimal.
-const SHA256: usize = 64;
+/// The length of a checksum.
+const CHECKSUM: usize = 16;
+
+/// The XXH64 of these bytes, in hexadecimal. It detects damage, not forgery, and takes a tenth of the time of a sha256, which would be a fifth of a start.
+fn checksum_of(bytes: &[u8]) -> String {
+    hex(&XxHash64::oneshot(0, bytes).to_be_bytes())
+}

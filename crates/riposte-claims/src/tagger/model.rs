@@ -45,31 +45,43 @@ impl Model {
     /// # Errors
     /// A feature has more weights than there are tags.
     pub fn new(learned: &BTreeMap<Feature, Vec<(Tag, i8)>>) -> Result<Self, Error> {
-        const TOO_MANY: Error = Error::Unfit("a feature has too many weights");
-        let length = (2 * learned.len() + 1).next_power_of_two();
-        let mut model = Model {
-            slots: vec![Slot::default(); length],
-            weights: Vec::new(),
-        };
+        if learned.values().any(|weights| weights.len() > TAGS.len()) {
+            return Err(Error::Unfit("a feature has too many weights"));
+        }
+        let mut model = Model::with_room_for(learned.len());
         for (feature, weights) in learned {
-            if weights.len() > TAGS.len() {
-                return Err(TOO_MANY);
-            }
-            if weights.is_empty() {
-                continue;
-            }
-            let mut at = *feature as usize & (length - 1);
-            while model.slots[at].count > 0 {
-                at = (at + 1) & (length - 1);
-            }
-            model.slots[at] = Slot {
-                feature: *feature,
-                start: u32::try_from(model.weights.len()).map_err(|_| TOO_MANY)?,
-                count: weights.len() as u32,
-            };
-            model.weights.extend(weights);
+            model.add(*feature, weights.iter().copied());
         }
         Ok(model)
+    }
+
+    /// A model without features, to which this number can be added.
+    fn with_room_for(features: usize) -> Self {
+        let length = (2 * features + 1).next_power_of_two();
+        Model {
+            slots: vec![Slot::default(); length],
+            weights: Vec::new(),
+        }
+    }
+
+    /// Adds a feature that the model does not have yet.
+    fn add(&mut self, feature: Feature, weights: impl IntoIterator<Item = (Tag, i8)>) {
+        let start = self.weights.len();
+        self.weights.extend(weights);
+        let count = self.weights.len() - start;
+        if count == 0 {
+            return;
+        }
+        let mask = self.slots.len() - 1;
+        let mut at = feature as usize & mask;
+        while self.slots[at].count > 0 {
+            at = (at + 1) & mask;
+        }
+        self.slots[at] = Slot {
+            feature,
+            start: start as u32,
+            count: count as u32,
+        };
     }
 
     /// The weights of a feature; empty if it is unknown.
@@ -153,21 +165,25 @@ impl Model {
         let mut unpacked = DeflateDecoder::new(packed).take(MOST_BYTES);
         let unpacked = unpacked.read_to_end(&mut body);
         unpacked.map_err(Error::Compressed)?;
-        Self::new(&read_body(&body).map_err(Error::Damaged)?)
+        read_body(&body).map_err(Error::Damaged)
     }
 }
 
-/// The weights, or what is wrong with the bytes.
-fn read_body(mut body: &[u8]) -> Result<BTreeMap<Feature, Vec<(Tag, i8)>>, String> {
+/// The model, or what is wrong with the bytes.
+fn read_body(mut body: &[u8]) -> Result<Model, String> {
     let body = &mut body;
     let number = take(body, 4)?.first_chunk().ok_or(CUT)?;
     let number = u32::from_le_bytes(*number) as usize;
-    let mut features = Vec::new();
-    let mut last: Feature = 0;
+    // each of them has a byte at least
+    let mut features = Vec::with_capacity(number.min(body.len()));
     for _ in 0..number {
         let difference = read_number(body)?;
-        last = last.checked_add(difference).ok_or("features overflow")?;
-        features.push(last);
+        let feature = match features.last() {
+            None => difference,
+            Some(_) if difference == 0 => return Err("a feature is there twice".to_owned()),
+            Some(last) => difference.checked_add(*last).ok_or("features overflow")?,
+        };
+        features.push(feature);
     }
     let counts = take(body, number)?;
     let total = counts.iter().map(|count| usize::from(*count)).sum();
@@ -176,19 +192,19 @@ fn read_body(mut body: &[u8]) -> Result<BTreeMap<Feature, Vec<(Tag, i8)>>, Strin
     if !body.is_empty() {
         return Err("there are bytes after the end".to_owned());
     }
-    let mut pairs = tags.iter().zip(weights).map(|(tag, weight)| {
-        if usize::from(*tag) < TAGS.len() {
-            Ok((Tag(*tag), weight.cast_signed()))
-        } else {
-            Err(format!("there is no tag {tag}"))
-        }
-    });
-    let mut learned = BTreeMap::new();
-    for (feature, count) in features.into_iter().zip(counts) {
-        let of_feature = pairs.by_ref().take(usize::from(*count));
-        learned.insert(feature, of_feature.collect::<Result<_, String>>()?);
+    if let Some(tag) = tags.iter().find(|tag| usize::from(**tag) >= TAGS.len()) {
+        return Err(format!("there is no tag {tag}"));
     }
-    Ok(learned)
+    let mut model = Model::with_room_for(number);
+    model.weights.reserve(total);
+    let mut pairs = tags
+        .iter()
+        .zip(weights)
+        .map(|(tag, weight)| (Tag(*tag), weight.cast_signed()));
+    for (feature, count) in features.into_iter().zip(counts) {
+        model.add(feature, pairs.by_ref().take(usize::from(*count)));
+    }
+    Ok(model)
 }
 
 const CUT: &str = "the end is missing";
@@ -275,16 +291,20 @@ mod tests {
             assert!(Model::parse(&bytes[..length]).is_err(), "{length}");
         }
         let body = |change: fn(&mut Vec<u8>)| {
-            let mut body = vec![1, 0, 0, 0, 7, 1, 0, 5];
+            let mut body = vec![2, 0, 0, 0, 7, 1, 1, 1, 0, 0, 5, 6];
             change(&mut body);
             read_body(&body)
         };
-        assert_eq!(body(|_| ()).unwrap().len(), 1);
+        let model = body(|_| ()).unwrap();
+        assert_eq!(model.weights(7), [(Tag(0), 5)]);
+        assert_eq!(model.weights(8), [(Tag(0), 6)]);
         for change in [
             |body: &mut Vec<u8>| body.push(0),
-            |body: &mut Vec<u8>| body[0] = 2,
-            |body: &mut Vec<u8>| body[5] = 2,
-            |body: &mut Vec<u8>| body[6] = TAGS.len() as u8,
+            |body: &mut Vec<u8>| body[0] = 9,
+            // the same feature again
+            |body: &mut Vec<u8>| body[5] = 0,
+            |body: &mut Vec<u8>| body[6] = 2,
+            |body: &mut Vec<u8>| body[8] = TAGS.len() as u8,
         ] {
             assert!(body(change).is_err());
         }

@@ -165,11 +165,11 @@ impl Int8Weights {
         (&self.data, &self.scale, &self.sum)
     }
 
-    /// The weights that were packed by the instructions of this machine, with a bias of zero.
+    /// The weights that were packed by the instructions of this machine, with a bias of zero. `data` has them as numbers of one byte, in two's complement.
     ///
     /// # Panics
     /// If the bytes are not a matrix with the columns of the scales and sums, or there are no instructions.
-    pub fn of_packed(data: &[i8], scale: Vec<f32>, sum: Vec<f32>) -> Int8Weights {
+    pub fn of_packed(data: &[u8], scale: Vec<f32>, sum: Vec<f32>) -> Int8Weights {
         let instructions = Instructions::detect().expect("they were packed by them");
         let columns = scale.len();
         assert!(
@@ -179,10 +179,14 @@ impl Int8Weights {
         );
         let rows = data.len() / columns;
         assert!(rows.is_multiple_of(4) && data.len() == rows * columns);
+        let mut signed = Aligned::zeros(data.len());
+        for (to, byte) in signed.iter_mut().zip(data) {
+            *to = byte.cast_signed();
+        }
         Int8Weights {
             panels: instructions.panels(columns),
             instructions,
-            data: Aligned::copy_of(data),
+            data: signed,
             scale,
             sum,
             bias: vec![0.0; columns],

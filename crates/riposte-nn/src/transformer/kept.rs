@@ -81,9 +81,9 @@ impl<'a> KeptParts<'a> {
         numbers.ok_or_else(|| Error::Model(format!("{name} has no floats")))
     }
 
-    pub fn bytes(&self, name: &str, length: usize) -> Result<Vec<i8>> {
-        let bytes = self.get(name, Dtype::I8, length)?;
-        Ok(bytes.iter().map(|byte| byte.cast_signed()).collect())
+    /// Numbers of one byte each, in two's complement.
+    pub fn bytes(&self, name: &str, length: usize) -> Result<&'a [u8]> {
+        self.get(name, Dtype::I8, length)
     }
 
     pub fn counts(&self, name: &str, length: usize) -> Result<Vec<usize>> {

@@ -177,7 +177,7 @@ impl Linear {
             width,
             out,
             weights: Weights::Int8(Box::new(Int8 {
-                weights: Int8Weights::of_packed(&bytes, floats("scale", out)?, floats("sum", out)?),
+                weights: Int8Weights::of_packed(bytes, floats("scale", out)?, floats("sum", out)?),
                 factors: floats("factors", width)?,
                 limit: floats("limit", 1)?[0],
                 kept,

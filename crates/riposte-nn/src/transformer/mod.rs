@@ -368,7 +368,7 @@ impl Encoder {
     /// Calls `compute` with batches of the sequences' numbers and returns its results in the order of the sequences. The packed backend
     /// takes small batches, which fit into the caches, on all threads; a given one takes batches of its size, one after another.
     ///
-    /// Long sequences come first, so that no thread begins with a long one when the others have finished. Sequences of similar length
+    /// Long sequences come first, and the last batches are smaller, so that all threads finish at about the same time. Sequences of similar length
     /// are in one batch.
     fn in_batches<T: Send, E: From<Error> + Send>(
         &self,
@@ -379,14 +379,17 @@ impl Encoder {
         order.sort_by_key(|&n| std::cmp::Reverse(lengths[n]));
         let results: Vec<Vec<T>> = match self {
             Encoder::Packed(_) => {
-                // few sequences are divided evenly among the threads
-                let share = lengths.len().div_ceil(rayon::current_num_threads()).max(1);
-                let batches = batches(&order, lengths, packed::BATCH_TOKENS, share);
-                let results = batches.par_iter().map(|batch| compute(batch));
-                results.collect::<Result<_, E>>()?
+                let batches = batches_for_threads(&order, lengths, rayon::current_num_threads());
+                // a thread takes the next batch when it has finished one; a parallel iterator over the list would begin in several places of it
+                let numbered = batches.into_iter().enumerate().par_bridge();
+                let results = numbered.map(|(n, batch)| Ok((n, compute(batch)?)));
+                let mut results = results.collect::<Result<Vec<_>, E>>()?;
+                results.sort_by_key(|(n, _)| *n);
+                results.into_iter().map(|(_, results)| results).collect()
             }
             Encoder::Given(layers) => {
-                let batches = batches(&order, lengths, layers.batch_tokens(), usize::MAX);
+                let tokens = layers.batch_tokens();
+                let batches = batches(&order, lengths, usize::MAX, |_| tokens);
                 let results = batches.iter().map(|batch| compute(batch));
                 results.collect::<Result<_, E>>()?
             }
@@ -405,23 +408,41 @@ fn in_order<T>(order: Vec<usize>, batches: Vec<Vec<T>>) -> Result<Vec<T>> {
     Ok(results.into_iter().map(|(_, result)| result).collect())
 }
 
-/// Cuts `order` into batches of at most `max_count` sequences and `max_tokens` tokens. A single longer sequence is a batch.
+/// Batches of the packed backend for this number of threads.
+fn batches_for_threads<'o>(
+    order: &'o [usize],
+    lengths: &[usize],
+    threads: usize,
+) -> Vec<&'o [usize]> {
+    // few sequences are divided evenly among the threads
+    let share = order.len().div_ceil(threads).max(1);
+    batches(order, lengths, share, |left| match threads {
+        1 => packed::BATCH_TOKENS,
+        _ => (left / (2 * threads)).clamp(packed::LEAST_BATCH_TOKENS, packed::BATCH_TOKENS),
+    })
+}
+
+/// Cuts `order` into batches of at most `max_count` sequences, and of at most as many tokens as `max_tokens` says for the number of tokens that are left. A
+/// single longer sequence is a batch.
 fn batches<'o>(
     order: &'o [usize],
     lengths: &[usize],
-    max_tokens: usize,
     max_count: usize,
+    max_tokens: impl Fn(usize) -> usize,
 ) -> Vec<&'o [usize]> {
     let mut batches = Vec::new();
     let mut rest = order;
+    let mut left: usize = order.iter().map(|&n| lengths[n]).sum();
     while !rest.is_empty() {
+        let most = max_tokens(left);
         let mut tokens = 0;
         let fits = |n: &&usize| {
             tokens += lengths[**n];
-            tokens <= max_tokens
+            tokens <= most
         };
         let count = rest.iter().take_while(fits).take(max_count).count();
         let (batch, others) = rest.split_at(count.max(1));
+        left -= batch.iter().map(|&n| lengths[n]).sum::<usize>();
         batches.push(batch);
         rest = others;
     }
@@ -431,4 +452,33 @@ fn batches<'o>(
 /// A row of an embedding table whose rows have `width` numbers; `None` if the table has no such row.
 fn row(table: &[f32], width: usize, n: usize) -> Option<&[f32]> {
     table.get(n.checked_mul(width)?..n.checked_add(1)?.checked_mul(width)?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_last_batches_are_small_so_that_threads_finish_together() {
+        let lengths = [40; 100];
+        let order: Vec<usize> = (0..lengths.len()).rev().collect();
+        for threads in [1, 2, 8, 64] {
+            let batches = batches_for_threads(&order, &lengths, threads);
+            assert_eq!(batches.concat(), order);
+            let counts: Vec<usize> = batches.iter().map(|batch| batch.len()).collect();
+            assert!(counts.is_sorted_by(|a, b| a >= b), "{counts:?}");
+            // of 4,000 tokens, a batch has at most 480, or half of what is left for each thread, but 96 at least
+            let expected = match threads {
+                1 => (12, 4),
+                2 => (12, 2),
+                8 => (6, 2),
+                _ => (2, 2),
+            };
+            assert_eq!((counts[0], counts[counts.len() - 1]), expected, "{threads}");
+        }
+        // two sequences on two threads, and one that is longer than any batch
+        assert_eq!(batches_for_threads(&[1, 0], &[5, 5], 2), [[1], [0]]);
+        assert_eq!(batches_for_threads(&[0], &[2000], 2), [[0]]);
+        assert!(batches_for_threads(&[], &[], 2).is_empty());
+    }
 }

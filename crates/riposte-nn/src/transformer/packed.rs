@@ -19,6 +19,8 @@ use crate::error::{Result, ensure};
 
 /// Maximum number of tokens in a batch. Larger batches do not make the matrix products faster, and do not fit into the caches.
 pub(super) const BATCH_TOKENS: usize = 480;
+/// About how many tokens the last batches have. Products read all weights for each 96 rows anyway.
+pub(super) const LEAST_BATCH_TOKENS: usize = 96;
 
 thread_local! {
     /// Allocating and freeing memory in each layer would take longer than a small layer itself. A thread runs no other task while it computes an

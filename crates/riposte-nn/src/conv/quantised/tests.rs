@@ -378,7 +378,8 @@ fn weights_that_were_packed_before_give_the_same_results() {
         return;
     };
     let (data, scale, sum) = weights.packed();
-    let again = Int8Weights::of_packed(data, scale.to_vec(), sum.to_vec());
+    let data: Vec<u8> = data.iter().map(|byte| byte.cast_unsigned()).collect();
+    let again = Int8Weights::of_packed(&data, scale.to_vec(), sum.to_vec());
     let map: Vec<f32> = (0..rows * 7).map(|n| number(n + 11)).collect();
     let [first, second] = [&weights, &again].map(|weights| {
         let (mut bytes, mut quantisations) = (Vec::new(), Vec::new());
