@@ -72,14 +72,22 @@ impl Norm {
 
     /// Normalises each row in place.
     pub fn forward(&self, x: &mut [f32]) {
-        Normalise { norm: self, x }.dispatch();
+        let (norm, other) = (self, None);
+        Normalise { norm, x, other }.dispatch();
+    }
+
+    /// Adds `other` to `x`, and normalises each row of the sum.
+    fn forward_sum(&self, x: &mut [f32], other: &[f32]) {
+        let (norm, other) = (self, Some(other));
+        Normalise { norm, x, other }.dispatch();
     }
 }
 
-/// A layer norm of rows. It is a [`SimdOp`] so that the compiler uses the machine's widest vectors; the order of the sums is the same for all widths.
+/// A layer norm of rows, to which other rows are added first. It is a [`SimdOp`] so that the compiler uses the machine's widest vectors; the order of the sums is the same for all widths.
 struct Normalise<'a> {
     norm: &'a Norm,
     x: &'a mut [f32],
+    other: Option<&'a [f32]>,
 }
 
 impl SimdOp for Normalise<'_> {
@@ -93,7 +101,10 @@ impl SimdOp for Normalise<'_> {
             epsilon,
         } = self.norm;
         let width = weight.len();
-        for row in self.x.chunks_mut(width) {
+        for (n, row) in self.x.chunks_mut(width).enumerate() {
+            if let Some(other) = self.other {
+                add(row, &other[n * width..]);
+            }
             let mean = sum(row, |x| x) / width as f32;
             let variance = sum(row, |x| (x - mean) * (x - mean)) / width as f32;
             let scale = (variance + epsilon).sqrt().recip();
@@ -105,6 +116,7 @@ impl SimdOp for Normalise<'_> {
 }
 
 /// Adds `other` to `x`.
+#[inline(always)]
 pub(crate) fn add(x: &mut [f32], other: &[f32]) {
     x.iter_mut().zip(other).for_each(|(x, other)| *x += other);
 }
@@ -456,31 +468,29 @@ impl Step<'_> {
         }
         let mut out = layer.output.forward_with(&mixed, pool)?;
         pool.give_back(mixed);
-        match self.chosen(x, pool)? {
-            Some(rows) => {
-                add(&mut out, &rows);
-                pool.give_back(rows);
-            }
-            None => add(&mut out, x),
-        }
-        let mut mlp = match self.config.norms {
+        let chosen = self.chosen(x, pool)?;
+        let before = chosen.as_deref().unwrap_or(x);
+        let mlp = match self.config.norms {
             NormOrder::After => {
-                layer.attention_norm.forward(&mut out);
-                self.mlp(&out, pool, ranges)?
+                layer.attention_norm.forward_sum(&mut out, before);
+                let mut mlp = self.mlp(&out, pool, ranges)?;
+                layer.mlp_norm.forward_sum(&mut mlp, &out);
+                mlp
             }
             NormOrder::Before => {
+                add(&mut out, before);
                 let mut normed = pool.copy(&out);
                 layer.mlp_norm.forward(&mut normed);
-                let mlp = self.mlp(&normed, pool, ranges)?;
+                let mut mlp = self.mlp(&normed, pool, ranges)?;
                 pool.give_back(normed);
+                add(&mut mlp, &out);
                 mlp
             }
         };
-        add(&mut mlp, &out);
-        pool.give_back(out);
-        if self.config.norms == NormOrder::After {
-            layer.mlp_norm.forward(&mut mlp);
+        if let Some(rows) = chosen {
+            pool.give_back(rows);
         }
+        pool.give_back(out);
         Ok(mlp)
     }
 
