@@ -83,7 +83,8 @@ impl Norm {
     }
 }
 
-/// A layer norm of rows, to which other rows are added first. It is a [`SimdOp`] so that the compiler uses the machine's widest vectors; the order of the sums is the same for all widths.
+/// A layer norm of rows, to which other rows are added first. It is a [`SimdOp`] so that the compiler uses the machine's widest vectors; the order of the
+/// sums is the same for all widths.
 struct Normalise<'a> {
     norm: &'a Norm,
     x: &'a mut [f32],
