@@ -4,7 +4,6 @@
 
 use anyhow::Result;
 use rayon::prelude::*;
-use tantivy::tokenizer::TextAnalyzer;
 
 use crate::index::analyzer::{self, Analyzer};
 use crate::index::passages::Windows;
@@ -68,24 +67,28 @@ pub(crate) fn promising(topic: &str, texts: &[Vec<String>]) -> Result<Vec<usize>
     let mut topic = analyzer::terms(&mut analyzer.clone(), topic);
     topic.sort_unstable();
     topic.dedup();
-    // the sum of n / (n + REPEATED), where n is the number of times that a part has a word
-    let score = |analyzer: &mut TextAnalyzer, part: &String| -> f64 {
-        let terms = analyzer::terms(analyzer, part);
-        let of_word = |word: &String| {
-            let n = terms.iter().filter(|term| *term == word).count() as f64;
-            n / (n + REPEATED)
-        };
-        topic.iter().map(of_word).sum()
-    };
-    let place = |analyzer: &mut TextAnalyzer, parts: &Vec<String>| match parts.as_slice() {
-        [] | [_] => 0,
-        parts => {
-            let scored = parts.iter().map(|part| score(analyzer, part)).enumerate();
-            let best = scored.reduce(|a, b| if b.1 > a.1 { b } else { a });
-            best.map_or(0, |(at, _)| at)
-        }
-    };
-    let places = texts.par_iter().map_init(|| analyzer.clone(), place);
+    let places = texts.par_iter().map_init(
+        || analyzer.clone(),
+        |analyzer, parts| {
+            // the sum of n / (n + REPEATED), where n is the number of times that a part has a word
+            let mut score = |part: &String| -> f64 {
+                let terms = analyzer::terms(analyzer, part);
+                let of_word = |word: &String| {
+                    let n = terms.iter().filter(|term| *term == word).count() as f64;
+                    n / (n + REPEATED)
+                };
+                topic.iter().map(of_word).sum()
+            };
+            match parts.as_slice() {
+                [] | [_] => 0,
+                parts => {
+                    let scored = parts.iter().map(&mut score).enumerate();
+                    let best = scored.reduce(|a, b| if b.1 > a.1 { b } else { a });
+                    best.map_or(0, |(at, _)| at)
+                }
+            }
+        },
+    );
     Ok(places.collect())
 }
 

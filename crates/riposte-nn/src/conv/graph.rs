@@ -54,16 +54,23 @@ pub(crate) fn attribute_text<'a>(node: &'a NodeProto, name: &str) -> Option<&'a 
 /// ONNX's number for 32-bit floats.
 const FLOAT: i32 = 1;
 
+/// Weights below this are read as zeros: what they add to a sum is lost in it. PP-OCRv4 has thousands that are so small that a product with them is no normal
+/// float, and each of these takes Intel's processors a hundred times as long.
+const NOTHING: f32 = 1e-30;
+
 /// None if the tensor has another type or not as many numbers as its dimensions say.
 fn constant(tensor: &TensorProto) -> Option<Constant> {
     let dims = tensor.dims.iter().map(|&d| usize::try_from(d).ok());
     let dims = dims.collect::<Option<Vec<usize>>>()?;
     let mut sides = dims.iter();
     let count = sides.try_fold(1usize, |product, &d| product.checked_mul(d))?;
-    let data = match &tensor.raw_data {
+    let mut data = match &tensor.raw_data {
         Some(raw) => floats(Dtype::F32, &raw.borrow())?,
         None => tensor.float_data.clone(),
     };
+    for x in data.iter_mut().filter(|x| x.abs() < NOTHING) {
+        *x = 0.0;
+    }
     (data.len() == count && tensor.data_type.is_some_and(|t| t.0 == FLOAT))
         .then_some(Constant { dims, data })
 }
@@ -177,5 +184,24 @@ impl<'a> Graph<'a> {
             labels: kept.len(),
             weights: Weights::new(&padded, padded_bias, mode),
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rten_onnx::onnx::DataType;
+
+    use super::*;
+
+    #[test]
+    fn weights_that_add_nothing_are_read_as_zeros() {
+        let tensor = TensorProto {
+            dims: vec![5],
+            data_type: Some(DataType(FLOAT)),
+            float_data: vec![1e-40, -1e-31, 1e-29, -0.5, 2.0],
+            ..TensorProto::default()
+        };
+        let constant = constant(&tensor).unwrap();
+        assert_eq!(constant.data, [0.0, 0.0, 1e-29, -0.5, 2.0]);
     }
 }

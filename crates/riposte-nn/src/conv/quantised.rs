@@ -227,7 +227,8 @@ pub(crate) struct Quantisation {
 impl Quantisation {
     /// Maps the range from `low` to `high`, which includes zero, to [0, 255].
     pub(crate) fn of_range(low: f32, high: f32) -> Quantisation {
-        let scale = ((high - low) / 255.0).max(f32::MIN_POSITIVE);
+        // not the least positive number: its products with the scales of weights are no normal floats, which take Intel's processors long
+        let scale = ((high - low) / 255.0).max(1e-30);
         Quantisation {
             scale,
             // rounded to the nearest: low is not above zero, so the sum is positive
