@@ -378,8 +378,9 @@ impl Encoder {
         let mut order: Vec<usize> = (0..lengths.len()).collect();
         order.sort_by_key(|&n| std::cmp::Reverse(lengths[n]));
         let results: Vec<Vec<T>> = match self {
-            Encoder::Packed(_) => {
-                let batches = batches_for_threads(&order, lengths, rayon::current_num_threads());
+            Encoder::Packed(encoder) => {
+                let (threads, least) = (rayon::current_num_threads(), encoder.least_batch_tokens());
+                let batches = batches_for_threads(&order, lengths, threads, least);
                 // a thread takes the next batch when it has finished one; a parallel iterator over the list would begin in several places of it
                 let numbered = batches.into_iter().enumerate().par_bridge();
                 let results = numbered.map(|(n, batch)| Ok((n, compute(batch)?)));
@@ -408,17 +409,18 @@ fn in_order<T>(order: Vec<usize>, batches: Vec<Vec<T>>) -> Result<Vec<T>> {
     Ok(results.into_iter().map(|(_, result)| result).collect())
 }
 
-/// Batches of the packed backend for this number of threads.
+/// Batches of the packed backend for this number of threads. The last ones have fewer tokens, but about `least` of them.
 fn batches_for_threads<'o>(
     order: &'o [usize],
     lengths: &[usize],
     threads: usize,
+    least: usize,
 ) -> Vec<&'o [usize]> {
     // few sequences are divided evenly among the threads
     let share = order.len().div_ceil(threads).max(1);
     batches(order, lengths, share, |left| match threads {
         1 => packed::BATCH_TOKENS,
-        _ => (left / (2 * threads)).clamp(packed::LEAST_BATCH_TOKENS, packed::BATCH_TOKENS),
+        _ => (left / (2 * threads)).clamp(least, packed::BATCH_TOKENS),
     })
 }
 
@@ -463,7 +465,7 @@ mod tests {
         let lengths = [40; 100];
         let order: Vec<usize> = (0..lengths.len()).rev().collect();
         for threads in [1, 2, 8, 64] {
-            let batches = batches_for_threads(&order, &lengths, threads);
+            let batches = batches_for_threads(&order, &lengths, threads, 96);
             assert_eq!(batches.concat(), order);
             let counts: Vec<usize> = batches.iter().map(|batch| batch.len()).collect();
             assert!(counts.is_sorted_by(|a, b| a >= b), "{counts:?}");
@@ -476,9 +478,12 @@ mod tests {
             };
             assert_eq!((counts[0], counts[counts.len() - 1]), expected, "{threads}");
         }
+        // batches of one size, as for a large model
+        let same = batches_for_threads(&order, &lengths, 2, packed::BATCH_TOKENS);
+        assert!(same[..8].iter().all(|batch| batch.len() == 12));
         // two sequences on two threads, and one that is longer than any batch
-        assert_eq!(batches_for_threads(&[1, 0], &[5, 5], 2), [[1], [0]]);
-        assert_eq!(batches_for_threads(&[0], &[2000], 2), [[0]]);
-        assert!(batches_for_threads(&[], &[], 2).is_empty());
+        assert_eq!(batches_for_threads(&[1, 0], &[5, 5], 2, 96), [[1], [0]]);
+        assert_eq!(batches_for_threads(&[0], &[2000], 2, 96), [[0]]);
+        assert!(batches_for_threads(&[], &[], 2, 96).is_empty());
     }
 }

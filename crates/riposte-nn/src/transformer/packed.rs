@@ -19,8 +19,12 @@ use crate::error::{Result, ensure};
 
 /// Maximum number of tokens in a batch. Larger batches do not make the matrix products faster, and do not fit into the caches.
 pub(super) const BATCH_TOKENS: usize = 480;
-/// About how many tokens the last batches have. Products read all weights for each 96 rows anyway.
-pub(super) const LEAST_BATCH_TOKENS: usize = 96;
+/// About how many tokens the last batches have if a layer fits into the second-level cache, so that threads finish together. Products read its weights for
+/// each 96 rows anyway.
+const LEAST_BATCH_TOKENS: usize = 96;
+/// The bytes of weights that a layer may have for it: a common size of that cache. Larger layers are read from memory for each batch: with small batches, the
+/// image tower of CLIP ViT-B/32 takes 1.5 times as long.
+const CACHED_WEIGHTS: usize = 2 << 20;
 
 thread_local! {
     /// Allocating and freeing memory in each layer would take longer than a small layer itself. A thread runs no other task while it computes an
@@ -397,6 +401,25 @@ impl Encoder {
     pub(super) fn numeric(&self) -> Numeric {
         let layers = self.layers.iter().map(|layer| layer.query.numeric());
         layers.max().unwrap_or(Numeric::Float)
+    }
+
+    /// About how many tokens the last batches of many sequences should have.
+    pub(super) fn least_batch_tokens(&self) -> usize {
+        let EncoderConfig {
+            hidden,
+            intermediate,
+            ..
+        } = self.config;
+        let weights = (4 * hidden).saturating_add(2 * intermediate);
+        let bytes = match self.numeric() {
+            Numeric::Int8 => 1,
+            Numeric::Float => size_of::<f32>(),
+        };
+        if weights.saturating_mul(hidden).saturating_mul(bytes) <= CACHED_WEIGHTS {
+            LEAST_BATCH_TOKENS
+        } else {
+            BATCH_TOKENS
+        }
     }
 
     /// As [`super::Encoder::forward`].
