@@ -5,10 +5,10 @@ use rustc_hash::FxHashMap;
 /// A cache has at most two to the power of this number of places, of 64 bytes each. Each thread that builds an index has a cache.
 const PLACES_LOG2: u32 = 17;
 
-/// A cache begins with two to the power of this number of places, because most of them read one question or one text.
+/// A cache begins with two to the power of this number of places, because most caches serve one question or one text.
 const FIRST_PLACES_LOG2: u32 = 6;
 
-/// A cache grows to this many times as many places, when as many words were put into it as it has places.
+/// When as many words have been put into a cache as it has places, the number of its places is multiplied by two to the power of this number.
 const GROWTH_LOG2: u32 = 3;
 
 /// Maximum number of other words whose terms are cached.

@@ -55,7 +55,7 @@ impl Model {
         Ok(model)
     }
 
-    /// A model without features, to which this number can be added.
+    /// A model without features, with slots for this number of them.
     fn with_room_for(features: usize) -> Self {
         let length = (2 * features + 1).next_power_of_two();
         Model {
@@ -169,12 +169,12 @@ impl Model {
     }
 }
 
-/// The model, or what is wrong with the bytes.
+/// Reads the uncompressed weights. The error says what is wrong with the bytes.
 fn read_body(mut body: &[u8]) -> Result<Model, String> {
     let body = &mut body;
     let number = take(body, 4)?.first_chunk().ok_or(CUT)?;
     let number = u32::from_le_bytes(*number) as usize;
-    // each of them has a byte at least
+    // each feature takes at least a byte, so a damaged number cannot ask for much memory
     let mut features = Vec::with_capacity(number.min(body.len()));
     for _ in 0..number {
         let difference = read_number(body)?;

@@ -54,8 +54,8 @@ pub(crate) fn attribute_text<'a>(node: &'a NodeProto, name: &str) -> Option<&'a 
 /// ONNX's number for 32-bit floats.
 const FLOAT: i32 = 1;
 
-/// Weights below this are read as zeros: what they add to a sum is lost in it. PP-OCRv4 has thousands that are so small that a product with them is no normal
-/// float, and each of these takes Intel's processors a hundred times as long.
+/// Weights with a smaller absolute value are read as zeros. What they add to a sum is lost in rounding, but PP-OCRv4 has thousands of weights that are
+/// subnormal floats, and Intel's processors take about a hundred times as long for a product with one of them.
 const NOTHING: f32 = 1e-30;
 
 /// None if the tensor has another type or not as many numbers as its dimensions say.

@@ -44,7 +44,7 @@ pub(crate) struct Int8Weights {
     rows: usize,
 }
 
-/// What computes [`Int8Weights::prepare`].
+/// The kernel of [`Int8Weights::prepare`].
 type Prepare = unsafe fn(&[f32], &[f32], f32, &mut [f32], &mut Far, &mut [u8]) -> Quantisation;
 
 /// Instructions that multiply bytes, and the kernels that use them.
@@ -227,7 +227,8 @@ pub(crate) struct Quantisation {
 impl Quantisation {
     /// Maps the range from `low` to `high`, which includes zero, to [0, 255].
     pub(crate) fn of_range(low: f32, high: f32) -> Quantisation {
-        // not the least positive number: its products with the scales of weights are no normal floats, which take Intel's processors long
+        // Not the least positive number: multiplied by the scale of a column of weights, it would become a subnormal float, and Intel's processors are slow
+        // with those.
         let scale = ((high - low) / 255.0).max(1e-30);
         Quantisation {
             scale,

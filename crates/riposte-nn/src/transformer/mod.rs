@@ -409,7 +409,7 @@ fn in_order<T>(order: Vec<usize>, batches: Vec<Vec<T>>) -> Result<Vec<T>> {
     Ok(results.into_iter().map(|(_, result)| result).collect())
 }
 
-/// Batches of the packed backend for this number of threads. The last ones have fewer tokens, but about `least` of them.
+/// Batches of the packed backend for this number of threads. They get smaller towards the end, down to about `least` tokens.
 fn batches_for_threads<'o>(
     order: &'o [usize],
     lengths: &[usize],

@@ -19,11 +19,11 @@ use crate::error::{Result, ensure};
 
 /// Maximum number of tokens in a batch. Larger batches do not make the matrix products faster, and do not fit into the caches.
 pub(super) const BATCH_TOKENS: usize = 480;
-/// About how many tokens the last batches have if a layer fits into the second-level cache, so that threads finish together. Products read its weights for
-/// each 96 rows anyway.
+/// About how many tokens the last batches have, so that all threads finish together, if a layer's weights fit into the second-level cache. Smaller batches
+/// would make the products slower, which read the weights once for each 96 rows.
 const LEAST_BATCH_TOKENS: usize = 96;
-/// The bytes of weights that a layer may have for it: a common size of that cache. Larger layers are read from memory for each batch: with small batches, the
-/// image tower of CLIP ViT-B/32 takes 1.5 times as long.
+/// Maximum size of a layer's weights, in bytes, for these small batches: a common size of that cache. Larger layers are read from memory again for each batch:
+/// with small batches, the image tower of CLIP ViT-B/32 takes 1.5 times as long.
 const CACHED_WEIGHTS: usize = 2 << 20;
 
 thread_local! {

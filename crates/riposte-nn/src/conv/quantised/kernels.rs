@@ -187,7 +187,7 @@ macro_rules! kernels {
                 by
             }
 
-            /// The least lane of one vector and the greatest of the other.
+            /// The least number in one vector and the greatest number in the other.
             ///
             /// # Safety
             /// The machine has the instructions of this module.
@@ -392,7 +392,7 @@ macro_rules! kernels {
             /// The sums of the amounts times the bytes of their rows.
             ///
             /// # Safety
-            /// `panel` has `WIDTH` vectors of bytes for the rows of each number.
+            /// For each of the numbers, `panel` has `WIDTH` vectors with the bytes of its four rows.
             #[$attribute]
             #[allow(clippy::needless_range_loop)]
             unsafe fn far_sums<const WIDTH: usize>(

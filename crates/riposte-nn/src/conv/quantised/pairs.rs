@@ -45,7 +45,8 @@ impl PairProduct<'_> {
     /// Computes the sums (count, columns).
     ///
     /// # Panics
-    /// If a row or the sums do not fit, the matrix has fewer pairs, or its columns are no such multiple; or if the machine has no instructions.
+    /// If the rows end before their last pair, `out` is too short for the sums, the matrix has too few pairs, its number of columns is not the documented
+    /// multiple, or the machine has no instructions for it.
     pub fn run(self, out: &mut [i32]) {
         let instructions = Instructions::detect().expect("the machine has instructions for it");
         self.run_by(instructions, out);
