@@ -18,7 +18,7 @@ use super::network::{Core, Cores, Network};
 use super::{OcrLine, Script, TextReader};
 
 /// Must be increased with every change that makes the same models read an image differently.
-const CODE_VERSION: u32 = 5;
+const CODE_VERSION: u32 = 6;
 /// Lines with a lower mean probability are dropped as noise (RapidOCR's `text_score`).
 ///
 /// The bound was chosen with all characters. With only the Latin ones, probabilities are slightly higher, because these get the probabilities of the

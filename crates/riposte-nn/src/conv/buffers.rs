@@ -2,6 +2,7 @@
 
 use super::aligned::Aligned;
 use super::quantised::{PairBuffers, Quantisation};
+use super::rows::Shape;
 use crate::error::{Error, Result, ensure};
 
 /// Index of a feature map of the network. The inputs come first.
@@ -64,10 +65,13 @@ impl FeatureMap {
         self.data[(y * self.width + x) * self.stride + channel]
     }
 
-    /// Row `y`: (width, stride).
-    pub(super) fn row(&self, y: usize) -> &[f32] {
-        let length = self.width * self.stride;
-        &self.data[y * length..(y + 1) * length]
+    pub(super) fn shape(&self) -> Shape {
+        Shape {
+            height: self.height,
+            width: self.width,
+            channels: self.channels,
+            stride: self.stride,
+        }
     }
 }
 
@@ -153,6 +157,12 @@ impl BufferPool {
         let mut copy = self.take(numbers.len());
         copy.copy_from_slice(numbers);
         copy
+    }
+
+    /// How many numbers the largest free buffer can hold.
+    #[cfg(test)]
+    pub(super) fn largest(&self) -> usize {
+        self.free.iter().map(Buffer::capacity).max().unwrap_or(0)
     }
 
     /// Takes a buffer back. If there are [`MAX_FREE`] already, the smallest of them is freed.

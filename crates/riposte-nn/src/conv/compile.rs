@@ -1,13 +1,15 @@
 //! Translates an ONNX graph into steps, from its input on, as far as the operators are known.
 
 use std::collections::{HashMap, HashSet};
+use std::iter::successors;
 
 use rten_onnx::onnx::NodeProto;
 
 use super::NumericMode;
 use super::buffers::ValueId;
+use super::depthwise::Separable;
 use super::graph::{Graph, attribute_int, attribute_ints, attribute_text};
-use super::kernel::CHANNEL_BLOCK;
+use super::kernel::{Activation, CHANNEL_BLOCK};
 use super::steps::{ConvNet, Input, Operator, Step};
 use super::sums::Term;
 use super::upscale::Upscale;
@@ -121,70 +123,42 @@ impl<'a> Compiler<'a> {
         self.bindings.contains_key(name)
     }
 
-    /// The network that computes these values. Drops the steps that they do not depend on, finds the last reader of each value, and joins
-    /// each depthwise convolution with the pointwise one after it.
+    /// The network that computes these values. Drops the steps that they do not depend on, joins each depthwise convolution with the pointwise one after it,
+    /// brings steps together of which only the second reads what the first computes, and finds the last reader of each value.
     pub(super) fn finish(self, outputs: Vec<ValueId>) -> ConvNet {
         let mut needed: HashSet<ValueId> = outputs.iter().copied().collect();
+        // how many steps read a value; the caller reads the outputs
         let mut readers: HashMap<ValueId, usize> = HashMap::new();
+        outputs.iter().for_each(|output| {
+            readers.insert(*output, 1);
+        });
         let mut steps: Vec<Step> = Vec::new();
-        for mut step in self.steps.into_iter().rev() {
+        for step in self.steps.into_iter().rev() {
             if needed.contains(&step.output) {
-                let mut reads = step.reads();
-                reads.sort_unstable();
-                reads.dedup();
-                reads
-                    .iter()
-                    .for_each(|value| *readers.entry(*value).or_default() += 1);
-                // the steps are visited from the last to the first, so the first reader that is found is the last to run
-                reads.retain(|value| needed.insert(*value));
-                step.last_reads = reads;
+                let reads: HashSet<ValueId> = step.reads().into_iter().collect();
+                for value in reads {
+                    *readers.entry(value).or_default() += 1;
+                    needed.insert(value);
+                }
                 steps.push(step);
             }
         }
-        let mut joined: Vec<Step> = Vec::new();
-        for step in steps.into_iter().rev() {
-            // the only step that reads what the step before it computes
-            let before = joined.pop_if(|before| {
-                step.input == Some(before.output)
-                    && readers.get(&before.output) == Some(&1)
-                    && !outputs.contains(&before.output)
-            });
-            let Some(before) = before else {
-                joined.push(step);
-                continue;
-            };
-            let both = match (before.operator, step.operator) {
-                (Operator::Depthwise(first), Operator::Conv(last))
-                    if last.window.is_pointwise() =>
-                {
-                    Ok(Operator::Separable(first, last))
-                }
-                (Operator::ConvTranspose(first), Operator::ConvTranspose(last)) => {
-                    let both = Upscale::new(&first, &last).map(Operator::Upscale);
-                    both.ok_or((
-                        Operator::ConvTranspose(first),
-                        Operator::ConvTranspose(last),
-                    ))
-                }
-                apart => Err(apart),
-            };
-            match both {
-                Ok(operator) => joined.push(Step {
-                    operator,
-                    output: step.output,
-                    ..before
-                }),
-                Err((operator, last)) => {
-                    joined.push(Step { operator, ..before });
-                    joined.push(Step {
-                        operator: last,
-                        ..step
-                    });
-                }
-            }
+        steps.reverse();
+        let feeds = |before: &Step, step: &Step| {
+            readers.get(&before.output) == Some(&1)
+                && before.is_by_rows()
+                && step.streams(before.output)
+        };
+        let mut steps = brought_together(join(steps, feeds), feeds);
+        let mut read_later: HashSet<ValueId> = outputs.iter().copied().collect();
+        for step in steps.iter_mut().rev() {
+            let mut reads = step.reads();
+            reads.sort_unstable();
+            reads.retain(|value| read_later.insert(*value));
+            step.last_reads = reads;
         }
         ConvNet {
-            steps: joined,
+            steps,
             values: self.values.len(),
             inputs: self.inputs,
             outputs,
@@ -199,6 +173,18 @@ impl<'a> Compiler<'a> {
         channels: usize,
         one_pixel: bool,
         name: &str,
+    ) -> ValueId {
+        let output = self.push_unnamed(operator, input, channels, one_pixel);
+        self.bindings.insert(name.to_owned(), Binding::Map(output));
+        output
+    }
+
+    fn push_unnamed(
+        &mut self,
+        operator: Operator,
+        input: Option<ValueId>,
+        channels: usize,
+        one_pixel: bool,
     ) -> ValueId {
         let output = self.values.len();
         let stride = match operator {
@@ -221,8 +207,8 @@ impl<'a> Compiler<'a> {
             input,
             output,
             last_reads: Vec::new(),
+            feeds_next: false,
         });
-        self.bindings.insert(name.to_owned(), Binding::Map(output));
         output
     }
 
@@ -288,8 +274,7 @@ impl<'a> Compiler<'a> {
                 if let Some(map) = self.materialise(first)
                     && self.values[map].stride.is_multiple_of(CHANNEL_BLOCK)
                 {
-                    let channels = self.values[map].channels;
-                    self.push(Operator::GlobalMean, Some(map), channels, true, output);
+                    self.global_mean(map, output);
                 }
             }
             "AveragePool" => self.average_pool(node, first, output),
@@ -321,6 +306,29 @@ impl<'a> Compiler<'a> {
             _ => {}
         }
         Ok(())
+    }
+
+    /// Mean over all pixels. If a pointwise convolution has computed the map from fewer channels, it is that convolution of their mean: it adds and multiplies by
+    /// constants only, and fewer numbers are read.
+    fn global_mean(&mut self, map: ValueId, output: &str) {
+        // each value but the inputs is that of a step
+        let producer = map.checked_sub(self.inputs.len());
+        let producer = producer.and_then(|n| self.steps.get(n));
+        let channels = self.values[map].channels;
+        if let Some(step) = producer
+            && let (Operator::Conv(conv), Some(input)) = (&step.operator, step.input)
+            && conv.window.is_pointwise()
+            && conv.activation == Activation::None
+            && self.values[input].stride < self.values[map].stride
+            && self.values[input].stride.is_multiple_of(CHANNEL_BLOCK)
+        {
+            let conv = conv.clone();
+            let before = self.values[input].channels;
+            let mean = self.push_unnamed(Operator::GlobalMean, Some(input), before, true);
+            self.push(Operator::Conv(conv), Some(mean), channels, true, output);
+        } else {
+            self.push(Operator::GlobalMean, Some(map), channels, true, output);
+        }
     }
 
     /// Mean over windows that neither overlap nor are padded.
@@ -424,4 +432,75 @@ impl<'a> Compiler<'a> {
             self.bind_sum(output, vec![terms]);
         }
     }
+}
+
+/// Joins each depthwise convolution with the pointwise one after it, and two transposed convolutions.
+fn join(steps: Vec<Step>, feeds: impl Fn(&Step, &Step) -> bool) -> Vec<Step> {
+    let mut joined: Vec<Step> = Vec::new();
+    for step in steps {
+        let Some(before) = joined.pop_if(|before| feeds(before, &step)) else {
+            joined.push(step);
+            continue;
+        };
+        let both = match (before.operator, step.operator) {
+            (Operator::Depthwise(depthwise), Operator::Conv(pointwise))
+                if pointwise.window.is_pointwise() =>
+            {
+                Ok(Operator::Separable(Separable {
+                    depthwise,
+                    pointwise,
+                }))
+            }
+            (Operator::ConvTranspose(first), Operator::ConvTranspose(last)) => {
+                let both = Upscale::new(&first, &last).map(Operator::Upscale);
+                both.ok_or((
+                    Operator::ConvTranspose(first),
+                    Operator::ConvTranspose(last),
+                ))
+            }
+            apart => Err(apart),
+        };
+        match both {
+            Ok(operator) => joined.push(Step {
+                operator,
+                output: step.output,
+                ..before
+            }),
+            Err((operator, last)) => {
+                joined.push(Step { operator, ..before });
+                joined.push(Step {
+                    operator: last,
+                    ..step
+                });
+            }
+        }
+    }
+    joined
+}
+
+/// The steps in another order: one that feeds a later step comes directly before it.
+fn brought_together(steps: Vec<Step>, feeds: impl Fn(&Step, &Step) -> bool) -> Vec<Step> {
+    let mut computed: HashMap<ValueId, usize> = HashMap::new();
+    // for each step, the number of the last one that feeds it
+    let mut feeders: Vec<Option<usize>> = Vec::new();
+    let mut is_feeder = vec![false; steps.len()];
+    for (n, step) in steps.iter().enumerate() {
+        let befores = step.reads().into_iter();
+        let befores = befores.filter_map(|value| computed.get(&value).copied());
+        let feeder = befores.filter(|before| feeds(&steps[*before], step)).max();
+        feeder.iter().for_each(|before| is_feeder[*before] = true);
+        feeders.push(feeder);
+        computed.insert(step.output, n);
+    }
+    let mut left: Vec<Option<Step>> = steps.into_iter().map(Some).collect();
+    let mut ordered = Vec::new();
+    for n in (0..left.len()).filter(|n| !is_feeder[*n]) {
+        // from the last to the first
+        let chain: Vec<usize> = successors(Some(n), |n| feeders[*n]).collect();
+        for step in chain.into_iter().rev() {
+            let feeds_next = is_feeder[step];
+            ordered.extend(left[step].take().map(|step| Step { feeds_next, ..step }));
+        }
+    }
+    ordered
 }

@@ -1,14 +1,17 @@
 //! Dense convolutions (each output channel reads all input channels), as products of windows and weights.
 
-use std::ops::DerefMut;
+use std::ops::Range;
 
-use super::buffers::{BufferPool, FeatureMap};
+use super::aligned::Aligned;
+use super::buffers::{Buffer, BufferPool};
 use super::kernel::{Activation, CHANNEL_BLOCK, PackedWeights, Product, Windows};
-use super::quantised::{Int8Product, Int8Weights, Quantisation};
+use super::quantised::{Begin, Int8Product, Int8Weights, Quantisation};
+use super::rows::{ByRows, Rows, Shape, Span};
 use super::{Numeric, NumericMode};
 use crate::error::{Error, Result};
 
 /// The geometry of a convolution. Pairs are (vertical, horizontal).
+#[derive(Clone)]
 pub(super) struct Window {
     /// Rows and columns of the kernel.
     pub kernel: (usize, usize),
@@ -22,7 +25,7 @@ impl Window {
     ///
     /// # Errors
     /// The map is smaller than the kernel.
-    pub(super) fn output_size(&self, map: &FeatureMap) -> Result<(usize, usize)> {
+    pub(super) fn output_size(&self, map: Shape) -> Result<(usize, usize)> {
         let side = |length: usize, padding: usize, kernel: usize, stride: usize| {
             (length + padding)
                 .checked_sub(kernel)
@@ -32,6 +35,20 @@ impl Window {
         side(map.height, top + bottom, self.kernel.0, self.stride.0)
             .zip(side(map.width, left + right, self.kernel.1, self.stride.1))
             .ok_or_else(|| Error::Input("the image is too small for the network".to_owned()))
+    }
+
+    /// The input rows that it reads.
+    pub(super) fn span(&self) -> Span {
+        Span::Window {
+            kernel: self.kernel.0,
+            stride: self.stride.0,
+            padding: self.padding[0],
+        }
+    }
+
+    /// The number of the `n`th row under the windows of the output rows from `top` on; None if it is above the map.
+    pub(super) fn row_under(&self, top: usize, n: usize) -> Option<usize> {
+        (top * self.stride.0 + n).checked_sub(self.padding[0])
     }
 
     /// Input rows under the windows of `count` rows of the output.
@@ -49,22 +66,27 @@ impl Window {
 }
 
 /// The right operand of a product.
+#[derive(Clone)]
 pub(super) enum Weights {
     Float(PackedWeights),
-    Int8(Int8Weights),
+    /// One matrix for each row of the kernel, because each row of the map is quantised by itself. All have the bias of the convolution.
+    Int8(Vec<Int8Weights>),
 }
 
 impl Weights {
-    /// Packs a (rows, columns) matrix; `bias` has a number for each column.
+    /// Packs a (kernel rows · rows, columns) matrix; `bias` has a number for each column.
     ///
     /// The result is in int8 if `mode` and the machine allow it and there are at least [`MIN_INT8_ROWS`] rows.
-    pub fn new(weights: &[f32], bias: Vec<f32>, mode: NumericMode) -> Weights {
+    pub fn new(weights: &[f32], kernel_rows: usize, bias: Vec<f32>, mode: NumericMode) -> Weights {
         let rows = weights.len() / bias.len().max(1);
-        let int8 = (mode == NumericMode::Auto && rows >= MIN_INT8_ROWS)
-            .then(|| Int8Weights::new(weights, bias.clone()))
-            .flatten();
-        match int8 {
-            Some(weights) => Weights::Int8(weights),
+        let int8 = (mode == NumericMode::Auto && rows >= MIN_INT8_ROWS).then(|| {
+            let matrices = weights.chunks(weights.len() / kernel_rows);
+            matrices
+                .map(|matrix| Int8Weights::keeping_sums(matrix, bias.clone()))
+                .collect()
+        });
+        match int8.flatten() {
+            Some(matrices) => Weights::Int8(matrices),
             None => Weights::Float(PackedWeights::new(weights, bias)),
         }
     }
@@ -73,7 +95,7 @@ impl Weights {
     pub fn columns(&self) -> usize {
         match self {
             Weights::Float(weights) => weights.columns(),
-            Weights::Int8(weights) => weights.columns(),
+            Weights::Int8(matrices) => matrices[0].columns(),
         }
     }
 
@@ -84,7 +106,7 @@ impl Weights {
         }
     }
 
-    /// Multiplies the channels of consecutive pixels, which are in one row.
+    /// Multiplies the channels of consecutive pixels, which are in one row. The kernel has one row.
     pub(super) fn multiply(
         &self,
         pixels: Windows<f32>,
@@ -94,7 +116,7 @@ impl Weights {
     ) {
         let (weights, columns) = match self {
             Weights::Float(weights) => return Product::new(pixels, weights, activation).run(out),
-            Weights::Int8(weights) => (weights, weights.columns()),
+            Weights::Int8(matrices) => (&matrices[0], matrices[0].columns()),
         };
         let BufferPool {
             bytes,
@@ -122,6 +144,7 @@ pub(super) const MIN_INT8_ROWS: usize = 64;
 pub(super) const PIXELS_AT_A_TIME: usize = 96;
 
 /// A dense convolution.
+#[derive(Clone)]
 pub(super) struct Conv {
     pub window: Window,
     /// Channels of the input, without padding.
@@ -133,130 +156,222 @@ pub(super) struct Conv {
     pub activation: Activation,
 }
 
-/// The rows of a map that are under a window, each with zeros on its left and right.
+/// The rows of a map that are under a window, each with padding on its left and right.
 ///
-/// A ring buffer: row `y` of the map lies in the buffer `y` modulo the kernel's height, so that a window that moves down by one
-/// row copies one row.
-struct PaddedRows<T, B> {
+/// A ring: row `y` of the map lies in the buffer `y` modulo the kernel's height, so that a window that moves down by one row copies one row.
+struct PaddedRows<T> {
     /// The row that each buffer holds.
     held: Vec<Option<isize>>,
-    buffers: Vec<B>,
-    /// Numbers of padding on the left.
-    left: usize,
-    /// The number that stands for zero.
-    zero: T,
-    /// Numbers in a row of the map.
-    row_length: usize,
-    height: usize,
+    buffers: Vec<Aligned<T>>,
 }
 
-impl<T: Copy, B: DerefMut<Target = [T]>> PaddedRows<T, B> {
-    /// `allocate` returns a buffer of a given length, with any contents.
-    fn new(
-        map: &FeatureMap,
-        window: &Window,
-        zero: T,
-        mut allocate: impl FnMut(usize) -> B,
-    ) -> Self {
+impl<T: Copy + Default> PaddedRows<T> {
+    /// With room for the rows under a window. `allocate` returns a buffer for so many numbers.
+    fn new(map: Shape, window: &Window, mut allocate: impl FnMut(usize) -> Aligned<T>) -> Self {
         let [_, left, _, right] = window.padding;
         let rows = window.kernel.0;
-        let buffers = (0..rows)
-            .map(|_| {
-                let mut buffer = allocate((map.width + left + right) * map.stride);
-                buffer.fill(zero);
-                buffer
-            })
-            .collect();
+        let length = (map.width + left + right) * map.stride;
         PaddedRows {
             held: vec![None; rows],
-            buffers,
-            left: left * map.stride,
-            zero,
-            row_length: map.width * map.stride,
-            height: map.height,
+            buffers: (0..rows).map(|_| allocate(length)).collect(),
         }
     }
 
-    /// The padded rows under the window of output row `y`, from top to bottom. `numbers` are those of the map.
-    fn under(&mut self, numbers: &[T], window: &Window, y: usize) -> Vec<&[T]> {
+    /// Gets the rows under the window of output row `y`; those that are not there are written by `fill`, to which it passes the number of a buffer, the row of the
+    /// map, which is None above and below the map, and the buffer. Returns the numbers of the buffers from top to bottom.
+    fn under<'m>(
+        &mut self,
+        map: &Rows<'m>,
+        window: &Window,
+        y: usize,
+        mut fill: impl FnMut(usize, Option<&'m [f32]>, &mut [T]),
+    ) -> Vec<usize> {
         let rows = window.kernel.0;
         let first = (y * window.stride.0) as isize - window.padding[0] as isize;
-        let slot = |row: isize| row.rem_euclid(rows as isize) as usize;
-        for row in first..first + rows as isize {
-            let at = slot(row);
-            if self.held[at] == Some(row) {
-                continue;
+        let row_and_buffer = |row: isize| (row, row.rem_euclid(rows as isize) as usize);
+        let under = (first..first + rows as isize).map(row_and_buffer);
+        let mut buffers = Vec::with_capacity(rows);
+        for (row, buffer) in under {
+            if self.held[buffer] != Some(row) {
+                let from = map.row(usize::try_from(row).ok());
+                fill(buffer, from, &mut self.buffers[buffer]);
+                self.held[buffer] = Some(row);
             }
-            let buffer = &mut self.buffers[at][self.left..self.left + self.row_length];
-            match usize::try_from(row).ok().filter(|&row| row < self.height) {
-                Some(row) => buffer
-                    .copy_from_slice(&numbers[row * self.row_length..(row + 1) * self.row_length]),
-                None => buffer.fill(self.zero),
-            }
-            self.held[at] = Some(row);
+            buffers.push(buffer);
         }
-        (first..first + rows as isize)
-            .map(|row| &*self.buffers[slot(row)])
-            .collect()
+        buffers
     }
 }
 
 impl Conv {
+    /// The convolution of a map of this shape.
+    ///
     /// # Errors
     /// The map is smaller than the kernel.
-    pub(super) fn run(&self, input: &FeatureMap, pool: &mut BufferPool) -> Result<FeatureMap> {
+    pub(super) fn by_rows(
+        &self,
+        input: Shape,
+        pool: &mut BufferPool,
+    ) -> Result<Box<dyn ByRows + '_>> {
         let (height, width) = self.window.output_size(input)?;
-        let columns = self.weights.columns();
-        let mut out = pool.map(height, width, self.out_channels, columns)?;
-        if self.window.is_pointwise() {
-            self.run_pointwise(input, &mut out.data, height * width, pool);
-            return Ok(out);
-        }
-        let length = self.window.kernel.1 * input.stride;
-        let step = self.window.stride.1 * input.stride;
-        match &self.weights {
-            Weights::Float(weights) => {
-                let mut rows =
-                    PaddedRows::new(input, &self.window, 0.0, |length| pool.take(length));
-                for (y, out) in out.data.chunks_mut(width * columns).enumerate() {
-                    let rows = rows.under(&input.data, &self.window, y);
-                    let windows = Windows::new(&rows, length, step, width);
-                    Product::new(windows, weights, self.activation).run(out);
-                }
-                let buffers = rows.buffers.into_iter();
-                buffers.for_each(|buffer| pool.give_back(buffer));
-            }
-            Weights::Int8(weights) => {
-                // windows share pixels, so all pixels need the same scale
-                let (low, high) = weights.range(&input.data);
-                let quantisation = Quantisation::of_range(low, high);
-                let mut bytes = std::mem::take(&mut pool.bytes);
-                bytes.resize(input.data.len(), 0);
-                weights.quantise(&input.data, quantisation, &mut bytes);
-                let zero = quantisation.zero_byte();
-                let mut rows = PaddedRows::new(input, &self.window, zero, |length| vec![0; length]);
-                for (y, out) in out.data.chunks_mut(width * columns).enumerate() {
-                    let rows = rows.under(&bytes, &self.window, y);
-                    let windows = Windows::new(&rows, length, step, width);
-                    Int8Product::new(windows, &[quantisation], weights, self.activation).run(out);
-                }
-                pool.bytes = bytes;
-            }
-        }
-        Ok(out)
+        let shape = Shape {
+            height,
+            width,
+            channels: self.out_channels,
+            stride: self.weights.columns(),
+        };
+        Ok(match &self.weights {
+            _ if self.window.is_pointwise() => Box::new(Pointwise { conv: self, shape }),
+            Weights::Float(weights) => Box::new(FloatWindows {
+                conv: self,
+                shape,
+                weights,
+                rows: PaddedRows::new(input, &self.window, |length| {
+                    let mut zeros = pool.take(length);
+                    zeros.fill(0.0);
+                    zeros
+                }),
+            }),
+            Weights::Int8(matrices) => Box::new(Int8Windows {
+                conv: self,
+                shape,
+                matrices,
+                rows: PaddedRows::new(input, &self.window, Aligned::zeros),
+                quantisations: vec![Quantisation::of_range(0.0, 0.0); matrices.len()],
+            }),
+        })
     }
 
-    /// Computes the first `count` pixels of a pointwise convolution into `out`, (count, padded output channels).
+    /// Computes a pointwise convolution of `count` pixels that are `stride` numbers apart into `out`, (count, padded output channels).
     pub(super) fn run_pointwise(
         &self,
-        input: &FeatureMap,
-        out: &mut [f32],
+        pixels: &[f32],
+        stride: usize,
         count: usize,
+        out: &mut [f32],
         pool: &mut BufferPool,
     ) {
-        let rows = [&*input.data];
-        let pixels = Windows::new(&rows, self.in_channels, input.stride, count);
+        let rows = [pixels];
+        let pixels = Windows::new(&rows, self.in_channels, stride, count);
         self.weights.multiply(pixels, self.activation, out, pool);
+    }
+}
+
+struct Pointwise<'a> {
+    conv: &'a Conv,
+    shape: Shape,
+}
+
+impl ByRows for Pointwise<'_> {
+    fn shape(&self) -> Shape {
+        self.shape
+    }
+
+    fn span(&self) -> Span {
+        Span::SAME
+    }
+
+    fn run(&mut self, input: &Rows, rows: Range<usize>, out: &mut [f32], pool: &mut BufferPool) {
+        let count = rows.len() * self.shape.width;
+        let pixels = input.some(rows);
+        self.conv
+            .run_pointwise(pixels, input.shape.stride, count, out, pool);
+    }
+}
+
+/// A convolution in floats whose windows have several pixels.
+struct FloatWindows<'a> {
+    conv: &'a Conv,
+    shape: Shape,
+    weights: &'a PackedWeights,
+    rows: PaddedRows<f32>,
+}
+
+impl ByRows for FloatWindows<'_> {
+    fn shape(&self) -> Shape {
+        self.shape
+    }
+
+    fn span(&self) -> Span {
+        self.conv.window.span()
+    }
+
+    fn run(&mut self, input: &Rows, rows: Range<usize>, out: &mut [f32], _: &mut BufferPool) {
+        let (window, stride) = (&self.conv.window, input.shape.stride);
+        let (length, step) = (window.kernel.1 * stride, window.stride.1 * stride);
+        let left = window.padding[1] * stride;
+        for (y, out) in rows.zip(out.chunks_mut(self.shape.row())) {
+            let under = self.rows.under(input, window, y, |_, row, to| {
+                let to = &mut to[left..left + input.shape.row()];
+                match row {
+                    Some(row) => to.copy_from_slice(row),
+                    None => to.fill(0.0),
+                }
+            });
+            let under: Vec<&[f32]> = under.iter().map(|&n| &*self.rows.buffers[n]).collect();
+            let windows = Windows::new(&under, length, step, self.shape.width);
+            Product::new(windows, self.weights, self.conv.activation).run(out);
+        }
+    }
+
+    fn end(&mut self, pool: &mut BufferPool) {
+        let buffers: Vec<Buffer> = std::mem::take(&mut self.rows.buffers);
+        buffers
+            .into_iter()
+            .for_each(|buffer| pool.give_back(buffer));
+    }
+}
+
+/// A convolution in int8 whose windows have several pixels. Windows share pixels, so all pixels of a row have the same scale.
+struct Int8Windows<'a> {
+    conv: &'a Conv,
+    shape: Shape,
+    matrices: &'a [Int8Weights],
+    rows: PaddedRows<u8>,
+    /// How each of these rows is quantised.
+    quantisations: Vec<Quantisation>,
+}
+
+impl ByRows for Int8Windows<'_> {
+    fn shape(&self) -> Shape {
+        self.shape
+    }
+
+    fn span(&self) -> Span {
+        self.conv.window.span()
+    }
+
+    fn run(&mut self, input: &Rows, rows: Range<usize>, out: &mut [f32], _: &mut BufferPool) {
+        let (window, stride) = (&self.conv.window, input.shape.stride);
+        let (length, step) = (window.kernel.1 * stride, window.stride.1 * stride);
+        let left = window.padding[1] * stride;
+        let quantisations = &mut self.quantisations;
+        for (y, out) in rows.zip(out.chunks_mut(self.shape.row())) {
+            let under = self.rows.under(input, window, y, |n, row, to| {
+                let row = row.unwrap_or(&[]);
+                let (low, high) = self.matrices[n].range(row);
+                let quantisation = Quantisation::of_range(low, high);
+                to.fill(quantisation.zero_byte());
+                self.matrices[n].quantise(row, quantisation, &mut to[left..]);
+                quantisations[n] = quantisation;
+            });
+            let last = under.len() - 1;
+            for ((at, n), weights) in under.into_iter().enumerate().zip(self.matrices) {
+                let under = [&*self.rows.buffers[n]];
+                let windows = Windows::new(&under, length, step, self.shape.width);
+                let quantisation = [quantisations[n]];
+                let activation = if at == last {
+                    self.conv.activation
+                } else {
+                    Activation::None
+                };
+                Int8Product {
+                    begin: if at == 0 { Begin::Bias } else { Begin::Out },
+                    ..Int8Product::new(windows, &quantisation, weights, activation)
+                }
+                .run(out);
+            }
+        }
     }
 }
 
@@ -272,54 +387,89 @@ pub(super) struct ConvTranspose {
 }
 
 impl ConvTranspose {
-    pub(super) fn run(&self, input: &FeatureMap, pool: &mut BufferPool) -> Result<FeatureMap> {
-        let (height, width) = (input.height, input.width);
-        let one_channel = self.out_channels == 1;
-        let stride = if one_channel {
-            1
-        } else {
-            self.out_channels.next_multiple_of(CHANNEL_BLOCK)
+    /// The convolution of a map of this shape.
+    pub(super) fn by_rows(&self, input: Shape, pool: &mut BufferPool) -> Box<dyn ByRows + '_> {
+        let stride = match self.out_channels {
+            1 => 1,
+            channels => channels.next_multiple_of(CHANNEL_BLOCK),
         };
-        let mut out = pool.map(2 * height, 2 * width, self.out_channels, stride)?;
-        let mut row = pool.take(width * CHANNEL_BLOCK);
-        for y in 0..height {
-            for (down, weights) in self.weights.iter().enumerate() {
-                let from = (2 * y + down) * 2 * width * stride;
-                let out = if one_channel {
-                    &mut row
-                } else {
-                    &mut out.data[from..from + 2 * width * stride]
-                };
-                let rows = [input.row(y)];
-                let windows = Windows::new(&rows, self.in_channels, input.stride, width);
-                Product::new(windows, weights, self.activation).run(out);
-            }
-            if one_channel {
-                let (upper, lower) =
-                    out.data[4 * y * width..4 * (y + 1) * width].split_at_mut(2 * width);
-                for ((four, upper), lower) in row
-                    .chunks(CHANNEL_BLOCK)
-                    .zip(upper.chunks_mut(2))
-                    .zip(lower.chunks_mut(2))
-                {
-                    upper.copy_from_slice(&four[..2]);
-                    lower.copy_from_slice(&four[2..4]);
+        Box::new(Doubling {
+            conv: self,
+            shape: Shape {
+                height: 2 * input.height,
+                width: 2 * input.width,
+                channels: self.out_channels,
+                stride,
+            },
+            row: pool.take(input.width * CHANNEL_BLOCK),
+        })
+    }
+}
+
+struct Doubling<'a> {
+    conv: &'a ConvTranspose,
+    shape: Shape,
+    /// With one output channel: of each input pixel the four output pixels, and padding.
+    row: Buffer,
+}
+
+impl ByRows for Doubling<'_> {
+    fn shape(&self) -> Shape {
+        self.shape
+    }
+
+    fn span(&self) -> Span {
+        Span::Repeated(2)
+    }
+
+    fn multiple(&self) -> usize {
+        2
+    }
+
+    fn run(&mut self, input: &Rows, rows: Range<usize>, out: &mut [f32], _: &mut BufferPool) {
+        let conv = self.conv;
+        let width = input.shape.width;
+        let one_channel = conv.out_channels == 1;
+        let from = rows.start / 2..rows.end.div_ceil(2);
+        for (y, out) in from.zip(out.chunks_mut(2 * self.shape.row())) {
+            let rows = [input.some(y..y + 1)];
+            let windows = Windows::new(&rows, conv.in_channels, input.shape.stride, width);
+            let (upper, lower) = out.split_at_mut(self.shape.row());
+            if !one_channel {
+                for (weights, out) in conv.weights.iter().zip([upper, lower]) {
+                    Product::new(windows, weights, conv.activation).run(out);
                 }
+                continue;
+            }
+            if let [weights] = conv.weights.as_slice() {
+                Product::new(windows, weights, conv.activation).run(&mut self.row);
+            }
+            for ((four, upper), lower) in self
+                .row
+                .chunks(CHANNEL_BLOCK)
+                .zip(upper.chunks_mut(2))
+                .zip(lower.chunks_mut(2))
+            {
+                upper.copy_from_slice(&four[..2]);
+                lower.copy_from_slice(&four[2..4]);
             }
         }
-        pool.give_back(row);
-        Ok(out)
+    }
+
+    fn end(&mut self, pool: &mut BufferPool) {
+        pool.give_back(std::mem::take(&mut self.row));
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::tests::{map, numbers};
+    use super::super::buffers::FeatureMap;
+    use super::super::tests::{alone, map, numbers};
     use super::*;
 
     /// The convolution by its definition, without bias: (rows, columns, input channels, output channels) weights.
     fn naive(input: &FeatureMap, window: &Window, weights: &[f32], outputs: usize) -> Vec<f64> {
-        let (height, width) = window.output_size(input).unwrap();
+        let (height, width) = window.output_size(input.shape()).unwrap();
         let (rows, columns) = window.kernel;
         let mut out = vec![0.0; height * width * outputs];
         for (n, sum) in out.iter_mut().enumerate() {
@@ -360,17 +510,22 @@ mod tests {
             let weights = numbers(kernel.0 * kernel.1 * channels * CHANNEL_BLOCK, 5);
             let expected = naive(&input, &window, &weights, CHANNEL_BLOCK);
             let greatest = expected.iter().fold(0f64, |a, x| a.max(x.abs()));
+            let packed = |mode| Weights::new(&weights, kernel.0, vec![0.0; CHANNEL_BLOCK], mode);
             let mut conv = Conv {
                 window,
                 in_channels: channels,
                 out_channels: CHANNEL_BLOCK,
-                weights: Weights::new(&weights, vec![0.0; CHANNEL_BLOCK], NumericMode::Float),
+                weights: packed(NumericMode::Float),
                 activation: Activation::None,
             };
             assert_eq!(conv.weights.numeric(), Numeric::Float);
-            let floats = conv.run(&input, &mut pool).unwrap();
-            conv.weights = Weights::new(&weights, vec![0.0; CHANNEL_BLOCK], NumericMode::Auto);
-            let auto = conv.run(&input, &mut pool).unwrap();
+            let run = |conv: &Conv, pool: &mut BufferPool| {
+                let step = conv.by_rows(input.shape(), pool).unwrap();
+                alone(step, &input, pool)
+            };
+            let floats = run(&conv, &mut pool);
+            conv.weights = packed(NumericMode::Auto);
+            let auto = run(&conv, &mut pool);
             for ((expected, float), auto) in expected.iter().zip(&*floats.data).zip(&*auto.data) {
                 assert!((expected - f64::from(*float)).abs() < 1e-4);
                 assert!((expected - f64::from(*auto)).abs() < greatest / 50.0);
@@ -382,7 +537,7 @@ mod tests {
     fn products_of_few_rows_stay_in_floats() {
         let rows = MIN_INT8_ROWS - 1;
         let weights = numbers(rows * CHANNEL_BLOCK, 1);
-        let weights = Weights::new(&weights, vec![0.0; CHANNEL_BLOCK], NumericMode::Auto);
+        let weights = Weights::new(&weights, 1, vec![0.0; CHANNEL_BLOCK], NumericMode::Auto);
         assert_eq!(weights.numeric(), Numeric::Float);
     }
 
@@ -393,7 +548,7 @@ mod tests {
             stride: (1, 1),
             padding: [0; 4],
         };
-        assert!(window.output_size(&map(2, 9, 1)).is_err());
-        assert_eq!(window.output_size(&map(3, 9, 1)).unwrap(), (1, 7));
+        assert!(window.output_size(map(2, 9, 1).shape()).is_err());
+        assert_eq!(window.output_size(map(3, 9, 1).shape()).unwrap(), (1, 7));
     }
 }

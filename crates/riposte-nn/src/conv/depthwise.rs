@@ -1,13 +1,13 @@
 //! Depthwise convolutions: each output channel reads the input channel of the same number.
 
-use super::aligned::Aligned;
-use super::buffers::{Buffer, BufferPool, FeatureMap};
-use super::dense::{Conv, PIXELS_AT_A_TIME, Window};
-use super::kernel::{Activation, Depthwise};
-use crate::error::Result;
+use std::ops::Range;
 
-/// Minimum number of output rows that are computed together, because their windows share most of their pixels.
-const ROWS_AT_A_TIME: usize = 2;
+use super::aligned::Aligned;
+use super::buffers::{Buffer, BufferPool};
+use super::dense::{Conv, Window};
+use super::kernel::{Activation, Depthwise};
+use super::rows::{ByRows, Rows, Shape, Span, rows_at_a_time};
+use crate::error::Result;
 
 pub(super) struct DepthwiseConv {
     pub window: Window,
@@ -21,41 +21,50 @@ pub(super) struct DepthwiseConv {
 }
 
 impl DepthwiseConv {
+    /// The convolution of a map of this shape.
+    ///
     /// # Errors
     /// The map is smaller than the kernel.
-    pub(super) fn run(&self, input: &FeatureMap, pool: &mut BufferPool) -> Result<FeatureMap> {
+    pub(super) fn by_rows(
+        &self,
+        input: Shape,
+        pool: &mut BufferPool,
+    ) -> Result<Box<dyn ByRows + '_>> {
+        Ok(Box::new(self.alone(input, pool)?))
+    }
+
+    /// # Errors
+    /// The map is smaller than the kernel.
+    fn alone(&self, input: Shape, pool: &mut BufferPool) -> Result<Alone<'_>> {
         let (height, width) = self.window.output_size(input)?;
-        let mut out = pool.map(height, width, self.channels, input.stride)?;
-        let mut edges = Edges::new(input, &self.window, width, ROWS_AT_A_TIME, pool);
-        let length = width * input.stride;
-        for (n, out) in out.data.chunks_mut(ROWS_AT_A_TIME * length).enumerate() {
-            self.run_rows(input, &mut edges, n * ROWS_AT_A_TIME, width, out);
-        }
-        edges.give_back(pool);
-        Ok(out)
+        let at_a_time = rows_at_a_time(width).min(height.max(1));
+        Ok(Alone {
+            conv: self,
+            shape: Shape {
+                height,
+                width,
+                channels: self.channels,
+                stride: input.stride,
+            },
+            at_a_time,
+            edges: Edges::new(input, &self.window, width, at_a_time, pool),
+        })
     }
 
     /// Computes rows of the output, which has this `width`, into `out`. The first is row `top`; there are as many as `out` holds, which must not be
     /// more than `edges` has room for.
     ///
     /// Most windows lie within the map's sides and read it in place; only the pixels under the other windows are copied, with padding.
-    fn run_rows(
-        &self,
-        input: &FeatureMap,
-        edges: &mut Edges,
-        top: usize,
-        width: usize,
-        out: &mut [f32],
-    ) {
-        let stride = input.stride;
+    fn run_rows(&self, input: &Rows, edges: &mut Edges, top: usize, width: usize, out: &mut [f32]) {
+        let Shape {
+            width: input_width,
+            stride,
+            ..
+        } = input.shape;
         let columns = self.window.kernel.1;
         let out_step = width * stride;
         let rows = self.window.rows_under(out.len() / out_step);
-        let row = |n: usize| {
-            (top * self.window.stride.0 + n)
-                .checked_sub(self.window.padding[0])
-                .filter(|&row| row < input.height)
-        };
+        let row = |n: usize| input.row(self.window.row_under(top, n));
         let compute = |rows: &[&[f32]], width: usize, out: &mut [f32]| {
             Depthwise {
                 rows,
@@ -82,7 +91,7 @@ impl DepthwiseConv {
         if *first < *last {
             let from = (*first * across - padding) * stride;
             let inner: Vec<&[f32]> = (0..rows)
-                .map(|n| row(n).map_or(&zeros[from..], |row| &input.row(row)[from..]))
+                .map(|n| row(n).map_or(&zeros[from..], |row| &row[from..]))
                 .collect();
             compute(&inner, *last - *first, &mut out[*first * stride..]);
         }
@@ -94,11 +103,11 @@ impl DepthwiseConv {
             // column of the padded map where the first window begins
             let start = pixels.start * across;
             for (n, copy) in side.chunks_mut(length).take(rows).enumerate() {
-                let map = row(n).map(|row| input.row(row));
+                let map = row(n);
                 for (column, to) in copy.chunks_mut(stride).enumerate() {
                     let at = (start + column)
                         .checked_sub(padding)
-                        .filter(|&at| at < input.width);
+                        .filter(|&at| at < input_width);
                     match map.zip(at) {
                         Some((map, at)) => to.copy_from_slice(&map[at * stride..(at + 1) * stride]),
                         None => to.fill(0.0),
@@ -108,6 +117,103 @@ impl DepthwiseConv {
             let copies: Vec<&[f32]> = side.chunks(length).take(rows).collect();
             compute(&copies, pixels.len(), &mut out[pixels.start * stride..]);
         }
+    }
+}
+
+/// A depthwise convolution by itself.
+struct Alone<'a> {
+    conv: &'a DepthwiseConv,
+    shape: Shape,
+    /// Rows that are computed together.
+    at_a_time: usize,
+    edges: Edges,
+}
+
+impl ByRows for Alone<'_> {
+    fn shape(&self) -> Shape {
+        self.shape
+    }
+
+    fn span(&self) -> Span {
+        self.conv.window.span()
+    }
+
+    fn run(&mut self, input: &Rows, rows: Range<usize>, out: &mut [f32], _: &mut BufferPool) {
+        let tops = rows.step_by(self.at_a_time);
+        for (top, out) in tops.zip(out.chunks_mut(self.at_a_time * self.shape.row())) {
+            let (edges, width) = (&mut self.edges, self.shape.width);
+            self.conv.run_rows(input, edges, top, width, out);
+        }
+    }
+
+    fn end(&mut self, pool: &mut BufferPool) {
+        self.edges.give_back(pool);
+    }
+}
+
+/// A depthwise convolution followed by a pointwise one.
+pub(super) struct Separable {
+    pub depthwise: DepthwiseConv,
+    pub pointwise: Conv,
+}
+
+impl Separable {
+    /// Both convolutions of a map of this shape.
+    ///
+    /// # Errors
+    /// The map is smaller than the kernel. A row is too large.
+    pub(super) fn by_rows(
+        &self,
+        input: Shape,
+        pool: &mut BufferPool,
+    ) -> Result<Box<dyn ByRows + '_>> {
+        let first = self.depthwise.alone(input, pool)?;
+        Ok(Box::new(Both {
+            pointwise: &self.pointwise,
+            between: pool.take(first.at_a_time * first.shape.row()),
+            first,
+        }))
+    }
+}
+
+/// Some rows of the first convolution at a time, so that they are in the nearest cache when the second reads them.
+struct Both<'a> {
+    first: Alone<'a>,
+    pointwise: &'a Conv,
+    between: Buffer,
+}
+
+impl ByRows for Both<'_> {
+    fn shape(&self) -> Shape {
+        Shape {
+            channels: self.pointwise.out_channels,
+            stride: self.pointwise.weights.columns(),
+            ..self.first.shape
+        }
+    }
+
+    fn span(&self) -> Span {
+        self.first.span()
+    }
+
+    fn run(&mut self, input: &Rows, rows: Range<usize>, out: &mut [f32], pool: &mut BufferPool) {
+        let Shape { width, stride, .. } = self.first.shape;
+        let (at_a_time, length) = (self.first.at_a_time, self.shape().row());
+        let ends = rows.end;
+        let tops = rows.step_by(at_a_time);
+        for (top, out) in tops.zip(out.chunks_mut(at_a_time * length)) {
+            let some = top..ends.min(top + at_a_time);
+            let count = some.len() * width;
+            let between = &mut self.between[..count * stride];
+            self.first.run(input, some, between, pool);
+            self.pointwise
+                .run_pointwise(between, stride, count, out, pool);
+        }
+    }
+
+    fn end(&mut self, pool: &mut BufferPool) {
+        self.first.end(pool);
+        pool.give_back(std::mem::take(&mut self.between));
     }
 }
 
@@ -126,7 +232,7 @@ struct Edges {
 impl Edges {
     /// `width` is the width of the output, and `count` the number of its rows that are computed at a time.
     fn new(
-        map: &FeatureMap,
+        map: Shape,
         window: &Window,
         width: usize,
         count: usize,
@@ -156,55 +262,18 @@ impl Edges {
         }
     }
 
-    fn give_back(self, pool: &mut BufferPool) {
-        [self.left, self.right, self.zeros]
-            .into_iter()
-            .for_each(|buffer| pool.give_back(buffer));
+    fn give_back(&mut self, pool: &mut BufferPool) {
+        for buffer in [&mut self.left, &mut self.right, &mut self.zeros] {
+            pool.give_back(std::mem::take(buffer));
+        }
     }
-}
-
-/// A depthwise convolution followed by a pointwise one, some rows at a time, so that the map between them stays in the cache.
-///
-/// # Errors
-/// The map is smaller than the kernel.
-pub(super) fn run_separable(
-    depthwise: &DepthwiseConv,
-    pointwise: &Conv,
-    input: &FeatureMap,
-    pool: &mut BufferPool,
-) -> Result<FeatureMap> {
-    let (height, width) = depthwise.window.output_size(input)?;
-    let columns = pointwise.weights.columns();
-    let mut out = pool.map(height, width, pointwise.out_channels, columns)?;
-    let rows_at_a_time = PIXELS_AT_A_TIME
-        .div_ceil(width.max(1))
-        .max(ROWS_AT_A_TIME)
-        .min(height.max(1));
-    let mut edges = Edges::new(input, &depthwise.window, width, rows_at_a_time, pool);
-    let mut between = pool.map(rows_at_a_time, width, depthwise.channels, input.stride)?;
-    let length = width * input.stride;
-    for top in (0..height).step_by(rows_at_a_time) {
-        let count = rows_at_a_time.min(height - top);
-        let rows = &mut between.data[..count * length];
-        depthwise.run_rows(input, &mut edges, top, width, rows);
-        let to = top * width * columns;
-        pointwise.run_pointwise(
-            &between,
-            &mut out.data[to..to + count * width * columns],
-            count * width,
-            pool,
-        );
-    }
-    edges.give_back(pool);
-    pool.recycle(between);
-    Ok(out)
 }
 
 #[cfg(test)]
 mod tests {
     use super::super::NumericMode;
     use super::super::dense::Weights;
-    use super::super::tests::{map, numbers};
+    use super::super::tests::{alone, map, numbers};
     use super::*;
 
     fn depthwise(
@@ -242,7 +311,8 @@ mod tests {
         let mut pool = BufferPool::default();
         for conv in geometries() {
             let window = &conv.window;
-            let out = conv.run(&input, &mut pool).unwrap();
+            let step = conv.by_rows(input.shape(), &mut pool).unwrap();
+            let out = alone(step, &input, &mut pool);
             let (rows, columns) = window.kernel;
             for (n, result) in out.data.iter().enumerate() {
                 let (y, x, channel) = (n / 16 / out.width, n / 16 % out.width, n % 16);
@@ -276,14 +346,20 @@ mod tests {
             },
             in_channels: 16,
             out_channels: 32,
-            weights: Weights::new(&numbers(16 * 32, 5), numbers(32, 6), NumericMode::Auto),
+            weights: Weights::new(&numbers(16 * 32, 5), 1, numbers(32, 6), NumericMode::Auto),
             activation: Activation::Relu,
         };
-        for conv in geometries() {
-            let between = conv.run(&input, &mut pool).unwrap();
-            let expected = pointwise.run(&between, &mut pool).unwrap();
-            let out = run_separable(&conv, &pointwise, &input, &mut pool).unwrap();
-            assert_eq!(*out.data, *expected.data);
+        for depthwise in geometries() {
+            let first = depthwise.by_rows(input.shape(), &mut pool).unwrap();
+            let between = alone(first, &input, &mut pool);
+            let second = pointwise.by_rows(between.shape(), &mut pool).unwrap();
+            let expected = alone(second, &between, &mut pool);
+            let both = Separable {
+                depthwise,
+                pointwise: pointwise.clone(),
+            };
+            let both = both.by_rows(input.shape(), &mut pool).unwrap();
+            assert_eq!(*alone(both, &input, &mut pool).data, *expected.data);
         }
     }
 }

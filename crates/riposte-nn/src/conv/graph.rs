@@ -182,7 +182,7 @@ impl<'a> Graph<'a> {
             transposed: transposed.is_some(),
             features,
             labels: kept.len(),
-            weights: Weights::new(&padded, padded_bias, mode),
+            weights: Weights::new(&padded, 1, padded_bias, mode),
         })
     }
 }

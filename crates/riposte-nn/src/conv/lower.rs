@@ -81,7 +81,8 @@ fn dense(
     // Windows of several pixels share one quantisation, whose range the padding of channels must not widen.
     let unpadded = channels == map.stride && channels.is_multiple_of(CHANNEL_BLOCK);
     let few_rows = group_channels * rows * columns <= MAX_INT8_WINDOW_ROWS;
-    let mode = if pointwise || unpadded && few_rows {
+    // the product of one pixel takes no time, and all pixels of another map may be multiplied by it
+    let mode = if !map.one_pixel && (pointwise || unpadded && few_rows) {
         mode
     } else {
         NumericMode::Float
@@ -92,7 +93,7 @@ fn dense(
         window,
         in_channels: channels,
         out_channels,
-        weights: Weights::new(&weights, bias, mode),
+        weights: Weights::new(&weights, rows, bias, mode),
         activation,
     }
 }

@@ -8,6 +8,7 @@
 //! - batch normalisation, scales and activations are folded into the convolution before them and computed while its sums are in
 //!   registers or in the cache;
 //! - a depthwise convolution hands its output to the pointwise one after it a few rows at a time;
+//! - maps that would not stay in the cache are computed some rows at a time, together with the maps that are computed from them;
 //! - buffers are reused from layer to layer and from image to image.
 //!
 //! [`compile()`] translates as much of a graph as it knows into [`Parts`]: its trunk, from the input on, and its head, up to the
@@ -28,6 +29,7 @@ pub mod kernel;
 mod lower;
 mod parts;
 pub(crate) mod quantised;
+mod rows;
 mod steps;
 mod sums;
 mod upscale;
@@ -109,7 +111,8 @@ mod tests {
 
     use proptest::test_runner::Config;
 
-    use super::FeatureMap;
+    use super::rows::{ByRows, Chain, Rows};
+    use super::{BufferPool, FeatureMap};
 
     /// Numbers in [-1, 1) that look random and depend only on the seed.
     pub(super) fn numbers(count: usize, seed: u64) -> Vec<f32> {
@@ -129,6 +132,15 @@ mod tests {
         map.data
             .copy_from_slice(&numbers(height * width * channels, 9));
         map
+    }
+
+    /// The map that a step computes from another one.
+    pub(super) fn alone(
+        step: Box<dyn ByRows + '_>,
+        input: &FeatureMap,
+        pool: &mut BufferPool,
+    ) -> FeatureMap {
+        Chain::of(step).run(&Rows::of(input), pool).unwrap()
     }
 
     /// The upper bound of a size that a property test draws: a smaller one under Miri, which is some thousand times slower.

@@ -107,10 +107,24 @@ impl Int8Weights {
     /// # Panics
     /// If the number of columns is zero or not a multiple of [`CHANNEL_BLOCK`], or does not divide the number of weights.
     pub fn new(weights: &[f32], bias: Vec<f32>) -> Option<Int8Weights> {
-        Some(Int8Weights::pack(weights, bias, Instructions::detect()?))
+        let instructions = Instructions::detect()?;
+        let rounding = Rounding::Nearest;
+        Some(Int8Weights::pack(weights, bias, rounding, instructions))
     }
 
-    fn pack(weights: &[f32], bias: Vec<f32>, instructions: Instructions) -> Int8Weights {
+    /// As [`Int8Weights::new`], with the sum of each column nearly kept ([`Rounding::KeepingSums`]).
+    pub fn keeping_sums(weights: &[f32], bias: Vec<f32>) -> Option<Int8Weights> {
+        let instructions = Instructions::detect()?;
+        let rounding = Rounding::KeepingSums;
+        Some(Int8Weights::pack(weights, bias, rounding, instructions))
+    }
+
+    fn pack(
+        weights: &[f32],
+        bias: Vec<f32>,
+        rounding: Rounding,
+        instructions: Instructions,
+    ) -> Int8Weights {
         let lanes = instructions.lanes;
         let columns = bias.len();
         assert!(
@@ -128,14 +142,20 @@ impl Int8Weights {
         }
         let padded = rows.next_multiple_of(4);
         let mut bytes = vec![0i8; padded * columns];
-        let mut sum = vec![0f32; columns];
         for (row, to) in weights.chunks(columns).zip(bytes.chunks_mut(columns)) {
-            let columns = row.iter().zip(&scale).zip(&mut sum);
-            for (to, ((weight, scale), sum)) in to.iter_mut().zip(columns) {
+            for (to, (weight, scale)) in to.iter_mut().zip(row.iter().zip(&scale)) {
                 if *scale > 0.0 {
                     *to = nearest(weight / scale) as i8;
-                    *sum += f32::from(*to);
                 }
+            }
+        }
+        if rounding == Rounding::KeepingSums {
+            keep_sums(weights, &scale, &mut bytes);
+        }
+        let mut sum = vec![0f32; columns];
+        for row in bytes.chunks(columns) {
+            for (sum, byte) in sum.iter_mut().zip(row) {
+                *sum += f32::from(*byte);
             }
         }
         let panels = instructions.panels(columns);
@@ -207,6 +227,42 @@ impl Int8Weights {
     /// Rows of the matrix, padded to a multiple of four: bytes in a window of the left operand.
     pub fn rows(&self) -> usize {
         self.rows
+    }
+}
+
+/// How weights become bytes.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Rounding {
+    /// Each is rounded to the nearest byte.
+    Nearest,
+    /// As many of a column as needed are rounded the other way, those nearest to the middle between two bytes, so that their sum is that of the weights to half a
+    /// step. Most inputs of a convolution were made by an activation and are of one sign, so the error of the sum would be an error of all its results.
+    KeepingSums,
+}
+
+/// Changes bytes that are the nearest to the weights, in steps of `scale`, as [`Rounding::KeepingSums`] says.
+fn keep_sums(weights: &[f32], scale: &[f32], bytes: &mut [i8]) {
+    let columns = scale.len();
+    let mut errors: Vec<(f32, usize)> = Vec::new();
+    for (column, scale) in scale.iter().enumerate().filter(|(_, scale)| **scale > 0.0) {
+        let places = (column..weights.len()).step_by(columns);
+        errors.clear();
+        errors.extend(places.map(|n| (weights[n] / scale - f32::from(bytes[n]), n)));
+        let total: f32 = errors.iter().map(|(error, _)| error).sum();
+        let step = if total < 0.0 { -1i8 } else { 1 };
+        let count = (nearest(total.abs()) as usize).min(errors.len());
+        let Some(last) = count.checked_sub(1) else {
+            continue;
+        };
+        // the greatest errors in this direction; the place decides between equal ones
+        let order = |(error, n): &(f32, usize)| (*error * f32::from(-step), *n);
+        errors.select_nth_unstable_by(last, |a, b| {
+            let (a, b) = (order(a), order(b));
+            a.0.total_cmp(&b.0).then(a.1.cmp(&b.1))
+        });
+        for (_, n) in &errors[..count] {
+            bytes[*n] = (bytes[*n].saturating_add(step)).max(-127);
+        }
     }
 }
 
@@ -309,6 +365,16 @@ impl Int8Weights {
     }
 }
 
+/// The numbers that the results of a product begin with.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Begin<'a> {
+    Bias,
+    /// (count, columns)
+    Numbers(&'a [f32]),
+    /// Those in `out`.
+    Out,
+}
+
 /// `out[m] = activation(bias + Σ window m · weights)` for each window, as [`super::kernel::Product`], with the operands in
 /// bytes.
 #[derive(Clone, Copy, Debug)]
@@ -318,8 +384,7 @@ pub(crate) struct Int8Product<'a> {
     /// How each window was quantised, or a single entry for all.
     pub quantisations: &'a [Quantisation],
     pub weights: &'a Int8Weights,
-    /// (count, columns): what each result begins with in place of the bias, if given.
-    pub base: Option<&'a [f32]>,
+    pub begin: Begin<'a>,
     /// What was cut off each window ([`Int8Weights::prepare`]), in the order of the windows. There is no activation then.
     pub far: Option<&'a Far>,
     pub activation: Activation,
@@ -337,7 +402,7 @@ impl<'a> Int8Product<'a> {
             windows,
             quantisations,
             weights,
-            base: None,
+            begin: Begin::Bias,
             far: None,
             activation,
         }
@@ -347,7 +412,7 @@ impl<'a> Int8Product<'a> {
     ///
     /// # Panics
     /// If a window reaches beyond its rows or does not have as many bytes as the weights have rows, if there is neither one quantisation nor one for
-    /// each window, if `base` is shorter than the results, if `far` has fewer rows than there are windows, has places that the weights do not have or comes
+    /// each window, if the numbers that they begin with are fewer than the results, if `far` has fewer rows than there are windows, has places that the weights do not have or comes
     /// with an activation, or if the results do not fit into `out`.
     pub fn run(self, out: &mut [f32]) {
         let windows = self.windows;
@@ -356,7 +421,11 @@ impl<'a> Int8Product<'a> {
         assert!(windows.fit());
         assert!(self.quantisations.len() == 1 || self.quantisations.len() >= windows.count);
         let fits = |numbers: &[f32]| holds(numbers.len(), windows.count, columns, columns);
-        assert!(self.base.is_none_or(fits) && fits(out));
+        let begins = match self.begin {
+            Begin::Numbers(numbers) => fits(numbers),
+            Begin::Bias | Begin::Out => true,
+        };
+        assert!(begins && fits(out));
         let has_rows = |far: &Far| {
             let fours = self.weights.rows / 4;
             far.rows.len() >= windows.count && far.fours.iter().all(|four| (*four as usize) < fours)

@@ -1,12 +1,15 @@
 //! A compiled network: the steps that it computes.
 
+use std::ops::Range;
+
 use rten_simd::SimdUnaryOp;
 use rten_vecmath::{Sigmoid, Swish};
 
 use super::Numeric;
 use super::buffers::{BufferPool, FeatureMap, ValueId, check_size, computed};
 use super::dense::{Conv, ConvTranspose};
-use super::depthwise::{DepthwiseConv, run_separable};
+use super::depthwise::{DepthwiseConv, Separable};
+use super::rows::{ByRows, Chain, Rows, Shape, Span};
 use super::sums::{Term, average_pool, global_mean, weighted_sum};
 use super::upscale::Upscale;
 use crate::error::{Error, Result, ensure};
@@ -14,8 +17,7 @@ use crate::error::{Error, Result, ensure};
 pub(super) enum Operator {
     Conv(Conv),
     Depthwise(DepthwiseConv),
-    /// A depthwise convolution followed by a pointwise one.
-    Separable(DepthwiseConv, Conv),
+    Separable(Separable),
     ConvTranspose(ConvTranspose),
     /// A transposed convolution followed by one with one output channel.
     Upscale(Upscale),
@@ -41,6 +43,8 @@ pub(super) struct Step {
     pub output: ValueId,
     /// Inputs that no later step reads: their buffers are freed after this step.
     pub last_reads: Vec<ValueId>,
+    /// Whether the next step, and nothing else, reads what this one computes, so that both can be computed together.
+    pub feeds_next: bool,
 }
 
 impl Step {
@@ -57,9 +61,25 @@ impl Step {
         }
     }
 
+    /// Whether each row depends only on some rows of what the step reads.
+    pub fn is_by_rows(&self) -> bool {
+        !matches!(self.operator, Operator::GlobalMean)
+    }
+
+    /// Whether it can be computed some rows at a time while a step before it computes `value`, which it reads once.
+    pub fn streams(&self, value: ValueId) -> bool {
+        let once = self.reads().iter().filter(|read| **read == value).count() == 1;
+        let as_gate = match &self.operator {
+            Operator::Sum(parts) => parts.iter().flatten().any(|term| term.gate == Some(value)),
+            _ => false,
+        };
+        once && !as_gate && self.is_by_rows()
+    }
+
     fn numeric(&self) -> Numeric {
         match &self.operator {
-            Operator::Conv(conv) | Operator::Separable(_, conv) => conv.weights.numeric(),
+            Operator::Conv(conv) => conv.weights.numeric(),
+            Operator::Separable(both) => both.pointwise.weights.numeric(),
             _ => Numeric::Float,
         }
     }
@@ -132,14 +152,21 @@ impl ConvNet {
             maps.push(Some(map));
         }
         maps.resize_with(self.values, || None);
-        for step in &self.steps {
-            maps[step.output] = Some(step.run(&maps, pool)?);
+        let mut left = self.steps.as_slice();
+        while let Some((step, mut after)) = left.split_first() {
+            let (map, last) = match step.operator {
+                Operator::GlobalMean => (global_mean(step.input(&maps)?, pool)?, step),
+                _ => step.run(&mut after, &maps, pool)?,
+            };
+            maps[last.output] = Some(map);
             check_size(&maps)?;
-            for &value in &step.last_reads {
+            let done = &left[..left.len() - after.len()];
+            for &value in done.iter().flat_map(|step| &step.last_reads) {
                 if let Some(map) = maps[value].take() {
                     pool.recycle(map);
                 }
             }
+            left = after;
         }
         let outputs = self.outputs.iter().map(|&value| maps[value].take());
         outputs
@@ -149,42 +176,152 @@ impl ConvNet {
 }
 
 impl Step {
-    fn run(&self, maps: &[Option<FeatureMap>], pool: &mut BufferPool) -> Result<FeatureMap> {
-        let input = || {
-            computed(
-                maps,
-                self.input
-                    .ok_or_else(|| unsupported("a step without input"))?,
-            )
+    /// The map that the step reads.
+    fn input<'m>(&self, maps: &'m [Option<FeatureMap>]) -> Result<&'m FeatureMap> {
+        let value = self
+            .input
+            .ok_or_else(|| unsupported("a step without input"))?;
+        computed(maps, value)
+    }
+
+    /// Computes the step, and with it as many of those after it as stay in the cache together, which are removed from `after`. Returns the last map, and the step
+    /// that computes it.
+    fn run<'s>(
+        &'s self,
+        after: &mut &'s [Step],
+        maps: &[Option<FeatureMap>],
+        pool: &mut BufferPool,
+    ) -> Result<(FeatureMap, &'s Step)> {
+        let input = match &self.operator {
+            Operator::Sum(_) => Rows::default(),
+            _ => Rows::of(self.input(maps)?),
         };
-        match &self.operator {
-            Operator::Conv(conv) => conv.run(input()?, pool),
-            Operator::Depthwise(conv) => conv.run(input()?, pool),
-            Operator::Separable(depthwise, pointwise) => {
-                run_separable(depthwise, pointwise, input()?, pool)
+        let mut chain = Chain::of(self.by_rows(input.shape, None, maps, pool)?);
+        let mut last = self;
+        while last.feeds_next
+            && let Some((next, rest)) = after.split_first()
+        {
+            let shape = chain.shape();
+            if shape.stays_in_cache() {
+                break;
             }
-            Operator::ConvTranspose(conv) => conv.run(input()?, pool),
-            Operator::Upscale(both) => both.run(input()?, pool),
-            Operator::GlobalMean => global_mean(input()?, pool),
-            Operator::AveragePool { kernel } => average_pool(input()?, *kernel, pool),
-            Operator::Sum(parts) => weighted_sum(parts, maps, pool),
-            Operator::Sigmoid => each_number(&Sigmoid {}, input()?, pool),
-            Operator::Swish { beta } => each_number(&Swish { alpha: *beta }, input()?, pool),
+            let step = next.by_rows(shape, Some(last.output), maps, pool)?;
+            if let Some(mut step) = chain.push(step) {
+                step.end(pool);
+                break;
+            }
+            (last, *after) = (next, rest);
         }
+        Ok((chain.run(&input, pool)?, last))
+    }
+
+    /// The step for an input of this shape: the value `before`, if the step before computes it at the same time.
+    ///
+    /// # Errors
+    /// The input is too small. It has not the size of the maps that the step adds to it.
+    fn by_rows<'s>(
+        &'s self,
+        input: Shape,
+        before: Option<ValueId>,
+        maps: &'s [Option<FeatureMap>],
+        pool: &mut BufferPool,
+    ) -> Result<Box<dyn ByRows + 's>> {
+        Ok(match &self.operator {
+            Operator::Conv(conv) => conv.by_rows(input, pool)?,
+            Operator::Depthwise(conv) => conv.by_rows(input, pool)?,
+            Operator::Separable(both) => both.by_rows(input, pool)?,
+            Operator::ConvTranspose(conv) => conv.by_rows(input, pool),
+            Operator::Upscale(both) => both.by_rows(input),
+            Operator::AveragePool { kernel } => average_pool(input, *kernel)?,
+            Operator::Sum(parts) => weighted_sum(parts, maps, before.map(|value| (value, input)))?,
+            Operator::Sigmoid => each_number(Sigmoid {}, input),
+            Operator::Swish { beta } => each_number(Swish { alpha: *beta }, input),
+            Operator::GlobalMean => return Err(unsupported("a mean of some rows")),
+        })
     }
 }
 
 /// The map with `operator` applied to each number.
-///
-/// # Errors
-/// The map is too large.
-fn each_number(
-    operator: &impl SimdUnaryOp<f32>,
-    input: &FeatureMap,
-    pool: &mut BufferPool,
-) -> Result<FeatureMap> {
-    let mut map = pool.map(input.height, input.width, input.channels, input.stride)?;
-    map.data.copy_from_slice(&input.data);
-    operator.map_mut(&mut map.data);
-    Ok(map)
+fn each_number<'s>(operator: impl SimdUnaryOp<f32> + 's, shape: Shape) -> Box<dyn ByRows + 's> {
+    Box::new(EachNumber { operator, shape })
+}
+
+struct EachNumber<O> {
+    operator: O,
+    shape: Shape,
+}
+
+impl<O: SimdUnaryOp<f32>> ByRows for EachNumber<O> {
+    fn shape(&self) -> Shape {
+        self.shape
+    }
+
+    fn span(&self) -> Span {
+        Span::SAME
+    }
+
+    fn run(&mut self, input: &Rows, rows: Range<usize>, out: &mut [f32], _: &mut BufferPool) {
+        out.copy_from_slice(input.some(rows));
+        self.operator.map_mut(out);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::map;
+    use super::super::{Extent, NumericMode, compile};
+    use super::*;
+    use crate::onnx_writer::{Graph, ints, numbers};
+
+    /// A network whose maps of 300 × 300 pixels are too large for the cache: two convolutions, a gate that is a mean of the first, and a sum that reads maps that
+    /// other steps compute long before.
+    fn network(mode: NumericMode) -> ConvNet {
+        let same = ints("pads", &[1, 1, 1, 1]);
+        let graph = Graph::default()
+            .input("image", &[1, 3, -1, -1])
+            .floats("w1", &[16, 3, 3, 3], &numbers(16 * 27))
+            .floats("w2", &[32, 16, 1, 1], &numbers(32 * 16))
+            .floats("w3", &[16, 32, 3, 3], &numbers(16 * 32 * 9))
+            .node("Conv", &["image", "w1"], "x", std::slice::from_ref(&same))
+            .node("Conv", &["x", "w2"], "wide", &[])
+            .node("GlobalAveragePool", &["wide"], "mean", &[])
+            .node("Sigmoid", &["mean"], "gate", &[])
+            .node("Mul", &["wide", "gate"], "gated", &[])
+            .node("Add", &["gated", "wide"], "sum", &[])
+            .node("Conv", &["sum", "w3"], "y", &[same])
+            .output("y", &[1, 16, -1, -1]);
+        let compiled = compile(&graph.model(), mode, None, Extent::Trunk).unwrap();
+        compiled.parts.unwrap().trunk
+    }
+
+    #[test]
+    fn steps_that_are_computed_together_have_the_bits_of_those_that_are_not() {
+        for mode in [NumericMode::Float, NumericMode::Auto] {
+            let mut net = network(mode);
+            let mut pool = BufferPool::default();
+            let together = net.run(vec![map(300, 300, 3)], &mut pool).unwrap();
+            // no map of 32 channels was held as a whole
+            assert!(pool.largest() < 300 * 300 * 32);
+            // the mean is that of 16 channels, and the wide map is computed where it is read
+            let means: Vec<usize> = net
+                .steps
+                .iter()
+                .filter(|s| !s.is_by_rows())
+                .map(|s| s.output)
+                .collect();
+            assert_eq!(means.len(), 1);
+            let feeds: Vec<bool> = net.steps.iter().map(|step| step.feeds_next).collect();
+            assert_eq!(
+                feeds,
+                [false, false, true, false, true, true, false],
+                "{means:?}"
+            );
+            net.steps
+                .iter_mut()
+                .for_each(|step| step.feeds_next = false);
+            let apart = net.run(vec![map(300, 300, 3)], &mut pool).unwrap();
+            assert!(pool.largest() >= 300 * 300 * 32);
+            assert_eq!(*together[0].data, *apart[0].data);
+        }
+    }
 }

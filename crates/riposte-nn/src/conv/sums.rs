@@ -1,10 +1,13 @@
 //! Means over a feature map, and weighted sums of feature maps.
 
+use std::ops::Range;
+
 use rten_simd::ops::{BitOps, NumOps};
 use rten_simd::{Isa, SimdOp};
 
 use super::buffers::{BufferPool, FeatureMap, ValueId, computed};
 use super::kernel::CHANNEL_BLOCK;
+use super::rows::{ByRows, Rows, Shape, Span};
 use crate::error::{Error, Result, ensure};
 
 /// `map · (gate + constant)`, channel by channel, upsampled by nearest neighbour.
@@ -71,119 +74,207 @@ impl SimdOp for SumPixels<'_, '_> {
 /// # Errors
 /// The map is smaller than a window.
 pub(super) fn average_pool(
-    input: &FeatureMap,
+    input: Shape,
     (rows, columns): (usize, usize),
-    pool: &mut BufferPool,
-) -> Result<FeatureMap> {
+) -> Result<Box<dyn ByRows>> {
     let (height, width) = (input.height / rows, input.width / columns);
     ensure!(
         height > 0 && width > 0,
         Input,
         "the image is too small for the network"
     );
-    let mut out = pool.map(height, width, input.channels, input.stride)?;
-    let share = 1.0 / (rows * columns) as f32;
-    for (n, pixel) in out.data.chunks_mut(input.stride).enumerate() {
-        let (y, x) = (n / width, n % width);
-        pixel.fill(0.0);
-        for row in y * rows..(y + 1) * rows {
-            for column in x * columns..(x + 1) * columns {
-                let from = column * input.stride;
-                for (sum, number) in pixel.iter_mut().zip(&input.row(row)[from..]) {
-                    *sum += number * share;
+    Ok(Box::new(AveragePool {
+        shape: Shape {
+            height,
+            width,
+            ..input
+        },
+        kernel: (rows, columns),
+    }))
+}
+
+struct AveragePool {
+    shape: Shape,
+    kernel: (usize, usize),
+}
+
+impl ByRows for AveragePool {
+    fn shape(&self) -> Shape {
+        self.shape
+    }
+
+    fn span(&self) -> Span {
+        let (kernel, stride) = (self.kernel.0, self.kernel.0);
+        Span::Window {
+            kernel,
+            stride,
+            padding: 0,
+        }
+    }
+
+    fn run(&mut self, input: &Rows, rows: Range<usize>, out: &mut [f32], _: &mut BufferPool) {
+        let Shape { width, stride, .. } = self.shape;
+        let (down, across) = self.kernel;
+        let share = 1.0 / (down * across) as f32;
+        for (n, pixel) in out.chunks_mut(stride).enumerate() {
+            let (y, x) = (rows.start + n / width, n % width);
+            pixel.fill(0.0);
+            for row in y * down..(y + 1) * down {
+                let row = input.some(row..row + 1);
+                for column in x * across..(x + 1) * across {
+                    for (sum, number) in pixel.iter_mut().zip(&row[column * stride..]) {
+                        *sum += number * share;
+                    }
                 }
             }
         }
     }
-    Ok(out)
 }
 
 fn without_terms() -> Error {
     Error::Unsupported("a sum without terms".to_owned())
 }
 
-/// Computes each part, a sum of terms, and concatenates the channels of the parts.
+/// Computes each part, a sum of terms, and concatenates the channels of the parts. The rows of the value `before` are those that the step before computes; the
+/// others are in `maps`.
 ///
 /// # Errors
 /// A part has no terms, its terms have different sizes or channels, or a gate has other channels than its map.
-pub(super) fn weighted_sum(
+pub(super) fn weighted_sum<'a>(
     parts: &[Vec<Term>],
-    maps: &[Option<FeatureMap>],
-    pool: &mut BufferPool,
-) -> Result<FeatureMap> {
-    let map = |value: ValueId| computed(maps, value);
+    maps: &'a [Option<FeatureMap>],
+    before: Option<(ValueId, Shape)>,
+) -> Result<Box<dyn ByRows + 'a>> {
+    let mut span = Span::SAME;
     let mut size = None;
     let mut channels = 0;
+    let mut summed = Vec::new();
     for part in parts {
-        let first = map(part.first().ok_or_else(without_terms)?.map)?;
-        channels += first.channels;
+        let mut terms = Vec::new();
         for term in part {
-            let map = map(term.map)?;
+            let (rows, shape) = match before {
+                Some((value, shape)) if value == term.map => {
+                    span = Span::Repeated(term.upsampling);
+                    (None, shape)
+                }
+                _ => {
+                    let rows = Rows::of(computed(maps, term.map)?);
+                    (Some(rows), rows.shape)
+                }
+            };
             // the factor is at most MAX_EXTENT
-            let upsampled = (map.height * term.upsampling, map.width * term.upsampling);
+            let upsampled = (
+                shape.height * term.upsampling,
+                shape.width * term.upsampling,
+            );
             ensure!(
                 *size.get_or_insert(upsampled) == upsampled,
                 Unsupported,
                 "the network adds maps of different sizes"
             );
-            ensure!(
-                map.channels == first.channels,
-                Unsupported,
-                "the network adds maps with different numbers of channels"
-            );
-        }
-    }
-    let (height, width) = size.ok_or_else(without_terms)?;
-    let stride = channels.next_multiple_of(CHANNEL_BLOCK);
-    let mut out = pool.map(height, width, channels, stride)?;
-    // padding that no part writes must be finite
-    if channels != stride {
-        out.data.fill(0.0);
-    }
-    let parts = parts.iter().map(|part| {
-        let terms = part.iter().map(|term| {
-            let from = map(term.map)?;
             let factor: Vec<f32> = match term.gate {
-                Some(gate) => map(gate)?.data.iter().map(|g| g + term.constant).collect(),
-                None => vec![term.constant; from.stride],
+                Some(gate) => {
+                    let gate = &computed(maps, gate)?.data;
+                    gate.iter().map(|g| g + term.constant).collect()
+                }
+                None => vec![term.constant; shape.stride],
             };
             ensure!(
-                factor.len() == from.stride,
+                factor.len() == shape.stride,
                 Unsupported,
                 "a map and its gate have different numbers of channels"
             );
-            Ok((from, factor, term.upsampling))
-        });
-        terms.collect::<Result<Vec<_>>>()
-    });
-    let parts = parts.collect::<Result<Vec<_>>>()?;
-    // all parts of a row before the next row, which moves the map through memory only once
-    for (y, row) in out.data.chunks_mut(width * stride).enumerate() {
-        let mut offset = 0;
-        for terms in &parts {
-            let channels = terms.first().map_or(0, |(map, ..)| map.channels);
-            for (n, (map, factor, upsampling)) in terms.iter().enumerate() {
-                AddScaled {
-                    from: map.row(y / upsampling),
-                    from_step: map.stride,
-                    repeat: *upsampling,
-                    factor,
-                    // with one part, its padding may be written too, so that only whole vectors are computed
-                    channels: if parts.len() > 1 {
-                        channels
-                    } else {
-                        map.stride
-                    },
-                    overwrite: n == 0,
-                    out: &mut row[offset..],
-                    out_step: stride,
+            terms.push(Summand {
+                rows,
+                channels: shape.channels,
+                factor,
+                upsampling: term.upsampling,
+            });
+        }
+        let of_part = terms.first().ok_or_else(without_terms)?.channels;
+        ensure!(
+            terms.iter().all(|term| term.channels == of_part),
+            Unsupported,
+            "the network adds maps with different numbers of channels"
+        );
+        channels += of_part;
+        summed.push(terms);
+    }
+    let (height, width) = size.ok_or_else(without_terms)?;
+    Ok(Box::new(WeightedSum {
+        parts: summed,
+        shape: Shape {
+            height,
+            width,
+            channels,
+            stride: channels.next_multiple_of(CHANNEL_BLOCK),
+        },
+        span,
+    }))
+}
+
+/// A term of a sum.
+struct Summand<'a> {
+    /// None if they are those of the step before.
+    rows: Option<Rows<'a>>,
+    channels: usize,
+    /// One number for each channel, padding included.
+    factor: Vec<f32>,
+    upsampling: usize,
+}
+
+struct WeightedSum<'a> {
+    parts: Vec<Vec<Summand<'a>>>,
+    shape: Shape,
+    span: Span,
+}
+
+impl ByRows for WeightedSum<'_> {
+    fn shape(&self) -> Shape {
+        self.shape
+    }
+
+    fn span(&self) -> Span {
+        self.span
+    }
+
+    fn run(&mut self, input: &Rows, rows: Range<usize>, out: &mut [f32], _: &mut BufferPool) {
+        let Shape {
+            channels, stride, ..
+        } = self.shape;
+        // padding that no part writes must be finite
+        if channels != stride {
+            out.fill(0.0);
+        }
+        // all parts of a row before the next row, which moves the map through memory only once
+        for (y, row) in rows.zip(out.chunks_mut(self.shape.row())) {
+            let mut offset = 0;
+            for terms in &self.parts {
+                let channels = terms.first().map_or(0, |term| term.channels);
+                for (n, term) in terms.iter().enumerate() {
+                    let from = term.rows.as_ref().unwrap_or(input);
+                    let above = y / term.upsampling;
+                    AddScaled {
+                        from: from.some(above..above + 1),
+                        from_step: from.shape.stride,
+                        repeat: term.upsampling,
+                        factor: &term.factor,
+                        // with one part, its padding may be written too, so that only whole vectors are computed
+                        channels: if self.parts.len() > 1 {
+                            channels
+                        } else {
+                            from.shape.stride
+                        },
+                        overwrite: n == 0,
+                        out: &mut row[offset..],
+                        out_step: stride,
+                    }
+                    .dispatch();
                 }
-                .dispatch();
+                offset += channels;
             }
-            offset += channels;
         }
     }
-    Ok(out)
 }
 
 /// `out[x] += from[x / repeat] · factor` for each pixel of a row.
@@ -245,6 +336,7 @@ impl SimdOp for AddScaled<'_, '_> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::rows::Chain;
     use super::super::tests::{map, numbers};
     use super::*;
 
@@ -274,7 +366,8 @@ mod tests {
             vec![term(1, None, 1), term(0, Some(2), 2)],
             vec![term(1, Some(2), 1)],
         ];
-        let sum = weighted_sum(&parts, &maps, &mut pool).unwrap();
+        let sum = weighted_sum(&parts, &maps, None).unwrap();
+        let sum = Chain::of(sum).run(&Rows::default(), &mut pool).unwrap();
         assert_eq!((sum.channels, sum.stride), (72, 80));
         for (n, part) in parts.iter().enumerate() {
             for (y, x, channel) in (0..4 * 4 * 24).map(|n| (n / 96, n / 24 % 4, n % 24)) {

@@ -4,13 +4,15 @@
 //! an output pixel of the first gives. Here vectors go along a row of the input: each has one channel of neighbouring pixels. Every sum takes its
 //! products in the same order, so it has the same bits.
 
+use std::ops::Range;
+
 use rten_simd::ops::{BitOps, NumOps};
 use rten_simd::{Isa, SimdOp};
 
-use super::buffers::{BufferPool, FeatureMap};
+use super::buffers::BufferPool;
 use super::dense::ConvTranspose;
 use super::kernel::{Activation, activate};
-use crate::error::Result;
+use super::rows::{ByRows, Rows, Shape, Span};
 
 /// Pixels of the input that are computed together.
 const PIXELS: usize = 32;
@@ -18,6 +20,8 @@ const PIXELS: usize = 32;
 const CHANNELS: usize = 4;
 /// Output pixels of an input pixel for each of the convolutions.
 const ELEMENTS: usize = 4;
+/// Output rows of an input row, and output columns of an input column, for both.
+const TIMES: usize = 4;
 
 /// Two transposed convolutions with a 2 × 2 kernel and stride 2.
 pub(super) struct Upscale {
@@ -72,30 +76,67 @@ impl Upscale {
         })
     }
 
-    pub(super) fn run(&self, input: &FeatureMap, pool: &mut BufferPool) -> Result<FeatureMap> {
-        let mut out = pool.map(4 * input.height, 4 * input.width, 1, 1)?;
-        let mut pixels = vec![[0.0; PIXELS]; self.in_channels];
-        let mut between = vec![[0.0; PIXELS]; self.bias.len()];
-        for (y, out) in out.data.chunks_mut(16 * input.width.max(1)).enumerate() {
-            let row = input.row(y);
-            for first in (0..input.width).step_by(PIXELS) {
-                let from = &row[first * input.stride..];
-                let count = PIXELS.min(input.width - first);
-                for (n, pixel) in from.chunks(input.stride).take(count).enumerate() {
-                    for (to, from) in pixels.iter_mut().zip(pixel) {
+    /// Both convolutions of a map of this shape.
+    pub(super) fn by_rows(&self, input: Shape) -> Box<dyn ByRows + '_> {
+        Box::new(Quadrupling {
+            of: self,
+            shape: Shape {
+                height: TIMES * input.height,
+                width: TIMES * input.width,
+                channels: 1,
+                stride: 1,
+            },
+            pixels: vec![[0.0; PIXELS]; self.in_channels],
+            between: vec![[0.0; PIXELS]; self.bias.len()],
+        })
+    }
+}
+
+struct Quadrupling<'a> {
+    of: &'a Upscale,
+    shape: Shape,
+    /// (input channels, pixels)
+    pixels: Vec<[f32; PIXELS]>,
+    /// (channels between the convolutions, pixels)
+    between: Vec<[f32; PIXELS]>,
+}
+
+impl ByRows for Quadrupling<'_> {
+    fn shape(&self) -> Shape {
+        self.shape
+    }
+
+    fn span(&self) -> Span {
+        Span::Repeated(TIMES)
+    }
+
+    fn multiple(&self) -> usize {
+        TIMES
+    }
+
+    fn run(&mut self, input: &Rows, rows: Range<usize>, out: &mut [f32], _: &mut BufferPool) {
+        let Shape { width, stride, .. } = input.shape;
+        let from = rows.start / TIMES..rows.end.div_ceil(TIMES);
+        for (y, out) in from.zip(out.chunks_mut(TIMES * self.shape.row())) {
+            let row = input.some(y..y + 1);
+            for first in (0..width).step_by(PIXELS) {
+                let from = &row[first * stride..];
+                let count = PIXELS.min(width - first);
+                for (n, pixel) in from.chunks(stride).take(count).enumerate() {
+                    for (to, from) in self.pixels.iter_mut().zip(pixel) {
                         to[n] = *from;
                     }
                 }
                 // of a last group of fewer pixels, the results of the others are not used
-                let mut results = [[[0.0; PIXELS]; 4]; 4];
+                let mut results = [[[0.0; PIXELS]; TIMES]; TIMES];
                 UpscaleInto {
-                    of: self,
-                    pixels: &pixels,
-                    between: &mut between,
+                    of: self.of,
+                    pixels: &self.pixels,
+                    between: &mut self.between,
                     results: &mut results,
                 }
                 .dispatch();
-                for (out, [a, b, c, d]) in out.chunks_mut(4 * input.width).zip(&results) {
+                for (out, [a, b, c, d]) in out.chunks_mut(self.shape.row()).zip(&results) {
                     let four = a.iter().zip(b).zip(c).zip(d);
                     for (out, (((a, b), c), d)) in out[4 * first..].chunks_exact_mut(4).zip(four) {
                         out.copy_from_slice(&[*a, *b, *c, *d]);
@@ -103,7 +144,6 @@ impl Upscale {
                 }
             }
         }
-        Ok(out)
     }
 }
 
@@ -115,7 +155,7 @@ struct UpscaleInto<'a, 'b> {
     /// (channels between the convolutions, pixels)
     between: &'b mut [[f32; PIXELS]],
     /// (output rows of an input row, output columns of an input column, pixels)
-    results: &'b mut [[[f32; PIXELS]; 4]; 4],
+    results: &'b mut [[[f32; PIXELS]; TIMES]; TIMES],
 }
 
 impl SimdOp for UpscaleInto<'_, '_> {
@@ -175,7 +215,7 @@ impl SimdOp for UpscaleInto<'_, '_> {
 #[cfg(test)]
 mod tests {
     use super::super::kernel::PackedWeights;
-    use super::super::tests::{map, numbers};
+    use super::super::tests::{alone, map, numbers};
     use super::*;
 
     #[test]
@@ -215,9 +255,11 @@ mod tests {
             let mut input = map(3, width, 12);
             input.stride = 16;
             input.data = pool.copy(&numbers(3 * width * 16, 5));
-            let between = first.run(&input, &mut pool).unwrap();
-            let expected = last.run(&between, &mut pool).unwrap();
-            let out = both.run(&input, &mut pool).unwrap();
+            let step = first.by_rows(input.shape(), &mut pool);
+            let between = alone(step, &input, &mut pool);
+            let step = last.by_rows(between.shape(), &mut pool);
+            let expected = alone(step, &between, &mut pool);
+            let out = alone(both.by_rows(input.shape()), &input, &mut pool);
             assert_eq!((out.height, out.width), (12, 4 * width));
             assert_eq!(*out.data, *expected.data);
         }

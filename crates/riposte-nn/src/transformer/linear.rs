@@ -2,7 +2,7 @@
 
 use super::kept::{KeptParts, Parts};
 use crate::conv::kernel::{Activation, CHANNEL_BLOCK, PackedWeights, Product, Windows};
-use crate::conv::quantised::{Far, Int8Product, Int8Weights};
+use crate::conv::quantised::{Begin, Far, Int8Product, Int8Weights};
 use crate::conv::{Buffer, BufferPool, Numeric};
 use crate::error::{Result, ensure};
 
@@ -288,7 +288,7 @@ impl Int8 {
                 windows: Windows::new(&[&pool.bytes], inputs, inputs, count),
                 quantisations: &pool.quantisations,
                 weights: &self.weights,
-                base: Some(base),
+                begin: Begin::Numbers(base),
                 far: Some(&far),
                 activation: Activation::None,
             }

@@ -9,7 +9,7 @@ use super::far::{Far, FarRow, cut_each, end_each};
 #[cfg(target_arch = "x86_64")]
 use super::far::{cut_vector, end_vectors};
 use super::pairs::PairProduct;
-use super::{Instructions, Int8Product, Quantisation};
+use super::{Begin, Instructions, Int8Product, Quantisation};
 use crate::conv::kernel::Activation;
 
 /// The kinds of [`Activation`], and a product with numbers that were cut off. Each has a separate loop, so that no loop has to find out its kind for every
@@ -43,8 +43,8 @@ macro_rules! kernels {
             use std::ops::Range;
 
             use super::{
-                Activation, FAR, Far, FarRow, HARD_SIGMOID, HARD_SWISH, Instructions, Int8Product,
-                NONE, PairProduct, Quantisation, RELU, Results, $cut, $end,
+                Activation, Begin, FAR, Far, FarRow, HARD_SIGMOID, HARD_SWISH, Instructions,
+                Int8Product, NONE, PairProduct, Quantisation, RELU, Results, $cut, $end,
             };
 
             pub(in super::super) const INSTRUCTIONS: Instructions = Instructions {
@@ -217,8 +217,8 @@ macro_rules! kernels {
             ///
             /// # Safety
             /// The machine has the instructions of this module. The windows fit into their rows and have as many bytes as the
-            /// weights have rows, a multiple of four; there is one quantisation, or one for each window; `base` has the columns of
-            /// each window; `far` has a row for each, with places that the weights have; and the results fit into `out`.
+            /// weights have rows, a multiple of four; there is one quantisation, or one for each window; the numbers that results begin with
+            /// are as many as the results; `far` has a row for each, with places that the weights have; and the results fit into `out`.
             #[$attribute]
             // for some widths, the heights of narrow and wide tiles are the same
             #[allow(unreachable_patterns)]
@@ -329,12 +329,13 @@ macro_rules! kernels {
                 let one = of.quantisations.len() == 1;
                 let columns = weights.columns();
                 // the numbers that the results of each window begin with, and how far they are from window to window
-                let (base, step) = match of.base {
-                    Some(base) => (base, columns),
-                    None => (weights.bias.as_slice(), 0),
+                let (begin, step) = match of.begin {
+                    Begin::Bias => (weights.bias.as_ptr(), 0),
+                    Begin::Numbers(numbers) => (numbers.as_ptr(), columns),
+                    Begin::Out => (out.cast_const(), columns),
                 };
-                // SAFETY: vectors from the column on lie within the weights' sums, scales and biases, within the base and within the results of each
-                // window, as the caller guarantees
+                // SAFETY: vectors from the column on lie within the weights' sums, scales and biases, and within the results of each window and what these
+                // begin with, as the caller guarantees
                 unsafe {
                     let mut totals = [$zero(); WIDTH];
                     let mut scales = [$zero(); WIDTH];
@@ -349,7 +350,7 @@ macro_rules! kernels {
                         for v in 0..WIDTH {
                             let sum = $to_float($load_int(sums.add(v * LANES).cast()));
                             let exact = $sub(sum, $mul(totals[v], $set(zero_point)));
-                            let begin = $load(base.as_ptr().add(m * step + column + v * LANES));
+                            let begin = $load(begin.add(m * step + column + v * LANES));
                             let x = $fma(exact, $mul(scales[v], $set(scale)), begin);
                             results[v] = match KIND {
                                 RELU => $max(x, $zero()),

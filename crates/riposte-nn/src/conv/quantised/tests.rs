@@ -49,12 +49,12 @@ proptest! {
         let results: Vec<Vec<f32>> = available()
             .into_iter()
             .map(|instructions| {
-                let weights = Int8Weights::pack(&weights, bias.clone(), instructions);
+                let weights = Int8Weights::pack(&weights, bias.clone(), Rounding::Nearest, instructions);
                 weights.quantise_pixels(&map, length, step, count, &mut bytes, &mut quantisations);
                 let mut out = vec![f32::NAN; count * columns];
                 let windows = Windows { rows: &[&bytes], length: weights.rows(), step: weights.rows(), count };
                 Int8Product {
-                    windows, quantisations: &quantisations, weights: &weights, base: None, far: None,
+                    windows, quantisations: &quantisations, weights: &weights, begin: Begin::Bias, far: None,
                     activation: Activation::None,
                 }
                 .run(&mut out);
@@ -101,7 +101,12 @@ fn each_activation_is_the_same_for_all_instructions() {
         },
     ] {
         let mut results = available().into_iter().map(|instructions| {
-            let weights = Int8Weights::pack(&weights, vec![0.5; columns], instructions);
+            let weights = Int8Weights::pack(
+                &weights,
+                vec![0.5; columns],
+                Rounding::Nearest,
+                instructions,
+            );
             let (low, high) = weights.range(&map);
             let quantisation = Quantisation::of_range(low, high);
             let mut bytes = vec![0; map.len()];
@@ -116,7 +121,7 @@ fn each_activation_is_the_same_for_all_instructions() {
                 },
                 quantisations: &[quantisation],
                 weights: &weights,
-                base: None,
+                begin: Begin::Bias,
                 far: None,
                 activation,
             }
@@ -149,7 +154,12 @@ fn windows_over_several_rows_are_the_same_for_all_instructions() {
         let rows: Vec<&[u8]> = map.chunks(count * step + length).collect();
         let quantisation = Quantisation::of_range(-1.0, 2.0);
         let mut results = available().into_iter().map(|instructions| {
-            let weights = Int8Weights::pack(&weights, vec![0.5; columns], instructions);
+            let weights = Int8Weights::pack(
+                &weights,
+                vec![0.5; columns],
+                Rounding::Nearest,
+                instructions,
+            );
             let mut out = vec![f32::NAN; count * columns];
             let windows = Windows::new(&rows, length, step, count);
             Int8Product::new(windows, &[quantisation], &weights, Activation::None).run(&mut out);
@@ -214,11 +224,16 @@ fn sums_can_begin_with_other_numbers_than_the_bias() {
     let map: Vec<f32> = (0..rows * count).map(|n| number(n + 11)).collect();
     let base: Vec<f32> = (0..columns * count).map(|n| number(n + 3)).collect();
     for instructions in available() {
-        let weights = Int8Weights::pack(&weights, vec![7.0; columns], instructions);
+        let weights = Int8Weights::pack(
+            &weights,
+            vec![7.0; columns],
+            Rounding::Nearest,
+            instructions,
+        );
         let (mut bytes, mut quantisations) = (Vec::new(), Vec::new());
         weights.quantise_pixels(&map, rows, rows, count, &mut bytes, &mut quantisations);
-        let run = |base| {
-            let mut out = vec![f32::NAN; count * columns];
+        let run = |begin, out: &[f32]| {
+            let mut out = out.to_vec();
             Int8Product {
                 windows: Windows {
                     rows: &[&bytes],
@@ -228,14 +243,17 @@ fn sums_can_begin_with_other_numbers_than_the_bias() {
                 },
                 quantisations: &quantisations,
                 weights: &weights,
-                base,
+                begin,
                 far: None,
                 activation: Activation::None,
             }
             .run(&mut out);
             out
         };
-        let (with_bias, with_base) = (run(None), run(Some(base.as_slice())));
+        let none = vec![f32::NAN; count * columns];
+        let with_bias = run(Begin::Bias, &none);
+        let with_base = run(Begin::Numbers(&base), &none);
+        assert_eq!(run(Begin::Out, &base), with_base);
         for ((x, base), with_base) in with_bias.iter().zip(&base).zip(with_base) {
             assert!((x - 7.0 + base - with_base).abs() < 1e-4);
         }
@@ -275,7 +293,7 @@ fn with_far(weights: &Int8Weights, far: &Far, base: &[f32]) -> Vec<f32> {
     let by = [Quantisation::of_range(0.0, 1.0)];
     let mut out = vec![f32::NAN; weights.columns()];
     Int8Product {
-        base: Some(base),
+        begin: Begin::Numbers(base),
         far: Some(far),
         ..Int8Product::new(
             Windows::new(&inputs, rows, rows, 1),
@@ -305,7 +323,7 @@ proptest! {
         let factors: Vec<f32> = (0..length).map(|n| 0.5 + at(n + 9).abs()).collect();
         let mut results = Vec::new();
         for instructions in available() {
-            let packed = Int8Weights::pack(&weights, vec![0.0; columns], instructions);
+            let packed = Int8Weights::pack(&weights, vec![0.0; columns], Rounding::Nearest, instructions);
             let (mut left, mut far) = (vec![f32::NAN; length], Far::default());
             let mut bytes = vec![0; length];
             let by = packed.prepare(&numbers, (&factors, times), &mut left, &mut far, &mut bytes);
@@ -346,13 +364,55 @@ proptest! {
     }
 }
 
+proptest! {
+    #![proptest_config(cases())]
+
+    /// Inputs that are all equal give the sum of a column, which only the rounding of the inputs and half a step of the weights change.
+    #[test]
+    fn the_sum_of_each_column_is_kept(
+        rows in 1usize..below(90, 9), blocks in 1usize..3, seed in prop::collection::vec(-1f32..1.0, 64)
+    ) {
+        let columns = blocks * CHANNEL_BLOCK;
+        // the second column is zero, and all weights of the third are equal
+        let at = |n: usize| match n % columns {
+            1 => 0.0,
+            2 => seed[0],
+            _ => seed[n % 64] * seed[(n / 64 + 7 * n) % 64],
+        };
+        let weights: Vec<f32> = (0..rows * columns).map(at).collect();
+        let pack = |rounding| Int8Weights::pack(&weights, vec![0.0; columns], rounding, portable::INSTRUCTIONS);
+        let (kept, nearest) = (pack(Rounding::KeepingSums), pack(Rounding::Nearest));
+        let mut sums = vec![0f64; columns];
+        for row in weights.chunks(columns) {
+            sums.iter_mut().zip(row).for_each(|(sum, weight)| *sum += f64::from(*weight));
+        }
+        for (n, sum) in sums.into_iter().enumerate() {
+            let error = f64::from(kept.sum[n]) * f64::from(kept.scale[n]) - sum;
+            prop_assert!(error.abs() <= 0.501 * f64::from(kept.scale[n]) + 1e-5, "column {n}: {error}");
+        }
+        // no weight is more than a step from where it was
+        let changes = kept.data.iter().zip(&*nearest.data).map(|(a, b)| i32::from(*a) - i32::from(*b));
+        prop_assert!(changes.into_iter().all(|change| change.abs() <= 1));
+        prop_assert!(kept.data.iter().all(|byte| *byte >= -127));
+    }
+}
+
 /// Damaged weights can make any number of a row infinite, or no number.
 #[test]
 fn numbers_that_are_not_finite_end_in_no_panic() {
+    for odd in [f32::NAN, f32::INFINITY, f32::MAX] {
+        let mut weights = [0.5; 20 * CHANNEL_BLOCK];
+        weights[5] = odd;
+        for rounding in [Rounding::Nearest, Rounding::KeepingSums] {
+            let bias = vec![0.0; CHANNEL_BLOCK];
+            Int8Weights::pack(&weights, bias, rounding, portable::INSTRUCTIONS);
+        }
+    }
     for instructions in available() {
         let packed = Int8Weights::pack(
             &[0.5; 20 * CHANNEL_BLOCK],
             vec![0.0; CHANNEL_BLOCK],
+            Rounding::Nearest,
             instructions,
         );
         for odd in [f32::NAN, f32::INFINITY, f32::NEG_INFINITY, f32::MAX] {
