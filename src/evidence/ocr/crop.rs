@@ -123,9 +123,9 @@ pub(super) fn detector_input(
     let numbers: [f32; 256] = std::array::from_fn(|value| normalised(value as f32));
     let rows = input.data.chunks_mut(padded(width) * 3);
     for (row, from) in rows.zip(resized.pixels().chunks_exact(width)) {
-        for (to, pixel) in row.chunks_mut(3).zip(from) {
+        for (to, pixel) in row.as_chunks_mut().0.iter_mut().zip(from) {
             let [red, green, blue] = pixel.0.map(|value| numbers[usize::from(value)]);
-            to.copy_from_slice(&[blue, green, red]);
+            *to = [blue, green, red];
         }
     }
     Ok(input)
@@ -194,8 +194,8 @@ pub(super) fn line(image: &RgbImage, text: &TextBox, pool: &mut BufferPool) -> F
         }
         let [red, green, blue] = &sums;
         let colours = red.iter().zip(green).zip(blue);
-        for (to, ((red, green), blue)) in pixels.chunks_mut(3).zip(colours) {
-            to.copy_from_slice(&[blue, green, red].map(|sum| normalised(sum * weight)));
+        for (to, ((red, green), blue)) in pixels.as_chunks_mut().0.iter_mut().zip(colours) {
+            *to = [blue, green, red].map(|sum| normalised(sum * weight));
         }
     }
     line

@@ -3,7 +3,7 @@
 use std::ops::{Deref, DerefMut};
 
 /// Bytes of a cache line, and of the longest vectors.
-const LINE: usize = 64;
+pub(super) const LINE: usize = 64;
 
 /// Numbers whose first one begins a cache line.
 ///
@@ -41,6 +41,17 @@ impl<T: Copy + Default> Aligned<T> {
     pub(crate) fn with_length(mut self, length: usize) -> Aligned<T> {
         self.length = length;
         self
+    }
+
+    /// Makes it hold at least `length` numbers, with arbitrary values.
+    pub(crate) fn grow(&mut self, length: usize) {
+        if self.length < length {
+            *self = if self.capacity() < length {
+                Aligned::zeros(length)
+            } else {
+                std::mem::take(self).with_length(length)
+            };
+        }
     }
 
     /// A copy of these numbers.

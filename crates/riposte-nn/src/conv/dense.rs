@@ -127,9 +127,9 @@ impl Weights {
             let count = PIXELS_AT_A_TIME.min(pixels.count - first);
             let some = &pixels.rows[0][first * pixels.step..];
             let (length, step) = (pixels.length, pixels.step);
-            weights.quantise_pixels(some, length, step, count, bytes, quantisations);
-            let rows = [bytes.as_slice()];
-            let windows = Windows::new(&rows, weights.rows(), weights.rows(), count);
+            let line = weights.quantise_pixels(some, length, step, count, bytes, quantisations);
+            let rows = [&**bytes];
+            let windows = Windows::new(&rows, weights.rows(), line, count);
             let out = &mut out[first * columns..(first + count) * columns];
             Int8Product::new(windows, quantisations, weights, activation).run(out);
         }
@@ -272,10 +272,14 @@ impl ByRows for Pointwise<'_> {
     }
 
     fn run(&mut self, input: &Rows, rows: Range<usize>, out: &mut [f32], pool: &mut BufferPool) {
-        let count = rows.len() * self.shape.width;
-        let pixels = input.some(rows);
-        self.conv
-            .run_pointwise(pixels, input.shape.stride, count, out, pool);
+        let (row, stride) = (self.shape.row(), input.shape.stride);
+        let mut left = out;
+        for (rows, pixels) in input.pieces(rows) {
+            let (out, rest) = left.split_at_mut(rows.len() * row);
+            let count = rows.len() * self.shape.width;
+            self.conv.run_pointwise(pixels, stride, count, out, pool);
+            left = rest;
+        }
     }
 }
 
@@ -432,7 +436,7 @@ impl ByRows for Doubling<'_> {
         let one_channel = conv.out_channels == 1;
         let from = rows.start / 2..rows.end.div_ceil(2);
         for (y, out) in from.zip(out.chunks_mut(2 * self.shape.row())) {
-            let rows = [input.some(y..y + 1)];
+            let rows = [input.at(y)];
             let windows = Windows::new(&rows, conv.in_channels, input.shape.stride, width);
             let (upper, lower) = out.split_at_mut(self.shape.row());
             if !one_channel {

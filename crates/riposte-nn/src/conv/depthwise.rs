@@ -51,20 +51,22 @@ impl DepthwiseConv {
         })
     }
 
-    /// Computes rows of the output, which has this `width`, into `out`. The first is row `top`; there are as many as `out` holds, which must not be
-    /// more than `edges` has room for.
+    /// Computes these rows and columns of the output into `out`, where a row begins `out_step` numbers after the one before. There must not be more rows than
+    /// `edges` has room for.
     ///
     /// Most windows lie within the map's sides and read it in place; only the pixels under the other windows are copied, with padding.
-    fn run_rows(&self, input: &Rows, edges: &mut Edges, top: usize, width: usize, out: &mut [f32]) {
-        let Shape {
-            width: input_width,
-            stride,
-            ..
-        } = input.shape;
+    fn run_part(
+        &self,
+        input: &Rows,
+        edges: &mut Edges,
+        (tops, across): (Range<usize>, Range<usize>),
+        out_step: usize,
+        out: &mut [f32],
+    ) {
+        let Shape { width, stride, .. } = input.shape;
         let columns = self.window.kernel.1;
-        let out_step = width * stride;
-        let rows = self.window.rows_under(out.len() / out_step);
-        let row = |n: usize| input.row(self.window.row_under(top, n));
+        let rows = self.window.rows_under(tops.len());
+        let row = |n: usize| input.row(self.window.row_under(tops.start, n));
         let compute = |rows: &[&[f32]], width: usize, out: &mut [f32]| {
             Depthwise {
                 rows,
@@ -87,27 +89,31 @@ impl DepthwiseConv {
             zeros,
         } = edges;
         let padding = self.window.padding[1];
-        let across = self.window.stride.1;
-        if *first < *last {
-            let from = (*first * across - padding) * stride;
-            let inner: Vec<&[f32]> = (0..rows)
+        let step = self.window.stride.1;
+        let inner = across.start.max(*first)..across.end.min(*last);
+        if !inner.is_empty() {
+            let from = (inner.start * step - padding) * stride;
+            let rows: Vec<&[f32]> = (0..rows)
                 .map(|n| row(n).map_or(&zeros[from..], |row| &row[from..]))
                 .collect();
-            compute(&inner, *last - *first, &mut out[*first * stride..]);
+            let at = (inner.start - across.start) * stride;
+            compute(&rows, inner.len(), &mut out[at..]);
         }
-        for (side, pixels) in [(left, 0..*first), (right, *last..width)] {
+        let before = across.start..across.end.min(*first);
+        let after = across.start.max(*last)..across.end;
+        for (side, pixels) in [(left, before), (right, after)] {
             if pixels.is_empty() {
                 continue;
             }
-            let length = ((pixels.len() - 1) * across + columns) * stride;
+            let length = ((pixels.len() - 1) * step + columns) * stride;
             // column of the padded map where the first window begins
-            let start = pixels.start * across;
+            let start = pixels.start * step;
             for (n, copy) in side.chunks_mut(length).take(rows).enumerate() {
                 let map = row(n);
                 for (column, to) in copy.chunks_mut(stride).enumerate() {
                     let at = (start + column)
                         .checked_sub(padding)
-                        .filter(|&at| at < input_width);
+                        .filter(|&at| at < width);
                     match map.zip(at) {
                         Some((map, at)) => to.copy_from_slice(&map[at * stride..(at + 1) * stride]),
                         None => to.fill(0.0),
@@ -115,7 +121,8 @@ impl DepthwiseConv {
                 }
             }
             let copies: Vec<&[f32]> = side.chunks(length).take(rows).collect();
-            compute(&copies, pixels.len(), &mut out[pixels.start * stride..]);
+            let at = (pixels.start - across.start) * stride;
+            compute(&copies, pixels.len(), &mut out[at..]);
         }
     }
 }
@@ -139,10 +146,12 @@ impl ByRows for Alone<'_> {
     }
 
     fn run(&mut self, input: &Rows, rows: Range<usize>, out: &mut [f32], _: &mut BufferPool) {
-        let tops = rows.step_by(self.at_a_time);
-        for (top, out) in tops.zip(out.chunks_mut(self.at_a_time * self.shape.row())) {
-            let (edges, width) = (&mut self.edges, self.shape.width);
-            self.conv.run_rows(input, edges, top, width, out);
+        let row = self.shape.row();
+        for (tops, across) in self.parts(&rows) {
+            let at = (tops.start - rows.start) * row + across.start * self.shape.stride;
+            let edges = &mut self.edges;
+            self.conv
+                .run_part(input, edges, (tops, across), row, &mut out[at..]);
         }
     }
 
@@ -150,6 +159,35 @@ impl ByRows for Alone<'_> {
         self.edges.give_back(pool);
     }
 }
+
+impl Alone<'_> {
+    /// The rows and columns that are computed together, in order. Where many rows are computed, one strip of columns comes after the other, and of each the rows
+    /// from top to bottom: the next rows then read from the cache what these have read.
+    fn parts(&self, rows: &Range<usize>) -> Vec<(Range<usize>, Range<usize>)> {
+        let Shape { width, stride, .. } = self.shape;
+        let strips = if rows.len() > self.at_a_time {
+            let under = self.conv.window.rows_under(self.at_a_time) * self.conv.window.stride.1;
+            (under * width * stride * size_of::<f32>()).div_ceil(STRIP_BYTES)
+        } else {
+            1
+        };
+        let strip = width.div_ceil(strips).next_multiple_of(STRIP_COLUMNS);
+        let mut parts = Vec::new();
+        for left in (0..width).step_by(strip) {
+            for top in rows.clone().step_by(self.at_a_time) {
+                let bottom = rows.end.min(top + self.at_a_time);
+                parts.push((top..bottom, left..width.min(left + strip)));
+            }
+        }
+        parts
+    }
+}
+
+/// Maximum number of bytes under the rows of a strip that are computed together: a share of the second-level cache, which all rows of a strip of the recogniser's
+/// maps fit into.
+const STRIP_BYTES: usize = 1 << 19;
+/// Strips are as wide as several tiles of the kernel, so that only the last one ends in single pixels.
+const STRIP_COLUMNS: usize = 30;
 
 /// A depthwise convolution followed by a pointwise one.
 pub(super) struct Separable {
@@ -197,17 +235,27 @@ impl ByRows for Both<'_> {
     }
 
     fn run(&mut self, input: &Rows, rows: Range<usize>, out: &mut [f32], pool: &mut BufferPool) {
-        let Shape { width, stride, .. } = self.first.shape;
-        let (at_a_time, length) = (self.first.at_a_time, self.shape().row());
-        let ends = rows.end;
-        let tops = rows.step_by(at_a_time);
-        for (top, out) in tops.zip(out.chunks_mut(at_a_time * length)) {
-            let some = top..ends.min(top + at_a_time);
-            let count = some.len() * width;
-            let between = &mut self.between[..count * stride];
-            self.first.run(input, some, between, pool);
-            self.pointwise
-                .run_pointwise(between, stride, count, out, pool);
+        let (stride, row) = (self.first.shape.stride, self.shape().row());
+        let columns = self.shape().stride;
+        for (tops, across) in self.first.parts(&rows) {
+            let (top, count, width) = (tops.start - rows.start, tops.len(), across.len());
+            let from = across.start * columns;
+            let between = &mut self.between[..count * width * stride];
+            let Alone { conv, edges, .. } = &mut self.first;
+            conv.run_part(input, edges, (tops, across), width * stride, between);
+            // whole rows of the result follow each other; strips of them do not
+            let (runs, pixels) = if width * columns == row {
+                (1, count * width)
+            } else {
+                (count, width)
+            };
+            for n in 0..runs {
+                let between = &between[n * pixels * stride..];
+                let at = (top + n) * row + from;
+                let out = &mut out[at..at + pixels * columns];
+                self.pointwise
+                    .run_pointwise(between, stride, pixels, out, pool);
+            }
         }
     }
 
@@ -251,21 +299,20 @@ impl Edges {
             0 => 0,
             _ => ((pixels - 1) * across + columns) * map.stride * rows,
         };
-        let mut zeros = pool.take(map.width * map.stride);
-        zeros.fill(0.0);
         Edges {
             first,
             last,
             left: pool.take(room(first)),
             right: pool.take(room(width - last)),
-            zeros,
+            zeros: pool.take_zeros(map.row()),
         }
     }
 
     fn give_back(&mut self, pool: &mut BufferPool) {
-        for buffer in [&mut self.left, &mut self.right, &mut self.zeros] {
+        for buffer in [&mut self.left, &mut self.right] {
             pool.give_back(std::mem::take(buffer));
         }
+        pool.give_back_zeros(std::mem::take(&mut self.zeros));
     }
 }
 

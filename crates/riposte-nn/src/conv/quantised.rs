@@ -11,7 +11,7 @@
     reason = "vectors are loaded and stored by pointer and need instructions that are detected at run time; each entry point asserts the bounds once"
 )]
 
-use super::aligned::Aligned;
+use super::aligned::{Aligned, LINE};
 use super::kernel::{Activation, CHANNEL_BLOCK, Windows, holds, panels};
 
 #[cfg(target_arch = "x86_64")]
@@ -302,8 +302,8 @@ impl Quantisation {
 impl Int8Weights {
     /// Quantises `count` pixels, each by the range of its own numbers.
     ///
-    /// Pixel `p` is the `length` numbers from `p · step` on. `bytes` becomes (count, [`Int8Weights::rows`]); its padding is
-    /// multiplied by zero. `quantisations` gets one entry for each pixel.
+    /// Pixel `p` is the `length` numbers from `p · step` on. Its bytes begin at a multiple of the number that is returned, which is that of whole cache lines: tiles
+    /// of AMX are loaded line by line. They are followed by padding, which is multiplied by zero. `quantisations` gets one entry for each pixel.
     ///
     /// # Panics
     /// If a pixel lies beyond the numbers or has another length than the weights have rows.
@@ -313,20 +313,22 @@ impl Int8Weights {
         length: usize,
         step: usize,
         count: usize,
-        bytes: &mut Vec<u8>,
+        bytes: &mut Aligned<u8>,
         quantisations: &mut Vec<Quantisation>,
-    ) {
+    ) -> usize {
         assert!(length.next_multiple_of(4) == self.rows);
         assert!(holds(numbers.len(), count, step, length));
-        bytes.resize(count * self.rows, 0);
+        let line = self.rows.next_multiple_of(LINE);
+        bytes.grow(count * line);
         quantisations.clear();
-        for (pixel, to) in bytes.chunks_mut(self.rows).enumerate() {
+        for (pixel, to) in bytes.chunks_mut(line).take(count).enumerate() {
             let from = &numbers[pixel * step..pixel * step + length];
             let (low, high) = self.range(from);
             let quantisation = Quantisation::of_range(low, high);
             self.quantise(from, quantisation, to);
             quantisations.push(quantisation);
         }
+        line
     }
 
     /// The least and the greatest of the numbers and zero.

@@ -52,10 +52,11 @@ impl Shape {
 pub(super) struct Rows<'a> {
     /// The shape of the whole map.
     pub shape: Shape,
-    /// Which rows there are.
+    /// The first of the rows that are there, and the one after the last.
     held: (usize, usize),
-    /// Row after row.
+    /// A ring: as many rows as there is room for; row `y` is at its place modulo that number.
     numbers: &'a [f32],
+    room: usize,
 }
 
 impl<'a> Rows<'a> {
@@ -65,24 +66,49 @@ impl<'a> Rows<'a> {
             shape: map.shape(),
             held: (0, map.height),
             numbers: &map.data,
+            room: map.height,
         }
     }
 
     /// Row `y`; None above the map and below it.
     pub fn row(&self, y: Option<usize>) -> Option<&'a [f32]> {
-        let y = y.filter(|y| *y < self.shape.height)?;
-        Some(self.some(y..y + 1))
+        y.filter(|y| *y < self.shape.height).map(|y| self.at(y))
     }
 
-    /// These rows, one after the other.
+    /// Row `y`.
     ///
     /// # Panics
-    /// If they are not there.
-    pub fn some(&self, rows: Range<usize>) -> &'a [f32] {
-        let row = self.shape.row();
-        let first = self.held.0;
-        &self.numbers[(rows.start - first) * row..(rows.end - first) * row]
+    /// If the row is not there.
+    pub fn at(&self, y: usize) -> &'a [f32] {
+        assert!(self.held.0 <= y && y < self.held.1);
+        let (at, row) = (y % self.room, self.shape.row());
+        &self.numbers[at * row..(at + 1) * row]
     }
+
+    /// The numbers of these rows, as one slice or as several that follow each other, each with its rows.
+    ///
+    /// # Panics
+    /// If the rows are not there.
+    pub fn pieces(&self, rows: Range<usize>) -> impl Iterator<Item = (Range<usize>, &'a [f32])> {
+        assert!(self.held.0 <= rows.start && rows.end <= self.held.1);
+        let (numbers, row) = (self.numbers, self.shape.row());
+        pieces(rows, self.room).map(move |(rows, at)| {
+            let place = at * row..(at + rows.len()) * row;
+            (rows, &numbers[place])
+        })
+    }
+}
+
+/// Divides rows that lie in a ring with this room where the ring begins again, and says where each piece begins.
+fn pieces(rows: Range<usize>, room: usize) -> impl Iterator<Item = (Range<usize>, usize)> {
+    let mut left = rows;
+    std::iter::from_fn(move || {
+        let start = left.next()?;
+        let at = start % room;
+        let end = left.end.min(start + room - at);
+        left.start = end;
+        Some((start..end, at))
+    })
 }
 
 /// Which rows of its input a step reads.
@@ -145,7 +171,7 @@ pub(super) trait ByRows {
         1
     }
 
-    /// Computes the next rows of the map into `out`. `input` has the rows that it reads.
+    /// Computes the next rows of the map into `out`. `input` has the rows that they are computed from.
     fn run(&mut self, input: &Rows, rows: Range<usize>, out: &mut [f32], pool: &mut BufferPool);
 
     /// Gives its buffers back.
@@ -155,10 +181,10 @@ pub(super) trait ByRows {
 /// A step of a chain, and the rows that it has computed and the next one still reads.
 struct Link<'a> {
     step: Box<dyn ByRows + 'a>,
+    /// A ring with room for so many rows.
     buffer: Buffer,
+    room: usize,
     held: Range<usize>,
-    /// The first row that is read from now on.
-    first: usize,
     /// The rows that it computes next.
     next: Range<usize>,
 }
@@ -169,37 +195,46 @@ impl Link<'_> {
         Rows {
             shape,
             held: (self.held.start, self.held.end),
-            numbers: &self.buffer[..self.held.len() * shape.row()],
+            numbers: &self.buffer[..self.room * shape.row()],
+            room: self.room,
         }
     }
 
-    /// Plans to compute what is not there of these rows, the only ones that the next step reads now.
+    /// Plans to compute what is not there of these rows, the only ones that the next step reads now, and forgets those before them.
     fn plan(&mut self, rows: Range<usize>) {
-        let (height, multiple) = (self.step.shape().height, self.step.multiple());
+        let height = self.step.shape().height;
+        let multiple = multiple_of(&*self.step);
         // a stride that is greater than the kernel leaves rows out
         let start = self.held.end.max(rows.start / multiple * multiple);
         let end = rows.end.next_multiple_of(multiple).min(height);
-        self.first = rows.start;
         self.next = start..end.max(start);
+        if !self.next.is_empty() {
+            let kept = if rows.start < self.held.end {
+                rows.start
+            } else {
+                start
+            };
+            self.held.start = self.held.start.max(kept);
+        }
     }
 
-    /// Computes the planned rows, and forgets those that nothing reads any more.
+    /// Computes the planned rows.
     fn run(&mut self, input: &Rows, pool: &mut BufferPool) {
-        if self.next.is_empty() {
-            return;
-        }
         let row = self.step.shape().row();
-        let Range { start, end } = self.held;
-        let first = self.first.clamp(start, end);
-        let kept = (first - start) * row..(end - start) * row;
-        let from = kept.len();
-        self.buffer.copy_within(kept, 0);
-        let next = self.next.clone();
-        let begin = if first == end { next.start } else { first };
-        self.held = begin..next.end;
-        let place = from..from + next.len() * row;
-        self.step.run(input, next, &mut self.buffer[place], pool);
+        for (rows, at) in pieces(self.next.clone(), self.room) {
+            let place = at * row..(at + rows.len()) * row;
+            self.step.run(input, rows, &mut self.buffer[place], pool);
+        }
+        if !self.next.is_empty() {
+            self.held.end = self.next.end;
+        }
     }
+}
+
+/// The rows of a step before another one are computed in multiples of this number: at least of two, because the windows of two rows share most of their pixels,
+/// and then the end of a ring seldom divides them.
+fn multiple_of(step: &dyn ByRows) -> usize {
+    step.multiple().next_multiple_of(ROWS_AT_A_TIME)
 }
 
 /// Steps that are computed together, each of which reads what the one before computes.
@@ -239,15 +274,15 @@ impl<'a> Chain<'a> {
         rows_at_a_time(shape.width).next_multiple_of(multiple)
     }
 
-    /// The greatest number of rows that are held of each map but the last.
+    /// Room for the rows that are held of each map but the last.
     fn most_held(&self) -> Vec<usize> {
         let mut rows = self.at_a_time();
         let mut held = Vec::new();
         for pair in self.steps.windows(2).rev() {
             let (before, step) = (&pair[0], &pair[1]);
+            let multiple = multiple_of(&**before);
             // more are computed at both ends to get multiples
-            rows = step.span().most(rows) + 2 * (before.multiple() - 1);
-            rows = rows.min(before.shape().height);
+            rows = (step.span().most(rows) + 2 * (multiple - 1)).next_multiple_of(multiple);
             held.push(rows);
         }
         held.reverse();
@@ -275,11 +310,11 @@ impl<'a> Chain<'a> {
         };
         let links = self.steps.into_iter().zip(held);
         let mut links: Vec<Link> = links
-            .map(|(step, rows)| Link {
-                buffer: pool.take(rows * step.shape().row()),
+            .map(|(step, room)| Link {
+                buffer: pool.take(room * step.shape().row()),
                 step,
+                room,
                 held: 0..0,
-                first: 0,
                 next: 0..0,
             })
             .collect();

@@ -261,7 +261,12 @@ impl<O: SimdUnaryOp<f32>> ByRows for EachNumber<O> {
     }
 
     fn run(&mut self, input: &Rows, rows: Range<usize>, out: &mut [f32], _: &mut BufferPool) {
-        out.copy_from_slice(input.some(rows));
+        let mut left = &mut *out;
+        for (_, numbers) in input.pieces(rows) {
+            let (to, rest) = left.split_at_mut(numbers.len());
+            to.copy_from_slice(numbers);
+            left = rest;
+        }
         self.operator.map_mut(out);
     }
 }

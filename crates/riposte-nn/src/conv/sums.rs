@@ -120,7 +120,7 @@ impl ByRows for AveragePool {
             let (y, x) = (rows.start + n / width, n % width);
             pixel.fill(0.0);
             for row in y * down..(y + 1) * down {
-                let row = input.some(row..row + 1);
+                let row = input.at(row);
                 for column in x * across..(x + 1) * across {
                     for (sum, number) in pixel.iter_mut().zip(&row[column * stride..]) {
                         *sum += number * share;
@@ -253,9 +253,8 @@ impl ByRows for WeightedSum<'_> {
                 let channels = terms.first().map_or(0, |term| term.channels);
                 for (n, term) in terms.iter().enumerate() {
                     let from = term.rows.as_ref().unwrap_or(input);
-                    let above = y / term.upsampling;
                     AddScaled {
-                        from: from.some(above..above + 1),
+                        from: from.at(y / term.upsampling),
                         from_step: from.shape.stride,
                         repeat: term.upsampling,
                         factor: &term.factor,

@@ -118,7 +118,7 @@ impl ByRows for Quadrupling<'_> {
         let Shape { width, stride, .. } = input.shape;
         let from = rows.start / TIMES..rows.end.div_ceil(TIMES);
         for (y, out) in from.zip(out.chunks_mut(TIMES * self.shape.row())) {
-            let row = input.some(y..y + 1);
+            let row = input.at(y);
             for first in (0..width).step_by(PIXELS) {
                 let from = &row[first * stride..];
                 let count = PIXELS.min(width - first);
@@ -138,8 +138,9 @@ impl ByRows for Quadrupling<'_> {
                 .dispatch();
                 for (out, [a, b, c, d]) in out.chunks_mut(self.shape.row()).zip(&results) {
                     let four = a.iter().zip(b).zip(c).zip(d);
-                    for (out, (((a, b), c), d)) in out[4 * first..].chunks_exact_mut(4).zip(four) {
-                        out.copy_from_slice(&[*a, *b, *c, *d]);
+                    let pixels = out[TIMES * first..].as_chunks_mut().0;
+                    for (out, (((a, b), c), d)) in pixels.iter_mut().zip(four) {
+                        *out = [*a, *b, *c, *d];
                     }
                 }
             }

@@ -264,8 +264,7 @@ impl Int8 {
         let mut base = pool.take(ROWS_AT_A_TIME * columns);
         let mut kept = [0.0; ROWS_AT_A_TIME * KEPT];
         let mut far = Far::default();
-        let bytes = pool.bytes.len().max(ROWS_AT_A_TIME * inputs);
-        pool.bytes.resize(bytes, 0);
+        pool.bytes.grow(ROWS_AT_A_TIME * inputs);
         let blocks = x.chunks(ROWS_AT_A_TIME * width);
         for (x, out) in blocks.zip(out.chunks_mut(ROWS_AT_A_TIME * columns)) {
             let count = x.len() / width;

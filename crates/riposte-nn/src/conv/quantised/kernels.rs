@@ -76,13 +76,24 @@ macro_rules! kernels {
             /// The machine has the instructions of this module.
             #[$attribute]
             unsafe fn range(numbers: &[f32]) -> (f32, f32) {
-                let (parts, rest) = numbers.as_chunks::<LANES>();
-                let (mut low, mut high) = ($zero(), $zero());
+                // several at a time, because each comparison waits for the one before
+                let (fours, rest) = numbers.as_chunks::<{ 4 * LANES }>();
+                let (mut lows, mut highs) = ([$zero(); 4], [$zero(); 4]);
+                for four in fours {
+                    for n in 0..4 {
+                        // SAFETY: there are four vectors
+                        let x = unsafe { $load(four.as_ptr().add(n * LANES)) };
+                        (lows[n], highs[n]) = ($min(lows[n], x), $max(highs[n], x));
+                    }
+                }
+                let (parts, rest) = rest.as_chunks::<LANES>();
                 for part in parts {
                     // SAFETY: a part has as many numbers as a vector
                     let x = unsafe { $load(part.as_ptr()) };
-                    (low, high) = ($min(low, x), $max(high, x));
+                    (lows[0], highs[0]) = ($min(lows[0], x), $max(highs[0], x));
                 }
+                let low = $min($min(lows[0], lows[1]), $min(lows[2], lows[3]));
+                let high = $max($max(highs[0], highs[1]), $max(highs[2], highs[3]));
                 // SAFETY: the machine has the instructions
                 let (low, high) = unsafe { ends(low, high) };
                 let low = rest.iter().fold(low, |a, &b| a.min(b));

@@ -45,14 +45,14 @@ proptest! {
         let bias: Vec<f32> = (0..columns).map(at).collect();
         let step = length + 3;
         let map: Vec<f32> = (0..(count - 1) * step + length).map(|n| at(n + 5) * bright[n / step]).collect();
-        let (mut bytes, mut quantisations) = (Vec::new(), Vec::new());
+        let (mut bytes, mut quantisations) = (Aligned::default(), Vec::new());
         let results: Vec<Vec<f32>> = available()
             .into_iter()
             .map(|instructions| {
                 let weights = Int8Weights::pack(&weights, bias.clone(), Rounding::Nearest, instructions);
-                weights.quantise_pixels(&map, length, step, count, &mut bytes, &mut quantisations);
+                let line = weights.quantise_pixels(&map, length, step, count, &mut bytes, &mut quantisations);
                 let mut out = vec![f32::NAN; count * columns];
-                let windows = Windows { rows: &[&bytes], length: weights.rows(), step: weights.rows(), count };
+                let windows = Windows { rows: &[&bytes], length: weights.rows(), step: line, count };
                 Int8Product {
                     windows, quantisations: &quantisations, weights: &weights, begin: Begin::Bias, far: None,
                     activation: Activation::None,
@@ -230,15 +230,15 @@ fn sums_can_begin_with_other_numbers_than_the_bias() {
             Rounding::Nearest,
             instructions,
         );
-        let (mut bytes, mut quantisations) = (Vec::new(), Vec::new());
-        weights.quantise_pixels(&map, rows, rows, count, &mut bytes, &mut quantisations);
+        let (mut bytes, mut quantisations) = (Aligned::default(), Vec::new());
+        let step = weights.quantise_pixels(&map, rows, rows, count, &mut bytes, &mut quantisations);
         let run = |begin, out: &[f32]| {
             let mut out = out.to_vec();
             Int8Product {
                 windows: Windows {
                     rows: &[&bytes],
                     length: rows,
-                    step: rows,
+                    step,
                     count,
                 },
                 quantisations: &quantisations,
@@ -442,10 +442,10 @@ fn weights_that_were_packed_before_give_the_same_results() {
     let again = Int8Weights::of_packed(&data, scale.to_vec(), sum.to_vec());
     let map: Vec<f32> = (0..rows * 7).map(|n| number(n + 11)).collect();
     let [first, second] = [&weights, &again].map(|weights| {
-        let (mut bytes, mut quantisations) = (Vec::new(), Vec::new());
-        weights.quantise_pixels(&map, rows, rows, 7, &mut bytes, &mut quantisations);
-        let inputs = [bytes.as_slice()];
-        let windows = Windows::new(&inputs, rows, rows, 7);
+        let (mut bytes, mut quantisations) = (Aligned::default(), Vec::new());
+        let step = weights.quantise_pixels(&map, rows, rows, 7, &mut bytes, &mut quantisations);
+        let inputs = [&*bytes];
+        let windows = Windows::new(&inputs, rows, step, 7);
         let mut out = vec![f32::NAN; 7 * columns];
         Int8Product::new(windows, &quantisations, weights, Activation::None).run(&mut out);
         out
