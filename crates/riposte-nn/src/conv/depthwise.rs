@@ -342,11 +342,15 @@ mod tests {
     }
 
     /// Kernels with and without specialised tiles, a kernel wider than the map, and kernels with more padding on one side.
-    fn geometries() -> [DepthwiseConv; 5] {
+    fn geometries() -> [DepthwiseConv; 9] {
         [
             depthwise((3, 3), (1, 1), [1; 4]),
             depthwise((5, 5), (2, 2), [2; 4]),
             depthwise((3, 3), (2, 1), [0, 1, 1, 0]),
+            depthwise((3, 3), (1, 2), [1, 2, 1, 2]),
+            depthwise((3, 3), (2, 2), [1, 2, 1, 2]),
+            depthwise((5, 5), (1, 1), [2; 4]),
+            depthwise((5, 5), (2, 1), [2; 4]),
             depthwise((1, 9), (1, 1), [0, 4, 0, 4]),
             depthwise((2, 4), (1, 3), [1, 3, 0, 0]),
         ]
@@ -407,6 +411,48 @@ mod tests {
             };
             let both = both.by_rows(input.shape(), &mut pool).unwrap();
             assert_eq!(*alone(both, &input, &mut pool).data, *expected.data);
+        }
+    }
+    #[test]
+    fn strips_of_columns_have_the_bits_of_whole_rows() {
+        // sixteen channels of six rows of these maps are more than a strip has, and the last strip is narrower
+        let shape = |width| Shape {
+            height: 7,
+            width,
+            channels: 16,
+            stride: 16,
+        };
+        let both = Separable {
+            depthwise: depthwise((5, 5), (1, 1), [2; 4]),
+            pointwise: Conv {
+                window: Window {
+                    kernel: (1, 1),
+                    stride: (1, 1),
+                    padding: [0; 4],
+                },
+                in_channels: 16,
+                out_channels: 16,
+                weights: Weights::new(&numbers(16 * 16, 5), 1, numbers(16, 6), NumericMode::Float),
+                activation: Activation::None,
+            },
+        };
+        let mut pool = BufferPool::default();
+        for width in [2_000, 4_001] {
+            let input = map(7, width, 16);
+            let first = both.depthwise.alone(shape(width), &mut pool).unwrap();
+            let strips = first.parts(&(0..7)).len();
+            assert!(strips > 4, "{strips} parts of four pairs of rows");
+            let depthwise = both.depthwise.by_rows(shape(width), &mut pool).unwrap();
+            let both = both.by_rows(shape(width), &mut pool).unwrap();
+            for mut step in [depthwise, both] {
+                let rows = Rows::of(&input);
+                let mut expected = vec![0.0; 7 * width * 16];
+                for (n, out) in expected.chunks_mut(2 * width * 16).enumerate() {
+                    let some = 2 * n..7.min(2 * n + 2);
+                    step.run(&rows, some, out, &mut pool);
+                }
+                assert_eq!(*alone(step, &input, &mut pool).data, *expected);
+            }
         }
     }
 }

@@ -507,40 +507,45 @@ impl SimdOp for DepthwiseInto<'_, '_> {
             let some = from..channels.min(from + CHANNELS_AT_A_TIME);
             let mut y = 0;
             while y < height {
-                let pair = height - y >= 2;
+                let together = (height - y).min(2);
                 let mut x = 0;
                 while x < width {
                     let at = (y, x, &some);
                     // SAFETY: the assertions above hold for all windows and results of the rows below `height` and the columns
-                    // below `width`, and `some` are channels. Each arm takes at most `width - x` columns, and two rows only
-                    // if there are two.
+                    // below `width`, and `some` are channels. Each arm takes at most `width - x` columns, and no more rows than there are.
                     x += unsafe {
-                        match (columns, across, width - x) {
-                            (3, 1, 6..) if pair => of.tile::<I, 3, 1, 6, 2>(isa, at, out),
-                            (3, 1, 6..) => of.tile::<I, 3, 1, 6, 1>(isa, at, out),
-                            (3, 1, _) if pair => of.tile::<I, 3, 1, 1, 2>(isa, at, out),
-                            (3, 1, _) => of.tile::<I, 3, 1, 1, 1>(isa, at, out),
-                            (3, 2, 4..) if pair => of.tile::<I, 3, 2, 4, 2>(isa, at, out),
-                            (3, 2, 4..) => of.tile::<I, 3, 2, 4, 1>(isa, at, out),
-                            (3, 2, _) if pair => of.tile::<I, 3, 2, 1, 2>(isa, at, out),
-                            (3, 2, _) => of.tile::<I, 3, 2, 1, 1>(isa, at, out),
-                            (5, 1, 5..) if pair => of.tile::<I, 5, 1, 5, 2>(isa, at, out),
-                            (5, 1, 5..) => of.tile::<I, 5, 1, 5, 1>(isa, at, out),
-                            (5, 1, _) if pair => of.tile::<I, 5, 1, 1, 2>(isa, at, out),
-                            (5, 1, _) => of.tile::<I, 5, 1, 1, 1>(isa, at, out),
-                            (5, 2, 4..) if pair => of.tile::<I, 5, 2, 4, 2>(isa, at, out),
-                            (5, 2, 4..) => of.tile::<I, 5, 2, 4, 1>(isa, at, out),
-                            (5, 2, _) if pair => of.tile::<I, 5, 2, 1, 2>(isa, at, out),
-                            (5, 2, _) => of.tile::<I, 5, 2, 1, 1>(isa, at, out),
-                            _ if pair => {
-                                of.any_kernel(isa, (y + 1, x, &some), out);
-                                of.any_kernel(isa, at, out)
+                        match (of.kernel, of.stride, together, width - x) {
+                            ((3, 3), (1, 1), 2, 6..) => of.tile::<I, 3, 1, 1, 6, 2>(isa, at, out),
+                            ((3, 3), (1, 1), 2, _) => of.tile::<I, 3, 1, 1, 1, 2>(isa, at, out),
+                            ((3, 3), (1, 1), _, 6..) => of.tile::<I, 3, 1, 1, 6, 1>(isa, at, out),
+                            ((3, 3), (2, 1), 2, 6..) => of.tile::<I, 3, 2, 1, 6, 2>(isa, at, out),
+                            ((3, 3), (2, 1), 2, _) => of.tile::<I, 3, 2, 1, 1, 2>(isa, at, out),
+                            ((3, 3), (2, 1), _, 6..) => of.tile::<I, 3, 2, 1, 6, 1>(isa, at, out),
+                            ((3, 3), (1, 2), 2, 4..) => of.tile::<I, 3, 1, 2, 4, 2>(isa, at, out),
+                            ((3, 3), (1, 2), 2, _) => of.tile::<I, 3, 1, 2, 1, 2>(isa, at, out),
+                            ((3, 3), (1, 2), _, 4..) => of.tile::<I, 3, 1, 2, 4, 1>(isa, at, out),
+                            ((3, 3), (2, 2), 2, 4..) => of.tile::<I, 3, 2, 2, 4, 2>(isa, at, out),
+                            ((3, 3), (2, 2), 2, _) => of.tile::<I, 3, 2, 2, 1, 2>(isa, at, out),
+                            ((3, 3), (2, 2), _, 4..) => of.tile::<I, 3, 2, 2, 4, 1>(isa, at, out),
+                            ((5, 5), (1, 1), 2, 5..) => of.tile::<I, 5, 1, 1, 5, 2>(isa, at, out),
+                            ((5, 5), (1, 1), 2, _) => of.tile::<I, 5, 1, 1, 1, 2>(isa, at, out),
+                            ((5, 5), (1, 1), _, 5..) => of.tile::<I, 5, 1, 1, 5, 1>(isa, at, out),
+                            ((5, 5), (2, 1), 2, 5..) => of.tile::<I, 5, 2, 1, 5, 2>(isa, at, out),
+                            ((5, 5), (2, 1), 2, _) => of.tile::<I, 5, 2, 1, 1, 2>(isa, at, out),
+                            ((5, 5), (2, 1), _, 5..) => of.tile::<I, 5, 2, 1, 5, 1>(isa, at, out),
+                            ((5, 5), (2, 2), 2, 4..) => of.tile::<I, 5, 2, 2, 4, 2>(isa, at, out),
+                            ((5, 5), (2, 2), 2, _) => of.tile::<I, 5, 2, 2, 1, 2>(isa, at, out),
+                            ((5, 5), (2, 2), _, 4..) => of.tile::<I, 5, 2, 2, 4, 1>(isa, at, out),
+                            _ => {
+                                for y in y..y + together {
+                                    of.any_kernel(isa, (y, x, &some), out);
+                                }
+                                1
                             }
-                            _ => of.any_kernel(isa, at, out),
                         }
                     };
                 }
-                y += if pair { 2 } else { 1 };
+                y += together;
             }
         }
     }
@@ -571,21 +576,23 @@ impl Depthwise<'_> {
         }
     }
 
-    /// Computes `some` channels of `PIXELS` output pixels from `first` on in each of `ROWS` rows from `top` on, for a kernel of `COLUMNS` columns.
-    /// Returns `PIXELS`. Neighbouring output rows read mostly the same pixels, so computing two at a time halves what is loaded into the nearest
-    /// cache.
+    /// Computes `some` channels of `PIXELS` output pixels from `first` on in each of `ROWS` rows from `top` on, for a kernel of `SIDE` rows and columns that moves by
+    /// `DOWN` rows and `ACROSS` columns. Returns `PIXELS`.
+    ///
+    /// Neighbouring output rows read mostly the same pixels. Each is loaded once for all of them, so that the processor waits for arithmetic and not for loads.
     ///
     /// # Safety
     /// - `some` are channels, from one multiple of the lanes to another.
-    /// - `COLUMNS` and `STRIDE` are those of the convolution, and the weights and the bias have their documented shapes.
+    /// - `SIDE`, `DOWN` and `ACROSS` are those of the convolution, and the weights and the bias have their documented shapes.
     /// - The windows of the pixels lie within `rows`.
     /// - `out` may be written up to the last channel of pixel `first + PIXELS - 1` of row `top + ROWS - 1`.
     #[inline(always)]
     #[allow(clippy::needless_range_loop)]
     unsafe fn tile<
         I: Isa,
-        const COLUMNS: usize,
-        const STRIDE: usize,
+        const SIDE: usize,
+        const DOWN: usize,
+        const ACROSS: usize,
         const PIXELS: usize,
         const ROWS: usize,
     >(
@@ -595,46 +602,49 @@ impl Depthwise<'_> {
         out: *mut f32,
     ) -> usize {
         let ops = isa.f32();
-        let (rows, down) = (self.kernel.0, self.stride.0);
-        let above = top * down;
-        debug_assert!(self.kernel.1 == COLUMNS && self.stride.1 == STRIDE);
-        debug_assert!(above + (ROWS - 1) * down + rows <= self.rows.len());
+        let above = top * DOWN;
+        let under = (ROWS - 1) * DOWN + SIDE;
+        debug_assert!(self.kernel == (SIDE, SIDE) && self.stride == (DOWN, ACROSS));
+        debug_assert!(above + under <= self.rows.len());
         debug_assert!(self.channels.is_multiple_of(ops.len()));
         debug_assert!(
-            self.rows.iter().all(|row| {
-                row.len() >= ((first + PIXELS - 1) * STRIDE + COLUMNS) * self.channels
-            })
+            self.rows
+                .iter()
+                .all(|row| { row.len() >= ((first + PIXELS - 1) * ACROSS + SIDE) * self.channels })
         );
         // SAFETY: the input rows of the output rows exist. `some` begins and ends at multiples of the lanes, and ends at `channels` at the latest, so
-        // a vector from each of its steps on lies within the bias, within the channels of each pixel under the windows, and within those of each
-        // result. `weights` advances by `channels` for each element of the kernel, so it stays on this channel; after the last element it would point
-        // beyond the end, which `wrapping_add` allows as long as nothing is read there.
+        // a vector from each of its steps on lies within the bias, within the channels of each pixel under the windows, within those of each element of the
+        // kernel and within those of each result.
         unsafe {
             let mut channel = some.start;
             while channel < some.end {
                 if channel.is_multiple_of(CHANNEL_BLOCK) {
-                    let next = ((first + PIXELS - 1) * STRIDE + COLUMNS) * self.channels + channel;
-                    let last = above + (ROWS - 1) * down + rows;
-                    self.prefetch_pixels(above..last, PIXELS * STRIDE, next);
+                    let next = ((first + PIXELS - 1) * ACROSS + SIDE) * self.channels + channel;
+                    self.prefetch_pixels(above..above + under, PIXELS * ACROSS, next);
                 }
                 let mut sums = [[ops.load_ptr(self.bias.as_ptr().add(channel)); PIXELS]; ROWS];
-                let mut weights = self.weights.as_ptr().add(channel);
-                for row in 0..rows {
-                    let mut bases = [std::ptr::null(); ROWS];
-                    for n in 0..ROWS {
-                        let row = self.rows.get_unchecked(above + n * down + row);
-                        bases[n] = row.as_ptr().add(first * STRIDE * self.channels + channel);
-                    }
-                    for column in 0..COLUMNS {
-                        let w = ops.load_ptr(weights);
+                let weights = self.weights.as_ptr().add(channel);
+                for row in 0..under {
+                    let base = self.rows.get_unchecked(above + row).as_ptr();
+                    let base = base.add(first * ACROSS * self.channels + channel);
+                    for column in 0..SIDE {
+                        // the weights by which this row of pixels is multiplied for each output row that it is under
+                        let mut w = [ops.zero(); ROWS];
                         for n in 0..ROWS {
-                            for pixel in 0..PIXELS {
-                                let at = (pixel * STRIDE + column) * self.channels;
-                                let x = ops.load_ptr(bases[n].add(at));
-                                sums[n][pixel] = ops.mul_add(x, w, sums[n][pixel]);
+                            if (n * DOWN..n * DOWN + SIDE).contains(&row) {
+                                let at = (row - n * DOWN) * SIDE + column;
+                                w[n] = ops.load_ptr(weights.add(at * self.channels));
                             }
                         }
-                        weights = weights.wrapping_add(self.channels);
+                        for pixel in 0..PIXELS {
+                            let at = (pixel * ACROSS + column) * self.channels;
+                            let x = ops.load_ptr(base.add(at));
+                            for n in 0..ROWS {
+                                if (n * DOWN..n * DOWN + SIDE).contains(&row) {
+                                    sums[n][pixel] = ops.mul_add(x, w[n], sums[n][pixel]);
+                                }
+                            }
+                        }
                     }
                 }
                 for n in 0..ROWS {

@@ -463,14 +463,12 @@ mod tests {
                 let (Some(one), Some(same)) = (step.by_rows(expected.shape(), &mut pool), step.by_rows(expected.shape(), &mut pool)) else {
                     break;
                 };
+                match &mut chain {
+                    None => chain = Some(Chain::of(same)),
+                    // many strides and rows above each other do not fit into the cache
+                    Some(chain) => if chain.push(same).is_some() { break },
+                }
                 expected = alone(one, &expected, &mut pool);
-                chain = match chain {
-                    None => Some(Chain::of(same)),
-                    Some(mut chain) => {
-                        prop_assert!(chain.push(same).is_none(), "it holds too many rows");
-                        Some(chain)
-                    }
-                };
             }
             if let Some(chain) = chain {
                 let out = chain.run(&Rows::of(&input), &mut pool).unwrap();
