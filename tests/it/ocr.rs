@@ -238,8 +238,8 @@ fn the_development_pages_are_read_as_well_as_by_rapidocr() {
 #[test]
 fn the_producer_names_the_engine_the_code_and_the_weights() {
     let of_script = |script| PpOcr::producer_of("0123abcd", script);
-    assert_eq!(of_script(Script::Latin), "ppocr-v4 code 5 latin 0123abcd");
-    assert_eq!(of_script(Script::All), "ppocr-v4 code 5 all 0123abcd");
+    assert_eq!(of_script(Script::Latin), "ppocr-v4 code 6 latin 0123abcd");
+    assert_eq!(of_script(Script::All), "ppocr-v4 code 6 all 0123abcd");
     let of_ocrs = OcrsReader::producer_of("4567cdef");
     assert_eq!(of_ocrs, "ocrs code 2 4567cdef");
 }

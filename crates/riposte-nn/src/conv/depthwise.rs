@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use super::aligned::Aligned;
 use super::buffers::{Buffer, BufferPool};
-use super::dense::{Conv, Window};
+use super::dense::{Conv, PIXELS_AT_A_TIME, Window};
 use super::kernel::{Activation, Depthwise};
 use super::rows::{ByRows, Rows, Shape, Span, rows_at_a_time};
 use crate::error::Result;
@@ -171,7 +171,7 @@ impl Alone<'_> {
         } else {
             1
         };
-        let strip = width.div_ceil(strips).next_multiple_of(STRIP_COLUMNS);
+        let strip = width.div_ceil(strips).next_multiple_of(PIXELS_AT_A_TIME);
         let mut parts = Vec::new();
         for left in (0..width).step_by(strip) {
             for top in rows.clone().step_by(self.at_a_time) {
@@ -186,8 +186,6 @@ impl Alone<'_> {
 /// Maximum number of bytes under the rows of a strip that are computed together: a share of the second-level cache, which all rows of a strip of the recogniser's
 /// maps fit into.
 const STRIP_BYTES: usize = 1 << 19;
-/// Strips are as wide as several tiles of the kernel, so that only the last one ends in single pixels.
-const STRIP_COLUMNS: usize = 30;
 
 /// A depthwise convolution followed by a pointwise one.
 pub(super) struct Separable {
