@@ -197,7 +197,7 @@ impl Separable {
     /// Both convolutions of a map of this shape.
     ///
     /// # Errors
-    /// The map is smaller than the kernel. A row is too large.
+    /// The map is smaller than the kernel.
     pub(super) fn by_rows(
         &self,
         input: Shape,
