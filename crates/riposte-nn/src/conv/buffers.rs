@@ -2,7 +2,6 @@
 
 use super::aligned::Aligned;
 use super::quantised::{PairBuffers, Quantisation};
-use super::rows::Shape;
 use crate::error::{Error, Result, ensure};
 
 /// Index of a feature map of the network. The inputs come first.
@@ -24,6 +23,24 @@ pub(super) fn computed(maps: &[Option<FeatureMap>], value: ValueId) -> Result<&F
     maps[value]
         .as_ref()
         .ok_or_else(|| Error::Unsupported("a step reads a map that is not computed yet".to_owned()))
+}
+
+/// The shape of a map.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(super) struct Shape {
+    pub height: usize,
+    pub width: usize,
+    /// Numbers of a pixel, without padding.
+    pub channels: usize,
+    /// Numbers from a pixel to the next one.
+    pub stride: usize,
+}
+
+impl Shape {
+    /// Numbers in a row.
+    pub fn row(&self) -> usize {
+        self.width * self.stride
+    }
 }
 
 /// A feature map of one image, (height, width, channels) with channels innermost; the network's input is one too.

@@ -3,10 +3,10 @@
 use std::ops::Range;
 
 use super::aligned::Aligned;
-use super::buffers::{Buffer, BufferPool};
+use super::buffers::{Buffer, BufferPool, Shape};
 use super::kernel::{Activation, CHANNEL_BLOCK, PackedWeights, Product, Windows};
 use super::quantised::{Begin, Int8Product, Int8Weights, Quantisation};
-use super::rows::{ByRows, Rows, Shape, Span};
+use super::rows::{ByRows, PIXELS_AT_A_TIME, Rows, Span};
 use super::{Numeric, NumericMode};
 use crate::error::{Error, Result};
 
@@ -138,10 +138,6 @@ impl Weights {
 
 /// Products with fewer rows gain too little from int8 to pay for quantising the input.
 pub(super) const MIN_INT8_ROWS: usize = 64;
-
-/// Minimum number of pixels that one loop hands to the next at a time: enough to fill the product's tiles, and few enough to stay in the nearest
-/// caches.
-pub(super) const PIXELS_AT_A_TIME: usize = 96;
 
 /// A dense convolution.
 #[derive(Clone)]

@@ -3,10 +3,10 @@
 use std::ops::Range;
 
 use super::aligned::Aligned;
-use super::buffers::{Buffer, BufferPool};
-use super::dense::{Conv, PIXELS_AT_A_TIME, Window};
+use super::buffers::{Buffer, BufferPool, Shape};
+use super::dense::{Conv, Window};
 use super::kernel::{Activation, Depthwise};
-use super::rows::{ByRows, Rows, Shape, Span, rows_at_a_time};
+use super::rows::{ByRows, PIXELS_AT_A_TIME, Rows, Span, rows_at_a_time};
 use crate::error::Result;
 
 pub(super) struct DepthwiseConv {

@@ -6,9 +6,12 @@
 
 use std::ops::Range;
 
-use super::buffers::{Buffer, BufferPool, FeatureMap};
-use super::dense::PIXELS_AT_A_TIME;
+use super::buffers::{Buffer, BufferPool, FeatureMap, Shape};
 use crate::error::Result;
+
+/// Minimum number of pixels that one loop hands to the next at a time: enough to fill the product's tiles, and few enough to stay in the nearest
+/// caches.
+pub(super) const PIXELS_AT_A_TIME: usize = 96;
 
 /// Minimum number of rows that are computed together, because the windows of neighbouring rows share most of their pixels.
 const ROWS_AT_A_TIME: usize = 2;
@@ -24,27 +27,9 @@ pub(super) fn rows_at_a_time(width: usize) -> usize {
     PIXELS_AT_A_TIME.div_ceil(width.max(1)).max(ROWS_AT_A_TIME)
 }
 
-/// The shape of a map.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub(super) struct Shape {
-    pub height: usize,
-    pub width: usize,
-    /// Numbers of a pixel, without padding.
-    pub channels: usize,
-    /// Numbers from a pixel to the next one.
-    pub stride: usize,
-}
-
-impl Shape {
-    /// Numbers in a row.
-    pub fn row(&self) -> usize {
-        self.width * self.stride
-    }
-
-    /// Whether all rows together stay in the cache.
-    pub fn stays_in_cache(&self) -> bool {
-        self.height.saturating_mul(self.row()) <= WHOLE_BYTES / size_of::<f32>()
-    }
+/// Whether all rows of a map of this shape together stay in the cache.
+pub(super) fn stays_in_cache(shape: Shape) -> bool {
+    shape.height.saturating_mul(shape.row()) <= WHOLE_BYTES / size_of::<f32>()
 }
 
 /// Some rows of a map.

@@ -6,10 +6,10 @@ use rten_simd::SimdUnaryOp;
 use rten_vecmath::{Sigmoid, Swish};
 
 use super::Numeric;
-use super::buffers::{BufferPool, FeatureMap, ValueId, check_size, computed};
+use super::buffers::{BufferPool, FeatureMap, Shape, ValueId, check_size, computed};
 use super::dense::{Conv, ConvTranspose};
 use super::depthwise::{DepthwiseConv, Separable};
-use super::rows::{ByRows, Chain, Rows, Shape, Span};
+use super::rows::{ByRows, Chain, Rows, Span, stays_in_cache};
 use super::sums::{Term, average_pool, global_mean, weighted_sum};
 use super::upscale::Upscale;
 use crate::error::{Error, Result, ensure};
@@ -202,7 +202,7 @@ impl Step {
             && let Some((next, rest)) = after.split_first()
         {
             let shape = chain.shape();
-            if shape.stays_in_cache() {
+            if stays_in_cache(shape) {
                 break;
             }
             let step = next.by_rows(shape, Some(last.output), maps, pool)?;

@@ -5,9 +5,9 @@ use std::ops::Range;
 use rten_simd::ops::{BitOps, NumOps};
 use rten_simd::{Isa, SimdOp};
 
-use super::buffers::{BufferPool, FeatureMap, ValueId, computed};
+use super::buffers::{BufferPool, FeatureMap, Shape, ValueId, computed};
 use super::kernel::CHANNEL_BLOCK;
-use super::rows::{ByRows, Rows, Shape, Span};
+use super::rows::{ByRows, Rows, Span};
 use crate::error::{Error, Result, ensure};
 
 /// `map · (gate + constant)`, channel by channel, upsampled by nearest neighbour.

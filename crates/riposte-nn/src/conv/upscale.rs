@@ -9,10 +9,10 @@ use std::ops::Range;
 use rten_simd::ops::{BitOps, NumOps};
 use rten_simd::{Isa, SimdOp};
 
-use super::buffers::BufferPool;
+use super::buffers::{BufferPool, Shape};
 use super::dense::ConvTranspose;
 use super::kernel::{Activation, activate};
-use super::rows::{ByRows, Rows, Shape, Span};
+use super::rows::{ByRows, Rows, Span};
 
 /// Pixels of the input that are computed together.
 const PIXELS: usize = 32;
