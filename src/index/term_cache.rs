@@ -8,7 +8,7 @@ const PLACES_LOG2: u32 = 17;
 /// A cache begins with two to the power of this number of places, because most caches serve one question or one text.
 const FIRST_PLACES_LOG2: u32 = 6;
 
-/// When as many words have been put into a cache as it has places, the number of its places is multiplied by two to the power of this number.
+/// A cache grows when it has taken as many words as it has places: there are then two to the power of this number times as many places.
 const GROWTH_LOG2: u32 = 3;
 
 /// Maximum number of other words whose terms are cached.

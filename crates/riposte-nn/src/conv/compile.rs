@@ -308,8 +308,8 @@ impl<'a> Compiler<'a> {
         Ok(())
     }
 
-    /// Mean over all pixels. If a pointwise convolution has computed the map from fewer channels, it is that convolution of their mean: it adds and multiplies by
-    /// constants only, and fewer numbers are read.
+    /// Mean over all pixels. If a pointwise convolution without an activation has computed the map from fewer channels, the same convolution of their mean gives the
+    /// same result, and fewer numbers are read.
     fn global_mean(&mut self, map: ValueId, output: &str) {
         // each value but the inputs is that of a step
         let producer = map.checked_sub(self.inputs.len());

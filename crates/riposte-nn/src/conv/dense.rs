@@ -51,6 +51,11 @@ impl Window {
         (top * self.stride.0 + n).checked_sub(self.padding[0])
     }
 
+    /// Numbers of a row that a window takes, from a window to the next one, and of padding on the left, if a pixel has `stride` numbers.
+    fn numbers_across(&self, stride: usize) -> [usize; 3] {
+        [self.kernel.1, self.stride.1, self.padding[1]].map(|pixels| pixels * stride)
+    }
+
     /// Input rows under the windows of `count` rows of the output.
     pub(super) fn rows_under(&self, count: usize) -> usize {
         match count.checked_sub(1) {
@@ -154,10 +159,10 @@ pub(super) struct Conv {
 
 /// The rows of a map that are under a window, each with padding on its left and right.
 ///
-/// A ring: row `y` of the map lies in the buffer `y` modulo the kernel's height, so that a window that moves down by one row copies one row.
+/// A ring: row `y` lies in the buffer `y` modulo the kernel's height, so that a window that moves down by one row copies one row.
 struct PaddedRows<T> {
-    /// The row that each buffer holds.
-    held: Vec<Option<isize>>,
+    /// The row that each buffer holds, counted from the top of the padding.
+    held: Vec<Option<usize>>,
     buffers: Vec<Aligned<T>>,
 }
 
@@ -173,8 +178,8 @@ impl<T: Copy + Default> PaddedRows<T> {
         }
     }
 
-    /// Gets the rows under the window of output row `y`; those that are not there are written by `fill`, to which it passes the number of a buffer, the row of the
-    /// map, which is None above and below the map, and the buffer. Returns the numbers of the buffers from top to bottom.
+    /// The numbers of the buffers with the rows under the window of output row `y`, from top to bottom. `fill(n, row, buffer)` writes a row that is not there into
+    /// buffer `n`; the row is None above and below the map.
     fn under<'m>(
         &mut self,
         map: &Rows<'m>,
@@ -183,19 +188,17 @@ impl<T: Copy + Default> PaddedRows<T> {
         mut fill: impl FnMut(usize, Option<&'m [f32]>, &mut [T]),
     ) -> Vec<usize> {
         let rows = window.kernel.0;
-        let first = (y * window.stride.0) as isize - window.padding[0] as isize;
-        let row_and_buffer = |row: isize| (row, row.rem_euclid(rows as isize) as usize);
-        let under = (first..first + rows as isize).map(row_and_buffer);
-        let mut buffers = Vec::with_capacity(rows);
-        for (row, buffer) in under {
-            if self.held[buffer] != Some(row) {
-                let from = map.row(usize::try_from(row).ok());
-                fill(buffer, from, &mut self.buffers[buffer]);
-                self.held[buffer] = Some(row);
+        let under = (0..rows).map(|n| {
+            let padded = y * window.stride.0 + n;
+            let buffer = padded % rows;
+            if self.held[buffer] != Some(padded) {
+                let row = map.row(window.row_under(y, n));
+                fill(buffer, row, &mut self.buffers[buffer]);
+                self.held[buffer] = Some(padded);
             }
-            buffers.push(buffer);
-        }
-        buffers
+            buffer
+        });
+        under.collect()
     }
 }
 
@@ -297,9 +300,8 @@ impl ByRows for FloatWindows<'_> {
     }
 
     fn run(&mut self, input: &Rows, rows: Range<usize>, out: &mut [f32], _: &mut BufferPool) {
-        let (window, stride) = (&self.conv.window, input.shape.stride);
-        let (length, step) = (window.kernel.1 * stride, window.stride.1 * stride);
-        let left = window.padding[1] * stride;
+        let window = &self.conv.window;
+        let [length, step, left] = window.numbers_across(input.shape.stride);
         for (y, out) in rows.zip(out.chunks_mut(self.shape.row())) {
             let under = self.rows.under(input, window, y, |_, row, to| {
                 let to = &mut to[left..left + input.shape.row()];
@@ -342,9 +344,8 @@ impl ByRows for Int8Windows<'_> {
     }
 
     fn run(&mut self, input: &Rows, rows: Range<usize>, out: &mut [f32], _: &mut BufferPool) {
-        let (window, stride) = (&self.conv.window, input.shape.stride);
-        let (length, step) = (window.kernel.1 * stride, window.stride.1 * stride);
-        let left = window.padding[1] * stride;
+        let window = &self.conv.window;
+        let [length, step, left] = window.numbers_across(input.shape.stride);
         let quantisations = &mut self.quantisations;
         for (y, out) in rows.zip(out.chunks_mut(self.shape.row())) {
             let under = self.rows.under(input, window, y, |n, row, to| {

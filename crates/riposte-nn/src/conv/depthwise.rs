@@ -161,8 +161,8 @@ impl ByRows for Alone<'_> {
 }
 
 impl Alone<'_> {
-    /// The rows and columns that are computed together, in order. Where many rows are computed, one strip of columns comes after the other, and of each the rows
-    /// from top to bottom: the next rows then read from the cache what these have read.
+    /// The rows and columns that are computed together, in order. Where many rows are computed, the map is divided into strips of columns, and each strip is computed
+    /// from top to bottom before the next one: what some rows of it have read is still in the cache for the rows below.
     fn parts(&self, rows: &Range<usize>) -> Vec<(Range<usize>, Range<usize>)> {
         let Shape { width, stride, .. } = self.shape;
         let strips = if rows.len() > self.at_a_time {
@@ -183,8 +183,8 @@ impl Alone<'_> {
     }
 }
 
-/// Maximum number of bytes under the rows of a strip that are computed together: a share of the second-level cache, which all rows of a strip of the recogniser's
-/// maps fit into.
+/// In a strip, the rows under a kernel have about this number of bytes at most. All rows of such a strip of the recogniser's maps then fit into the second-level
+/// cache.
 const STRIP_BYTES: usize = 1 << 19;
 
 /// A depthwise convolution followed by a pointwise one.

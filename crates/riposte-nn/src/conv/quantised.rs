@@ -112,7 +112,7 @@ impl Int8Weights {
         Some(Int8Weights::pack(weights, bias, rounding, instructions))
     }
 
-    /// As [`Int8Weights::new`], with the sum of each column nearly kept ([`Rounding::KeepingSums`]).
+    /// As [`Int8Weights::new`], but the bytes of each column keep the sum of its weights ([`Rounding::KeepingSums`]).
     pub fn keeping_sums(weights: &[f32], bias: Vec<f32>) -> Option<Int8Weights> {
         let instructions = Instructions::detect()?;
         let rounding = Rounding::KeepingSums;

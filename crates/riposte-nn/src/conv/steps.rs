@@ -215,10 +215,10 @@ impl Step {
         Ok((chain.run(&input, pool)?, last))
     }
 
-    /// The step for an input of this shape: the value `before`, if the step before computes it at the same time.
+    /// The step, for an input of this shape. The input is the value `before` if the step before computes it at the same time.
     ///
     /// # Errors
-    /// The input is too small. It has not the size of the maps that the step adds to it.
+    /// The input is too small, or it has another size than the maps that the step adds to it.
     fn by_rows<'s>(
         &'s self,
         input: Shape,
@@ -278,8 +278,7 @@ mod tests {
     use super::*;
     use crate::onnx_writer::{Graph, ints, numbers};
 
-    /// A network whose maps of 300 × 300 pixels are too large for the cache: two convolutions, a gate that is a mean of the first, and a sum that reads maps that
-    /// other steps compute long before.
+    /// A network whose maps are too large for the cache if the image has 300 × 300 pixels: three convolutions, with a gate from a mean between the last two.
     fn network(mode: NumericMode) -> ConvNet {
         let same = ints("pads", &[1, 1, 1, 1]);
         let graph = Graph::default()
