@@ -8,6 +8,7 @@ mod contributions;
 mod explain;
 mod pruned;
 mod top;
+mod windows;
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -16,12 +17,12 @@ use anyhow::{Context, Result, ensure};
 use riposte_eval::{DocId, Explanation};
 use tantivy::tokenizer::TextAnalyzer;
 
-use super::inverted::{BlockBounds, InvertedIndex, Postings, Scratch, UNTOUCHED};
+use super::inverted::{BlockBounds, InvertedIndex, Postings, UNTOUCHED};
 pub use super::options::SearchOptions;
 use super::similarity::{FieldCounts, Similarity, TermCounts, TermScore};
 use super::{ScoredDoc, analyzer};
-use contributions::ContributionCache;
 use top::Top;
+use windows::Scored;
 
 /// Maximum number of parts of a query: each has a bit of a `u64` that says which parts a document has.
 const MAX_PARTS: usize = 64;
@@ -152,16 +153,10 @@ impl InvertedIndex {
         let plan = Plan::new(self, query, similarity)?;
         let mut top = Top::new(self, options.k);
         if options.k > 0 && plan.can_match() && !plan.search_pruned(options, &mut top)? {
-            let scratch = plan.score_all()?;
-            plan.collect(options, &scratch, &mut top);
-            self.return_scratch(scratch.reset());
+            plan.each_window(|window| plan.collect(options, &window, &mut top))?;
         }
-        // all ids are looked up before any is copied, so the processor waits for several memory accesses at once
-        let found = top.finish();
-        let ids: Vec<Option<&str>> = found.iter().map(|f| self.id_text(f.number)).collect();
-        let scored = found.iter().zip(ids).map(|(found, id)| {
+        let scored = top.finish().into_iter().map(|(score, id)| {
             let doc = DocId(id.context("a document has no id")?.to_owned());
-            let score = found.score;
             Ok(ScoredDoc { doc, score })
         });
         scored.collect()
@@ -178,9 +173,13 @@ impl InvertedIndex {
             !similarity.adds_length() && !similarity.combines_fields(),
             "only a sum over terms can be computed for all documents"
         );
-        let scratch = plan.score_all()?;
-        let scores = scratch.scores.clone();
-        self.return_scratch(scratch.reset());
+        let mut scores = vec![0.0; self.numbers()];
+        plan.each_window(|window| {
+            let of_window = scores.get_mut(window.first as usize..).unwrap_or_default();
+            for (to, score) in of_window.iter_mut().zip(window.scores) {
+                *to = *score;
+            }
+        })?;
         Ok(scores)
     }
 
@@ -195,13 +194,23 @@ impl InvertedIndex {
         similarity: &Similarity,
     ) -> Result<Vec<ScoredDoc>> {
         let plan = Plan::new(self, query, similarity)?;
-        let scratch = plan.score_all()?;
-        for found in &mut ranking {
-            let number = self.number(&found.doc);
-            let score = number.and_then(|number| plan.score_of(&scratch, number));
-            found.score = score.unwrap_or(0.0);
+        let mut numbers = Vec::new();
+        for (found, place) in ranking.iter_mut().zip(0..) {
+            found.score = 0.0;
+            numbers.extend(self.number(&found.doc).map(|number| (number, place)));
         }
-        self.return_scratch(scratch.reset());
+        numbers.sort_unstable();
+        plan.each_window(|window| {
+            let from = numbers.partition_point(|(number, _)| *number < window.first);
+            let to = window.first + window.scores.len() as u32;
+            let own = numbers.iter().skip(from);
+            for (number, place) in own.take_while(|(number, _)| *number < to) {
+                let found: Option<&mut ScoredDoc> = ranking.get_mut(*place);
+                if let (Some(found), Some(score)) = (found, plan.score_of(&window, *number)) {
+                    found.score = score;
+                }
+            }
+        })?;
         sort(&mut ranking);
         Ok(ranking)
     }
@@ -356,163 +365,55 @@ impl<'q> Plan<'q> {
         present != 0 && present & self.must == self.must
     }
 
-    /// Computes the scores of all documents.
-    fn score_all(&self) -> Result<Scratch> {
-        let mut scratch = self.index.scratch();
-        scratch.prepare_matched(self.must != 0);
-        let mut cache = ContributionCache::default();
-        for group in &self.groups {
-            let is_sum = self.is_sum(group);
-            if !is_sum {
-                self.add_combined(group, &mut scratch)?;
-            }
-            for term in &group.terms {
-                if is_sum {
-                    cache.add_postings(&mut scratch.scores, term)?;
-                }
-                if self.must & 1 << term.part != 0 {
-                    let matched = &mut scratch.matched;
-                    term.postings
-                        .each_block_over(matched, |_, matched, _, documents, _| {
-                            for document in documents {
-                                if let Some(bits) = matched.get_mut(*document as usize) {
-                                    *bits |= 1 << term.part;
-                                }
-                            }
-                        })?;
-                }
-            }
-        }
-        Ok(scratch)
-    }
-
-    /// Whether the terms of a group are scored one by one, and not the sum of their frequencies.
-    fn is_sum(&self, group: &Group) -> bool {
-        !self.similarity.combines_fields() && group.joined.is_empty()
-    }
-
-    /// Adds up a term's frequencies in all fields of a group, then computes one score from the sum.
-    fn add_combined(&self, group: &Group, scratch: &mut Scratch) -> Result<()> {
-        scratch.frequencies.resize(scratch.scores.len(), 0.0);
-        for term in &group.terms {
-            term.postings.each_block(|block| {
-                for (document, tf) in block.documents.iter().zip(block.tfs) {
-                    let number = block.base + document;
-                    if let Some(sum) = scratch.frequencies.get_mut(number as usize) {
-                        if *sum == 0.0 {
-                            scratch.touched.push(number as usize);
-                        }
-                        *sum += self.frequency(group, term, *tf, number);
-                    }
-                }
-            })?;
-        }
-        for document in scratch.touched.drain(..) {
-            if let (Some(score), Some(frequency)) = (
-                scratch.scores.get_mut(document),
-                scratch.frequencies.get_mut(document),
-            ) {
-                *score += self.combined(group, *frequency, document as u32) + 0.0;
-                *frequency = 0.0;
-            }
-        }
-        Ok(())
-    }
-
-    /// The contribution of a group to a document's score; `frequency` is the sum of its terms' frequencies.
-    fn combined(&self, group: &Group, frequency: f64, number: u32) -> f64 {
-        let Some(first) = group.terms.first() else {
-            return 0.0;
-        };
-        if group.joined.is_empty() {
-            // BM25F: the weight of a term in the query is the largest of its weights in the parts
-            let weights = group.terms.iter().map(|term| term.term_weight);
-            return weights.fold(0.0, f64::max) * first.score.score(frequency, 0);
-        }
-        let length = length_of(self.index, group.joined, number);
-        first.field_weight * first.term_weight * first.score.score(frequency, length)
-    }
-
-    /// What `tf` occurrences of a term in one field add to the frequency of its group: `tf` if the fields are joined; for BM25F, `tf` weighted
-    /// and normalised by the length of the field.
-    fn frequency(&self, group: &Group, term: &QueryTerm, tf: u32, number: u32) -> f64 {
-        if !group.joined.is_empty() {
-            return f64::from(tf);
-        }
-        let length = self.index.length(term.field, number).unwrap_or(0);
-        let occurrence = self.similarity.occurrence(term.field, term.counts, length);
-        term.field_weight * f64::from(tf) * occurrence
-    }
-
-    /// Collects the documents that are found and not filtered.
-    fn collect(&self, options: SearchOptions, scratch: &Scratch, top: &mut Top) {
-        // with an estimated threshold, few documents have to be considered; if the estimate was too high, all documents are considered again
-        top.threshold = self.estimate_threshold(scratch, options.k);
-        self.collect_from(options, scratch, top);
-        if top.len() < options.k && top.threshold > f64::NEG_INFINITY {
-            top.clear();
-            self.collect_from(options, scratch, top);
-        }
-    }
-
-    /// Estimates the k-th highest score from a sample of the documents. The estimate is usually a little too low.
-    fn estimate_threshold(&self, scratch: &Scratch, k: usize) -> f64 {
-        const SAMPLE: usize = 8192;
-        let step = (scratch.scores.len() / SAMPLE).max(16);
-        if !self.lengths.is_empty() || scratch.scores.len() < 64 * step {
-            return f64::NEG_INFINITY;
-        }
-        let sample = scratch.scores.iter().step_by(step);
-        let sample = sample.filter(|score| score.to_bits() != UNTOUCHED.to_bits());
-        let expected = k.div_ceil(step);
-        pruned::kth_largest(sample.copied(), expected + 2 * expected.isqrt() + 4)
-    }
-
-    fn collect_from(&self, options: SearchOptions, scratch: &Scratch, top: &mut Top) {
+    /// Collects the documents of a window that are found and not filtered.
+    fn collect(&self, options: SearchOptions, window: &Scored, top: &mut Top) {
         // most scores are too low; a group of them is skipped with a single branch
-        const GROUP: usize = 8;
-        for (first, scores) in (0..).step_by(GROUP).zip(scratch.scores.chunks(GROUP)) {
+        const GROUP: usize = 16;
+        let has_lengths = !self.lengths.is_empty();
+        let (groups, rest) = window.scores.as_chunks::<GROUP>();
+        for (first, scores) in (0..).step_by(GROUP).zip(groups) {
             let threshold = top.threshold;
             let low = |all: bool, score: &f64| all & (*score < threshold);
-            if self.lengths.is_empty() && scores.iter().fold(true, low) {
+            if !has_lengths && scores.iter().fold(true, low) {
                 continue;
             }
-            for (number, score) in (first..).zip(scores) {
-                self.consider(options, scratch, (number, *score), top);
+            let mut high = 0_u32;
+            for (bit, score) in scores.iter().enumerate() {
+                high |= u32::from(has_lengths | !(*score < threshold)) << bit;
+            }
+            while high != 0 {
+                self.consider(options, window, first + high.trailing_zeros() as usize, top);
+                high &= high - 1;
             }
         }
+        for at in window.scores.len() - rest.len()..window.scores.len() {
+            self.consider(options, window, at, top);
+        }
     }
 
-    /// The score of a document; `None` if the query does not find it.
-    fn score_of(&self, scratch: &Scratch, number: u32) -> Option<f64> {
-        let score = *scratch.scores.get(number as usize)?;
-        let matched = scratch.matched.get(number as usize).copied().unwrap_or(0);
-        let is_found = score.to_bits() != UNTOUCHED.to_bits() && matched & self.must == self.must;
-        is_found.then(|| self.with_lengths(score, number))
-    }
-
-    /// Collects a document if it is found and not filtered.
+    /// Collects the document at a position of a window if it is found and not filtered.
     #[inline(always)]
-    fn consider(
-        &self,
-        options: SearchOptions,
-        scratch: &Scratch,
-        (number, score): (u32, f64),
-        top: &mut Top,
-    ) {
-        if self.lengths.is_empty() && score < top.threshold
-            || score.to_bits() == UNTOUCHED.to_bits()
+    fn consider(&self, options: SearchOptions, window: &Scored, at: usize, top: &mut Top) {
+        let low = |score: f64| self.lengths.is_empty() && score < top.threshold;
+        if window.scores.get(at).is_none_or(|score| low(*score)) {
+            return;
+        }
+        let number = window.first + at as u32;
+        if let Some(score) = self.score_of(window, number)
+            && score >= top.threshold
+            && !self.index.is_filtered(number, &options)
         {
-            return;
-        }
-        let matched = scratch.matched.get(number as usize).copied().unwrap_or(0);
-        if matched & self.must != self.must || self.index.is_filtered(number, &options) {
-            return;
-        }
-        let score = self.with_lengths(score, number);
-        if score >= top.threshold {
             top.push(score, number);
         }
+    }
+
+    /// The score of a document of a window; `None` if the query does not find it.
+    fn score_of(&self, window: &Scored, number: u32) -> Option<f64> {
+        let at = number.checked_sub(window.first)? as usize;
+        let score = *window.scores.get(at)?;
+        let matched = window.matched.get(at).copied().unwrap_or(0);
+        let is_found = score.to_bits() != UNTOUCHED.to_bits() && matched & self.must == self.must;
+        is_found.then(|| self.with_lengths(score, number))
     }
 
     /// A document's score from its terms, and the contributions of its lengths.

@@ -343,11 +343,11 @@ impl InvertedIndex {
         segments.map(|segment| (segment.base, segment.documents()))
     }
 
-    /// A score buffer from the pool, with an entry for each document and without scores.
+    /// A score buffer from the pool, without scores.
     pub(super) fn scratch(&self) -> Scratch {
         let pool = self.scratches.lock();
         let mut pool = pool.unwrap_or_else(PoisonError::into_inner);
-        pool.pop().unwrap_or_else(|| Scratch::new(self.numbers()))
+        pool.pop().unwrap_or_default()
     }
 
     /// Returns a score buffer to the pool. It must not contain scores.

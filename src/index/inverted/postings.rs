@@ -85,30 +85,6 @@ impl<'a> Postings<'a> {
         Ok(())
     }
 
-    /// Calls `each` with each block: the number of the segment's first document, the segment's slice of `column`, the same slice of the lengths,
-    /// the documents and their frequencies. `column` has one entry for each document. With slices, the compiler removes the addition of the base
-    /// from the inner loop. Errors: the postings cannot be read.
-    pub(crate) fn each_block_over<T>(
-        &self,
-        column: &mut [T],
-        mut each: impl FnMut(u32, &mut [T], &[u32], &[u32], &[u32]),
-    ) -> Result<()> {
-        for segment in &self.segments {
-            let range = segment.base as usize..(segment.base + segment.documents) as usize;
-            let (Some(column), Some(lengths)) =
-                (column.get_mut(range.clone()), self.lengths.get(range))
-            else {
-                continue;
-            };
-            let mut blocks = segment.blocks()?;
-            while !blocks.docs().is_empty() {
-                each(segment.base, column, lengths, blocks.docs(), blocks.freqs());
-                blocks.advance();
-            }
-        }
-        Ok(())
-    }
-
     /// The first position in the segment whose first document has the number `base`; `None` if none of its documents contains the term. Errors: the
     /// postings cannot be read.
     pub(crate) fn cursor(&self, base: u32) -> Result<Option<Cursor<'a>>> {

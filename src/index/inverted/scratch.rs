@@ -1,9 +1,10 @@
-//! A buffer for the scores of all documents, reused from query to query.
+//! A buffer for the scores of some consecutive documents, reused from query to query.
 
 /// The score of a document without contributions. No sum of contributions is minus zero.
 pub(crate) const UNTOUCHED: f64 = -0.0;
 
-/// Accumulators, each with one entry for each document.
+/// Accumulators, each with one entry for each document of a window.
+#[derive(Default)]
 pub(crate) struct Scratch {
     pub scores: Vec<f64>,
     /// One bit for each required part that matches; empty if no part is required.
@@ -15,27 +16,27 @@ pub(crate) struct Scratch {
 }
 
 impl Scratch {
-    /// A buffer for this number of documents.
-    pub fn new(documents: usize) -> Self {
-        Scratch {
-            scores: vec![UNTOUCHED; documents],
-            matched: Vec::new(),
-            frequencies: Vec::new(),
-            touched: Vec::new(),
-        }
-    }
-
-    /// Prepares `matched` for a query; `required` says whether it has required parts.
-    pub(crate) fn prepare_matched(&mut self, required: bool) {
+    /// Begins a window of this number of documents; `required` says whether the query has required parts.
+    pub(crate) fn begin(&mut self, documents: usize, required: bool) {
+        self.scores.clear();
+        self.scores.resize(documents, UNTOUCHED);
+        self.frequencies.resize(documents, 0.0);
         self.matched.clear();
         if required {
-            self.matched.resize(self.scores.len(), 0);
+            self.matched.resize(documents, 0);
         }
     }
 
-    /// Clears the scores.
-    pub(crate) fn reset(mut self) -> Self {
+    /// Makes room for the sums of a window of this number of documents, which contains none.
+    pub(crate) fn sums(&mut self, documents: usize) -> &mut [f64] {
+        if self.scores.len() < documents {
+            self.scores.resize(documents, UNTOUCHED);
+        }
+        &mut self.scores
+    }
+
+    /// Clears the sums.
+    pub(crate) fn clear(&mut self) {
         self.scores.fill(UNTOUCHED);
-        self
     }
 }

@@ -1,8 +1,7 @@
 //! What the terms of a query add to the scores of documents: the inner loops of a search.
 
-use anyhow::Result;
-
 use super::QueryTerm;
+use crate::index::inverted::Cursor;
 use crate::index::similarity::TermScore;
 
 /// The contribution of a term to a document's score, as a function of the term's frequency and the document's length.
@@ -35,10 +34,9 @@ impl ContributionCache {
     /// For shorter posting lists the cache is not used: they contain too few equal pairs.
     const MIN_POSTINGS: u64 = 2048;
 
-    /// Clears the cache for the next term.
+    /// Makes room for the contributions of a term, if it has enough postings.
     fn begin(&mut self, term: &QueryTerm) {
-        self.contributions.clear();
-        if term.postings.df() >= Self::MIN_POSTINGS {
+        if self.contributions.is_empty() && term.postings.df() >= Self::MIN_POSTINGS {
             let count = Self::FREQUENCIES * Self::LENGTHS;
             self.contributions.resize(count, f64::NAN);
         }
@@ -59,21 +57,62 @@ impl ContributionCache {
         }
         *cached
     }
+}
 
-    /// Adds a term's contributions to the scores of all documents that contain it.
-    pub(crate) fn add_postings(&mut self, scores: &mut [f64], term: &QueryTerm) -> Result<()> {
-        if let TermScore::Bm25 { idf, floor, slope } = term.score {
-            // the compiler knows this formula, and its division takes no longer than reading the cache
-            let weight = term.weight();
-            let formula = TermScore::Bm25 { idf, floor, slope };
-            let contribution = |tf, length| weight * formula.score(f64::from(tf), length);
-            return add_each(scores, term, contribution);
-        }
-        self.begin(term);
-        let score = contribution_of(term);
-        let contribution = |tf, length| self.contribution(tf, length, &score);
-        add_each(scores, term, contribution)
+/// The number of postings for which lengths are read, contributions are computed and sums are changed in loops of their own. The processor computes several
+/// contributions at once then.
+const PART: usize = 32;
+
+/// Adds the contributions of a term to the sums of the segment's documents from `start` to before `end`. `sums` begins at `start`, `also` gets the postings.
+pub(crate) fn add_exactly(
+    term: &QueryTerm,
+    cache: &mut ContributionCache,
+    (cursor, start, end): (&mut Cursor, u32, u32),
+    sums: &mut [f64],
+    also: impl FnMut(&[u32], &[u32]),
+) {
+    let weight = term.weight();
+    if let TermScore::Bm25 { idf, floor, slope } = term.score {
+        // the compiler knows this formula, and its division takes no longer than reading the cache
+        let formula = TermScore::Bm25 { idf, floor, slope };
+        let contribution = |tf, length| weight * formula.score(f64::from(tf), length);
+        return add_each((cursor, start, end), sums, contribution, also);
     }
+    cache.begin(term);
+    let score = contribution_of(term);
+    let contribution = |tf, length| cache.contribution(tf, length, &score);
+    add_each((cursor, start, end), sums, contribution, also);
+}
+
+/// Adds the contribution of each posting of a segment's documents from `start` to before `end`, computed from frequency and length, to the sum of its
+/// document. `sums` begins at `start`, `also` gets the postings.
+#[inline(always)]
+pub(crate) fn add_each(
+    (cursor, start, end): (&mut Cursor, u32, u32),
+    sums: &mut [f64],
+    mut contribution: impl FnMut(u32, u32) -> f64,
+    mut also: impl FnMut(&[u32], &[u32]),
+) {
+    let lengths = cursor.lengths();
+    let mut computed = [0.0; PART];
+    let mut own_lengths = [0; PART];
+    cursor.each_before(end, |documents, tfs| {
+        for (documents, tfs) in documents.chunks(PART).zip(tfs.chunks(PART)) {
+            for (own, document) in own_lengths.iter_mut().zip(documents) {
+                *own = lengths.get(*document as usize).copied().unwrap_or(0);
+            }
+            for ((computed, tf), length) in computed.iter_mut().zip(tfs).zip(&own_lengths) {
+                // minus zero becomes zero, because it marks documents without contributions
+                *computed = contribution(*tf, *length) + 0.0;
+            }
+            for (document, computed) in documents.iter().zip(&computed) {
+                if let Some(sum) = sums.get_mut((document - start) as usize) {
+                    *sum += computed;
+                }
+            }
+        }
+        also(documents, tfs);
+    });
 }
 
 /// How the contributions of a term are computed where they may differ from the exact ones in the last digits.
@@ -119,22 +158,4 @@ impl Logarithms {
             None => (1.0 + f64::from(tf) / self.mu_p).ln(),
         }
     }
-}
-
-/// Adds the contribution of each posting, computed from frequency and length, to the score of its document.
-#[inline(always)]
-fn add_each(
-    scores: &mut [f64],
-    term: &QueryTerm,
-    mut contribution: impl FnMut(u32, u32) -> f64,
-) -> Result<()> {
-    let postings = &term.postings;
-    postings.each_block_over(scores, |_, scores, lengths, documents, tfs| {
-        for (document, tf) in documents.iter().zip(tfs) {
-            let at = *document as usize;
-            if let (Some(sum), Some(length)) = (scores.get_mut(at), lengths.get(at)) {
-                add_to(sum, contribution(*tf, *length));
-            }
-        }
-    })
 }

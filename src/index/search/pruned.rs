@@ -14,7 +14,7 @@
 
 use anyhow::Result;
 
-use super::contributions::{Estimate, add_to, contribution_of};
+use super::contributions::{Estimate, add_each, add_to, contribution_of};
 use super::{Plan, QueryTerm, SearchOptions, Top};
 use crate::index::inverted::{Cursor, Scratch, UNTOUCHED};
 use crate::index::similarity::TermScore;
@@ -76,7 +76,7 @@ struct Window {
 }
 
 /// A document that may be among the best.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Default)]
 struct Candidate {
     /// Its number in the segment.
     document: u32,
@@ -174,14 +174,15 @@ impl Pruned<'_, '_> {
             };
             let end = start.saturating_add(self.window_size(added)).min(documents);
             window.begin(base, start, end);
+            let sums = scratch.sums((end - start) as usize);
             let (to_add, to_look_up) = cursors.split_at_mut(added);
             for (term, cursor) in self.terms.iter().zip(to_add) {
                 if let Some(cursor) = cursor {
-                    window.add(self.plan, term, cursor, &mut scratch.scores);
+                    window.add(self.plan, term, cursor, sums);
                 }
                 window.ends.push(window.documents.len());
             }
-            self.select(&mut window, added, &mut scratch.scores);
+            self.select(&mut window, added, sums);
             for (place, cursor) in (added..).zip(to_look_up) {
                 if window.candidates.is_empty() {
                     break;
@@ -223,20 +224,22 @@ impl Pruned<'_, '_> {
         let bound = self.bound_from(place);
         // length scores are never positive
         let least = self.threshold - bound;
-        // most documents are left out here, by a loop that does nothing else
+        // Most documents are left out here. Whether one is cannot be foreseen, so the processor would often take the wrong branch: each document is written,
+        // and the next one takes its place if it is left out.
+        let mut candidates = std::mem::take(&mut window.candidates);
+        candidates.resize(window.documents.len(), Candidate::default());
+        let mut count = 0;
         for document in &window.documents {
-            if let Some(sum) = sums.get_mut((document - window.start) as usize) {
+            let sum = sums.get_mut((document - window.start) as usize);
+            if let (Some(sum), Some(candidate)) = (sum, candidates.get_mut(count)) {
                 // a document with several terms is here several times, but has its sum only once
                 let sum = std::mem::replace(sum, UNTOUCHED);
-                if sum >= least && sum.to_bits() != UNTOUCHED.to_bits() {
-                    window.candidates.push(Candidate {
-                        document: *document,
-                        sum,
-                        row: 0,
-                    });
-                }
+                (candidate.document, candidate.sum) = (*document, sum);
+                count += usize::from((sum >= least) & (sum.to_bits() != UNTOUCHED.to_bits()));
             }
         }
+        candidates.truncate(count);
+        window.candidates = candidates;
         let mut largest = self.best.clone();
         let (plan, slack) = (self.plan, self.slack);
         let threshold = &mut self.threshold;
@@ -334,44 +337,28 @@ impl Window {
     /// Adds the contributions of a term to the sums of the documents that contain it.
     fn add(&mut self, plan: &Plan, term: &Bounded, cursor: &mut Cursor, sums: &mut [f64]) {
         let weight = term.term.weight();
+        let range = (cursor, self.start, self.end);
+        let keep = |documents: &[u32], tfs: &[u32]| {
+            self.documents.extend_from_slice(documents);
+            self.tfs.extend_from_slice(tfs);
+        };
         match (&term.estimate, term.term.score) {
             (Estimate::LuceneDirichlet(logarithms), _) => {
                 let score = |tf, length| logarithms.get(tf) + plan.length_score(length);
                 let contribution = |tf, length| weight * score(tf, length).max(0.0);
-                self.add_each(cursor, sums, contribution);
+                add_each(range, sums, contribution, keep);
             }
             (Estimate::Dirichlet(logarithms), _) => {
-                self.add_each(cursor, sums, |tf, _| weight * logarithms.get(tf));
+                add_each(range, sums, |tf, _| weight * logarithms.get(tf), keep);
             }
             (Estimate::Exact, TermScore::Bm25 { idf, floor, slope }) => {
                 // with this the compiler knows the formula
                 let formula = TermScore::Bm25 { idf, floor, slope };
                 let contribution = |tf, length| weight * formula.score(f64::from(tf), length);
-                self.add_each(cursor, sums, contribution);
+                add_each(range, sums, contribution, keep);
             }
-            (Estimate::Exact, _) => self.add_each(cursor, sums, contribution_of(term.term)),
+            (Estimate::Exact, _) => add_each(range, sums, contribution_of(term.term), keep),
         }
-    }
-
-    #[inline(always)]
-    fn add_each(
-        &mut self,
-        cursor: &mut Cursor,
-        sums: &mut [f64],
-        contribution: impl Fn(u32, u32) -> f64,
-    ) {
-        let lengths = cursor.lengths();
-        cursor.each_before(self.end, |documents, tfs| {
-            for (document, tf) in documents.iter().zip(tfs) {
-                let at = (document - self.start) as usize;
-                let length = lengths.get(*document as usize);
-                if let (Some(sum), Some(length)) = (sums.get_mut(at), length) {
-                    add_to(sum, contribution(*tf, *length));
-                }
-            }
-            self.documents.extend_from_slice(documents);
-            self.tfs.extend_from_slice(tfs);
-        });
     }
 
     /// Looks up the candidates in the postings of the term at `place`. Gives up those whose sums stay below `missing` with the highest contribution in
@@ -430,13 +417,6 @@ impl Window {
         let tf = found.and_then(|at| self.tfs.get(start + at));
         tf.copied().unwrap_or(0)
     }
-}
-
-/// The k-th largest of some numbers; minus infinity if there are fewer than k.
-pub(super) fn kth_largest(numbers: impl Iterator<Item = f64>, k: usize) -> f64 {
-    let mut largest = TopValues::new(k);
-    numbers.for_each(|number| largest.push(number));
-    largest.cut()
 }
 
 /// Keeps the k largest of a sequence of numbers, and some more.

@@ -4,6 +4,9 @@ use std::cmp::Ordering;
 
 use crate::index::inverted::InvertedIndex;
 
+/// The number of documents from which on those are removed that are not among the best, if k is small.
+const MIN_HITS: usize = 64;
+
 /// A document with its score.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Hit {
@@ -40,36 +43,40 @@ impl<'a> Top<'a> {
             return;
         }
         self.hits.push(Hit { score, number });
-        if self.hits.len() >= self.k.saturating_mul(4) {
+        if self.hits.len() >= self.k.saturating_mul(2).max(MIN_HITS) {
             self.prune();
         }
     }
 
-    /// The number of documents kept; some of them may not be among the best k.
-    pub fn len(&self) -> usize {
-        self.hits.len()
-    }
-
-    /// Removes all documents.
-    pub(crate) fn clear(&mut self) {
-        self.hits.clear();
-        self.threshold = f64::NEG_INFINITY;
-    }
-
+    /// Removes documents that are not among the best k.
     fn prune(&mut self) {
+        if self.hits.len() <= self.k {
+            return;
+        }
+        // numbers alone are compared faster than documents
+        let mut scores: Vec<f64> = self.hits.iter().map(|hit| hit.score).collect();
+        let (_, last, _) = scores.select_nth_unstable_by(self.k - 1, |a, b| b.total_cmp(a));
+        self.threshold = *last;
+        self.hits.retain(|hit| hit.score.total_cmp(last).is_ge());
+        // of equal scores, the ids decide
         if self.hits.len() > self.k {
             let order = order(self.index);
-            let (_, last, _) = self.hits.select_nth_unstable_by(self.k - 1, order);
-            self.threshold = last.score;
+            self.hits.select_nth_unstable_by(self.k - 1, order);
             self.hits.truncate(self.k);
         }
     }
 
-    /// The best k documents, the best first.
-    pub fn finish(mut self) -> Vec<Hit> {
+    /// The scores and the ids of the best k documents, the best first.
+    pub fn finish(mut self) -> Vec<(f64, Option<&'a str>)> {
         self.prune();
-        self.hits.sort_unstable_by(order(self.index));
-        self.hits
+        // in the order of the documents, ids are nearer to each other in memory
+        self.hits.sort_unstable_by_key(|hit| hit.number);
+        let hits = self.hits.iter();
+        let mut found: Vec<_> = hits
+            .map(|hit| (hit.score, self.index.id_text(hit.number)))
+            .collect();
+        found.sort_unstable_by(|(a, of_a), (b, of_b)| b.total_cmp(a).then_with(|| of_a.cmp(of_b)));
+        found
     }
 }
 
