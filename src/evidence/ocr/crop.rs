@@ -119,15 +119,20 @@ pub(super) fn detector_input(
     let [width, height] = [image.width(), image.height()].map(|side| resized(side, scale));
     let resized = resize(image, width, height)?;
     let mut input = pool.image(padded(height), padded(width), 3);
-    input.data.fill(-1.0);
     let numbers: [f32; 256] = std::array::from_fn(|value| normalised(value as f32));
-    let rows = input.data.chunks_mut(padded(width) * 3);
-    for (row, from) in rows.zip(resized.pixels().chunks_exact(width)) {
-        for (to, pixel) in row.as_chunks_mut().0.iter_mut().zip(from) {
+    let (rows, below) = input.data.split_at_mut(padded(width) * 3 * height);
+    for (row, from) in rows
+        .chunks_mut(padded(width) * 3)
+        .zip(resized.pixels().chunks_exact(width))
+    {
+        let (pixels, beside) = row.split_at_mut(width * 3);
+        for (to, pixel) in pixels.as_chunks_mut().0.iter_mut().zip(from) {
             let [red, green, blue] = pixel.0.map(|value| numbers[usize::from(value)]);
             *to = [blue, green, red];
         }
+        beside.fill(-1.0);
     }
+    below.fill(-1.0);
     Ok(input)
 }
 

@@ -239,45 +239,74 @@ impl ByRows for WeightedSum<'_> {
     }
 
     fn run(&mut self, input: &Rows, rows: Range<usize>, out: &mut [f32], _: &mut BufferPool) {
-        let Shape {
-            channels, stride, ..
-        } = self.shape;
         // padding that no part writes must be finite
-        if channels != stride {
+        if self.shape.channels != self.shape.stride {
             out.fill(0.0);
         }
-        // all parts of a row before the next row, which moves the map through memory only once
-        for (y, row) in rows.zip(out.chunks_mut(self.shape.row())) {
-            let mut offset = 0;
-            for terms in &self.parts {
-                let channels = terms.first().map_or(0, |term| term.channels);
-                for (n, term) in terms.iter().enumerate() {
-                    let from = term.rows.as_ref().unwrap_or(input);
-                    AddScaled {
-                        from: from.at(y / term.upsampling),
-                        from_step: from.shape.stride,
-                        repeat: term.upsampling,
-                        factor: &term.factor,
-                        // with one part, its padding may be written too, so that only whole vectors are computed
-                        channels: if self.parts.len() > 1 {
-                            channels
-                        } else {
-                            from.shape.stride
-                        },
-                        overwrite: n == 0,
-                        out: &mut row[offset..],
-                        out_step: stride,
+        SumRows {
+            sum: self,
+            input,
+            rows,
+            out,
+        }
+        .dispatch();
+    }
+}
+
+/// Pixels of a row that are computed for all terms before the next ones. Those of 96 channels take 24 KB.
+const PIXELS: usize = 64;
+
+/// Rows of a [`WeightedSum`].
+struct SumRows<'a, 'b> {
+    sum: &'a WeightedSum<'a>,
+    input: &'a Rows<'a>,
+    rows: Range<usize>,
+    out: &'b mut [f32],
+}
+
+impl SimdOp for SumRows<'_, '_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn eval<I: Isa>(self, isa: I) {
+        let WeightedSum { parts, shape, .. } = self.sum;
+        let divides = |term: &Summand| PIXELS.is_multiple_of(term.upsampling);
+        let pixels = match parts.iter().flatten().all(divides) {
+            true => PIXELS,
+            false => shape.width.max(1),
+        };
+        for (y, row) in self.rows.zip(self.out.chunks_mut(shape.row())) {
+            for (n, some) in row.chunks_mut(pixels * shape.stride).enumerate() {
+                let mut offset = 0;
+                for terms in parts {
+                    let channels = terms.first().map_or(0, |term| term.channels);
+                    for (of_part, term) in terms.iter().enumerate() {
+                        let from = term.rows.as_ref().unwrap_or(self.input);
+                        let step = from.shape.stride;
+                        let first = n * pixels / term.upsampling;
+                        let scaled = Scaled {
+                            from: &from.at(y / term.upsampling)[first * step..],
+                            from_step: step,
+                            repeat: term.upsampling,
+                            factor: &term.factor,
+                            // with one part, its padding may be written too, so that only whole vectors are computed
+                            channels: if parts.len() > 1 { channels } else { step },
+                            out_step: shape.stride,
+                        };
+                        match of_part {
+                            0 => scaled.add::<I, true>(isa, &mut some[offset..]),
+                            _ => scaled.add::<I, false>(isa, &mut some[offset..]),
+                        }
                     }
-                    .dispatch();
+                    offset += channels;
                 }
-                offset += channels;
             }
         }
     }
 }
 
-/// `out[x] += from[x / repeat] · factor` for each pixel of a row.
-struct AddScaled<'a, 'b> {
+/// `from[x / repeat] · factor` for each pixel of a part of a row.
+struct Scaled<'a> {
     /// (pixels, `from_step`)
     from: &'a [f32],
     from_step: usize,
@@ -286,50 +315,92 @@ struct AddScaled<'a, 'b> {
     factor: &'a [f32],
     /// Channels that are computed.
     channels: usize,
-    /// Whether `out` is overwritten instead of added to.
-    overwrite: bool,
-    /// (repeated pixels, `out_step`)
-    out: &'b mut [f32],
+    /// Numbers from a pixel of the output to the next one.
     out_step: usize,
 }
 
-impl SimdOp for AddScaled<'_, '_> {
-    type Output = ();
-
+impl Scaled<'_> {
+    /// Adds them to `out`, (repeated pixels, `out_step`), or overwrites it.
     #[inline(always)]
-    fn eval<I: Isa>(self, isa: I) {
-        let ops = isa.f32();
-        let lanes = ops.len();
-        let mut pixels = self.out.chunks_mut(self.out_step);
-        for from in self.from.chunks_exact(self.from_step) {
-            for _ in 0..self.repeat {
-                let Some(out) = pixels.next() else { return };
-                let mut channel = 0;
-                while channel + lanes <= self.channels {
-                    let x = ops.load(&from[channel..]);
-                    let factor = ops.load(&self.factor[channel..]);
-                    let sum = if self.overwrite {
-                        ops.mul(x, factor)
-                    } else {
-                        ops.mul_add(x, factor, ops.load(&out[channel..]))
-                    };
-                    ops.store(sum, &mut out[channel..]);
-                    channel += lanes;
-                }
-                // a product may be computed twice: the last vector ends at the last channel
-                if self.overwrite && channel < self.channels && lanes <= self.channels {
-                    channel = self.channels - lanes;
-                    let x = ops.load(&from[channel..]);
-                    let factor = ops.load(&self.factor[channel..]);
-                    ops.store(ops.mul(x, factor), &mut out[channel..]);
-                    channel = self.channels;
-                }
+    fn add<I: Isa, const OVERWRITE: bool>(&self, isa: I, out: &mut [f32]) {
+        let lanes = isa.f32().len();
+        let mut channel = 0;
+        while channel + 2 * lanes <= self.channels {
+            self.add_vectors::<I, OVERWRITE, 2>(isa, channel, out);
+            channel += 2 * lanes;
+        }
+        if channel + lanes <= self.channels {
+            self.add_vectors::<I, OVERWRITE, 1>(isa, channel, out);
+            channel += lanes;
+        }
+        // a product may be computed twice: the last vector ends at the last channel
+        if OVERWRITE && channel < self.channels && lanes <= self.channels {
+            self.add_vectors::<I, OVERWRITE, 1>(isa, self.channels - lanes, out);
+            channel = self.channels;
+        }
+        if channel == self.channels {
+            return;
+        }
+        let pixels = out.chunks_mut(self.out_step * self.repeat);
+        for (from, repeated) in self.from.chunks_exact(self.from_step).zip(pixels) {
+            for out in repeated.chunks_mut(self.out_step) {
                 for channel in channel..self.channels {
                     let x = from[channel] * self.factor[channel];
-                    out[channel] = if self.overwrite { x } else { out[channel] + x };
+                    out[channel] = if OVERWRITE { x } else { out[channel] + x };
                 }
             }
         }
+    }
+
+    /// Like [`Scaled::add`], for the channels of `N` vectors from `first` on, whose factors stay in registers.
+    #[inline(always)]
+    fn add_vectors<I: Isa, const OVERWRITE: bool, const N: usize>(
+        &self,
+        isa: I,
+        first: usize,
+        out: &mut [f32],
+    ) {
+        let ops = isa.f32();
+        let channels = first..first + N * ops.len();
+        let factors: [I::F32; N] = ops.load_many(&self.factor[channels.clone()]);
+        let from = self.from.chunks_exact(self.from_step);
+        if self.repeat == 1 {
+            for (from, out) in from.zip(out.chunks_mut(self.out_step)) {
+                let numbers = ops.load_many(&from[channels.clone()]);
+                let out = &mut out[channels.clone()];
+                add_products::<I, OVERWRITE, N>(isa, numbers, factors, out);
+            }
+            return;
+        }
+        for (from, repeated) in from.zip(out.chunks_mut(self.out_step * self.repeat)) {
+            let numbers = ops.load_many(&from[channels.clone()]);
+            for out in repeated.chunks_mut(self.out_step) {
+                let out = &mut out[channels.clone()];
+                add_products::<I, OVERWRITE, N>(isa, numbers, factors, out);
+            }
+        }
+    }
+}
+
+/// Adds products to `N` vectors, or overwrites them.
+#[inline(always)]
+fn add_products<I: Isa, const OVERWRITE: bool, const N: usize>(
+    isa: I,
+    numbers: [I::F32; N],
+    factors: [I::F32; N],
+    out: &mut [f32],
+) {
+    let ops = isa.f32();
+    for ((number, factor), out) in numbers
+        .into_iter()
+        .zip(factors)
+        .zip(out.chunks_mut(ops.len()))
+    {
+        let sum = match OVERWRITE {
+            true => ops.mul(number, factor),
+            false => ops.mul_add(number, factor, ops.load(out)),
+        };
+        ops.store(sum, out);
     }
 }
 
@@ -339,15 +410,23 @@ mod tests {
     use super::super::tests::{map, numbers};
     use super::*;
 
-    /// Parts of 24 channels end in half a vector, which is computed with channels of the vector before.
+    /// Parts of 24 channels end in half a vector, which is computed with channels of the vector before. Rows have fewer pixels than are computed at a time, or
+    /// more; a factor of three does not divide that number.
     #[test]
     fn parts_of_odd_widths_are_concatenated() {
+        for (width, upsampling) in [(4, 2), (200, 2), (192, 8), (192, 3)] {
+            check_parts(width, upsampling);
+        }
+    }
+
+    fn check_parts(width: usize, upsampling: usize) {
         let mut pool = BufferPool::default();
         let mut maps = Vec::new();
-        for side in [2, 4] {
-            let mut part = map(side, side, 24);
+        let height = 2 * upsampling;
+        for (height, width) in [(2, width / upsampling), (height, width)] {
+            let mut part = map(height, width, 24);
             part.stride = 32;
-            part.data = pool.copy(&numbers(side * side * 32, side as u64));
+            part.data = pool.copy(&numbers(height * width * 32, width as u64));
             maps.push(Some(part));
         }
         let mut gate = map(1, 1, 24);
@@ -361,28 +440,40 @@ mod tests {
             upsampling,
         };
         let parts = [
-            vec![term(0, Some(2), 2)],
-            vec![term(1, None, 1), term(0, Some(2), 2)],
+            vec![term(0, Some(2), upsampling)],
+            vec![term(1, None, 1), term(0, Some(2), upsampling)],
             vec![term(1, Some(2), 1)],
         ];
-        let sum = weighted_sum(&parts, &maps, None).unwrap();
-        let sum = Chain::of(sum).run(&Rows::default(), &mut pool).unwrap();
-        assert_eq!((sum.channels, sum.stride), (72, 80));
-        for (n, part) in parts.iter().enumerate() {
-            for (y, x, channel) in (0..4 * 4 * 24).map(|n| (n / 96, n / 24 % 4, n % 24)) {
-                let expected = part.iter().map(|term| {
-                    let from = maps[term.map].as_ref().unwrap();
-                    let gate = term
-                        .gate
-                        .map_or(0.0, |gate| maps[gate].as_ref().unwrap().data[channel]);
-                    let at = from.at(y / term.upsampling, x / term.upsampling, channel);
-                    at * (gate + term.constant)
-                });
-                let (result, expected) = (sum.at(y, x, 24 * n + channel), expected.sum::<f32>());
-                assert!((result - expected).abs() < 1e-6, "{n} {y} {x} {channel}");
+        // several parts, and one whose padding is computed, too
+        for parts in [&parts[..], &parts[1..2]] {
+            let sum = weighted_sum(parts, &maps, None).unwrap();
+            let sum = Chain::of(sum).run(&Rows::default(), &mut pool).unwrap();
+            let channels = 24 * parts.len();
+            assert_eq!((sum.height, sum.width), (height, width));
+            assert_eq!(
+                (sum.channels, sum.stride),
+                (channels, channels.next_multiple_of(16))
+            );
+            for (n, part) in parts.iter().enumerate() {
+                for at in 0..height * width * 24 {
+                    let (y, x, channel) = (at / 24 / width, at / 24 % width, at % 24);
+                    let expected = part.iter().map(|term| {
+                        let from = maps[term.map].as_ref().unwrap();
+                        let gate = term
+                            .gate
+                            .map_or(0.0, |gate| maps[gate].as_ref().unwrap().data[channel]);
+                        let at = from.at(y / term.upsampling, x / term.upsampling, channel);
+                        at * (gate + term.constant)
+                    });
+                    let expected = expected.sum::<f32>();
+                    let result = sum.at(y, x, 24 * n + channel);
+                    assert!((result - expected).abs() < 1e-6, "{n} {y} {x} {channel}");
+                }
+            }
+            if parts.len() > 1 {
+                // the numbers between the parts and the next pixel
+                assert!(sum.data.chunks(80).all(|pixel| pixel[72..] == [0.0; 8]));
             }
         }
-        // the numbers between the parts and the next pixel
-        assert!(sum.data.chunks(80).all(|pixel| pixel[72..] == [0.0; 8]));
     }
 }
