@@ -153,7 +153,7 @@ impl InvertedIndex {
         let plan = Plan::new(self, query, similarity)?;
         let mut top = Top::new(self, options.k);
         if options.k > 0 && plan.can_match() && !plan.search_pruned(options, &mut top)? {
-            plan.each_window(|window| plan.collect(options, &window, &mut top))?;
+            plan.search_all(options, &mut top)?;
         }
         let scored = top.finish().into_iter().map(|(score, id)| {
             let doc = DocId(id.context("a document has no id")?.to_owned());

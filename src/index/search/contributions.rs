@@ -59,10 +59,6 @@ impl ContributionCache {
     }
 }
 
-/// The number of postings for which lengths are read, contributions are computed and sums are changed in loops of their own. The processor computes several
-/// contributions at once then.
-const PART: usize = 32;
-
 /// Adds the contributions of a term to the sums of the segment's documents from `start` to before `end`. `sums` begins at `start`, `also` gets the postings.
 pub(crate) fn add_exactly(
     term: &QueryTerm,
@@ -76,7 +72,7 @@ pub(crate) fn add_exactly(
         // the compiler knows this formula, and its division takes no longer than reading the cache
         let formula = TermScore::Bm25 { idf, floor, slope };
         let contribution = |tf, length| weight * formula.score(f64::from(tf), length);
-        return add_each((cursor, start, end), sums, contribution, also);
+        return add_by_formula((cursor, start, end), sums, contribution, also);
     }
     cache.begin(term);
     let score = contribution_of(term);
@@ -94,6 +90,29 @@ pub(crate) fn add_each(
     mut also: impl FnMut(&[u32], &[u32]),
 ) {
     let lengths = cursor.lengths();
+    cursor.each_before(end, |documents, tfs| {
+        for (document, tf) in documents.iter().zip(tfs) {
+            let sum = sums.get_mut((document - start) as usize);
+            if let (Some(sum), Some(length)) = (sum, lengths.get(*document as usize)) {
+                add_to(sum, contribution(*tf, *length));
+            }
+        }
+        also(documents, tfs);
+    });
+}
+
+/// The number of postings for which lengths are read, contributions are computed and sums are changed in loops of their own.
+const PART: usize = 32;
+
+/// Like [`add_each`], for a formula without tables or branches: the processor computes several contributions at once.
+#[inline(always)]
+pub(crate) fn add_by_formula(
+    (cursor, start, end): (&mut Cursor, u32, u32),
+    sums: &mut [f64],
+    contribution: impl Fn(u32, u32) -> f64,
+    mut also: impl FnMut(&[u32], &[u32]),
+) {
+    let lengths = cursor.lengths();
     let mut computed = [0.0; PART];
     let mut own_lengths = [0; PART];
     cursor.each_before(end, |documents, tfs| {
@@ -102,12 +121,11 @@ pub(crate) fn add_each(
                 *own = lengths.get(*document as usize).copied().unwrap_or(0);
             }
             for ((computed, tf), length) in computed.iter_mut().zip(tfs).zip(&own_lengths) {
-                // minus zero becomes zero, because it marks documents without contributions
-                *computed = contribution(*tf, *length) + 0.0;
+                *computed = contribution(*tf, *length);
             }
             for (document, computed) in documents.iter().zip(&computed) {
                 if let Some(sum) = sums.get_mut((document - start) as usize) {
-                    *sum += computed;
+                    add_to(sum, *computed);
                 }
             }
         }

@@ -14,7 +14,7 @@
 
 use anyhow::Result;
 
-use super::contributions::{Estimate, add_each, add_to, contribution_of};
+use super::contributions::{Estimate, add_by_formula, add_each, add_to, contribution_of};
 use super::{Plan, QueryTerm, SearchOptions, Top};
 use crate::index::inverted::{Cursor, Scratch, UNTOUCHED};
 use crate::index::similarity::TermScore;
@@ -355,7 +355,7 @@ impl Window {
                 // with this the compiler knows the formula
                 let formula = TermScore::Bm25 { idf, floor, slope };
                 let contribution = |tf, length| weight * formula.score(f64::from(tf), length);
-                add_each(range, sums, contribution, keep);
+                add_by_formula(range, sums, contribution, keep);
             }
             (Estimate::Exact, _) => add_each(range, sums, contribution_of(term.term), keep),
         }

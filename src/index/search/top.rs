@@ -48,6 +48,32 @@ impl<'a> Top<'a> {
         }
     }
 
+    /// Estimates the lowest score of the best k from the documents so far, which were chosen from this share of all documents, and leaves lower scores out from
+    /// now on. The estimate is usually a little too low. Returns whether there is one.
+    pub fn raise_threshold(&mut self, share: f64) -> bool {
+        let expected = self.k as f64 * share;
+        let place = (expected + 2.0 * expected.sqrt() + 4.0) as usize;
+        if place >= self.k || place >= self.hits.len() {
+            return false;
+        }
+        let mut scores: Vec<f64> = self.hits.iter().map(|hit| hit.score).collect();
+        let (_, estimate, _) = scores.select_nth_unstable_by(place, |a, b| b.total_cmp(a));
+        self.threshold = self.threshold.max(*estimate);
+        true
+    }
+
+    /// Whether the best k are there: as many documents have no lower score than the threshold.
+    pub fn is_full(&self) -> bool {
+        let high = self.hits.iter().filter(|hit| hit.score >= self.threshold);
+        high.take(self.k).count() == self.k
+    }
+
+    /// Removes all documents.
+    pub fn clear(&mut self) {
+        self.hits.clear();
+        self.threshold = f64::NEG_INFINITY;
+    }
+
     /// Removes documents that are not among the best k.
     fn prune(&mut self) {
         if self.hits.len() <= self.k {
@@ -56,7 +82,7 @@ impl<'a> Top<'a> {
         // numbers alone are compared faster than documents
         let mut scores: Vec<f64> = self.hits.iter().map(|hit| hit.score).collect();
         let (_, last, _) = scores.select_nth_unstable_by(self.k - 1, |a, b| b.total_cmp(a));
-        self.threshold = *last;
+        self.threshold = self.threshold.max(*last);
         self.hits.retain(|hit| hit.score.total_cmp(last).is_ge());
         // of equal scores, the ids decide
         if self.hits.len() > self.k {

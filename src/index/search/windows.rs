@@ -6,11 +6,11 @@
 use anyhow::Result;
 
 use super::contributions::{ContributionCache, add_exactly};
-use super::{Group, Plan, QueryTerm, length_of};
+use super::{Group, Plan, QueryTerm, SearchOptions, Top, length_of};
 use crate::index::inverted::{Cursor, Scratch};
 
-/// Number of documents of a window: their sums take 32 KB.
-const WINDOW: u32 = 1 << 12;
+/// Number of documents of a window: their sums take 32 KB. Tests have windows of which a small index has many.
+const WINDOW: u32 = if cfg!(test) { 1 << 8 } else { 1 << 12 };
 
 /// The scores of consecutive documents.
 pub(super) struct Scored<'s> {
@@ -22,26 +22,98 @@ pub(super) struct Scored<'s> {
     pub matched: &'s [u64],
 }
 
+/// One window of so many is looked at first, to learn which scores are high.
+const SAMPLE: u32 = 8;
+
+/// Which windows of each segment are computed.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Pass {
+    All,
+    /// The first of every [`SAMPLE`].
+    Sample,
+    /// All others.
+    Rest,
+}
+
+impl Pass {
+    fn has(self, window: u32) -> bool {
+        match self {
+            Pass::All => true,
+            Pass::Sample => window.is_multiple_of(SAMPLE),
+            Pass::Rest => !window.is_multiple_of(SAMPLE),
+        }
+    }
+}
+
 impl Plan<'_> {
+    /// Collects the best documents among all. Errors: the postings cannot be read.
+    pub(super) fn search_all(&self, options: SearchOptions, top: &mut Top) -> Result<()> {
+        let mut caches = self.caches();
+        let ranges = self.index.ranges();
+        let in_sample = |(_, documents): (u32, u32)| {
+            let windows = (0..documents.div_ceil(WINDOW)).filter(|n| Pass::Sample.has(*n));
+            let sizes = windows.map(|n| documents.min((n + 1) * WINDOW) - n * WINDOW);
+            sizes.map(u64::from).sum::<u64>()
+        };
+        let in_sample: u64 = ranges.map(in_sample).sum();
+        let share = in_sample as f64 / self.index.numbers().max(1) as f64;
+        if share < 2.0 / f64::from(SAMPLE) {
+            // With a threshold that is estimated from some windows, few documents of the others have to be considered. If the estimate was too high, which is
+            // rare where neighbours are not much alike, all are considered again.
+            self.collect_pass(Pass::Sample, options, &mut caches, top)?;
+            let estimated = top.raise_threshold(share);
+            self.collect_pass(Pass::Rest, options, &mut caches, top)?;
+            if !estimated || top.is_full() {
+                return Ok(());
+            }
+            top.clear();
+        }
+        self.collect_pass(Pass::All, options, &mut caches, top)
+    }
+
+    fn collect_pass(
+        &self,
+        pass: Pass,
+        options: SearchOptions,
+        caches: &mut [ContributionCache],
+        top: &mut Top,
+    ) -> Result<()> {
+        self.compute(pass, caches, |window| self.collect(options, &window, top))
+    }
+
     /// Computes the scores of all documents that have a term of the query, and passes them to `see`, with others between them. Errors: the postings
     /// cannot be read.
-    pub(super) fn each_window(&self, mut see: impl FnMut(Scored)) -> Result<()> {
+    pub(super) fn each_window(&self, see: impl FnMut(Scored)) -> Result<()> {
+        self.compute(Pass::All, &mut self.caches(), see)
+    }
+
+    /// A cache for each term.
+    fn caches(&self) -> Vec<ContributionCache> {
+        let terms = self.groups.iter().flat_map(|group| &group.terms);
+        terms.map(|_| ContributionCache::default()).collect()
+    }
+
+    /// Computes the scores of the windows of a pass that have a term of the query.
+    fn compute(
+        &self,
+        pass: Pass,
+        caches: &mut [ContributionCache],
+        mut see: impl FnMut(Scored),
+    ) -> Result<()> {
         let mut scratch = self.index.scratch();
-        let count = self.groups.iter().map(|group| group.terms.len()).sum();
-        let mut caches = Vec::new();
-        caches.resize_with(count, ContributionCache::default);
         for (base, documents) in self.index.ranges() {
             let terms = self.groups.iter().flat_map(|group| &group.terms);
             let cursors = terms.map(|term| term.postings.cursor(base));
             let mut cursors = cursors.collect::<Result<Vec<_>>>()?;
-            while let Some(start) = cursors.iter().flatten().filter_map(Cursor::document).min() {
+            let mut from = 0;
+            while let Some(window) = next_window(pass, from, &mut cursors) {
+                let start = window * WINDOW;
                 let end = start.saturating_add(WINDOW).min(documents);
                 scratch.begin((end - start) as usize, self.must != 0);
-                let mut terms = cursors.iter_mut().zip(&mut caches);
+                let mut terms = cursors.iter_mut().zip(&mut *caches);
                 for group in &self.groups {
-                    let terms = group.terms.iter().zip(&mut terms);
                     let sums = self.is_sum(group);
-                    for (term, (cursor, cache)) in terms {
+                    for (term, (cursor, cache)) in group.terms.iter().zip(&mut terms) {
                         let Some(cursor) = cursor else { continue };
                         if sums {
                             self.add(term, cache, (cursor, start, end), &mut scratch);
@@ -56,6 +128,7 @@ impl Plan<'_> {
                     scores: &scratch.scores,
                     matched: &scratch.matched,
                 });
+                from = window + 1;
             }
         }
         scratch.clear();
@@ -142,6 +215,32 @@ impl Plan<'_> {
         let length = self.index.length(term.field, number).unwrap_or(0);
         let occurrence = self.similarity.occurrence(term.field, term.counts, length);
         term.field_weight * f64::from(tf) * occurrence
+    }
+}
+
+/// The next window of a pass, not before `from`, in which a term has postings; `None` if there is none. The cursors move to it.
+fn next_window(pass: Pass, from: u32, cursors: &mut [Option<Cursor>]) -> Option<u32> {
+    let mut window = from;
+    loop {
+        while !pass.has(window) {
+            window += 1;
+        }
+        if window > from {
+            for cursor in cursors.iter_mut().flatten() {
+                if cursor.document().is_some_and(|at| at < window * WINDOW) {
+                    cursor.seek(window * WINDOW);
+                }
+            }
+        }
+        let first = cursors
+            .iter()
+            .flatten()
+            .filter_map(Cursor::document)
+            .min()?;
+        if first / WINDOW == window {
+            return Some(window);
+        }
+        window = first / WINDOW;
     }
 }
 
