@@ -33,10 +33,6 @@ mod deletions {
     /// Texts of 12,000 images in two segments, each of which takes more than one window; every third image is deleted again. The nth of 300 words is in one
     /// of n texts.
     fn index(dir: &std::path::Path) -> InvertedIndex {
-        let analyzer = "".parse().unwrap();
-        let (locked, _) =
-            LockedIndex::open(dir, IndexKind::Images, &analyzer, &mut |_| ()).unwrap();
-        let fields = IndexKind::Images.fields().len();
         let mut state = 1u64;
         let mut chance = |below: u64| {
             state = state
@@ -52,13 +48,26 @@ mod deletions {
             });
             words.collect()
         };
+        index_of(dir, |_| [text(80), text(6)])
+    }
+
+    /// An index of images with these words near them and in their titles.
+    fn index_of(
+        dir: &std::path::Path,
+        mut near_and_title: impl FnMut(usize) -> [String; 2],
+    ) -> InvertedIndex {
+        let analyzer = "".parse().unwrap();
+        let (locked, _) =
+            LockedIndex::open(dir, IndexKind::Images, &analyzer, &mut |_| ()).unwrap();
+        let fields = IndexKind::Images.fields().len();
         for part in 0..2 {
             let update = locked.update(part == 0, Effort::default()).unwrap();
             let mut terms = update.terms();
             for n in IMAGES / 2 * part..IMAGES / 2 * (part + 1) {
                 let mut texts = vec![String::new(); fields];
-                texts[ImageField::Near as usize] = text(80);
-                texts[ImageField::Title as usize] = text(6);
+                let [near, title] = near_and_title(n);
+                texts[ImageField::Near as usize] = near;
+                texts[ImageField::Title as usize] = title;
                 let document = Document::new(DocId(format!("{:05}", n * 7 % IMAGES)), texts);
                 update.put(&document, &mut terms).unwrap();
             }
@@ -70,6 +79,32 @@ mod deletions {
         }
         locked.commit(update, "deleted".to_owned()).unwrap();
         locked.reader().unwrap()
+    }
+
+    /// The first documents of each segment have higher scores than all others, so that the first windows promise more than there is.
+    #[test]
+    fn the_best_documents_are_found_where_the_first_ones_are_better_than_all_others() {
+        let dir = tempfile::tempdir().unwrap();
+        let index = index_of(&dir.path().join("index"), |n| {
+            let near = match n % (IMAGES / 2) {
+                0..150 => "cat".to_owned(),
+                n => format!("cat{}", " dog".repeat(1 + n % 50)),
+            };
+            [near, String::new()]
+        });
+        let mut part = QueryPart::new(ImageField::Near as usize, 1.0);
+        part.add("cat", 1.0);
+        let query = Query { parts: vec![part] };
+        for similarity in [Similarity::TfIdf, Similarity::Bm25 { k1: 1.2, b: 0.75 }] {
+            let mut expected = index.search(&query, &similarity, ALL).unwrap();
+            assert_eq!(expected.len(), IMAGES / 3 * 2);
+            for k in [1000, 300, 100] {
+                expected.truncate(k);
+                let options = SearchOptions { k, ..ALL };
+                let found = index.search(&query, &similarity, options).unwrap();
+                assert!(found == expected, "{similarity:?}, the best {k}");
+            }
+        }
     }
 
     #[test]
