@@ -379,7 +379,7 @@ impl<'q> Plan<'q> {
             }
             let mut high = 0_u32;
             for (bit, score) in scores.iter().enumerate() {
-                high |= u32::from(has_lengths | !(*score < threshold)) << bit;
+                high |= u32::from(has_lengths | (*score >= threshold)) << bit;
             }
             while high != 0 {
                 self.consider(options, window, first + high.trailing_zeros() as usize, top);
