@@ -394,10 +394,6 @@ impl<'q> Plan<'q> {
     /// Collects the document at a position of a window if it is found and not filtered.
     #[inline(always)]
     fn consider(&self, options: SearchOptions, window: &Scored, at: usize, top: &mut Top) {
-        let low = |score: f64| self.lengths.is_empty() && score < top.threshold;
-        if window.scores.get(at).is_none_or(|score| low(*score)) {
-            return;
-        }
         let number = window.first + at as u32;
         if let Some(score) = self.score_of(window, number)
             && score >= top.threshold
@@ -448,3 +444,6 @@ pub(crate) fn length_of(index: &InvertedIndex, fields: &[usize], number: u32) ->
     let lengths = fields.iter().map(|field| index.length(*field, number));
     lengths.flatten().fold(0, u32::saturating_add)
 }
+
+#[cfg(all(test, feature = "full"))]
+mod tests;

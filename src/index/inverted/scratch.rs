@@ -27,7 +27,7 @@ impl Scratch {
         }
     }
 
-    /// Makes room for the sums of a window of this number of documents, which contains none.
+    /// Room for the sums of a window of this number of documents. No document has a sum yet.
     pub(crate) fn sums(&mut self, documents: usize) -> &mut [f64] {
         if self.scores.len() < documents {
             self.scores.resize(documents, UNTOUCHED);

@@ -101,7 +101,8 @@ pub(crate) fn add_each(
     });
 }
 
-/// The number of postings for which lengths are read, contributions are computed and sums are changed in loops of their own.
+/// Number of postings that go through three loops, one after the other: the first reads the lengths, the second computes the contributions, the third adds them to
+/// the sums.
 const PART: usize = 32;
 
 /// Like [`add_each`], for a formula without tables or branches: the processor computes several contributions at once.

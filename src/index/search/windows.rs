@@ -81,8 +81,8 @@ impl Plan<'_> {
         self.compute(pass, caches, |window| self.collect(options, &window, top))
     }
 
-    /// Computes the scores of all documents that have a term of the query, and passes them to `see`, with others between them. Errors: the postings
-    /// cannot be read.
+    /// Computes the scores of all windows that have a term of the query, and passes them to `see`, one window after the other. Errors: the postings cannot be
+    /// read.
     pub(super) fn each_window(&self, see: impl FnMut(Scored)) -> Result<()> {
         self.compute(Pass::All, &mut self.caches(), see)
     }
@@ -93,7 +93,7 @@ impl Plan<'_> {
         terms.map(|_| ContributionCache::default()).collect()
     }
 
-    /// Computes the scores of the windows of a pass that have a term of the query.
+    /// Like [`Plan::each_window`], for the windows of a pass.
     fn compute(
         &self,
         pass: Pass,

@@ -162,7 +162,7 @@ impl ByRows for Alone<'_> {
 
 impl Alone<'_> {
     /// The rows and columns that are computed together, in order. Where many rows are computed, the map is divided into strips of columns, and each strip is computed
-    /// from top to bottom before the next one: what some rows of it have read is still in the cache for the rows below.
+    /// from top to bottom before the next one: what its upper rows have read is still in the cache for the rows below.
     fn parts(&self, rows: &Range<usize>) -> Vec<(Range<usize>, Range<usize>)> {
         let Shape { width, stride, .. } = self.shape;
         let strips = if rows.len() > self.at_a_time {

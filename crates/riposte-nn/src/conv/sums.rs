@@ -305,7 +305,7 @@ impl SimdOp for SumRows<'_, '_> {
     }
 }
 
-/// `from[x / repeat] · factor` for each pixel of a part of a row.
+/// Some pixels of a row of a map, each multiplied by a factor for each channel, and repeated: `from[x / repeat] · factor`.
 struct Scaled<'a> {
     /// (pixels, `from_step`)
     from: &'a [f32],
@@ -320,7 +320,7 @@ struct Scaled<'a> {
 }
 
 impl Scaled<'_> {
-    /// Adds them to `out`, (repeated pixels, `out_step`), or overwrites it.
+    /// Adds the products to `out`, (repeated pixels, `out_step`). With `OVERWRITE`, they take the place of what is there.
     #[inline(always)]
     fn add<I: Isa, const OVERWRITE: bool>(&self, isa: I, out: &mut [f32]) {
         let lanes = isa.f32().len();
@@ -382,7 +382,7 @@ impl Scaled<'_> {
     }
 }
 
-/// Adds products to `N` vectors, or overwrites them.
+/// Adds products to `N` vectors of `out`. With `OVERWRITE`, they take the place of what is there.
 #[inline(always)]
 fn add_products<I: Isa, const OVERWRITE: bool, const N: usize>(
     isa: I,
