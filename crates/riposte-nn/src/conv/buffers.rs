@@ -99,8 +99,6 @@ pub type Buffer = Aligned<f32>;
 #[derive(Default)]
 pub struct BufferPool {
     free: Vec<Buffer>,
-    /// Buffers of zeros, which nothing writes to.
-    zeros: Vec<Buffer>,
     /// Scratch space for quantised inputs.
     pub(crate) bytes: Aligned<u8>,
     pub(crate) quantisations: Vec<Quantisation>,
@@ -169,17 +167,6 @@ impl BufferPool {
             Some(n) => self.free.swap_remove(n).with_length(length),
             None => Buffer::zeros(length),
         }
-    }
-
-    /// At least `length` zeros, which must be given back as they are.
-    pub(super) fn take_zeros(&mut self, length: usize) -> Buffer {
-        let long = self.zeros.pop().filter(|zeros| zeros.len() >= length);
-        long.unwrap_or_else(|| Buffer::zeros(length))
-    }
-
-    /// Takes zeros back.
-    pub(super) fn give_back_zeros(&mut self, zeros: Buffer) {
-        self.zeros.push(zeros);
     }
 
     /// A buffer with these numbers.

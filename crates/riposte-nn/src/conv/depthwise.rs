@@ -13,7 +13,7 @@ pub(super) struct DepthwiseConv {
     pub window: Window,
     /// Channels of input and output, without padding.
     pub channels: usize,
-    /// (kernel rows, kernel columns, padded channels)
+    /// (blocks of channels, kernel rows, kernel columns, [`CHANNEL_BLOCK`])
     pub weights: Aligned<f32>,
     /// One number for each padded channel.
     pub bias: Vec<f32>,
@@ -25,19 +25,14 @@ impl DepthwiseConv {
     ///
     /// # Errors
     /// The map is smaller than the kernel.
-    pub(super) fn by_rows(
-        &self,
-        input: Shape,
-        pool: &mut BufferPool,
-    ) -> Result<Box<dyn ByRows + '_>> {
-        Ok(Box::new(self.alone(input, pool)?))
+    pub(super) fn by_rows(&self, input: Shape) -> Result<Box<dyn ByRows + '_>> {
+        Ok(Box::new(self.alone(input)?))
     }
 
     /// # Errors
     /// The map is smaller than the kernel.
-    fn alone(&self, input: Shape, pool: &mut BufferPool) -> Result<Alone<'_>> {
+    fn alone(&self, input: Shape) -> Result<Alone<'_>> {
         let (height, width) = self.window.output_size(input)?;
-        let at_a_time = rows_at_a_time(width).min(height.max(1));
         Ok(Alone {
             conv: self,
             shape: Shape {
@@ -46,84 +41,35 @@ impl DepthwiseConv {
                 channels: self.channels,
                 stride: input.stride,
             },
-            at_a_time,
-            edges: Edges::new(input, &self.window, width, at_a_time, pool),
+            at_a_time: rows_at_a_time(width).min(height.max(1)),
         })
     }
 
-    /// Computes these rows and columns of the output into `out`, where a row begins `out_step` numbers after the one before. There must not be more rows than
-    /// `edges` has room for.
-    ///
-    /// Most windows lie within the map's sides and read it in place; only the pixels under the other windows are copied, with padding.
+    /// Computes these rows and columns of the output into `out`, where a row begins `out_step` numbers after the one before.
     fn run_part(
         &self,
         input: &Rows,
-        edges: &mut Edges,
         (tops, across): (Range<usize>, Range<usize>),
         out_step: usize,
         out: &mut [f32],
     ) {
-        let Shape { width, stride, .. } = input.shape;
-        let columns = self.window.kernel.1;
-        let rows = self.window.rows_under(tops.len());
-        let row = |n: usize| input.row(self.window.row_under(tops.start, n));
-        let compute = |rows: &[&[f32]], width: usize, out: &mut [f32]| {
-            Depthwise {
-                rows,
-                kernel: self.window.kernel,
-                channels: stride,
-                stride: self.window.stride,
-                width,
-                out_step,
-                weights: &self.weights,
-                bias: &self.bias,
-                activation: self.activation,
-            }
-            .run(out);
-        };
-        let Edges {
-            first,
-            last,
-            left,
-            right,
-            zeros,
-        } = edges;
-        let padding = self.window.padding[1];
-        let step = self.window.stride.1;
-        let inner = across.start.max(*first)..across.end.min(*last);
-        if !inner.is_empty() {
-            let from = (inner.start * step - padding) * stride;
-            let rows: Vec<&[f32]> = (0..rows)
-                .map(|n| row(n).map_or(&zeros[from..], |row| &row[from..]))
-                .collect();
-            let at = (inner.start - across.start) * stride;
-            compute(&rows, inner.len(), &mut out[at..]);
+        let under = 0..self.window.rows_under(tops.len());
+        let row = |n| input.row(self.window.row_under(tops.start, n));
+        let rows: Vec<&[f32]> = under.map(|n| row(n).unwrap_or_default()).collect();
+        Depthwise {
+            rows: &rows,
+            pixels: input.shape.width,
+            kernel: self.window.kernel,
+            channels: input.shape.stride,
+            stride: self.window.stride,
+            padding: self.window.padding[1],
+            columns: (across.start, across.end),
+            out_step,
+            weights: &self.weights,
+            bias: &self.bias,
+            activation: self.activation,
         }
-        let before = across.start..across.end.min(*first);
-        let after = across.start.max(*last)..across.end;
-        for (side, pixels) in [(left, before), (right, after)] {
-            if pixels.is_empty() {
-                continue;
-            }
-            let length = ((pixels.len() - 1) * step + columns) * stride;
-            // column of the padded map where the first window begins
-            let start = pixels.start * step;
-            for (n, copy) in side.chunks_mut(length).take(rows).enumerate() {
-                let map = row(n);
-                for (column, to) in copy.chunks_mut(stride).enumerate() {
-                    let at = (start + column)
-                        .checked_sub(padding)
-                        .filter(|&at| at < width);
-                    match map.zip(at) {
-                        Some((map, at)) => to.copy_from_slice(&map[at * stride..(at + 1) * stride]),
-                        None => to.fill(0.0),
-                    }
-                }
-            }
-            let copies: Vec<&[f32]> = side.chunks(length).take(rows).collect();
-            let at = (pixels.start - across.start) * stride;
-            compute(&copies, pixels.len(), &mut out[at..]);
-        }
+        .run(out);
     }
 }
 
@@ -133,7 +79,6 @@ struct Alone<'a> {
     shape: Shape,
     /// Rows that are computed together.
     at_a_time: usize,
-    edges: Edges,
 }
 
 impl ByRows for Alone<'_> {
@@ -149,14 +94,9 @@ impl ByRows for Alone<'_> {
         let row = self.shape.row();
         for (tops, across) in self.parts(&rows) {
             let at = (tops.start - rows.start) * row + across.start * self.shape.stride;
-            let edges = &mut self.edges;
             self.conv
-                .run_part(input, edges, (tops, across), row, &mut out[at..]);
+                .run_part(input, (tops, across), row, &mut out[at..]);
         }
-    }
-
-    fn end(&mut self, pool: &mut BufferPool) {
-        self.edges.give_back(pool);
     }
 }
 
@@ -203,7 +143,7 @@ impl Separable {
         input: Shape,
         pool: &mut BufferPool,
     ) -> Result<Box<dyn ByRows + '_>> {
-        let first = self.depthwise.alone(input, pool)?;
+        let first = self.depthwise.alone(input)?;
         Ok(Box::new(Both {
             pointwise: &self.pointwise,
             between: pool.take(first.at_a_time * first.shape.row()),
@@ -239,8 +179,8 @@ impl ByRows for Both<'_> {
             let (top, count, width) = (tops.start - rows.start, tops.len(), across.len());
             let from = across.start * columns;
             let between = &mut self.between[..count * width * stride];
-            let Alone { conv, edges, .. } = &mut self.first;
-            conv.run_part(input, edges, (tops, across), width * stride, between);
+            let conv = self.first.conv;
+            conv.run_part(input, (tops, across), width * stride, between);
             // whole rows of the result follow each other; strips of them do not
             let (runs, pixels) = if width * columns == row {
                 (1, count * width)
@@ -258,59 +198,7 @@ impl ByRows for Both<'_> {
     }
 
     fn end(&mut self, pool: &mut BufferPool) {
-        self.first.end(pool);
         pool.give_back(std::mem::take(&mut self.between));
-    }
-}
-
-/// What a depthwise convolution reads besides the map: the padded pixels at its sides, and a row of padding.
-struct Edges {
-    /// The windows of output pixels from `first` up to `last` lie within the map's sides.
-    first: usize,
-    last: usize,
-    /// For the windows before `first` and from `last` on: the pixels under them, row after row of the kernel.
-    left: Buffer,
-    right: Buffer,
-    /// A row above or below the map.
-    zeros: Buffer,
-}
-
-impl Edges {
-    /// `width` is the width of the output, and `count` the number of its rows that are computed at a time.
-    fn new(
-        map: Shape,
-        window: &Window,
-        width: usize,
-        count: usize,
-        pool: &mut BufferPool,
-    ) -> Edges {
-        let [_, padding, ..] = window.padding;
-        let (columns, across) = (window.kernel.1, window.stride.1);
-        let rows = window.rows_under(count);
-        let first = padding.div_ceil(across).min(width);
-        // the last window within the map begins at its column map.width - columns
-        let inner = (map.width + padding)
-            .checked_sub(columns)
-            .map_or(0, |last| last / across + 1);
-        let last = inner.clamp(first, width.max(first));
-        let room = |pixels: usize| match pixels {
-            0 => 0,
-            _ => ((pixels - 1) * across + columns) * map.stride * rows,
-        };
-        Edges {
-            first,
-            last,
-            left: pool.take(room(first)),
-            right: pool.take(room(width - last)),
-            zeros: pool.take_zeros(map.row()),
-        }
-    }
-
-    fn give_back(&mut self, pool: &mut BufferPool) {
-        for buffer in [&mut self.left, &mut self.right] {
-            pool.give_back(std::mem::take(buffer));
-        }
-        pool.give_back_zeros(std::mem::take(&mut self.zeros));
     }
 }
 
@@ -360,7 +248,7 @@ mod tests {
         let mut pool = BufferPool::default();
         for conv in geometries() {
             let window = &conv.window;
-            let step = conv.by_rows(input.shape(), &mut pool).unwrap();
+            let step = conv.by_rows(input.shape()).unwrap();
             let out = alone(step, &input, &mut pool);
             let (rows, columns) = window.kernel;
             for (n, result) in out.data.iter().enumerate() {
@@ -399,7 +287,7 @@ mod tests {
             activation: Activation::Relu,
         };
         for depthwise in geometries() {
-            let first = depthwise.by_rows(input.shape(), &mut pool).unwrap();
+            let first = depthwise.by_rows(input.shape()).unwrap();
             let between = alone(first, &input, &mut pool);
             let second = pointwise.by_rows(between.shape(), &mut pool).unwrap();
             let expected = alone(second, &between, &mut pool);
@@ -437,10 +325,10 @@ mod tests {
         let mut pool = BufferPool::default();
         for width in [2_000, 4_001] {
             let input = map(7, width, 16);
-            let first = both.depthwise.alone(shape(width), &mut pool).unwrap();
+            let first = both.depthwise.alone(shape(width)).unwrap();
             let strips = first.parts(&(0..7)).len();
             assert!(strips > 4, "{strips} parts of four pairs of rows");
-            let depthwise = both.depthwise.by_rows(shape(width), &mut pool).unwrap();
+            let depthwise = both.depthwise.by_rows(shape(width)).unwrap();
             let both = both.by_rows(shape(width), &mut pool).unwrap();
             for mut step in [depthwise, both] {
                 let rows = Rows::of(&input);

@@ -278,10 +278,7 @@ impl SimdOp for ProductInto<'_, '_> {
     fn eval<I: Isa>(self, isa: I) {
         let ProductInto { product, out } = self;
         let Product {
-            windows,
-            weights,
-            activation,
-            ..
+            windows, weights, ..
         } = product;
         let lanes = isa.f32().len();
         let columns = weights.columns();
@@ -334,40 +331,13 @@ impl SimdOp for ProductInto<'_, '_> {
                 column += width * lanes;
                 data = &data[width * lanes * weights.rows..];
             }
-            if activation != Activation::None {
-                // SAFETY: the group's windows are below `count`, so `out` has room for their results, which the tiles have written.
-                unsafe { product.activate_windows(isa, from..from + group, out) };
-            }
             from += group;
         }
     }
 }
 
 impl Product<'_> {
-    /// Applies the activation to the results of these windows.
-    ///
-    /// # Safety
-    /// `out` may be read and written up to the last result of the last window. The number of columns is a multiple of the number of lanes.
-    #[inline(always)]
-    unsafe fn activate_windows<I: Isa>(&self, isa: I, windows: Range<usize>, out: *mut f32) {
-        let ops = isa.f32();
-        let columns = self.weights.columns();
-        for m in windows {
-            for column in (0..columns).step_by(ops.len()) {
-                // SAFETY: column + lanes <= columns, so the vector lies within the results of the window.
-                unsafe {
-                    let result = out.add(m * columns + column);
-                    let x = activate(isa, ops.load_ptr(result), self.activation);
-                    ops.store_ptr(x, result);
-                }
-            }
-        }
-    }
-
     /// Computes `HEIGHT` windows from `first` on by `WIDTH` vectors of columns from `column` on. Returns `HEIGHT`.
-    ///
-    /// The activation is not applied here: with more than a store after the loop, the compiler keeps the sums in memory
-    /// during the loop, which halves the speed.
     ///
     /// # Safety
     /// - The windows fit into their rows (`Windows::fit`), their size is the number of the weights' rows, and
@@ -427,9 +397,28 @@ impl Product<'_> {
                 }
             }
             let out = out.add(first * columns + column);
-            for m in 0..HEIGHT {
-                for v in 0..WIDTH {
-                    ops.store_ptr(sums[m][v], out.add(m * columns + v * lanes));
+            // each activation by itself, as a constant: with all of them in one loop, the compiler does not unroll it and keeps the sums in memory all the
+            // time, which halves the speed
+            match self.activation {
+                Activation::None => store(isa, &sums, Activation::None, out, columns),
+                Activation::Relu => store(isa, &sums, Activation::Relu, out, columns),
+                Activation::HardSwish { scale, shift } => {
+                    store(
+                        isa,
+                        &sums,
+                        Activation::HardSwish { scale, shift },
+                        out,
+                        columns,
+                    );
+                }
+                Activation::HardSigmoid { scale, shift } => {
+                    store(
+                        isa,
+                        &sums,
+                        Activation::HardSigmoid { scale, shift },
+                        out,
+                        columns,
+                    );
                 }
             }
         }
@@ -437,23 +426,49 @@ impl Product<'_> {
     }
 }
 
+/// Stores the results of the sums of some windows, which are `columns` numbers apart.
+///
+/// # Safety
+/// `out` may be written up to the last result of the last window.
+#[inline(always)]
+unsafe fn store<I: Isa, const HEIGHT: usize, const WIDTH: usize>(
+    isa: I,
+    sums: &[[I::F32; WIDTH]; HEIGHT],
+    activation: Activation,
+    out: *mut f32,
+    columns: usize,
+) {
+    let ops = isa.f32();
+    for (m, sums) in sums.iter().enumerate() {
+        for (v, sum) in sums.iter().enumerate() {
+            let x = activate(isa, *sum, activation);
+            // SAFETY: the caller guarantees it
+            unsafe { ops.store_ptr(x, out.add(m * columns + v * ops.len())) };
+        }
+    }
+}
+
 /// A depthwise convolution of some rows of output pixels: for each pixel and channel, the bias and the sum over the kernel's
-/// rows and columns of the channel's inputs times its weights.
+/// rows and columns of the channel's inputs times its weights. What lies outside the map counts as zero.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Depthwise<'a> {
-    /// The input rows under the kernels of the first to the last output row, each (pixels, channels) and padded on both sides.
+    /// The input rows under the kernels of the first to the last output row, each (`pixels`, channels). Those above and below the map are empty.
     pub rows: &'a [&'a [f32]],
+    /// Pixels in an input row.
+    pub pixels: usize,
     /// Rows and columns of the kernel.
     pub kernel: (usize, usize),
     /// Channels, a multiple of [`CHANNEL_BLOCK`].
     pub channels: usize,
     /// Input rows from an output row to the next one, and input pixels from a window to the next one.
     pub stride: (usize, usize),
-    /// Pixels in an output row.
-    pub width: usize,
+    /// Columns of padding on the left of the map.
+    pub padding: usize,
+    /// The columns of the output that are computed.
+    pub columns: (usize, usize),
     /// Numbers from an output row to the next one.
     pub out_step: usize,
-    /// (kernel rows, kernel columns, channels)
+    /// (blocks of channels, kernel rows, kernel columns, [`CHANNEL_BLOCK`])
     pub weights: &'a [f32],
     /// One number for each channel.
     pub bias: &'a [f32],
@@ -461,13 +476,30 @@ pub(crate) struct Depthwise<'a> {
 }
 
 impl Depthwise<'_> {
-    /// Computes the rows into `out`, each (pixels, channels). Their number follows from that of the input rows.
+    /// Computes the rows into `out`, each (columns, channels). Their number follows from that of the input rows.
     ///
     /// # Panics
-    /// If a window reaches beyond its rows, the channels are not a multiple of [`CHANNEL_BLOCK`], the weights or the bias have another shape, or the
+    /// If an input row has another length, the channels are not a multiple of [`CHANNEL_BLOCK`], the weights or the bias have another shape, or the
     /// results do not fit into `out`.
     pub fn run(self, out: &mut [f32]) {
         DepthwiseInto { of: self, out }.dispatch();
+    }
+
+    /// The pixel of an input row at which the window of output column `x` begins; negative on the left of the map.
+    fn start(&self, x: usize) -> isize {
+        (x * self.stride.1) as isize - self.padding as isize
+    }
+
+    /// Which of `count` pixels from `start` on lie in the map.
+    fn within(&self, start: isize, count: usize) -> Range<usize> {
+        let at = |pixel: isize| (pixel - start).clamp(0, count as isize) as usize;
+        at(0)..at(self.pixels as isize)
+    }
+
+    /// Where the weights of a channel begin. Those of the next element of the kernel are [`CHANNEL_BLOCK`] numbers further.
+    fn first_weight(&self, channel: usize) -> usize {
+        let in_block = channel % CHANNEL_BLOCK;
+        (channel - in_block) * self.kernel.0 * self.kernel.1 + in_block
     }
 }
 
@@ -486,7 +518,7 @@ impl SimdOp for DepthwiseInto<'_, '_> {
     #[inline(always)]
     fn eval<I: Isa>(self, isa: I) {
         let DepthwiseInto { of, out } = self;
-        let (channels, width) = (of.channels, of.width);
+        let (channels, (left, right)) = (of.channels, of.columns);
         let (rows, columns) = of.kernel;
         let (down, across) = of.stride;
         assert!(channels.is_multiple_of(CHANNEL_BLOCK) && of.bias.len() == channels);
@@ -497,47 +529,71 @@ impl SimdOp for DepthwiseInto<'_, '_> {
             Some(further) => further / down + 1,
             None => 0,
         };
+        let width = right.saturating_sub(left);
         assert!(holds(out.len(), height, of.out_step, width * channels));
-        for input in of.rows {
-            let pixels = input.len() / channels;
-            assert!(holds(pixels, width, across, columns));
+        for row in of.rows {
+            assert!(row.is_empty() || row.len() == of.pixels * channels);
         }
+        // the pixels under the windows can be counted
+        let last = right
+            .checked_mul(across)
+            .and_then(|n| n.checked_add(columns));
+        assert!(last.is_some_and(|n| isize::try_from(n).is_ok()));
+        assert!(isize::try_from(of.padding).is_ok());
         let out = out.as_mut_ptr();
+        // columns of a tile
+        let together = match (of.kernel, of.stride) {
+            ((3, 3), (1 | 2, 1)) => 6,
+            ((5, 5), (1 | 2, 1)) => 5,
+            ((3, 3), (1 | 2, 2)) | ((5, 5), (2, 2)) => 4,
+            _ => 1,
+        };
         for from in (0..channels).step_by(CHANNELS_AT_A_TIME) {
             let some = from..channels.min(from + CHANNELS_AT_A_TIME);
             let mut y = 0;
             while y < height {
-                let together = (height - y).min(2);
-                let mut x = 0;
-                while x < width {
+                let both = y + 2 <= height;
+                let mut x = left;
+                while x < right {
+                    // the last tile begins where it ends with the row: it computes some columns again, which is faster than each by itself
+                    if right - x < together && width >= together {
+                        x = right - together;
+                    }
                     let at = (y, x, &some);
-                    // SAFETY: the assertions above hold for all windows and results of the rows below `height` and the columns
-                    // below `width`, and `some` are channels. Each arm takes at most `width - x` columns, and no more rows than there are.
+                    // SAFETY: the assertions above hold for all results of the rows below `height` and the columns from `left` to `right`, and `some` are
+                    // channels. Each arm takes at most `right - x` columns, and no more rows than there are.
                     x += unsafe {
-                        match (of.kernel, of.stride, together, width - x) {
-                            ((3, 3), (1, 1), 2, 6..) => of.tile::<I, 3, 1, 1, 6, 2>(isa, at, out),
-                            ((3, 3), (1, 1), 2, _) => of.tile::<I, 3, 1, 1, 1, 2>(isa, at, out),
+                        match (of.kernel, of.stride, both, right - x) {
+                            ((3, 3), (1, 1), true, 6..) => {
+                                of.tile::<I, 3, 1, 1, 6, 2>(isa, at, out)
+                            }
                             ((3, 3), (1, 1), _, 6..) => of.tile::<I, 3, 1, 1, 6, 1>(isa, at, out),
-                            ((3, 3), (2, 1), 2, 6..) => of.tile::<I, 3, 2, 1, 6, 2>(isa, at, out),
-                            ((3, 3), (2, 1), 2, _) => of.tile::<I, 3, 2, 1, 1, 2>(isa, at, out),
+                            ((3, 3), (2, 1), true, 6..) => {
+                                of.tile::<I, 3, 2, 1, 6, 2>(isa, at, out)
+                            }
                             ((3, 3), (2, 1), _, 6..) => of.tile::<I, 3, 2, 1, 6, 1>(isa, at, out),
-                            ((3, 3), (1, 2), 2, 4..) => of.tile::<I, 3, 1, 2, 4, 2>(isa, at, out),
-                            ((3, 3), (1, 2), 2, _) => of.tile::<I, 3, 1, 2, 1, 2>(isa, at, out),
+                            ((3, 3), (1, 2), true, 4..) => {
+                                of.tile::<I, 3, 1, 2, 4, 2>(isa, at, out)
+                            }
                             ((3, 3), (1, 2), _, 4..) => of.tile::<I, 3, 1, 2, 4, 1>(isa, at, out),
-                            ((3, 3), (2, 2), 2, 4..) => of.tile::<I, 3, 2, 2, 4, 2>(isa, at, out),
-                            ((3, 3), (2, 2), 2, _) => of.tile::<I, 3, 2, 2, 1, 2>(isa, at, out),
+                            ((3, 3), (2, 2), true, 4..) => {
+                                of.tile::<I, 3, 2, 2, 4, 2>(isa, at, out)
+                            }
                             ((3, 3), (2, 2), _, 4..) => of.tile::<I, 3, 2, 2, 4, 1>(isa, at, out),
-                            ((5, 5), (1, 1), 2, 5..) => of.tile::<I, 5, 1, 1, 5, 2>(isa, at, out),
-                            ((5, 5), (1, 1), 2, _) => of.tile::<I, 5, 1, 1, 1, 2>(isa, at, out),
+                            ((5, 5), (1, 1), true, 5..) => {
+                                of.tile::<I, 5, 1, 1, 5, 2>(isa, at, out)
+                            }
                             ((5, 5), (1, 1), _, 5..) => of.tile::<I, 5, 1, 1, 5, 1>(isa, at, out),
-                            ((5, 5), (2, 1), 2, 5..) => of.tile::<I, 5, 2, 1, 5, 2>(isa, at, out),
-                            ((5, 5), (2, 1), 2, _) => of.tile::<I, 5, 2, 1, 1, 2>(isa, at, out),
+                            ((5, 5), (2, 1), true, 5..) => {
+                                of.tile::<I, 5, 2, 1, 5, 2>(isa, at, out)
+                            }
                             ((5, 5), (2, 1), _, 5..) => of.tile::<I, 5, 2, 1, 5, 1>(isa, at, out),
-                            ((5, 5), (2, 2), 2, 4..) => of.tile::<I, 5, 2, 2, 4, 2>(isa, at, out),
-                            ((5, 5), (2, 2), 2, _) => of.tile::<I, 5, 2, 2, 1, 2>(isa, at, out),
+                            ((5, 5), (2, 2), true, 4..) => {
+                                of.tile::<I, 5, 2, 2, 4, 2>(isa, at, out)
+                            }
                             ((5, 5), (2, 2), _, 4..) => of.tile::<I, 5, 2, 2, 4, 1>(isa, at, out),
                             _ => {
-                                for y in y..y + together {
+                                for y in y..height.min(y + 2) {
                                     of.any_kernel(isa, (y, x, &some), out);
                                 }
                                 1
@@ -545,7 +601,7 @@ impl SimdOp for DepthwiseInto<'_, '_> {
                         }
                     };
                 }
-                y += together;
+                y += 2;
             }
         }
     }
@@ -566,28 +622,15 @@ fn prefetch(address: *const f32) {
 }
 
 impl Depthwise<'_> {
-    /// Prefetches a cache line of each of `pixels` pixels in these rows. `at` is the position of the first pixel in each row.
-    #[inline(always)]
-    fn prefetch_pixels(&self, rows: Range<usize>, pixels: usize, at: usize) {
-        for row in &self.rows[rows] {
-            for pixel in 0..pixels {
-                prefetch(row.as_ptr().wrapping_add(at + pixel * self.channels));
-            }
-        }
-    }
-
-    /// Computes `some` channels of `PIXELS` output pixels from `first` on in each of `ROWS` rows from `top` on, for a kernel of `SIDE` rows and columns that moves by
+    /// Computes `some` channels of `PIXELS` output pixels from column `x` on in each of `ROWS` rows from `top` on, for a kernel of `SIDE` rows and columns that moves by
     /// `DOWN` rows and `ACROSS` columns. Returns `PIXELS`.
-    ///
-    /// Neighbouring output rows read mostly the same pixels. Each is loaded once for all of them, so that the processor waits for arithmetic and not for loads.
     ///
     /// # Safety
     /// - `some` are channels, from one multiple of the lanes to another.
-    /// - `SIDE`, `DOWN` and `ACROSS` are those of the convolution, and the weights and the bias have their documented shapes.
-    /// - The windows of the pixels lie within `rows`.
-    /// - `out` may be written up to the last channel of pixel `first + PIXELS - 1` of row `top + ROWS - 1`.
+    /// - `SIDE`, `DOWN` and `ACROSS` are those of the convolution, and the input rows, the weights and the bias have their documented shapes.
+    /// - The rows of the windows are in `rows`.
+    /// - `x` is not before the first column, and `out` may be written up to the last channel of column `x + PIXELS - 1` of row `top + ROWS - 1`.
     #[inline(always)]
-    #[allow(clippy::needless_range_loop)]
     unsafe fn tile<
         I: Isa,
         const SIDE: usize,
@@ -598,71 +641,98 @@ impl Depthwise<'_> {
     >(
         &self,
         isa: I,
-        (top, first, some): (usize, usize, &Range<usize>),
+        at: (usize, usize, &Range<usize>),
         out: *mut f32,
     ) -> usize {
+        let reach = (PIXELS - 1) * ACROSS + SIDE;
+        let within = self.within(self.start(at.1), reach);
+        // SAFETY: the caller guarantees it
+        unsafe {
+            if within == (0..reach) {
+                self.tile_part::<I, SIDE, DOWN, ACROSS, PIXELS, ROWS, false>(isa, at, within, out);
+            } else {
+                self.tile_part::<I, SIDE, DOWN, ACROSS, PIXELS, ROWS, true>(isa, at, within, out);
+            }
+        }
+        PIXELS
+    }
+
+    /// Computes a tile. If it is at an `EDGE`, only the pixels `within` its windows lie in the map; else all do.
+    ///
+    /// Neighbouring windows read mostly the same pixels. Each is loaded once for all of them, so that the processor waits for arithmetic and not for loads.
+    ///
+    /// # Safety
+    /// As for [`Depthwise::tile`].
+    #[inline(always)]
+    #[allow(clippy::needless_range_loop)]
+    unsafe fn tile_part<
+        I: Isa,
+        const SIDE: usize,
+        const DOWN: usize,
+        const ACROSS: usize,
+        const PIXELS: usize,
+        const ROWS: usize,
+        const EDGE: bool,
+    >(
+        &self,
+        isa: I,
+        (top, x, some): (usize, usize, &Range<usize>),
+        within: Range<usize>,
+        out: *mut f32,
+    ) {
         let ops = isa.f32();
-        let above = top * DOWN;
-        let under = (ROWS - 1) * DOWN + SIDE;
+        let step = self.channels;
+        let reach = (PIXELS - 1) * ACROSS + SIDE;
+        let rows = &self.rows[top * DOWN..top * DOWN + (ROWS - 1) * DOWN + SIDE];
         debug_assert!(self.kernel == (SIDE, SIDE) && self.stride == (DOWN, ACROSS));
-        debug_assert!(above + under <= self.rows.len());
-        debug_assert!(self.channels.is_multiple_of(ops.len()));
-        debug_assert!(
-            self.rows
-                .iter()
-                .all(|row| { row.len() >= ((first + PIXELS - 1) * ACROSS + SIDE) * self.channels })
-        );
-        // SAFETY: the input rows of the output rows exist. `some` begins and ends at multiples of the lanes, and ends at `channels` at the latest, so
-        // a vector from each of its steps on lies within the bias, within the channels of each pixel under the windows, within those of each element of the
-        // kernel and within those of each result.
+        debug_assert!(step.is_multiple_of(ops.len()) && x >= self.columns.0);
+        debug_assert!(EDGE || within == (0..reach));
+        // SAFETY: `some` begins and ends at multiples of the lanes, and ends at `channels` at the latest, so a vector from each of its steps on lies within the
+        // bias, within the channels of each pixel of an input row, within those of each element of the kernel and within those of each result. Pixels are loaded
+        // that are in the map, of rows that are not empty.
         unsafe {
             let mut channel = some.start;
             while channel < some.end {
-                if channel.is_multiple_of(CHANNEL_BLOCK) {
-                    let next = ((first + PIXELS - 1) * ACROSS + SIDE) * self.channels + channel;
-                    self.prefetch_pixels(above..above + under, PIXELS * ACROSS, next);
-                }
                 let mut sums = [[ops.load_ptr(self.bias.as_ptr().add(channel)); PIXELS]; ROWS];
-                let weights = self.weights.as_ptr().add(channel);
-                for row in 0..under {
-                    let base = self.rows.get_unchecked(above + row).as_ptr();
-                    let base = base.add(first * ACROSS * self.channels + channel);
-                    for column in 0..SIDE {
-                        // the weights by which this row of pixels is multiplied for each output row that it is under
-                        let mut w = [ops.zero(); ROWS];
-                        for n in 0..ROWS {
-                            if (n * DOWN..n * DOWN + SIDE).contains(&row) {
-                                let at = (row - n * DOWN) * SIDE + column;
-                                w[n] = ops.load_ptr(weights.add(at * self.channels));
-                            }
-                        }
-                        for pixel in 0..PIXELS {
-                            let at = (pixel * ACROSS + column) * self.channels;
-                            let x = ops.load_ptr(base.add(at));
-                            for n in 0..ROWS {
-                                if (n * DOWN..n * DOWN + SIDE).contains(&row) {
-                                    sums[n][pixel] = ops.mul_add(x, w[n], sums[n][pixel]);
-                                }
-                            }
-                        }
+                let weights = self.weights.as_ptr().add(self.first_weight(channel));
+                for (row, pixels) in rows.iter().enumerate() {
+                    if pixels.is_empty() {
+                        continue;
+                    }
+                    let first = self.start(x) * step as isize + channel as isize;
+                    let row = Row {
+                        pixels: pixels.as_ptr().wrapping_offset(first),
+                        step,
+                        within: within.clone(),
+                        // those of the first output row; for the second one, they are `DOWN` rows of the kernel before
+                        weights: weights.wrapping_add(row * SIDE * CHANNEL_BLOCK),
+                        number: row,
+                    };
+                    // the row is under one of the output rows or under both
+                    if ROWS == 1 || row.number < DOWN {
+                        row.add::<I, SIDE, DOWN, ACROSS, PIXELS, ROWS, EDGE, 0, 1>(isa, &mut sums);
+                    } else if row.number < SIDE {
+                        row.add::<I, SIDE, DOWN, ACROSS, PIXELS, ROWS, EDGE, 0, 2>(isa, &mut sums);
+                    } else {
+                        row.add::<I, SIDE, DOWN, ACROSS, PIXELS, ROWS, EDGE, 1, 2>(isa, &mut sums);
                     }
                 }
                 for n in 0..ROWS {
-                    let out = out.add((top + n) * self.out_step + first * self.channels + channel);
-                    for pixel in 0..PIXELS {
+                    let column = x - self.columns.0;
+                    let out = out.add((top + n) * self.out_step + column * step + channel);
+                    for to in 0..PIXELS {
                         ops.store_ptr(
-                            activate(isa, sums[n][pixel], self.activation),
-                            out.add(pixel * self.channels),
+                            activate(isa, sums[n][to], self.activation),
+                            out.add(to * step),
                         );
                     }
                 }
                 channel += ops.len();
             }
         }
-        PIXELS
     }
 
-    /// Computes `some` channels of one output pixel of row `y` for a kernel of any width. Returns 1.
+    /// Computes `some` channels of column `x` of output row `y`, for a kernel of any size.
     ///
     /// # Safety
     /// As for [`Depthwise::tile`], for one pixel.
@@ -670,40 +740,104 @@ impl Depthwise<'_> {
     unsafe fn any_kernel<I: Isa>(
         &self,
         isa: I,
-        (y, first, some): (usize, usize, &Range<usize>),
+        (y, x, some): (usize, usize, &Range<usize>),
         out: *mut f32,
-    ) -> usize {
+    ) {
         let ops = isa.f32();
-        let above = y * self.stride.0;
-        debug_assert!(above + self.kernel.0 <= self.rows.len());
-        debug_assert!(self.channels.is_multiple_of(ops.len()));
-        // SAFETY: as in `tile`.
+        let (step, (height, width)) = (self.channels, self.kernel);
+        let rows = &self.rows[y * self.stride.0..][..height];
+        let start = self.start(x);
+        let within = self.within(start, width);
+        debug_assert!(step.is_multiple_of(ops.len()) && x >= self.columns.0);
+        // SAFETY: as in `tile_part`.
         unsafe {
             let mut channel = some.start;
             while channel < some.end {
                 let mut sum = ops.load_ptr(self.bias.as_ptr().add(channel));
-                let mut weights = self.weights.as_ptr().add(channel);
-                for row in &self.rows[above..above + self.kernel.0] {
-                    let base = row
-                        .as_ptr()
-                        .add(first * self.stride.1 * self.channels + channel);
-                    for column in 0..self.kernel.1 {
-                        sum = ops.mul_add(
-                            ops.load_ptr(base.add(column * self.channels)),
-                            ops.load_ptr(weights),
-                            sum,
-                        );
-                        weights = weights.wrapping_add(self.channels);
+                let weights = self.weights.as_ptr().add(self.first_weight(channel));
+                for (row, pixels) in rows.iter().enumerate().filter(|(_, row)| !row.is_empty()) {
+                    for column in within.clone() {
+                        let pixel = (start + column as isize) as usize;
+                        let number = ops.load_ptr(pixels.as_ptr().add(pixel * step + channel));
+                        let w = weights.add((row * width + column) * CHANNEL_BLOCK);
+                        sum = ops.mul_add(number, ops.load_ptr(w), sum);
                     }
                 }
-                ops.store_ptr(
-                    activate(isa, sum, self.activation),
-                    out.add(y * self.out_step + first * self.channels + channel),
-                );
+                let at = y * self.out_step + (x - self.columns.0) * step + channel;
+                ops.store_ptr(activate(isa, sum, self.activation), out.add(at));
                 channel += ops.len();
             }
         }
-        1
+    }
+}
+
+/// The channels of one vector in an input row under a tile.
+struct Row {
+    /// The first pixel under the tile. It may lie before the row.
+    pixels: *const f32,
+    /// Numbers from a pixel to the next one.
+    step: usize,
+    /// The pixels that lie in the map.
+    within: Range<usize>,
+    /// The weights by which the row is multiplied for the first output row.
+    weights: *const f32,
+    number: usize,
+}
+
+impl Row {
+    /// Adds the products of the row's pixels to the sums of the output rows `FROM..TO`, which it is under.
+    ///
+    /// # Safety
+    /// The pixels `within` and the weights of these output rows can be loaded.
+    #[inline(always)]
+    #[allow(clippy::needless_range_loop)]
+    unsafe fn add<
+        I: Isa,
+        const SIDE: usize,
+        const DOWN: usize,
+        const ACROSS: usize,
+        const PIXELS: usize,
+        const ROWS: usize,
+        const EDGE: bool,
+        const FROM: usize,
+        const TO: usize,
+    >(
+        &self,
+        isa: I,
+        sums: &mut [[I::F32; PIXELS]; ROWS],
+    ) {
+        let ops = isa.f32();
+        let reach = (PIXELS - 1) * ACROSS + SIDE;
+        let mut w = [[ops.zero(); SIDE]; ROWS];
+        let mut numbers = [ops.zero(); 16];
+        // SAFETY: the caller guarantees it
+        unsafe {
+            for n in FROM..TO {
+                let weights = self.weights.wrapping_sub(n * DOWN * SIDE * CHANNEL_BLOCK);
+                for column in 0..SIDE {
+                    w[n][column] = ops.load_ptr(weights.add(column * CHANNEL_BLOCK));
+                }
+            }
+            let mut pixel = self.pixels;
+            for at in 0..reach {
+                if !EDGE || self.within.contains(&at) {
+                    numbers[at] = ops.load_ptr(pixel);
+                }
+                // the pixels of the next tile that this one does not read
+                if !EDGE && at + PIXELS * ACROSS >= reach {
+                    prefetch(pixel.wrapping_add(PIXELS * ACROSS * self.step));
+                }
+                pixel = pixel.wrapping_add(self.step);
+            }
+        }
+        for column in 0..SIDE {
+            for to in 0..PIXELS {
+                for n in FROM..TO {
+                    let number = numbers[to * ACROSS + column];
+                    sums[n][to] = ops.mul_add(number, w[n][column], sums[n][to]);
+                }
+            }
+        }
     }
 }
 

@@ -41,12 +41,14 @@ fn bias_of(what: &str, bias: Option<Vec<f32>>, channels: usize) -> Result<Vec<f3
     Ok(bias)
 }
 
-/// Reorders weights from (channels, rows, columns) to (rows, columns, `padded` channels). A kernel has `size` elements.
+/// Reorders weights from (channels, rows, columns) to (blocks of channels, rows, columns, [`CHANNEL_BLOCK`]), with channels up to `padded`. A kernel has `size`
+/// elements.
 fn depthwise_weights(data: &[f32], size: usize, padded: usize) -> Aligned<f32> {
     let mut weights = Aligned::zeros(size * padded);
     for (channel, kernel) in data.chunks(size).enumerate() {
         for (n, w) in kernel.iter().enumerate() {
-            weights[n * padded + channel] = *w;
+            let (block, in_block) = (channel / CHANNEL_BLOCK, channel % CHANNEL_BLOCK);
+            weights[(block * size + n) * CHANNEL_BLOCK + in_block] = *w;
         }
     }
     weights

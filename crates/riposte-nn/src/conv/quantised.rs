@@ -59,6 +59,7 @@ struct Instructions {
     widest: usize,
     range: unsafe fn(&[f32]) -> (f32, f32),
     quantise: unsafe fn(&[f32], Quantisation, &mut [u8]),
+    quantise_pixels: unsafe fn(Pixels<'_>, usize, &mut [u8], &mut [Quantisation]),
     prepare: Prepare,
     product: unsafe fn(Int8Product, &mut [f32]),
     pair_product: unsafe fn(PairProduct, &mut [i32]),
@@ -272,6 +273,14 @@ fn nearest(x: f32) -> i32 {
     (x + 0.499_999_97_f32.copysign(x)) as i32
 }
 
+/// Pixels that are quantised: each is the `length` numbers that begin `step` numbers after those of the one before.
+#[derive(Clone, Copy)]
+struct Pixels<'a> {
+    numbers: &'a [f32],
+    length: usize,
+    step: usize,
+}
+
 /// How floats are mapped to unsigned bytes: number = (byte - zero_point) · scale.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Quantisation {
@@ -282,6 +291,8 @@ pub(crate) struct Quantisation {
 
 impl Quantisation {
     /// Maps the range from `low` to `high`, which includes zero, to [0, 255].
+    // inlined, so that the kernels divide several at once
+    #[inline(always)]
     pub(crate) fn of_range(low: f32, high: f32) -> Quantisation {
         // Not the least positive number: multiplied by the scale of a column of weights, it would become a subnormal float, and Intel's processors are slow
         // with those.
@@ -321,13 +332,15 @@ impl Int8Weights {
         let line = self.rows.next_multiple_of(LINE);
         bytes.grow(count * line);
         quantisations.clear();
-        for (pixel, to) in bytes.chunks_mut(line).take(count).enumerate() {
-            let from = &numbers[pixel * step..pixel * step + length];
-            let (low, high) = self.range(from);
-            let quantisation = Quantisation::of_range(low, high);
-            self.quantise(from, quantisation, to);
-            quantisations.push(quantisation);
-        }
+        quantisations.resize(count, Quantisation::of_range(0.0, 0.0));
+        let pixels = Pixels {
+            numbers,
+            length,
+            step,
+        };
+        let bytes = &mut bytes[..count * line];
+        // SAFETY: the machine has the instructions, by the invariant of `Instructions`
+        unsafe { (self.instructions.quantise_pixels)(pixels, line, bytes, quantisations) }
         line
     }
 

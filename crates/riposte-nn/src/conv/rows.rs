@@ -409,7 +409,7 @@ mod tests {
         fn by_rows(&self, input: Shape, pool: &mut BufferPool) -> Option<Box<dyn ByRows + '_>> {
             match self {
                 Kind::Conv(conv) => conv.by_rows(input, pool).ok(),
-                Kind::Depthwise(conv) => conv.by_rows(input, pool).ok(),
+                Kind::Depthwise(conv) => conv.by_rows(input).ok(),
                 Kind::Separable(both) => both.by_rows(input, pool).ok(),
                 Kind::Doubling(conv) => Some(conv.by_rows(input, pool)),
                 Kind::Pooling(rows) => average_pool(input, (*rows, 1)).ok(),

@@ -228,7 +228,7 @@ impl Step {
     ) -> Result<Box<dyn ByRows + 's>> {
         Ok(match &self.operator {
             Operator::Conv(conv) => conv.by_rows(input, pool)?,
-            Operator::Depthwise(conv) => conv.by_rows(input, pool)?,
+            Operator::Depthwise(conv) => conv.by_rows(input)?,
             Operator::Separable(both) => both.by_rows(input, pool)?,
             Operator::ConvTranspose(conv) => conv.by_rows(input, pool),
             Operator::Upscale(both) => both.by_rows(input),

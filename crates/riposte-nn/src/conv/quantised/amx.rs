@@ -154,29 +154,31 @@ unsafe fn product(of: Int8Product, out: &mut [f32]) {
     }
     let mut from = 0;
     while from < count {
-        let group = (count - from).min(GROUP);
+        // the windows that are left after this group fill a tile too
+        let group = match count - from {
+            left if left > GROUP => GROUP.min(left - ROWS),
+            left => left,
+        };
         let (mut column, mut data) = (0, &*of.weights.data);
         for &width in &of.weights.panels {
             let mut done = 0;
             while done < group {
-                let m = from + done;
-                // SAFETY: the arms take at most as many windows as are left, which end at `count`; `data` begins with the panel, which the
-                // slicing below keeps true; there is room for the sums of a group; and the caller guarantees the rest.
-                done += unsafe {
-                    let to = sums.add(done * width * LANES);
-                    match (width, group - done) {
-                        (2, 32..) => tiles::<2, 2>(&of, m, data, to),
-                        (2, 16..) => tiles::<1, 2>(&of, m, data, to),
-                        (2, 12..) => avx512::tile::<12, 2>(&of, m, data, to),
-                        (2, 4..) => avx512::tile::<4, 2>(&of, m, data, to),
-                        (2, _) => avx512::tile::<1, 2>(&of, m, data, to),
-                        (_, 32..) => tiles::<2, 1>(&of, m, data, to),
-                        (_, 16..) => tiles::<1, 1>(&of, m, data, to),
-                        (_, 12..) => avx512::tile::<12, 1>(&of, m, data, to),
-                        (_, 4..) => avx512::tile::<4, 1>(&of, m, data, to),
-                        _ => avx512::tile::<1, 1>(&of, m, data, to),
-                    }
-                };
+                // a tile that begins before the last windows computes some again, which is faster than vectors for these windows alone
+                let at = done.min(group - ROWS);
+                let m = from + at;
+                // SAFETY: there are at least as many windows in the group as a tile has rows, so the arms take at most as many as there are from `m` on, and
+                // these end at `count`; `data` begins with the panel, which the slicing below keeps true; there is room for the sums of a group; and the
+                // caller guarantees the rest.
+                done = at
+                    + unsafe {
+                        let to = sums.add(at * width * LANES);
+                        match (width, group - at) {
+                            (2, 32..) => tiles::<2, 2>(&of, m, data, to),
+                            (2, _) => tiles::<1, 2>(&of, m, data, to),
+                            (_, 32..) => tiles::<2, 1>(&of, m, data, to),
+                            _ => tiles::<1, 1>(&of, m, data, to),
+                        }
+                    };
             }
             let windows = from..from + group;
             // SAFETY: the windows end at `count`, and the panels' widths add up to the columns; the tiles have written the sums

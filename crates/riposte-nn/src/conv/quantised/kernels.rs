@@ -9,7 +9,7 @@ use super::far::{Far, FarRow, cut_each, end_each};
 #[cfg(target_arch = "x86_64")]
 use super::far::{cut_vector, end_vectors};
 use super::pairs::PairProduct;
-use super::{Begin, Instructions, Int8Product, Quantisation};
+use super::{Begin, Instructions, Int8Product, Pixels, Quantisation};
 use crate::conv::kernel::Activation;
 
 /// The kinds of [`Activation`], and a product with numbers that were cut off. Each has a separate loop, so that no loop has to find out its kind for every
@@ -34,7 +34,8 @@ macro_rules! kernels {
     ($name:ident, $label:literal, $attribute:meta, $intrinsics:path, lanes $lanes:literal, narrow $narrow:literal, wide $wide:literal,
      $float:ty, $ints:ty,
      $load:ident, $store:ident, $set:ident, $zero:ident, $add:ident, $sub:ident, $mul:ident, $fma:ident, $min:ident, $max:ident,
-     $load_int:ident, $store_int:ident, $zero_int:ident, $set_int:ident, $add_int:ident, $dot:ident, $dot_pairs:ident, $to_float:ident, $cut:ident, $end:ident, |$x:ident, $to:ident| $narrowed:expr) => {
+     $load_int:ident, $store_int:ident, $zero_int:ident, $set_int:ident, $add_int:ident, $dot:ident, $dot_pairs:ident, $to_float:ident, $cut:ident, $end:ident, |$x:ident, $to:ident| $narrowed:expr,
+     |$four:ident, $to_four:ident| $narrowed_four:expr) => {
         pub(super) mod $name {
             #[allow(clippy::wildcard_imports)]
             use $intrinsics::*;
@@ -44,7 +45,7 @@ macro_rules! kernels {
 
             use super::{
                 Activation, Begin, FAR, Far, FarRow, HARD_SIGMOID, HARD_SWISH, Instructions,
-                Int8Product, NONE, PairProduct, Quantisation, RELU, Results, $cut, $end,
+                Int8Product, NONE, PairProduct, Pixels, Quantisation, RELU, Results, $cut, $end,
             };
 
             pub(in super::super) const INSTRUCTIONS: Instructions = Instructions {
@@ -53,6 +54,7 @@ macro_rules! kernels {
                 widest: if LANES == 8 { 2 } else { 3 },
                 range,
                 quantise,
+                quantise_pixels,
                 prepare,
                 product,
                 pair_product,
@@ -68,6 +70,16 @@ macro_rules! kernels {
             unsafe fn store_bytes($x: $float, $to: *mut u8) {
                 // SAFETY: the store is of `LANES` bytes
                 unsafe { $narrowed }
+            }
+
+            /// As `store_bytes`, for four vectors that follow each other.
+            ///
+            /// # Safety
+            /// The machine has the instructions of this module. `4 · LANES` bytes may be written at `$to`.
+            #[$attribute]
+            unsafe fn store_four($four: [$float; 4], $to_four: *mut u8) {
+                // SAFETY: the store is of `4 · LANES` bytes
+                unsafe { $narrowed_four }
             }
 
             /// The least and the greatest of the numbers and zero.
@@ -108,18 +120,80 @@ macro_rules! kernels {
             #[$attribute]
             unsafe fn quantise(numbers: &[f32], by: Quantisation, to: &mut [u8]) {
                 debug_assert!(numbers.len() == to.len());
-                let per_step = by.scale.recip();
-                let (parts, rest) = numbers.as_chunks::<LANES>();
-                let (to_parts, to_rest) = to.as_chunks_mut::<LANES>();
-                for (part, to) in parts.iter().zip(to_parts) {
-                    // SAFETY: a part has as many numbers as a vector, and as many bytes
+                // SAFETY: the machine has the instructions
+                unsafe { quantise_by(numbers, by.scale.recip(), by.zero_point, to) }
+            }
+
+            /// Quantises numbers into as many bytes: `number · per_step + zero_point`.
+            ///
+            /// # Safety
+            /// The machine has the instructions of this module.
+            #[$attribute]
+            unsafe fn quantise_by(numbers: &[f32], per_step: f32, zero_point: f32, to: &mut [u8]) {
+                let (fours, rest) = numbers.as_chunks::<{ 4 * LANES }>();
+                let (to_fours, to_rest) = to.as_chunks_mut::<{ 4 * LANES }>();
+                // SAFETY: those who call it have a vector of numbers there
+                let steps = |from: *const f32| unsafe {
+                    $fma($load(from), $set(per_step), $set(zero_point))
+                };
+                for (four, to) in fours.iter().zip(to_fours) {
+                    // SAFETY: there are four vectors, and as many bytes
                     unsafe {
-                        let x = $fma($load(part.as_ptr()), $set(per_step), $set(by.zero_point));
-                        store_bytes(x, to.as_mut_ptr());
+                        let four = [0, 1, 2, 3].map(|n| steps(four.as_ptr().add(n * LANES)));
+                        store_four(four, to.as_mut_ptr());
                     }
                 }
+                let (parts, rest) = rest.as_chunks::<LANES>();
+                let (to_parts, to_rest) = to_rest.as_chunks_mut::<LANES>();
+                for (part, to) in parts.iter().zip(to_parts) {
+                    // SAFETY: a part has as many numbers as a vector, and as many bytes
+                    unsafe { store_bytes(steps(part.as_ptr()), to.as_mut_ptr()) };
+                }
                 for (number, to) in rest.iter().zip(to_rest) {
-                    *to = number.mul_add(per_step, by.zero_point).round_ties_even() as u8;
+                    *to = number.mul_add(per_step, zero_point).round_ties_even() as u8;
+                }
+            }
+
+            /// As [`Int8Weights::quantise_pixels`], with `line` bytes for each pixel. Some pixels at a time, so that the divisions of their scales are done in
+            /// vectors: the bytes of a pixel would wait for those of its own.
+            ///
+            /// # Safety
+            /// The machine has the instructions of this module.
+            #[$attribute]
+            #[allow(clippy::needless_range_loop)]
+            unsafe fn quantise_pixels(
+                pixels: Pixels,
+                line: usize,
+                bytes: &mut [u8],
+                quantisations: &mut [Quantisation],
+            ) {
+                const SOME: usize = 16;
+                let (mut lows, mut highs, mut per_step) =
+                    ([0f32; SOME], [0f32; SOME], [0f32; SOME]);
+                let mut by = [Quantisation::of_range(0.0, 0.0); SOME];
+                let groups = quantisations
+                    .chunks_mut(SOME)
+                    .zip(bytes.chunks_mut(SOME * line));
+                for (group, (quantisations, bytes)) in groups.enumerate() {
+                    let count = quantisations.len();
+                    let pixel = |n: usize| {
+                        let from = (SOME * group + n) * pixels.step;
+                        &pixels.numbers[from..from + pixels.length]
+                    };
+                    for n in 0..count {
+                        // SAFETY: the machine has the instructions
+                        (lows[n], highs[n]) = unsafe { range(pixel(n)) };
+                    }
+                    for n in 0..SOME {
+                        by[n] = Quantisation::of_range(lows[n], highs[n]);
+                        per_step[n] = by[n].scale.recip();
+                    }
+                    quantisations.copy_from_slice(&by[..count]);
+                    for (n, to) in bytes.chunks_mut(line).take(count).enumerate() {
+                        let to = &mut to[..pixels.length];
+                        // SAFETY: the machine has the instructions
+                        unsafe { quantise_by(pixel(n), per_step[n], by[n].zero_point, to) };
+                    }
                 }
             }
 
@@ -595,7 +669,13 @@ kernels!(
             _mm512_cvtps_epi32(x),
             _mm512_setzero_si512()
         ))
-    )
+    ),
+    |four, to| {
+        let [a, b, c, d] = four.map(|x| _mm512_cvtps_epi32(x));
+        let bytes = _mm512_packus_epi16(_mm512_packs_epi32(a, b), _mm512_packs_epi32(c, d));
+        let order = _mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);
+        _mm512_storeu_si512(to.cast(), _mm512_permutexvar_epi32(order, bytes));
+    }
 );
 #[cfg(target_arch = "x86_64")]
 kernels!(
@@ -635,6 +715,12 @@ kernels!(
             _mm256_extracti128_si256::<1>(whole),
         );
         _mm_storel_epi64(to.cast(), _mm_packus_epi16(words, words))
+    },
+    |four, to| {
+        let [a, b, c, d] = four.map(|x| _mm256_cvtps_epi32(x));
+        let bytes = _mm256_packus_epi16(_mm256_packs_epi32(a, b), _mm256_packs_epi32(c, d));
+        let order = _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7);
+        _mm256_storeu_si256(to.cast(), _mm256_permutevar8x32_epi32(bytes, order));
     }
 );
 // The same kernels over arrays: the reference for the vectors, and what Miri can run.
@@ -669,5 +755,8 @@ kernels!(
     to_float,
     cut_each,
     end_each,
-    |x, to| to.cast::<[u8; 4]>().write(x.map(|x| (x.round_ties_even() as i32).clamp(0, 255) as u8))
+    |x, to| to.cast::<[u8; 4]>().write(x.map(|x| (x.round_ties_even() as i32).clamp(0, 255) as u8)),
+    |four, to| for (n, x) in four.into_iter().enumerate() {
+        store_bytes(x, to.add(4 * n));
+    }
 );
