@@ -68,66 +68,6 @@ proptest! {
             }
         }
     }
-
-    #[test]
-    fn a_depthwise_convolution_keeps_channels_apart(
-        kernel in prop::sample::select(&KERNELS[..]), down in 1usize..4, across in 1usize..4, padding in 0usize..7, left in 0usize..3,
-        height in 1usize..below(6, 4), width in 0usize..below(20, 14), pixels in 1usize..below(24, 12), blocks in 1usize..below(4, 3), apart in 0usize..3,
-        outside in any::<u16>(), seed: u64
-    ) {
-        let channels = blocks * CHANNEL_BLOCK;
-        let (rows, columns) = kernel;
-        // some rows are above or below the map
-        let map: Vec<Vec<f32>> = (0..(height - 1) * down + rows)
-            .map(|n| if outside >> (n % 16) & 1 == 0 { numbers(pixels * channels, seed ^ n as u64) } else { Vec::new() })
-            .collect();
-        let slices: Vec<&[f32]> = map.iter().map(Vec::as_slice).collect();
-        let weights = numbers(rows * columns * channels, seed.rotate_left(9));
-        let bias = numbers(channels, seed.rotate_left(17));
-        let out_step = width * channels + apart;
-        let of = Depthwise {
-            rows: &slices, pixels, kernel, channels, stride: (down, across), padding, columns: (left, left + width), out_step, weights: &weights,
-            bias: &bias, activation: Activation::Relu,
-        };
-        // exactly as many numbers as the results need
-        let size = (height - 1) * out_step + width * channels;
-        let mut fast = vec![f32::NAN; size];
-        of.run(&mut fast);
-        let mut portable = vec![f32::NAN; size];
-        DepthwiseInto { of, out: &mut portable }.eval(GenericIsa::new());
-        for out in [fast, portable] {
-            for (y, x, c) in triples(height, width, channels) {
-                let mut sum = bias[c];
-                for (row, map) in map[y * down..y * down + rows].iter().enumerate() {
-                    for column in 0..columns {
-                        let at = ((left + x) * across + column).checked_sub(padding).filter(|at| *at < pixels && !map.is_empty());
-                        let number = at.map_or(0.0, |at| map[at * channels + c]);
-                        let element = (c / CHANNEL_BLOCK * rows + row) * columns + column;
-                        sum += number * weights[element * CHANNEL_BLOCK + c % CHANNEL_BLOCK];
-                    }
-                }
-                let result = out[y * out_step + x * channels + c];
-                prop_assert!((result - sum.max(0.0)).abs() < 1e-4, "{y} {x} {c}");
-            }
-        }
-    }
-}
-
-/// Rows and columns of kernels: those with tiles of their own, most often, and others.
-const KERNELS: [(usize, usize); 8] = [
-    (3, 3),
-    (5, 5),
-    (3, 3),
-    (5, 5),
-    (1, 9),
-    (2, 4),
-    (4, 1),
-    (6, 5),
-];
-
-/// The triples of numbers below the three bounds.
-fn triples(a: usize, b: usize, c: usize) -> impl Iterator<Item = (usize, usize, usize)> {
-    (0..a).flat_map(move |x| (0..b).flat_map(move |y| (0..c).map(move |z| (x, y, z))))
 }
 
 /// Runs the product over windows that end one number beyond their row, or into an output that is one number too short.
