@@ -1,5 +1,6 @@
 //! Means over a feature map, and weighted sums of feature maps.
 
+use std::array;
 use std::ops::Range;
 
 use rten_simd::ops::{BitOps, NumOps};
@@ -50,21 +51,45 @@ impl SimdOp for SumPixels<'_, '_> {
     type Output = ();
 
     #[inline(always)]
-    fn eval<I: Isa>(self, isa: I) {
-        let ops = isa.f32();
-        let stride = self.sums.len();
+    fn eval<I: Isa>(mut self, isa: I) {
+        let lanes = isa.f32().len();
         self.sums.fill(0.0);
-        let lanes = ops.len();
-        for channel in (0..stride).step_by(lanes) {
-            let mut total = ops.zero();
-            for part in self.pixels.chunks(PARTIAL_SUM * stride) {
-                let mut sum = ops.zero();
-                for pixel in part.chunks_exact(stride) {
-                    sum = ops.add(sum, ops.load(&pixel[channel..]));
+        let (mut channel, mut left) = (0, self.sums.len() / lanes);
+        while left >= 4 {
+            self.sum_vectors::<I, 4>(isa, channel);
+            (channel, left) = (channel + 4 * lanes, left - 4);
+        }
+        while left >= 2 {
+            self.sum_vectors::<I, 2>(isa, channel);
+            (channel, left) = (channel + 2 * lanes, left - 2);
+        }
+        if left == 1 {
+            self.sum_vectors::<I, 1>(isa, channel);
+        }
+    }
+}
+
+impl SumPixels<'_, '_> {
+    /// Sums `N` vectors of channels from `first` on: several at once, because each addition waits for the one before.
+    #[inline(always)]
+    #[allow(clippy::needless_range_loop)]
+    fn sum_vectors<I: Isa, const N: usize>(&mut self, isa: I, first: usize) {
+        let ops = isa.f32();
+        let (lanes, stride) = (ops.len(), self.sums.len());
+        let mut totals = [ops.zero(); N];
+        for part in self.pixels.chunks(PARTIAL_SUM * stride) {
+            let mut sums = [ops.zero(); N];
+            for pixel in part.chunks_exact(stride) {
+                for n in 0..N {
+                    sums[n] = ops.add(sums[n], ops.load(&pixel[first + n * lanes..]));
                 }
-                total = ops.add(total, sum);
             }
-            ops.store(total, &mut self.sums[channel..]);
+            for n in 0..N {
+                totals[n] = ops.add(totals[n], sums[n]);
+            }
+        }
+        for n in 0..N {
+            ops.store(totals[n], &mut self.sums[first + n * lanes..]);
         }
     }
 }
@@ -325,17 +350,26 @@ impl Scaled<'_> {
     fn add<I: Isa, const OVERWRITE: bool>(&self, isa: I, out: &mut [f32]) {
         let lanes = isa.f32().len();
         let mut channel = 0;
-        while channel + 2 * lanes <= self.channels {
-            self.add_vectors::<I, OVERWRITE, 2>(isa, channel, out);
-            channel += 2 * lanes;
+        let mut left = self.channels / lanes;
+        while left >= 6 {
+            self.add_vectors::<I, OVERWRITE, 6>(isa, array::from_fn(|n| channel + n * lanes), out);
+            (channel, left) = (channel + 6 * lanes, left - 6);
         }
-        if channel + lanes <= self.channels {
-            self.add_vectors::<I, OVERWRITE, 1>(isa, channel, out);
-            channel += lanes;
+        while left >= 2 {
+            self.add_vectors::<I, OVERWRITE, 2>(isa, [channel, channel + lanes], out);
+            (channel, left) = (channel + 2 * lanes, left - 2);
         }
         // a product may be computed twice: the last vector ends at the last channel
-        if OVERWRITE && channel < self.channels && lanes <= self.channels {
-            self.add_vectors::<I, OVERWRITE, 1>(isa, self.channels - lanes, out);
+        let last = (OVERWRITE && channel + left * lanes < self.channels && lanes <= self.channels)
+            .then(|| self.channels - lanes);
+        match (left, last) {
+            (1, Some(last)) => self.add_vectors::<I, OVERWRITE, 2>(isa, [channel, last], out),
+            (1, None) => self.add_vectors::<I, OVERWRITE, 1>(isa, [channel], out),
+            (_, Some(last)) => self.add_vectors::<I, OVERWRITE, 1>(isa, [last], out),
+            (_, None) => {}
+        }
+        channel += left * lanes;
+        if last.is_some() {
             channel = self.channels;
         }
         if channel == self.channels {
@@ -352,55 +386,37 @@ impl Scaled<'_> {
         }
     }
 
-    /// Like [`Scaled::add`], for the channels of `N` vectors from `first` on, whose factors stay in registers.
+    /// Like [`Scaled::add`], for the channels of `N` vectors, which begin at `channels` and whose factors stay in registers.
     #[inline(always)]
     fn add_vectors<I: Isa, const OVERWRITE: bool, const N: usize>(
         &self,
         isa: I,
-        first: usize,
+        channels: [usize; N],
         out: &mut [f32],
     ) {
         let ops = isa.f32();
-        let channels = first..first + N * ops.len();
-        let factors: [I::F32; N] = ops.load_many(&self.factor[channels.clone()]);
+        // loops, because closures would be calls
+        let mut factors = [ops.zero(); N];
+        for n in 0..N {
+            factors[n] = ops.load(&self.factor[channels[n]..]);
+        }
+        let mut numbers = [ops.zero(); N];
         let from = self.from.chunks_exact(self.from_step);
-        if self.repeat == 1 {
-            for (from, out) in from.zip(out.chunks_mut(self.out_step)) {
-                let numbers = ops.load_many(&from[channels.clone()]);
-                let out = &mut out[channels.clone()];
-                add_products::<I, OVERWRITE, N>(isa, numbers, factors, out);
-            }
-            return;
-        }
         for (from, repeated) in from.zip(out.chunks_mut(self.out_step * self.repeat)) {
-            let numbers = ops.load_many(&from[channels.clone()]);
+            for n in 0..N {
+                numbers[n] = ops.load(&from[channels[n]..]);
+            }
             for out in repeated.chunks_mut(self.out_step) {
-                let out = &mut out[channels.clone()];
-                add_products::<I, OVERWRITE, N>(isa, numbers, factors, out);
+                for n in 0..N {
+                    let out = &mut out[channels[n]..];
+                    let sum = match OVERWRITE {
+                        true => ops.mul(numbers[n], factors[n]),
+                        false => ops.mul_add(numbers[n], factors[n], ops.load(out)),
+                    };
+                    ops.store(sum, out);
+                }
             }
         }
-    }
-}
-
-/// Adds products to `N` vectors of `out`. With `OVERWRITE`, they take the place of what is there.
-#[inline(always)]
-fn add_products<I: Isa, const OVERWRITE: bool, const N: usize>(
-    isa: I,
-    numbers: [I::F32; N],
-    factors: [I::F32; N],
-    out: &mut [f32],
-) {
-    let ops = isa.f32();
-    for ((number, factor), out) in numbers
-        .into_iter()
-        .zip(factors)
-        .zip(out.chunks_mut(ops.len()))
-    {
-        let sum = match OVERWRITE {
-            true => ops.mul(number, factor),
-            false => ops.mul_add(number, factor, ops.load(out)),
-        };
-        ops.store(sum, out);
     }
 }
 
