@@ -28,7 +28,7 @@ pub(crate) struct Depthwise<'a> {
     pub stride: (usize, usize),
     /// Columns of padding on the left of the map.
     pub padding: usize,
-    /// The columns of the output that are computed.
+    /// The columns of the output that are computed: the first one, and the one after the last.
     pub columns: (usize, usize),
     /// Numbers from an output row to the next one.
     pub out_step: usize,
@@ -98,12 +98,12 @@ impl SimdOp for DepthwiseInto<'_, '_> {
         for row in of.rows {
             assert!(row.is_empty() || row.len() == of.pixels * channels);
         }
-        // the pixels under the windows can be counted
+        // places of pixels, also of those in the padding, and their differences are numbers of a machine word
+        let is_place = |n: usize| n <= isize::MAX as usize / 4;
         let last = right
             .checked_mul(across)
             .and_then(|n| n.checked_add(columns));
-        assert!(last.is_some_and(|n| isize::try_from(n).is_ok()));
-        assert!(isize::try_from(of.padding).is_ok());
+        assert!(last.is_some_and(is_place) && is_place(of.padding));
         let out = out.as_mut_ptr();
         // columns of a tile
         let together = match (of.kernel, of.stride) {
