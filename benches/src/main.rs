@@ -1,6 +1,7 @@
 //! `riposte-bench`: the stages of extraction, the text index and dense search, for the programs beside it.
 
 mod dense;
+mod network;
 mod pages;
 mod search;
 mod sentences;
@@ -15,7 +16,7 @@ use clap::{Parser, Subcommand};
 #[command(
     name = "riposte-bench",
     version,
-    about = "Times parts of riposte, for benches/bench.py, bench_text.py, bench_dense.py, sentences.py and pages.py"
+    about = "Times parts of riposte, for benches/bench.py, bench_text.py, bench_dense.py, sentences.py, networks.py and pages.py"
 )]
 struct Cli {
     #[command(subcommand)]
@@ -26,6 +27,8 @@ struct Cli {
 enum Command {
     /// Encode a collection of arguments, search its vectors, and print times and sizes
     Dense(dense::Options),
+    /// Time the convolutions of a network, one image on one core
+    Network(network::Options),
     /// Read the pages of a file, and print titles, main texts and times
     Pages(pages::Options),
     /// Build and query a text index, and print times and sizes
@@ -43,6 +46,7 @@ enum Command {
 fn main() -> ExitCode {
     let done = match Cli::parse().command {
         Command::Dense(options) => dense::run(&options),
+        Command::Network(options) => network::run(&options),
         Command::Pages(options) => pages::run(&options),
         Command::Search(options) => search::run(&options),
         Command::Sentences(options) => sentences::run(&options),
