@@ -98,10 +98,10 @@ def main():
         for turn in range(args.rounds):
             for name in list(found)[:: 1 if turn % 2 == 0 else -1]:
                 if name in PEERS:
-                    seconds = float(output_of([sys.executable, __file__, "--peer", name, model, *size.split("x")]).split()[-1])
+                    best = float(output_of([sys.executable, __file__, "--peer", name, model, *size.split("x")]).split()[-1])
                 else:
-                    seconds = riposte(program, model, size, ["--float"] if "floats" in name else [])
-                found[name].append(seconds)
+                    best = riposte(program, model, size, ["--float"] if "floats" in name else [])
+                found[name].append(best)
         for name, times in found.items():
             ratio = statistics.median(peer / own for peer, own in zip(times, found["riposte, int8"]))
             print(f"| {size} | {name} | {statistics.median(times):.1f} | {ratio:.2f} |", flush=True)
