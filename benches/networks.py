@@ -6,8 +6,8 @@
     make -C benches bench-networks
 
 MODEL is det.onnx of ppocr-v4 (riposte models fetch ppocr-v4). Each runtime computes the same image on one core, in a process of its own for each round, in
-turn. The table has the medians of the best times of the rounds, in milliseconds, and the ratio to riposte in int8. OpenVINO computes in floats and, where
-the processor has the instructions, in bfloat16.
+turn. The table has the medians of the best times of the rounds, in milliseconds, and the ratio to riposte in int8. OpenVINO is asked for
+floats, and for bfloat16, in whose place it takes floats on a processor without the instructions.
 """
 
 import argparse
@@ -16,6 +16,7 @@ import os
 import statistics
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 TIMES = 8
@@ -28,8 +29,6 @@ def image(rows, columns):
 
 
 def milliseconds(compute):
-    import time
-
     best = []
     for _ in range(TIMES):
         start = time.perf_counter()

@@ -139,7 +139,8 @@ fn the_best_documents_are_the_first_of_all_documents_bit_by_bit_without_deleted_
     });
     outcome.unwrap();
 }
-/// An explanation looks a document up in the postings by itself. Of long rankings, some documents of all windows are compared.
+
+/// The explanation of a score reads the postings of one document, without windows. In long rankings, only some documents are compared, from all windows.
 #[test]
 fn scores_of_all_windows_are_those_that_are_explained_bit_by_bit() {
     let dir = tempfile::tempdir().unwrap();

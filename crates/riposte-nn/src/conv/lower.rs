@@ -41,8 +41,8 @@ fn bias_of(what: &str, bias: Option<Vec<f32>>, channels: usize) -> Result<Vec<f3
     Ok(bias)
 }
 
-/// Reorders weights from (channels, rows, columns) to (blocks of channels, rows, columns, [`CHANNEL_BLOCK`]), with channels up to `padded`. A kernel has `size`
-/// elements.
+/// Reorders weights from (channels, rows, columns) to (blocks of channels, rows, columns, [`CHANNEL_BLOCK`]). A kernel has `size` elements. Channels are filled up
+/// with zeros to the number `padded`.
 fn depthwise_weights(data: &[f32], size: usize, padded: usize) -> Aligned<f32> {
     let mut weights = Aligned::zeros(size * padded);
     for (channel, kernel) in data.chunks(size).enumerate() {

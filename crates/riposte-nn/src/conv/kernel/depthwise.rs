@@ -98,7 +98,7 @@ impl SimdOp for DepthwiseInto<'_, '_> {
         for row in of.rows {
             assert!(row.is_empty() || row.len() == of.pixels * channels);
         }
-        // places of pixels, also of those in the padding, and their differences are numbers of a machine word
+        // so that places of pixels, also in the padding, can be subtracted without overflow
         let is_place = |n: usize| n <= isize::MAX as usize / 4;
         let last = right
             .checked_mul(across)
@@ -127,35 +127,14 @@ impl SimdOp for DepthwiseInto<'_, '_> {
                     // SAFETY: the assertions above hold for all results of the rows below `height` and the columns from `left` to `right`, and `some` are
                     // channels. Each arm takes at most `right - x` columns, and no more rows than there are.
                     x += unsafe {
-                        match (of.kernel, of.stride, both, right - x) {
-                            ((3, 3), (1, 1), true, 6..) => {
-                                of.tile::<I, 3, 1, 1, 6, 2>(isa, at, out)
-                            }
-                            ((3, 3), (1, 1), _, 6..) => of.tile::<I, 3, 1, 1, 6, 1>(isa, at, out),
-                            ((3, 3), (2, 1), true, 6..) => {
-                                of.tile::<I, 3, 2, 1, 6, 2>(isa, at, out)
-                            }
-                            ((3, 3), (2, 1), _, 6..) => of.tile::<I, 3, 2, 1, 6, 1>(isa, at, out),
-                            ((3, 3), (1, 2), true, 4..) => {
-                                of.tile::<I, 3, 1, 2, 4, 2>(isa, at, out)
-                            }
-                            ((3, 3), (1, 2), _, 4..) => of.tile::<I, 3, 1, 2, 4, 1>(isa, at, out),
-                            ((3, 3), (2, 2), true, 4..) => {
-                                of.tile::<I, 3, 2, 2, 4, 2>(isa, at, out)
-                            }
-                            ((3, 3), (2, 2), _, 4..) => of.tile::<I, 3, 2, 2, 4, 1>(isa, at, out),
-                            ((5, 5), (1, 1), true, 5..) => {
-                                of.tile::<I, 5, 1, 1, 5, 2>(isa, at, out)
-                            }
-                            ((5, 5), (1, 1), _, 5..) => of.tile::<I, 5, 1, 1, 5, 1>(isa, at, out),
-                            ((5, 5), (2, 1), true, 5..) => {
-                                of.tile::<I, 5, 2, 1, 5, 2>(isa, at, out)
-                            }
-                            ((5, 5), (2, 1), _, 5..) => of.tile::<I, 5, 2, 1, 5, 1>(isa, at, out),
-                            ((5, 5), (2, 2), true, 4..) => {
-                                of.tile::<I, 5, 2, 2, 4, 2>(isa, at, out)
-                            }
-                            ((5, 5), (2, 2), _, 4..) => of.tile::<I, 5, 2, 2, 4, 1>(isa, at, out),
+                        match (of.kernel, of.stride, right - x) {
+                            ((3, 3), (1, 1), 6..) => of.tile::<I, 3, 1, 1, 6>(isa, at, both, out),
+                            ((3, 3), (2, 1), 6..) => of.tile::<I, 3, 2, 1, 6>(isa, at, both, out),
+                            ((3, 3), (1, 2), 4..) => of.tile::<I, 3, 1, 2, 4>(isa, at, both, out),
+                            ((3, 3), (2, 2), 4..) => of.tile::<I, 3, 2, 2, 4>(isa, at, both, out),
+                            ((5, 5), (1, 1), 5..) => of.tile::<I, 5, 1, 1, 5>(isa, at, both, out),
+                            ((5, 5), (2, 1), 5..) => of.tile::<I, 5, 2, 1, 5>(isa, at, both, out),
+                            ((5, 5), (2, 2), 4..) => of.tile::<I, 5, 2, 2, 4>(isa, at, both, out),
                             _ => {
                                 for y in y..height.min(y + 2) {
                                     of.any_kernel(isa, (y, x, &some), out);
@@ -176,7 +155,7 @@ impl SimdOp for DepthwiseInto<'_, '_> {
 #[inline(always)]
 fn prefetch(address: *const f32) {
     #[cfg(all(target_arch = "x86_64", not(miri)))]
-    // SAFETY: a prefetch reads nothing and cannot fail, whatever the address
+    // SAFETY: a prefetch only moves data into the cache, and an address that is not valid does no harm
     unsafe {
         use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
         _mm_prefetch::<_MM_HINT_T0>(address.cast());
@@ -186,14 +165,14 @@ fn prefetch(address: *const f32) {
 }
 
 impl Depthwise<'_> {
-    /// Computes `some` channels of `PIXELS` output pixels from column `x` on in each of `ROWS` rows from `top` on, for a kernel of `SIDE` rows and columns that moves by
-    /// `DOWN` rows and `ACROSS` columns. Returns `PIXELS`.
+    /// Computes `some` channels of `PIXELS` output pixels from column `x` on, in row `top` and, for `both`, in the next one, for a kernel of `SIDE` rows and columns
+    /// that moves by `DOWN` rows and `ACROSS` columns. Returns `PIXELS`.
     ///
     /// # Safety
     /// - `some` are channels, from one multiple of the lanes to another.
     /// - `SIDE`, `DOWN` and `ACROSS` are those of the convolution, and the input rows, the weights and the bias have their documented shapes.
     /// - The rows of the windows are in `rows`.
-    /// - `x` is not before the first column, and `out` may be written up to the last channel of column `x + PIXELS - 1` of row `top + ROWS - 1`.
+    /// - `x` is not before the first column, and `out` may be written up to the last channel of column `x + PIXELS - 1` of the last row.
     #[inline(always)]
     unsafe fn tile<
         I: Isa,
@@ -201,27 +180,37 @@ impl Depthwise<'_> {
         const DOWN: usize,
         const ACROSS: usize,
         const PIXELS: usize,
-        const ROWS: usize,
     >(
         &self,
         isa: I,
         at: (usize, usize, &Range<usize>),
+        both: bool,
         out: *mut f32,
     ) -> usize {
         let reach = (PIXELS - 1) * ACROSS + SIDE;
         let within = self.within(self.start(at.1), reach);
+        let is_edge = within != (0..reach);
         // SAFETY: the caller guarantees it
         unsafe {
-            if within == (0..reach) {
-                self.tile_part::<I, SIDE, DOWN, ACROSS, PIXELS, ROWS, false>(isa, at, within, out);
-            } else {
-                self.tile_part::<I, SIDE, DOWN, ACROSS, PIXELS, ROWS, true>(isa, at, within, out);
+            match (both, is_edge) {
+                (true, false) => {
+                    self.tile_part::<I, SIDE, DOWN, ACROSS, PIXELS, 2, false>(isa, at, within, out);
+                }
+                (true, true) => {
+                    self.tile_part::<I, SIDE, DOWN, ACROSS, PIXELS, 2, true>(isa, at, within, out);
+                }
+                (false, false) => {
+                    self.tile_part::<I, SIDE, DOWN, ACROSS, PIXELS, 1, false>(isa, at, within, out);
+                }
+                (false, true) => {
+                    self.tile_part::<I, SIDE, DOWN, ACROSS, PIXELS, 1, true>(isa, at, within, out);
+                }
             }
         }
         PIXELS
     }
 
-    /// Computes a tile. If it is at an `EDGE`, only the pixels `within` its windows lie in the map; else all do.
+    /// Computes a tile of `ROWS` rows. At an `EDGE`, only the pixels `within` lie in the map; elsewhere all pixels under the windows do.
     ///
     /// Neighbouring windows read mostly the same pixels. Each is loaded once for all of them, so that the processor waits for arithmetic and not for loads.
     ///
@@ -251,9 +240,8 @@ impl Depthwise<'_> {
         debug_assert!(self.kernel == (SIDE, SIDE) && self.stride == (DOWN, ACROSS));
         debug_assert!(step.is_multiple_of(ops.len()) && x >= self.columns.0);
         debug_assert!(EDGE || within == (0..reach));
-        // SAFETY: `some` begins and ends at multiples of the lanes, and ends at `channels` at the latest, so a vector from each of its steps on lies within the
-        // bias, within the channels of each pixel of an input row, within those of each element of the kernel and within those of each result. Pixels are loaded
-        // that are in the map, of rows that are not empty.
+        // SAFETY: `channel` is a multiple of the lanes and below `some.end`, which is one, too. So a vector from it on lies within the bias, and within the channels
+        // of a pixel, of an element of the kernel and of a result. Only pixels in the map are loaded, and only those of rows that are not empty.
         unsafe {
             let mut channel = some.start;
             while channel < some.end {
@@ -344,7 +332,7 @@ struct Row {
     step: usize,
     /// The pixels that lie in the map.
     within: Range<usize>,
-    /// The weights by which the row is multiplied for the first output row. Those for the second one are as many rows of the kernel before as the kernel moves down.
+    /// The weights by which the row is multiplied for the first output row. Those for the second one begin earlier, by as many rows of the kernel as it moves down.
     weights: *const f32,
 }
 

@@ -132,12 +132,12 @@ macro_rules! kernels {
             unsafe fn quantise_by(numbers: &[f32], per_step: f32, zero_point: f32, to: &mut [u8]) {
                 let (fours, rest) = numbers.as_chunks::<{ 4 * LANES }>();
                 let (to_fours, to_rest) = to.as_chunks_mut::<{ 4 * LANES }>();
-                // SAFETY: those who call it have a vector of numbers there
+                // SAFETY: it is only called with the address of a whole vector of numbers
                 let steps = |from: *const f32| unsafe {
                     $fma($load(from), $set(per_step), $set(zero_point))
                 };
                 for (four, to) in fours.iter().zip(to_fours) {
-                    // SAFETY: there are four vectors, and as many bytes
+                    // SAFETY: `four` has the numbers of four vectors, and `to` as many bytes
                     unsafe {
                         let four = [0, 1, 2, 3].map(|n| steps(four.as_ptr().add(n * LANES)));
                         store_four(four, to.as_mut_ptr());
@@ -154,8 +154,8 @@ macro_rules! kernels {
                 }
             }
 
-            /// As [`Int8Weights::quantise_pixels`], with `line` bytes for each pixel. Some pixels at a time, so that the divisions of their scales are done in
-            /// vectors: the bytes of a pixel would wait for those of its own.
+            /// As [`Int8Weights::quantise_pixels`], with `line` bytes for each pixel. The scales of some pixels are computed together, so that
+            /// vectors divide: one pixel after the other, each would wait for its own divisions.
             ///
             /// # Safety
             /// The machine has the instructions of this module.
