@@ -69,8 +69,8 @@ book:
 	done
 
 # Runs the unit tests of the convolution runtime under Miri, which finds undefined behaviour in unsafe code. Miri cannot run the machine's
-# vector instructions, so the same kernels run over arrays. It comes with nightly toolchains: make miri CARGO="cargo +nightly"
-# (rustup +nightly component add miri rust-src).
+# vector instructions, so the same kernels run over arrays. It takes minutes, because tests compute smaller maps under it (`usual_or_miri`).
+# It comes with nightly toolchains: make miri CARGO="cargo +nightly" (rustup +nightly component add miri rust-src).
 miri:
 	$(CARGO) miri test -p riposte-nn --lib conv
 

@@ -466,6 +466,7 @@ impl ByRows for Doubling<'_> {
 mod tests {
     use super::super::buffers::FeatureMap;
     use super::super::tests::{alone, map, numbers};
+    use super::super::usual_or_miri;
     use super::*;
 
     /// The convolution by its definition, without bias: (rows, columns, input channels, output channels) weights.
@@ -507,7 +508,7 @@ mod tests {
                 stride,
                 padding,
             };
-            let input = map(5, 6, channels);
+            let input = map(usual_or_miri(5, 2), usual_or_miri(6, 3), channels);
             let weights = numbers(kernel.0 * kernel.1 * channels * CHANNEL_BLOCK, 5);
             let expected = naive(&input, &window, &weights, CHANNEL_BLOCK);
             let greatest = expected.iter().fold(0f64, |a, x| a.max(x.abs()));

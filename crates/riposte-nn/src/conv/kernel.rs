@@ -16,6 +16,7 @@ use rten_simd::ops::{BitOps, NumOps};
 use rten_simd::{Isa, SimdOp};
 
 use super::aligned::Aligned;
+use super::usual_or_miri;
 
 mod depthwise;
 
@@ -240,9 +241,9 @@ pub struct Product<'a> {
 }
 
 /// Maximum number of weights that are read again for each small group of windows: a share of the second-level cache.
-const MANY_WEIGHTS: usize = 1 << 16;
+const MANY_WEIGHTS: usize = usual_or_miri(1 << 16, 1 << 8);
 /// Windows in a group if there are more weights; both tile heights divide it.
-const MANY_WINDOWS: usize = 480;
+const MANY_WINDOWS: usize = usual_or_miri(480, 48);
 
 impl<'a> Product<'a> {
     /// The product whose sums begin with the bias.

@@ -398,7 +398,8 @@ mod tests {
     use proptest::prelude::*;
     use rten_simd::isa::GenericIsa;
 
-    use super::super::super::tests::{below, cases, numbers};
+    use super::super::super::tests::{cases, numbers};
+    use super::super::super::usual_or_miri;
     use super::*;
 
     /// Rows and columns of kernels: those with tiles of their own, most often, and others.
@@ -424,8 +425,8 @@ mod tests {
         #[test]
         fn a_depthwise_convolution_keeps_channels_apart(
             kernel in prop::sample::select(&KERNELS[..]), down in 1usize..4, across in 1usize..4, padding in 0usize..7, left in 0usize..3,
-            height in 1usize..below(6, 4), width in 0usize..below(20, 14), pixels in 1usize..below(24, 12), blocks in 1usize..below(4, 3), apart in 0usize..3,
-            outside in any::<u16>(), seed: u64
+            height in 1usize..usual_or_miri(6, 4), width in 0usize..usual_or_miri(20, 14), pixels in 1usize..usual_or_miri(24, 12),
+            blocks in 1usize..usual_or_miri(4, 3), apart in 0usize..3, outside in any::<u16>(), seed: u64
         ) {
             let channels = blocks * CHANNEL_BLOCK;
             let (rows, columns) = kernel;

@@ -1,7 +1,7 @@
 use proptest::prelude::*;
 use rten_simd::isa::GenericIsa;
 
-use super::super::tests::{below, cases, numbers};
+use super::super::tests::{cases, numbers};
 use super::*;
 
 fn hard_swish(x: f32) -> f32 {
@@ -42,8 +42,8 @@ proptest! {
 
     #[test]
     fn a_product_is_the_sum_of_products(
-        rows in 1usize..4, length in 1usize..below(20, 5), step in 1usize..below(9, 5), count in 0usize..below(40, 28),
-        blocks in 1usize..below(7, 4), seed: u64
+        rows in 1usize..4, length in 1usize..usual_or_miri(20, 4), step in 1usize..usual_or_miri(9, 5), count in 0usize..usual_or_miri(40, 28),
+        blocks in 1usize..usual_or_miri(7, 3), seed: u64
     ) {
         let columns = blocks * CHANNEL_BLOCK;
         // exactly as many numbers as the windows need, so that a read beyond them leaves the allocation
@@ -118,7 +118,8 @@ fn bounds_that_overflow_do_not_hold() {
 #[test]
 fn a_product_in_parts_is_the_whole_product() {
     // more rows than a group has if there are many weights, and inputs in three parts
-    let (inputs, columns, count) = (3 * 50, 480, MANY_WINDOWS + 5);
+    let part = usual_or_miri(50, 3);
+    let (inputs, columns, count) = (3 * part, usual_or_miri(480, 32), MANY_WINDOWS + 5);
     let map = numbers(inputs * count, 3);
     let weights = numbers(inputs * columns, 5);
     let bias = numbers(columns, 7);
@@ -142,9 +143,9 @@ fn a_product_in_parts_is_the_whole_product() {
         vec![f32::NAN; columns * count],
     );
     run(0, inputs, bias.clone(), false, &mut whole);
-    run(0, 50, bias, false, &mut parts);
-    run(50, 50, vec![9.0; columns], true, &mut parts);
-    run(100, 50, vec![9.0; columns], true, &mut parts);
+    run(0, part, bias, false, &mut parts);
+    run(part, part, vec![9.0; columns], true, &mut parts);
+    run(2 * part, part, vec![9.0; columns], true, &mut parts);
     assert!(inputs * columns > MANY_WEIGHTS);
     assert_eq!(whole, parts);
 }

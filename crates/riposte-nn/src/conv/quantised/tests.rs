@@ -3,7 +3,8 @@ pub(super) mod arrays;
 
 use proptest::prelude::*;
 
-use super::super::tests::{below, cases};
+use super::super::tests::cases;
+use super::super::usual_or_miri;
 use super::kernels::*;
 use super::*;
 
@@ -36,7 +37,7 @@ proptest! {
     /// brightness; and all instructions give the same bits.
     #[test]
     fn int8_products_are_near_those_of_floats_and_equal_for_all_instructions(
-        length in 1usize..below(150, 11), count in 1usize..below(150, 18), blocks in 1usize..below(7, 4),
+        length in 1usize..usual_or_miri(150, 11), count in 1usize..usual_or_miri(150, 18), blocks in 1usize..usual_or_miri(7, 4),
         seed in prop::collection::vec(-1f32..1.0, 64), bright in prop::collection::vec(0.01f32..100.0, 150)
     ) {
         let columns = blocks * CHANNEL_BLOCK;
@@ -85,7 +86,7 @@ proptest! {
 
 #[test]
 fn each_activation_is_the_same_for_all_instructions() {
-    let (rows, columns, count) = (12, 3 * CHANNEL_BLOCK, 15);
+    let (rows, columns, count) = (12, 3 * CHANNEL_BLOCK, usual_or_miri(15, 5));
     let number = |n: usize| (n * 37 % 101) as f32 / 25.0 - 2.0;
     let weights: Vec<f32> = (0..rows * columns).map(number).collect();
     let map: Vec<f32> = (0..rows * count).map(|n| number(n + 11)).collect();
@@ -139,14 +140,16 @@ fn each_activation_is_the_same_for_all_instructions() {
 #[test]
 fn windows_over_several_rows_are_the_same_for_all_instructions() {
     let number = |n: usize| (n * 37 % 101) as f32 / 25.0 - 2.0;
-    let columns = 3 * CHANNEL_BLOCK;
-    for (length, step, count) in [
+    let columns = usual_or_miri(3, 1) * CHANNEL_BLOCK;
+    let shapes = [
+        (4, 4, usual_or_miri(70, 5)),
+        (12, 8, usual_or_miri(37, 17)),
         (68, 12, 37),
         (64, 64, 33),
         (192, 4, 16),
-        (4, 4, 70),
-        (132, 8, below(65, 17)),
-    ] {
+        (132, 8, 65),
+    ];
+    for &(length, step, count) in &shapes[..usual_or_miri(shapes.len(), 2)] {
         let weights: Vec<f32> = (0..3 * length * columns).map(number).collect();
         let map: Vec<u8> = (0..3 * (count * step + length))
             .map(|n| (n * 89 % 251) as u8)
@@ -178,7 +181,7 @@ proptest! {
 
     #[test]
     fn products_of_pairs_are_exact(
-        pairs in 1usize..below(40, 6), count in 1usize..below(30, 14), blocks in 1usize..3, seed in prop::collection::vec(any::<i16>(), 64)
+        pairs in 1usize..usual_or_miri(40, 6), count in 1usize..usual_or_miri(30, 14), blocks in 1usize..3, seed in prop::collection::vec(any::<i16>(), 64)
     ) {
         let columns = blocks * PairProduct::COLUMNS;
         let at = |n: usize| seed[n % 64] ^ seed[(n / 64 + 7 * n) % 64];
@@ -218,9 +221,8 @@ fn zero_has_a_byte_of_its_own() {
 
 #[test]
 fn sums_can_begin_with_other_numbers_than_the_bias() {
-    // more windows than a group of AMX has, and fewer than a tile are left
     // more windows than a group of AMX has, of which fewer than a tile would be left; Miri has no AMX
-    let (rows, columns, count) = (8, 2 * CHANNEL_BLOCK, below(69, 5));
+    let (rows, columns, count) = (8, 2 * CHANNEL_BLOCK, usual_or_miri(69, 5));
     let number = |n: usize| (n * 37 % 101) as f32 / 25.0 - 2.0;
     let weights: Vec<f32> = (0..rows * columns).map(number).collect();
     let map: Vec<f32> = (0..rows * count).map(|n| number(n + 11)).collect();
@@ -315,7 +317,7 @@ proptest! {
     /// the bytes of its row. All instructions give the same bits.
     #[test]
     fn what_lies_far_from_the_others_is_multiplied_apart(
-        length in 1usize..below(70, 11), blocks in 1usize..below(7, 4), times in 0.3f32..4.0,
+        length in 1usize..usual_or_miri(70, 11), blocks in 1usize..usual_or_miri(7, 4), times in 0.3f32..4.0,
         seed in prop::collection::vec(-1f32..1.0, 64), size in prop::collection::vec(0.1f32..30.0, 7)
     ) {
         let columns = blocks * CHANNEL_BLOCK;
@@ -372,7 +374,7 @@ proptest! {
     /// Inputs that are all equal give the sum of a column, which only the rounding of the inputs and half a step of the weights change.
     #[test]
     fn the_sum_of_each_column_is_kept(
-        rows in 1usize..below(90, 9), blocks in 1usize..3, seed in prop::collection::vec(-1f32..1.0, 64)
+        rows in 1usize..usual_or_miri(90, 9), blocks in 1usize..3, seed in prop::collection::vec(-1f32..1.0, 64)
     ) {
         let columns = blocks * CHANNEL_BLOCK;
         // the second column is zero, and all weights of the third are equal
