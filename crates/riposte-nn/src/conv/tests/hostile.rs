@@ -7,6 +7,7 @@ use crate::conv::{BufferPool, Extent, FeatureMap, NumericMode, compile, usual_or
 use crate::error::Result;
 use crate::onnx_writer::{Graph, Message, int, ints, numbers, text};
 
+/// What the graphs compute.
 fn image() -> FeatureMap {
     map(usual_or_miri(12, 4), usual_or_miri(9, 3), 3)
 }
@@ -52,7 +53,7 @@ fn side() -> impl Strategy<Value = i64> {
     ]
 }
 
-/// Weights that a model file really has; a file with more only declares them.
+/// A tensor of more numbers than this is declared without any.
 const FEW: i64 = usual_or_miri(200_000, 2_000) as i64;
 
 /// As many numbers as the dimensions say, if these are few, else none.
