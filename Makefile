@@ -69,7 +69,7 @@ book:
 	done
 
 # Runs the unit tests of the convolution runtime under Miri, which finds undefined behaviour in unsafe code. Miri cannot run the machine's
-# vector instructions, so the same kernels run over arrays. It takes minutes, because tests compute smaller maps under it (`usual_or_miri`).
+# vector instructions, so the same kernels run over arrays. Tests compute smaller maps under Miri (`usual_or_miri`): with the usual ones it takes hours.
 # It comes with nightly toolchains: make miri CARGO="cargo +nightly" (rustup +nightly component add miri rust-src).
 miri:
 	$(CARGO) miri test -p riposte-nn --lib conv

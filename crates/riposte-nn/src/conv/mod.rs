@@ -42,8 +42,8 @@ pub use steps::ConvNet;
 
 use strum::{Display, EnumString, IntoStaticStr, VariantNames};
 
-/// `usual`, but `miri` under Miri, which is some thousand times slower. Tests take their sizes from it. So do the bounds from which on a map is computed in
-/// parts: Miri then computes each way, and small maps suffice.
+/// `usual`, or `miri` under Miri, which is much slower. Tests get their sizes from it, and so do the sizes above which a map is computed in parts, so that
+/// small maps are computed in parts under Miri, too.
 const fn usual_or_miri(usual: usize, miri: usize) -> usize {
     if cfg!(miri) { miri } else { usual }
 }

@@ -301,7 +301,7 @@ mod tests {
     #[test]
     #[cfg_attr(
         miri,
-        ignore = "it takes hours, and Miri refuses rten-simd's map_mut, which reads through a reference that it has made invalid"
+        ignore = "it takes hours, and rten-simd's map_mut breaks Miri's aliasing rules: a mutable reference makes the one invalid that it reads"
     )]
     fn steps_that_are_computed_together_have_the_bits_of_those_that_are_not() {
         for mode in [NumericMode::Float, NumericMode::Auto] {

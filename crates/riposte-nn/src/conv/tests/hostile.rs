@@ -7,7 +7,7 @@ use crate::conv::{BufferPool, Extent, FeatureMap, NumericMode, compile, usual_or
 use crate::error::Result;
 use crate::onnx_writer::{Graph, Message, int, ints, numbers, text};
 
-/// What the graphs compute.
+/// The image on which each graph is run.
 fn image() -> FeatureMap {
     map(usual_or_miri(12, 4), usual_or_miri(9, 3), 3)
 }
@@ -53,7 +53,7 @@ fn side() -> impl Strategy<Value = i64> {
     ]
 }
 
-/// A tensor of more numbers than this is declared without any.
+/// The most numbers that are written into a file for one tensor. A larger tensor has only its dimensions.
 const FEW: i64 = usual_or_miri(200_000, 2_000) as i64;
 
 /// As many numbers as the dimensions say, if these are few, else none.
@@ -200,7 +200,7 @@ fn sums_of_an_input_whose_channels_are_no_whole_vector_are_left_to_rten() {
 #[test]
 #[cfg_attr(
     miri,
-    ignore = "it is refused before anything is computed, after a minute"
+    ignore = "it takes a minute, and the file is refused before any kernel runs"
 )]
 fn a_small_file_cannot_ask_for_any_amount_of_memory() {
     // each concatenation doubles the channels
