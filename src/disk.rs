@@ -1,9 +1,7 @@
 //! Handles files and directories where other processes and other users can write too: locks, replacement of whole files, temporary directories, and a
 //! directory that only one user can enter.
 
-#[cfg(feature = "texts")]
 mod hash;
-#[cfg(feature = "texts")]
 mod record;
 #[cfg_attr(docsrs, doc(hidden))]
 pub mod regular;
@@ -19,22 +17,17 @@ use std::time::Duration;
 use anyhow::ensure;
 use anyhow::{Context, Error, Result};
 
-#[cfg(feature = "full")]
 pub(crate) use hash::digest_of;
-#[cfg(feature = "texts")]
 pub use hash::{hex, is_hex, sha256_of};
-#[cfg(feature = "texts")]
 pub(crate) use record::{read_record, write_record};
 pub use stamp::Stamp;
 pub use temporary::{TemporaryDir, is_stream, replace, replace_with};
-#[cfg(feature = "texts")]
 pub(crate) use temporary::{is_ours, lock_abandoned, remove_abandoned, remove_ours};
 
 /// The pause between two tries to open a file that another process is writing.
 const PAUSE: Duration = Duration::from_millis(100);
 
 /// Whether `name` is a single, visible path component without characters that have a special meaning on some system or in a shell.
-#[cfg(feature = "texts")]
 pub(crate) fn is_plain_name(name: &str) -> bool {
     name.starts_with(|c: char| c.is_ascii_alphanumeric())
         && name
@@ -131,7 +124,6 @@ fn open_here(options: OpenOptions, path: &Path) -> io::Result<File> {
 ///
 /// # Errors
 /// It cannot be removed.
-#[cfg(feature = "texts")]
 pub(crate) fn remove(path: &Path) -> io::Result<()> {
     if fs::symlink_metadata(path)?.is_dir() {
         fs::remove_dir_all(path)
@@ -141,7 +133,6 @@ pub(crate) fn remove(path: &Path) -> io::Result<()> {
 }
 
 /// Whether an open file is the one at `path`: another process may have removed or replaced it since it was opened.
-#[cfg(feature = "texts")]
 pub(crate) fn is_at(file: &File, path: &Path) -> bool {
     let (Ok(opened), Ok(found)) = (file.metadata(), fs::symlink_metadata(path)) else {
         return false;

@@ -2,7 +2,6 @@
 //! number of processes, a small stack, or little memory.
 
 use std::thread;
-#[cfg(feature = "texts")]
 use std::thread::{Scope, ScopedJoinHandle};
 
 use anyhow::{Context, Result, ensure};
@@ -40,7 +39,6 @@ pub fn start_pool() -> Result<()> {
 ///
 /// # Errors
 /// The thread cannot be started.
-#[cfg(feature = "texts")]
 pub(crate) fn spawn<'scope, T: Send + 'scope>(
     scope: &'scope Scope<'scope, '_>,
     work: impl FnOnce() -> T + Send + 'scope,

@@ -1,13 +1,9 @@
-#[cfg(feature = "full")]
 mod images;
-#[cfg(not(feature = "full"))]
-mod no_images;
 
 use std::path::Path;
 
 use super::Error;
 use crate::task::Task;
-#[cfg(feature = "full")]
 use crate::task::approach::ImageApproach;
 use crate::task::recipe::settings::Setting;
 use crate::task::text_approach::TextApproach;
@@ -22,7 +18,6 @@ pub struct Approach {
     /// The recipe, if it is for texts.
     texts: Option<Box<TextApproach>>,
     /// The recipe, if it is for images.
-    #[cfg(feature = "full")]
     images: Option<Box<ImageApproach>>,
 }
 
@@ -73,7 +68,6 @@ impl Approach {
             source: found.source.clone(),
             text: found.text.clone(),
             texts: Some(Box::new(found)),
-            #[cfg(feature = "full")]
             images: None,
         })
     }
@@ -99,7 +93,6 @@ impl Approach {
     }
 
     /// Whether it asks a search engine on the web.
-    #[cfg(feature = "serve")]
     pub(crate) fn asks_a_service(&self) -> bool {
         self.texts().is_some_and(|texts| texts.service.is_some())
     }

@@ -1,6 +1,5 @@
 //! What can go wrong, by what was being done.
 
-#[cfg(feature = "texts")]
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// What can go wrong. A message is complete: it names the file, and often what would mend it.
@@ -50,7 +49,6 @@ impl Error {
     }
 }
 
-#[cfg(feature = "texts")]
 impl Error {
     pub(super) fn approach(error: anyhow::Error) -> Error {
         Error::Approach(Cause(error))

@@ -1,4 +1,3 @@
-#[cfg(feature = "full")]
 mod images;
 mod texts;
 

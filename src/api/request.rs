@@ -1,8 +1,4 @@
-#[cfg(feature = "full")]
 mod images;
-#[cfg(not(feature = "full"))]
-mod no_service;
-#[cfg(feature = "full")]
 mod service;
 
 use std::ops::ControlFlow;
@@ -18,13 +14,11 @@ use super::{Approach, Collection, Error, Ranking};
 use crate::task::debate::PER_SIDE;
 use crate::task::description::Description;
 use crate::task::explanations::Keep;
-#[cfg(feature = "full")]
 use crate::task::extraction::Host;
 use crate::task::files::{TopicSource, read_topics};
 use crate::task::recipe::settings::Setting;
 use crate::task::resources::Meter;
 use crate::task::run_files::{OutputSettings, RunFiles};
-#[cfg(feature = "full")]
 use crate::task::service_run::ServiceRun;
 use crate::task::text_approach::TextApproach;
 use crate::task::text_run::{self, OpenTexts, RUN_FILE, TextRequest, TextRun};
@@ -87,7 +81,6 @@ pub struct ImageOptions {
 /// A finished run of texts, by a search of the collection or by a search engine on the web.
 pub enum DoneTexts {
     Searched(TextRun),
-    #[cfg(feature = "full")]
     Asked(ServiceRun),
 }
 
@@ -168,7 +161,6 @@ impl<'c> Request<'c> {
     }
 
     fn rank_one(&self, stop: &AtomicBool, on_event: &mut OnEvent) -> Result<Ranking> {
-        #[cfg(feature = "full")]
         if self.collection.task == Task::Images {
             let (done, _) = self.rank_images(None, &Host::of_a_call(stop), on_event)?;
             return Ranking::of_images(done);
@@ -344,7 +336,6 @@ impl OneRun<'_> {
         if let Some(files) = files {
             let (lines, explained, sheets) = match &done {
                 DoneTexts::Searched(run) => (&run.lines, &run.explained, &run.sheets[..]),
-                #[cfg(feature = "full")]
                 DoneTexts::Asked(run) => (&run.lines, &run.explained, &[][..]),
             };
             files.write(&run::write_texts(lines)?, explained, sheets, &description)?;

@@ -15,7 +15,6 @@ pub(super) const THREADS: &str = "RIPOSTE_THREADS";
 pub(super) const TAG: &str = "RIPOSTE_TAG";
 
 /// The place of options that several commands share, below the command's own options.
-#[cfg(feature = "texts")]
 pub(super) const LAST: usize = 900;
 
 /// The heading of options in help texts that say where and how something is computed; options without a heading come first, under "Options".
@@ -39,7 +38,6 @@ pub(super) enum Quiet {
 }
 
 /// The words of `-q`, which without a value means [`Quiet::All`].
-#[cfg(feature = "texts")]
 pub(super) const QUIET: &str = "all";
 
 /// A task of the lab, or `rank`.

@@ -2,7 +2,6 @@
 //! this file.
 
 mod contents;
-#[cfg(feature = "texts")]
 mod metadata;
 
 use std::collections::BTreeMap;
@@ -81,7 +80,6 @@ pub(super) struct ConfigArgs {
 /// A configuration that was read.
 pub(super) struct Configuration {
     path: PathBuf,
-    #[cfg(feature = "texts")]
     sha256: String,
     contents: Contents,
 }
@@ -115,7 +113,6 @@ impl Configuration {
     fn read(path: &Path) -> Result<Configuration> {
         let reading = || format!("cannot use the configuration in {}", path.display());
         let bytes = read_regular(path, MAX_BYTES).with_context(reading)?;
-        #[cfg(feature = "texts")]
         let sha256 = metadata::sha256(&bytes);
         let text = String::from_utf8(bytes).with_context(reading)?;
         let mut contents = Contents::read(&text).with_context(reading)?;
@@ -123,7 +120,6 @@ impl Configuration {
         contents.cache = cache.transpose().with_context(reading)?;
         Ok(Configuration {
             path: path.to_owned(),
-            #[cfg(feature = "texts")]
             sha256,
             contents,
         })

@@ -1,8 +1,6 @@
 //! `datasets`: lists, gets and removes real collections.
 
-#[cfg(feature = "full")]
 mod folders;
-#[cfg(feature = "full")]
 mod get;
 mod inputs;
 
@@ -28,7 +26,6 @@ pub(super) enum DatasetsCommand {
     ///
     /// Each file is compared with the size and the checksum of the catalogue before anything is unpacked. A command that was killed goes on where it was
     /// when it is given again. The exit code is 0 if all data sets are complete, 1 if some are not, and 2 if none is.
-    #[cfg(feature = "full")]
     Get(get::GetArgs),
     /// Remove a data set from the disk
     Remove(NameArgs),
@@ -67,7 +64,6 @@ pub fn datasets(command: &DatasetsCommand) -> Result<u8> {
     match command {
         DatasetsCommand::List(args) => list(args),
         DatasetsCommand::Info(args) => info(args),
-        #[cfg(feature = "full")]
         DatasetsCommand::Get(args) => get::get(args),
         DatasetsCommand::Remove(args) => remove(args),
     }

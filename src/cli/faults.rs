@@ -1,7 +1,6 @@
 //! What a command does with the faults that it has passed over: the first of each kind are printed when they are found, all are listed in a file, and
 //! their number is printed at the end.
 
-#[cfg(feature = "texts")]
 mod args;
 
 use std::collections::BTreeMap;
@@ -16,7 +15,6 @@ use super::{shown, terminal};
 use riposte::collection::{Fault, FaultKind};
 use riposte::disk;
 
-#[cfg(feature = "texts")]
 pub(super) use args::FaultArgs;
 
 /// Number of faults of each kind that are printed without `--verbose`.

@@ -38,7 +38,6 @@ pub fn index(args: &IndexArgs) -> Result<u8> {
         return Ok(0);
     }
     match index::index(&settings, on_event)? {
-        #[cfg(feature = "full")]
         Indexed::Images { index, updated, .. } => {
             if indexing.verbose {
                 super::texts::print_verified(index.verified());

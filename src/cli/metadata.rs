@@ -9,7 +9,6 @@ impl Command {
     /// The command, with what the configuration says of a run's makers, if it writes metadata.
     pub(super) fn with_metadata(mut self, config: Config) -> Command {
         match &mut self {
-            #[cfg(feature = "full")]
             Command::Images(args) => args.metadata.config = config,
             Command::Controversial(args) => args.texts.metadata.config = config,
             Command::Comparative(args) => args.texts.metadata.config = config,

@@ -7,62 +7,38 @@ macro_rules! say {
     };
 }
 
-#[cfg(feature = "texts")]
 mod approaches;
 mod args;
-#[cfg(feature = "full")]
 mod ask;
-#[cfg(feature = "texts")]
 mod cache;
-#[cfg(feature = "full")]
 mod calls;
-#[cfg(feature = "full")]
 mod collection;
 mod config;
-#[cfg(feature = "texts")]
 mod datasets;
 mod evaluate;
-#[cfg(feature = "full")]
 mod export;
 mod faults;
-#[cfg(feature = "full")]
 mod image_args;
-#[cfg(feature = "full")]
 mod images;
-#[cfg(feature = "texts")]
 mod index;
-#[cfg(feature = "full")]
 mod inspect;
-#[cfg(feature = "texts")]
 mod lines;
-#[cfg(feature = "texts")]
 mod metadata;
-#[cfg(feature = "texts")]
 mod models;
 mod notes;
 mod parse;
-#[cfg(feature = "full")]
 mod probe;
-#[cfg(feature = "texts")]
 mod progress;
-#[cfg(feature = "texts")]
 mod quality;
-#[cfg(feature = "texts")]
 mod recipe_args;
-#[cfg(feature = "full")]
 mod reproduce;
-#[cfg(feature = "serve")]
 mod serve;
-#[cfg(feature = "full")]
 mod shard;
 mod shell;
-#[cfg(feature = "texts")]
 mod stance;
 mod streams;
 mod terminal;
-#[cfg(feature = "texts")]
 mod text_args;
-#[cfg(feature = "texts")]
 mod texts;
 mod verify;
 mod version;
@@ -76,17 +52,12 @@ use riposte::threads;
 use riposte_eval::{escaped, escaped_lines};
 use serde::Serialize;
 
-#[cfg(feature = "texts")]
 use cache::CacheCommand;
-#[cfg(feature = "full")]
 use collection::CollectionCommand;
 use config::{ConfigArgs, Configuration, ConfigurationArgs};
-#[cfg(feature = "full")]
 use export::ExportCommand;
-#[cfg(feature = "full")]
 use image_args::{ExtractArgs, ImagesArgs, InspectArgs, MergeArgs, ReadArgs};
 use shell::{CompletionsArgs, ManArgs};
-#[cfg(feature = "texts")]
 use text_args::{
     ApproachesArgs, ComparativeArgs, ControversialArgs, IndexArgs, QualityArgs, StanceArgs,
     TextArgs,
@@ -110,82 +81,60 @@ struct Cli {
 #[derive(Subcommand)]
 enum Command {
     /// Rank images for and against the claim of each topic (Task 3), and write a run
-    #[cfg(feature = "full")]
     Images(ImagesArgs),
     /// Rank arguments for controversial questions (Task 1), and write a run
-    #[cfg(feature = "texts")]
     Controversial(ControversialArgs),
     /// Rank passages for comparative questions, detect their stances (Task 2), and write a run
-    #[cfg(feature = "texts")]
     Comparative(ComparativeArgs),
     /// Rank any text collection in the layout of BEIR or TIREx, and write a run
-    #[cfg(feature = "texts")]
     Rank(TextArgs),
     /// Answer a question with the best images and arguments for and against, or the best texts
-    #[cfg(feature = "full")]
     Ask(ask::AskArgs),
     /// Answer questions over HTTP, on a page and for programs
-    #[cfg(feature = "serve")]
     Serve(serve::ServeArgs),
     /// Build or update the index of a collection, and describe it
-    #[cfg(feature = "texts")]
     Index(IndexArgs),
     /// Make an image collection of pictures and saved pages, and check one
-    #[cfg(feature = "full")]
     #[command(subcommand)]
     Collection(CollectionCommand),
     /// Compute the evidence of an image collection, without ranking it
-    #[cfg(feature = "full")]
     Extract(ExtractArgs),
     /// Read the text in image files, and print a JSON object per file
-    #[cfg(feature = "full")]
     Read(ReadArgs),
     /// Detect the stance of texts towards a topic or two objects, and print a JSON object per text
-    #[cfg(feature = "texts")]
     Stance(StanceArgs),
     /// Rate texts as arguments on a topic, from 0 to 1, and print a JSON object per text
-    #[cfg(feature = "texts")]
     Quality(QualityArgs),
     /// Merge shards: evidence into one store, or those of an index into one directory
-    #[cfg(feature = "full")]
     Merge(MergeArgs),
     /// List, download, add or remove models
-    #[cfg(feature = "texts")]
     #[command(subcommand)]
     Models(models::ModelsCommand),
     /// List, get or remove real collections
-    #[cfg(feature = "texts")]
     #[command(subcommand)]
     Datasets(datasets::DatasetsCommand),
     /// Measure approaches on judged collections, beside the figures that were published
-    #[cfg(feature = "full")]
     Reproduce(reproduce::ReproduceArgs),
     /// List the approaches, or the systems of the lab with their official figures; print or begin a recipe
-    #[cfg(feature = "texts")]
     Approaches(ApproachesArgs),
     /// Check runs by the organisers' rules, and warn of what their verifiers overlook
     Verify(verify::VerifyArgs),
     /// Evaluate runs by judgements, and compare them
     Evaluate(evaluate::EvaluateArgs),
     /// Write a report of a run, as web pages
-    #[cfg(feature = "full")]
     Inspect(InspectArgs),
     /// Export a run or the evidence in formats that other programs read
-    #[cfg(feature = "full")]
     #[command(subcommand)]
     Export(ExportCommand),
     /// Print the configuration that is used, and the values in force
     Config(ConfigArgs),
     /// List or remove what is stored in the cache directory
-    #[cfg(feature = "texts")]
     #[command(subcommand)]
     Cache(CacheCommand),
     /// Compute what riposte-spark needs from a text collection and its shards
-    #[cfg(feature = "full")]
     #[command(subcommand, hide = true)]
     Shard(shard::ShardCommand),
     /// Run small commands, each of which is a line of standard input, for the Python package
-    #[cfg(feature = "full")]
     #[command(hide = true)]
     Calls,
     /// Print a script that completes commands, options and values in a shell
@@ -198,7 +147,6 @@ impl Command {
     /// Whether the command uses a configuration. `completions` and `man`, which shells and packages call, work even if it is broken. None of the commands
     /// that `calls` runs has an option with a default in it.
     fn reads_configuration(&self) -> bool {
-        #[cfg(feature = "full")]
         if matches!(self, Command::Calls) {
             return false;
         }
@@ -209,7 +157,6 @@ impl Command {
 /// The command line, with the parts that are known only when the program runs.
 fn command_line() -> clap::Command {
     let command = Cli::command();
-    #[cfg(feature = "full")]
     let command = command.mut_subcommand("extract", image_args::or_stream);
     without_empty_variables(command).long_version(version::long())
 }
@@ -245,7 +192,6 @@ fn read_command_line() -> Result<(Command, ArgMatches, Option<Configuration>)> {
     let matches = configuration.with_defaults(command_line()).get_matches();
     let typed = Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
     let (command, options) = (typed.command, innermost(&matches));
-    #[cfg(feature = "texts")]
     let command = command.with_metadata(configuration.metadata(&options));
     configuration.announce(&options);
     Ok((command, options, Some(configuration)))
@@ -264,11 +210,8 @@ fn is_small(command: &Command) -> bool {
     match command {
         Command::Verify(_) | Command::Evaluate(_) | Command::Config(_) => true,
         Command::Completions(_) | Command::Man(_) => true,
-        #[cfg(feature = "texts")]
         Command::Models(_) | Command::Datasets(_) | Command::Approaches(_) => true,
-        #[cfg(feature = "texts")]
         Command::Cache(_) => true,
-        #[cfg(feature = "texts")]
         _ => false,
     }
 }
@@ -286,57 +229,33 @@ pub fn run() -> Result<u8> {
     if !is_small(&command) {
         threads::check_memory()?;
     }
-    #[cfg(feature = "texts")]
     let command = command.with_datasets()?;
-    #[cfg(feature = "full")]
     let command = command.with_folders()?;
     match command {
-        #[cfg(feature = "full")]
         Command::Images(args) => images::images(&args),
-        #[cfg(feature = "texts")]
         Command::Controversial(args) => texts::controversial(&args),
-        #[cfg(feature = "texts")]
         Command::Comparative(args) => texts::comparative(&args),
-        #[cfg(feature = "texts")]
         Command::Rank(args) => texts::rank(&args),
-        #[cfg(feature = "full")]
         Command::Ask(args) => ask::ask(&args),
-        #[cfg(feature = "serve")]
         Command::Serve(args) => serve::serve(&args),
-        #[cfg(feature = "texts")]
         Command::Index(args) => index::index(&args),
-        #[cfg(feature = "full")]
         Command::Collection(command) => collection::collection(&command),
-        #[cfg(feature = "full")]
         Command::Extract(args) => images::extract(&args),
-        #[cfg(feature = "full")]
         Command::Read(args) => images::read(&args),
-        #[cfg(feature = "texts")]
         Command::Stance(args) => stance::stance(&args),
-        #[cfg(feature = "texts")]
         Command::Quality(args) => quality::quality(&args),
-        #[cfg(feature = "full")]
         Command::Merge(args) => images::merge(&args),
-        #[cfg(feature = "full")]
         Command::Shard(command) => shard::shard(&command),
-        #[cfg(feature = "full")]
         Command::Calls => calls::calls(),
-        #[cfg(feature = "texts")]
         Command::Models(command) => models::models(command),
-        #[cfg(feature = "texts")]
         Command::Datasets(command) => datasets::datasets(&command),
-        #[cfg(feature = "full")]
         Command::Reproduce(args) => reproduce::reproduce(&args),
-        #[cfg(feature = "texts")]
         Command::Approaches(args) => approaches::approaches(&args),
         Command::Verify(args) => verify::verify(&args),
         Command::Evaluate(args) => evaluate::evaluate(&args),
-        #[cfg(feature = "full")]
         Command::Inspect(args) => inspect::inspect(&args),
-        #[cfg(feature = "full")]
         Command::Export(command) => export::export(&command),
         Command::Config(args) => config::config(&args, configuration.as_ref(), &options),
-        #[cfg(feature = "texts")]
         Command::Cache(command) => cache::cache(&command),
         Command::Completions(args) => shell::completions(&args, command_line()),
         Command::Man(args) => shell::man(&args, command_line()),

@@ -1,8 +1,6 @@
 //! `models`: downloads, lists, adds and removes models.
 
-#[cfg(feature = "full")]
 mod add;
-#[cfg(feature = "full")]
 mod fetch;
 
 use std::path::{Path, PathBuf};
@@ -24,17 +22,14 @@ pub(super) enum ModelsCommand {
     /// file is installed only if its size and sha256 are those of the catalogue. If the catalogue has no sha256, that of the first download is
     /// recorded, and later downloads must have the same. Files that are already installed and right are kept. The exit code is 0 if all files are
     /// installed, 1 if some could not be downloaded, and 2 if none could.
-    #[cfg(feature = "full")]
     Fetch(fetch::FetchArgs),
     /// Add a model of your own: a checkpoint in a directory, or of the Hugging Face hub
     ///
     /// An image-text model, a sentence encoder or a cross-encoder is recognised by its files. It is loaded and tried with a few texts and pictures
     /// before it is copied into the models directory. Commands use it only if it is named: with --clip, --sentence or --cross. riposte reads
     /// model.safetensors, or vision_model.onnx and text_model.onnx, but no pickles.
-    #[cfg(feature = "full")]
     Add(add::AddArgs),
     /// Remove a model from the models directory
-    #[cfg(feature = "full")]
     Remove(add::RemoveArgs),
     /// List the models with their purposes, and whether each is installed
     List(ListArgs),
@@ -53,11 +48,8 @@ pub(super) struct ListArgs {
 /// `riposte models`.
 pub fn models(command: ModelsCommand) -> Result<u8> {
     match command {
-        #[cfg(feature = "full")]
         ModelsCommand::Fetch(args) => fetch::fetch(&args),
-        #[cfg(feature = "full")]
         ModelsCommand::Add(args) => add::add(args),
-        #[cfg(feature = "full")]
         ModelsCommand::Remove(args) => add::remove(&args),
         ModelsCommand::List(args) => {
             let models = Models::at(args.models.as_deref())?;

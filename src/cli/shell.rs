@@ -4,7 +4,7 @@ mod known;
 
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result};
 use clap::builder::PossibleValuesParser;
 use clap::{Args, Command, ValueHint};
 use clap_complete::Shell;
@@ -86,7 +86,7 @@ fn with_suggestions(command: Command, known: &Known) -> Command {
 pub(super) fn man(args: &ManArgs, command: Command) -> Result<u8> {
     let mut command = command.disable_help_subcommand(true);
     command.build();
-    let manual = Manual::of(&command)?;
+    let manual = Manual::read()?;
     let Some(dir) = &args.dir else {
         let page = page(&command, &manual)?;
         print(&String::from_utf8_lossy(&page))?;
@@ -119,9 +119,9 @@ fn page_name(command: &Command) -> String {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Manual {
-    /// The name, its meaning, and the command that needs it; empty if every build reads it.
-    environment: Vec<(String, String, String)>,
-    files: Vec<(String, String, String)>,
+    /// The name and its meaning.
+    environment: Vec<(String, String)>,
+    files: Vec<(String, String)>,
     /// The page, what the command does, and the command.
     examples: Vec<(String, String, String)>,
 }
@@ -162,36 +162,13 @@ fn exit_codes(command: &str, page: &str) -> Result<[&'static str; 3]> {
 }
 
 impl Manual {
-    /// What the pages of this program say: `riposte` is its whole command line, and a smaller build lacks some commands.
+    /// What manual.toml says.
     ///
     /// # Errors
-    /// The file is wrong, which is a defect of the program: in a full build, an entry is about a command that does not exist.
-    fn of(riposte: &Command) -> Result<Manual> {
-        let mut manual: Manual = toml::from_str(include_str!("manual.toml"))?;
-        let count = |of: &Manual| of.environment.len() + of.files.len() + of.examples.len();
-        let all = count(&manual);
-        let is_needed = |(_, _, command): &(String, String, String)| {
-            command.is_empty() || has(riposte, &mut command.split(' '))
-        };
-        manual.environment.retain(is_needed);
-        manual.files.retain(is_needed);
-        let examples = &mut manual.examples;
-        examples.retain(|(_, _, line)| has(riposte, &mut line.split(' ').skip(1)));
-        ensure!(
-            !cfg!(feature = "full") || count(&manual) == all,
-            "an entry of manual.toml is about a command that does not exist"
-        );
-        Ok(manual)
+    /// The file is wrong, which is a defect of the program.
+    fn read() -> Result<Manual> {
+        Ok(toml::from_str(include_str!("manual.toml"))?)
     }
-}
-
-/// Whether a command has the subcommands with which these words begin.
-fn has(command: &Command, words: &mut dyn Iterator<Item = &str>) -> bool {
-    let named = words.next().filter(|_| command.has_subcommands());
-    named.is_none_or(|word| {
-        let subcommand = command.find_subcommand(word);
-        subcommand.is_some_and(|subcommand| has(subcommand, words))
-    })
 }
 
 /// A manual page.
@@ -223,7 +200,7 @@ fn page(command: &Command, manual: &Manual) -> Result<Vec<u8>> {
     ] {
         let entries = entries
             .iter()
-            .map(|(name, what, _)| (name.as_str(), what.as_str()));
+            .map(|(name, what)| (name.as_str(), what.as_str()));
         list(&mut page, title, entries.map(described))?;
     }
     let examples = manual.examples.iter().filter(|(of, _, _)| *of == name);

@@ -18,7 +18,6 @@ pub(super) fn width() -> usize {
 }
 
 /// Whether results are printed to a terminal, whose lines end, and not to a file or a program.
-#[cfg(feature = "texts")]
 pub(super) fn is_terminal() -> bool {
     Term::stdout().is_term()
 }
@@ -40,7 +39,6 @@ pub(super) fn prose_width() -> usize {
 }
 
 /// The beginning of a text, in a single line that fits the terminal.
-#[cfg(feature = "texts")]
 pub(super) fn one_line(text: &str) -> String {
     let most = prose_width();
     if text.chars().count() <= most {

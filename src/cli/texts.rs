@@ -15,7 +15,6 @@ use riposte::index::inverted::{self, InvertedIndex, Verified};
 use riposte::task::Task;
 use riposte::task::files::TopicSource;
 use riposte::task::run_files::OutputSettings;
-#[cfg(feature = "full")]
 use riposte::task::service_run::ServiceRun;
 use riposte::task::settings::{ExtractionOptions, ExtractionSettings};
 use riposte::task::text_indexes::TextIndexes;
@@ -126,7 +125,6 @@ fn retrieve(args: &TextArgs, task: TextTask, wanted: Wanted) -> Result<u8> {
                 }
                 print_run(args, &run, &written);
             }
-            #[cfg(feature = "full")]
             DoneTexts::Asked(run) => print_answers(args, &run, &written),
         }
         is_first = false;
@@ -170,7 +168,6 @@ pub(super) fn print_lines(lines: usize, topics: usize, file: &Path) {
 }
 
 /// Prints figures about a run that a search engine has answered.
-#[cfg(feature = "full")]
 fn print_answers(args: &TextArgs, done: &ServiceRun, written: &Written) {
     if args.indexing.quiet.is_some() {
         return;

@@ -1,28 +1,14 @@
 //! `--version`: the commit and the target of the build, and the instructions that it uses on this machine.
 
-#[cfg(feature = "texts")]
 use riposte::device::BackendMode;
-#[cfg(feature = "texts")]
 use riposte_nn::conv::{float_instructions, int8_instructions};
-#[cfg(feature = "texts")]
 use riposte_nn::transformer::Backend;
 
 /// What `--version` prints after the name. `-V` prints only the version.
 pub(super) fn long() -> String {
     let commit = option_env!("RIPOSTE_BUILT_FROM").unwrap_or("unknown");
     let target = option_env!("RIPOSTE_TARGET").unwrap_or("unknown");
-    let features = [
-        // `full` is the rule, and includes `texts`
-        ("texts", cfg!(feature = "texts") && !cfg!(feature = "full")),
-        ("cuda", cfg!(feature = "cuda")),
-    ];
-    let features = features.into_iter().filter(|(_, is_on)| *is_on);
-    let features: Vec<&str> = features.map(|(name, _)| name).collect();
-    let features = match features.as_slice() {
-        [] if cfg!(feature = "full") => "none".to_owned(),
-        [] => "none, not even texts: only verify, evaluate and what shells need".to_owned(),
-        features => features.join(", "),
-    };
+    let features = if cfg!(feature = "cuda") { "cuda" } else { "none" };
     format!(
         "{}\n\
          commit    {commit}\n\
@@ -34,7 +20,6 @@ pub(super) fn long() -> String {
 }
 
 /// The numbers in which models compute, and what computes encoders.
-#[cfg(feature = "texts")]
 fn numbers() -> String {
     let products = match int8_instructions() {
         Some(instructions) => format!("int8 with {instructions}, unless --numeric float"),
@@ -48,10 +33,4 @@ fn numbers() -> String {
         "floats    {}\nproducts  {products}\nencoders  {chosen}\n",
         float_instructions()
     )
-}
-
-/// Without models, nothing is computed in them.
-#[cfg(not(feature = "texts"))]
-fn numbers() -> &'static str {
-    ""
 }

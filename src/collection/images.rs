@@ -3,7 +3,6 @@
 //!
 //! Only the ids and directories of all documents are kept in memory. Their contents are read one document at a time (`documents`).
 
-#[cfg(feature = "full")]
 mod documents;
 
 use std::ffi::OsStr;
@@ -16,9 +15,7 @@ use riposte_eval::DocId;
 
 use super::{Fault, FaultKind};
 use crate::disk::regular;
-#[cfg(feature = "full")]
 pub(super) use documents::MAX_FILE_BYTES;
-#[cfg(feature = "full")]
 pub use documents::{
     CrawlRank, FileState, GivenTexts, ImageDocument, Listing, NO_PAGE, PageDocument, Unread,
     bytes_of,

@@ -5,15 +5,12 @@ mod braces;
 pub mod documents;
 pub mod entries;
 mod fault;
-#[cfg(feature = "full")]
 pub mod frames;
 pub mod images;
 mod lines;
-#[cfg(feature = "full")]
 pub mod parquet;
 pub mod passages;
 pub mod portal;
-#[cfg(feature = "full")]
 pub mod saved;
 pub mod shards;
 mod source;

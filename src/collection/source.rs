@@ -14,7 +14,6 @@ pub(super) const MAX_DOCUMENT_BYTES: usize = 16 << 20;
 
 /// Maximum window of a file that is packed with zstd, in bytes: the decoder allocates it. zstd makes a larger one only if it is told to
 /// (`zstd --long=28`).
-#[cfg(feature = "texts")]
 const MAX_WINDOW: u64 = 128 << 20;
 
 /// The first bytes of a file that is packed with gzip, and with zstd.
@@ -44,18 +43,10 @@ fn unpacked(mut file: impl Read + Send + 'static) -> io::Result<Box<dyn Read + S
     }
 }
 
-#[cfg(feature = "texts")]
 fn unpacked_zstd(packed: impl io::BufRead + Send + 'static) -> io::Result<Box<dyn Read + Send>> {
     let mut decoder = zstd::Decoder::with_buffer(packed)?;
     decoder.window_log_max(MAX_WINDOW.ilog2())?;
     Ok(Box::new(decoder))
-}
-
-/// zstd is C, which the small program does not compile.
-#[cfg(not(feature = "texts"))]
-fn unpacked_zstd(_: impl io::BufRead + Send + 'static) -> io::Result<Box<dyn Read + Send>> {
-    let what = "it is packed with zstd, which only a riposte with the feature `texts` or `full` reads: unpack it first (zstd -d), or pack it with gzip";
-    Err(io::Error::new(io::ErrorKind::Unsupported, what))
 }
 
 /// Maximum length of a line, in bytes, in a file that is read as a whole; a longer one is an error. The longest known lines are explanations, which

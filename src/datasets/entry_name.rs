@@ -1,6 +1,5 @@
 //! Which names of archive entries are safe to write, and which are not.
 
-#[cfg(feature = "full")]
 use std::path::PathBuf;
 use std::path::{Component, Path};
 
@@ -92,7 +91,6 @@ pub(super) fn is_reserved(path: &Path) -> bool {
 ///
 /// # Errors
 /// The name is hostile. The message names it.
-#[cfg(feature = "full")]
 pub(super) fn place(taken: &[Taken], name: &str) -> Result<Option<PathBuf>> {
     let name = name.strip_prefix("./").unwrap_or(name);
     check_inside(name)?;
@@ -124,7 +122,7 @@ pub(super) fn place(taken: &[Taken], name: &str) -> Result<Option<PathBuf>> {
     Ok(Some(path))
 }
 
-#[cfg(all(test, feature = "full"))]
+#[cfg(test)]
 mod tests {
     use super::*;
 

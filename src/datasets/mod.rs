@@ -5,14 +5,11 @@
 
 mod catalogue;
 mod entry_name;
-#[cfg(feature = "full")]
 mod get;
-#[cfg(feature = "full")]
 mod unpack;
 
 pub use catalogue::{Catalogue, DataFile, Entry, RankedBy};
 pub use entry_name::Taken;
-#[cfg(feature = "full")]
 pub use get::{Asked, Got, get};
 
 use std::collections::BTreeMap;

@@ -3,7 +3,6 @@
 //!
 //! The vectors agree with those of sentence-transformers within 1e-4 (tests/it/sentence.rs).
 
-#[cfg(feature = "full")]
 mod channel;
 
 use std::borrow::Cow;
@@ -19,9 +18,7 @@ use riposte_nn::transformer::kept::Keep;
 use crate::device::{Compute, Runtime};
 use crate::lazy::Lazy;
 use crate::weights::{CheckedModel, KeptWeights};
-#[cfg(feature = "full")]
 pub(crate) use channel::SENTENCE;
-#[cfg(feature = "full")]
 pub use channel::SentenceVectors;
 
 /// Part of the producer's name. It changes whenever the same checkpoint would give other vectors.

@@ -7,16 +7,11 @@
 //!
 //! AFINN's list is licensed under the ODbL and not part of this repository. It is read from a file.
 
-#[cfg(feature = "full")]
 mod afinn;
-#[cfg(feature = "full")]
 mod channels;
 mod vader;
 
-#[cfg(feature = "full")]
 pub use afinn::Afinn;
-#[cfg(feature = "full")]
 pub(crate) use channels::{AFINN, VADER};
-#[cfg(feature = "full")]
 pub use channels::{AfinnScores, VaderScores};
 pub use vader::Vader;

@@ -4,7 +4,6 @@ pub mod analyzer;
 pub mod dense;
 pub mod feedback;
 pub mod fusion;
-#[cfg(feature = "full")]
 pub mod images;
 pub mod inverted;
 mod kstem;

@@ -165,7 +165,6 @@ impl InvertedIndex {
     /// The scores of all documents in one field, by number; 0 for documents without any of the terms, and for excluded documents.
     ///
     /// Errors: those of [`InvertedIndex::search`]; a similarity with length scores, or BM25F.
-    #[cfg(feature = "full")]
     pub(super) fn scores(&self, part: QueryPart, similarity: &Similarity) -> Result<Vec<f64>> {
         let query = Query { parts: vec![part] };
         let plan = Plan::new(self, &query, similarity)?;
@@ -445,5 +444,5 @@ pub(crate) fn length_of(index: &InvertedIndex, fields: &[usize], number: u32) ->
     lengths.flatten().fold(0, u32::saturating_add)
 }
 
-#[cfg(all(test, feature = "full"))]
+#[cfg(test)]
 mod tests;

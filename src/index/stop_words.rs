@@ -135,7 +135,6 @@ impl StopList {
     }
 
     /// A built-in list; without words if there is no such list.
-    #[cfg(feature = "full")]
     pub(crate) fn built_in(name: &str) -> Self {
         Self::find(name).unwrap_or_default()
     }

@@ -83,7 +83,6 @@ impl SimdOp for Dots<'_> {
 /// The normalised mean of unit vectors, such as those of the prompts of a group.
 ///
 /// The result is empty if there are no vectors. If their lengths differ, numbers beyond the shortest are ignored.
-#[cfg(feature = "full")]
 pub(crate) fn mean_direction(vectors: &[Vec<f32>]) -> Vec<f32> {
     let shortest = vectors.iter().map(Vec::len).min().unwrap_or(0);
     let mut sum = vec![0.0; shortest];

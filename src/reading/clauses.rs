@@ -3,7 +3,6 @@
 //! Numbers, units, axis labels, addresses and navigation take no side, but the stance encoder finds one in them: the title of a chart seems to say the
 //! opposite once the labels of its axes stand behind it. So they are left out before a text is read.
 
-#[cfg(feature = "full")]
 pub mod picture;
 
 use std::borrow::Cow;

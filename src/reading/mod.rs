@@ -8,9 +8,7 @@ pub mod cross;
 mod outputs;
 pub mod pieces;
 mod posts;
-#[cfg(feature = "full")]
 mod queries;
-#[cfg(feature = "full")]
 pub mod sections;
 pub mod stance_encoder;
 pub mod steps;
@@ -21,17 +19,14 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use anyhow::Result;
 use riposte_eval::DocId;
 
-#[cfg(feature = "full")]
 use crate::evidence::clip::Clip;
 use crate::evidence::sentence::Sentences;
 use crate::lazy::Lazy;
 use crate::workspace::{self, Outputs as Workspace};
 use cross::Cross;
-#[cfg(feature = "full")]
 pub(crate) use outputs::STOPPED;
 use outputs::{Compute, complete};
 use pieces::ClaimedPieces;
-#[cfg(feature = "full")]
 pub use queries::QueryEncoder;
 use stance_encoder::{Logits, OUTPUTS, StanceEncoder, StanceReading};
 use steps::{Clock, OnOutputs, Outputs, Step};
@@ -39,10 +34,8 @@ use steps::{Clock, OnOutputs, Outputs, Step};
 /// The models that are installed.
 #[derive(Clone, Copy, Default)]
 pub struct Models<'a> {
-    #[cfg(feature = "full")]
     pub clip: Option<&'a Lazy<Clip>>,
     /// The second image-text model.
-    #[cfg(feature = "full")]
     pub image_text: Option<&'a Lazy<Clip>>,
     pub sentences: Option<&'a Lazy<Sentences>>,
     pub cross: Option<&'a Lazy<Cross>>,

@@ -2,28 +2,21 @@
 
 use riposte_eval::{Explanation, NumberId, Stance};
 
-#[cfg(feature = "full")]
 pub mod argument;
-#[cfg(feature = "full")]
 pub(crate) mod image_weights;
 pub mod linear;
-#[cfg(feature = "full")]
 pub(crate) mod mixture;
 pub mod object_stance;
 pub(crate) mod okapi;
 pub(crate) mod pairwise;
-#[cfg(feature = "full")]
 pub mod picture_text;
 pub mod presence;
 pub mod quality;
 pub(crate) mod rerank;
 pub mod reranker;
 pub mod select;
-#[cfg(feature = "full")]
 pub(crate) mod side;
-#[cfg(feature = "full")]
 pub mod signal;
-#[cfg(feature = "full")]
 pub mod stance;
 pub mod text_kind;
 pub mod text_stance;

@@ -1,15 +1,12 @@
 //! Decides which documents are in the lists of a run, their order and their final scores. No other place decides the order of a run.
 
-#[cfg(feature = "full")]
 mod images;
 
 use anyhow::{Result, bail};
 use riposte_eval::{DocId, Explanation};
 
 use crate::index::ScoredDoc;
-#[cfg(feature = "full")]
 pub use images::{Candidate, Selected, Selection, select, select_claim};
-#[cfg(feature = "full")]
 pub(crate) use images::{LIST_LENGTH, SAME_PICTURE_BITS, is_same_picture};
 
 /// Scores of this absolute value and more have no decimals as 32-bit floats: such floats are 64 apart.

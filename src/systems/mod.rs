@@ -1,14 +1,11 @@
 //! What only one published team did. Each system is a file or a folder, and implements traits of the lower rooms. Only the lists in `task/` name the
 //! systems.
 
-#[cfg(feature = "full")]
 pub mod aramis;
 pub mod arguing;
-#[cfg(feature = "full")]
 pub mod chatnoir;
 pub(crate) mod k_means;
 pub mod manifold;
-#[cfg(feature = "full")]
 pub(crate) mod picture_clusters;
 pub mod proximity;
 pub mod svr;

@@ -4,7 +4,6 @@
 //! the claim gives, or is undecided. An image that is for the claim is compared with the arguments for it, one that is against it with those against it.
 //! The comparison is by sentences, because two sentences show a reader better than two whole texts why an image and an argument belong together.
 
-#[cfg(feature = "full")]
 mod images;
 pub mod sheet;
 
@@ -26,9 +25,7 @@ use crate::score::rerank::repeated;
 use crate::score::text_stance::Model;
 use crate::score::windows::{ReadWindows, promising};
 use crate::score::{MARGIN, side_taken};
-#[cfg(feature = "full")]
 pub(crate) use images::image_sentences;
-#[cfg(feature = "full")]
 pub use images::{Images, illustrated};
 use sheet::{DebateArgument, DebateSheet};
 

@@ -3,16 +3,11 @@
 use std::collections::HashSet;
 use std::path::Path;
 
-#[cfg(not(feature = "texts"))]
-use anyhow::bail;
 use anyhow::{Result, anyhow};
 use riposte_eval::{DocId, TextTask};
 
-#[cfg(feature = "texts")]
 use super::text_indexes::shard_ids;
 use crate::collection::Fault;
-#[cfg(not(feature = "texts"))]
-use crate::collection::shards::ShardCollection;
 use crate::collection::texts::{TextCollection, open_collection};
 
 /// The ids of all documents that can be read.
@@ -38,13 +33,4 @@ pub(super) fn document_ids(task: TextTask, input: &Path) -> Result<HashSet<DocId
         TextCollection::Entries(entries) => all(entries.texts(), |text| text.id)?,
         TextCollection::Shards(shards) => shard_ids(&shards)?,
     })
-}
-
-/// Only the indexes of shards have their ids.
-#[cfg(not(feature = "texts"))]
-fn shard_ids(shards: &ShardCollection) -> Result<HashSet<DocId>> {
-    bail!(
-        "this build of riposte has no indexes, and {} lists indexes: install it with the feature texts",
-        shards.file.display()
-    )
 }

@@ -81,7 +81,6 @@ impl<E> Explanations<E> {
     }
 
     /// Those that are in memory.
-    #[cfg(feature = "full")]
     pub(crate) fn into_list(self) -> Vec<E> {
         match self.0 {
             Kept::InMemory(list) => list,

@@ -1,9 +1,6 @@
 //! Builds or checks the index of a collection, without making a run.
 
-#[cfg(feature = "full")]
 mod images;
-#[cfg(not(feature = "full"))]
-mod no_images;
 
 use std::path::PathBuf;
 
@@ -47,7 +44,6 @@ pub struct IndexSettings {
 
 /// The indexes of a collection.
 pub enum Indexed {
-    #[cfg(feature = "full")]
     Images {
         index: Box<InvertedIndex>,
         updated: images::Updated,

@@ -5,7 +5,6 @@ use std::sync::{Arc, Mutex, PoisonError};
 use anyhow::Result;
 
 use super::OnEvent;
-#[cfg(feature = "full")]
 use super::image_run::OpenImages;
 use super::text_run::{OpenTexts, TextRequest};
 
@@ -16,7 +15,6 @@ const MOST_OPEN: usize = 8;
 #[derive(Default)]
 pub struct Kept {
     texts: Shelf<OpenTexts>,
-    #[cfg(feature = "full")]
     pub images: Shelf<OpenImages>,
 }
 

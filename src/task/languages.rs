@@ -5,7 +5,6 @@ mod detect;
 use riposte_eval::TextTask;
 use riposte_eval::topic::Topic;
 
-#[cfg(feature = "full")]
 use super::approach::{ArgumentRecipe, Form, ImageApproach, StanceRecipe};
 use super::counted;
 use super::text_approach::TextApproach;
@@ -60,7 +59,6 @@ pub(super) fn note_on_texts(
 }
 
 /// The same for an approach to the image task.
-#[cfg(feature = "full")]
 pub(super) fn note_on_images(approach: &ImageApproach, topics: &[Topic]) -> Option<String> {
     let mut parts = Vec::new();
     if approach.query.lemmas.is_some() {

@@ -1,117 +1,67 @@
 //! The pipeline of each task. Tasks print nothing: they report [`Event`]s and return their results.
 
-#[cfg(feature = "full")]
 pub mod add_model;
-#[cfg(feature = "texts")]
 pub(crate) mod analyzers;
-#[cfg(feature = "full")]
 pub mod approach;
-#[cfg(feature = "texts")]
 pub mod approaches;
-#[cfg(feature = "full")]
 pub(crate) mod arguments;
-#[cfg(feature = "texts")]
 pub mod cache;
-#[cfg(feature = "full")]
 pub mod channels;
-#[cfg(feature = "full")]
 pub mod check_collection;
-#[cfg(feature = "texts")]
 pub mod comparative;
-#[cfg(feature = "texts")]
 pub mod controversial;
-#[cfg(feature = "texts")]
 pub mod debate;
-#[cfg(feature = "texts")]
 pub mod description;
 mod document_ids;
 pub mod evaluate;
-#[cfg(feature = "texts")]
 pub mod explanations;
-#[cfg(feature = "full")]
 pub mod export;
-#[cfg(feature = "full")]
 pub mod extraction;
 pub mod files;
-#[cfg(feature = "full")]
 pub(crate) mod image_index;
-#[cfg(feature = "full")]
 pub mod image_run;
-#[cfg(feature = "full")]
 pub mod images;
-#[cfg(feature = "texts")]
 pub mod index;
-#[cfg(feature = "texts")]
 pub mod kept;
-#[cfg(feature = "texts")]
 pub mod languages;
-#[cfg(feature = "texts")]
 pub mod leaderboards;
-#[cfg(feature = "texts")]
 pub mod likeness;
 pub mod metadata;
-#[cfg(feature = "texts")]
 pub mod models;
-#[cfg(feature = "full")]
 pub mod new_collection;
-#[cfg(feature = "full")]
 pub mod own_folder;
-#[cfg(feature = "texts")]
 pub mod places;
-#[cfg(feature = "texts")]
 pub mod presence;
-#[cfg(feature = "texts")]
 pub mod quality;
-#[cfg(feature = "texts")]
 pub mod rank;
 pub mod recipe;
-#[cfg(feature = "full")]
 pub mod reproduce;
-#[cfg(feature = "texts")]
 pub mod rerankers;
-#[cfg(feature = "texts")]
 pub mod resources;
-#[cfg(feature = "texts")]
 pub mod run_files;
-#[cfg(feature = "full")]
 pub mod service_run;
-#[cfg(feature = "texts")]
 pub mod services;
-#[cfg(feature = "texts")]
 pub mod settings;
-#[cfg(feature = "full")]
 pub mod shards;
-#[cfg(feature = "texts")]
 pub(crate) mod stages;
-#[cfg(feature = "texts")]
 pub mod stance;
 pub(crate) mod stdin;
-#[cfg(feature = "full")]
 pub mod stream;
-#[cfg(feature = "texts")]
 pub mod text_approach;
-#[cfg(feature = "texts")]
 pub mod text_indexes;
-#[cfg(feature = "texts")]
 pub mod text_run;
-#[cfg(feature = "texts")]
 pub mod texts;
 pub mod verify;
 pub(crate) mod which;
-#[cfg(feature = "texts")]
 mod work;
 
 use std::fmt;
 
 use crate::collection::Fault;
-#[cfg(feature = "texts")]
 use crate::index::{dense, inverted};
-#[cfg(feature = "texts")]
 use crate::reading::steps::Outputs;
 pub use which::Task;
-#[cfg(feature = "texts")]
 pub use work::{Named, effort};
-#[cfg(feature = "texts")]
 pub(crate) use work::{STOPPED, default_tag, of_approach, run_stage};
 
 /// The id of the topic that a single question becomes. No collection has a topic with this id, so facts about its own topics (ranks in a crawl) do not count
@@ -152,17 +102,14 @@ pub enum Event {
     /// A stage begins. `total` is the number of its items, 0 if it is unknown.
     Started { stage: Stage, total: usize },
     /// `done` items of `total` are finished. `outputs` are the model outputs that are being computed for the next item.
-    #[cfg(feature = "texts")]
     Progress {
         done: usize,
         total: usize,
         outputs: Option<Outputs>,
     },
     /// An event of the stage that opens or builds an index.
-    #[cfg(feature = "texts")]
     Index(inverted::Event),
     /// An event of the stage that computes sentence vectors.
-    #[cfg(feature = "texts")]
     Dense(dense::Event),
     /// The stage has ended, with a result or with an error.
     Ended,

@@ -67,7 +67,6 @@ impl Places {
     }
 }
 
-#[cfg(feature = "full")]
 impl Places {
     /// The directory in the cache for what is made of the folder at this path, which must be free of symbolic links.
     ///

@@ -9,10 +9,8 @@ use tantivy::tokenizer::TextAnalyzer;
 
 use super::languages::other_language;
 use super::{Event, OnEvent, counted};
-#[cfg(feature = "full")]
 use crate::evidence::{clip, page, sentiment, store::Store};
 use crate::index::analyzer::{self, Analyzer, Stemmer, StopList};
-#[cfg(feature = "full")]
 use crate::index::images::Image;
 use crate::index::inverted::InvertedIndex;
 use crate::index::vector;
@@ -106,7 +104,6 @@ pub(super) fn of_texts<'a>(
 ///
 /// # Errors
 /// The store cannot be read.
-#[cfg(feature = "full")]
 pub(super) fn of_images<'a>(
     topic: &Topic,
     images: impl Iterator<Item = &'a DocId>,

@@ -1,14 +1,11 @@
 //! Reads recipes, says in which line an error is, and suggests the known name that was probably meant by an unknown one.
 
-#[cfg(feature = "texts")]
 mod checks;
-#[cfg(feature = "texts")]
 pub mod settings;
 
 use anyhow::{Result, anyhow};
 use serde::de::DeserializeOwned;
 
-#[cfg(feature = "texts")]
 pub(crate) use checks::{At, check_numbers, check_weight, ensure_at, located};
 
 /// Longer words are not compared with known names, because the time for the comparison grows with their length.
@@ -20,7 +17,6 @@ pub fn read<T: DeserializeOwned>(text: &str) -> Result<T> {
 }
 
 /// Like [`read`], but an error names no line: what is read is not what a user has written.
-#[cfg(feature = "texts")]
 pub(crate) fn read_unplaced<T: DeserializeOwned>(text: &str) -> Result<T> {
     toml::from_str(text).map_err(|error: toml::de::Error| said(&error, error.message()))
 }

@@ -1,6 +1,5 @@
 //! The list of the web search engines that recipes can name. Nothing else in a ranking uses the network.
 
-#[cfg(feature = "full")]
 mod client;
 
 use std::collections::BTreeSet;
@@ -8,7 +7,6 @@ use std::collections::BTreeSet;
 use anyhow::{Result, ensure};
 use serde::Deserialize;
 
-#[cfg(feature = "full")]
 pub(crate) use client::{Answer, ChatNoir, Found, Hit, PageRequest, Query};
 
 /// A search engine, as a recipe names it. The address is not part of a recipe: the user's key is sent there, and anyone can write a recipe.

@@ -533,9 +533,7 @@ impl Resources {
 
     fn models(&self) -> reading::Models<'_> {
         reading::Models {
-            #[cfg(feature = "full")]
             clip: None,
-            #[cfg(feature = "full")]
             image_text: None,
             sentences: self.sentences.as_deref(),
             cross: self.cross.as_ref(),

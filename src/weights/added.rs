@@ -9,14 +9,12 @@ use serde::{Deserialize, Serialize};
 
 use super::catalogue::{AddedFrom, is_sha256};
 use super::{Entry, ModelFile, Role, Source};
-#[cfg(feature = "full")]
 use crate::disk::write_record;
 use crate::disk::{is_plain_name, read_record};
 
 pub(super) const ADDED: &str = "added.toml";
 
 /// The beginning of a source that is a repository of the hub.
-#[cfg(feature = "full")]
 pub(super) const HUB: &str = "hf:";
 
 /// `added.toml`.
@@ -76,7 +74,6 @@ pub(super) fn read(dir: &Path) -> Result<AddedRecord> {
 }
 
 /// Replaces the list.
-#[cfg(feature = "full")]
 pub(super) fn write(dir: &Path, record: &AddedRecord) -> Result<()> {
     write_record(&path(dir), record)
 }

@@ -5,35 +5,24 @@
 //! `verified.toml` (the checksums computed so far, so that the files need not be hashed at each start). `added.toml` in the models directory lists the
 //! models of the user's own. [`kept`] adds files with packed weights.
 
-#[cfg(feature = "full")]
 mod add;
 mod added;
 mod catalogue;
-#[cfg(feature = "full")]
 mod fetch;
-#[cfg(feature = "full")]
 mod files;
-#[cfg(feature = "full")]
 mod hub;
 mod kept;
-#[cfg(feature = "full")]
 mod licence;
-#[cfg(feature = "full")]
 mod package;
-#[cfg(feature = "full")]
 mod remove;
 mod shared;
 
-#[cfg(feature = "full")]
 pub use add::{Installed, Place};
-#[cfg(feature = "full")]
 pub(crate) use add::{check_name, stage};
 pub(crate) use catalogue::ModelFile;
 pub use catalogue::{AddedFrom, Catalogue, Entry, Role, Source};
-#[cfg(feature = "full")]
 pub use fetch::{FetchReport, Outcome, fetch};
 pub(crate) use kept::{KeptWeights, PACKED, PACKED_FILE};
-#[cfg(feature = "full")]
 pub use remove::{Removed, remove};
 
 use std::collections::BTreeMap;
@@ -48,7 +37,6 @@ use sha2::{Digest, Sha256};
 use crate::directories::models_directory;
 use crate::disk::{self, Stamp, hex, read_record, regular, write_record};
 use crate::lazy::Lazy;
-#[cfg(feature = "full")]
 pub use crate::web::Progress;
 use shared::Shared;
 

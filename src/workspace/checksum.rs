@@ -37,7 +37,6 @@ impl ValueHash {
 }
 
 /// The checksum of a row with these values.
-#[cfg(feature = "full")]
 pub(crate) fn checksum_of(values: &[ValueRef]) -> i64 {
     ValueHash::default().with(values)
 }

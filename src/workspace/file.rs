@@ -156,7 +156,6 @@ impl fmt::Display for Malformed {
 impl std::error::Error for Malformed {}
 
 /// The error for a file whose structure is damaged.
-#[cfg(feature = "full")]
 pub(crate) fn malformed(why: String) -> Error {
     Error::new(Malformed(why))
 }
@@ -170,7 +169,6 @@ pub(crate) fn beyond_repair(path: &Path, why: &str) -> Error {
 }
 
 /// Whether the file of a store is damaged, as found by SQLite or by [`check`].
-#[cfg(feature = "full")]
 pub(crate) fn is_malformed(error: &Error) -> bool {
     error.chain().any(|cause| cause.is::<Malformed>())
         || sqlite_codes(error).any(|code| code.code == ErrorCode::DatabaseCorrupt)
@@ -284,7 +282,6 @@ pub(crate) fn recover(path: &Path) -> Result<()> {
 ///
 /// # Errors
 /// The path is not UTF-8.
-#[cfg(feature = "full")]
 pub(crate) fn read_only_uri(path: &Path) -> Result<String> {
     let path = std::path::absolute(path)?;
     let path = path.to_str().context("its path is not UTF-8")?;

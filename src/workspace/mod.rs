@@ -22,7 +22,6 @@ use crate::disk::{hex, parent};
 pub use lock::Lock;
 pub(crate) use lock::lock_file;
 pub use outputs::Outputs;
-#[cfg(feature = "full")]
 pub(crate) use outputs::SCHEMA as OUTPUTS;
 
 /// The SQLite file of the workspace to which the index in `dir` belongs.

@@ -38,7 +38,6 @@ mod export;
 mod extraction;
 mod fault_injection;
 mod faults;
-mod features;
 mod floors;
 mod golden_texts;
 mod hostile_models;

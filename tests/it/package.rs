@@ -224,30 +224,3 @@ fn the_manifests_that_the_dockerfile_copies_are_a_workspace() {
         .collect();
     assert!(names.contains(&"riposte-ir"), "{names:?}");
 }
-
-/// What Cargo would compile for a command, each with its features and its profile.
-fn units(command: &[&str]) -> BTreeSet<String> {
-    let mut command = cargo(command);
-    command.args(["--release", "--unit-graph", "-Z", "unstable-options"]);
-    // stable Cargo has the option, too, but does not promise that it stays
-    command.env("RUSTC_BOOTSTRAP", "1");
-    let graph: Value = serde_json::from_str(&stdout(&succeed(&mut command))).unwrap();
-    let units = graph["units"].as_array().unwrap().iter();
-    let known = [
-        "pkg_id", "target", "mode", "features", "profile", "platform",
-    ];
-    let known = |unit: &Value| known.map(|key| unit[key].to_string()).join(" ");
-    units.map(known).collect()
-}
-
-/// A newcomer builds the program first, and runs the tests then. If they had other features, all libraries would be compiled a second time.
-#[test]
-fn the_tests_need_nothing_a_second_time_that_the_program_needs() {
-    let (program, tests) = (
-        units(&["build"]),
-        units(&["test", "--workspace", "--no-run"]),
-    );
-    assert!(program.len() > 400, "{}", program.len());
-    let again: Vec<_> = program.difference(&tests).collect();
-    assert!(again.is_empty(), "{again:#?}");
-}

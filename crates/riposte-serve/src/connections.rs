@@ -58,7 +58,6 @@ pub enum ServeError {
     #[error("the server cannot start: {0}")]
     Io(#[from] io::Error),
     /// A client of the Model Context Protocol says something else.
-    #[cfg(feature = "mcp")]
     #[error("the client does not speak the protocol: {0}")]
     Protocol(String),
 }

@@ -46,7 +46,6 @@ mod desk;
 mod guard;
 pub mod limits;
 mod log;
-#[cfg(feature = "mcp")]
 pub mod mcp;
 mod metrics;
 mod page;

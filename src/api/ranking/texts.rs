@@ -24,7 +24,6 @@ impl Ranking {
     pub(in crate::api) fn of_texts(run: DoneTexts, description: Description) -> Ranking {
         let (lines, explained, sheets) = match run {
             DoneTexts::Searched(run) => (run.lines, run.explained, run.sheets),
-            #[cfg(feature = "full")]
             DoneTexts::Asked(run) => (run.lines, run.explained, Vec::new()),
         };
         Ranking::new(Box::new(Texts { lines, explained }), sheets, description)

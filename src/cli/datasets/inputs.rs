@@ -5,7 +5,6 @@ use std::path::PathBuf;
 use anyhow::Result;
 
 use crate::cli::Command;
-#[cfg(feature = "full")]
 use crate::cli::{collection::CollectionCommand, export::ExportCommand, shard::ShardCommand};
 use riposte::datasets;
 
@@ -33,7 +32,6 @@ impl Command {
             args.words.remove(0);
             args.qrels.splice(0..0, meant);
         }
-        #[cfg(feature = "full")]
         if let Command::Export(ExportCommand::Run(args)) = &mut self
             && let Some(word) = &args.qrels
         {
@@ -46,25 +44,17 @@ impl Command {
     /// The collections that were typed.
     fn inputs(&mut self) -> Vec<&mut PathBuf> {
         match self {
-            #[cfg(feature = "full")]
             Command::Images(args) => with(&mut args.extraction.input, &mut args.arguments),
             Command::Controversial(args) => vec![&mut args.texts.input],
             Command::Comparative(args) => vec![&mut args.texts.input],
             Command::Rank(args) => vec![&mut args.input],
-            #[cfg(feature = "full")]
             Command::Ask(args) => with(&mut args.input, &mut args.arguments),
-            #[cfg(feature = "serve")]
             Command::Serve(args) => args.input.iter_mut().collect(),
             Command::Index(args) => vec![&mut args.input],
-            #[cfg(feature = "full")]
             Command::Collection(CollectionCommand::Check(args)) => vec![&mut args.dir],
-            #[cfg(feature = "full")]
             Command::Extract(args) => vec![&mut args.extraction.input],
-            #[cfg(feature = "full")]
             Command::Inspect(args) => vec![&mut args.input],
-            #[cfg(feature = "full")]
             Command::Export(ExportCommand::Evidence(args)) => args.input.iter_mut().collect(),
-            #[cfg(feature = "full")]
             Command::Shard(ShardCommand::Read(args)) => args.input.iter_mut().collect(),
             Command::Verify(args) => args.input.iter_mut().collect(),
             _ => Vec::new(),
@@ -75,7 +65,6 @@ impl Command {
     fn qrels(&mut self) -> Option<&mut Vec<String>> {
         match self {
             Command::Evaluate(args) => Some(&mut args.qrels),
-            #[cfg(feature = "full")]
             Command::Inspect(args) => Some(&mut args.qrels),
             _ => None,
         }
@@ -83,7 +72,6 @@ impl Command {
 }
 
 /// A collection, and a second one that can be typed, too.
-#[cfg(feature = "full")]
 fn with<'a>(input: &'a mut PathBuf, second: &'a mut Option<PathBuf>) -> Vec<&'a mut PathBuf> {
     std::iter::once(input).chain(second).collect()
 }

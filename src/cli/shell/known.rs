@@ -1,12 +1,8 @@
 //! Values of options that are known only when the program runs.
 
-#[cfg(feature = "texts")]
 mod datasets;
-#[cfg(feature = "full")]
 mod models;
-#[cfg(feature = "texts")]
 mod recipes;
-#[cfg(feature = "full")]
 mod reproduce;
 
 use std::collections::BTreeSet;
@@ -38,9 +34,7 @@ impl Known {
             of_edition("images", edition::years(Edition::all(None))),
             of_edition("verify", edition::years(EDITIONS.iter())),
         ];
-        #[cfg(feature = "texts")]
         let known = [known, recipes::values()?, datasets::values()?].concat();
-        #[cfg(feature = "full")]
         let known = [known, models::values()?, reproduce::values()?].concat();
         Ok(Known(known))
     }

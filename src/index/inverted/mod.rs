@@ -10,17 +10,14 @@ mod contents;
 mod disk;
 mod guarded;
 mod kind;
-#[cfg(feature = "full")]
 mod lines;
 mod open;
 mod postings;
-#[cfg(feature = "full")]
 mod restrict;
 mod schema;
 mod scratch;
 mod segment;
 mod stored;
-#[cfg(feature = "full")]
 pub mod update;
 
 use std::path::{Path, PathBuf};
@@ -34,7 +31,6 @@ use sha2::{Digest, Sha256};
 use tantivy::Term;
 use tantivy::directory::OwnedBytes;
 
-#[cfg(feature = "full")]
 pub(super) use build::join;
 pub use build::{Effort, Event};
 pub use contents::forget_hashes;
@@ -43,9 +39,7 @@ pub(crate) use disk::is_only_index;
 pub use disk::remove;
 pub use kind::{Document, ImageField, IndexKind, TextCollection};
 pub use kind::{Meta, SHORT_WORDS};
-#[cfg(feature = "full")]
 pub(crate) use lines::NumberedDocuments;
-#[cfg(feature = "full")]
 pub(super) use schema::checksum;
 
 use super::analyzer::Analyzer;

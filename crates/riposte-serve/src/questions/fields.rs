@@ -31,7 +31,6 @@ impl Fields {
     }
 
     /// Fields whose names are different.
-    #[cfg(feature = "mcp")]
     pub(crate) fn of(fields: Vec<(String, String)>) -> Fields {
         Fields(fields)
     }

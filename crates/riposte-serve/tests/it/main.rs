@@ -11,7 +11,6 @@ mod ending;
 mod execution;
 mod hostile;
 mod html;
-#[cfg(feature = "mcp")]
 mod mcp;
 mod page;
 mod refused;
