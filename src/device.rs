@@ -1,8 +1,7 @@
 //! What computes the encoders: the backend, its device, and the numbers.
 
 use anyhow::{Result, ensure};
-use riposte_nn::conv::Numeric;
-use riposte_nn::conv::NumericMode;
+use riposte_nn::conv::{Numeric, NumericMode};
 use riposte_nn::transformer::Backend;
 
 /// How models compute, as the user chooses.

@@ -52,6 +52,8 @@ pub mod names;
 #[cfg_attr(docsrs, doc(hidden))]
 pub mod threads;
 mod web;
+#[cfg_attr(docsrs, doc(hidden))]
+pub mod wording;
 
 #[cfg_attr(docsrs, doc(hidden))]
 pub mod workspace;
@@ -74,29 +76,66 @@ pub mod index;
 pub mod reading;
 
 #[cfg_attr(docsrs, doc(hidden))]
+pub mod language;
+#[cfg_attr(docsrs, doc(hidden))]
 pub mod score;
 
 #[cfg_attr(docsrs, doc(hidden))]
 pub mod systems;
 
 #[cfg_attr(docsrs, doc(hidden))]
-pub mod task;
+pub mod events;
+
+#[cfg_attr(docsrs, doc(hidden))]
+pub mod files;
+#[cfg_attr(docsrs, doc(hidden))]
+pub mod models;
+#[cfg_attr(docsrs, doc(hidden))]
+pub mod places;
+#[cfg_attr(docsrs, doc(hidden))]
+pub mod recipes;
+
+#[cfg_attr(docsrs, doc(hidden))]
+pub mod presence;
+#[cfg_attr(docsrs, doc(hidden))]
+pub mod texts;
+
+#[cfg_attr(docsrs, doc(hidden))]
+pub mod images;
+#[cfg_attr(docsrs, doc(hidden))]
+pub mod ingest;
+
+#[cfg_attr(docsrs, doc(hidden))]
+pub mod debate;
+
+#[cfg_attr(docsrs, doc(hidden))]
+pub mod runs;
+
+#[cfg_attr(docsrs, doc(hidden))]
+pub mod answer;
+#[cfg_attr(docsrs, doc(hidden))]
+pub mod judge;
+#[cfg_attr(docsrs, doc(hidden))]
+pub mod upkeep;
 
 #[cfg_attr(docsrs, doc(hidden))]
 pub mod report;
 
 #[cfg_attr(docsrs, doc(hidden))]
 pub mod api;
+
 #[cfg_attr(docsrs, doc(hidden))]
 pub mod serve;
-pub use api::{About, Answer, Argument, Image, PictureReader, PictureText, Side, Text};
+
 pub use api::{
-    Approach, Collection, ObjectStances, RankedDocument, Ranking, Request, StanceDetector,
+    About, Answer, Approach, Argument, Collection, Error, Evaluated, Image, ObjectStances,
+    PictureReader, PictureText, RankedDocument, Ranking, Request, Side, StanceDetector, Text,
+    evaluate,
 };
-pub use api::{Error, Evaluated, evaluate};
+pub use collection::task::Task;
+pub use events::{Event, Stage};
 pub use evidence::ocr::OcrLine;
 pub use riposte_eval::topic::Topic;
 pub use riposte_eval::{DocId, Explanation, ObjectStance, Stance, TextTask, TopicId, Values};
 pub use score::presence::{Basis, Presence};
 pub use score::text_stance::Stances;
-pub use task::{Event, Stage, Task};

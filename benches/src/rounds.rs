@@ -6,9 +6,8 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
-use riposte::evidence::PageEvidence;
 use riposte::evidence::clip::Clip;
-use riposte::evidence::ocr_text;
+use riposte::evidence::{PageEvidence, ocr_text};
 use riposte::weights::Models;
 use riposte_nn::conv::Numeric;
 use riposte_nn::transformer::Backend;

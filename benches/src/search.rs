@@ -14,7 +14,7 @@ use riposte::index::analyzer::Analyzer;
 use riposte::index::inverted::{Effort, InvertedIndex, TextCollection};
 use riposte::index::search::{Query, QueryPart, SearchOptions};
 use riposte::index::similarity::Similarity;
-use riposte::task::resources::Meter;
+use riposte::runs::resources::Meter;
 use serde_json::json;
 
 #[derive(clap::Args)]

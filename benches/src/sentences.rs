@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use anyhow::{Context, Result};
 use riposte::evidence::sentence::Sentences;
-use riposte::task::resources::Meter;
+use riposte::runs::resources::Meter;
 use riposte_nn::transformer::Backend;
 use serde_json::{Value, json};
 

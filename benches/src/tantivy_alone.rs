@@ -11,7 +11,7 @@ use std::time::Instant;
 use anyhow::{Context, Result, ensure};
 use riposte::index::analyzer::{self, Analyzer};
 use riposte::index::inverted::{Effort, InvertedIndex};
-use riposte::task::resources::Meter;
+use riposte::runs::resources::Meter;
 use serde_json::json;
 use tantivy::index::IndexSettings;
 use tantivy::merge_policy::NoMergePolicy;

@@ -6,7 +6,9 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
-use image::codecs::{jpeg::JpegEncoder, png::PngEncoder, webp::WebPEncoder};
+use image::codecs::jpeg::JpegEncoder;
+use image::codecs::png::PngEncoder;
+use image::codecs::webp::WebPEncoder;
 use image::{ExtendedColorType, ImageEncoder, RgbImage};
 use rayon::prelude::*;
 use riposte::evidence::picture::perceptual_hash;
@@ -14,13 +16,12 @@ use riposte_eval::TopicId;
 use seeded_random::Random;
 
 use crate::canvas::Fonts;
-use crate::claims;
-use crate::counted;
 use crate::files::{id, id_of_digits, new_directory, topics_xml, write};
 use crate::pages::{EmbeddedPicture, PageWriter, Slant};
 use crate::painter::Picture;
 use crate::pictures::{self, Content};
 use crate::topics::{Subjects, Topic};
+use crate::{claims, counted};
 
 /// The contents of 22 pictures of a topic. As in the real collection, more pictures are PRO than CON, and many are off topic.
 const DECK: [(Content, usize); 5] = [

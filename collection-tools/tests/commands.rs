@@ -9,7 +9,7 @@ use assert_cmd::assert::OutputAssertExt;
 use riposte::collection::arguments::ArgumentCollection;
 use riposte::collection::documents::DocumentCollection;
 use riposte::collection::passages::PassageCollection;
-use riposte::task::check_collection::check;
+use riposte::ingest::check_collection::check;
 
 fn collection_tools(args: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_collection-tools"));

@@ -14,7 +14,7 @@ use riposte::index::ScoredDoc;
 use riposte::index::inverted::{Effort, InvertedIndex, TextCollection};
 use riposte::index::search::{self, Query, SearchOptions};
 use riposte::index::similarity::Similarity;
-use riposte::task::channels::CHANNELS;
+use riposte::recipes::channels::CHANNELS;
 use riposte_eval::DocId;
 use tempfile::TempDir;
 

@@ -8,7 +8,7 @@ use std::io::Cursor;
 
 use anyhow::Result;
 use questions::{Batch, BoundedLines, QualityLine, StanceLine};
-use riposte::task::{quality, stance};
+use riposte::answer::{quality, stance};
 use serde::de::IgnoredAny;
 use serde_json::{Deserializer, Value, json};
 

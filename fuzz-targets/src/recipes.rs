@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use anyhow::Result;
-use riposte::task::approach::ImageApproach;
-use riposte::task::description::Description;
-use riposte::task::metadata::{Config, Described};
-use riposte::task::resources::Used;
-use riposte::task::text_approach::TextApproach;
+use riposte::files::metadata::{Config, Described};
+use riposte::recipes::image_approach::ImageApproach;
+use riposte::recipes::text_approach::TextApproach;
+use riposte::runs::description::Description;
+use riposte::runs::resources::Used;
 use riposte::topic::question::TopicParts;
 use riposte_eval::TextTask;
 use toml::Table;

@@ -1,7 +1,8 @@
 //! Pages and pictures that browsers and crawlers have saved: MHTML, WARC and WACZ.
 
 use riposte::collection::saved::{self, Found, embedded};
-use riposte::evidence::page::{self, images::images};
+use riposte::evidence::page::images::images;
+use riposte::evidence::page::{self};
 
 use crate::with_file;
 

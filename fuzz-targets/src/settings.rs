@@ -9,7 +9,7 @@ mod parse;
 use std::path::Path;
 
 use contents::Contents;
-use riposte::task::metadata::{Actor, Config, Described};
+use riposte::files::metadata::{Actor, Config, Described};
 use riposte::threads::check_threads;
 use riposte_eval::run::{self, TextRunLine};
 use riposte_eval::{DocId, TopicId};

@@ -9,8 +9,7 @@ use riposte::collection::shards::{self, ShardCollection};
 use riposte::evidence::sentiment::Vader;
 use riposte::score::quality::{self, GradedText};
 use riposte::topic::question::{self, TopicParts};
-use riposte_claims::claims;
-use riposte_claims::words;
+use riposte_claims::{claims, words};
 use riposte_eval::objects;
 
 use crate::with_file;

@@ -3,10 +3,10 @@ mod images;
 use std::path::Path;
 
 use super::Error;
-use crate::task::Task;
-use crate::task::approach::ImageApproach;
-use crate::task::recipe::settings::Setting;
-use crate::task::text_approach::TextApproach;
+use crate::collection::task::Task;
+use crate::recipes::image_approach::ImageApproach;
+use crate::recipes::settings::Setting;
+use crate::recipes::text_approach::TextApproach;
 
 /// How documents are ranked: a recipe, which is a TOML file. `riposte approaches` lists those that come with riposte.
 #[derive(Clone, Debug)]

@@ -4,11 +4,12 @@ use std::sync::Arc;
 use riposte_eval::topic::Topic;
 
 use super::{Approach, Error, Request};
-use crate::task::files::read_topics;
-use crate::task::kept::Kept;
-use crate::task::places::Places;
-use crate::task::settings::{ExtractionOptions, ExtractionSettings};
-use crate::task::{Event, Task};
+use crate::collection::task::Task;
+use crate::events::Event;
+use crate::files::read_topics;
+use crate::ingest::settings::{ExtractionOptions, ExtractionSettings};
+use crate::places::Places;
+use crate::runs::kept::Kept;
 use crate::weights::Models;
 
 /// The arguments in a collection of images, which answer together with the images.

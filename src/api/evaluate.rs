@@ -5,9 +5,10 @@ use riposte_eval::Values;
 use riposte_eval::edition::Edition;
 
 use super::Error;
-use crate::task::Event;
-use crate::task::evaluate::{self, ChosenMeasure, EvaluationSettings};
-use crate::task::files::NamedRun;
+use crate::events::Event;
+use crate::files::NamedRun;
+use crate::judge::evaluate;
+use crate::judge::evaluate::{ChosenMeasure, EvaluationSettings};
 
 /// A measure of a run.
 #[derive(Clone, Debug)]

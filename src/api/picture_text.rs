@@ -8,7 +8,7 @@ use super::Error;
 use crate::collection::images::bytes_of;
 use crate::evidence::ocr::{self, OcrLine, Script, TextReader, backend};
 use crate::evidence::{guarded, picture};
-use crate::task::models;
+use crate::models;
 use crate::weights::{Models, Role};
 
 /// Reads the text in pictures, with the OCR model that is installed (`riposte models fetch ocr`).

@@ -9,11 +9,11 @@ use anyhow::Result;
 use riposte_eval::{DocId, Explanation, ObjectStance, Stance, TopicId};
 
 use super::Error;
-use crate::task::Named;
-use crate::task::debate::sheet::DebateSheet;
-use crate::task::description::Description;
-use crate::task::metadata::Config;
-use crate::task::run_files::{DEBATE, EXPLANATIONS, OutputSettings, RunFiles};
+use crate::debate::sheet::DebateSheet;
+use crate::files::metadata::Config;
+use crate::recipes::Named;
+use crate::runs::description::Description;
+use crate::runs::run_files::{DEBATE, EXPLANATIONS, OutputSettings, RunFiles};
 
 /// The ranked documents of all topics, with what is known about how they were ranked.
 pub struct Ranking {

@@ -6,23 +6,26 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use anyhow::{Context, Result, ensure};
-use riposte_eval::TextTask;
-use riposte_eval::run;
 use riposte_eval::topic::Topic;
+use riposte_eval::{TextTask, run};
 
 use super::{Approach, Collection, Error, Ranking};
-use crate::task::debate::PER_SIDE;
-use crate::task::description::Description;
-use crate::task::explanations::Keep;
-use crate::task::extraction::Host;
-use crate::task::files::{TopicSource, read_topics};
-use crate::task::recipe::settings::Setting;
-use crate::task::resources::Meter;
-use crate::task::run_files::{OutputSettings, RunFiles};
-use crate::task::service_run::ServiceRun;
-use crate::task::text_approach::TextApproach;
-use crate::task::text_run::{self, OpenTexts, RUN_FILE, TextRequest, TextRun};
-use crate::task::{Event, Named, OnEvent, Task, default_tag, effort, of_approach};
+use crate::collection::task::Task;
+use crate::debate::PER_SIDE;
+use crate::events::{Event, OnEvent, of_approach};
+use crate::files::explanations::Keep;
+use crate::files::{RUN_FILE, TopicSource, read_topics};
+use crate::index::inverted::Effort;
+use crate::ingest::extraction::Host;
+use crate::recipes::settings::Setting;
+use crate::recipes::text_approach::TextApproach;
+use crate::recipes::{Named, default_tag};
+use crate::runs::description::Description;
+use crate::runs::resources::Meter;
+use crate::runs::run_files::{OutputSettings, RunFiles};
+use crate::runs::service::ServiceRun;
+use crate::runs::texts;
+use crate::runs::texts::{OpenTexts, TextRequest, TextRun};
 use crate::topic::question::TopicParts;
 
 /// What is ranked, for which topics, and how.
@@ -189,7 +192,7 @@ impl<'c> Request<'c> {
         self.check_approaches()?;
         let approaches = self.approaches.iter().filter_map(Approach::texts);
         let approaches: Vec<&TextApproach> = approaches.collect();
-        text_run::check_services(task, &approaches)?;
+        texts::check_services(task, &approaches)?;
         let settings = &self.collection.settings;
         let topics = self.read_topics(on_event)?;
         let names: Vec<Named> = approaches.iter().map(|approach| approach.named()).collect();
@@ -307,7 +310,7 @@ impl OneRun<'_> {
             base: self.base,
             models: &settings.models,
             compute: settings.options.precision.compute,
-            effort: effort(settings.threads)?,
+            effort: Effort::on(settings.threads)?,
             // the first run has read the collection
             rehash: settings.rehash && self.is_first,
             stop,

@@ -5,13 +5,15 @@ use anyhow::Result;
 use riposte_eval::{Explanation, ObjectStance};
 
 use super::Error;
+use crate::answer::stance;
+use crate::answer::stance::{StanceAnswer, StanceQuestion};
 use crate::device::Compute;
+use crate::events::{Event, OnEvent};
 use crate::lazy::Lazy;
+use crate::models;
 use crate::reading::stance_encoder::StanceEncoder;
 use crate::score::object_stance::Objects;
 use crate::score::text_stance::Stances;
-use crate::task::stance::{self, StanceAnswer, StanceQuestion};
-use crate::task::{Event, OnEvent, models};
 use crate::weights::Models;
 
 /// Detects the stance of texts.

@@ -11,8 +11,9 @@ use super::args::Task;
 use super::lines::without_nulls;
 use super::text_args::{ApproachesArgs, ApproachesCommand};
 use super::{print, terminal};
-use riposte::task::approaches::{self, About};
-use riposte::task::leaderboards::{Leaderboard, System, leaderboards};
+use riposte::judge::leaderboards::{Leaderboard, System, leaderboards};
+use riposte::recipes::approaches;
+use riposte::recipes::approaches::About;
 
 /// Indentation of the lines below a system or an approach.
 const INDENT: usize = 6;

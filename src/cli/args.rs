@@ -7,8 +7,8 @@ use riposte_eval::TextTask;
 use serde::{Deserialize, Serialize};
 use strum::IntoStaticStr;
 
+use riposte::collection::task;
 use riposte::directories::CACHE_VARIABLE;
-use riposte::task;
 
 /// The environment variables of the options that riposte.toml has defaults for.
 pub(super) const THREADS: &str = "RIPOSTE_THREADS";
@@ -61,7 +61,7 @@ impl Task {
         self.into()
     }
 
-    /// The same task in the type of `task/`.
+    /// The same task in the type of the library.
     pub(super) fn meant(self) -> task::Task {
         self.text().into()
     }

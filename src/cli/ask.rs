@@ -9,16 +9,15 @@ use clap::Args;
 use super::args::{CacheArgs, QUIET, Quiet, STORAGE, THREADS, Task};
 use super::faults::FaultArgs;
 use super::images::with_host;
-use super::parse;
 use super::progress::EventPrinter;
 use super::recipe_args::SetArgs;
 use super::text_args::{INPUT, RerankArgs};
-use super::{print, print_json, shown, terminal};
+use super::{parse, print, print_json, shown, terminal};
 use riposte::api::Collection;
 use riposte::api::ask::{Answer, AskSettings, ReportOutput};
-use riposte::task;
-use riposte::task::extraction::{ExtractionOptions, ExtractionSettings};
-use riposte::task::own_folder::OwnFolder;
+use riposte::collection::task;
+use riposte::ingest::own_folder::OwnFolder;
+use riposte::ingest::settings::{ExtractionOptions, ExtractionSettings};
 
 /// Maximum number of documents in an answer. An answer is for reading; `riposte rank` and its siblings write long lists.
 const MAX_NUMBER: i64 = 100;

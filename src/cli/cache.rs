@@ -14,7 +14,8 @@ use super::args::CacheArgs;
 use super::{print, print_json, shown, terminal};
 use riposte::directories::cache_directory;
 use riposte::disk;
-use riposte::task::cache::{self, Entry, Listed, Removal};
+use riposte::upkeep::cache;
+use riposte::upkeep::cache::{Entry, Listed, Removal};
 
 #[derive(Subcommand)]
 pub(super) enum CacheCommand {

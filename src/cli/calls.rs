@@ -20,8 +20,8 @@ use super::text_args::ComputeArgs;
 use super::{Cli, Command, evaluate, images, quality, stance, verify};
 use riposte::api::{PictureReader, StanceDetector};
 use riposte::lazy::Lazy;
+use riposte::models;
 use riposte::reading::stance_encoder::StanceEncoder;
-use riposte::task::models;
 
 /// Maximum number of bytes of a call. The package sends long lists of texts in several calls.
 const MAX_CALL: u64 = 1 << 30;

@@ -11,8 +11,8 @@ use super::notes::NotePrinter;
 use super::progress::EventPrinter;
 use super::terminal::counted;
 use super::{print, shown};
-use riposte::task::check_collection::check;
-use riposte::task::new_collection::{MIN_SIDE, Made, NewCollection, new_collection};
+use riposte::ingest::check_collection::check;
+use riposte::ingest::new_collection::{MIN_SIDE, Made, NewCollection, new_collection};
 
 #[derive(Subcommand)]
 pub(super) enum CollectionCommand {

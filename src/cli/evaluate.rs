@@ -17,8 +17,9 @@ use super::faults::FaultLog;
 use super::notes::NotePrinter;
 use super::{print, terminal};
 use cells::{Column, print_cells};
-use riposte::task::evaluate::{self, Detail, EvaluatedRun, Evaluation, Judgements};
-use riposte::task::files::{check_distinct, check_writable};
+use riposte::files::{check_distinct, check_writable};
+use riposte::judge::evaluate;
+use riposte::judge::evaluate::{Detail, EvaluatedRun, Evaluation, Judgements};
 use typed::{Format, PrintedAs};
 
 pub(super) use typed::EvaluateArgs;

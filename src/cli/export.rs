@@ -13,10 +13,11 @@ use super::progress::{EventPrinter, StageProgress};
 use super::text_args::INPUT;
 use super::{parse, print, shown};
 use riposte::evidence::store::{Store, exported_files};
-use riposte::task::channels::CHANNELS;
-use riposte::task::export::{self, RunExportSettings};
-use riposte::task::extraction::open_store;
-use riposte::task::files::{check_distinct, check_writable, write_atomically};
+use riposte::files::{check_distinct, check_writable, write_atomically};
+use riposte::ingest::extraction::open_store;
+use riposte::judge::export;
+use riposte::judge::export::RunExportSettings;
+use riposte::recipes::channels::CHANNELS;
 
 #[derive(Subcommand)]
 pub(super) enum ExportCommand {

@@ -17,9 +17,9 @@ use super::text_args::{
 use riposte::evidence::channel::{self, Precision};
 use riposte::evidence::extract::Shard;
 use riposte::evidence::ocr::Script;
-use riposte::task::channels::CHANNELS;
-use riposte::task::extraction::{ExtractionOptions, ExtractionSettings};
-use riposte::task::recipe;
+use riposte::ingest::settings::{ExtractionOptions, ExtractionSettings};
+use riposte::recipes::channels::CHANNELS;
+use riposte::wording::nearest;
 
 /// The help of `--require`.
 fn require() -> String {
@@ -267,7 +267,7 @@ fn channel(word: &str) -> Result<String> {
     let channel = channel::find(CHANNELS, word).map(|channel| channel.name().to_owned());
     channel.with_context(|| {
         let known: Vec<&str> = CHANNELS.iter().map(|channel| channel.name()).collect();
-        let meant = recipe::nearest(word, &known);
+        let meant = nearest(word, &known);
         let meant = meant.map_or(String::new(), |name| format!("did you mean {name}? "));
         format!("{meant}The channels are {}", known.join(", "))
     })

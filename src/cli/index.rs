@@ -8,9 +8,9 @@ use super::progress::EventPrinter;
 use super::text_args::IndexArgs;
 use super::texts::print_all_verified;
 use super::{print, print_json, shown};
-use riposte::index::inverted::{InvertedIndex, Report};
-use riposte::task::effort;
-use riposte::task::index::{self, IndexSettings, Indexed, IndexedVectors};
+use riposte::index::inverted::{Effort, InvertedIndex, Report};
+use riposte::ingest::index;
+use riposte::ingest::index::{IndexSettings, Indexed, IndexedVectors};
 
 /// `riposte index`.
 pub fn index(args: &IndexArgs) -> Result<u8> {
@@ -23,7 +23,7 @@ pub fn index(args: &IndexArgs) -> Result<u8> {
         places: indexing.places(args.evidence.as_ref()),
         models: args.models.open()?,
         compute: args.models.compute(),
-        effort: effort(indexing.threads)?,
+        effort: Effort::on(indexing.threads)?,
         rebuild: args.rebuild,
         rehash: args.rehash,
     };

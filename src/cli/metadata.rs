@@ -3,7 +3,7 @@
 use super::Command;
 use super::notes::note;
 use super::text_args::{INPUT, MetadataArgs, OUTPUT};
-use riposte::task::metadata::{Config, FILE};
+use riposte::files::metadata::{Config, FILE};
 
 impl Command {
     /// The command, with what the configuration says of a run's makers, if it writes metadata.

@@ -5,7 +5,7 @@ use riposte_eval::escaped;
 
 use super::faults::FaultLog;
 use riposte::collection::Fault;
-use riposte::task::Event;
+use riposte::events::Event;
 
 pub(super) fn note(text: &str) -> String {
     format!("note: {}", escaped(text))

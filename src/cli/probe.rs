@@ -13,7 +13,9 @@ use riposte_eval::DocId;
 use super::image_args::ExtractArgs;
 use super::notes::print_notes;
 use riposte::collection::images::ImageCollection;
-use riposte::task::extraction::{self, ExtractionSettings, Trial};
+use riposte::ingest::extraction;
+use riposte::ingest::extraction::Trial;
+use riposte::ingest::settings::ExtractionSettings;
 use riposte::threads;
 use riposte::weights::Role;
 

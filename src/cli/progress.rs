@@ -9,9 +9,9 @@ use indicatif::{HumanCount, HumanDuration, ProgressBar, ProgressDrawTarget, Prog
 use super::args::Quiet;
 use super::faults::FaultLog;
 use super::notes::note;
+use riposte::events::{Event, Stage};
 use riposte::index::{dense, inverted};
 use riposte::reading::steps::{Outputs, StageOutputs, Step};
-use riposte::task::{Event, Stage};
 use riposte::threads;
 
 /// The time between two lines if stderr is not a terminal.

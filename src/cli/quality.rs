@@ -7,10 +7,10 @@ use super::lines::{QualityLine, answer_file};
 use super::notes::print_notes;
 use super::print_json;
 use super::text_args::QualityArgs;
+use riposte::answer::quality::{QualityQuestion, rate};
 use riposte::lazy::Lazy;
+use riposte::models;
 use riposte::reading::stance_encoder::StanceEncoder;
-use riposte::task::models;
-use riposte::task::quality::{QualityQuestion, rate};
 
 /// What a note says if the stance encoder is not installed.
 pub(super) const OTHERWISE: &str = "quality is estimated from words only";

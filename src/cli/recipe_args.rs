@@ -2,7 +2,7 @@
 
 use clap::Args;
 
-use riposte::task::recipe::settings::Setting;
+use riposte::recipes::settings::Setting;
 
 /// The heading of these options in help texts.
 const SETTINGS: &str = "Settings of the approach";

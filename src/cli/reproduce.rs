@@ -15,10 +15,11 @@ use riposte_eval::escaped;
 use super::faults::FaultLog;
 use super::notes::NotePrinter;
 use super::{print, print_json, shown, terminal};
-use riposte::task::reproduce::{
-    self, Ended, Host, Job, Listed, REPORT, REPORT_JSON, Settings, State, Turn,
+use riposte::judge::reproduce;
+use riposte::judge::reproduce::{
+    Ended, Host, Job, Listed, REPORT, REPORT_JSON, Settings, State, Turn,
 };
-use riposte::task::resources;
+use riposte::runs::resources;
 
 /// The time between two looks at a command that runs.
 const GLANCE: Duration = Duration::from_millis(20);

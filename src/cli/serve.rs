@@ -16,8 +16,8 @@ use super::parse;
 use super::progress::EventPrinter;
 use super::text_args::RerankArgs;
 use riposte::collection::read_bytes;
+use riposte::ingest::settings::{ExtractionOptions, ExtractionSettings};
 use riposte::serve::ServedCollections;
-use riposte::task::extraction::{ExtractionOptions, ExtractionSettings};
 
 /// The maximum number of bytes of a file with a token.
 const MAX_TOKEN_FILE: u64 = 4_096;

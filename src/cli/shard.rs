@@ -8,7 +8,7 @@ use clap::{Args, Subcommand};
 
 use super::args::Task;
 use riposte::collection::texts::open_collection;
-use riposte::task::shards;
+use riposte::ingest::shards;
 
 #[derive(Subcommand)]
 pub(super) enum ShardCommand {

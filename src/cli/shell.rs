@@ -14,7 +14,7 @@ use serde::Deserialize;
 
 use super::{print, shown};
 use known::Known;
-use riposte::task::files::write_atomically;
+use riposte::files::write_atomically;
 
 #[derive(Args)]
 pub(super) struct CompletionsArgs {

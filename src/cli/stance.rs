@@ -9,9 +9,9 @@ use super::lines::{StanceLine, answer_file};
 use super::notes::print_notes;
 use super::print_json;
 use super::text_args::StanceArgs;
+use riposte::answer::stance::{ClaimStance, StanceAnswer, StanceQuestion};
 use riposte::api::StanceDetector;
-use riposte::task::languages::other_language;
-use riposte::task::stance::{ClaimStance, StanceAnswer, StanceQuestion};
+use riposte::language::other_language;
 
 /// `riposte stance`.
 pub fn stance(args: &StanceArgs) -> Result<u8> {

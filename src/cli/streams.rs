@@ -3,8 +3,7 @@
 pub(super) mod of_call;
 
 use std::fmt;
-use std::io::BufRead;
-use std::io::{self, ErrorKind, Write};
+use std::io::{self, BufRead, ErrorKind, Write};
 
 /// Standard input.
 pub(super) fn input() -> Box<dyn BufRead> {

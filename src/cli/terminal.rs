@@ -1,9 +1,9 @@
 //! The terminal that results are printed on.
 
 use console::Term;
-use riposte::task::labelled;
+use riposte::wording::labelled;
 
-pub(super) use riposte::task::counted;
+pub(super) use riposte::wording::counted;
 
 /// Columns of a table that is printed to a file or a pipe.
 const WIDTH: usize = 80;

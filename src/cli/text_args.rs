@@ -11,8 +11,8 @@ use super::faults::FaultArgs;
 use super::parse;
 use super::recipe_args::{SearchArgs, SetArgs};
 use riposte::device::{BackendMode, Compute};
-use riposte::task::metadata::Config;
-use riposte::task::places::Places;
+use riposte::files::metadata::Config;
+use riposte::places::Places;
 use riposte::topic::question::TopicParts;
 use riposte::weights::Models;
 

@@ -11,14 +11,14 @@ use super::text_args::{ComparativeArgs, ControversialArgs, TextArgs, topic_parts
 use super::{shown, terminal};
 use riposte::api::request::{DoneTexts, Written};
 use riposte::api::{Approach, Collection, Request};
+use riposte::collection::task::Task;
+use riposte::files::TopicSource;
 use riposte::index::inverted::{self, InvertedIndex, Verified};
-use riposte::task::Task;
-use riposte::task::files::TopicSource;
-use riposte::task::run_files::OutputSettings;
-use riposte::task::service_run::ServiceRun;
-use riposte::task::settings::{ExtractionOptions, ExtractionSettings};
-use riposte::task::text_indexes::TextIndexes;
-use riposte::task::text_run::TextRun;
+use riposte::ingest::settings::{ExtractionOptions, ExtractionSettings};
+use riposte::runs::run_files::OutputSettings;
+use riposte::runs::service::ServiceRun;
+use riposte::runs::texts::TextRun;
+use riposte::texts::indexes::TextIndexes;
 
 /// `riposte controversial`.
 pub fn controversial(args: &ControversialArgs) -> Result<u8> {

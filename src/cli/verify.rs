@@ -14,9 +14,8 @@ use super::args::Task;
 use super::faults::FaultLog;
 use super::notes::NotePrinter;
 use super::{parse, print, print_json, terminal};
-use riposte::task::files::check_once;
-use riposte::task::files::{check_distinct, check_writable, named_run};
-use riposte::task::verify::{Verdict, VerificationSettings, Verifier};
+use riposte::files::{check_distinct, check_once, check_writable, named_run};
+use riposte::judge::verify::{Verdict, VerificationSettings, Verifier};
 
 /// Number of findings of each kind that are printed without `--verbose`.
 const PRINTED: usize = 5;

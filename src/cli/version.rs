@@ -8,7 +8,11 @@ use riposte_nn::transformer::Backend;
 pub(super) fn long() -> String {
     let commit = option_env!("RIPOSTE_BUILT_FROM").unwrap_or("unknown");
     let target = option_env!("RIPOSTE_TARGET").unwrap_or("unknown");
-    let features = if cfg!(feature = "cuda") { "cuda" } else { "none" };
+    let features = if cfg!(feature = "cuda") {
+        "cuda"
+    } else {
+        "none"
+    };
     format!(
         "{}\n\
          commit    {commit}\n\

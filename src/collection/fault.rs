@@ -1,8 +1,7 @@
 //! What is broken in a collection. It never ends a run.
 
-use std::fmt;
-use std::io;
 use std::path::{Path, PathBuf};
+use std::{fmt, io};
 
 use riposte_eval::{DocId, LineError, escaped};
 use serde::{Deserialize, Serialize};

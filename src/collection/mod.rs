@@ -14,6 +14,7 @@ pub mod portal;
 pub mod saved;
 pub mod shards;
 mod source;
+pub mod task;
 pub mod texts;
 pub(crate) mod topics;
 

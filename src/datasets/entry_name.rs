@@ -1,7 +1,6 @@
 //! Which names of archive entries are safe to write, and which are not.
 
-use std::path::PathBuf;
-use std::path::{Component, Path};
+use std::path::{Component, Path, PathBuf};
 
 use anyhow::{Result, ensure};
 use serde::Deserialize;

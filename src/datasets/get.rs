@@ -4,9 +4,8 @@ mod sources;
 mod space;
 
 use std::collections::BTreeMap;
-use std::fmt;
-use std::fs;
 use std::path::{Path, PathBuf};
+use std::{fmt, fs};
 
 use anyhow::{Context, Result, bail, ensure};
 use indicatif::DecimalBytes;

@@ -4,7 +4,8 @@ use std::io;
 use std::path::Path;
 
 use anyhow::{Context, Result, anyhow};
-use serde::{Serialize, de::DeserializeOwned};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
 
 use super::{regular, replace};
 

@@ -1,6 +1,6 @@
 //! Channels: what extraction, the store, merging and exports must know of a kind of evidence.
 //!
-//! Extraction and the store take the list of channels as a parameter. The list is in `task/`.
+//! Extraction and the store take the list of channels as a parameter. The list is in `recipes/`.
 
 use std::any::Any;
 use std::collections::BTreeMap;

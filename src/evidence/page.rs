@@ -23,10 +23,8 @@ use rusqlite::{Row, ToSql};
 use super::channel::{Channel, Extractor, Precision, Put};
 use super::document::{Document, fault};
 use super::guarded::guarded;
-use super::table::{
-    ColumnType::{Integer, Text},
-    Table,
-};
+use super::table::ColumnType::{Integer, Text};
+use super::table::Table;
 use super::{Evidence, PageEvidence};
 use crate::collection::FaultKind;
 use crate::collection::images::{CrawlRank, ImageDocument};

@@ -15,10 +15,8 @@ use rusqlite::Row;
 use super::Evidence;
 use super::channel::{Channel, Extractor, Precision, Put};
 use super::document::Document;
-use super::table::{
-    ColumnType::{Integer, Real, Text},
-    Table,
-};
+use super::table::ColumnType::{Integer, Real, Text};
+use super::table::Table;
 use crate::weights::CheckedModel;
 
 /// Identifies the statistics and the hash in the evidence store. A change of any of them needs a new number.

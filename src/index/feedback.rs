@@ -5,8 +5,9 @@ use std::collections::BTreeMap;
 use anyhow::Result;
 
 use super::inverted::InvertedIndex;
-use super::search::{Query, QueryPart};
-use super::{ScoredDoc, analyzer, search::SearchOptions, similarity::Similarity};
+use super::search::{Query, QueryPart, SearchOptions};
+use super::similarity::Similarity;
+use super::{ScoredDoc, analyzer};
 
 /// The parameters of RM3 (Abdul-Jaleel et al. 2004, "UMass at TREC 2004").
 #[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize)]

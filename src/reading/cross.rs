@@ -11,11 +11,10 @@ use anyhow::{Context, Result, ensure};
 use riposte_nn::checkpoint::Checkpoint;
 use riposte_nn::conv::Numeric;
 use riposte_nn::tokens::{Input, Tokenizer};
-use riposte_nn::transformer::Linear;
 use riposte_nn::transformer::bert::{BertConfig, WITH_HEAD};
 use riposte_nn::transformer::kept::Keep;
 use riposte_nn::transformer::text::TextEncoder;
-use riposte_nn::transformer::{Backend, TensorSource, examples, expected_affine};
+use riposte_nn::transformer::{Backend, Linear, TensorSource, examples, expected_affine};
 
 /// A part of the producer's name. It must change whenever the same checkpoint would give other scores.
 const VERSION: u32 = 4;

@@ -18,16 +18,16 @@ use super::place::{PICTURES, ReportPlace};
 use super::shown::{InspectSettings, ShownRun};
 use super::{Head, MeasureColumn, Report, images, texts};
 use crate::collection::images::ImageCollection;
+use crate::collection::task::Task;
 use crate::collection::texts::open_collection;
 use crate::disk::regular;
+use crate::events::{Event, OnEvent, Stage};
 use crate::evidence::store::Store;
+use crate::files::{check_once, read_judgements, read_run};
 use crate::index::inverted::{InvertedIndex, Verified};
-use crate::task::channels::CHANNELS;
-use crate::task::files::check_once;
-use crate::task::files::{read_judgements, read_run};
-use crate::task::text_approach::TextApproach;
-use crate::task::text_indexes::TextIndexes;
-use crate::task::{Event, OnEvent, Stage, Task};
+use crate::recipes::channels::CHANNELS;
+use crate::recipes::text_approach::TextApproach;
+use crate::texts::indexes::TextIndexes;
 
 /// A receiver of events that any thread can call, because several threads make pictures.
 pub(crate) type OnThreadEvent<'a> = dyn FnMut(Event) + Send + 'a;

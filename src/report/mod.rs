@@ -8,7 +8,7 @@ use riposte_eval::topic::Topic;
 use riposte_eval::{Explanation, TopicId, Values};
 
 use crate::score::presence::{self, Presence};
-use crate::task::ASKED;
+use crate::topic::ASKED;
 
 mod chart;
 pub(crate) mod escape;

@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use super::{Form, Report};
 use crate::collection::read_regular;
 use crate::disk::{self, TemporaryDir, regular};
-use crate::task::files::write_atomically;
+use crate::files::write_atomically;
 
 /// Where a report is written, and how.
 pub struct ReportPlace {

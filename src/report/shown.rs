@@ -12,19 +12,22 @@ use serde::de::DeserializeOwned;
 
 use super::place::{ReportPlace, ReportWriter, ensure_replaceable_page};
 use super::{Form, Head, MeasureColumn};
+use crate::collection::task::Task;
 use crate::collection::{FaultKind, read_bytes, read_regular};
+use crate::debate::sheet;
+use crate::debate::sheet::DebateSheet;
 use crate::disk::regular;
-use crate::index::inverted::Effort;
-use crate::task::debate::sheet::{self, DebateSheet};
-use crate::task::explanations::MAX_EXPLANATION_BYTES;
-use crate::task::files::{
+use crate::events::{Event, OnEvent};
+use crate::files::explanations::MAX_EXPLANATION_BYTES;
+use crate::files::stdin::is_stdin;
+use crate::files::{
     check_distinct, check_writable, decode, named_run, read_run, read_topics, report_broken_lines,
     run_names,
 };
-use crate::task::places::Places;
-use crate::task::run_files::{DEBATE, EXPLANATIONS};
-use crate::task::stdin::is_stdin;
-use crate::task::{Event, OnEvent, Task, counted};
+use crate::index::inverted::Effort;
+use crate::places::Places;
+use crate::runs::run_files::{DEBATE, EXPLANATIONS};
+use crate::wording::counted;
 
 /// The files of a run that is shown, and what it is compared with.
 pub struct InspectSettings {

@@ -13,11 +13,10 @@ use riposte_eval::{DocId, Explanation, NumberId, ObjectStance, Stance, TextTask}
 use super::chart::Scores;
 use super::images::sheet;
 use super::place::ReportPlace;
-use super::reason;
 use super::shown::{ShownRun, by_rank};
 use super::tree::{Gauge, Row};
 use super::words::{Marker, Span, number, shortened, three_decimals, web_address};
-use super::{Body, Change, TopicReport, nothing_about};
+use super::{Body, Change, TopicReport, nothing_about, reason};
 use crate::index::inverted::{Document, InvertedIndex};
 use crate::score::presence::padding;
 use crate::score::side_taken as side_of;

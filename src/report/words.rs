@@ -5,9 +5,9 @@ use std::collections::HashSet;
 use sha2::{Digest, Sha256};
 use tantivy::tokenizer::TextAnalyzer;
 
+pub(crate) use crate::debate::shortened;
 use crate::disk::hex;
 use crate::index::analyzer::{self, Analyzer, Stemmer, StopList};
-pub(crate) use crate::task::debate::shortened;
 
 /// A measure or probability, with three decimals.
 pub(crate) fn three_decimals(value: f64) -> String {

@@ -366,7 +366,7 @@ impl ShortText {
         let parts = parts.map(|(name, value)| Explanation::new(NumberId::feature(name), value));
         self.belief()
             .explain()
-            .with_how("a short text, read by the pair encoder")
+            .with_how("a short text, read by the stance encoder")
             .with_parts(parts.into())
     }
 }

@@ -50,7 +50,7 @@ pub const FEATURES: [&str; 20] = [
 ];
 
 /// The name of a feature of ratings: the mean of the stance encoder's logits of quality over the pieces of the text.
-pub const READ: &str = "as the pair encoder reads it";
+pub const READ: &str = "as the stance encoder reads it";
 /// The name of a feature of ratings: the log-odds by only [`FEATURES`].
 pub const WORDS: &str = "by words alone";
 

@@ -1,5 +1,5 @@
 //! Re-ranks texts: each [`Reranker`] assesses the documents at the top of a ranking, and [`super::rerank`] combines all assessments into one score.
-//! The list of all re-rankers is in `task/`.
+//! The list of all re-rankers is in `recipes/`.
 
 use std::collections::BTreeMap;
 

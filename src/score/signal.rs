@@ -1,6 +1,6 @@
 //! How evidence scores images for a topic: the signals that a recipe can weight.
 //!
-//! A signal is a file or a few lines. The list of all signals is in `task/`; the ranking, recipes, explanations and reports use it. A signal reads no
+//! A signal is a file or a few lines. The list of all signals is in `recipes/`; the ranking, recipes, explanations and reports use it. A signal reads no
 //! files and runs no models: it says what it needs, and [`Inputs`] provides it.
 
 mod likeness;

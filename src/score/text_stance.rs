@@ -406,7 +406,7 @@ impl Model {
                 parts
             }
             None => {
-                let how = "log-odds, the sum; without the pair encoder words decide alone";
+                let how = "log-odds, the sum; without the stance encoder words decide alone";
                 let contributions = self.sides.explain(NumberId::Words, &sides).into_parts();
                 let words = Explanation::new(NumberId::Words, words).with_how(how);
                 vec![

@@ -22,13 +22,14 @@ use super::opened::{Asked, Opened, Part};
 use super::served::{Served, ServedSettings, distinct};
 use super::{document, explain, read, reply, report, search, served};
 use crate::api::Approach;
+use crate::events::OnEvent;
+use crate::ingest::settings::ExtractionSettings;
+use crate::language::refusal;
 use crate::lazy::Lazy;
+use crate::models;
 use crate::reading::stance_encoder::StanceEncoder;
-use crate::task::approaches;
-use crate::task::extraction::ExtractionSettings;
-use crate::task::languages::refusal;
-use crate::task::recipe::settings::Setting;
-use crate::task::{OnEvent, models};
+use crate::recipes::approaches;
+use crate::recipes::settings::Setting;
 
 /// How often the files of collections are looked at.
 const LOOK_EVERY: Duration = Duration::from_secs(2);

@@ -8,9 +8,9 @@ use serde_json::json;
 
 use super::answers::picture_address;
 use super::opened::{Opened, Part};
+use crate::debate::image_sentences;
 use crate::index::inverted::Document;
 use crate::report::pictures::picture_within;
-use crate::task::debate::image_sentences;
 
 /// The maximum width and height of a picture, in pixels: a column of the page on a screen of double resolution.
 const SIDE: u32 = 1_024;

@@ -14,13 +14,13 @@ use super::opened::{Asked, Part, one_topic};
 use crate::api::ask::AnsweringRun;
 use crate::api::request::DoneTexts;
 use crate::api::{Approach, Request};
+use crate::collection::task::Task;
+use crate::files::TopicSource;
+use crate::images::ImageRanking;
 use crate::report::reason;
-use crate::task::Task;
-use crate::task::files::TopicSource;
-use crate::task::images::ImageRanking;
 
 /// The number of texts whose scores are explained, from the top of a ranking.
-pub(super) const TEXTS: usize = crate::task::texts::EXPLAINED;
+pub(super) const TEXTS: usize = crate::texts::EXPLAINED;
 
 /// The explanation of a document's score; `None` if it is not among those that are explained.
 ///

@@ -13,16 +13,19 @@ use serde_json::json;
 use crate::api::ask::{Answered, AnsweringRun, AskSettings};
 use crate::api::request::DoneTexts;
 use crate::api::{Approach, Collection, Request};
+use crate::collection::task::Task;
+use crate::events::OnEvent;
+use crate::files::TopicSource;
 use crate::index::inverted::Document;
-use crate::task::extraction::{ExtractionSettings, Host};
-use crate::task::files::TopicSource;
-use crate::task::image_run::OpenImages;
-use crate::task::own_folder::OwnFolder;
-use crate::task::recipe::settings::Setting;
-use crate::task::text_approach::TextApproach;
-use crate::task::text_indexes::TextIndexes;
-use crate::task::texts::by_words;
-use crate::task::{ASKED, OnEvent, Task};
+use crate::ingest::extraction::Host;
+use crate::ingest::own_folder::OwnFolder;
+use crate::ingest::settings::ExtractionSettings;
+use crate::recipes::settings::Setting;
+use crate::recipes::text_approach::TextApproach;
+use crate::runs::images::OpenImages;
+use crate::texts::by_words;
+use crate::texts::indexes::TextIndexes;
+use crate::topic::ASKED;
 
 /// The approach of searches by words alone.
 const BY_WORDS: &str = "bm25";

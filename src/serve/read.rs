@@ -7,12 +7,13 @@ use riposte_serve::answers::{self, Quality, StanceAnswer};
 use riposte_serve::questions::{QualityQuestion, StanceQuestion, Target};
 use serde_json::{Value, json};
 
+use crate::answer::quality::rate;
+use crate::answer::stance::{ClaimStance, answer};
+use crate::answer::{quality, stance};
+use crate::events::STOPPED;
 use crate::lazy::Lazy;
 use crate::reading::stance_encoder::StanceEncoder;
 use crate::score::object_stance::Objects;
-use crate::task::STOPPED;
-use crate::task::quality::{self, rate};
-use crate::task::stance::{self, ClaimStance, answer};
 
 /// Texts that are read before the next look at whether the client is still there. Long texts have several pieces.
 const AT_ONCE: usize = 16;

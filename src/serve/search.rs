@@ -10,9 +10,9 @@ use riposte_serve::questions::{Filters, OnSide, Search};
 use super::answers::{picture_address, presence, side, understood};
 use super::opened::Part;
 use crate::api::ask::{self, Answered, AnsweringRun};
-use crate::task::Task;
-use crate::task::debate::sheet::{DebateArgument, DebateSheet};
-use crate::task::image_run::ImageRuns;
+use crate::collection::task::Task;
+use crate::debate::sheet::{DebateArgument, DebateSheet};
+use crate::runs::images::ImageRuns;
 
 /// The answer to a search. `question` is what was answered, which can differ from what was typed.
 ///

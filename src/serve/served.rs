@@ -10,8 +10,8 @@ use riposte_serve::Refusal;
 
 use super::opened::Opened;
 use super::watch::Stamp;
-use crate::task::OnEvent;
-use crate::task::extraction::ExtractionSettings;
+use crate::events::OnEvent;
+use crate::ingest::settings::ExtractionSettings;
 
 /// When it is worth asking again for a collection that is being opened or mended.
 const TRY_AGAIN: Duration = Duration::from_secs(5);

@@ -4,10 +4,9 @@ mod answer;
 mod key;
 
 use std::collections::HashSet;
-use std::env;
 use std::io::Read;
-use std::thread;
 use std::time::Duration;
+use std::{env, thread};
 
 use anyhow::{Context, Error, Result, anyhow, bail, ensure};
 use serde::{Deserialize, Serialize};

@@ -1,4 +1,4 @@
-//! What only one published team did. Each system is a file or a folder, and implements traits of the lower rooms. Only the lists in `task/` name the
+//! What only one published team did. Each system is a file or a folder, and implements traits of the lower rooms. Only the lists in `recipes/` name the
 //! systems.
 
 pub mod aramis;

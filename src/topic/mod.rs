@@ -2,3 +2,7 @@
 
 pub(crate) mod prompts;
 pub mod question;
+
+/// The id of the topic that a single question becomes. No collection has a topic with this id, so facts about its own topics (ranks in a crawl) do not count
+/// for the question.
+pub const ASKED: &str = "asked";

@@ -1,10 +1,9 @@
 //! Downloads a file from a web address into `<file>.part`, and continues where an earlier attempt ended.
 
 use std::collections::BTreeSet;
-use std::io;
 use std::path::Path;
-use std::thread;
 use std::time::Duration;
+use std::{io, thread};
 
 use anyhow::{Context, Result, bail, ensure};
 use ureq::http::{HeaderMap, Response, StatusCode, Uri, header};

@@ -9,8 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use super::catalogue::{AddedFrom, is_sha256};
 use super::{Entry, ModelFile, Role, Source};
-use crate::disk::write_record;
-use crate::disk::{is_plain_name, read_record};
+use crate::disk::{is_plain_name, read_record, write_record};
 
 pub(super) const ADDED: &str = "added.toml";
 

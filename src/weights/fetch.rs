@@ -1,9 +1,8 @@
 //! Downloads models: tries the sources of each file in the order of the catalogue until one provides the right bytes.
 
-use std::fmt;
-use std::fs;
 use std::path::Path;
 use std::time::Duration;
+use std::{fmt, fs};
 
 use anyhow::{Context, Result, bail, ensure};
 use indicatif::{DecimalBytes, ProgressStyle};

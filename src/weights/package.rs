@@ -219,7 +219,8 @@ fn write(from: &mut impl Read, to: &Path, most: u64) -> Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use flate2::{Compression, write::GzEncoder};
+    use flate2::Compression;
+    use flate2::write::GzEncoder;
     use std::io::Write;
     use zip::write::{SimpleFileOptions, ZipWriter};
 

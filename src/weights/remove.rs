@@ -1,8 +1,7 @@
 //! Removes a model: its files, what riposte has noted beside them, and the entry of an added one.
 
-use std::fs;
-use std::io;
 use std::path::{Path, PathBuf};
+use std::{fs, io};
 
 use anyhow::{Context, Result, bail, ensure};
 

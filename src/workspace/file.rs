@@ -1,11 +1,10 @@
 //! Opens the SQLite file of a workspace. Checks whether it is complete and can be written, and tells users what they can do if not.
 
-use std::fmt;
-use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
+use std::{fmt, io};
 
 use anyhow::{Context, Error, Result, anyhow, bail};
 use rusqlite::{Connection, ErrorCode, MAIN_DB, OpenFlags};

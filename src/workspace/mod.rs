@@ -11,6 +11,7 @@ pub mod checksum;
 pub mod file;
 mod lock;
 mod outputs;
+pub mod place;
 pub(crate) mod schema;
 
 use std::path::{Path, PathBuf};

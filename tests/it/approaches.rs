@@ -4,9 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
 
-use riposte::task::approach::ImageApproach;
-use riposte::task::approaches;
-use riposte::task::text_approach::TextApproach;
+use riposte::recipes::approaches;
+use riposte::recipes::image_approach::ImageApproach;
+use riposte::recipes::text_approach::TextApproach;
 use riposte_eval::TextTask;
 use serde_json::Value;
 

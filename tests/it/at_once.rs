@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
-use riposte::task::channels::CHANNELS;
+use riposte::recipes::channels::CHANNELS;
 use riposte::weights::Models;
 
 use crate::index_files::arguments;

@@ -130,7 +130,7 @@ fn what_is_left_out_of_a_long_text_is_noted_and_explained() {
         "only the first 1048576 of its {} bytes were read",
         long.len()
     );
-    let sentences = "the pair encoder read the first 256 of its ";
+    let sentences = "the stance encoder read the first 256 of its ";
     let (_, said) = run("comparative -i in -o out --index kept --explain why.jsonl");
     assert!(
         said.contains(&format!("note: long: {bytes}; {sentences}")),

@@ -4,11 +4,10 @@ mod answers;
 mod client;
 mod server;
 
-use std::fs;
 use std::path::Path;
 use std::process::{Command, Stdio};
-use std::thread;
 use std::time::Duration;
+use std::{fs, thread};
 
 use rusqlite::Connection;
 use serde_json::{Value, json};

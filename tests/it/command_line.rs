@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 
-use riposte::task::channels::CHANNELS;
+use riposte::recipes::channels::CHANNELS;
 use riposte::weights::Catalogue;
 use serde_json::Value;
 

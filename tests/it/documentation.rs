@@ -8,12 +8,11 @@ use std::process::Command;
 
 use riposte::weights::Models;
 
-use crate::support::make;
 use crate::support::need::{Model, Program, Python, need};
 use crate::support::program::{
     code, collection_tools, rank_arguments, riposte, stderr, stdout, succeed,
 };
-use crate::support::{root, sample};
+use crate::support::{make, root, sample};
 
 /// The line above a block of commands that cannot run in a test, or of text that no command prints, says why.
 const EXEMPT: [&str; 2] = ["<!-- not run: ", "<!-- not printed: "];

@@ -8,7 +8,7 @@ use image::{DynamicImage, ImageFormat, RgbImage};
 use riposte::collection::FaultKind;
 use riposte::collection::images::ImageCollection;
 use riposte::evidence::store::Store;
-use riposte::task::channels::CHANNELS;
+use riposte::recipes::channels::CHANNELS;
 use serde_json::json;
 use tempfile::TempDir;
 

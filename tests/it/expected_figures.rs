@@ -3,9 +3,8 @@
 use std::collections::BTreeMap;
 use std::fs;
 
-use riposte_eval::TopicId;
 use riposte_eval::compare::{Test, paired};
-use riposte_eval::{Values, evaluate, qrels};
+use riposte_eval::{TopicId, Values, evaluate, qrels};
 
 use crate::reproduce::{figures, report};
 use crate::sentence::MINILM;

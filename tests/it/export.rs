@@ -1,6 +1,6 @@
 //! `riposte export`: plain runs, which ir_measures and ranx evaluate, and Parquet files, which pandas reads.
 
-use riposte::task::channels::CHANNELS;
+use riposte::recipes::channels::CHANNELS;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 use std::fs;

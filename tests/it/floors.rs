@@ -12,7 +12,7 @@ use syn::{Attribute, Item, ItemMod, ItemUse, Macro, UseTree, Visibility};
 use crate::support::root;
 
 /// The rooms of `src/` by floor. A file can import from lower floors and from its own room.
-const FLOORS: [&[&str]; 13] = [
+const FLOORS: [&[&str]; 20] = [
     &[
         "device",
         "directories",
@@ -21,14 +21,22 @@ const FLOORS: [&[&str]; 13] = [
         "lazy",
         "names",
         "threads",
+        "wording",
     ],
     &["web", "workspace"],
     &["collection", "datasets", "weights"],
     &["evidence", "topic"],
     &["index", "reading"],
-    &["score"],
+    &["language", "score"],
     &["systems"],
-    &["task"],
+    &["events"],
+    &["files", "models", "places", "recipes"],
+    &["presence"],
+    &["texts"],
+    &["images", "ingest"],
+    &["debate"],
+    &["runs"],
+    &["answer", "judge", "upkeep"],
     &["report"],
     &["api"],
     &["serve"],
@@ -39,7 +47,7 @@ const FLOORS: [&[&str]; 13] = [
 /// Rooms that only some of the higher rooms may import: the network, and what serves one published system alone.
 const IMPORTERS: [(&str, &[&str]); 2] = [
     ("web", &["datasets", "systems", "weights"]),
-    ("systems", &["task"]),
+    ("systems", &["images", "recipes", "runs", "texts"]),
 ];
 
 /// Where code may use the network.
@@ -134,9 +142,9 @@ const WITHOUT_FILES: [&str; 2] = ["riposte-claims", "riposte-eval"];
 /// The files that code may embed from other directories, and who may embed them. The first entry that fits counts.
 const OWNERS: [(&str, &[&str]); 11] = [
     ("docs/exit-codes.md", &["cli/shell.rs"]),
-    ("approaches/", &["cli/approaches.rs", "task/"]),
+    ("approaches/", &["cli/approaches.rs", "judge/", "recipes/"]),
     ("datasets/datasets.toml", &["datasets/"]),
-    ("datasets/reproduce.toml", &["task/reproduce/"]),
+    ("datasets/reproduce.toml", &["judge/reproduce/"]),
     ("models/models.toml", &["weights/"]),
     ("models/own/stance.safetensors", &["reading/"]),
     ("models/own/images.toml", &["score/image_weights.rs"]),
@@ -566,10 +574,10 @@ const MAY_MISS_A_FILE: [&str; 10] = [
     "cli/cache.rs",
     "cli/export.rs",
     "index/wordnet.rs",
-    "task/files.rs",
-    "task/shards/packed.rs",
-    "task/verify.rs",
-    "task/which.rs",
+    "files/mod.rs",
+    "ingest/shards/packed.rs",
+    "judge/verify.rs",
+    "collection/task.rs",
     "weights/fetch.rs",
     "weights/mod.rs",
 ];

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use riposte::evidence::clip::Slot;
 use riposte::evidence::store::Store;
-use riposte::task::channels::CHANNELS;
+use riposte::recipes::channels::CHANNELS;
 use rusqlite::Connection;
 use serde_json::Value;
 

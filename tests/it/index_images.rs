@@ -10,7 +10,7 @@ use riposte::evidence::ocr::OcrLine;
 use riposte::evidence::page::PageWords;
 use riposte::evidence::store::{Made, Record, Store};
 use riposte::index::images::{self, Field, ImageIndex, Updated};
-use riposte::task::channels::CHANNELS;
+use riposte::recipes::channels::CHANNELS;
 use riposte_eval::DocId;
 
 use crate::index_files::{effort, words};

@@ -9,7 +9,7 @@ use riposte::collection::arguments::ArgumentCollection;
 use riposte::evidence::store::Store;
 use riposte::index::images::{self, ImageIndex, Updated};
 use riposte::index::inverted::{self, IndexKind, TextCollection};
-use riposte::task::channels::CHANNELS;
+use riposte::recipes::channels::CHANNELS;
 use riposte_eval::DocId;
 
 use crate::index_files::{arguments, effort, words};

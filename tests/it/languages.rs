@@ -5,9 +5,8 @@ use std::fs;
 
 use serde_json::json;
 
-use crate::support::assert_says;
 use crate::support::program::WorkDir;
-use crate::support::root;
+use crate::support::{assert_says, root};
 
 /// A collection in the layout of BEIR in `in`: documents and queries as (id, text).
 fn collection(documents: &[(&str, &str)], queries: &[(&str, &str)]) -> WorkDir {

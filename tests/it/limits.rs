@@ -203,12 +203,12 @@ const NO_LIMITS: [(&str, &[&str], &str); 40] = [
         "the trees are in the program",
     ),
     (
-        "src/task/resources.rs",
+        "src/runs/resources.rs",
         &["TICK"],
         "the unit of Linux's times of processes",
     ),
     (
-        "src/task/resources/energy.rs",
+        "src/runs/resources/energy.rs",
         &["INTERVAL"],
         "the pause between two readings of a counter",
     ),

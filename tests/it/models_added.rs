@@ -1,10 +1,9 @@
 //! A user adds models of their own, from directories and from a hub on the loopback interface, uses them by their names, and removes them.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
-use std::thread;
 use std::time::{Duration, Instant};
+use std::{fs, thread};
 
 use rusqlite::Connection;
 use serde_json::{Value, json};

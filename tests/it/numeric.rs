@@ -15,7 +15,7 @@ use riposte::evidence::ocr::backend::{Backend, Runtime};
 use riposte::evidence::ocr::{OcrLine, PpOcr, Script, TextReader};
 use riposte::evidence::store::{self, Store};
 use riposte::lazy::Lazy;
-use riposte::task::channels::CHANNELS;
+use riposte::recipes::channels::CHANNELS;
 use riposte_nn::conv::{Numeric, NumericMode};
 use rusqlite::Connection;
 use tempfile::TempDir;

@@ -2,8 +2,8 @@
 //! text.
 
 use riposte::index::analyzer::{StopList, terms};
-use riposte::task::approaches;
-use riposte::task::text_approach::TextApproach;
+use riposte::recipes::approaches;
+use riposte::recipes::text_approach::TextApproach;
 use riposte_eval::TextTask;
 
 use crate::support::collection::{argument, write_arguments};

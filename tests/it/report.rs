@@ -15,11 +15,10 @@ use std::process::Command;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use crate::support::assert_says;
 use crate::support::browser::{Page, file_url};
 use crate::support::files::{json_lines, text};
 use crate::support::program::{code, riposte, stderr, stdout, succeed};
-use crate::support::{golden_evidence, sample};
+use crate::support::{assert_says, golden_evidence, sample};
 use crate::texts::QUESTION;
 
 /// A window of a laptop.

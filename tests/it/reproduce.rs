@@ -1,19 +1,17 @@
 //! `riposte reproduce` measures what the commands alone measure, and says what has moved, what is unknown and what is not here.
 
 use std::collections::BTreeMap;
-use std::fs;
 use std::process::Stdio;
-use std::thread;
 use std::time::{Duration, Instant};
+use std::{fs, thread};
 
 use serde_json::Value;
 
 use crate::sentence::MINILM;
-use crate::support::assert_says;
 use crate::support::files::{text, write};
 use crate::support::need::{Model, need};
 use crate::support::program::{WorkDir, collection_tools, riposte, stderr, stdout, succeed};
-use crate::support::{root, sample};
+use crate::support::{assert_says, root, sample};
 
 /// Tables of a generated collection, as a user writes them.
 const TABLES: &str = "

@@ -14,7 +14,7 @@ use riposte::evidence::page::PageWords;
 use riposte::evidence::picture::Picture;
 use riposte::evidence::store::{Made, Record, Store, is_damaged_record};
 use riposte::evidence::{AfinnValence, Evidence, PageEvidence, PartValue, TextPart};
-use riposte::task::channels::CHANNELS;
+use riposte::recipes::channels::CHANNELS;
 use riposte_eval::DocId;
 use rusqlite::Connection;
 use tempfile::TempDir;

@@ -7,7 +7,7 @@ use std::time::SystemTime;
 
 use riposte::evidence::store::Store;
 use riposte::index::images as index;
-use riposte::task::channels::CHANNELS;
+use riposte::recipes::channels::CHANNELS;
 use riposte_eval::DocId;
 use rusqlite::Connection;
 use tempfile::TempDir;

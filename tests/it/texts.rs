@@ -478,7 +478,7 @@ fn the_encoder_reads_the_stance_of_as_many_passages_as_the_recipe_says() {
         let read = |why: &Value| {
             why["stance"]
                 .to_string()
-                .contains("read by the pair encoder")
+                .contains("read by the stance encoder")
         };
         let read: Vec<bool> = explanations(&dir, &run).iter().map(read).collect();
         let expected: Vec<bool> = (0..3).map(|rank| rank < depth).collect();

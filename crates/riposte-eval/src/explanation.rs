@@ -142,7 +142,7 @@ impl NumberId {
             | NumberId::Service(name)
             | NumberId::Decision(name)
             | NumberId::Feature(name) => name.clone(),
-            NumberId::OnTopic => "on topic, as the pair encoder reads the texts".into(),
+            NumberId::OnTopic => "on topic, as the stance encoder reads the texts".into(),
             NumberId::Base(Base::Reranked | Base::NearDuplicate) => {
                 "base of re-ranked documents".into()
             }

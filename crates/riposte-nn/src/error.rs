@@ -94,7 +94,8 @@ macro_rules! ensure {
     };
 }
 
-pub(crate) use {bail, ensure};
+pub(crate) use bail;
+pub(crate) use ensure;
 
 #[cfg(test)]
 mod tests {

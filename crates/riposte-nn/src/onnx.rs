@@ -36,8 +36,10 @@ enum Content {
 
 /// The content of the field with this number, according to onnx.proto.
 fn content(message: Message, field: u64) -> Content {
-    use Message::{Attribute, Graph, Model, Node, Plain, SequenceType, Shape, Tensor, TensorType};
-    use Message::{Type, ValueInfo};
+    use Message::{
+        Attribute, Graph, Model, Node, Plain, SequenceType, Shape, Tensor, TensorType, Type,
+        ValueInfo,
+    };
     Content::Message(match (message, field) {
         (Model, 7) | (Attribute, 6) => Graph,
         (Model, 8 | 14) | (Tensor, 13) | (Shape, 1) => Plain,

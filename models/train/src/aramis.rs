@@ -11,11 +11,11 @@ use riposte::evidence::sentiment::Vader;
 use riposte::evidence::{PartValue, TextPart, ocr_text, picture};
 use riposte::index::analyzer::Analyzer;
 use riposte::index::images::{Image, text_box, text_map};
+use riposte::recipes::image_approach::ImageApproach;
 use riposte::systems::aramis::layers::Dense;
 use riposte::systems::aramis::networks::{
     ArgumentInputs, ArgumentNetwork, StanceNetwork, side, stance_inputs, tokens,
 };
-use riposte::task::approach::ImageApproach;
 use riposte_eval::DocId;
 
 use crate::aramis_learning::{

@@ -43,7 +43,7 @@ pub fn train(dir: &Path, models: Option<&Path>) -> Result<String> {
     let mut text = String::from(
         "# Which of two objects a passage favours: weights of src/score/object_stance.rs.\n\
          # train object-stance --data DATA -o models/own/object-stance.toml\n\
-         # From passages/stance.qrels, without and with the pair encoder's reading of sentences (stance.safetensors). A line has the\n\
+         # From passages/stance.qrels, without and with the stance encoder's reading of sentences (stance.safetensors). A line has the\n\
          # macro-F1 of FIRST, SECOND, NEUTRAL and NO over the passages of all topics, each topic left out of training in turn; in brackets\n\
          # the F1 of each stance; then the mean, minimum and maximum of the macro-F1 when the topics are divided into five groups at\n\
          # random, ten times. Features and penalties were chosen among some forty variants by these same figures, so expect less on new\n\

@@ -60,15 +60,18 @@ pub fn train(dir: &Path, models: Option<&Path>) -> Result<String> {
         for (what, scores) in [
             ("this model", of_model),
             ("length alone", length),
-            ("the pair encoder alone (not used)", of_encoder),
-            ("this model with the pair encoder (not used)", with_encoder),
+            ("the stance encoder alone (not used)", of_encoder),
+            (
+                "this model with the stance encoder (not used)",
+                with_encoder,
+            ),
         ] {
             let (pairs, tau) = agreement(&truth, &scores);
             let _ = writeln!(head, "# {name}, {what}: {pairs:.3}, {tau:.3}");
         }
         let _ = writeln!(
             head,
-            "# {name}: topics whose tau-b is larger with the pair encoder: {better} of {}",
+            "# {name}: topics whose tau-b is larger with the stance encoder: {better} of {}",
             topics.len()
         );
         let all: Vec<&Row> = rows.iter().collect();
@@ -147,7 +150,7 @@ fn ratings(dir: &Path, encoder: &StanceEncoder) -> Result<(String, String)> {
     );
     for (what, scores) in [
         ("words", feature(1)),
-        ("the pair encoder alone", feature(0)),
+        ("the stance encoder alone", feature(0)),
         ("both", together),
     ] {
         let pairs: Vec<(f64, f64)> = read.iter().map(|r| r.share).zip(scores).collect();

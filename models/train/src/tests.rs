@@ -9,9 +9,8 @@ use need::{Data, Kind, Request, Thing, need};
 use riposte_claims::tagger::Model;
 
 use crate::base_model::BaseModel;
-use crate::data;
 use crate::relevance::measure;
-use crate::{Cli, Sources, run};
+use crate::{Cli, Sources, data, run};
 
 /// The published encoder that the vectors of training are made with.
 struct Encoder;

@@ -26,7 +26,7 @@ PART_BYTES = 1 << 20
 #: Maximum number of rows that a task has in memory.
 ROWS = 16
 
-#: The columns of an index: a part of a file of a shard (src/task/shards/packed.rs).
+#: The columns of an index: a part of a file of a shard (src/ingest/shards/packed.rs).
 PARTS = "shard int, path string, offset long, content binary"
 
 

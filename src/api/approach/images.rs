@@ -3,9 +3,9 @@
 use anyhow::Result;
 
 use super::Approach;
-use crate::task::Task;
-use crate::task::approach::ImageApproach;
-use crate::task::recipe::settings::Setting;
+use crate::collection::task::Task;
+use crate::recipes::image_approach::ImageApproach;
+use crate::recipes::settings::Setting;
 
 impl Approach {
     pub(super) fn find_for_images(name: &str, settings: &[Setting]) -> Result<Approach> {

@@ -6,7 +6,7 @@ use riposte_eval::{Stance, escaped};
 
 use super::{About, Answer, Argument, Image, Side, Text, Undecided};
 use crate::score::presence::{LESS_LIKELY, Presence, nothing};
-use crate::task::labelled;
+use crate::wording::labelled;
 
 /// The width of the text in characters, if none is given (`{answer:width$}`).
 const WIDTH: usize = 80;

@@ -6,12 +6,12 @@ use riposte_eval::explained::ExplainedImage;
 use riposte_eval::run::{ImageRunLine, TextRunLine};
 
 use super::{About, Argument, Image, Text};
+use crate::debate;
+use crate::debate::sheet::{DebateArgument, DebateSheet};
 use crate::index::inverted::InvertedIndex;
 use crate::reading::clauses::is_question;
 use crate::report::words::{Marker, unquoted};
-use crate::task::debate;
-use crate::task::debate::sheet::{DebateArgument, DebateSheet};
-use crate::task::image_run::ImageRuns;
+use crate::runs::images::ImageRuns;
 
 impl Image {
     /// An image of the run, with the sentence in or around it that has the most words of the question and is no question itself.

@@ -3,9 +3,9 @@
 use riposte_eval::DocId;
 
 use super::{About, Answer};
+use crate::debate::sheet::DebateSheet;
+use crate::presence::Judged;
 use crate::score::presence::{Presence, padding};
-use crate::task::debate::sheet::DebateSheet;
-use crate::task::presence::Judged;
 
 impl Answer {
     /// `judged` are the documents of the run, and `sheet` has arguments that were judged with it. Nothing is about the question only if neither documents

@@ -7,11 +7,12 @@ use riposte_eval::edition::Edition;
 use riposte_eval::{DocId, Explanation, Stance, TopicId};
 
 use super::{Content, RankedDocument, Ranking};
-use crate::task::debate::sheet::DebateSheet;
-use crate::task::description::Description;
-use crate::task::image_run::{self, ImageRuns};
-use crate::task::images::ImageRanking;
-use crate::task::run_files::RunFiles;
+use crate::debate::sheet::DebateSheet;
+use crate::images::ImageRanking;
+use crate::runs::description::Description;
+use crate::runs::images;
+use crate::runs::images::ImageRuns;
+use crate::runs::run_files::RunFiles;
 
 struct Images {
     edition: &'static Edition,
@@ -70,7 +71,7 @@ impl Content for Images {
     }
 
     fn text(&self) -> Result<String> {
-        image_run::text(self.edition, &self.ranking)
+        images::text(self.edition, &self.ranking)
     }
 
     fn write(

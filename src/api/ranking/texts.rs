@@ -9,11 +9,11 @@ use riposte_eval::{DocId, Explanation, Stance, TopicId};
 
 use super::{Content, RankedDocument, Ranking};
 use crate::api::request::DoneTexts;
-use crate::task::debate::sheet::DebateSheet;
-use crate::task::description::Description;
-use crate::task::explanations::Explanations;
-use crate::task::run_files::RunFiles;
-use crate::task::text_run::RUN_FILE;
+use crate::debate::sheet::DebateSheet;
+use crate::files::RUN_FILE;
+use crate::files::explanations::Explanations;
+use crate::runs::description::Description;
+use crate::runs::run_files::RunFiles;
 
 struct Texts {
     lines: Vec<TextRunLine>,

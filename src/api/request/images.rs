@@ -1,13 +1,16 @@
 //! Requests for images.
 
+use std::sync::Arc;
+
 use anyhow::Result;
 
 use super::Request;
 use crate::api::Approach;
-use crate::task::OnEvent;
-use crate::task::extraction::Host;
-use crate::task::image_run::{self, ImageRuns, ImageSettings, PreparedImages};
-use crate::task::run_files::{OutputSettings, RunFiles};
+use crate::events::OnEvent;
+use crate::ingest::extraction::Host;
+use crate::runs::images;
+use crate::runs::images::{ImageRuns, ImageSettings, PreparedImages};
+use crate::runs::run_files::{OutputSettings, RunFiles};
 
 impl Request<'_> {
     /// Ranks images by each approach, and writes the runs if `output` is given. The files of the runs are in the order of the runs.
@@ -31,7 +34,11 @@ impl Request<'_> {
             overlap: self.images.overlap,
             arguments: self.images.arguments.clone(),
             debate: self.debate,
-            kept: self.collection.kept.clone(),
+            kept: self
+                .collection
+                .kept
+                .as_ref()
+                .map(|kept| Arc::clone(&kept.images)),
         };
         let prepared = PreparedImages::read(&settings, on_event)?;
         let (names, run_file) = (prepared.names(), prepared.edition.run_file());
@@ -49,7 +56,7 @@ impl Request<'_> {
         let keep = keep.unwrap_or_default();
         let done = prepared.run(&tags, &keep, host, on_event)?;
         for (run, files) in done.runs.iter().zip(&files) {
-            let text = image_run::text(done.edition, &run.ranking)?;
+            let text = images::text(done.edition, &run.ranking)?;
             let description = done.describe(run)?;
             let explained = &run.ranking.explained;
             files.write(&text, explained, &run.sheets, &description)?;

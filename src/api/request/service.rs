@@ -6,9 +6,10 @@ use anyhow::{Result, ensure};
 
 use super::{DoneTexts, OnDone, OneRun, Request};
 use crate::api::Approach;
-use crate::task::OnEvent;
-use crate::task::run_files::RunFiles;
-use crate::task::service_run::{self, ServiceRequest};
+use crate::events::OnEvent;
+use crate::runs::run_files::RunFiles;
+use crate::runs::service;
+use crate::runs::service::ServiceRequest;
 
 impl Request<'_> {
     /// # Errors
@@ -45,7 +46,7 @@ impl OneRun<'_> {
             workspace: self.base,
             stop,
         };
-        let done = service_run::run(&asked, on_event)?;
+        let done = service::run(&asked, on_event)?;
         let description = asked.describe(&self.request.collection.settings.input);
         self.finish(DoneTexts::Asked(done), description, files, on_done)
     }

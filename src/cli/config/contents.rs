@@ -6,8 +6,8 @@ use anyhow::Result;
 use serde::{Deserialize, Deserializer, de};
 
 use super::parse;
-use riposte::task::metadata::{Actor, Collection, Source};
-use riposte::task::recipe;
+use riposte::files::metadata::{Actor, Collection, Source};
+use riposte::recipes::recipe;
 use riposte::threads::MAX_THREADS;
 
 /// The contents of the file.

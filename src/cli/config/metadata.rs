@@ -7,7 +7,7 @@ use sha2::{Digest, Sha256};
 
 use super::Configuration;
 use riposte::disk::hex;
-use riposte::task::metadata::{Config, ConfigFile};
+use riposte::files::metadata::{Config, ConfigFile};
 
 pub(super) fn sha256(bytes: &[u8]) -> String {
     hex(&Sha256::digest(bytes))

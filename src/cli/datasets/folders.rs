@@ -9,10 +9,10 @@ use crate::cli::args::{self, CacheArgs, Quiet};
 use crate::cli::export::ExportCommand;
 use crate::cli::faults::FaultLog;
 use crate::cli::progress::EventPrinter;
-use riposte::task::Task;
-use riposte::task::files::check_once;
-use riposte::task::own_folder::{NothingThere, OwnFolder};
-use riposte::task::places::Places;
+use riposte::collection::task::Task;
+use riposte::files::check_once;
+use riposte::ingest::own_folder::{NothingThere, OwnFolder};
+use riposte::places::Places;
 use riposte_eval::TextTask;
 
 /// A collection as the user typed it.

@@ -5,7 +5,9 @@ use std::path::PathBuf;
 use anyhow::Result;
 
 use crate::cli::Command;
-use crate::cli::{collection::CollectionCommand, export::ExportCommand, shard::ShardCommand};
+use crate::cli::collection::CollectionCommand;
+use crate::cli::export::ExportCommand;
+use crate::cli::shard::ShardCommand;
 use riposte::datasets;
 
 impl Command {

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::super::{print, print_json};
 use super::typed::{EvaluateArgs, Format};
-use riposte::task::evaluate::EvaluatedRun;
+use riposte::judge::evaluate::EvaluatedRun;
 
 /// The name of the judgements, and a measure.
 pub(super) type Column<'a> = (&'a str, String);

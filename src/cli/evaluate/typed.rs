@@ -10,9 +10,8 @@ use riposte_eval::edition::Edition;
 use riposte_eval::measure::TOUCHE_LEVELS;
 
 use super::super::parse;
-use riposte::task::evaluate::{ChosenMeasure, EvaluationSettings};
-use riposte::task::files::check_once;
-use riposte::task::files::{NamedRun, has_judgements, is_only_run};
+use riposte::files::{NamedRun, check_once, has_judgements, is_only_run};
+use riposte::judge::evaluate::{ChosenMeasure, EvaluationSettings};
 
 #[derive(Args)]
 #[command(

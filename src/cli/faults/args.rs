@@ -7,7 +7,7 @@ use clap::Args;
 
 use super::FaultLog;
 use crate::cli::args::LAST;
-use riposte::task::files::{check_distinct, check_writable};
+use riposte::files::{check_distinct, check_writable};
 
 /// The list of faults in an output directory.
 const FILE: &str = "faults.jsonl";

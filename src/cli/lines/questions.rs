@@ -9,9 +9,9 @@ use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 use serde_json::value::RawValue;
 
+use riposte::answer::quality::QualityQuestion;
+use riposte::answer::stance::StanceQuestion;
 use riposte::score::object_stance::Objects;
-use riposte::task::quality::QualityQuestion;
-use riposte::task::stance::StanceQuestion;
 
 /// Number of lines that are answered together: enough to group texts of similar length, but few enough that answers appear soon.
 const BATCH: usize = 512;

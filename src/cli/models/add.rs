@@ -9,9 +9,10 @@ use serde_json::json;
 
 use crate::cli::lines::without_nulls;
 use crate::cli::{print, print_json, say_line, shown};
-use riposte::task::add_model::{self, Added, Wanted};
-use riposte::task::recipe;
+use riposte::upkeep::add_model;
+use riposte::upkeep::add_model::{Added, Wanted};
 use riposte::weights::{self, Installed, Models, Place, Role};
+use riposte::wording::nearest;
 
 #[derive(Args)]
 pub(in crate::cli) struct AddArgs {
@@ -114,7 +115,7 @@ pub(super) fn remove(args: &RemoveArgs) -> Result<u8> {
     let removed = weights::remove(&models, name).map_err(|error| {
         let entries = models.catalogue().entries().iter();
         let known: Vec<&str> = entries.map(|entry| entry.name.as_str()).collect();
-        match recipe::nearest(name, &known).filter(|near| near != name) {
+        match nearest(name, &known).filter(|near| near != name) {
             Some(near) => error.context(format!("did you mean {near}?")),
             None => error,
         }

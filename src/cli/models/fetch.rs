@@ -6,8 +6,9 @@ use anyhow::{Result, bail};
 use clap::Args;
 
 use crate::cli::{print, print_json, say_line};
-use riposte::task::{self, recipe};
+use riposte::models;
 use riposte::weights::{self, Catalogue, Models};
+use riposte::wording::nearest;
 
 #[derive(Args)]
 pub(in crate::cli) struct FetchArgs {
@@ -36,7 +37,7 @@ pub(super) fn fetch(args: &FetchArgs) -> Result<u8> {
     };
     let report = weights::fetch(&models, &args.names, &progress)?;
     let installed = report.files.iter().map(|file| file.model.as_str());
-    task::models::keep_packed(&models, installed);
+    models::keep_packed(&models, installed);
     if args.json {
         report.files.iter().try_for_each(print_json)?;
     } else {
@@ -58,7 +59,7 @@ fn check_names(names: &[String], catalogue: &Catalogue) -> Result<()> {
         if known.contains(&name.as_str()) {
             continue;
         }
-        if let Some(near) = recipe::nearest(name, &known) {
+        if let Some(near) = nearest(name, &known) {
             bail!(
                 "there is no model or role named {name}: did you mean {near}? (`riposte models list` lists all)"
             );

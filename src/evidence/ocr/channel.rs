@@ -4,14 +4,12 @@ use anyhow::{Context, Result, bail};
 use riposte_nn::conv::NumericMode;
 use rusqlite::{Row, ToSql};
 
-use super::backend;
-use super::{OCR_BLOCK, OCR_LINE, OcrLine, OcrsReader, PpOcr, Script, TextReader, blocks};
+use super::{OCR_BLOCK, OCR_LINE, OcrLine, OcrsReader, PpOcr, Script, TextReader, backend, blocks};
 use crate::collection::FaultKind;
-use crate::evidence::Evidence;
 use crate::evidence::channel::{Backend, Channel, Extractor, Precision, Put};
 use crate::evidence::document::{Document, fault};
-use crate::evidence::guarded;
 use crate::evidence::table::Table;
+use crate::evidence::{Evidence, guarded};
 use crate::lazy::Lazy;
 use crate::weights::{CheckedModel, Role};
 

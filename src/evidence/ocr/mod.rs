@@ -29,10 +29,8 @@ pub use script::Script;
 use anyhow::Result;
 use image::RgbImage;
 
-use super::table::{
-    ColumnType::{Integer, Real, Text},
-    Table,
-};
+use super::table::ColumnType::{Integer, Real, Text};
+use super::table::Table;
 use backend::Backend;
 
 /// Lines of text, with their corners in pixels, clockwise from the text's upper left.

@@ -11,11 +11,10 @@ use rten_tensor::prelude::*;
 
 use super::backend::Backend;
 use super::boxes::{self, TextBox};
-use super::crop;
 use super::ctc::{self, Reading};
 use super::layout::{self, ReadLine};
 use super::network::{Core, Cores, Network};
-use super::{OcrLine, Script, TextReader};
+use super::{OcrLine, Script, TextReader, crop};
 
 /// Must be increased with every change that makes the same models read an image differently.
 const CODE_VERSION: u32 = 6;

@@ -7,10 +7,8 @@ use super::{Sentences, lazy};
 use crate::device;
 use crate::evidence::channel::{self, Channel, Extractor, Precision, Put};
 use crate::evidence::document::Document;
-use crate::evidence::table::{
-    ColumnType::{Text, Vector},
-    Table, blob_of, vector_of,
-};
+use crate::evidence::table::ColumnType::{Text, Vector};
+use crate::evidence::table::{Table, blob_of, vector_of};
 use crate::evidence::{Evidence, TextPart, read_part, texts};
 use crate::lazy::Lazy;
 use crate::weights::{CheckedModel, Role};

@@ -6,10 +6,8 @@ use rusqlite::Row;
 use super::{Afinn, Vader};
 use crate::evidence::channel::{Channel, Extractor, Precision, Put};
 use crate::evidence::document::Document;
-use crate::evidence::table::{
-    ColumnType::{Integer, Real, Text},
-    Table,
-};
+use crate::evidence::table::ColumnType::{Integer, Real, Text};
+use crate::evidence::table::Table;
 use crate::evidence::{AfinnValence, Evidence, PartValue, read_part, texts};
 use crate::weights::{CheckedModel, Role};
 

@@ -1,10 +1,8 @@
 //! The tables of the store.
 
 use crate::evidence::channel::Channels;
-use crate::evidence::table::{
-    ColumnType::{Integer, Text},
-    Table,
-};
+use crate::evidence::table::ColumnType::{Integer, Text};
+use crate::evidence::table::Table;
 use crate::evidence::{ocr, page};
 
 /// The version of the tables. It must be increased when they change.

@@ -27,6 +27,7 @@ use super::{Document, IndexKind, Meta, SHORT_WORDS, TextCollection};
 use crate::collection::{Fault, FaultKind};
 use crate::index::hash_of_words;
 use crate::threads;
+use crate::threads::check_threads;
 
 /// Maximum number of documents in a batch for one thread.
 const BATCH: usize = 256;
@@ -61,6 +62,20 @@ impl Default for Effort {
                 .min(8),
             bytes: DEFAULT_BYTES,
         }
+    }
+}
+
+impl Effort {
+    /// The effort of indexing on this number of threads, or on one for each core.
+    ///
+    /// # Errors
+    /// Those of [`check_threads`].
+    pub fn on(threads: Option<usize>) -> Result<Effort> {
+        let mut effort = Effort::default();
+        if let Some(threads) = threads {
+            effort.threads = check_threads(threads)?;
+        }
+        Ok(effort)
     }
 }
 

@@ -34,11 +34,9 @@ use tantivy::directory::OwnedBytes;
 pub(super) use build::join;
 pub use build::{Effort, Event};
 pub use contents::forget_hashes;
-pub use disk::Verified;
 pub(crate) use disk::is_only_index;
-pub use disk::remove;
-pub use kind::{Document, ImageField, IndexKind, TextCollection};
-pub use kind::{Meta, SHORT_WORDS};
+pub use disk::{Verified, remove};
+pub use kind::{Document, ImageField, IndexKind, Meta, SHORT_WORDS, TextCollection};
 pub(crate) use lines::NumberedDocuments;
 pub(super) use schema::checksum;
 

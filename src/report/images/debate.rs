@@ -12,11 +12,9 @@ use super::topic::PageBuilder;
 use super::view::{
     ArgumentView, Card, Debate, DebateSide, IllustrationView, LikeView, class, divide,
 };
+use crate::debate::LISTS;
+use crate::debate::sheet::{DebateArgument, DebateImage, DebateSheet, ILLUSTRATES, Illustration};
 use crate::score::presence::{Presence, nothing, padding};
-use crate::task::debate::LISTS;
-use crate::task::debate::sheet::{
-    DebateArgument, DebateImage, DebateSheet, ILLUSTRATES, Illustration,
-};
 
 /// The maximum number of characters of a quotation below an image.
 const WORDS: usize = 140;

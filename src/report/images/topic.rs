@@ -9,14 +9,15 @@ use riposte_eval::{DocId, Explanation, Stance};
 
 use super::super::chart::{Candidate, Scatter};
 use super::super::pictures::{Pictures, Size, Source};
-use super::super::reason;
 use super::super::tree::{Gauge, Row};
 use super::super::words::{
     Marker, difference, number, ordinal, shortened, three_decimals, web_address,
 };
-use super::super::{Body, Change, TopicReport};
-use super::view::{Card, GradeView, ImageView, ImagesTopic, Side, Thumbnail};
-use super::view::{LINES, NOT_LISTED, blocks_of, class, divide, facts, gauge, page_view};
+use super::super::{Body, Change, TopicReport, reason};
+use super::view::{
+    Card, GradeView, ImageView, ImagesTopic, LINES, NOT_LISTED, Side, Thumbnail, blocks_of, class,
+    divide, facts, gauge, page_view,
+};
 use super::{CandidateRanks, LOOK_ALIKES, LookAlike, LookAlikes, Sources, TopicPlan};
 use crate::evidence::{Evidence, PageEvidence};
 use crate::score::presence::{Presence, nothing};

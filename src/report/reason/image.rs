@@ -4,9 +4,9 @@ use riposte_eval::explained::ExplainedImage;
 use riposte_eval::{Explanation, NumberId, Stance};
 
 use super::super::words::{joined, ordinal, three_decimals};
+use crate::recipes::channels::SignalKey;
 use crate::score::select::LIST_LENGTH;
 use crate::score::stance::{self, decided};
-use crate::task::channels::SignalKey;
 
 /// A source is named beside the first one if it adds at least this share of what the first one adds.
 const ALSO: f64 = 0.5;

@@ -4,9 +4,10 @@ use riposte_eval::explained::ExplainedText;
 use riposte_eval::{Base, Explanation, NumberId, ObjectStance};
 
 use super::super::words::{joined, ordinal};
+use crate::recipes::rerankers;
+use crate::recipes::rerankers::windowed::Sentence;
 use crate::score::rerank::RETRIEVAL;
 use crate::score::reranker::Reranker;
-use crate::task::rerankers::{self, windowed::Sentence};
 
 /// The second part of a score is named if it adds at least this share of what the first one adds.
 const ALSO: f64 = 0.5;

@@ -230,7 +230,7 @@ impl Objects {
         let sentences = self.read(text);
         let naming = sentences.iter().filter(|(_, m)| !m.is_empty()).count();
         (naming > READ_SENTENCES).then(|| format!(
-            "the pair encoder read the first {READ_SENTENCES} of its {naming} sentences that name an object"
+            "the stance encoder read the first {READ_SENTENCES} of its {naming} sentences that name an object"
         ))
     }
 }

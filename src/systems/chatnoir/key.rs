@@ -1,8 +1,7 @@
 //! The key of a user of ChatNoir. No message and no file shows it.
 
-use std::env;
-use std::fmt;
 use std::path::Path;
+use std::{env, fmt};
 
 use anyhow::{Context, Result, bail, ensure};
 

@@ -1,10 +1,9 @@
 //! `datasets get` is killed, and goes on when it is given again.
 
-use std::fs;
 use std::path::Path;
 use std::process::{Command, Stdio};
-use std::thread;
 use std::time::{Duration, Instant};
+use std::{fs, thread};
 
 use super::{Page, Publisher, content, zip};
 

@@ -8,11 +8,10 @@ use serde::Deserialize;
 
 use super::linear::Linear;
 use super::packed::{Examples, Norm, Sequence};
-use super::prefixes;
 use super::source::Checked;
 use super::{
     Activation, Attention, Backend, Encoder, EncoderConfig, LayerNames, NormOrder, Rows,
-    TensorSource, check_size, expected_affine, expected_tensors, row,
+    TensorSource, check_size, expected_affine, expected_tensors, prefixes, row,
 };
 use crate::checkpoint::{ExpectedTensor, Table, read_json};
 use crate::conv::Numeric;

@@ -10,10 +10,9 @@ use rten_simd::{Isa, SimdOp, SimdUnaryOp};
 use rten_vecmath::{Gelu, Swish};
 
 use super::attention::Head;
-use super::coarse;
 use super::kept::{KeptParts, Parts};
 use super::linear::Linear;
-use super::{Activation, Affine, Attention, EncoderConfig, NormOrder, Rows, TensorSource};
+use super::{Activation, Affine, Attention, EncoderConfig, NormOrder, Rows, TensorSource, coarse};
 use crate::conv::{Buffer, BufferPool, Numeric};
 use crate::error::{Result, ensure};
 

@@ -86,9 +86,9 @@ fn parts<'t, 'i>(texts: &'t [&'i [u32]], rows: usize) -> Vec<&'t [&'i [u32]]> {
 mod tests {
     use std::sync::atomic::{AtomicUsize, Ordering};
 
-    use super::super::packed;
     use super::super::{
         Activation, Attention, EncoderConfig, Layer, LayerNames, NormOrder, Rows, TensorSource,
+        packed,
     };
     use super::*;
     use crate::checkpoint::Table;

@@ -6,7 +6,7 @@ use std::path::Path;
 use anyhow::Result;
 
 use super::Values;
-use riposte::task::channels::CHANNELS;
+use riposte::recipes::channels::CHANNELS;
 use riposte::weights::Models;
 
 pub(super) fn values() -> Result<Vec<Values>> {

@@ -5,7 +5,7 @@ use clap::ValueEnum;
 
 use super::Values;
 use crate::cli::args::Task;
-use riposte::task::approaches;
+use riposte::recipes::approaches;
 
 pub(super) fn values() -> Result<Vec<Values>> {
     let mut named: Vec<(Task, String)> = Vec::new();

@@ -3,7 +3,7 @@
 use anyhow::Result;
 
 use super::Values;
-use riposte::task::reproduce;
+use riposte::judge::reproduce;
 
 pub(super) fn values() -> Result<Vec<Values>> {
     Ok(vec![Values {

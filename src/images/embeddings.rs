@@ -1,0 +1,295 @@
+//! The embeddings of topics, and of the arguments about them.
+
+use anyhow::{Result, ensure};
+use riposte_eval::topic::Topic;
+
+use super::{STOPPED, Settings};
+use crate::evidence::clip::Slot;
+use crate::evidence::image_text::Likeness;
+use crate::evidence::store::Store;
+use crate::index::vector::mean_direction;
+use crate::reading::{QueryEncoder, Reader};
+use crate::recipes::image_approach::{Form, StanceRecipe};
+use crate::score::signal::Need;
+use crate::texts::likeness::{ArgumentVectors, Arguments, argument_sentences};
+use crate::topic::prompts::{self, Role};
+use crate::topic::question::Question;
+
+/// The embeddings of all topics of a run. Those of a channel that is off are missing.
+pub(super) struct Embeddings {
+    pub topics: Vec<TopicVectors>,
+    /// The model that made the sentence vectors; `None` if they are off or not used.
+    pub sentences: Option<String>,
+    /// Empty if CLIP is off or not used.
+    pub kinds: Vec<KindVector>,
+    /// What the first and the second image-text model make of a cosine.
+    likeness: [Likeness; 2],
+}
+
+/// The CLIP vector of a kind of picture, such as a poster or a photograph.
+pub(super) struct KindVector {
+    /// Whether pictures of this kind are argumentative.
+    pub is_argumentative: bool,
+    pub vector: Vec<f32>,
+}
+
+/// The embeddings of one topic.
+#[derive(Default)]
+pub(super) struct TopicVectors {
+    /// The sentence vector of the question's words.
+    pub words: Option<Vec<f32>>,
+    pub clip: Option<PromptVectors>,
+    /// The same prompts, by the second image-text model.
+    pub image_text: Option<PromptVectors>,
+    /// Arguments for the claim and against it, with sentence vectors.
+    pub arguments: Option<ArgumentVectors>,
+    /// The same arguments with CLIP vectors.
+    pub clip_arguments: Option<ArgumentVectors>,
+}
+
+impl TopicVectors {
+    /// The vectors of prompts by an image-text model; `None` if it is off or not used.
+    pub fn prompts(&self, model: Slot) -> Option<&PromptVectors> {
+        match model {
+            Slot::First => self.clip.as_ref(),
+            Slot::Second => self.image_text.as_ref(),
+        }
+    }
+}
+
+/// An image-text model's vectors of one topic.
+pub(super) struct PromptVectors {
+    /// The vector of the unchanged text that is to be conveyed.
+    pub title: Vec<f32>,
+    /// The mean vector of the prompts about the topic.
+    pub about: Vec<f32>,
+    /// The mean vectors of the prompts for the claim and of those against it; `None` if the claim has only one list, and for the second model.
+    pub sides: Option<[Vec<f32>; 2]>,
+}
+
+impl Embeddings {
+    /// Embeds the questions and their prompts, as far as the approach uses them. Notes say which channels are off.
+    ///
+    /// # Errors
+    /// The store, the store of model outputs or a model fails.
+    pub(crate) fn of_questions(
+        store: &Store,
+        reader: &mut Reader,
+        topics: &[Topic],
+        questions: &[Question],
+        settings: &Settings,
+        notes: &mut Vec<String>,
+    ) -> Result<Self> {
+        let mut embeddings = Embeddings {
+            topics: topics.iter().map(|_| TopicVectors::default()).collect(),
+            sentences: None,
+            kinds: Vec::new(),
+            likeness: <[Likeness; 2]>::default(),
+        };
+        let beliefs = settings.approach.stance == StanceRecipe::Beliefs;
+        let relevance = &settings.approach.relevance;
+        if beliefs || relevance.uses(|need| matches!(need, Need::Sentence(_))) {
+            let texts: Vec<String> = questions.iter().map(|q| q.words.clone()).collect();
+            if let Some(vectors) = embed(store, reader, QueryEncoder::Sentence, &texts, notes)? {
+                for (topic, vector) in embeddings.topics.iter_mut().zip(vectors) {
+                    topic.words = Some(vector);
+                }
+                embeddings.sentences = model_of(store, QueryEncoder::Sentence)?;
+            }
+        }
+        for model in [Slot::First, Slot::Second] {
+            // stances and kinds of pictures are estimated with the first model only
+            let is_used = beliefs && model == Slot::First
+                || relevance.uses(|need| need.image_text() == Some(model));
+            if !is_used {
+                continue;
+            }
+            let groups = prompt_groups(topics, questions, settings, model);
+            let texts: Vec<String> = groups.iter().flat_map(|g| g.prompts.clone()).collect();
+            let encoder = QueryEncoder::ImageText(model);
+            if let Some(vectors) = embed(store, reader, encoder, &texts, notes)? {
+                embeddings.add_prompts(model, &groups, &vectors);
+                if let Some(name) = model_of(store, encoder)? {
+                    embeddings.likeness[model as usize] = reader.likeness(encoder, &name)?;
+                }
+            }
+        }
+        Ok(embeddings)
+    }
+
+    /// What an image-text model makes of a cosine.
+    pub fn likeness(&self, model: Slot) -> Likeness {
+        self.likeness[model as usize]
+    }
+
+    /// Adds the mean vectors of the prompts of each group: for each topic one group about it and perhaps one for each side, then one for each kind of
+    /// picture. `vectors` has one vector for each prompt.
+    fn add_prompts(&mut self, model: Slot, groups: &[prompts::Group], vectors: &[Vec<f32>]) {
+        let mut vectors = vectors;
+        let mut topics = self.topics.iter_mut();
+        let mut current = None;
+        for group in groups {
+            let (of_group, rest) = vectors.split_at(group.prompts.len().min(vectors.len()));
+            vectors = rest;
+            let mean = mean_direction(of_group);
+            match group.role {
+                // the first group of a topic; its first prompt is the title
+                Role::Topic => {
+                    current = topics.next();
+                    if let Some(topic) = &mut current {
+                        let prompts = Some(PromptVectors {
+                            title: of_group.first().cloned().unwrap_or_default(),
+                            about: mean,
+                            sides: None,
+                        });
+                        match model {
+                            Slot::First => topic.clip = prompts,
+                            Slot::Second => topic.image_text = prompts,
+                        }
+                    }
+                }
+                Role::Pro | Role::Con => {
+                    let of_topic = current.as_mut().and_then(|topic| topic.clip.as_mut());
+                    if let Some(of_topic) = of_topic {
+                        let sides = of_topic.sides.get_or_insert_default();
+                        sides[usize::from(group.role == Role::Con)] = mean;
+                    }
+                }
+                Role::Argumentative | Role::Illustrative => self.kinds.push(KindVector {
+                    is_argumentative: group.role == Role::Argumentative,
+                    vector: mean,
+                }),
+            }
+        }
+    }
+
+    /// Searches for arguments about each topic, and embeds them. If `on_progress` returns `false`, this stops with an error.
+    ///
+    /// # Errors
+    /// The index, a store or a model fails, or the user has stopped the run.
+    pub(crate) fn add_arguments(
+        &mut self,
+        arguments: &Arguments,
+        questions: &[Question],
+        store: &Store,
+        reader: &mut Reader,
+        notes: &mut Vec<String>,
+        on_progress: &mut dyn FnMut(usize) -> bool,
+    ) -> Result<()> {
+        let mut topics = self.topics.iter();
+        if topics.all(|topic| topic.words.is_none() && topic.clip.is_none()) {
+            notes.push(
+                "likeness to arguments is off: it needs vectors of sentences or of CLIP, and this run has neither"
+                    .to_owned(),
+            );
+            return Ok(());
+        }
+        for (topic, question) in self.topics.iter_mut().zip(questions) {
+            ensure!(on_progress(0), STOPPED);
+            let sentences = argument_sentences(arguments, question, reader)?;
+            let texts: Vec<String> = sentences.iter().map(|s| s.text.clone()).collect();
+            let (mut words, mut clip) = (None, None);
+            if topic.words.is_some() {
+                words = embed(store, reader, QueryEncoder::Argument, &texts, notes)?;
+            }
+            if topic.clip.is_some() {
+                clip = embed(
+                    store,
+                    reader,
+                    QueryEncoder::ImageText(Slot::First),
+                    &texts,
+                    notes,
+                )?;
+            }
+            let are_embedded = words.is_some() || clip.is_some();
+            let compare = |vectors| ArgumentVectors::new(sentences.clone(), vectors?);
+            topic.arguments = compare(words);
+            topic.clip_arguments = compare(clip);
+            // without vectors, `embed` has noted why
+            if are_embedded && topic.arguments.is_none() && topic.clip_arguments.is_none() {
+                notes.push(format!(
+                    "too few arguments for both sides of \"{}\": likeness to arguments is off for this topic",
+                    question.claim
+                ));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The prompts for an image-text model: for each topic one group about it and, for the first model, perhaps one for each side, then one for each kind
+/// of picture.
+fn prompt_groups(
+    topics: &[Topic],
+    questions: &[Question],
+    settings: &Settings,
+    model: Slot,
+) -> Vec<prompts::Group> {
+    let mut groups: Vec<prompts::Group> = match settings.approach.form {
+        Form::Stances => (topics.iter().zip(questions))
+            .flat_map(|(topic, question)| {
+                prompts::topic_groups(
+                    &topic.title,
+                    Some(&question.claim),
+                    Some(&question.counter_claim),
+                )
+            })
+            .chain(prompts::kind_groups())
+            .collect(),
+        Form::Claims => {
+            let relevance = &settings.approach.relevance;
+            let all = relevance.uses(|need| need == Need::About(model));
+            let about = topics.iter();
+            about
+                .map(|topic| prompts::about(topic.conveyed(), all))
+                .collect()
+        }
+    };
+    if model == Slot::Second {
+        groups.retain(|group| group.role == Role::Topic);
+    }
+    groups
+}
+
+/// The model that made this evidence; `None` if the store has none.
+fn model_of(store: &Store, encoder: QueryEncoder) -> Result<Option<String>> {
+    let producer = store.producer(encoder.channel())?;
+    // after " of " follow the producers of the texts, which do not matter for queries
+    let model = |producer: String| producer.split(" of ").next().unwrap_or_default().to_owned();
+    Ok(producer.map(model))
+}
+
+/// The vectors of query texts by the model that made the evidence. They are read from the store of model outputs or, if that model is
+/// installed, computed. Otherwise the result is `None`, and a note says why.
+fn embed(
+    store: &Store,
+    reader: &mut Reader,
+    encoder: QueryEncoder,
+    texts: &[String],
+    notes: &mut Vec<String>,
+) -> Result<Option<Vec<Vec<f32>>>> {
+    let channel = encoder.channel();
+    let is_second = encoder == QueryEncoder::ImageText(Slot::Second);
+    let Some(model) = model_of(store, encoder)? else {
+        // without the model, the extraction has already noted that the channel is off
+        if reader.installed(encoder).is_some() {
+            notes.push(format!("{channel} is off: the store has no such evidence"));
+        } else if is_second {
+            notes.push(format!(
+                "{channel} is off: the store has no such evidence, and --{channel} names no model to compute it"
+            ));
+        }
+        return Ok(None);
+    };
+    let vectors = reader.query_vectors(encoder, &model, texts)?;
+    if vectors.is_none() && is_second && reader.installed(encoder).is_none() {
+        notes.push(format!(
+            "{channel} is off: its evidence was made by {model}, and --{channel} does not name this model to embed the topics"
+        ));
+    } else if vectors.is_none() {
+        notes.push(format!(
+            "{channel} is off: its evidence was made by {model}, which is not installed to embed the topics"
+        ));
+    }
+    Ok(vectors)
+}

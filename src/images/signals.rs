@@ -1,0 +1,372 @@
+//! Evidence for the relevance of every image to each topic: cosines of vectors, and ranks in the crawl. The vectors of all images are read
+//! once for many topics, and none of them stays in memory.
+
+use std::collections::{BTreeMap, HashMap};
+
+use anyhow::{Result, anyhow};
+use rayon::prelude::*;
+use riposte_eval::{DocId, TopicId};
+
+use super::embeddings::TopicVectors;
+use crate::evidence::clip::Slot;
+use crate::evidence::store::Store;
+use crate::evidence::{TextPart, sentiment};
+use crate::index::images::position;
+use crate::index::vector;
+use crate::recipes::channels::SignalKey;
+use crate::recipes::image_approach::{Relevance, Sentiment};
+use crate::score::signal::{Need, Values};
+use crate::texts::likeness::{ArgumentVectors, Likeness};
+
+/// Number of images whose vectors a thread reads at once.
+const CHUNK: usize = 128;
+
+/// The cosines for one topic: for each signal that is on, one value for each image, which is NaN if the image has nothing to compare.
+pub(super) type Cosines = BTreeMap<SignalKey, Vec<f64>>;
+
+/// Reads the cosines that the approach uses, for each topic.
+///
+/// # Errors
+/// The store cannot be read.
+pub(super) fn read(
+    store: &Store,
+    ids: &[DocId],
+    topics: &[&TopicVectors],
+    relevance: &Relevance,
+) -> Result<Vec<Cosines>> {
+    let mut cosines = vec![Cosines::new(); topics.len()];
+    let place = store.place();
+    // first the sentence vectors, then the vectors of pictures by each model
+    for model in [None, Some(Slot::First), Some(Slot::Second)] {
+        let used = relevance.channels.keys();
+        let used = used.map(|key| (*key, key.signal().need()));
+        let used = used.filter(|(_, need)| match model {
+            None => need.is_of_sentences(),
+            of_pictures => need.image_text() == of_pictures,
+        });
+        let signals = used.map(|(key, need)| Compared {
+            key,
+            need,
+            wanted: Wanted::by(need, topics),
+        });
+        let signals: Vec<Compared> = signals.collect();
+        if signals.is_empty() {
+            continue;
+        }
+        let read = |store: &mut Result<Store>, ids: &[DocId]| {
+            let store = store.as_ref().map_err(|error| anyhow!("{error:#}"))?;
+            let values = vec![vec![vec![f64::NAN; ids.len()]; topics.len()]; signals.len()];
+            let chunk = Chunk {
+                ids,
+                topics,
+                signals: &signals,
+                values,
+            };
+            match model {
+                None => read_sentences(store, chunk),
+                Some(model) => read_pictures(model, store, chunk),
+            }
+        };
+        let chunks = ids
+            .par_chunks(CHUNK)
+            .map_init(|| place.open_to_read(), read);
+        for chunk in chunks.collect::<Result<Vec<Columns>>>()? {
+            for (signal, of_signal) in signals.iter().zip(chunk) {
+                for ((topic, cosines), column) in topics.iter().zip(&mut cosines).zip(of_signal) {
+                    if signal.is_on(topic) {
+                        cosines.entry(signal.key).or_default().extend(column);
+                    }
+                }
+            }
+        }
+    }
+    Ok(cosines)
+}
+
+/// A signal that compares vectors.
+struct Compared {
+    key: SignalKey,
+    need: Need,
+    wanted: Wanted,
+}
+
+impl Compared {
+    /// Whether the topic has the vectors that the signal compares.
+    fn is_on(&self, topic: &TopicVectors) -> bool {
+        match self.need {
+            Need::Arguments => topic.arguments.is_some(),
+            Need::About(model) | Need::Title(model) => topic.prompts(model).is_some(),
+            _ => topic.words.is_some(),
+        }
+    }
+}
+
+/// Values by signal, topic and image.
+type Columns = Vec<Vec<Vec<f64>>>;
+
+/// The vectors with which a signal compares those of images, one after another.
+#[derive(Default)]
+struct Wanted {
+    /// The number of a topic, and its vector's length.
+    topics: Vec<(usize, usize)>,
+    rows: Vec<f32>,
+}
+
+impl Wanted {
+    /// The vectors that a signal compares; none if it does not compare single vectors.
+    fn by(need: Need, topics: &[&TopicVectors]) -> Wanted {
+        let mut wanted = Wanted::default();
+        for (at, topic) in topics.iter().enumerate() {
+            let vector = match need {
+                Need::Sentence(_) => topic.words.as_ref(),
+                Need::Title(model) => topic.prompts(model).map(|prompts| &prompts.title),
+                Need::About(model) => topic.prompts(model).map(|prompts| &prompts.about),
+                _ => None,
+            };
+            if let Some(vector) = vector {
+                wanted.topics.push((at, vector.len()));
+                wanted.rows.extend_from_slice(vector);
+            }
+        }
+        wanted
+    }
+
+    /// Sets the value of image `at` to its cosine with each topic's vector, where that is larger. Vectors of different lengths are from different models and
+    /// are not compared.
+    fn keep_larger_cosines(&self, columns: &mut [Vec<f64>], at: usize, image: &[f32]) {
+        let mut products = Vec::new();
+        let mut rest = self.rows.as_slice();
+        // topics whose vectors have the same length
+        for topics in self.topics.chunk_by(|a, b| a.1 == b.1) {
+            let width = topics.first().map_or(0, |(_, width)| *width);
+            let (rows, others) = rest.split_at((topics.len() * width).min(rest.len()));
+            rest = others;
+            if width != image.len() {
+                continue;
+            }
+            vector::dots(rows, image, &mut products);
+            for ((topic, _), product) in topics.iter().zip(&products) {
+                if let Some(slot) = columns.get_mut(*topic).and_then(|c| c.get_mut(at)) {
+                    // `max` prefers any number to NaN
+                    *slot = slot.max(f64::from(*product));
+                }
+            }
+        }
+    }
+}
+
+/// A part of the images, and what is compared with their vectors.
+struct Chunk<'a> {
+    ids: &'a [DocId],
+    topics: &'a [&'a TopicVectors],
+    signals: &'a [Compared],
+    /// All are NaN before the chunk is read.
+    values: Columns,
+}
+
+/// Reads the vectors of pictures by a model, and returns the values of the chunk.
+fn read_pictures(model: Slot, store: &Store, mut chunk: Chunk) -> Result<Columns> {
+    let (Some(first), Some(last)) = (chunk.ids.first(), chunk.ids.last()) else {
+        return Ok(chunk.values);
+    };
+    store.each_image_vector(model, first, last, |document, vector| {
+        let Some(at) = position(chunk.ids, document) else {
+            return;
+        };
+        for (signal, columns) in chunk.signals.iter().zip(&mut chunk.values) {
+            signal.wanted.keep_larger_cosines(columns, at, vector);
+        }
+    })?;
+    Ok(chunk.values)
+}
+
+/// Reads the sentence vectors, and returns the values of the chunk.
+fn read_sentences(store: &Store, mut chunk: Chunk) -> Result<Columns> {
+    let (Some(first), Some(last)) = (chunk.ids.first(), chunk.ids.last()) else {
+        return Ok(chunk.values);
+    };
+    let index_of = |wanted| (chunk.signals.iter()).position(|signal| signal.need == wanted);
+    let arguments = index_of(Need::Arguments);
+    let mut current = CurrentImage::default();
+    store.each_sentence_vector(first, last, |document, part, vector| {
+        let Some(at) = position(chunk.ids, document) else {
+            return;
+        };
+        if let Some(signal) = index_of(Need::Sentence(part)) {
+            let wanted = &chunk.signals[signal].wanted;
+            wanted.keep_larger_cosines(&mut chunk.values[signal], at, vector);
+        }
+        if let Some(arguments) = arguments {
+            if current.at != Some(at) {
+                current.compare_with_arguments(chunk.topics, &mut chunk.values[arguments]);
+                current.at = Some(at);
+            }
+            current.vectors.push((part, vector.to_vec()));
+        }
+    })?;
+    if let Some(arguments) = arguments {
+        current.compare_with_arguments(chunk.topics, &mut chunk.values[arguments]);
+    }
+    Ok(chunk.values)
+}
+
+/// The image whose vectors are being read. All of them are collected, because its likeness to arguments depends on all.
+#[derive(Default)]
+struct CurrentImage {
+    at: Option<usize>,
+    vectors: Vec<(TextPart, Vec<f32>)>,
+}
+
+impl CurrentImage {
+    /// Sets the image's likeness to the arguments about each topic, and forgets its vectors.
+    fn compare_with_arguments(&mut self, topics: &[&TopicVectors], columns: &mut [Vec<f64>]) {
+        if let Some(at) = self.at {
+            for (topic, column) in topics.iter().zip(columns) {
+                let arguments = topic.arguments.as_ref();
+                let likeness = arguments.and_then(|arguments| self.likeness(arguments));
+                column[at] = likeness.unwrap_or(f64::NAN);
+            }
+        }
+        self.vectors.clear();
+    }
+
+    /// The likeness to arguments of the text in the image or of the words around it, whichever is larger. Each is compared with the arguments of its
+    /// more similar side.
+    fn likeness(&self, arguments: &ArgumentVectors) -> Option<f64> {
+        let likeness_of = |wanted: TextPart| {
+            let of_part = self.vectors.iter().filter(|(part, _)| *part == wanted);
+            arguments.likeness(of_part.map(|(_, vector)| vector.as_slice()))
+        };
+        let both = [likeness_of(TextPart::Ocr), likeness_of(TextPart::Near)];
+        both.iter().flatten().map(Likeness::best).reduce(f64::max)
+    }
+}
+
+/// Reads the stored numbers that the signals of the approach need: for each signal, one value for each image. A signal without any value is off, and
+/// is left out.
+///
+/// # Errors
+/// The store cannot be read.
+pub(super) fn read_numbers(
+    store: &Store,
+    ids: &[DocId],
+    relevance: &Relevance,
+) -> Result<BTreeMap<SignalKey, Values>> {
+    let mut all = BTreeMap::new();
+    for key in relevance.channels.keys() {
+        let Need::Number { table, column } = key.signal().need() else {
+            continue;
+        };
+        let mut values = vec![None; ids.len()];
+        store.each_number(table, column, |document, value| {
+            if let Some(slot) = position(ids, document).and_then(|at| values.get_mut(at)) {
+                *slot = Some(value);
+            }
+        })?;
+        if values.iter().any(Option::is_some) {
+            all.insert(*key, values);
+        }
+    }
+    Ok(all)
+}
+
+/// The sentiment of every image: the sum over its pages of the values that [`Sentiment`] names; 0 without a text.
+///
+/// # Errors
+/// The store cannot be read.
+pub(super) fn read_sentiment(store: &Store, ids: &[DocId], which: Sentiment) -> Result<Vec<f64>> {
+    let mut values = vec![0.0; ids.len()];
+    let (table, wanted): (_, &[TextPart]) = match which {
+        Sentiment::AfinnMain => (&sentiment::AFINN, &[TextPart::Main]),
+        Sentiment::VaderTitle => (&sentiment::VADER, &[TextPart::Title]),
+        Sentiment::VaderMainAndOcr => (&sentiment::VADER, &[TextPart::Main, TextPart::Ocr]),
+    };
+    store.each_valence(table, |document, part, value| {
+        let slot = wanted.contains(&part).then(|| position(ids, document));
+        if let Some(slot) = slot.flatten().and_then(|at| values.get_mut(at)) {
+            *slot += value;
+        }
+    })?;
+    Ok(values)
+}
+
+/// A rank at which the crawl found an image.
+struct CrawledImage {
+    /// The number of the image.
+    at: usize,
+    query: String,
+    /// The rank, from 1.
+    rank: u32,
+}
+
+/// The ranks at which the crawl found the images for each topic.
+#[derive(Default)]
+pub(super) struct CrawlRanks {
+    by_topic: HashMap<String, Vec<CrawledImage>>,
+}
+
+impl CrawlRanks {
+    /// # Errors
+    /// The store cannot be read.
+    pub fn read(store: &Store, ids: &[DocId]) -> Result<Self> {
+        let mut ranks = CrawlRanks::default();
+        store.each_crawl_rank(|document, found| {
+            if let Some(at) = position(ids, document) {
+                let of_topic = ranks.by_topic.entry(found.topic.clone()).or_default();
+                of_topic.push(CrawledImage {
+                    at,
+                    query: found.query.clone(),
+                    rank: found.rank.max(1),
+                });
+            }
+        })?;
+        Ok(ranks)
+    }
+
+    /// By image, the smallest rank for those queries of the topic that have one of these endings, and the position of that ending. Of
+    /// equal ranks the first that was read counts: ranks are read by page, and in the order of the page's file.
+    pub fn best(&self, topic: &TopicId, endings: &[&str]) -> BTreeMap<usize, (u32, usize)> {
+        let mut best: BTreeMap<usize, (u32, usize)> = BTreeMap::new();
+        for found in self.by_topic.get(&topic.0).into_iter().flatten() {
+            let ending = endings.iter().position(|e| found.query.ends_with(e));
+            if let Some(ending) = ending {
+                let known = best.entry(found.at).or_insert((found.rank, ending));
+                if found.rank < known.0 {
+                    *known = (found.rank, ending);
+                }
+            }
+        }
+        best
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_larger_cosine_with_each_topic_is_kept() {
+        let topic = |words: Option<&[f32]>| TopicVectors {
+            words: words.map(<[f32]>::to_vec),
+            ..TopicVectors::default()
+        };
+        // the third is of another model
+        let topics = [
+            topic(Some(&[1.0, 0.0])),
+            topic(None),
+            topic(Some(&[1.0, 0.0, 0.0])),
+            topic(Some(&[0.0, 1.0])),
+        ];
+        let topics: Vec<&TopicVectors> = topics.iter().collect();
+        let wanted = Wanted::by(Need::Sentence(TextPart::Near), &topics);
+        let mut columns = vec![vec![f64::NAN; 2]; topics.len()];
+        for vector in [[0.5, 0.25], [0.75, 0.125]] {
+            wanted.keep_larger_cosines(&mut columns, 1, &vector);
+        }
+        let kept: Vec<f64> = columns.iter().map(|column| column[1]).collect();
+        assert_eq!((kept[0], kept[3]), (0.75, 0.25));
+        assert!(kept[1].is_nan() && kept[2].is_nan());
+        assert!(columns.iter().all(|column| column[0].is_nan()));
+        assert!(Wanted::by(Need::Crawl, &topics).topics.is_empty());
+    }
+}

@@ -1,0 +1,54 @@
+//! What the user chooses about a collection: where it is and what is computed about it.
+
+use std::path::PathBuf;
+
+use crate::device::Compute;
+use crate::evidence::precision::Precision;
+use crate::places::Places;
+use crate::weights::Models;
+
+/// The options that a user can choose.
+#[derive(Clone, Debug, Default)]
+pub struct ExtractionOptions {
+    /// The name of the OCR model; `None` for the first that is installed.
+    pub ocr: Option<String>,
+    /// The name of the CLIP model; `None` for the first that is installed.
+    pub clip: Option<String>,
+    /// The name of the second image-text model; `None` for none.
+    pub image_text: Option<String>,
+    /// The names of channels that must be on.
+    pub required: Vec<String>,
+    pub precision: Precision,
+}
+
+impl ExtractionOptions {
+    /// The options of a task that only chooses how models compute.
+    pub fn computed(compute: Compute) -> Self {
+        let precision = Precision {
+            compute,
+            ..Precision::default()
+        };
+        ExtractionOptions {
+            precision,
+            ..ExtractionOptions::default()
+        }
+    }
+}
+
+/// What is extracted, and how.
+#[derive(Clone)]
+pub struct ExtractionSettings {
+    /// The collection: a directory, or an evidence store whose images are ranked without their files.
+    pub input: PathBuf,
+    pub places: Places,
+    pub models: Models,
+    pub options: ExtractionOptions,
+    /// Only this number of images is used, the first ones by id; `None` for all.
+    pub limit: Option<usize>,
+    /// Number of threads; `None` for one per core.
+    pub threads: Option<usize>,
+    /// Whether the contents of all files are compared with those of the last extraction, even if sizes and times are unchanged.
+    pub rehash: bool,
+    /// Whether documents in which riposte has died are tried again.
+    pub retry: bool,
+}

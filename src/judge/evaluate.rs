@@ -1,0 +1,395 @@
+//! Evaluates runs with judgements.
+
+mod organisers;
+
+use std::path::{Path, PathBuf};
+
+use anyhow::{Result, anyhow, bail};
+use rayon::prelude::*;
+use riposte_eval::confusion::Confusion;
+use riposte_eval::edition::Edition;
+use riposte_eval::graded::TextRun;
+use riposte_eval::images::{ImageEvaluation, evaluate_images};
+use riposte_eval::measure::{self, Measure};
+use riposte_eval::qrels::{Qrels, StanceQrels};
+use riposte_eval::run::{ImageRunLine, ReadRun};
+use riposte_eval::verify::RunKind;
+use riposte_eval::{Error, LineError, TextTask, Values, escaped, run};
+
+use crate::collection::FaultKind;
+use crate::events::{Event, OnEvent};
+use crate::files::{
+    JudgementsFile, NamedRun, decoded, names_of_runs, read_judgements, read_run,
+    report_broken_lines,
+};
+use crate::wording::{counted, nearest};
+
+/// What is evaluated, and how.
+pub struct EvaluationSettings {
+    /// Decides which grades count as relevant for images.
+    pub edition: &'static Edition,
+    /// Files of judgements, each as FILE or NAME=FILE.
+    pub judgements: Vec<String>,
+    /// At least one.
+    pub runs: Vec<NamedRun>,
+    /// Empty for the default measures of the judgements.
+    pub measures: Vec<ChosenMeasure>,
+}
+
+/// Runs, and the values of the measures for each.
+pub struct Evaluation {
+    pub judgements: Vec<Judgements>,
+    pub runs: Vec<EvaluatedRun>,
+    /// Whether a line of a file cannot be read, a run repeats a document, or a run has no line or none that is judged.
+    pub has_faults: bool,
+}
+
+/// Judgements, their name in tables, and the measures that are computed from them.
+pub struct Judgements {
+    pub name: String,
+    pub qrels: Qrels,
+    pub measures: Vec<Measure>,
+}
+
+/// A run and its evaluation.
+#[derive(Default)]
+pub struct EvaluatedRun {
+    pub name: String,
+    pub path: PathBuf,
+    bytes: Vec<u8>,
+    /// The values of each measure, in the order of the judgements and their measures.
+    pub values: Vec<Values>,
+    /// The highest value of each measure that the run can reach with the judgements; `None` if that is 1.
+    pub attainable: Vec<Option<f64>>,
+    pub details: Vec<Detail>,
+    errors: Vec<LineError>,
+    remarks: Vec<String>,
+    /// How the figures differ from those of the organisers' evaluator of image runs.
+    from_organisers: Option<String>,
+    /// Whether no line can be read, or none is judged.
+    is_empty: bool,
+}
+
+/// Results that are printed in addition to the values of the measures.
+pub enum Detail {
+    Images(ImageEvaluation),
+    Stances {
+        qrels: String,
+        /// Of all results.
+        all: Confusion,
+        /// Of the first five results of each topic.
+        first: Confusion,
+    },
+}
+
+/// A measure. The same word can mean one measure of texts and several of images.
+pub struct ChosenMeasure {
+    word: String,
+    of_texts: Result<Measure, String>,
+    of_images: Result<Vec<Measure>, String>,
+}
+
+/// Checks that a run of texts is not evaluated by judgements of images: none of its lines could be read.
+fn check_kind(run: &Path, bytes: &[u8], judgements: &[Judgements]) -> Result<()> {
+    let mut judgements = judgements.iter();
+    let of_images = judgements.find(|j| matches!(j.qrels, Qrels::Images(_)));
+    if let Some(judgements) = of_images
+        && let Some(task) = RunKind::of_run(bytes).task
+    {
+        let documents = match task {
+            TextTask::Controversial => "arguments",
+            TextTask::Comparative => "passages",
+            TextTask::Rank => "documents",
+        };
+        bail!(
+            "{} is a run of {documents}, and the judgements {} are of images: give judgements of {documents}",
+            run.display(),
+            judgements.name
+        );
+    }
+    Ok(())
+}
+
+/// Evaluates the runs. Reports lines that cannot be read, and what else affects the values, such as topics without judgements.
+/// [`Evaluation::report_differences`] reports where image runs have other values by the organisers' evaluator.
+///
+/// # Errors
+/// A file cannot be read or has no judgement, or a measure cannot be computed from the judgements.
+pub fn evaluate(settings: &EvaluationSettings, on_event: &mut OnEvent) -> Result<Evaluation> {
+    let mut has_faults = false;
+    let mut judgements = Vec::new();
+    for file in &settings.judgements {
+        let JudgementsFile {
+            name,
+            qrels,
+            are_of_touche,
+            errors,
+        } = read_judgements(file, on_event)?;
+        has_faults |= errors > 0;
+        judgements.push(Judgements {
+            name: escaped(&name).to_string(),
+            measures: measures_of(&qrels, are_of_touche, &settings.measures)?,
+            qrels,
+        });
+    }
+    for measure in &settings.measures {
+        measure.check(judgements.iter().map(|j| &j.qrels))?;
+    }
+    let runs = settings.runs.par_iter().zip(names_of_runs(&settings.runs));
+    let runs = runs
+        .map(|(run, name)| EvaluatedRun::read(&run.path, name, &judgements, settings.edition))
+        .collect::<Result<Vec<EvaluatedRun>>>()?;
+    for run in &runs {
+        report_broken_lines(FaultKind::Run, &run.path, &run.errors, on_event);
+        for remark in &run.remarks {
+            on_event(Event::Note(format!("{}: {remark}", run.path.display())));
+        }
+        let has_errors = run.errors.iter().any(|error| !error.is_read);
+        has_faults |= run.is_empty || has_errors;
+    }
+    Ok(Evaluation {
+        judgements,
+        runs,
+        has_faults,
+    })
+}
+
+/// The measures that can be computed from judgements: of the `chosen` ones or, if there are none, of the default ones.
+fn measures_of(
+    qrels: &Qrels,
+    are_of_touche: bool,
+    chosen: &[ChosenMeasure],
+) -> Result<Vec<Measure>> {
+    Ok(match chosen {
+        [] => Measure::defaults(qrels, are_of_touche)?,
+        _ => chosen.iter().flat_map(|m| m.with(qrels)).collect(),
+    })
+}
+
+impl EvaluatedRun {
+    /// Reads a run and computes the measures of all judgements.
+    fn read(
+        run: &Path,
+        name: String,
+        judgements: &[Judgements],
+        edition: &'static Edition,
+    ) -> Result<EvaluatedRun> {
+        let (path, bytes) = read_run(run)?;
+        let mut evaluated = EvaluatedRun {
+            name,
+            path,
+            ..EvaluatedRun::default()
+        };
+        check_kind(&evaluated.path, &bytes, judgements)?;
+        let text = decoded(&bytes);
+        let is_of_images = |j: &Judgements| matches!(j.qrels, Qrels::Images(_));
+        let (mut images, mut texts) = (Vec::new(), Vec::new());
+        if judgements.iter().any(is_of_images) {
+            (images, evaluated.errors) = run::read_images(&text);
+        }
+        if !judgements.iter().all(is_of_images) {
+            let read = ReadRun::read(&text);
+            evaluated.remarks.extend(contradicted(&read));
+            (texts, evaluated.errors) = read.into_parts();
+        }
+        if images.is_empty() && texts.is_empty() {
+            evaluated.is_empty = true;
+            let what = "no line of a run can be read: everything counts as 0";
+            evaluated.remarks.push(what.to_owned());
+        }
+        let texts = TextRun::new(&texts);
+        let mut is_judged = false;
+        for judgements in judgements {
+            is_judged = is_judged
+                || match &judgements.qrels {
+                    Qrels::Images(qrels) => images.iter().any(|line: &ImageRunLine| {
+                        let of_topic = qrels.get(&line.topic);
+                        of_topic.is_some_and(|of| of.contains_key(&line.image))
+                    }),
+                    qrels => texts.is_judged(qrels),
+                };
+            let unjudged = match &judgements.qrels {
+                Qrels::Images(qrels) => {
+                    let evaluation = evaluate_images(&images, qrels, edition);
+                    evaluated.add_images(evaluation, judgements)
+                }
+                Qrels::Stances(qrels) => evaluated.add_stances(&texts, qrels, judgements),
+                qrels => evaluated.add_graded(&texts, qrels, judgements),
+            };
+            if unjudged > 0 {
+                evaluated.remarks.push(format!(
+                    "{} without judgements in {}",
+                    counted(unjudged, "topic", "topics"),
+                    judgements.name
+                ));
+            }
+        }
+        if !is_judged && !evaluated.is_empty {
+            evaluated.is_empty = true;
+            let what = "no document of the run is judged: are these the judgements of its topics and of its collection?";
+            evaluated.remarks.push(what.to_owned());
+        }
+        if !images.is_empty() {
+            evaluated.from_organisers = evaluated.differences(&bytes, &images, judgements, edition);
+        }
+        evaluated.bytes = bytes;
+        Ok(evaluated)
+    }
+
+    /// Adds the values of the measures. Returns the number of topics without judgements, as do the next two methods.
+    fn add_images(&mut self, evaluation: ImageEvaluation, judgements: &Judgements) -> usize {
+        for measure in &judgements.measures {
+            if let Measure::Image(measure) = measure {
+                self.values.push(evaluation.measure(measure));
+                let most = evaluation.attainable(measure).all();
+                self.attainable.push((most < 1.0).then_some(most));
+            }
+        }
+        let topics = evaluation.topics.values();
+        let unjudged = topics.filter(|t| t.in_run && !t.is_judged).count();
+        self.details.push(Detail::Images(evaluation));
+        unjudged
+    }
+
+    fn add_graded(&mut self, run: &TextRun, qrels: &Qrels, judgements: &Judgements) -> usize {
+        for measure in &judgements.measures {
+            if let Some(values) = run.measure_by(qrels, measure) {
+                self.values.push(values);
+                self.attainable.push(None);
+            }
+        }
+        let grades = qrels.grades();
+        run.unjudged_topics(|topic| grades.is_some_and(|grades| grades.contains_key(topic)))
+    }
+
+    fn add_stances(
+        &mut self,
+        run: &TextRun,
+        qrels: &StanceQrels,
+        judgements: &Judgements,
+    ) -> usize {
+        for measure in &judgements.measures {
+            if let Measure::Stance(measure) = measure {
+                self.values.push(run.measure_stances(qrels, measure));
+                self.attainable.push(None);
+            }
+        }
+        let sum = |cutoff| {
+            let topics = run.confusions(qrels, cutoff);
+            (topics.values()).fold(Confusion::default(), |sum, c| sum.and(c))
+        };
+        self.details.push(Detail::Stances {
+            qrels: judgements.name.clone(),
+            all: sum(None),
+            first: sum(Some(5)),
+        });
+        run.unjudged_topics(|topic| qrels.contains_key(topic))
+    }
+}
+
+/// A remark about ranks that contradict the scores of a text run.
+fn contradicted(run: &ReadRun) -> Option<String> {
+    let found = run.contradiction()?;
+    Some(format!(
+        "the ranks of {} contradict the scores; the scores count, as in trec_eval, except in the organisers' nDCG. The first is {found}",
+        counted(found.topics, "topic", "topics")
+    ))
+}
+
+impl ChosenMeasure {
+    /// # Errors
+    /// The word is a measure neither of texts nor of images.
+    pub fn parse(word: &str, levels: &[(String, f64)]) -> Result<ChosenMeasure> {
+        let of_texts = Measure::parse(word, levels).map_err(|error| error.to_string());
+        let [_, _, names, _] = measure::NAMES;
+        let of_images = match &of_texts {
+            Ok(measure @ Measure::Image(_)) => Ok(vec![measure.clone()]),
+            // P@10, and P(list=PRO)@10
+            _ if word.starts_with("P@") || word.starts_with("P(") => names
+                .iter()
+                .map(|name| Measure::parse(&word.replacen('P', name, 1), levels))
+                .collect::<Result<_, Error>>()
+                .map_err(|error| match error {
+                    Error::Measure { why, .. } => why,
+                    other => other.to_string(),
+                }),
+            _ => Err(String::new()),
+        };
+        if let (Err(why), Err(_)) = (&of_texts, &of_images) {
+            return Err(unknown(word, why));
+        }
+        Ok(ChosenMeasure {
+            word: word.to_owned(),
+            of_texts,
+            of_images,
+        })
+    }
+
+    /// The measures that the word means for these judgements; none if they are of another kind.
+    fn with(&self, qrels: &Qrels) -> Vec<Measure> {
+        let of_texts = self.of_texts.iter().filter(|measure| measure.fits(qrels));
+        match qrels {
+            Qrels::Images(_) => self.of_images.clone().unwrap_or_default(),
+            _ => of_texts.cloned().collect(),
+        }
+    }
+
+    /// Checks that the measure can be computed from one of the judgements.
+    ///
+    /// # Errors
+    /// It cannot.
+    fn check<'q>(&self, mut all: impl Iterator<Item = &'q Qrels> + Clone) -> Result<()> {
+        for qrels in all.clone() {
+            if let Some(grades) = qrels.grades() {
+                let too_large = self
+                    .with(qrels)
+                    .into_iter()
+                    .find_map(|measure| match measure {
+                        Measure::Graded(measure) => measure.too_large(grades),
+                        _ => None,
+                    });
+                if let Some((topic, doc, grade)) = too_large {
+                    bail!(
+                        "{} cannot be computed: the grade {grade} of {doc} for topic {topic} is too large",
+                        self.word
+                    );
+                }
+            }
+        }
+        if all.clone().any(|qrels| !self.with(qrels).is_empty()) {
+            return Ok(());
+        }
+        let word = &self.word;
+        let is_of_images = all.any(|qrels| matches!(qrels, Qrels::Images(_)));
+        match &self.of_images {
+            Err(why) if is_of_images && !why.is_empty() => {
+                bail!("{word} cannot be computed from these judgements: {why}")
+            }
+            _ if is_of_images => bail!(
+                "{word} cannot be computed from judgements of images: P@10 can, and nDCG and others need graded judgements of texts"
+            ),
+            _ if matches!(self.of_texts, Ok(Measure::Diversity(_))) => bail!(
+                "{word} cannot be computed from these judgements: no topic has two subtopics, which the second column names"
+            ),
+            _ => bail!("{word} cannot be computed from these judgements"),
+        }
+    }
+}
+
+/// The error for a word that is neither a file nor a measure. `why` says why it is no measure.
+fn unknown(word: &str, why: &str) -> anyhow::Error {
+    if word.contains(['/', '\\']) || Path::new(word).extension().is_some_and(|e| e == "txt") {
+        return anyhow!("there is no file {word}");
+    }
+    let name = word.split(['@', '(']).next().unwrap_or(word);
+    let names = measure::NAMES.concat();
+    let is_known = names.contains(&name);
+    match nearest(name, &names).filter(|_| !is_known) {
+        Some(near) => {
+            let meant = word.replacen(name, near, 1);
+            anyhow!("there is no file and no measure {word}: did you mean {meant}?")
+        }
+        None if is_known => anyhow!("{word} is no file, and as a measure it is wrong: {why}"),
+        None => anyhow!("there is no file {word}, and {why}"),
+    }
+}

@@ -1,0 +1,251 @@
+//! The pipeline of an approach that asks a search engine on the web: from topics to the lines of a run. There is no collection on this machine, so
+//! nothing is re-ranked, and no stance is detected.
+
+use std::collections::HashMap;
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use anyhow::{Context, Result, bail};
+use riposte_eval::explained::ExplainedText;
+use riposte_eval::run::{TextRunLine, unfit_field};
+use riposte_eval::topic::Topic;
+use riposte_eval::{DocId, Explanation, NumberId, TextTask};
+
+use super::description::{Description, described};
+use crate::collection::{Fault, FaultKind};
+use crate::events::{Event, OnEvent, STOPPED, Stage, run_stage};
+use crate::files::explanations::Explanations;
+use crate::index::ScoredDoc;
+use crate::recipes::services::{Answer, ChatNoir, Engine, Found, Hit, PageRequest, Query};
+use crate::recipes::text_approach::TextApproach;
+use crate::score::select;
+use crate::texts::EXPLAINED;
+use crate::topic::question::{self, TopicParts};
+use crate::workspace::{self, Outputs};
+
+/// The user's request.
+pub(crate) struct ServiceRequest<'a> {
+    pub topics: &'a [Topic],
+    /// The approach. It names a service.
+    pub approach: &'a TextApproach,
+    pub parts: TopicParts,
+    pub tag: &'a str,
+    /// Whether scores are explained.
+    pub explain: bool,
+    /// Whether the lines contain the stance that the approach gives, if it gives one.
+    pub stances: bool,
+    /// The file with the user's key, if it is not in the environment.
+    pub key_file: Option<&'a Path>,
+    /// The workspace with the stored answers.
+    pub workspace: &'a Path,
+    /// Set when the user wants to stop. No more topics are then asked for.
+    pub stop: &'a AtomicBool,
+}
+
+impl ServiceRequest<'_> {
+    /// The metadata of a run for the topics of the collection `input`, without resources.
+    pub fn describe(&self, input: &Path) -> Description {
+        let (approach, parts, topics) = (self.approach, self.parts, self.topics);
+        described(
+            TextTask::Comparative,
+            input,
+            approach,
+            parts,
+            topics,
+            self.tag,
+        )
+    }
+}
+
+/// A run, and figures about it.
+#[derive(Default)]
+pub struct ServiceRun {
+    pub lines: Vec<TextRunLine>,
+    pub explained: Explanations<ExplainedText>,
+    /// Number of requests that were sent and answered.
+    pub asked: usize,
+    /// Number of requests whose answers were stored before.
+    pub stored: usize,
+    /// Number of results that could not be read.
+    pub broken: usize,
+    /// Number of results without an id that a run can contain.
+    without_id: usize,
+}
+
+/// Queries the service for each topic, and ranks the results. Each answer is stored as soon as it arrives.
+///
+/// # Errors
+/// The service does not answer, or its answers cannot be stored.
+pub(crate) fn run(request: &ServiceRequest, on_event: &mut OnEvent) -> Result<ServiceRun> {
+    let service = request.approach.service.as_ref();
+    let engine = service.context("the approach asks no service")?;
+    let client = engine.client(request.key_file)?;
+    let mut stored = StoredAnswers::open(request.workspace, &client)?;
+    let mut done = ServiceRun::default();
+    let total = request.topics.len();
+    run_stage(Stage::Asking, total, on_event, |on_event| {
+        for (n, topic) in request.topics.iter().enumerate() {
+            if request.stop.load(Ordering::Relaxed) {
+                bail!(STOPPED);
+            }
+            let found = find(topic, engine, request, &client, &mut stored, &mut done, on_event)
+                .with_context(|| {
+                    format!(
+                        "topic {} (earlier answers are stored, and the same command continues from there)",
+                        topic.id
+                    )
+                })?;
+            add(topic, found, request, &mut done)?;
+            on_event(Event::Progress {
+                done: n + 1,
+                total,
+                outputs: None,
+            });
+        }
+        anyhow::Ok(())
+    })?;
+    if done.broken > 0 {
+        let what = format!("{} results could not be read", done.broken);
+        let answers = request.workspace;
+        on_event(Event::Fault(Fault::new(
+            FaultKind::Document,
+            answers,
+            None,
+            what,
+        )));
+    }
+    if done.without_id > 0 {
+        let left_out = done.without_id;
+        on_event(Event::Note(format!(
+            "{left_out} results have no TREC id, and are left out"
+        )));
+    }
+    if done.lines.is_empty() {
+        on_event(Event::Note("no page was found: the run is empty".into()));
+    }
+    Ok(done)
+}
+
+/// The results of the service for a topic.
+fn find(
+    topic: &Topic,
+    engine: &Engine,
+    request: &ServiceRequest,
+    client: &ChatNoir,
+    stored: &mut StoredAnswers,
+    done: &mut ServiceRun,
+    on_event: &mut OnEvent,
+) -> Result<Found> {
+    let query = Query {
+        text: question::read(topic, request.parts).words,
+        index: engine.index.clone(),
+        most: request.approach.depth,
+    };
+    ChatNoir::find(&query, |page| {
+        if let Some(answer) = stored.get(page, on_event)? {
+            done.stored += 1;
+            return Ok(answer);
+        }
+        let answer = client.ask(page, &mut |retry| on_event(Event::Note(retry)))?;
+        // checked before it is stored: an answer from other indexes is an error, and a stored one would be an error in every later run
+        answer.check_indexes(&page.index)?;
+        let answer = stored.put(page, &answer)?;
+        done.asked += 1;
+        Ok(answer)
+    })
+}
+
+/// The answers of a service that are stored in the workspace.
+struct StoredAnswers {
+    outputs: Outputs,
+    producer: String,
+}
+
+impl StoredAnswers {
+    fn open(workspace: &Path, client: &ChatNoir) -> Result<Self> {
+        Ok(StoredAnswers {
+            outputs: Outputs::open_or_read(workspace)?,
+            producer: format!("chatnoir/1 {}", client.address()),
+        })
+    }
+
+    /// The stored answer to a request. `None` if there is none, or if it is damaged.
+    fn get(&mut self, page: &PageRequest, on_event: &mut OnEvent) -> Result<Option<Answer>> {
+        let before = self.outputs.damaged();
+        let stored = self.outputs.find(&self.producer, &key(page)?, true)?;
+        if self.outputs.damaged() > before {
+            on_event(Event::Note(format!(
+                "a stored answer in {} is damaged: asking again",
+                self.outputs.path().display()
+            )));
+        }
+        Ok(stored.and_then(|json| serde_json::from_slice(&json).ok()))
+    }
+
+    /// Stores an answer. Returns it as later runs read it: the last digit of a score can differ from the one that the service sent.
+    fn put(&mut self, page: &PageRequest, answer: &Answer) -> Result<Answer> {
+        let json = serde_json::to_vec(answer)?;
+        let as_stored = serde_json::from_slice(&json)?;
+        self.outputs
+            .put(&self.producer, "", &[(key(page)?, json)])?;
+        Ok(as_stored)
+    }
+}
+
+fn key(page: &PageRequest) -> Result<String> {
+    Ok(workspace::key(&[&serde_json::to_string(page)?]))
+}
+
+/// Adds the lines and the explanations of a topic.
+///
+/// # Errors
+/// The service gives a score that no run can have. The message names the document.
+fn add(topic: &Topic, found: Found, request: &ServiceRequest, done: &mut ServiceRun) -> Result<()> {
+    done.broken += found.broken;
+    let (mut ranking, mut hits) = (Vec::new(), HashMap::new());
+    for (place, hit) in (1..).zip(&found.hits) {
+        let id = hit.trec_id.clone().filter(|id| unfit_field(id).is_none());
+        let Some(doc) = id.map(DocId) else {
+            done.without_id += 1;
+            continue;
+        };
+        hits.insert(doc.clone(), (place, hit));
+        let score = hit.score;
+        ranking.push(ScoredDoc { doc, score });
+    }
+    let documents = select::select_in_order(ranking, request.approach.depth)
+        .with_context(|| format!("cannot use the answer for topic {}", topic.id))?;
+    let stance = request.approach.stance.filter(|_| request.stances);
+    for (rank, found) in (1..).zip(documents) {
+        if let Some((place, hit)) = hits.get(&found.doc).filter(|_| request.explain)
+            && rank as usize <= EXPLAINED
+        {
+            done.explained.add([ExplainedText {
+                topic: topic.id.clone(),
+                document: found.doc.clone(),
+                rank: rank as usize,
+                score: explain(hit, *place),
+                stance: None,
+                about: None,
+            }])?;
+        }
+        done.lines.push(TextRunLine {
+            topic: topic.id.clone(),
+            stance,
+            doc: found.doc,
+            rank,
+            score: Some(found.score),
+            tag: request.tag.to_owned(),
+        });
+    }
+    Ok(())
+}
+
+/// The score of a result, which the service does not explain further.
+fn explain(hit: &Hit, place: usize) -> Explanation {
+    let mut how = vec![format!("result {place} of the service")];
+    how.extend(hit.index.as_ref().map(|index| format!("index {index}")));
+    how.extend(Some(hit.plain_title()).filter(|title| !title.is_empty()));
+    how.extend(hit.target_uri.clone());
+    Explanation::new(NumberId::Service("chatnoir".into()), hit.score).with_how(how.join(", "))
+}

@@ -1,0 +1,73 @@
+//! Open things that stay open between requests.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use anyhow::Result;
+
+/// The maximum number of things of one type that stay open. Each has indexes, and the models that were needed.
+const MOST_OPEN: usize = 8;
+
+/// Open things, each with the settings that it was opened with; the last one used is at the end.
+pub struct Shelf<T>(Mutex<Vec<(String, Arc<T>)>>);
+
+impl<T> Default for Shelf<T> {
+    fn default() -> Self {
+        Shelf(Mutex::new(Vec::new()))
+    }
+}
+
+impl<T> Shelf<T> {
+    /// What was opened with these settings. If there is nothing, opens it; requests at the same time wait for that.
+    ///
+    /// # Errors
+    /// It cannot be opened. The next request tries again.
+    pub fn get(&self, settings: String, open: impl FnOnce() -> Result<T>) -> Result<Arc<T>> {
+        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let found = kept.iter().position(|(of, _)| *of == settings);
+        let (settings, value) = match found {
+            Some(at) => kept.remove(at),
+            None => (settings, Arc::new(open()?)),
+        };
+        kept.push((settings, Arc::clone(&value)));
+        if kept.len() > MOST_OPEN {
+            kept.remove(0);
+        }
+        Ok(value)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn things_are_opened_once_and_the_oldest_is_closed() {
+        let shelf = Shelf::default();
+        let mut opened = 0;
+        let mut get = |name: usize| {
+            let value = shelf.get(name.to_string(), || {
+                opened += 1;
+                Ok(opened)
+            });
+            *value.unwrap()
+        };
+        assert_eq!((get(0), get(0), get(1), get(0)), (1, 1, 2, 1));
+        // 1 is the one that was not used for the longest time
+        for name in 2..=MOST_OPEN {
+            get(name);
+        }
+        assert_eq!(get(0), 1);
+        assert_eq!(get(1), MOST_OPEN + 2);
+    }
+
+    #[test]
+    fn what_cannot_be_opened_is_tried_again() {
+        let shelf = Shelf::default();
+        assert!(
+            shelf
+                .get("a".into(), || anyhow::bail!("it is locked"))
+                .is_err()
+        );
+        assert_eq!(*shelf.get("a".into(), || Ok(1)).unwrap(), 1);
+    }
+}

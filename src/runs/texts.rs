@@ -1,0 +1,497 @@
+//! The pipeline of the text tasks: from a collection and topics to the lines of a run.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Instant;
+
+use anyhow::{Context, Result, ensure};
+use riposte_eval::explained::ExplainedText;
+use riposte_eval::run::TextRunLine;
+use riposte_eval::topic::Topic;
+use riposte_eval::{TextTask, TopicId};
+
+mod notes;
+
+use notes::{note_cut_texts, note_language, note_on_depth, note_on_objects};
+
+use super::description::{Description, described};
+use crate::collection::texts::open_collection;
+use crate::debate::sheet::DebateSheet;
+use crate::device::Compute;
+use crate::events::{Event, OnEvent, Stage, run_stage};
+use crate::evidence::sentence::Sentences;
+use crate::files::explanations::{Explanations, Keep};
+use crate::index::ScoredDoc;
+use crate::index::inverted::{self, Damage, Effort, InvertedIndex, TextCollection};
+use crate::index::wordnet::WordNet;
+use crate::lazy::Lazy;
+use crate::presence::JudgedTopics;
+use crate::reading::cross::Cross;
+use crate::reading::stance_encoder::StanceEncoder;
+use crate::reading::steps::Step;
+use crate::reading::{self, Reader};
+use crate::recipes::stages::ClusterLikeness;
+use crate::recipes::text_approach::TextApproach;
+use crate::score::reranker::Need;
+use crate::texts::dense::{DenseSearch, DenseSources};
+use crate::texts::indexes::{TextIndexes, damaged_shard, ensure_documents, shards_of};
+use crate::texts::{Offsets, Settings, Sources, comparative, controversial, dense, rank};
+use crate::topic::question::{self, TopicParts};
+use crate::weights::{Models, Role};
+use crate::workspace::Outputs;
+use crate::{debate, models, presence};
+
+/// The user's request.
+pub struct TextRequest<'a> {
+    pub task: TextTask,
+    pub input: &'a Path,
+    pub topics: &'a [Topic],
+    pub approach: &'a TextApproach,
+    pub parts: TopicParts,
+    pub tag: &'a str,
+    /// Where explanations are kept.
+    pub keep: Keep,
+    /// Whether scores are explained.
+    pub explain: bool,
+    /// Task 1: the number of arguments for each side of a debate sheet; `None` if no sheets are made.
+    pub debate: Option<usize>,
+    /// Task 2: whether the lines contain the stances of the passages.
+    pub stances: bool,
+    /// The path beside which the indexes and the model outputs are stored.
+    pub base: &'a Path,
+    pub models: &'a Models,
+    pub compute: Compute,
+    pub effort: Effort,
+    /// Whether all files of the collection are read and hashed to see if they have changed.
+    pub rehash: bool,
+    /// Set when the user wants to stop. The ranking then ends before models read more.
+    pub stop: &'a AtomicBool,
+}
+
+/// A run, and figures about it.
+pub struct TextRun {
+    pub lines: Vec<TextRunLine>,
+    pub explained: Explanations<ExplainedText>,
+    /// What was added to the scores of a topic's re-ranked documents.
+    pub offsets: BTreeMap<TopicId, Offsets>,
+    /// Which of the first documents are about their topic; empty if that was not judged.
+    pub judged: JudgedTopics,
+    /// One for each topic, if sheets were requested; otherwise empty.
+    pub sheets: Vec<DebateSheet>,
+    pub indexes: Arc<TextIndexes>,
+    pub index_seconds: f64,
+    pub rank_seconds: f64,
+    /// The seconds of each step of the ranking; their sum is that of the ranking.
+    pub steps: Vec<(Step, f64)>,
+    /// The installed models that the approach could use, each with its checksum.
+    pub models: BTreeMap<String, String>,
+}
+
+/// Checks that these approaches can be used together for a task.
+///
+/// # Errors
+/// One asks a service, although there are others, or although the task does not allow it.
+pub(crate) fn check_services(task: TextTask, found: &[&TextApproach]) -> Result<()> {
+    if let Some(asking) = found.iter().find(|approach| approach.service.is_some()) {
+        ensure!(
+            task == TextTask::Comparative,
+            "{} asks a search engine for web pages, and only `comparative` can do that",
+            asking.name
+        );
+        ensure!(
+            found.len() == 1,
+            "{} asks a search engine and searches no collection: run it without other approaches",
+            asking.name
+        );
+    }
+    Ok(())
+}
+
+impl TextRequest<'_> {
+    /// The metadata of the run, without resources.
+    pub fn describe(&self, done: &TextRun) -> Description {
+        let documents = done.indexes.first().map_or(0, InvertedIndex::documents);
+        let (approach, parts, topics) = (self.approach, self.parts, self.topics);
+        Description {
+            documents: documents as usize,
+            models: done.models.clone(),
+            offsets: done.offsets.clone(),
+            ..described(self.task, self.input, approach, parts, topics, self.tag)
+        }
+    }
+}
+
+/// A collection of texts, opened for an approach: the models, which are loaded when they are first used, and the indexes. It can rank for one
+/// request after the other.
+pub struct OpenTexts {
+    collection: TextCollection,
+    resources: Resources,
+    /// `None` until the first ranking.
+    indexes: Mutex<Option<Arc<TextIndexes>>>,
+}
+
+impl OpenTexts {
+    /// Finds the models and the files of the collection. Notes say which models are off.
+    ///
+    /// # Errors
+    /// The collection or a model cannot be opened.
+    pub fn open(request: &TextRequest, on_event: &mut OnEvent) -> Result<OpenTexts> {
+        let resources = Resources::find(request, on_event)?;
+        let collection = open_collection(request.task, request.input)?;
+        if request.rehash {
+            inverted::forget_hashes(request.base)?;
+        }
+        Ok(OpenTexts {
+            collection,
+            resources,
+            indexes: Mutex::default(),
+        })
+    }
+
+    /// Ranks the documents for each topic, by the approach that it was opened for. The first ranking opens or builds the indexes. If a stored text turns out
+    /// to be damaged, the indexes are built again, and the ranking begins again.
+    ///
+    /// # Errors
+    /// The collection, a model, an index or the store of model outputs fails.
+    pub fn rank(&self, request: &TextRequest, on_event: &mut OnEvent) -> Result<TextRun> {
+        if request.task == TextTask::Comparative && request.stances {
+            let without: Vec<&Topic> = request
+                .topics
+                .iter()
+                .filter(|topic| topic.objects.is_none())
+                .collect();
+            if let Some(note) = note_on_objects(&without) {
+                on_event(Event::Note(note));
+            }
+        }
+        if let Some(note) = note_on_depth(request) {
+            on_event(Event::Note(note));
+        }
+        note_language(request, on_event);
+        match self.ranked(request, false, on_event) {
+            Err(error) => {
+                let damage: Damage = error.downcast()?;
+                if matches!(self.collection, TextCollection::Shards(_)) {
+                    return Err(damaged_shard(&damage));
+                }
+                if !damage.is_replaceable() {
+                    return Err(damage.into());
+                }
+                on_event(Event::Index(inverted::Event::Damaged(damage.what())));
+                self.ranked(request, true, on_event)
+                    .context(damage.to_string())
+            }
+            ranked => ranked,
+        }
+    }
+
+    /// The indexes. With `rebuild`, all of them are built again.
+    fn indexes(
+        &self,
+        request: &TextRequest,
+        rebuild: bool,
+        on_event: &mut OnEvent,
+    ) -> Result<Arc<TextIndexes>> {
+        let mut open = self.indexes.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(indexes) = open.as_ref().filter(|_| !rebuild) {
+            return Ok(Arc::clone(indexes));
+        }
+        let TextRequest {
+            base,
+            approach,
+            effort,
+            ..
+        } = request;
+        let opened =
+            TextIndexes::open(&self.collection, base, approach, *effort, rebuild, on_event);
+        let indexes = Arc::new(opened?);
+        ensure_rankable(&indexes, approach, request.input)?;
+        *open = Some(Arc::clone(&indexes));
+        Ok(indexes)
+    }
+
+    fn ranked(
+        &self,
+        request: &TextRequest,
+        rebuild: bool,
+        on_event: &mut OnEvent,
+    ) -> Result<TextRun> {
+        let (topics, start) = (request.topics, Instant::now());
+        let indexes = self.indexes(request, rebuild, on_event)?;
+        let index_seconds = start.elapsed().as_secs_f64();
+
+        let start = Instant::now();
+        let resources = &self.resources;
+        let outputs = Outputs::open_or_read(request.base)?;
+        let mut reader = Reader::new(resources.models(), outputs)?.until(request.stop);
+        let shards = shards_of(&self.collection);
+        let rank::Ranked {
+            lines,
+            explained,
+            offsets,
+            judged,
+        } = rank_topics(request, resources, &indexes, &shards, &mut reader, on_event)?;
+        let sheets = match (indexes.first(), request.debate) {
+            (Some(index), Some(per_side)) => {
+                reader.enter(Step::DebateSheets);
+                run_stage(Stage::Debate, topics.len(), on_event, |on_event| {
+                    debates(topics, index, &lines, per_side, &mut reader, on_event)
+                })?
+            }
+            _ => Vec::new(),
+        };
+        note_cut_texts(&reader, on_event);
+        presence::note_nothing(topics, &judged, on_event);
+        if let Some(note) = reader.note_of_damage() {
+            on_event(Event::Note(note));
+        }
+        if lines.is_empty() {
+            on_event(Event::Note(
+                "no document has a word of a topic: the run is empty".into(),
+            ));
+        }
+        Ok(TextRun {
+            lines,
+            explained,
+            offsets,
+            judged,
+            sheets,
+            indexes,
+            index_seconds,
+            steps: reader.seconds(),
+            rank_seconds: start.elapsed().as_secs_f64(),
+            models: resources.names.clone(),
+        })
+    }
+}
+
+/// Dense search and clusters, which need the vectors of all documents before the first topic is ranked.
+fn prepare_dense<'a>(
+    request: &TextRequest<'a>,
+    resources: &'a Resources,
+    indexes: &'a TextIndexes,
+    shards: &'a [PathBuf],
+    reader: &mut Reader,
+    on_event: &mut OnEvent,
+) -> Result<(Option<DenseSearch<'a>>, Option<ClusterLikeness>)> {
+    let TextRequest {
+        topics, approach, ..
+    } = *request;
+    reader.enter(Step::SentenceVectors);
+    let Some(index) = indexes.first() else {
+        return Ok((None, None));
+    };
+    let words = |topic| question::read(topic, request.parts).words;
+    let queries: Vec<String> = topics.iter().map(words).collect();
+    let titles: Vec<&str> = topics.iter().map(|topic| topic.title.as_str()).collect();
+    let sources = &mut DenseSources {
+        index,
+        reader,
+        sentences: resources.sentences.as_deref(),
+        base: request.base,
+        shards,
+    };
+    Ok((
+        DenseSearch::prepare(approach, &queries, sources, on_event)?,
+        dense::clusters(approach, &titles, sources, on_event)?,
+    ))
+}
+
+/// The rankings of all topics.
+fn rank_topics(
+    request: &TextRequest,
+    resources: &Resources,
+    indexes: &TextIndexes,
+    shards: &[PathBuf],
+    reader: &mut Reader,
+    on_event: &mut OnEvent,
+) -> Result<rank::Ranked> {
+    let TextRequest {
+        task,
+        topics,
+        approach,
+        parts,
+        tag,
+        explain,
+        stances,
+        ..
+    } = *request;
+    let (dense, clusters) = prepare_dense(request, resources, indexes, shards, reader, on_event)?;
+    let settings = Settings {
+        approach: approach.clone(),
+        parts,
+        explain,
+        // reading the first documents of many topics would take as long as a search that does nothing else
+        judge: explain || approach.rerank.is_some() || topics.len() == 1,
+        keep: request.keep.clone(),
+    };
+    let total = topics.len();
+    run_stage(Stage::Ranking, total, on_event, |on_event| {
+        let sources = &mut Sources {
+            corpora: &indexes.by_retrieval(),
+            reader,
+            wordnet: resources.wordnet.as_ref(),
+            dense: dense.as_ref(),
+            clusters: clusters.as_ref(),
+        };
+        let on_progress = &mut |done, outputs| {
+            on_event(Event::Progress {
+                done,
+                total,
+                outputs,
+            });
+        };
+        rank::run(
+            topics,
+            sources,
+            &settings,
+            tag,
+            request.stop,
+            on_progress,
+            |topic, sources, ranking, on_outputs| {
+                match task {
+                    TextTask::Controversial => {
+                        let explained = &mut ranking.explained;
+                        controversial::explain_stances(topic, sources, explained, on_outputs)?;
+                    }
+                    TextTask::Comparative if stances => {
+                        return comparative::stances(topic, sources, approach, ranking, on_outputs);
+                    }
+                    TextTask::Comparative | TextTask::Rank => {}
+                }
+                Ok(Vec::new())
+            },
+        )
+    })
+}
+
+/// The debate sheets of the topics, from the lines of the run.
+fn debates(
+    topics: &[Topic],
+    index: &InvertedIndex,
+    lines: &[TextRunLine],
+    per_side: usize,
+    reader: &mut Reader,
+    on_event: &mut OnEvent,
+) -> Result<Vec<DebateSheet>> {
+    let total = topics.len();
+    let sheet = |(before, topic): (usize, &Topic)| {
+        let of_topic = lines.iter().filter(|line| line.topic == topic.id);
+        let scored = |line: &TextRunLine| {
+            let doc = line.doc.clone();
+            let score = line.score?;
+            Some(ScoredDoc { doc, score })
+        };
+        let ranking: Vec<ScoredDoc> = of_topic.filter_map(scored).collect();
+        let sheet = debate::sheet(topic, index, &ranking, per_side, reader)?;
+        on_event(Event::Progress {
+            done: before + 1,
+            total,
+            outputs: None,
+        });
+        Ok(sheet)
+    };
+    topics.iter().enumerate().map(sheet).collect()
+}
+
+/// Checks that there is something to rank.
+///
+/// # Errors
+/// No document can be read, or all are too short to be ranked.
+fn ensure_rankable(indexes: &TextIndexes, approach: &TextApproach, input: &Path) -> Result<()> {
+    let Some(index) = indexes.first() else {
+        return Ok(());
+    };
+    let (documents, meta) = (index.documents(), index.meta());
+    ensure_documents(index, input).context("nothing to rank")?;
+    ensure!(
+        approach.keeps().short || meta.short < u64::from(documents),
+        "nothing to rank: all {documents} documents of {} have fewer than {} words",
+        input.display(),
+        inverted::SHORT_WORDS
+    );
+    Ok(())
+}
+
+/// The installed models and WordNet, as far as the approach uses them.
+#[derive(Default)]
+struct Resources {
+    sentences: Option<Arc<Lazy<Sentences>>>,
+    pairs: Option<Arc<Lazy<StanceEncoder>>>,
+    cross: Option<Lazy<Cross>>,
+    wordnet: Option<WordNet>,
+    /// The names of the models, each with its checksum.
+    names: BTreeMap<String, String>,
+}
+
+impl Resources {
+    /// Finds the models and WordNet. Notes say which are off.
+    fn find(request: &TextRequest, on_event: &mut OnEvent) -> Result<Self> {
+        let TextRequest {
+            approach,
+            models,
+            compute,
+            ..
+        } = request;
+        let mut found = Resources::default();
+        if approach.retrieval.iter().any(|r| r.synonyms.is_some()) {
+            found.wordnet = installed_wordnet(on_event)?;
+        }
+        let mut names = BTreeMap::new();
+        let mut install = |role, name, off: &str, on_event: &mut OnEvent| {
+            let model = models::find(models, role, name)?;
+            if let Ok(model) = &model {
+                names.insert(model.name.clone(), model.sha256.clone());
+            }
+            let note = |why| on_event(Event::Note(format!("{off}: {why}")));
+            anyhow::Ok(model.map_err(note).ok())
+        };
+        let off = "sentence vectors are off, except for stored ones";
+        let name = approach.sentence_encoder(models);
+        if let Some(model) = install(Role::Sentence, name, off, on_event)? {
+            found.sentences = Some(models::sentences(models, &model, *compute));
+        }
+        if approach.needs(Need::CrossEncoder) {
+            let off = "the cross-encoder is off, except for stored scores";
+            let model = install(Role::Cross, None, off, on_event)?;
+            found.cross = model.map(|model| models::cross(&model, *compute));
+        }
+        match models::stance_base(models)? {
+            Ok(base) => {
+                found.pairs = Some(models::stance_encoder(models, &base, *compute));
+                names.insert(base.name, base.sha256);
+            }
+            // otherwise the note above says it
+            Err(why) if found.sentences.is_some() => {
+                on_event(Event::Note(format!("stance depends only on words: {why}")));
+            }
+            Err(_) => {}
+        }
+        found.names = names;
+        Ok(found)
+    }
+
+    fn models(&self) -> reading::Models<'_> {
+        reading::Models {
+            clip: None,
+            image_text: None,
+            sentences: self.sentences.as_deref(),
+            cross: self.cross.as_ref(),
+            pairs: self.pairs.as_deref(),
+        }
+    }
+}
+
+fn installed_wordnet(on_event: &mut OnEvent) -> Result<Option<WordNet>> {
+    let Some(dir) = WordNet::find() else {
+        on_event(Event::Note(
+            "synonyms are off: WordNet is not installed (set WNSEARCHDIR to its directory)".into(),
+        ));
+        return Ok(None);
+    };
+    WordNet::open(&dir)
+        .map(Some)
+        .with_context(|| format!("cannot read WordNet in {}", dir.display()))
+}

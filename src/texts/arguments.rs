@@ -1,0 +1,83 @@
+//! A collection of arguments that another task uses: images are compared with the arguments, and debate sheets quote the strongest ones.
+
+use std::path::Path;
+
+use anyhow::{Context, Result};
+use riposte_eval::TextTask;
+use riposte_eval::topic::Topic;
+
+use super::indexes::TextIndexes;
+use super::likeness::Arguments;
+use super::{Settings, Sources};
+use crate::collection::texts::open_collection;
+use crate::events::OnEvent;
+use crate::files::explanations::Keep;
+use crate::index::ScoredDoc;
+use crate::index::inverted::Effort;
+use crate::reading::Reader;
+use crate::reading::steps::OnOutputs;
+use crate::recipes::text_approach::TextApproach;
+use crate::topic::question::TopicParts;
+
+/// A collection of arguments. It is searched with the default approach of Task 1.
+pub struct ArgumentSource {
+    pub indexes: TextIndexes,
+    approach: TextApproach,
+}
+
+impl ArgumentSource {
+    /// Opens or builds the index of the arguments in `file`, beside `base`.
+    ///
+    /// # Errors
+    /// The file contains no arguments, or as [`TextIndexes::open`].
+    pub fn open(file: &Path, base: &Path, effort: Effort, on_event: &mut OnEvent) -> Result<Self> {
+        let approach = TextApproach::find(TextTask::Controversial, "riposte")?;
+        let opening = || format!("cannot use the arguments in {}", file.display());
+        let collection = open_collection(TextTask::Controversial, file).with_context(opening)?;
+        let indexes = TextIndexes::open(&collection, base, &approach, effort, false, on_event)
+            .with_context(opening)?;
+        Ok(ArgumentSource { indexes, approach })
+    }
+
+    /// The index and the retrieval from which the likeness of images to arguments is computed.
+    pub fn arguments(&self) -> Result<Arguments<'_>> {
+        let index = self
+            .indexes
+            .first()
+            .context("the arguments have no index")?;
+        let retrieval = self
+            .approach
+            .retrieval
+            .first()
+            .context("the default approach has no retrieval")?;
+        Ok(Arguments { index, retrieval })
+    }
+
+    /// The arguments about a topic, as Task 1 ranks them. `on_progress` receives the number of computed model outputs.
+    ///
+    /// # Errors
+    /// As [`super::rank`].
+    pub fn rank(
+        &self,
+        topic: &Topic,
+        reader: &mut Reader,
+        on_progress: &mut OnOutputs,
+    ) -> Result<Vec<ScoredDoc>> {
+        let sources = &mut Sources {
+            corpora: &self.indexes.by_retrieval(),
+            reader,
+            wordnet: None,
+            dense: None,
+            clusters: None,
+        };
+        let settings = Settings {
+            approach: self.approach.clone(),
+            parts: TopicParts::default(),
+            explain: false,
+            // the debate sheet judges them
+            judge: false,
+            keep: Keep::Nowhere,
+        };
+        Ok(super::rank(topic, sources, &settings, on_progress)?.documents)
+    }
+}

@@ -1,0 +1,63 @@
+//! Words that messages share: counts with their nouns, texts in lines, and the known name that a mistyped one probably means.
+
+use std::fmt;
+
+/// Longer words are not compared with known names, because the time for the comparison grows with their length.
+const LONGEST_COMPARED: usize = 100;
+
+/// A count with its noun: "1 topic", "2 topics".
+pub fn counted<N>(count: N, one: &str, many: &str) -> String
+where
+    N: fmt::Display + From<u8> + PartialEq,
+{
+    let noun = if count == N::from(1) { one } else { many };
+    format!("{count} {noun}")
+}
+
+/// A text in lines of at most `width` characters, without a line break at the end. The first begins with `label`, the others with as many blanks. A
+/// longer word has a separate line.
+pub fn labelled(label: &str, text: &str, width: usize) -> String {
+    let indent = label.chars().count();
+    let mut lines = label.to_owned();
+    let mut length = indent;
+    for word in text.split_whitespace() {
+        let size = word.chars().count();
+        if length > indent && length + 1 + size > width {
+            lines += "\n";
+            lines += &" ".repeat(indent);
+            length = indent;
+        }
+        if length > indent {
+            lines.push(' ');
+            length += 1;
+        }
+        lines += word;
+        length += size;
+    }
+    lines
+}
+
+/// The known name that is most similar to a mistyped word, if there is a similar one. A similar name begins with the word, or differs from it by at
+/// most a third of the letters: left out, added, exchanged or swapped with their neighbours. If several are equally similar, the first one is
+/// returned.
+pub fn nearest<'a>(word: &str, known: &[&'a str]) -> Option<&'a str> {
+    let length = word.chars().count();
+    if length > LONGEST_COMPARED {
+        return None;
+    }
+    let word = word.to_lowercase();
+    let distance = |name: &str| {
+        let name = name.to_lowercase();
+        if length >= 3 && name.starts_with(&word) {
+            return 1;
+        }
+        strsim::damerau_levenshtein(&word, &name)
+    };
+    let near = |name: &str| {
+        let longest = name.chars().count().max(length);
+        // two different words of one letter each are not similar
+        distance(name) <= (longest / 3).max(1).min(longest.saturating_sub(1))
+    };
+    let candidates = known.iter().copied().filter(|name| near(name));
+    candidates.min_by_key(|name| distance(name))
+}
