@@ -11,7 +11,7 @@ use crate::events::{Event, OnEvent};
 use crate::evidence::store::Store;
 use crate::evidence::{clip, page, sentiment};
 use crate::index::analyzer::{self, Analyzer, Stemmer, StopList};
-use crate::index::images::Image;
+use crate::index::images::ImageEvidence;
 use crate::index::inverted::InvertedIndex;
 use crate::index::vector;
 use crate::language::other_language;
@@ -129,7 +129,7 @@ pub(crate) fn of_images<'a>(
         if judged.contains_key(id) {
             continue;
         }
-        let Some(image) = Image::read(store, id, &left_out)? else {
+        let Some(image) = ImageEvidence::read(store, id, &left_out)? else {
             continue;
         };
         let common = match vector {

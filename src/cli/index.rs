@@ -8,7 +8,7 @@ use super::progress::EventPrinter;
 use super::text_args::IndexArgs;
 use super::texts::print_all_verified;
 use super::{print, print_json, shown};
-use riposte::index::inverted::{Effort, InvertedIndex, Report};
+use riposte::index::inverted::{Effort, IndexReport, InvertedIndex};
 use riposte::ingest::index;
 use riposte::ingest::index::{IndexSettings, Indexed, IndexedVectors};
 
@@ -92,7 +92,7 @@ fn describe(indexes: &[InvertedIndex], json: bool) -> Result<()> {
     Ok(())
 }
 
-fn table(report: &Report) -> String {
+fn table(report: &IndexReport) -> String {
     let (kind, directory) = (report.kind, shown(&report.directory));
     let size = report.bytes as f64 / 1e6;
     let mut lines = vec![

@@ -13,14 +13,14 @@ use serde::{Deserialize, Serialize};
 
 use super::entry_name::{MARKER, UNFINISHED};
 use super::unpack::{self, Done};
-use super::{DataFile, Datasets, Entry, Installed, Marker, Status, lock};
+use super::{DataFile, DatasetEntry, DatasetRecord, DatasetStatus, Datasets, InstalledFile, lock};
 use crate::disk::{Stamp, parent, read_record, regular, sha256_of, write_record};
-use crate::web::Progress;
-use sources::Sources;
+use crate::web::ProgressDisplay;
+use sources::DatasetSources;
 
 /// What is to be got.
 #[derive(Clone, Debug, Default)]
-pub struct Asked {
+pub struct DatasetRequest {
     /// Names or aliases.
     pub names: Vec<String>,
     /// Parts besides the files without which a data set is incomplete; `all` means all parts.
@@ -33,7 +33,7 @@ pub struct Asked {
 /// What became of a data set.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(tag = "outcome", rename_all = "lowercase")]
-pub enum Outcome {
+pub enum DatasetOutcome {
     /// All of it was there before.
     Here,
     Got {
@@ -51,12 +51,12 @@ pub struct Got {
     pub name: String,
     pub directory: PathBuf,
     #[serde(flatten)]
-    pub outcome: Outcome,
+    pub outcome: DatasetOutcome,
 }
 
 impl Got {
     pub fn has_failed(&self) -> bool {
-        matches!(self.outcome, Outcome::Failed { .. })
+        matches!(self.outcome, DatasetOutcome::Failed { .. })
     }
 }
 
@@ -64,15 +64,15 @@ impl fmt::Display for Got {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (name, dir) = (&self.name, self.directory.display());
         match &self.outcome {
-            Outcome::Here => writeln!(f, "{name}: already here, in {dir}"),
-            Outcome::Got { bytes } => {
+            DatasetOutcome::Here => writeln!(f, "{name}: already here, in {dir}"),
+            DatasetOutcome::Got { bytes } => {
                 writeln!(
                     f,
                     "{name}: complete, {} got, in {dir}",
                     DecimalBytes(*bytes)
                 )
             }
-            Outcome::Failed { why } => writeln!(f, "{name}: {why}"),
+            DatasetOutcome::Failed { why } => writeln!(f, "{name}: {why}"),
         }
     }
 }
@@ -89,7 +89,7 @@ struct Step {
     #[serde(default)]
     is_done: bool,
     #[serde(default)]
-    installed: Installed,
+    installed: InstalledFile,
 }
 
 /// Gets what is asked for and not there yet.
@@ -97,19 +97,23 @@ struct Step {
 /// # Errors
 /// A name or part is unknown, a licence is not accepted, or the disk has too little room: then nothing is fetched. A data set that cannot be got is
 /// not an error; its outcome says why.
-pub fn get(datasets: &Datasets, asked: &Asked, progress: &Progress) -> Result<Vec<Got>> {
+pub fn get(
+    datasets: &Datasets,
+    asked: &DatasetRequest,
+    progress: &ProgressDisplay,
+) -> Result<Vec<Got>> {
     let entries = chosen(datasets, asked)?;
     check_consent(&entries, asked)?;
-    let missing: Vec<(&Entry, Vec<&DataFile>)> = entries
+    let missing: Vec<(&DatasetEntry, Vec<&DataFile>)> = entries
         .iter()
         .map(|entry| Ok((*entry, missing(datasets, entry, &asked.parts)?)))
         .collect::<Result<_>>()?;
     space::check(datasets, &missing, progress)?;
-    let mut sources = Sources::new(asked.mirror.as_deref())?;
+    let mut sources = DatasetSources::new(asked.mirror.as_deref())?;
     let mut all = Vec::new();
     for (entry, files) in missing {
         let got = get_one(datasets, entry, &files, &all, &mut sources, progress);
-        let outcome = got.unwrap_or_else(|error| Outcome::Failed {
+        let outcome = got.unwrap_or_else(|error| DatasetOutcome::Failed {
             why: format!("{error:#}"),
         });
         all.push(Got {
@@ -122,9 +126,9 @@ pub fn get(datasets: &Datasets, asked: &Asked, progress: &Progress) -> Result<Ve
 }
 
 /// The data sets that are asked for, each after those that it uses.
-fn chosen<'d>(datasets: &'d Datasets, asked: &Asked) -> Result<Vec<&'d Entry>> {
+fn chosen<'d>(datasets: &'d Datasets, asked: &DatasetRequest) -> Result<Vec<&'d DatasetEntry>> {
     let catalogue = datasets.catalogue();
-    let mut chosen: Vec<&Entry> = Vec::new();
+    let mut chosen: Vec<&DatasetEntry> = Vec::new();
     for name in &asked.names {
         let entry = catalogue.entry(name)?;
         let used = entry.uses.iter().map(|used| catalogue.entry(used));
@@ -147,7 +151,7 @@ fn chosen<'d>(datasets: &'d Datasets, asked: &Asked) -> Result<Vec<&'d Entry>> {
     Ok(chosen)
 }
 
-fn check_consent(entries: &[&Entry], asked: &Asked) -> Result<()> {
+fn check_consent(entries: &[&DatasetEntry], asked: &DatasetRequest) -> Result<()> {
     if asked.accept_licence {
         return Ok(());
     }
@@ -163,10 +167,10 @@ fn check_consent(entries: &[&Entry], asked: &Asked) -> Result<()> {
 /// The files that are not in place.
 fn missing<'e>(
     datasets: &Datasets,
-    entry: &'e Entry,
+    entry: &'e DatasetEntry,
     parts: &[String],
 ) -> Result<Vec<&'e DataFile>> {
-    let marker: Marker = read_record(&datasets.dir_of(entry).join(MARKER))?;
+    let marker: DatasetRecord = read_record(&datasets.dir_of(entry).join(MARKER))?;
     let files = entry.files.iter().filter(|file| {
         let is_meant = entry.files_of(parts).any(|other| other.file == file.file);
         is_meant && !marker.file.contains_key(&file.file)
@@ -176,22 +180,22 @@ fn missing<'e>(
 
 fn get_one(
     datasets: &Datasets,
-    entry: &Entry,
+    entry: &DatasetEntry,
     files: &[&DataFile],
     before: &[Got],
-    sources: &mut Sources,
-    progress: &Progress,
-) -> Result<Outcome> {
+    sources: &mut DatasetSources,
+    progress: &ProgressDisplay,
+) -> Result<DatasetOutcome> {
     let dir = datasets.dir_of(entry);
     if files.is_empty() {
         // what a killed process did not come to remove
-        if matches!(datasets.status(entry)?, Status::Complete { .. })
+        if matches!(datasets.status(entry)?, DatasetStatus::Complete { .. })
             && let Ok(_lock) = lock(&dir, &entry.name)
         {
             let _ = fs::remove_dir_all(dir.join(UNFINISHED));
         }
         progress.log(&format!("{}: already here", entry.name));
-        return Ok(Outcome::Here);
+        return Ok(DatasetOutcome::Here);
     }
     for used in before.iter().filter(|got| entry.uses.contains(&got.name)) {
         ensure!(
@@ -202,7 +206,7 @@ fn get_one(
     }
     let _lock = lock(&dir, &entry.name)?;
     let marker = dir.join(MARKER);
-    let mut record: Marker = read_record(&marker)?;
+    let mut record: DatasetRecord = read_record(&marker)?;
     record.name.clone_from(&entry.name);
     let mut bytes = 0;
     let mut failures = BTreeMap::new();
@@ -242,7 +246,7 @@ fn get_one(
     sync_directory(&dir);
     // the next `get` removes it, if this cannot
     let _ = fs::remove_dir_all(dir.join(UNFINISHED));
-    Ok(Outcome::Got { bytes })
+    Ok(DatasetOutcome::Got { bytes })
 }
 
 /// A file that is being got.
@@ -252,13 +256,13 @@ struct Getting<'a> {
     unfinished: PathBuf,
     /// The file's name in messages.
     name: String,
-    entry: &'a Entry,
+    entry: &'a DatasetEntry,
     file: &'a DataFile,
-    progress: &'a Progress,
+    progress: &'a ProgressDisplay,
 }
 
 impl Getting<'_> {
-    fn get(&self, sources: &mut Sources) -> Result<Installed> {
+    fn get(&self, sources: &mut DatasetSources) -> Result<InstalledFile> {
         let record = self.unfinished.join(format!("{}.toml", self.file.file));
         let archive = self.unfinished.join(&self.file.file);
         // a record that cannot be read costs a download
@@ -300,7 +304,12 @@ impl Getting<'_> {
     }
 
     /// Downloads the file and checks it, unless that is done.
-    fn download(&self, archive: &Path, step: &mut Step, sources: &mut Sources) -> Result<()> {
+    fn download(
+        &self,
+        archive: &Path,
+        step: &mut Step,
+        sources: &mut DatasetSources,
+    ) -> Result<()> {
         if regular::is_file(archive)? {
             let reading = || format!("cannot read {}", archive.display());
             let stamp = Stamp::of(&fs::metadata(archive).with_context(reading)?).text;

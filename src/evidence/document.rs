@@ -7,20 +7,20 @@ use std::sync::Arc;
 use super::clock::Clock;
 use super::picture::decode::{DecodedImage, decode};
 use super::picture::jpeg::is_cut_jpeg;
-use super::{Backend, Evidence};
-use crate::collection::images::{Entry, Listing, Unread};
+use super::{ChannelBackend, Evidence};
+use crate::collection::images::{DocumentFiles, ImageFolder, Unread};
 use crate::collection::{Fault, FaultKind};
 
 /// A document, and what is known of it so far.
-pub struct Document<'a> {
-    pub entry: &'a Entry,
-    pub listing: Listing,
+pub struct DocumentInWork<'a> {
+    pub entry: &'a ImageFolder,
+    pub listing: DocumentFiles,
     /// The stored evidence, and the channels that have been computed.
     pub evidence: Evidence,
     /// The faults of the channel that is being computed.
     pub faults: Vec<Fault>,
     /// The backend of the channel that is being computed; `None` if no model computes it.
-    pub backend: Option<Backend>,
+    pub backend: Option<ChannelBackend>,
     /// What this channel needs later, if it is completed together with those of other documents
     /// ([`Extractor::complete`](super::channel::Extractor::complete)).
     pub later: Option<Box<dyn Any + Send>>,
@@ -49,7 +49,7 @@ pub struct Decoded {
     pub picture: Arc<DecodedImage>,
 }
 
-impl Document<'_> {
+impl DocumentInWork<'_> {
     /// The first of the image files that can be decoded. It is decoded once.
     pub fn image(&mut self) -> Option<Decoded> {
         let (image, paths, clock) = (&mut self.image, &self.listing.images, self.clock);

@@ -25,6 +25,6 @@ pub mod table;
 pub use channel::{Channel, Channels};
 use content::read_part;
 pub use content::{
-    AfinnValence, Backend, Evidence, PageEvidence, PartValue, TextPart, ocr_text, texts,
+    AfinnValence, ChannelBackend, Evidence, PageEvidence, PartValue, TextPart, ocr_text, texts,
 };
 pub(crate) use guarded::guarded;

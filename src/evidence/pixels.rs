@@ -9,8 +9,8 @@ use anyhow::{Context, Result, bail, ensure};
 use image::RgbImage;
 
 pub(super) use config::Processor;
-use config::{Side, Steps};
-use resample::{Axis, Filter, Rounding, Window, crop, resample};
+use config::{PictureSize, PixelSteps};
+use resample::{Axis, AxisCrop, Filter, Rounding, crop, resample};
 
 /// The preprocessed pixels of an image.
 #[derive(Clone, Debug, PartialEq)]
@@ -53,32 +53,32 @@ impl Preprocessing {
     ///
     /// Errors: the file cannot be read, or describes something that is not supported.
     pub(super) fn read(dir: &Path, family: Processor) -> Result<Self> {
-        Self::checked(&Steps::read(dir, family)?)
+        Self::checked(&PixelSteps::read(dir, family)?)
     }
 
     /// Reads `preprocess_cfg` of OpenCLIP's configuration in `dir`, for a model whose pictures have `side` rows and columns.
     ///
     /// Errors: as for [`Preprocessing::read`].
     pub(super) fn read_open_clip(dir: &Path, side: usize) -> Result<Self> {
-        Self::checked(&Steps::read_open_clip(dir, side)?)
+        Self::checked(&PixelSteps::read_open_clip(dir, side)?)
     }
 
-    fn checked(steps: &Steps) -> Result<Self> {
+    fn checked(steps: &PixelSteps) -> Result<Self> {
         Self::new(steps).with_context(|| format!("cannot use {}", steps.source.display()))
     }
 
-    fn new(steps: &Steps) -> Result<Self> {
-        let target = |size: Side| match size {
-            Side::One(side) => Target::Shorter(side),
-            Side::Shortest { shortest_edge } => Target::Shorter(shortest_edge),
-            Side::Both { height, width } => Target::Fixed { height, width },
+    fn new(steps: &PixelSteps) -> Result<Self> {
+        let target = |size: PictureSize| match size {
+            PictureSize::One(side) => Target::Shorter(side),
+            PictureSize::Shortest { shortest_edge } => Target::Shorter(shortest_edge),
+            PictureSize::Both { height, width } => Target::Fixed { height, width },
         };
         let resize = steps.resize.map(|(size, filter)| (target(size), filter));
         let crop = match steps.crop {
             None => None,
-            Some(Side::One(side)) => Some((side, side)),
-            Some(Side::Both { height, width }) => Some((height, width)),
-            Some(Side::Shortest { .. }) => {
+            Some(PictureSize::One(side)) => Some((side, side)),
+            Some(PictureSize::Both { height, width }) => Some((height, width)),
+            Some(PictureSize::Shortest { .. }) => {
                 bail!("crop_size has a shortest_edge: expected height and width")
             }
         };
@@ -141,8 +141,8 @@ impl Preprocessing {
             }
         };
         let (out_height, out_width) = self.crop.unwrap_or((full_height, full_width));
-        let rows = Window::centred(full_height, out_height, self.rounding);
-        let columns = Window::centred(full_width, out_width, self.rounding);
+        let rows = AxisCrop::centred(full_height, out_height, self.rounding);
+        let columns = AxisCrop::centred(full_width, out_width, self.rounding);
         let pixels = match self.resize {
             Some((_, filter)) => resample(
                 image,

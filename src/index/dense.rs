@@ -24,7 +24,7 @@ use crate::workspace::{Lock, Outputs};
 use blob::Blob;
 use half_floats::convert;
 
-pub use search::{Near, Unit};
+pub use search::{Near, SearchUnit};
 
 /// Number of documents, or of passages, that ends a batch. If the process is killed, at most one batch is lost.
 const BATCH: usize = 128;
@@ -271,7 +271,7 @@ impl Vectors {
         &self,
         index: &InvertedIndex,
         queries: &[Vec<f32>],
-        unit: Unit,
+        unit: SearchUnit,
         options: SearchOptions,
     ) -> Result<Vec<Vec<Near>>> {
         let is_included = |document| !index.is_filtered(document, &options);

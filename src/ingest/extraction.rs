@@ -15,7 +15,7 @@ use crate::device::Compute;
 use crate::disk::{self, regular};
 use crate::events::{Event, OnEvent, Stage, run_stage};
 use crate::evidence::channel::Extractor;
-use crate::evidence::extract::{self, Extent, Shard, Summary, Tools};
+use crate::evidence::extract::{self, ExtractionScope, Shard, Summary, Tools};
 use crate::evidence::store::{Merged, ShardFile, Store, is_damaged_record};
 use crate::evidence::{Channel, Channels};
 use crate::lazy::Lazy;
@@ -122,9 +122,9 @@ impl ExtractionSettings {
     ///
     /// # Errors
     /// The number of threads is 0, or too large.
-    pub fn extent(&self, shard: Shard) -> Result<Extent> {
+    pub fn extent(&self, shard: Shard) -> Result<ExtractionScope> {
         let cores = || std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
-        Ok(Extent {
+        Ok(ExtractionScope {
             shard,
             limit: self.limit,
             threads: self.threads.map_or_else(|| Ok(cores()), check_threads)?,
@@ -299,7 +299,7 @@ impl Extraction {
     pub fn extract(
         &mut self,
         collection: &ImageCollection,
-        extent: Extent,
+        extent: ExtractionScope,
         stop: &AtomicBool,
         on_event: &mut OnEvent,
     ) -> Result<Summary> {
@@ -358,14 +358,14 @@ impl Extraction {
     fn extract_once(
         &mut self,
         collection: &ImageCollection,
-        extent: Extent,
+        extent: ExtractionScope,
         stop: &AtomicBool,
         on_event: &mut OnEvent,
     ) -> Result<Summary> {
         let images = collection.entries.len();
         let total = extent.limit.unwrap_or(usize::MAX).min(images);
         run_stage(Stage::Extraction, total, on_event, |on_event| {
-            let on_progress = &mut |progress: extract::Progress| {
+            let on_progress = &mut |progress: extract::ExtractionProgress| {
                 on_event(Event::Progress {
                     done: progress.done,
                     // smaller than `total` above if the extent is a shard

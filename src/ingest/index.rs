@@ -22,7 +22,7 @@ use crate::recipes::settings::Setting;
 use crate::recipes::text_approach::TextApproach;
 use crate::texts::dense;
 use crate::texts::indexes::{TextIndexes, directories, ensure_documents, shards_of};
-use crate::weights::{Models, Role};
+use crate::weights::{ModelRole, Models};
 
 /// What is indexed, and how.
 pub struct IndexSettings {
@@ -152,7 +152,7 @@ impl IndexSettings {
         let encoder = match &approach.dense {
             Some(dense) => models::find(
                 &self.models,
-                Role::Sentence,
+                ModelRole::Sentence,
                 approach.sentence_encoder(&self.models),
             )?
             .map(|model| {

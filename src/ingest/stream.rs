@@ -27,7 +27,7 @@ use crate::collection::frames::{FramedDocument, read_frame};
 use crate::disk::TemporaryDir;
 use crate::events::OnEvent;
 use crate::evidence::extract::{self, Single, Tools};
-use crate::evidence::store::{Scratch, describe};
+use crate::evidence::store::{MemoryStore, describe};
 use crate::recipes::channels::CHANNELS;
 use crate::threads;
 use crate::weights::Models;
@@ -157,7 +157,7 @@ struct StreamWorker<'a> {
 
 impl StreamWorker<'_> {
     fn work(self) {
-        let mut scratch = Scratch::new(CHANNELS);
+        let mut scratch = MemoryStore::new(CHANNELS);
         while self.free.send(()).is_ok() {
             let job = select! {
                 recv(self.jobs) -> job => job,
@@ -181,7 +181,7 @@ fn compute(
     document: &FramedDocument,
     tools: &Tools,
     died: Option<&str>,
-    scratch: &mut Scratch,
+    scratch: &mut MemoryStore,
 ) -> Result<Answer> {
     let FramedDocument { entry, shown } = document;
     let computing = || format!("cannot compute {}", entry.id);

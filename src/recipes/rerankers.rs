@@ -13,7 +13,7 @@ use serde::de::{Deserialize, Deserializer, Error};
 use crate::evidence::sentiment::Vader;
 use crate::score::quality;
 use crate::score::rerank::{RETRIEVAL, comparison};
-use crate::score::reranker::{Assessment, Candidates, OfText, Reading, Reranker};
+use crate::score::reranker::{Assessment, OfText, RerankedTexts, Reranker, RerankerModels};
 use crate::systems::arguing::Arguing;
 use crate::systems::svr;
 pub(crate) use crate::systems::text_clusters::Cluster;
@@ -111,7 +111,7 @@ impl Reranker for Retrieval {
         ["the topic's terms", ""]
     }
 
-    fn assess(&self, documents: &Candidates, _: &mut Reading) -> Result<Vec<Assessment>> {
+    fn assess(&self, documents: &RerankedTexts, _: &mut RerankerModels) -> Result<Vec<Assessment>> {
         let scores = documents.ranked.iter().map(|found| [found.score]);
         Ok(Assessment::all(scores))
     }

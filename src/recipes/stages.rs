@@ -2,5 +2,5 @@
 
 pub use crate::systems::manifold::{self, Manifold};
 pub use crate::systems::picture_clusters::PictureClusters;
-pub use crate::systems::proximity::Pairs;
+pub use crate::systems::proximity::TermPairs;
 pub use crate::systems::text_clusters::{ClusterLikeness, ClusterRecipe};

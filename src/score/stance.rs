@@ -16,7 +16,7 @@ use super::{MARGIN, belief, side_taken};
 
 /// A signal of the stance: positive for PRO, negative for CON.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(crate) struct Signal {
+pub(crate) struct StanceOpinion {
     pub value: f64,
     /// How the value was computed, for the explanation.
     pub how: String,
@@ -26,21 +26,21 @@ pub(crate) struct Signal {
 
 /// The signals of the stance of one image. A signal is `None` if the image or the run lacks the input of the signal.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(crate) struct StanceSignals {
+pub(crate) struct StanceOpinions {
     /// P(pro) - P(con) of the text in the picture.
-    pub picture: Option<Signal>,
+    pub picture: Option<StanceOpinion>,
     /// The signals that replace `picture` for P(pro) and for P(con) if the picture argues for both sides.
-    pub both_sides: Option<[Signal; 2]>,
+    pub both_sides: Option<[StanceOpinion; 2]>,
     /// P(pro) - P(con) of the words around the picture.
-    pub around: Option<Signal>,
+    pub around: Option<StanceOpinion>,
     /// Similarity of the text in the picture to arguments for the claim minus its similarity to arguments against it.
-    pub picture_likeness: Option<Signal>,
+    pub picture_likeness: Option<StanceOpinion>,
     /// The difference of similarities for the words around the picture.
-    pub around_likeness: Option<Signal>,
+    pub around_likeness: Option<StanceOpinion>,
     /// The difference of similarities for the picture, by CLIP.
-    pub clip_likeness: Option<Signal>,
+    pub clip_likeness: Option<StanceOpinion>,
     /// Similarity of the picture, by CLIP, to the PRO prompts minus that to the CON prompts.
-    pub clip: Option<Signal>,
+    pub clip: Option<StanceOpinion>,
 }
 
 /// P(pro) and P(con), each with its explanation.
@@ -55,7 +55,7 @@ const MAX_CONTRIBUTION: f64 = 2.5;
 
 /// How explanations describe a signal: its name, what its value measures, and what it is read from, as a sentence about the image names it ("the text in
 /// it").
-type Described = (&'static str, &'static str, &'static str);
+type OpinionWords = (&'static str, &'static str, &'static str);
 
 const IN_PICTURE: &str = "the text in it";
 const AROUND: &str = "the words around it";
@@ -63,7 +63,7 @@ const SHOWN: &str = "what it shows";
 const TO_ARGUMENTS: &str = "likeness to arguments for it minus against it";
 
 /// All signals, in the order of explanations.
-const SIGNALS: [Described; 6] = [
+const SIGNALS: [OpinionWords; 6] = [
     (
         "text in the picture",
         "stance of the text in the picture",
@@ -92,14 +92,14 @@ const SIGNALS: [Described; 6] = [
     ),
 ];
 
-/// What the signal with this name is read from ([`Described`]); `None` if there is no such signal.
+/// What the signal with this name is read from ([`OpinionWords`]); `None` if there is no such signal.
 pub(crate) fn source(name: &str) -> Option<&'static str> {
     let signal = SIGNALS.iter().find(|(known, ..)| *known == name);
     signal.map(|(.., source)| *source)
 }
 
 /// P(pro) and P(con) from the prior and the weighted signals.
-pub(crate) fn beliefs(signals: &StanceSignals) -> Beliefs {
+pub(crate) fn beliefs(signals: &StanceOpinions) -> Beliefs {
     let w = &ImageWeights::committed().stance;
     let evidence = |side: usize, sign: f64| {
         let picture = match &signals.both_sides {
@@ -127,8 +127,8 @@ pub(crate) fn beliefs(signals: &StanceSignals) -> Beliefs {
 }
 
 /// The log-odds that a signal adds.
-fn contribution((name, what, _): Described, signal: &Signal, weight: f64) -> Explanation {
-    let Signal { value, how, .. } = signal;
+fn contribution((name, what, _): OpinionWords, signal: &StanceOpinion, weight: f64) -> Explanation {
+    let StanceOpinion { value, how, .. } = signal;
     let how = format!("weight {weight:.3} × {what} {value:.4}: {how}");
     let value = (weight * value).clamp(-MAX_CONTRIBUTION, MAX_CONTRIBUTION);
     Explanation::new(NumberId::Signal(name.into()), value)
@@ -146,8 +146,8 @@ pub(crate) fn decided(probability: impl Fn(Stance) -> Option<f64>, list: Stance)
 
 /// The section that supports the claim most and the one that attacks it most, if there are both. `sections` has P(pro) - P(con) of each section.
 /// The strongest sections are used instead of means, because a column of reasons is often followed by a caption without a stance.
-pub(crate) fn both_sides(sections: &[Signal]) -> Option<[Signal; 2]> {
-    let by_value = |a: &&Signal, b: &&Signal| a.value.total_cmp(&b.value);
+pub(crate) fn both_sides(sections: &[StanceOpinion]) -> Option<[StanceOpinion; 2]> {
+    let by_value = |a: &&StanceOpinion, b: &&StanceOpinion| a.value.total_cmp(&b.value);
     let supporting = sections.iter().max_by(by_value)?;
     let attacking = sections.iter().min_by(by_value)?;
     let takes_both = supporting.value >= MARGIN && attacking.value <= -MARGIN;
@@ -158,10 +158,10 @@ pub(crate) fn both_sides(sections: &[Signal]) -> Option<[Signal; 2]> {
 mod tests {
     use super::*;
 
-    fn section(value: f64) -> Signal {
-        Signal {
+    fn section(value: f64) -> StanceOpinion {
+        StanceOpinion {
             value,
-            ..Signal::default()
+            ..StanceOpinion::default()
         }
     }
 
@@ -170,33 +170,33 @@ mod tests {
         let sections = [0.1, 0.7, -0.6, 0.5].map(section);
         let sides = both_sides(&sections).unwrap();
         assert_eq!(sides, [section(0.7), section(-0.6)]);
-        let none = beliefs(&StanceSignals::default());
-        let both = beliefs(&StanceSignals {
+        let none = beliefs(&StanceOpinions::default());
+        let both = beliefs(&StanceOpinions {
             // the complete text seems to attack the claim
             picture: Some(section(-0.5)),
             both_sides: Some(sides),
-            ..StanceSignals::default()
+            ..StanceOpinions::default()
         });
         assert!(both.pro.value() > none.pro.value() && both.con.value() > none.con.value());
         // if the sections agree or have little stance, the complete text decides
         for agreeing in [&[0.7, 0.5][..], &[0.7, -0.1], &[-0.9], &[]] {
-            let sections: Vec<Signal> = agreeing.iter().copied().map(section).collect();
+            let sections: Vec<StanceOpinion> = agreeing.iter().copied().map(section).collect();
             assert_eq!(both_sides(&sections), None);
         }
     }
 
     #[test]
     fn both_sides_may_be_likely_and_nothing_known_is_the_prior() {
-        let none = beliefs(&StanceSignals::default());
+        let none = beliefs(&StanceOpinions::default());
         let weights = ImageWeights::committed().stance;
         assert!((none.pro.value() - weights.prior).abs() < 1e-12);
         assert_eq!(none.pro.value(), none.con.value());
-        let against = beliefs(&StanceSignals {
-            picture: Some(Signal {
+        let against = beliefs(&StanceOpinions {
+            picture: Some(StanceOpinion {
                 value: -0.8,
-                ..Signal::default()
+                ..StanceOpinion::default()
             }),
-            ..StanceSignals::default()
+            ..StanceOpinions::default()
         });
         assert!(against.pro.value() < none.pro.value());
         assert!(against.con.value() > none.con.value());

@@ -7,7 +7,7 @@ use riposte_eval::{DocId, Explanation, NumberId};
 use serde::Deserialize;
 
 use crate::index::ScoredDoc;
-use crate::index::dense::{Near, Unit, Vectors};
+use crate::index::dense::{Near, SearchUnit, Vectors};
 use crate::index::inverted::InvertedIndex;
 use crate::index::options::SearchOptions;
 
@@ -53,7 +53,7 @@ pub(crate) fn rank(
             continue;
         };
         let passages = vectors.of_document(number);
-        let found = vectors.search(index, &passages, Unit::Passages, options)?;
+        let found = vectors.search(index, &passages, SearchUnit::Passages, options)?;
         let mut added: BTreeMap<u32, f64> = BTreeMap::new();
         for neighbours in &found {
             for (near, weight) in neighbours.iter().zip(weights(neighbours)) {

@@ -6,7 +6,7 @@ use std::{fs, io};
 use anyhow::{Context, Result, bail, ensure};
 
 use super::add::UNFINISHED;
-use super::{Entry, FETCHED, Models, PACKED_FILE, VERIFIED, added};
+use super::{FETCHED, ModelEntry, Models, PACKED_FILE, VERIFIED, added};
 use crate::disk::parent;
 use crate::workspace::Lock;
 
@@ -92,7 +92,7 @@ fn is_directory(path: &Path) -> Result<bool> {
 }
 
 /// Removes the files of a model, and its directories if nothing else is in them. Returns the size of the files.
-fn remove_files(dir: &Path, entry: &Entry) -> Result<u64> {
+fn remove_files(dir: &Path, entry: &ModelEntry) -> Result<u64> {
     let names = entry.files.iter().map(|file| file.file.as_str());
     let mut paths = Vec::new();
     for name in names.chain([FETCHED, VERIFIED]) {

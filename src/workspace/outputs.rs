@@ -11,7 +11,7 @@ use rusqlite::{Connection, OptionalExtension, Row, TransactionBehavior, params};
 
 use super::checksum::ValueHash;
 use super::file;
-use super::file::Steps;
+use super::file::StepBudget;
 use super::schema::Schema;
 use crate::disk::regular;
 
@@ -321,7 +321,7 @@ impl Outputs {
     pub fn merge(&mut self, other: &Path) -> Result<()> {
         let mut from = file::open_read_only(other)?;
         check_schema(&from).with_context(|| other.display().to_string())?;
-        let _steps = Steps::of(&mut from, other)?;
+        let _steps = StepBudget::of(&mut from, other)?;
         if !file::has_table(&from, "main", "output")? {
             return Ok(());
         }

@@ -8,7 +8,7 @@ use riposte::evidence;
 use riposte::evidence::PageEvidence;
 use riposte::evidence::ocr::OcrLine;
 use riposte::evidence::page::PageWords;
-use riposte::evidence::store::{Made, Record, Store};
+use riposte::evidence::store::{NewEvidence, Provenance, Store};
 use riposte::index::images::{self, Field, ImageIndex, Updated};
 use riposte::recipes::channels::CHANNELS;
 use riposte_eval::DocId;
@@ -49,13 +49,13 @@ impl Evidence {
             ..PageEvidence::default()
         };
         let made = |producer: &'static str| {
-            let made = Made {
+            let made = Provenance {
                 producer: producer.to_owned(),
-                ..Made::default()
+                ..Provenance::default()
             };
             (producer, made)
         };
-        let record = Record {
+        let record = NewEvidence {
             evidence: evidence::Evidence {
                 id: DocId(id.to_owned()),
                 pages: vec![page],

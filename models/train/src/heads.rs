@@ -10,7 +10,7 @@ use riposte::evidence::sentiment::{Afinn, Vader};
 use riposte::reading::pieces::ClaimedPieces;
 use riposte::reading::stance_encoder::{Class, StanceEncoder};
 use riposte::score::object_stance::{self, Objects, PREFERENCE};
-use riposte::score::text_stance::Model;
+use riposte::score::text_stance::TextStanceModel;
 use riposte::weights::{ModelStatus, Models};
 use riposte_eval::ObjectStance;
 
@@ -49,7 +49,7 @@ pub fn run(options: &Options) -> Result<()> {
         _ => None,
     };
     let vader = Vader::new();
-    let model = Model::committed();
+    let model = TextStanceModel::committed();
     println!(
         "| development part | texts | majority | VADER | AFINN | frozen vectors | words | stance encoder | together | ECE |\n\
          |---|---|---|---|---|---|---|---|---|---|"
@@ -117,7 +117,7 @@ pub fn run(options: &Options) -> Result<()> {
 }
 
 /// Prints the figures of comments and tweets about targets, as weights read them that have not learned from them.
-fn targets(inputs: &Inputs, model: &Model) -> Result<()> {
+fn targets(inputs: &Inputs, model: &TextStanceModel) -> Result<()> {
     println!(
         "\n| texts about targets | texts | three classes | PRO and CON of three | ECE | PRO against CON | ECE |\n|---|---|---|---|---|---|---|"
     );
@@ -162,7 +162,7 @@ fn qualities(dir: &Path, encoder: &StanceEncoder) -> Result<()> {
 }
 
 /// Prints the macro-F1 of the three classes on the hard pairs, by phenomenon. The encoder was trained on the part `learn`.
-fn challenges(encoder: &StanceEncoder, model: &Model) -> Result<()> {
+fn challenges(encoder: &StanceEncoder, model: &TextStanceModel) -> Result<()> {
     println!(
         "\n| phenomenon | pairs to learn from | macro-F1 | pairs kept back | macro-F1 |\n|---|---|---|---|---|"
     );
@@ -255,7 +255,7 @@ fn comparisons(dir: &Path, encoder: &StanceEncoder) -> Result<()> {
     let truth = || dev.iter().map(|c| c.first_is_better);
     let majority = macro_f1(truth(), dev.iter().map(|_| None));
     let encoder_alone = on_comparisons(encoder, &dev)?;
-    let model = object_stance::Model::committed();
+    let model = object_stance::ObjectStanceModel::committed();
     let mut found = Vec::new();
     for comparison in &dev {
         let [first, second] = &comparison.objects;

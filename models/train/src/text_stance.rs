@@ -8,11 +8,12 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result};
 use riposte::reading::pieces::{ClaimedPieces, Pieces};
 use riposte::reading::stance_encoder::{Class, Logits, StanceEncoder};
-use riposte::score::linear::LinearText;
+use riposte::score::linear::LogisticLayout;
 use riposte::score::logit;
 use riposte::score::text_kind::{Kinds, MEASURES, measures};
 use riposte::score::text_stance::{
-    EncoderLogOdds, Model, ModelText, NEITHER, SIDES, Stances, Weights, features, is_sentence,
+    EncoderLogOdds, NEITHER, SIDES, Stances, TextStanceFile, TextStanceModel, TextStanceWeights,
+    features, is_sentence,
 };
 
 use crate::base_model::BaseModel;
@@ -50,7 +51,7 @@ pub struct Reading {
 
 impl Reading {
     /// The stance that a model gives.
-    pub fn stances(&self, model: &Model) -> Stances {
+    pub fn stances(&self, model: &TextStanceModel) -> Stances {
         model.stances(&self.claim, &self.text, Some(&self.logits))
     }
 }
@@ -65,7 +66,7 @@ pub struct Source {
 pub fn train(inputs: &Inputs) -> Result<String> {
     let sources = sources(inputs)?;
     let (sides, neither) = word_models(&data::stance_sets(inputs.data)?)?;
-    let without = |left_out: Option<usize>, certainty: f64| -> Result<ModelText> {
+    let without = |left_out: Option<usize>, certainty: f64| -> Result<TextStanceFile> {
         let others = sources
             .iter()
             .enumerate()
@@ -75,8 +76,8 @@ pub fn train(inputs: &Inputs) -> Result<String> {
         combine(&sides, &neither, &rows, kinds_of(&others, certainty))
     };
     let strangers = (0..sources.len())
-        .map(|n| Model::new(without(Some(n), 1.0)?))
-        .collect::<Result<Vec<Model>>>()?;
+        .map(|n| TextStanceModel::new(without(Some(n), 1.0)?))
+        .collect::<Result<Vec<TextStanceModel>>>()?;
     let certainty = certainty(&sources, &strangers)?;
     let mut head = String::from(
         "# Stance of a text towards a claim: weights of src/score/text_stance.rs.\n\
@@ -88,7 +89,7 @@ pub fn train(inputs: &Inputs) -> Result<String> {
          # learned from the other part; of the others, one in four texts is also paired with an unrelated claim, whose stance is NEITHER.\n",
     );
     for (n, source) in sources.iter().enumerate() {
-        let model = Model::new(without(Some(n), certainty)?)?;
+        let model = TextStanceModel::new(without(Some(n), certainty)?)?;
         let found = Figures::of(&source.readings, &model);
         let unlike = source
             .readings
@@ -122,7 +123,7 @@ pub struct Figures {
 }
 
 impl Figures {
-    pub fn of(readings: &[Reading], model: &Model) -> Figures {
+    pub fn of(readings: &[Reading], model: &TextStanceModel) -> Figures {
         let stances: Vec<Stances> = readings.iter().map(|r| r.stances(model)).collect();
         let sided: Vec<Answer> = readings
             .iter()
@@ -229,7 +230,7 @@ fn kinds_of(sources: &[&Source], certainty: f64) -> Kinds {
 
 /// By which factor the log-odds of texts must be smaller that are unlike all other sources: fitted on all of them, each read with the weights that the
 /// other sources give.
-fn certainty(sources: &[Source], strangers: &[Model]) -> Result<f64> {
+fn certainty(sources: &[Source], strangers: &[TextStanceModel]) -> Result<f64> {
     let (mut log_odds, mut supports) = (Vec::new(), Vec::new());
     for (source, model) in sources.iter().zip(strangers) {
         for reading in &source.readings {
@@ -300,7 +301,7 @@ fn sample(readings: &[Reading]) -> impl Iterator<Item = &Reading> {
 }
 
 /// The models of words from the training parts: PRO against CON, and unrelated against related texts.
-fn word_models(sets: &[StanceSet]) -> Result<(LinearText, LinearText)> {
+fn word_models(sets: &[StanceSet]) -> Result<(LogisticLayout, LogisticLayout)> {
     let rows: Vec<&StanceExample> = sets.iter().flat_map(|set| &set.training).collect();
     let (mut sides, mut supports) = (Vec::new(), Vec::new());
     let (mut neither, mut unrelated) = (Vec::new(), Vec::new());
@@ -324,25 +325,25 @@ fn word_models(sets: &[StanceSet]) -> Result<(LinearText, LinearText)> {
 
 /// The weights of the encoder and the models of words. A weight that would be negative is 0.
 fn combine(
-    sides: &LinearText,
-    neither: &LinearText,
+    sides: &LogisticLayout,
+    neither: &LogisticLayout,
     rows: &[&Reading],
     kinds: Kinds,
-) -> Result<ModelText> {
-    let text = |weights| ModelText {
+) -> Result<TextStanceFile> {
+    let text = |weights| TextStanceFile {
         weights,
         kinds: kinds.clone(),
         sides: sides.clone(),
         neither: neither.clone(),
     };
-    let none = Weights {
+    let none = TextStanceWeights {
         whole: 0.0,
         sentences: 0.0,
         words: 0.0,
         neither: 0.0,
         neither_bias: 0.0,
     };
-    let words = Model::new(text(none))?;
+    let words = TextStanceModel::new(text(none))?;
     let (mut opinions, mut supports) = (Vec::new(), Vec::new());
     let (mut says_neither, mut targets) = (Vec::new(), Vec::new());
     for reading in rows {
@@ -367,7 +368,7 @@ fn combine(
     let w = not_negative(&opinions, &supports).context("PRO against CON")?;
     let (bias, n) =
         logistic_regression(&says_neither, &targets, WEIGHTS_PENALTY, true).context("neither")?;
-    Ok(text(Weights {
+    Ok(text(TextStanceWeights {
         whole: rounded(w[0]),
         sentences: rounded(w[1]),
         words: rounded(w[2]),

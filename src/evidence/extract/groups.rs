@@ -9,7 +9,7 @@ use anyhow::Result;
 use super::{GROUP, Tools};
 use crate::collection::Fault;
 use crate::collection::images::FileState;
-use crate::evidence::channel::{Record, Waiting};
+use crate::evidence::channel::{NewEvidence, Waiting};
 use crate::evidence::clock::Clock;
 
 /// SHA-256 of the bytes of an image file, or of the pixels in it.
@@ -20,7 +20,7 @@ pub(super) type Digest = [u8; 32];
 pub(super) struct DocumentResult {
     pub(super) index: usize,
     /// The new evidence; `None` if nothing was missing.
-    pub(super) record: Option<Record>,
+    pub(super) record: Option<NewEvidence>,
     /// The faults because of which nothing is stored now: files that could not be read because of a temporary error.
     pub(super) transient: Vec<Fault>,
     /// The files, if they are to be recorded without new evidence.

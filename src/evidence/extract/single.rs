@@ -9,14 +9,14 @@ use super::Tools;
 use super::files::Policy;
 use super::suspects::death;
 use super::worker::Worker;
-use crate::collection::images::Entry;
-use crate::evidence::channel::Record;
+use crate::collection::images::ImageFolder;
+use crate::evidence::channel::NewEvidence;
 use crate::evidence::clock::Clock;
-use crate::evidence::store::{PassedOver, Place};
+use crate::evidence::store::{PassedOver, StoreFile};
 
 /// What a store would contain about the document.
 pub enum Single {
-    Evidence(Box<Record>),
+    Evidence(Box<NewEvidence>),
     /// A process has died while it computed the document.
     PassedOver(PassedOver),
 }
@@ -26,7 +26,12 @@ pub enum Single {
 ///
 /// # Errors
 /// A model cannot be loaded or fails.
-pub fn single(entry: &Entry, shown: &Path, tools: &Tools, died: Option<&str>) -> Result<Single> {
+pub fn single(
+    entry: &ImageFolder,
+    shown: &Path,
+    tools: &Tools,
+    died: Option<&str>,
+) -> Result<Single> {
     if let Some(how) = died {
         return Ok(Single::PassedOver(death(entry, shown, tools, how)));
     }
@@ -37,7 +42,7 @@ pub fn single(entry: &Entry, shown: &Path, tools: &Tools, died: Option<&str>) ->
     };
     let (entries, known_images) = (std::slice::from_ref(entry), Mutex::default());
     // the document has no stored evidence, so the store is never opened
-    let place = Place {
+    let place = StoreFile {
         path: PathBuf::new(),
         channels: tools.channels(),
     };

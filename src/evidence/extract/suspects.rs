@@ -14,10 +14,10 @@ use super::files::Policy;
 use super::worker::Worker;
 use super::{Store, Tools};
 use crate::collection::Fault;
-use crate::collection::images::{Entry, ImageCollection};
+use crate::collection::images::{ImageCollection, ImageFolder};
 use crate::disk::regular;
 use crate::evidence::clock::Clock;
-use crate::evidence::store::{PassedOver, Place};
+use crate::evidence::store::{PassedOver, StoreFile};
 
 /// The documents that an extraction was working on when its process ended, and whose files are still the same. With `retry`, also those
 /// that are passed over.
@@ -51,7 +51,7 @@ pub fn attempt(
     documents: &[DocId],
     on_done: &mut dyn FnMut(&DocId) -> Result<()>,
 ) -> Result<()> {
-    let place = Place {
+    let place = StoreFile {
         path: evidence.to_owned(),
         channels: tools.channels(),
     };
@@ -95,7 +95,7 @@ pub fn pass_over(
 }
 
 /// The record of a document in which riposte dies. `shown` is the directory that messages name.
-pub(super) fn death(entry: &Entry, shown: &Path, tools: &Tools, how: &str) -> PassedOver {
+pub(super) fn death(entry: &ImageFolder, shown: &Path, tools: &Tools, how: &str) -> PassedOver {
     let mut listing = entry.list(&mut Vec::new());
     PassedOver {
         document: entry.id.clone(),
@@ -109,7 +109,7 @@ pub(super) fn death(entry: &Entry, shown: &Path, tools: &Tools, how: &str) -> Pa
 
 /// The faults of the documents that are passed over now, by index. `mine` are the indices of the documents in the extent.
 pub(super) fn passed_over(
-    entries: &[Entry],
+    entries: &[ImageFolder],
     mine: &[usize],
     store: &Store,
     tools: &Tools,
@@ -128,7 +128,7 @@ pub(super) fn passed_over(
     Ok(faults)
 }
 
-fn entry_of<'a>(entries: &'a [Entry], id: &DocId) -> Option<(usize, &'a Entry)> {
+fn entry_of<'a>(entries: &'a [ImageFolder], id: &DocId) -> Option<(usize, &'a ImageFolder)> {
     let index = entries.binary_search_by(|entry| entry.id.cmp(id)).ok()?;
     Some((index, entries.get(index)?))
 }

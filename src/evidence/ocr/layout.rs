@@ -14,7 +14,7 @@ mod table;
 mod tangle;
 
 use super::OcrLine;
-use super::ctc::Reading;
+use super::ctc::DecodedLine;
 use fragment::Fragment;
 
 /// Share of a line's height by which its box reaches over its letters at both ends, and above and below: detectors' boxes are generous.
@@ -38,7 +38,7 @@ pub(super) struct ReadLine {
 
 impl ReadLine {
     /// A line that was read in a rectangle with these corners, in pixels, clockwise from the upper left of the text.
-    pub fn new(reading: Reading, corners: [(f32, f32); 4]) -> Self {
+    pub fn new(reading: DecodedLine, corners: [(f32, f32); 4]) -> Self {
         let reading = reading.trimmed();
         ReadLine {
             line: OcrLine {

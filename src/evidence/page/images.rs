@@ -53,7 +53,7 @@ pub enum Lack {
 /// Reads which images a page shows, the first `most` of them. Takes time linear in the length of `html`.
 pub fn images(html: &str, most: usize) -> PageImages {
     let tree = parse(html);
-    let mut reader = Reader {
+    let mut reader = PageReader {
         page: PageImages::default(),
         canonical: None,
         social: None,
@@ -72,7 +72,7 @@ pub fn images(html: &str, most: usize) -> PageImages {
     page
 }
 
-struct Reader {
+struct PageReader {
     page: PageImages,
     /// The address of the page in a `link` and a `meta`.
     canonical: Option<String>,
@@ -81,7 +81,7 @@ struct Reader {
     most: usize,
 }
 
-impl Reader {
+impl PageReader {
     /// Reads what is below a node, whose XPath is `above`.
     fn walk(&mut self, root: NodeRef<'_, Node>, above: &str, is_fallback: bool) {
         let mut path = Path::default();

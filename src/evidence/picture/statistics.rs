@@ -14,7 +14,7 @@ const REDUCED: u32 = 256;
 
 /// Statistics of an image's pixels.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Picture {
+pub struct PictureStatistics {
     /// In pixels.
     pub width: u32,
     /// In pixels.
@@ -57,10 +57,10 @@ pub struct Picture {
 ///
 /// They are computed from a copy of at most 256 pixels on each side. Each pixel of the copy is the mean of up to 16 pixels of the block that it
 /// stands for. So the statistics describe the image as it looks when it is small, and take the same time for any size.
-pub fn measure(image: &RgbImage, lines: &[OcrLine]) -> Picture {
+pub fn measure(image: &RgbImage, lines: &[OcrLine]) -> PictureStatistics {
     let small = reduce(image);
     let (edges, flat) = neighbours(&small);
-    Picture {
+    PictureStatistics {
         width: image.width(),
         height: image.height(),
         text_fraction: text_fraction(image, &small, lines),
@@ -151,9 +151,9 @@ impl Moments {
 }
 
 /// The statistics that do not depend on the positions of pixels; the others are 0.
-fn of_colours(small: &Small) -> Picture {
+fn of_colours(small: &Small) -> PictureStatistics {
     if small.pixels.is_empty() {
-        return Picture::default();
+        return PictureStatistics::default();
     }
     let n = small.pixels.len() as f64;
     let [mut light, mut red_green, mut yellow_blue] = [Moments(0.0, 0.0); 3];
@@ -185,7 +185,7 @@ fn of_colours(small: &Small) -> Picture {
     let share = |count: u32| (f64::from(count) / n) as f32;
     let spread = (red_green.variance(n) + yellow_blue.variance(n)).sqrt();
     let centre = red_green.mean(n).hypot(yellow_blue.mean(n));
-    Picture {
+    PictureStatistics {
         brightness: light.mean(n) as f32,
         contrast: light.variance(n).sqrt() as f32,
         saturation: (saturations / n) as f32,
@@ -197,7 +197,7 @@ fn of_colours(small: &Small) -> Picture {
         dark: share(dark),
         average: sum.map(|sum| (sum as f64 / n).round() as u8),
         colours: seen.iter().filter(|&&seen| seen).count() as u32,
-        ..Picture::default()
+        ..PictureStatistics::default()
     }
 }
 
@@ -220,7 +220,7 @@ fn hsv(pixel: [u8; 3]) -> (f32, f32, f32) {
     (hue, range / most, most / 255.0)
 }
 
-/// The values of [`Picture::edges`] and [`Picture::flat`]. Pixels of the last column and row are compared with the pixels to the left and above.
+/// The values of [`PictureStatistics::edges`] and [`PictureStatistics::flat`]. Pixels of the last column and row are compared with the pixels to the left and above.
 fn neighbours(small: &Small) -> (f32, f32) {
     let light: Vec<f32> = small.pixels.iter().map(|&pixel| luma(pixel)).collect();
     let (mut edges, mut flat) = (0u32, 0u32);
@@ -250,7 +250,7 @@ fn neighbours(small: &Small) -> (f32, f32) {
     (edges as f32 / n, flat as f32 / n)
 }
 
-/// The probability of a photograph, from [`Picture::flat`]: drawings and screenshots have plain areas in which neighbouring pixels are equal;
+/// The probability of a photograph, from [`PictureStatistics::flat`]: drawings and screenshots have plain areas in which neighbouring pixels are equal;
 /// photographs have few, because of noise and shading.
 ///
 /// The formula was compared with pictures of ImageArg that were labelled by eye. The number of colours and edges did not improve it.

@@ -10,9 +10,9 @@ use rusqlite::{Connection, params_from_iter};
 
 use super::rows::is_stored;
 use super::tables::{BESIDE, with_checksums};
-use super::{Steps, Store, check_schema, checksum};
+use super::{StepBudget, Store, check_schema, checksum};
 use crate::evidence::channel::Channels;
-use crate::evidence::table::Table;
+use crate::evidence::table::EvidenceTable;
 use crate::workspace::file::{has_table, is_malformed, malformed, open_read_only, read_only_uri};
 
 /// The result of a merge.
@@ -125,7 +125,7 @@ fn merge_each(connection: &mut Connection, channels: Channels, other: &Path) -> 
     shard.set_db_config(DbConfig::SQLITE_DBCONFIG_DEFENSIVE, false)?;
     shard.pragma_update(None, "writable_schema", true)?;
     check_schema(&shard, "main", channels)?;
-    let _steps = Steps::of(&mut shard, other)?;
+    let _steps = StepBudget::of(&mut shard, other)?;
     let mut tables = Vec::new();
     for table in with_checksums(channels).chain(BESIDE) {
         if has_table(&shard, "main", table.name)? {
@@ -177,17 +177,17 @@ fn readable_ids(shard: &Connection) -> BTreeSet<String> {
 }
 
 /// The values of one row.
-pub(super) type Values = Vec<Value>;
+pub(super) type RowValues = Vec<Value>;
 
 /// Rows of a document in one table.
-pub(super) type Rows = (&'static Table, Vec<Values>);
+pub(super) type TableRows = (&'static EvidenceTable, Vec<RowValues>);
 
 /// All rows of a document, by table.
 pub(super) fn rows_of(
     shard: &Connection,
-    tables: &[&'static Table],
+    tables: &[&'static EvidenceTable],
     document: &str,
-) -> rusqlite::Result<Vec<Rows>> {
+) -> rusqlite::Result<Vec<TableRows>> {
     let mut all = Vec::new();
     for table in tables {
         let sql = format!("SELECT * FROM {} WHERE document = ?", table.name);
@@ -204,7 +204,7 @@ pub(super) fn rows_of(
 pub(super) fn write(
     c: &Connection,
     channels: Channels,
-    rows: Vec<Rows>,
+    rows: Vec<TableRows>,
     document: &str,
 ) -> Result<()> {
     for (table, rows) in rows {

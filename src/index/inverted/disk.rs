@@ -22,13 +22,13 @@ use super::guarded::guarded;
 use crate::disk::{TemporaryDir, hex, parent, regular, remove_abandoned};
 use crate::workspace::Lock;
 
-/// The file in which tantivy keeps the list of segments, the schema and, as its payload, [`super::Meta`].
+/// The file in which tantivy keeps the list of segments, the schema and, as its payload, [`super::IndexMeta`].
 pub const META: &str = "meta.json";
 
 /// The file in which tantivy keeps the names of the files that it has written.
 const MANAGED: &str = ".managed.json";
 
-/// The file with all faults of a collection that has more of them than [`super::Meta`] keeps.
+/// The file with all faults of a collection that has more of them than [`super::IndexMeta`] keeps.
 pub(super) const FAULTS: &str = "faults.jsonl";
 
 /// Part of the name of a temporary directory in which an index is built.

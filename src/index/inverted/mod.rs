@@ -32,11 +32,11 @@ use tantivy::Term;
 use tantivy::directory::OwnedBytes;
 
 pub(super) use build::join;
-pub use build::{Effort, Event};
+pub use build::{Effort, IndexEvent};
 pub use contents::forget_hashes;
 pub(crate) use disk::is_only_index;
 pub use disk::{Verified, remove};
-pub use kind::{Document, ImageField, IndexKind, Meta, SHORT_WORDS, TextCollection};
+pub use kind::{Document, ImageField, IndexKind, IndexMeta, SHORT_WORDS, TextCollection};
 pub(crate) use lines::NumberedDocuments;
 pub(super) use schema::checksum;
 
@@ -48,8 +48,8 @@ use crate::disk::hex;
 pub(super) use bounds::BlockBounds;
 pub use disk::Damage;
 pub(super) use postings::{Cursor, Postings};
-use schema::Fields;
-pub(super) use scratch::{Scratch, UNTOUCHED};
+use schema::IndexFields;
+pub(super) use scratch::{Accumulators, UNTOUCHED};
 use segment::Segment;
 
 /// Length scores of longer documents are not computed in advance.
@@ -81,8 +81,8 @@ pub struct InvertedIndex {
     files: Vec<PathBuf>,
     /// If there are more faults than the metadata have: for each directory those of its metadata, and the file with all of them if it has one.
     fault_files: Vec<(Vec<Fault>, Option<OwnedBytes>)>,
-    meta: Meta,
-    fields: Fields,
+    meta: IndexMeta,
+    fields: IndexFields,
     segments: Vec<Segment>,
     verified: Verified,
     /// For each field, each document's number of terms.
@@ -98,7 +98,7 @@ pub struct InvertedIndex {
     length_scores: Mutex<Option<LengthScores>>,
     term_counts: Mutex<FxHashMap<(usize, Box<str>), Counted>>,
     /// A pool of score buffers.
-    scratches: Mutex<Vec<Scratch>>,
+    scratches: Mutex<Vec<Accumulators>>,
 }
 
 /// The counts of a term, and the bounds of its postings.
@@ -117,7 +117,7 @@ pub struct FieldReport {
 
 /// What `riposte index` prints about an index.
 #[derive(Clone, Debug, Serialize)]
-pub struct Report {
+pub struct IndexReport {
     pub directory: PathBuf,
     pub kind: IndexKind,
     pub documents: u32,
@@ -175,7 +175,7 @@ impl InvertedIndex {
     }
 
     /// Kind, analyzer, fingerprint and counts, as stored with the index.
-    pub fn meta(&self) -> &Meta {
+    pub fn meta(&self) -> &IndexMeta {
         &self.meta
     }
 
@@ -185,9 +185,9 @@ impl InvertedIndex {
     }
 
     /// The figures that `riposte index` prints. Errors: the index's files cannot be listed.
-    pub fn report(&self) -> Result<Report> {
+    pub fn report(&self) -> Result<IndexReport> {
         let names = self.meta.fields.iter().zip(&self.counts);
-        Ok(Report {
+        Ok(IndexReport {
             directory: self.dirs.first().cloned().unwrap_or_default(),
             kind: self.meta.kind,
             documents: self.documents(),
@@ -336,14 +336,14 @@ impl InvertedIndex {
     }
 
     /// A score buffer from the pool, without scores.
-    pub(super) fn scratch(&self) -> Scratch {
+    pub(super) fn scratch(&self) -> Accumulators {
         let pool = self.scratches.lock();
         let mut pool = pool.unwrap_or_else(PoisonError::into_inner);
         pool.pop().unwrap_or_default()
     }
 
     /// Returns a score buffer to the pool. It must not contain scores.
-    pub(super) fn return_scratch(&self, scratch: Scratch) {
+    pub(super) fn return_scratch(&self, scratch: Accumulators) {
         let pool = self.scratches.lock();
         let mut pool = pool.unwrap_or_else(PoisonError::into_inner);
         if pool.len() < POOLED_SCRATCHES {

@@ -10,7 +10,7 @@ use image::ImageReader;
 use sha2::{Digest, Sha256};
 
 use super::Reason;
-use crate::collection::saved::{Found, LeftOut, Saved, embedded, location};
+use crate::collection::saved::{LeftOut, Saved, SavedItem, embedded, location};
 use crate::collection::{Fault, FaultKind};
 use crate::disk::hex;
 use crate::events::{Event, OnEvent};
@@ -116,14 +116,14 @@ impl Gathered {
     /// The temporary directory cannot be written, or there are too many pages or pictures.
     pub(super) fn add(
         &mut self,
-        found: Found,
+        found: SavedItem,
         left_out: &mut BTreeMap<Reason, usize>,
         on_event: &mut OnEvent,
     ) -> Result<()> {
         match found {
-            Found::Page(page) => self.add_page(page, on_event)?,
-            Found::Picture(picture) => self.add_picture(picture, on_event)?,
-            Found::Redirect { from, to } => {
+            SavedItem::Page(page) => self.add_page(page, on_event)?,
+            SavedItem::Picture(picture) => self.add_picture(picture, on_event)?,
+            SavedItem::Redirect { from, to } => {
                 let fits =
                     self.redirects.len() < MAX_ITEMS && from.len().max(to.len()) <= MAX_LOCATION;
                 if fits {
@@ -133,14 +133,14 @@ impl Gathered {
                         .or_insert_with(|| location::key(&to));
                 }
             }
-            Found::LeftOut(what) => {
+            SavedItem::LeftOut(what) => {
                 let reason = match what {
                     LeftOut::NoAnswer => Reason::NoAnswer,
                     LeftOut::Unlisted => Reason::Unlisted,
                 };
                 *left_out.entry(reason).or_default() += 1;
             }
-            Found::Fault(fault) => on_event(Event::Fault(fault)),
+            SavedItem::Fault(fault) => on_event(Event::Fault(fault)),
         }
         Ok(())
     }

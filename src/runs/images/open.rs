@@ -280,7 +280,7 @@ impl Ranking<'_> {
             let model = tools.model::<ImageTextModel>(slot.channel());
             model.map(|found| &found.model)
         };
-        let installed = reading::Models {
+        let installed = reading::ReadingModels {
             clip: image_text(Slot::First),
             image_text: image_text(Slot::Second),
             sentences: tools.model("sentence"),

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use riposte::systems::chatnoir::{ChatNoir, Key, Limits, PageRequest};
+use riposte::systems::chatnoir::{ChatNoir, ChatNoirKey, Limits, PageRequest};
 use serde_json::json;
 
 use super::server::{Reply, Server};
@@ -11,7 +11,12 @@ use crate::support::assert_says;
 
 /// A client of a server, with short time limits.
 fn client(server: &Server, limits: Limits) -> ChatNoir {
-    ChatNoir::new(&server.address, Some(Key::new(KEY).unwrap()), limits).unwrap()
+    ChatNoir::new(
+        &server.address,
+        Some(ChatNoirKey::new(KEY).unwrap()),
+        limits,
+    )
+    .unwrap()
 }
 
 /// Two attempts without a pause.
