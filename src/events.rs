@@ -2,7 +2,7 @@
 
 use crate::collection::Fault;
 use crate::index::{dense, inverted};
-use crate::reading::steps::OutputProgress;
+use crate::reading::ranking_steps::OutputProgress;
 
 /// A stage of a task that takes long enough to show its progress.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -46,7 +46,7 @@ pub enum Event {
     /// An event of the stage that opens or builds an index.
     Index(inverted::IndexEvent),
     /// An event of the stage that computes sentence vectors.
-    Dense(dense::Event),
+    Dense(dense::DenseEvent),
     /// The stage has ended, with a result or with an error.
     Ended,
 }

@@ -10,8 +10,8 @@ use riposte::collection::arguments::ArgumentCollection;
 use riposte::collection::read_topics;
 use riposte::evidence::sentence::Sentences;
 use riposte::index::analyzer::Analyzer;
-use riposte::index::dense::{SearchUnit, Vectors, Wanted};
-use riposte::index::inverted::{Effort, InvertedIndex, TextCollection};
+use riposte::index::dense::{SearchUnit, Vectors, VectorsKey};
+use riposte::index::inverted::{IndexingBudget, InvertedIndex, TextCollection};
 use riposte::index::passages::{PassageWindows, Passages};
 use riposte::index::search::SearchOptions;
 use riposte_nn::transformer::Backend;
@@ -49,10 +49,10 @@ pub fn run(options: &Options) -> Result<()> {
     let collection = TextCollection::Arguments(ArgumentCollection::open(&options.input)?);
     let analyzer = Analyzer::default();
     let dir = options.index.join("words.index");
-    let effort = Effort::default();
+    let effort = IndexingBudget::default();
     let index = InvertedIndex::open_or_build(&collection, &analyzer, &dir, effort, &mut |_| {})?;
     let model = Sentences::load(&options.encoder, Backend::Auto)?;
-    let wanted = Wanted {
+    let wanted = VectorsKey {
         field: "premises".to_owned(),
         passages: Passages::Windows(PassageWindows {
             words: options.words,
@@ -109,7 +109,7 @@ pub fn run(options: &Options) -> Result<()> {
         write("queries.f32", &mut queries.iter().cloned())?;
         let pairs = |found: &Vec<_>| -> Vec<(u32, f32)> {
             let near = found.iter();
-            near.map(|near: &riposte::index::dense::Near| (near.document, near.cosine))
+            near.map(|near: &riposte::index::dense::NearPassage| (near.document, near.cosine))
                 .collect()
         };
         let found: Vec<Vec<(u32, f32)>> = found.iter().map(pairs).collect();

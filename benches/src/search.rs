@@ -11,7 +11,7 @@ use riposte::collection::arguments::ArgumentCollection;
 use riposte::collection::passages::PassageCollection;
 use riposte::collection::read_topics;
 use riposte::index::analyzer::Analyzer;
-use riposte::index::inverted::{Effort, InvertedIndex, TextCollection};
+use riposte::index::inverted::{IndexingBudget, InvertedIndex, TextCollection};
 use riposte::index::search::{IndexQuery, QueryPart, SearchOptions};
 use riposte::index::similarity::Similarity;
 use riposte::runs::resources::Meter;
@@ -75,7 +75,7 @@ pub fn run(options: &Options) -> Result<()> {
         &collection,
         &analyzer,
         &options.index,
-        Effort::default(),
+        IndexingBudget::default(),
         &mut |_| {},
     )?;
     let built = start.elapsed().as_secs_f64();

@@ -11,7 +11,7 @@ use riposte::evidence::page::PageWords;
 use riposte::evidence::store::{NewEvidence, Provenance, Store};
 use riposte::evidence::{Evidence, PageEvidence, PartValue, TextPart};
 use riposte::index::ScoredDoc;
-use riposte::index::inverted::{Effort, InvertedIndex, TextCollection};
+use riposte::index::inverted::{IndexingBudget, InvertedIndex, TextCollection};
 use riposte::index::search::{self, IndexQuery, SearchOptions};
 use riposte::index::similarity::Similarity;
 use riposte::recipes::channels::CHANNELS;
@@ -199,7 +199,7 @@ impl SmallIndex {
         )?;
         let collection = TextCollection::Arguments(ArgumentCollection::open(&input)?);
         let place = dir.path().join("index");
-        let effort = Effort {
+        let effort = IndexingBudget {
             threads: 1,
             bytes: 1,
         };

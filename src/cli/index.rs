@@ -8,7 +8,7 @@ use super::progress::EventPrinter;
 use super::text_args::IndexArgs;
 use super::texts::print_all_verified;
 use super::{print, print_json, shown};
-use riposte::index::inverted::{Effort, IndexReport, InvertedIndex};
+use riposte::index::inverted::{IndexReport, IndexingBudget, InvertedIndex};
 use riposte::ingest::index;
 use riposte::ingest::index::{IndexSettings, Indexed, IndexedVectors};
 
@@ -23,7 +23,7 @@ pub fn index(args: &IndexArgs) -> Result<u8> {
         places: indexing.places(args.evidence.as_ref()),
         models: args.models.open()?,
         compute: args.models.compute(),
-        effort: Effort::on(indexing.threads)?,
+        effort: IndexingBudget::on(indexing.threads)?,
         rebuild: args.rebuild,
         rehash: args.rehash,
     };

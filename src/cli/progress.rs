@@ -11,7 +11,7 @@ use super::faults::FaultLog;
 use super::notes::note;
 use riposte::events::{Event, Stage};
 use riposte::index::{dense, inverted};
-use riposte::reading::steps::{OutputProgress, RankingStep, StageOutputs};
+use riposte::reading::ranking_steps::{OutputProgress, RankingStep, StageOutputs};
 use riposte::threads;
 
 /// The time between two lines if stderr is not a terminal.
@@ -221,17 +221,17 @@ impl EventPrinter {
                 let faults = (faults > 0).then(|| format!("{faults} faults"));
                 self.show(documents as usize, None, faults.unwrap_or_default());
             }
-            Event::Dense(dense::Event::Waiting) => {
+            Event::Dense(dense::DenseEvent::Waiting) => {
                 self.note(
                     "another riposte process is computing the sentence vectors: waiting for it",
                 );
             }
-            Event::Dense(dense::Event::Damaged(count)) => {
+            Event::Dense(dense::DenseEvent::Damaged(count)) => {
                 self.note(&format!(
                     "{count} damaged records of sentence vectors are computed again"
                 ));
             }
-            Event::Dense(dense::Event::Progress { done, total }) => {
+            Event::Dense(dense::DenseEvent::Progress { done, total }) => {
                 self.show(done, Some(total), String::new());
             }
             Event::Ended => {

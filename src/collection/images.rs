@@ -16,8 +16,8 @@ use super::{Fault, FaultKind};
 use crate::disk::regular;
 pub(super) use documents::MAX_FILE_BYTES;
 pub use documents::{
-    CrawlRank, DocumentFiles, FileState, GivenTexts, ImageDocument, NO_PAGE, PageDocument, Unread,
-    bytes_of,
+    CrawlRank, DocumentFiles, FileState, GivenTexts, ImageDocument, NO_PAGE, PageDocument,
+    UnreadFile, bytes_of,
 };
 
 /// The documents of an image collection, with the directory of each.

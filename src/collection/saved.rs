@@ -51,7 +51,7 @@ pub enum SavedKind {
 
 /// A page or a picture.
 #[derive(Debug)]
-pub struct Saved {
+pub struct SavedFile {
     /// Where it was loaded from.
     pub location: String,
     pub bytes: Vec<u8>,
@@ -59,9 +59,9 @@ pub struct Saved {
     pub file: PathBuf,
 }
 
-impl Saved {
-    fn new(location: String, bytes: Vec<u8>, file: &Path) -> Saved {
-        Saved {
+impl SavedFile {
+    fn new(location: String, bytes: Vec<u8>, file: &Path) -> SavedFile {
+        SavedFile {
             location,
             bytes,
             file: file.to_owned(),
@@ -81,8 +81,8 @@ pub enum LeftOut {
 /// Something in a source.
 #[derive(Debug)]
 pub enum SavedItem {
-    Page(Saved),
-    Picture(Saved),
+    Page(SavedFile),
+    Picture(SavedFile),
     /// Whoever refers to `from` gets what is at `to`.
     Redirect {
         from: String,
@@ -93,7 +93,7 @@ pub enum SavedItem {
 }
 
 impl SavedItem {
-    fn of(kind: SavedKind, saved: Saved) -> SavedItem {
+    fn of(kind: SavedKind, saved: SavedFile) -> SavedItem {
         match kind {
             SavedKind::Page => SavedItem::Page(saved),
             SavedKind::Picture => SavedItem::Picture(saved),
@@ -184,7 +184,7 @@ pub fn read(file: &Path, found: &mut dyn FnMut(SavedItem) -> Result<()>) -> Resu
         Ok(bytes) => {
             let path = std::path::absolute(file);
             let path = path.with_context(|| format!("cannot read {}", file.display()))?;
-            let saved = Saved::new(location::of_file(&path), bytes, file);
+            let saved = SavedFile::new(location::of_file(&path), bytes, file);
             found(SavedItem::of(kind, saved))
         }
         Err(error) => found(SavedItem::fault(kind, file, error.to_string())),

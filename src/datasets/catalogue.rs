@@ -7,7 +7,7 @@ use anyhow::{Context, Result, ensure};
 use serde::Deserialize;
 use strum::VariantNames;
 
-use super::entry_name::{self, Taken};
+use super::entry_name::{self, ExtractedPath};
 use crate::directories::CATALOGUE_VARIABLE;
 use crate::disk::{is_hex, is_plain_name, regular};
 use crate::names::serde_by_name;
@@ -65,7 +65,7 @@ pub struct DataFile {
     /// Where the file goes, if it is no archive.
     pub to: Option<String>,
     #[serde(default)]
-    pub unpack: Vec<Taken>,
+    pub unpack: Vec<ExtractedPath>,
 }
 
 impl DataFile {
@@ -294,7 +294,7 @@ fn check_file(file: &DataFile) -> Result<()> {
     if let Some(to) = &file.to {
         check_place(to)?;
     }
-    for Taken { from, to } in &file.unpack {
+    for ExtractedPath { from, to } in &file.unpack {
         ensure!(
             from.ends_with('/') == to.ends_with('/') || from.is_empty(),
             "{from:?} and {to:?} must both be directories, which end in /, or both files"

@@ -47,20 +47,20 @@ pub enum DatasetOutcome {
 
 /// A data set with what became of it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Got {
+pub struct FetchedDataset {
     pub name: String,
     pub directory: PathBuf,
     #[serde(flatten)]
     pub outcome: DatasetOutcome,
 }
 
-impl Got {
+impl FetchedDataset {
     pub fn has_failed(&self) -> bool {
         matches!(self.outcome, DatasetOutcome::Failed { .. })
     }
 }
 
-impl fmt::Display for Got {
+impl fmt::Display for FetchedDataset {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (name, dir) = (&self.name, self.directory.display());
         match &self.outcome {
@@ -79,7 +79,7 @@ impl fmt::Display for Got {
 
 /// `.get/FILE.toml`: what has been done with a file.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
-struct Step {
+struct FileProgress {
     /// The state of the downloaded file when it was checked.
     stamp: String,
     /// The number of entries of an archive that are in place.
@@ -101,7 +101,7 @@ pub fn get(
     datasets: &Datasets,
     asked: &DatasetRequest,
     progress: &ProgressDisplay,
-) -> Result<Vec<Got>> {
+) -> Result<Vec<FetchedDataset>> {
     let entries = chosen(datasets, asked)?;
     check_consent(&entries, asked)?;
     let missing: Vec<(&DatasetEntry, Vec<&DataFile>)> = entries
@@ -116,7 +116,7 @@ pub fn get(
         let outcome = got.unwrap_or_else(|error| DatasetOutcome::Failed {
             why: format!("{error:#}"),
         });
-        all.push(Got {
+        all.push(FetchedDataset {
             name: entry.name.clone(),
             directory: datasets.dir_of(entry),
             outcome,
@@ -182,7 +182,7 @@ fn get_one(
     datasets: &Datasets,
     entry: &DatasetEntry,
     files: &[&DataFile],
-    before: &[Got],
+    before: &[FetchedDataset],
     sources: &mut DatasetSources,
     progress: &ProgressDisplay,
 ) -> Result<DatasetOutcome> {
@@ -266,7 +266,7 @@ impl Getting<'_> {
         let record = self.unfinished.join(format!("{}.toml", self.file.file));
         let archive = self.unfinished.join(&self.file.file);
         // a record that cannot be read costs a download
-        let mut step: Step = read_record(&record).unwrap_or_default();
+        let mut step: FileProgress = read_record(&record).unwrap_or_default();
         if step.is_done || self.is_in_place(&archive, &step)? {
             return Ok(step.installed);
         }
@@ -292,7 +292,7 @@ impl Getting<'_> {
     }
 
     /// Whether a file that is no archive got its place before a process was killed.
-    fn is_in_place(&self, archive: &Path, step: &Step) -> Result<bool> {
+    fn is_in_place(&self, archive: &Path, step: &FileProgress) -> Result<bool> {
         let Some(to) = &self.file.to else {
             return Ok(false);
         };
@@ -307,7 +307,7 @@ impl Getting<'_> {
     fn download(
         &self,
         archive: &Path,
-        step: &mut Step,
+        step: &mut FileProgress,
         sources: &mut DatasetSources,
     ) -> Result<()> {
         if regular::is_file(archive)? {
@@ -319,21 +319,21 @@ impl Getting<'_> {
             // a process was killed before it could note that it had checked the file
             if let Ok(sha256) = sources::check(archive, self.file, None) {
                 if sha256 != step.installed.sha256 {
-                    *step = Step::default();
+                    *step = FileProgress::default();
                     step.installed.from = "an interrupted download".to_owned();
                 }
                 return note_checked(archive, sha256, step);
             }
             fs::remove_file(archive).with_context(reading)?;
         }
-        *step = Step::default();
+        *step = FileProgress::default();
         let names = (self.entry.name.as_str(), self.name.as_str());
         let (sha256, from) = sources.fetch(self.file, names, archive, self.progress)?;
         step.installed.from = from;
         note_checked(archive, sha256, step)
     }
 
-    fn unpack(&self, archive: &Path, record: &Path, step: &mut Step) -> Result<()> {
+    fn unpack(&self, archive: &Path, record: &Path, step: &mut FileProgress) -> Result<()> {
         let announced =
             unpack::announced(archive, self.file).with_context(|| self.stays(archive))?;
         let rest = announced
@@ -383,7 +383,7 @@ impl Getting<'_> {
 }
 
 /// Notes that a downloaded file has been checked.
-fn note_checked(archive: &Path, sha256: String, step: &mut Step) -> Result<()> {
+fn note_checked(archive: &Path, sha256: String, step: &mut FileProgress) -> Result<()> {
     let metadata = fs::metadata(archive);
     let metadata = metadata.with_context(|| format!("cannot read {}", archive.display()))?;
     step.stamp = Stamp::of(&metadata).text;

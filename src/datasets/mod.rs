@@ -9,8 +9,8 @@ mod get;
 mod unpack;
 
 pub use catalogue::{DataFile, DatasetCatalogue, DatasetEntry, RankedBy};
-pub use entry_name::Taken;
-pub use get::{DatasetRequest, Got, get};
+pub use entry_name::ExtractedPath;
+pub use get::{DatasetRequest, FetchedDataset, get};
 
 use std::collections::BTreeMap;
 use std::fs::{self, File, TryLockError};

@@ -72,7 +72,7 @@ pub trait Channel: Sync {
     ///
     /// # Errors
     /// Those of `put`.
-    fn rows(&self, evidence: &Evidence, put: &mut Put) -> rusqlite::Result<()>;
+    fn rows(&self, evidence: &Evidence, put: &mut PutRow) -> rusqlite::Result<()>;
 
     /// Adds a stored row of one of its tables to the evidence. The first value is the id of the document. Rows come in the order of the tables and of
     /// their keys.
@@ -88,7 +88,7 @@ pub trait Channel: Sync {
 }
 
 /// Receives the rows of a channel.
-pub type Put<'a> = dyn FnMut(&EvidenceTable, &[&dyn ToSql]) -> rusqlite::Result<()> + 'a;
+pub type PutRow<'a> = dyn FnMut(&EvidenceTable, &[&dyn ToSql]) -> rusqlite::Result<()> + 'a;
 
 /// The channel with this name.
 pub fn find(channels: Channels, name: &str) -> Option<&'static dyn Channel> {
@@ -110,7 +110,7 @@ pub trait Extractor: Any + Send + Sync {
     ///
     /// # Errors
     /// The model fails.
-    fn complete(&self, _: Vec<Waiting>) -> Result<()> {
+    fn complete(&self, _: Vec<WaitingDocument>) -> Result<()> {
         Ok(())
     }
 
@@ -121,7 +121,7 @@ pub trait Extractor: Any + Send + Sync {
 }
 
 /// A document with a channel that is completed together with the other documents of its group.
-pub struct Waiting<'a> {
+pub struct WaitingDocument<'a> {
     /// What [`DocumentInWork::later`] was set to.
     pub input: Box<dyn Any + Send>,
     pub record: &'a mut NewEvidence,

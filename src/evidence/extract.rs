@@ -10,7 +10,7 @@ mod single;
 mod suspects;
 mod worker;
 
-pub use single::{Single, single};
+pub use single::{SingleResult, single};
 pub use suspects::{attempt, pass_over, suspects};
 
 use std::any::Any;
@@ -37,13 +37,13 @@ use worker::{KnownImages, Worker};
 pub const GROUP: usize = 8;
 
 /// The extractors that are available. A channel without an extractor is not computed; its stored evidence remains.
-pub struct Tools {
+pub struct Extractors {
     channels: Channels,
     /// In the order of the channels.
     extractors: Vec<Option<Box<dyn Extractor>>>,
 }
 
-impl Tools {
+impl Extractors {
     /// Asks `find` for the extractor of each channel.
     ///
     /// # Errors
@@ -51,9 +51,9 @@ impl Tools {
     pub fn new(
         channels: Channels,
         mut find: impl FnMut(&'static dyn Channel) -> Result<Option<Box<dyn Extractor>>>,
-    ) -> Result<Tools> {
+    ) -> Result<Extractors> {
         let extractors = channels.iter().map(|channel| find(*channel));
-        Ok(Tools {
+        Ok(Extractors {
             channels,
             extractors: extractors.collect::<Result<_>>()?,
         })
@@ -145,7 +145,7 @@ pub struct ExtractionProgress {
 
 /// The result of an extraction.
 #[derive(Debug, Default)]
-pub struct Summary {
+pub struct ExtractionSummary {
     /// The number of documents in the extent.
     pub documents: usize,
     /// The number of documents for which something was computed.
@@ -188,12 +188,12 @@ pub fn stored(
     collection: &ImageCollection,
     store: &Store,
     limit: Option<usize>,
-) -> Result<Summary> {
+) -> Result<ExtractionSummary> {
     let entries = first_entries(collection, limit);
-    let mut summary = Summary {
+    let mut summary = ExtractionSummary {
         documents: entries.len(),
         faults: faults_of(store, entries.iter())?,
-        ..Summary::default()
+        ..ExtractionSummary::default()
     };
     let known = store.stored_documents()?;
     let channels = entries.iter().filter_map(|entry| known.get(&entry.id.0));
@@ -228,11 +228,11 @@ fn faults_of<'e>(
 pub fn extract(
     collection: &ImageCollection,
     store: &mut Store,
-    tools: &Tools,
+    tools: &Extractors,
     extent: ExtractionScope,
     stop: &AtomicBool,
     on_progress: &mut dyn FnMut(ExtractionProgress),
-) -> Result<Summary> {
+) -> Result<ExtractionSummary> {
     let entries = first_entries(collection, extent.limit);
     let mine: Vec<usize> = (0..entries.len())
         .filter(|index| extent.shard.has_group(index / GROUP))
@@ -268,10 +268,10 @@ pub fn extract(
         states: Vec::new(),
         left_out: Vec::new(),
         seconds: 0.0,
-        summary: Summary {
+        summary: ExtractionSummary {
             documents: mine.len(),
             faults: collection.faults.clone(),
-            ..Summary::default()
+            ..ExtractionSummary::default()
         },
     };
     let start = Instant::now();
@@ -349,7 +349,7 @@ struct Writer<'a> {
     left_out: Vec<Fault>,
     /// The time that writing took.
     seconds: f64,
-    summary: Summary,
+    summary: ExtractionSummary,
 }
 
 impl Writer<'_> {
@@ -419,7 +419,7 @@ impl Writer<'_> {
     }
 
     /// Adds the faults and the times to the summary.
-    fn finish(self, clock: &Clock, worker_seconds: f64) -> Result<Summary> {
+    fn finish(self, clock: &Clock, worker_seconds: f64) -> Result<ExtractionSummary> {
         let ExtractionJob { entries, mine, .. } = self.job;
         let mut summary = self.summary;
         let stored = faults_of(self.store, mine.iter().map(|&i| &entries[i]))?;

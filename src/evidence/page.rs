@@ -20,7 +20,7 @@ use anyhow::Result;
 use encoding_rs::{Encoding, UTF_8, WINDOWS_1252};
 use rusqlite::{Row, ToSql};
 
-use super::channel::{Channel, Extractor, Precision, Put};
+use super::channel::{Channel, Extractor, Precision, PutRow};
 use super::document::{DocumentInWork, fault};
 use super::guarded::guarded;
 use super::table::ColumnType::{Integer, Text};
@@ -90,7 +90,7 @@ impl Channel for Pages {
         Ok(Box::new(Pages))
     }
 
-    fn rows(&self, evidence: &Evidence, put: &mut Put) -> rusqlite::Result<()> {
+    fn rows(&self, evidence: &Evidence, put: &mut PutRow) -> rusqlite::Result<()> {
         let given = &evidence.given;
         if !given.is_empty() {
             put(&GIVEN_TEXT, &[&given.caption, &given.text])?;

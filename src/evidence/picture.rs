@@ -13,7 +13,7 @@ use anyhow::Result;
 use rusqlite::Row;
 
 use super::Evidence;
-use super::channel::{Channel, Extractor, Precision, Put};
+use super::channel::{Channel, Extractor, Precision, PutRow};
 use super::document::DocumentInWork;
 use super::table::ColumnType::{Integer, Real, Text};
 use super::table::EvidenceTable;
@@ -63,7 +63,7 @@ impl Channel for PictureChannel {
         Ok(Box::new(PictureChannel))
     }
 
-    fn rows(&self, evidence: &Evidence, put: &mut Put) -> rusqlite::Result<()> {
+    fn rows(&self, evidence: &Evidence, put: &mut PutRow) -> rusqlite::Result<()> {
         let Some(p) = &evidence.picture else {
             return Ok(());
         };

@@ -17,26 +17,26 @@ use resample::{Axis, AxisCrop, Filter, Rounding, crop, resample};
 pub struct Pixels {
     pub height: usize,
     pub width: usize,
-    /// 3 × height × width values in the order channel (red first), row, column, normalised by the model's mean and standard deviation.
+    /// 3 × height × width values in the order colour plane (red first), row, column, normalised by the model's mean and standard deviation.
     pub values: Vec<f32>,
 }
 
 /// The steps that a `preprocessor_config.json` describes.
 #[derive(Clone, Debug)]
 pub(super) struct Preprocessing {
-    resize: Option<(Target, Filter)>,
+    resize: Option<(TargetSize, Filter)>,
     /// The height and width of the centre crop. Smaller images get a black border.
     crop: Option<(usize, usize)>,
     /// How the offset of the crop is rounded.
     rounding: Rounding,
-    /// The normalised value of a byte b in channel c is b × `scale[c]` + `shift[c]`.
+    /// The normalised value of a byte b in colour plane c is b × `scale[c]` + `shift[c]`.
     scale: [f64; 3],
     shift: [f64; 3],
 }
 
 /// The size to which an image is resized.
 #[derive(Clone, Copy, Debug, PartialEq)]
-enum Target {
+enum TargetSize {
     /// The length of the shorter side. The longer side is in proportion, rounded down.
     Shorter(usize),
     Fixed {
@@ -69,9 +69,9 @@ impl Preprocessing {
 
     fn new(steps: &PixelSteps) -> Result<Self> {
         let target = |size: PictureSize| match size {
-            PictureSize::One(side) => Target::Shorter(side),
-            PictureSize::Shortest { shortest_edge } => Target::Shorter(shortest_edge),
-            PictureSize::Both { height, width } => Target::Fixed { height, width },
+            PictureSize::One(side) => TargetSize::Shorter(side),
+            PictureSize::Shortest { shortest_edge } => TargetSize::Shorter(shortest_edge),
+            PictureSize::Both { height, width } => TargetSize::Fixed { height, width },
         };
         let resize = steps.resize.map(|(size, filter)| (target(size), filter));
         let crop = match steps.crop {
@@ -84,8 +84,8 @@ impl Preprocessing {
         };
         let mut sides = Vec::new();
         match resize {
-            Some((Target::Shorter(side), _)) => sides.push(side),
-            Some((Target::Fixed { height, width }, _)) => sides.extend([height, width]),
+            Some((TargetSize::Shorter(side), _)) => sides.push(side),
+            Some((TargetSize::Fixed { height, width }, _)) => sides.extend([height, width]),
             None => {}
         }
         sides.extend(crop.iter().flat_map(|(height, width)| [*height, *width]));
@@ -115,7 +115,7 @@ impl Preprocessing {
     pub(super) fn output(&self) -> Option<(usize, usize)> {
         match (self.crop, self.resize) {
             (Some(crop), _) => Some(crop),
-            (None, Some((Target::Fixed { height, width }, _))) => Some((height, width)),
+            (None, Some((TargetSize::Fixed { height, width }, _))) => Some((height, width)),
             _ => None,
         }
     }
@@ -127,8 +127,8 @@ impl Preprocessing {
         let (width, height) = (image.width() as usize, image.height() as usize);
         let (full_height, full_width) = match self.resize {
             None => (height, width),
-            Some((Target::Fixed { height, width }, _)) => (height, width),
-            Some((Target::Shorter(side), _)) => {
+            Some((TargetSize::Fixed { height, width }, _)) => (height, width),
+            Some((TargetSize::Shorter(side), _)) => {
                 // divided in floating point and truncated, as by the Python code with which the models were trained
                 let longer = |long: usize, short: usize| {
                     (side as f64 * long as f64 / short.max(1) as f64) as usize

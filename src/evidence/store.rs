@@ -42,13 +42,13 @@ use crate::disk::regular;
 use crate::workspace::file::StepBudget;
 use crate::workspace::schema::Schema;
 use crate::workspace::{Lock, OUTPUTS, file};
-pub use at_work::{AtWork, Note};
+pub use at_work::{AtWork, DocumentAtWork};
 use checksum::{ALL, AllSums, readable};
 pub use checksum::{DamagedRecord, is_damaged_record};
 use documents::MainProducers;
 pub use documents::StoredDocument;
 pub use export::exported_files;
-pub use merge::Merged;
+pub use merge::MergeResult;
 pub use passed_over::PassedOver;
 pub use portable::{MemoryStore, describe};
 use rows::{fault_of, read_channel, read_document, read_words, write_file_state, write_record};
@@ -235,7 +235,7 @@ impl Store {
     ///
     /// # Errors
     /// The lock file cannot be read.
-    pub(crate) fn notes(&self) -> Result<Vec<Note>> {
+    pub(crate) fn notes(&self) -> Result<Vec<DocumentAtWork>> {
         let file = self.lock.as_ref().and_then(Lock::file);
         let notes = file.map_or(Ok(Vec::new()), at_work::notes);
         notes.with_context(|| format!("cannot read the lock of {}", self.path.display()))

@@ -42,7 +42,7 @@ use crate::recipes::channels::SignalKey;
 use crate::recipes::image_approach::{
     ArgumentRecipe, Cut, Eligible, Form, ImageApproach, Scale, StanceRecipe,
 };
-use crate::score::signal::{Inputs, SignalNeed, SignalValues};
+use crate::score::signal::{SignalInputs, SignalNeed, SignalValues};
 use crate::score::{Opinion, explain_weighted_mean, weighted_mean};
 use crate::texts::likeness::Arguments;
 use crate::topic::question::{self, Question, TopicParts};
@@ -530,7 +530,7 @@ struct TopicInputs<'a> {
     numbers: Option<&'a SignalValues>,
 }
 
-impl Inputs for TopicInputs<'_> {
+impl SignalInputs for TopicInputs<'_> {
     fn images(&self) -> usize {
         self.ranker.index.ids().len()
     }

@@ -82,7 +82,7 @@ pub(super) fn stance_scores(
             .iter()
             .zip(texts)
             .map(|((image, _), texts)| {
-                let beliefs = stance::beliefs(&stance_signals(image, vectors, texts));
+                let beliefs = stance::beliefs(&stance_opinions(image, vectors, texts));
                 Sides {
                     pro: Some(beliefs.pro),
                     con: Some(beliefs.con),
@@ -192,12 +192,12 @@ fn of_claimed(claimed: Claimed) -> Sides {
     }
 }
 
-fn stance_signals(
+fn stance_opinions(
     image: &ImageEvidence,
     vectors: &TopicVectors,
     texts: &TextStances,
 ) -> StanceOpinions {
-    let text_signal = |read: &Option<(Stances, Explanation)>| {
+    let text_opinion = |read: &Option<(Stances, Explanation)>| {
         read.as_ref().map(|(_, stance)| StanceOpinion {
             value: stance.value(),
             how: stance.how().to_owned(),
@@ -210,7 +210,7 @@ fn stance_signals(
                 .collect(),
         })
     };
-    let likeness_signal = |likeness: Option<Likeness>| {
+    let likeness_opinion = |likeness: Option<Likeness>| {
         likeness.map(|l| StanceOpinion {
             value: l.difference(),
             how: format!(
@@ -226,16 +226,16 @@ fn stance_signals(
     };
     let by_words = |part: TextPart| {
         let arguments = vectors.arguments.as_ref()?;
-        likeness_signal(arguments.likeness(image.vectors_of(part)))
+        likeness_opinion(arguments.likeness(image.vectors_of(part)))
     };
     let by_picture = || {
         let arguments = vectors.clip_arguments.as_ref()?;
-        likeness_signal(arguments.likeness(image.clip.as_deref().into_iter()))
+        likeness_opinion(arguments.likeness(image.clip.as_deref().into_iter()))
     };
     StanceOpinions {
-        picture: text_signal(&texts.picture),
+        picture: text_opinion(&texts.picture),
         both_sides: stance::both_sides(&texts.sections),
-        around: text_signal(&texts.around),
+        around: text_opinion(&texts.around),
         picture_likeness: by_words(TextPart::Ocr),
         around_likeness: by_words(TextPart::Near),
         clip_likeness: by_picture(),

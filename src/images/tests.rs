@@ -13,7 +13,7 @@ use crate::evidence::picture::PictureStatistics;
 use crate::evidence::store::{self, NewEvidence};
 use crate::evidence::{AfinnValence, Evidence, PageEvidence, PartValue, TextPart};
 use crate::index::images;
-use crate::index::inverted::Effort;
+use crate::index::inverted::IndexingBudget;
 use crate::reading::ReadingModels;
 use crate::recipes::channels::CHANNELS;
 use crate::recipes::image_approach::ScoreRecipe;
@@ -139,9 +139,9 @@ impl Collection {
 
     fn rank(&mut self, approach: &ImageApproach, title: &str) -> ImageRanking {
         let analyzer = &approach.relevance.analyzer;
-        let effort = Effort {
+        let effort = IndexingBudget {
             threads: 1,
-            ..Effort::default()
+            ..IndexingBudget::default()
         };
         let place: PathBuf = self.dir.path().join(format!("{analyzer}.index"));
         let opened = images::open(&mut self.store, &place, analyzer, effort, &mut |_| ()).unwrap();
@@ -152,7 +152,7 @@ impl Collection {
             image_text: None,
             sentences: None,
             cross: None,
-            pairs: None,
+            stance_encoder: None,
         };
         let outputs = Outputs::open(&self.dir.path().join("outputs.sqlite")).unwrap();
         let mut reader = Reader::new(models, outputs).unwrap();

@@ -12,7 +12,9 @@ use sha2::{Digest, Sha256};
 use super::analyzer::{Analyzer, Fold, Stemmer, StopList};
 pub use super::inverted::ImageField as Field;
 use super::inverted::update::{LockedIndex, PendingUpdate, open_unlocked};
-use super::inverted::{Document, Effort, IndexEvent, IndexKind, InvertedIndex, checksum, join};
+use super::inverted::{
+    Document, IndexEvent, IndexKind, IndexingBudget, InvertedIndex, checksum, join,
+};
 use super::search::QueryPart;
 use super::similarity::{FieldCounts, Similarity, TermCounts};
 use super::vector;
@@ -51,7 +53,7 @@ const BATCH: usize = 8;
 
 /// What changed when the index was brought up to date.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Updated {
+pub struct IndexChanges {
     /// Documents that are new, or whose words have changed.
     pub added: usize,
     /// Documents that are no longer in the evidence.
@@ -65,9 +67,9 @@ pub fn open(
     store: &mut Store,
     dir: &Path,
     analyzer: &Analyzer,
-    effort: Effort,
+    effort: IndexingBudget,
     on_event: &mut dyn FnMut(IndexEvent),
-) -> Result<(InvertedIndex, Updated)> {
+) -> Result<(InvertedIndex, IndexChanges)> {
     let (locked, index) = LockedIndex::open(dir, IndexKind::Images, analyzer, on_event)?;
     bring_up_to_date(store, &locked, index, effort, on_event)
         .with_context(|| format!("cannot bring the index {} up to date", dir.display()))
@@ -107,9 +109,9 @@ fn bring_up_to_date(
     store: &mut Store,
     locked: &LockedIndex,
     index: Option<InvertedIndex>,
-    effort: Effort,
+    effort: IndexingBudget,
     on_event: &mut dyn FnMut(IndexEvent),
-) -> Result<(InvertedIndex, Updated)> {
+) -> Result<(InvertedIndex, IndexChanges)> {
     let indexed: HashMap<&str, u64> = index.iter().flat_map(InvertedIndex::checksums).collect();
     let mut stored = store.text_hashes()?;
     // an image has no hash if its evidence was written again, perhaps with the same words
@@ -127,7 +129,7 @@ fn bring_up_to_date(
         && removed.is_empty()
         && let Some(index) = index
     {
-        return Ok((index, Updated::default()));
+        return Ok((index, IndexChanges::default()));
     }
     // if most documents have changed, building a new index takes less time, and the index is smaller
     let replace = index.is_none() || suspects.len() + removed.len() > indexed.len() / 2;
@@ -155,7 +157,7 @@ fn bring_up_to_date(
     );
     let hashes = hashes.map_err(|error| update.why_stopped(error))?;
     let changed = batches.iter().flatten().zip(&hashes);
-    let updated = Updated {
+    let updated = IndexChanges {
         added: changed
             .filter(|(id, hash)| is_changed(&id.0, **hash))
             .count(),
@@ -168,7 +170,7 @@ fn bring_up_to_date(
             learned.push((stored[at].0.clone(), hash));
         }
     }
-    if updated == Updated::default()
+    if updated == IndexChanges::default()
         && !replace
         && let Some(index) = index
     {

@@ -9,9 +9,9 @@ mod outputs;
 pub mod pieces;
 mod posts;
 mod queries;
+pub mod ranking_steps;
 pub mod sections;
 pub mod stance_encoder;
-pub mod steps;
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -28,8 +28,8 @@ pub(crate) use outputs::STOPPED;
 use outputs::{OutputModel, complete};
 use pieces::ClaimedPieces;
 pub use queries::QueryEncoder;
+use ranking_steps::{OnOutputs, OutputProgress, RankingStep, StepClock};
 use stance_encoder::{Logits, OUTPUTS, StanceEncoder, StanceReading};
-use steps::{OnOutputs, OutputProgress, RankingStep, StepClock};
 
 /// The models that are installed.
 #[derive(Clone, Copy, Default)]
@@ -39,7 +39,7 @@ pub struct ReadingModels<'a> {
     pub image_text: Option<&'a Lazy<Clip>>,
     pub sentences: Option<&'a Lazy<Sentences>>,
     pub cross: Option<&'a Lazy<CrossEncoder>>,
-    pub pairs: Option<&'a Lazy<StanceEncoder>>,
+    pub stance_encoder: Option<&'a Lazy<StanceEncoder>>,
 }
 
 /// Models and the workspace with their outputs. If a model is not installed, stored outputs of a model of the same kind are used: of the one with the
@@ -49,7 +49,7 @@ pub struct Reader<'a> {
     store: OutputStore<'a>,
     sentence_producer: Option<String>,
     cross_producer: Option<String>,
-    pair_producer: Option<String>,
+    stance_producer: Option<String>,
     cut_texts: BTreeMap<DocId, String>,
 }
 
@@ -120,7 +120,7 @@ impl<'a> Reader<'a> {
         Ok(Reader {
             sentence_producer: producer(models.sentences, &outputs, "sentence/")?,
             cross_producer: producer(models.cross, &outputs, "cross/")?,
-            pair_producer: producer(models.pairs, &outputs, "pair/")?,
+            stance_producer: producer(models.stance_encoder, &outputs, "pair/")?,
             models,
             store: OutputStore {
                 outputs,
@@ -272,7 +272,7 @@ impl<'a> Reader<'a> {
         pairs: &[(&str, &str)],
         on_progress: &mut OnOutputs,
     ) -> Result<Option<Vec<StanceReading>>> {
-        let Some(producer) = &self.pair_producer else {
+        let Some(producer) = &self.stance_producer else {
             return Ok(None);
         };
         let inputs: Vec<(String, (&str, &str))> = pairs
@@ -283,7 +283,12 @@ impl<'a> Reader<'a> {
             let readings = model.read(batch)?;
             Ok(readings.iter().map(|r| r.outputs().to_vec()).collect())
         };
-        let model = OutputModel::by(self.models.pairs, producer, StanceEncoder::numeric, run);
+        let model = OutputModel::by(
+            self.models.stance_encoder,
+            producer,
+            StanceEncoder::numeric,
+            run,
+        );
         let width = Some(OUTPUTS);
         let outputs = (self.store).read(step, producer, &inputs, width, model, on_progress)?;
         Ok(outputs.map(|outputs| {

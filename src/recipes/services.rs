@@ -9,7 +9,7 @@ use serde::Deserialize;
 pub(crate) use crate::systems::chatnoir::{
     ChatNoir, ChatNoirAnswer, ChatNoirHit, ChatNoirQuery, ChatNoirResults, PageRequest,
 };
-use crate::systems::chatnoir::{ChatNoirKey, Limits};
+use crate::systems::chatnoir::{ChatNoirKey, ChatNoirLimits};
 
 /// A search engine, as a recipe names it. The address is not part of a recipe: the user's key is sent there, and anyone can write a recipe.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
@@ -55,7 +55,11 @@ impl Engine {
         match self.name {
             EngineName::ChatNoir => {
                 let key = ChatNoirKey::find(key_file)?;
-                ChatNoir::new(&ChatNoir::default_address()?, key, Limits::default())
+                ChatNoir::new(
+                    &ChatNoir::default_address()?,
+                    key,
+                    ChatNoirLimits::default(),
+                )
             }
         }
     }

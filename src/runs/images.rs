@@ -28,7 +28,7 @@ use crate::files::{
     MAX_RUN_BYTES, TopicSource, decode, own_topics, read_topics, report_broken_lines,
 };
 use crate::images::{ImageRanking, Settings};
-use crate::index::inverted::Verified;
+use crate::index::inverted::VerifiedFiles;
 use crate::ingest::extraction::{Host, report_faults};
 use crate::ingest::settings::ExtractionSettings;
 use crate::recipes::Named;
@@ -94,7 +94,7 @@ pub struct ImageRun {
     pub ranking: ImageRanking,
     /// One for each topic, if sheets were requested; otherwise empty.
     pub sheets: Vec<DebateSheet>,
-    pub verified: Verified,
+    pub verified: VerifiedFiles,
     pub index_seconds: f64,
     pub rank_seconds: f64,
 }

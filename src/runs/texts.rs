@@ -24,13 +24,13 @@ use crate::events::{Event, OnEvent, Stage, run_stage};
 use crate::evidence::sentence::Sentences;
 use crate::files::explanations::{Explanations, Keep};
 use crate::index::ScoredDoc;
-use crate::index::inverted::{self, Damage, Effort, InvertedIndex, TextCollection};
+use crate::index::inverted::{self, IndexDamage, IndexingBudget, InvertedIndex, TextCollection};
 use crate::index::wordnet::WordNet;
 use crate::lazy::Lazy;
 use crate::presence::JudgedTopics;
 use crate::reading::cross::CrossEncoder;
+use crate::reading::ranking_steps::RankingStep;
 use crate::reading::stance_encoder::StanceEncoder;
-use crate::reading::steps::RankingStep;
 use crate::reading::{self, Reader};
 use crate::recipes::stages::ClusterLikeness;
 use crate::recipes::text_approach::TextApproach;
@@ -63,7 +63,7 @@ pub struct TextRequest<'a> {
     pub base: &'a Path,
     pub models: &'a Models,
     pub compute: Compute,
-    pub effort: Effort,
+    pub effort: IndexingBudget,
     /// Whether all files of the collection are read and hashed to see if they have changed.
     pub rehash: bool,
     /// Set when the user wants to stop. The ranking then ends before models read more.
@@ -172,7 +172,7 @@ impl OpenTexts {
         note_language(request, on_event);
         match self.ranked(request, false, on_event) {
             Err(error) => {
-                let damage: Damage = error.downcast()?;
+                let damage: IndexDamage = error.downcast()?;
                 if matches!(self.collection, TextCollection::Shards(_)) {
                     return Err(damaged_shard(&damage));
                 }
@@ -479,7 +479,7 @@ impl Resources {
             image_text: None,
             sentences: self.sentences.as_deref(),
             cross: self.cross.as_ref(),
-            pairs: self.pairs.as_deref(),
+            stance_encoder: self.pairs.as_deref(),
         }
     }
 }

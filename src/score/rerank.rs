@@ -60,7 +60,7 @@ impl Scale {
         Ok(())
     }
 
-    /// Scales the values of one channel. `is_unit` says whether they are already in [0, 1].
+    /// Scales the values of one opinion. `is_unit` says whether they are already in [0, 1].
     fn apply(
         self,
         values: impl Iterator<Item = Option<f64>> + Clone,

@@ -13,7 +13,7 @@ use super::windows::ReadWindows;
 use crate::index::ScoredDoc;
 use crate::index::inverted::InvertedIndex;
 use crate::reading::Reader;
-use crate::reading::steps::OnOutputs;
+use crate::reading::ranking_steps::OnOutputs;
 
 /// The documents at the top of a ranking, with all that re-rankers read.
 pub struct RerankedTexts<'a> {
@@ -124,7 +124,7 @@ pub trait Reranker: Sync {
 }
 
 /// A re-ranker whose value for a document depends only on the document's text.
-pub struct OfText {
+pub struct TextReranker {
     pub name: &'static str,
     /// See [`Reranker::words`].
     pub words: [&'static str; 2],
@@ -134,14 +134,14 @@ pub struct OfText {
     pub why: Option<fn(GradedText, &str) -> Explanation>,
 }
 
-impl OfText {
+impl TextReranker {
     /// A re-ranker with values in [0, 1] and without explanations.
     pub const fn unit(
         name: &'static str,
         words: [&'static str; 2],
         value: fn(GradedText, &str) -> f64,
     ) -> Self {
-        OfText {
+        TextReranker {
             name,
             words,
             is_unit: true,
@@ -151,7 +151,7 @@ impl OfText {
     }
 }
 
-impl Reranker for OfText {
+impl Reranker for TextReranker {
     fn name(&self) -> &'static str {
         self.name
     }

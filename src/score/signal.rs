@@ -1,7 +1,7 @@
 //! How evidence scores images for a topic: the signals that a recipe can weight.
 //!
 //! A signal is a file or a few lines. The list of all signals is in `recipes/`; the ranking, recipes, explanations and reports use it. A signal reads no
-//! files and runs no models: it says what it needs, and [`Inputs`] provides it.
+//! files and runs no models: it says what it needs, and [`SignalInputs`] provides it.
 
 mod likeness;
 mod words;
@@ -21,7 +21,7 @@ use crate::index::images::Field;
 /// All signals, in the order in which explanations list them.
 pub type Signals = &'static [&'static dyn Signal];
 
-/// A source of evidence for the relevance of an image to a topic.
+/// Scores images for a topic by one kind of evidence.
 pub trait Signal: Sync {
     /// The name of the signal in recipes and explanations.
     fn name(&self) -> &'static str;
@@ -34,12 +34,12 @@ pub trait Signal: Sync {
     ///
     /// # Errors
     /// The index cannot be read.
-    fn values(&self, inputs: &mut dyn Inputs) -> Result<Option<SignalValues>> {
+    fn values(&self, inputs: &mut dyn SignalInputs) -> Result<Option<SignalValues>> {
         Ok(inputs.stored())
     }
 
     /// Scales a value to [0, 1].
-    fn to_unit(&self, value: f64, _: &dyn Inputs) -> f64 {
+    fn to_unit(&self, value: f64, _: &dyn SignalInputs) -> f64 {
         value.clamp(0.0, 1.0)
     }
 
@@ -121,7 +121,7 @@ impl SignalNeed {
 }
 
 /// Provides what a signal needs, for one topic.
-pub trait Inputs {
+pub trait SignalInputs {
     /// The number of images.
     fn images(&self) -> usize;
 

@@ -14,7 +14,7 @@ use riposte_eval::{Explanation, NumberId, Stance};
 use super::image_weights::ImageWeights;
 use super::{MARGIN, belief, side_taken};
 
-/// A signal of the stance: positive for PRO, negative for CON.
+/// An opinion on the stance: positive for PRO, negative for CON.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct StanceOpinion {
     pub value: f64,
@@ -24,12 +24,12 @@ pub(crate) struct StanceOpinion {
     pub parts: Vec<Explanation>,
 }
 
-/// The signals of the stance of one image. A signal is `None` if the image or the run lacks the input of the signal.
+/// The opinions on the stance of one image. One is `None` if the image or the run lacks its input.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct StanceOpinions {
     /// P(pro) - P(con) of the text in the picture.
     pub picture: Option<StanceOpinion>,
-    /// The signals that replace `picture` for P(pro) and for P(con) if the picture argues for both sides.
+    /// The opinions that replace `picture` for P(pro) and for P(con) if the picture argues for both sides.
     pub both_sides: Option<[StanceOpinion; 2]>,
     /// P(pro) - P(con) of the words around the picture.
     pub around: Option<StanceOpinion>,
@@ -50,11 +50,11 @@ pub(crate) struct Beliefs {
     pub con: Explanation,
 }
 
-/// Maximum absolute contribution of one signal, in log-odds, so that no single signal decides.
+/// Maximum absolute contribution of one opinion, in log-odds, so that none decides alone.
 const MAX_CONTRIBUTION: f64 = 2.5;
 
-/// How explanations describe a signal: its name, what its value measures, and what it is read from, as a sentence about the image names it ("the text in
-/// it").
+/// How explanations describe an opinion: its name, what its value measures, and what it is read from, as a sentence about the image names it ("the
+/// text in it").
 type OpinionWords = (&'static str, &'static str, &'static str);
 
 const IN_PICTURE: &str = "the text in it";
@@ -62,8 +62,8 @@ const AROUND: &str = "the words around it";
 const SHOWN: &str = "what it shows";
 const TO_ARGUMENTS: &str = "likeness to arguments for it minus against it";
 
-/// All signals, in the order of explanations.
-const SIGNALS: [OpinionWords; 6] = [
+/// All opinions, in the order of explanations.
+const OPINIONS: [OpinionWords; 6] = [
     (
         "text in the picture",
         "stance of the text in the picture",
@@ -92,31 +92,31 @@ const SIGNALS: [OpinionWords; 6] = [
     ),
 ];
 
-/// What the signal with this name is read from ([`OpinionWords`]); `None` if there is no such signal.
+/// What the opinion with this name is read from ([`OpinionWords`]); `None` if there is no such opinion.
 pub(crate) fn source(name: &str) -> Option<&'static str> {
-    let signal = SIGNALS.iter().find(|(known, ..)| *known == name);
-    signal.map(|(.., source)| *source)
+    let opinion = OPINIONS.iter().find(|(known, ..)| *known == name);
+    opinion.map(|(.., source)| *source)
 }
 
-/// P(pro) and P(con) from the prior and the weighted signals.
-pub(crate) fn beliefs(signals: &StanceOpinions) -> Beliefs {
+/// P(pro) and P(con) from the prior and the weighted opinions.
+pub(crate) fn beliefs(opinions: &StanceOpinions) -> Beliefs {
     let w = &ImageWeights::committed().stance;
     let evidence = |side: usize, sign: f64| {
-        let picture = match &signals.both_sides {
+        let picture = match &opinions.both_sides {
             Some(sides) => sides.get(side),
-            None => signals.picture.as_ref(),
+            None => opinions.picture.as_ref(),
         };
         let weighted = [
             (picture, w.picture),
-            (signals.around.as_ref(), w.around),
-            (signals.picture_likeness.as_ref(), w.picture_likeness),
-            (signals.around_likeness.as_ref(), w.around_likeness),
-            (signals.clip_likeness.as_ref(), w.clip_likeness),
-            (signals.clip.as_ref(), w.clip),
+            (opinions.around.as_ref(), w.around),
+            (opinions.picture_likeness.as_ref(), w.picture_likeness),
+            (opinions.around_likeness.as_ref(), w.around_likeness),
+            (opinions.clip_likeness.as_ref(), w.clip_likeness),
+            (opinions.clip.as_ref(), w.clip),
         ];
-        let described = SIGNALS.into_iter().zip(weighted);
+        let described = OPINIONS.into_iter().zip(weighted);
         described
-            .filter_map(|(of, (signal, weight))| Some(contribution(of, signal?, sign * weight)))
+            .filter_map(|(of, (opinion, weight))| Some(contribution(of, opinion?, sign * weight)))
             .collect()
     };
     let (pro, con) = (evidence(0, 1.0), evidence(1, -1.0));
@@ -126,14 +126,18 @@ pub(crate) fn beliefs(signals: &StanceOpinions) -> Beliefs {
     }
 }
 
-/// The log-odds that a signal adds.
-fn contribution((name, what, _): OpinionWords, signal: &StanceOpinion, weight: f64) -> Explanation {
-    let StanceOpinion { value, how, .. } = signal;
+/// The log-odds that an opinion adds.
+fn contribution(
+    (name, what, _): OpinionWords,
+    opinion: &StanceOpinion,
+    weight: f64,
+) -> Explanation {
+    let StanceOpinion { value, how, .. } = opinion;
     let how = format!("weight {weight:.3} × {what} {value:.4}: {how}");
     let value = (weight * value).clamp(-MAX_CONTRIBUTION, MAX_CONTRIBUTION);
     Explanation::new(NumberId::Signal(name.into()), value)
         .with_how(how)
-        .with_parts(signal.parts.clone())
+        .with_parts(opinion.parts.clone())
 }
 
 /// The side that an image takes, by its estimates; `None` within the margin. If the approach estimates no probabilities, it is the list that the

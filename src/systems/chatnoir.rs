@@ -53,7 +53,7 @@ const MAX_ERROR_BYTES: u64 = 64 << 10;
 
 /// Limits for requests to the service and for its answers.
 #[derive(Clone, Copy, Debug)]
-pub struct Limits {
+pub struct ChatNoirLimits {
     /// Maximum time for a request and its answer.
     pub timeout: Duration,
     /// Maximum number of times that a request is sent, if its failure may be temporary.
@@ -64,9 +64,9 @@ pub struct Limits {
     pub answer_bytes: u64,
 }
 
-impl Default for Limits {
+impl Default for ChatNoirLimits {
     fn default() -> Self {
-        Limits {
+        ChatNoirLimits {
             timeout: MAX_TIME,
             tries: MAX_TRIES,
             pause: FIRST_PAUSE,
@@ -112,7 +112,7 @@ pub struct ChatNoir {
     /// Without a slash at the end.
     address: String,
     key: Option<ChatNoirKey>,
-    limits: Limits,
+    limits: ChatNoirLimits,
 }
 
 impl ChatNoir {
@@ -133,7 +133,7 @@ impl ChatNoir {
     /// # Errors
     /// The address neither begins with `https://` nor belongs to this machine, so others could read the key on its way; or the certificates that
     /// `SSL_CERT_FILE` names cannot be read.
-    pub fn new(address: &str, key: Option<ChatNoirKey>, limits: Limits) -> Result<Self> {
+    pub fn new(address: &str, key: Option<ChatNoirKey>, limits: ChatNoirLimits) -> Result<Self> {
         let address = address.trim_end_matches('/');
         // the message does not quote the address, which may contain a password
         check_address(address)

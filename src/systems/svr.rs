@@ -11,12 +11,12 @@ use anyhow::{Context, Result, bail, ensure};
 use riposte_eval::{Explanation, NumberId};
 
 use crate::score::quality;
-use crate::score::reranker::OfText;
+use crate::score::reranker::TextReranker;
 
 /// How well the text is written, judged by its words.
-pub static SVR_QUALITY: OfText = OfText {
+pub static SVR_QUALITY: TextReranker = TextReranker {
     why: Some(|_, text| SvrModel::committed().explain(text)),
-    ..OfText::unit("svr-quality", quality::IN_REPORTS, |_, text| {
+    ..TextReranker::unit("svr-quality", quality::IN_REPORTS, |_, text| {
         svr_quality(text)
     })
 };

@@ -10,7 +10,7 @@ use sha2::{Digest, Sha256};
 
 use super::k_means::k_means;
 use crate::disk::hex;
-use crate::index::dense::{Vectors, Wanted};
+use crate::index::dense::{Vectors, VectorsKey};
 use crate::index::inverted::InvertedIndex;
 use crate::index::passages::{PassageWindows, Passages};
 use crate::index::vector::dot;
@@ -36,8 +36,8 @@ pub struct ClusterRecipe {
 
 impl ClusterRecipe {
     /// The vectors that are divided into clusters.
-    pub(crate) fn wanted(&self, producer: &str) -> Wanted {
-        Wanted {
+    pub(crate) fn wanted(&self, producer: &str) -> VectorsKey {
+        VectorsKey {
             field: self.field.clone(),
             passages: Passages::Windows(PassageWindows {
                 words: CLUSTERED_WORDS,
@@ -68,7 +68,7 @@ impl ClusterLikeness {
     /// The workspace cannot be read or written.
     pub(crate) fn read(
         topics: HashMap<String, Vec<f32>>,
-        (vectors, wanted): (&Vectors, &Wanted),
+        (vectors, wanted): (&Vectors, &VectorsKey),
         index: &InvertedIndex,
         file: &Path,
         count: usize,

@@ -10,7 +10,7 @@ use crate::index::ScoredDoc;
 use crate::language::other_language;
 use crate::reading::Reader;
 use crate::reading::pieces::truncate;
-use crate::reading::steps::{OnOutputs, RankingStep};
+use crate::reading::ranking_steps::{OnOutputs, RankingStep};
 use crate::recipes::text_approach::TextApproach;
 use crate::score::object_stance::{MaskedLogits, ObjectStanceModel, Objects, PREFERENCE};
 

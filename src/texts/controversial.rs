@@ -7,7 +7,7 @@ use riposte_eval::topic::Topic;
 
 use super::Sources;
 use crate::language::other_language;
-use crate::reading::steps::{OnOutputs, RankingStep};
+use crate::reading::ranking_steps::{OnOutputs, RankingStep};
 use crate::score::text_stance::TextStanceModel;
 
 /// Adds to each explained argument the explanation of its stance towards the topic's claim. The argument's own conclusion may be a different claim. No

@@ -28,7 +28,7 @@ use crate::index::similarity::Similarity;
 use crate::index::wordnet::WordNet;
 use crate::presence;
 use crate::presence::{About, Judged};
-use crate::reading::steps::{OnOutputs, RankingStep};
+use crate::reading::ranking_steps::{OnOutputs, RankingStep};
 use crate::recipes::stages::{TermPairs, manifold};
 use crate::recipes::text_approach::{Retrieval, SearchParameters, TextApproach};
 use crate::score::rerank::RETRIEVAL;

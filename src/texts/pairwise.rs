@@ -9,7 +9,7 @@ use riposte_eval::{Base, DocId, Explanation, NumberId};
 use super::rerank::Documents;
 use super::sources::Sources;
 use crate::index::ScoredDoc;
-use crate::reading::steps::OnOutputs;
+use crate::reading::ranking_steps::OnOutputs;
 use crate::recipes::text_approach::Pairwise;
 use crate::score::pairwise::{self, OpinionValues};
 use crate::score::reranker::RerankerModels;

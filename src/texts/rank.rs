@@ -13,7 +13,7 @@ use super::{Offsets, Settings, Sources, TextRanking, rank};
 use crate::events::STOPPED;
 use crate::files::explanations::Explanations;
 use crate::presence::JudgedTopics;
-use crate::reading::steps::{OnOutputs, OutputProgress};
+use crate::reading::ranking_steps::{OnOutputs, OutputProgress};
 
 /// The rankings of all topics.
 pub(crate) struct Ranked {

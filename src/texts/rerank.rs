@@ -10,7 +10,7 @@ use serde::Serialize;
 use super::sources::Sources;
 use crate::index::ScoredDoc;
 use crate::reading::pieces::truncate;
-use crate::reading::steps::OnOutputs;
+use crate::reading::ranking_steps::OnOutputs;
 use crate::recipes::rerankers;
 use crate::recipes::rerankers::Cluster;
 use crate::recipes::text_approach::Rerank;

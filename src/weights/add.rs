@@ -13,7 +13,7 @@ use anyhow::{Context, Result, bail, ensure};
 
 use super::added::{self, ADDED, AddedFile, AddedModel, HUB};
 use super::catalogue::is_same;
-use super::fetch::{Attempt, FetchOutcome, ModelClients};
+use super::fetch::{FailedSource, FetchOutcome, ModelClients};
 use super::files::{self, Chosen};
 use super::hub::Repository;
 use super::{
@@ -330,7 +330,7 @@ fn download(
     })
 }
 
-fn reasons(tried: &[Attempt]) -> String {
+fn reasons(tried: &[FailedSource]) -> String {
     let reasons: Vec<&str> = tried.iter().map(|attempt| attempt.why.as_str()).collect();
     reasons.join("; ")
 }

@@ -36,12 +36,12 @@ pub enum FetchOutcome {
         from: String,
     },
     /// No source provided the file. The attempts are in order.
-    Failed { tried: Vec<Attempt> },
+    Failed { tried: Vec<FailedSource> },
 }
 
 /// A source that did not provide a file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Attempt {
+pub struct FailedSource {
     pub source: String,
     pub why: String,
 }
@@ -84,7 +84,7 @@ impl fmt::Display for FetchReport {
                 }
                 FetchOutcome::Failed { tried } => {
                     writeln!(f, "{name}: could not be downloaded")?;
-                    for Attempt { source, why } in tried {
+                    for FailedSource { source, why } in tried {
                         writeln!(f, "    {source}: {why}")?;
                     }
                 }
@@ -112,7 +112,7 @@ pub fn fetch(models: &Models, names: &[String], progress: &ProgressDisplay) -> R
             if let (FetchOutcome::Failed { tried }, Some(from)) = (&mut outcome, &entry.added)
                 && tried.is_empty()
             {
-                tried.push(Attempt {
+                tried.push(FailedSource {
                     source: from.source.clone(),
                     why: format!(
                         "it was added from there: `{}` adds it again",
@@ -210,7 +210,7 @@ impl ModelClients {
                     let why = format!("{error:#}");
                     progress.log(&format!("    {why}"));
                     let source = source.to_string();
-                    tried.push(Attempt { source, why });
+                    tried.push(FailedSource { source, why });
                 }
             }
         }

@@ -11,9 +11,9 @@ mod catalogue;
 mod fetch;
 mod files;
 mod hub;
-mod kept;
 mod licence;
 mod package;
+mod packed_weights;
 mod remove;
 mod shared;
 
@@ -22,8 +22,8 @@ pub(crate) use add::{check_name, stage};
 pub(crate) use catalogue::ModelFile;
 pub use catalogue::{AddedFrom, ModelCatalogue, ModelEntry, ModelRole, ModelSource};
 pub use fetch::{FetchOutcome, FetchReport, fetch};
-pub(crate) use kept::{KeptWeights, PACKED, PACKED_FILE};
-pub use remove::{Removed, remove};
+pub(crate) use packed_weights::{KeptWeights, PACKED, PACKED_FILE};
+pub use remove::{RemovedModel, remove};
 
 use std::collections::BTreeMap;
 use std::fs::{self, Metadata};

@@ -7,7 +7,7 @@ use riposte::collection::passages::PassageCollection;
 use riposte::index::ScoredDoc;
 use riposte::index::analyzer::Analyzer;
 use riposte::index::inverted::{
-    self, Effort, IndexEvent, IndexKind, InvertedIndex, TextCollection,
+    self, IndexEvent, IndexKind, IndexingBudget, InvertedIndex, TextCollection,
 };
 use riposte::index::search::{IndexQuery, QueryPart, SearchOptions};
 use riposte::index::similarity::Similarity;
@@ -30,8 +30,8 @@ pub fn words(chance: &mut Chance, count: usize) -> String {
     words.collect()
 }
 
-pub fn effort(threads: usize) -> Effort {
-    Effort { threads, bytes: 1 }
+pub fn effort(threads: usize) -> IndexingBudget {
+    IndexingBudget { threads, bytes: 1 }
 }
 
 /// A collection with this number of arguments.
@@ -239,7 +239,7 @@ fn an_index_is_used_while_nothing_has_changed_and_is_built_anew_otherwise() {
         &collection,
         &analyzer,
         &other,
-        Effort::default(),
+        IndexingBudget::default(),
         &mut |_| {},
     );
     let error = message(refused);

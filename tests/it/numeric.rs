@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use image::RgbImage;
 use riposte::collection::images::ImageCollection;
 use riposte::evidence::channel::{Extractor, Precision};
-use riposte::evidence::extract::{ExtractionScope, GROUP, Shard, Tools, extract};
+use riposte::evidence::extract::{ExtractionScope, Extractors, GROUP, Shard, extract};
 use riposte::evidence::ocr::backend::{NetworkBackend, PartRuntime};
 use riposte::evidence::ocr::{OcrLine, PpOcr, Script, TextReader};
 use riposte::evidence::store::{self, Store};
@@ -50,12 +50,12 @@ impl TextReader for Stub {
     }
 }
 
-fn stub(producer: &str, numeric: Numeric) -> Tools {
+fn stub(producer: &str, numeric: Numeric) -> Extractors {
     counting(Arc::default(), producer, numeric)
 }
 
 /// A reader that counts the images that are read.
-fn counting(reads: Arc<AtomicUsize>, producer: &str, numeric: Numeric) -> Tools {
+fn counting(reads: Arc<AtomicUsize>, producer: &str, numeric: Numeric) -> Extractors {
     let load = move || {
         let backend = NetworkBackend {
             network: "recogniser",
@@ -69,7 +69,7 @@ fn counting(reads: Arc<AtomicUsize>, producer: &str, numeric: Numeric) -> Tools 
         Ok(reader)
     };
     let mut reader = Some(Lazy::new(producer.to_owned(), load));
-    let tools = Tools::new(CHANNELS, |channel| match (channel.name(), channel.role()) {
+    let tools = Extractors::new(CHANNELS, |channel| match (channel.name(), channel.role()) {
         ("ocr", _) => Ok(reader
             .take()
             .map(|reader| Box::new(reader) as Box<dyn Extractor>)),
@@ -80,11 +80,11 @@ fn counting(reads: Arc<AtomicUsize>, producer: &str, numeric: Numeric) -> Tools 
 }
 
 /// Extracts the evidence of the sample's first images. Returns the number of images for which something was computed.
-fn extract_sample(store: &mut Store, tools: &Tools) -> usize {
+fn extract_sample(store: &mut Store, tools: &Extractors) -> usize {
     extract_first(&sample(), IMAGES, store, tools)
 }
 
-fn extract_first(input: &Path, images: usize, store: &mut Store, tools: &Tools) -> usize {
+fn extract_first(input: &Path, images: usize, store: &mut Store, tools: &Extractors) -> usize {
     let collection = ImageCollection::open(input).unwrap();
     let extent = ExtractionScope {
         shard: Shard::WHOLE,

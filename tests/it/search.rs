@@ -7,7 +7,7 @@ use riposte::collection::arguments::ArgumentCollection;
 use riposte::collection::portal::Portal;
 use riposte::index::ScoredDoc;
 use riposte::index::feedback::Rm3;
-use riposte::index::inverted::{Effort, InvertedIndex, Marks, TextCollection};
+use riposte::index::inverted::{IndexingBudget, InvertedIndex, Marks, TextCollection};
 use riposte::index::options::PortalSet;
 use riposte::index::search::{IndexQuery, QueryPart, SearchOptions};
 use riposte::index::similarity::{FieldCounts, Similarity, TermCounts};
@@ -54,7 +54,7 @@ fn build_with(
     threads: usize,
 ) -> InvertedIndex {
     let analyzer = analyzer.parse().unwrap();
-    let effort = Effort {
+    let effort = IndexingBudget {
         threads,
         // very little memory, so even a small collection has several segments
         bytes: 1,

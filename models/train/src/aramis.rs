@@ -12,7 +12,7 @@ use riposte::evidence::{PartValue, TextPart, ocr_text, picture};
 use riposte::index::analyzer::Analyzer;
 use riposte::index::images::{ImageEvidence, text_box, text_map};
 use riposte::recipes::image_approach::ImageApproach;
-use riposte::systems::aramis::layers::Dense;
+use riposte::systems::aramis::layers::DenseLayer;
 use riposte::systems::aramis::networks::{
     ArgumentInputs, ArgumentNetwork, StanceNetwork, side, stance_inputs, tokens,
 };
@@ -111,7 +111,7 @@ fn numbers(row: &[f64]) -> String {
     rounded.join(", ")
 }
 
-fn write_layers(text: &mut String, name: &str, layers: &[Dense]) {
+fn write_layers(text: &mut String, name: &str, layers: &[DenseLayer]) {
     let _ = writeln!(text, "{name} = [");
     for layer in layers {
         let _ = writeln!(text, "  {{ weights = [");

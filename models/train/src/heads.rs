@@ -8,7 +8,7 @@ use anyhow::{Context, Result};
 use riposte::evidence::sentence::Sentences;
 use riposte::evidence::sentiment::{Afinn, Vader};
 use riposte::reading::pieces::ClaimedPieces;
-use riposte::reading::stance_encoder::{Class, StanceEncoder};
+use riposte::reading::stance_encoder::{StanceClass, StanceEncoder};
 use riposte::score::object_stance::{self, Objects, PREFERENCE};
 use riposte::score::text_stance::TextStanceModel;
 use riposte::weights::{ModelStatus, Models};
@@ -89,7 +89,7 @@ pub fn run(options: &Options) -> Result<()> {
             .iter()
             .map(|reading| {
                 let s = reading.stances(model);
-                (s.pro_of_sides(), reading.class == Class::Pro)
+                (s.pro_of_sides(), reading.class == StanceClass::Pro)
             })
             .collect();
         let together = answers.iter().map(|(probability, _)| *probability > 0.5);
@@ -166,7 +166,7 @@ fn challenges(encoder: &StanceEncoder, model: &TextStanceModel) -> Result<()> {
     println!(
         "\n| phenomenon | pairs to learn from | macro-F1 | pairs kept back | macro-F1 |\n|---|---|---|---|---|"
     );
-    let mut parts: Vec<Vec<(String, Class, Class)>> = Vec::new();
+    let mut parts: Vec<Vec<(String, StanceClass, StanceClass)>> = Vec::new();
     for part in ["learn", "kept"] {
         let rows = data::challenges(part)?;
         let texts = rows.iter();
@@ -175,11 +175,11 @@ fn challenges(encoder: &StanceEncoder, model: &TextStanceModel) -> Result<()> {
         let answers = rows.iter().zip(&logits).map(|(row, logits)| {
             let s = model.stances(&row.claim, &row.text, Some(logits));
             let found = if s.neither >= s.pro.max(s.con) {
-                Class::Neither
+                StanceClass::Neither
             } else if s.pro > s.con {
-                Class::Pro
+                StanceClass::Pro
             } else {
-                Class::Con
+                StanceClass::Con
             };
             (row.phenomenon.clone(), row.class, found)
         });
@@ -192,7 +192,7 @@ fn challenges(encoder: &StanceEncoder, model: &TextStanceModel) -> Result<()> {
         }
     }
     let cells = |keeps: &dyn Fn(&str) -> bool| -> String {
-        let cell = |answers: &Vec<(String, Class, Class)>| {
+        let cell = |answers: &Vec<(String, StanceClass, StanceClass)>| {
             let kept: Vec<_> = answers.iter().filter(|(name, ..)| keeps(name)).collect();
             let f1 = macro_f1(
                 kept.iter().map(|(_, truth, _)| *truth),

@@ -13,7 +13,7 @@ use riposte::evidence::sentence::Sentences;
 use riposte::evidence::store::Store;
 use riposte::evidence::{TextPart, ocr_text, picture};
 use riposte::index::images::ImageEvidence;
-use riposte::index::inverted::{Effort, InvertedIndex, TextCollection};
+use riposte::index::inverted::{IndexingBudget, InvertedIndex, TextCollection};
 use riposte::lazy::Lazy;
 use riposte::reading::clauses::clauses;
 use riposte::reading::clauses::picture::of_picture;
@@ -115,7 +115,7 @@ pub fn train(inputs: &Inputs) -> Result<String> {
         )?),
         &retrieval.analyzer,
         &temporary.path().join("arguments.index"),
-        Effort::default(),
+        IndexingBudget::default(),
         &mut |_| (),
     )?;
     let arguments = Arguments {
@@ -123,7 +123,7 @@ pub fn train(inputs: &Inputs) -> Result<String> {
         retrieval,
     };
     let installed = reading::ReadingModels {
-        pairs: Some(&encoder),
+        stance_encoder: Some(&encoder),
         ..reading::ReadingModels::default()
     };
     let mut reading = Reading {

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 use riposte::reading::pieces::{ClaimedPieces, Pieces};
-use riposte::reading::stance_encoder::{Class, Logits, StanceEncoder};
+use riposte::reading::stance_encoder::{Logits, StanceClass, StanceEncoder};
 use riposte::score::linear::LogisticLayout;
 use riposte::score::logit;
 use riposte::score::text_kind::{Kinds, MEASURES, measures};
@@ -45,7 +45,7 @@ pub struct Inputs<'a> {
 pub struct Reading {
     pub claim: String,
     pub text: String,
-    pub class: Class,
+    pub class: StanceClass,
     pub logits: Vec<Logits>,
 }
 
@@ -128,14 +128,14 @@ impl Figures {
         let sided: Vec<Answer> = readings
             .iter()
             .zip(&stances)
-            .filter(|(reading, _)| reading.class != Class::Neither)
-            .map(|(reading, s)| (s.pro_of_sides(), reading.class == Class::Pro))
+            .filter(|(reading, _)| reading.class != StanceClass::Neither)
+            .map(|(reading, s)| (s.pro_of_sides(), reading.class == StanceClass::Pro))
             .collect();
-        let found: Vec<Class> = stances.iter().map(likeliest).collect();
+        let found: Vec<StanceClass> = stances.iter().map(likeliest).collect();
         let truth = || readings.iter().map(|reading| reading.class);
         let sure = stances.iter().map(|s| s.pro.max(s.con).max(s.neither));
         let right = truth().zip(&found).map(|(truth, found)| truth == *found);
-        let of = |class: Class| {
+        let of = |class: StanceClass| {
             let hits = truth()
                 .zip(&found)
                 .filter(|(a, b)| *a == class && **b == class);
@@ -157,7 +157,7 @@ impl Figures {
                 macro_f1(truth(), found.iter().copied()),
                 calibration_error_of(sure.zip(right)),
             ),
-            pro_and_con: f64::midpoint(of(Class::Pro), of(Class::Con)),
+            pro_and_con: f64::midpoint(of(StanceClass::Pro), of(StanceClass::Con)),
         }
     }
 }
@@ -170,11 +170,11 @@ impl std::fmt::Display for Figures {
 }
 
 /// The class with the highest probability.
-fn likeliest(s: &Stances) -> Class {
+fn likeliest(s: &Stances) -> StanceClass {
     match () {
-        () if s.neither >= s.pro.max(s.con) => Class::Neither,
-        () if s.pro > s.con => Class::Pro,
-        () => Class::Con,
+        () if s.neither >= s.pro.max(s.con) => StanceClass::Neither,
+        () if s.pro > s.con => StanceClass::Pro,
+        () => StanceClass::Con,
     }
 }
 
@@ -234,9 +234,9 @@ fn certainty(sources: &[Source], strangers: &[TextStanceModel]) -> Result<f64> {
     let (mut log_odds, mut supports) = (Vec::new(), Vec::new());
     for (source, model) in sources.iter().zip(strangers) {
         for reading in &source.readings {
-            if reading.class != Class::Neither && model.unlike(&reading.text).is_some() {
+            if reading.class != StanceClass::Neither && model.unlike(&reading.text).is_some() {
                 log_odds.push(vec![logit(reading.stances(model).pro_of_sides())]);
-                supports.push(f64::from(reading.class == Class::Pro));
+                supports.push(f64::from(reading.class == StanceClass::Pro));
             }
         }
     }
@@ -251,13 +251,17 @@ fn certainty(sources: &[Source], strangers: &[TextStanceModel]) -> Result<f64> {
 }
 
 /// A claim, a text, and the text's stance.
-type Labelled = (String, String, Class);
+type Labelled = (String, String, StanceClass);
 
 /// The development part of a collection.
 pub fn sided(set: &StanceSet) -> Vec<Labelled> {
     let rows = set.dev.iter();
     rows.map(|row| {
-        let class = if row.supports { Class::Pro } else { Class::Con };
+        let class = if row.supports {
+            StanceClass::Pro
+        } else {
+            StanceClass::Con
+        };
         (row.claim.clone(), row.text.clone(), class)
     })
     .collect()
@@ -289,7 +293,7 @@ fn unrelated(set: &StanceSet) -> Vec<Labelled> {
     rows.filter_map(|(n, row)| {
         let other = &set.dev[(n + shift) % set.dev.len()];
         let is_other = other.group != row.group;
-        is_other.then(|| (other.claim.clone(), row.text.clone(), Class::Neither))
+        is_other.then(|| (other.claim.clone(), row.text.clone(), StanceClass::Neither))
     })
     .collect()
 }
@@ -355,14 +359,14 @@ fn combine(
             continue;
         }
         says_neither.push(vec![o.neither]);
-        targets.push(f64::from(reading.class == Class::Neither));
-        if reading.class != Class::Neither {
+        targets.push(f64::from(reading.class == StanceClass::Neither));
+        if reading.class != StanceClass::Neither {
             opinions.push(vec![
                 o.whole + o.tags,
                 o.sentences + o.tags,
                 words.words(&reading.claim, &reading.text),
             ]);
-            supports.push(f64::from(reading.class == Class::Pro));
+            supports.push(f64::from(reading.class == StanceClass::Pro));
         }
     }
     let w = not_negative(&opinions, &supports).context("PRO against CON")?;

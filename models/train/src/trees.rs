@@ -10,7 +10,7 @@ use riposte::collection::arguments::ArgumentCollection;
 use riposte::collection::read_topics;
 use riposte::evidence::sentence::Sentences;
 use riposte::files::explanations::Keep;
-use riposte::index::inverted::{Effort, InvertedIndex, TextCollection};
+use riposte::index::inverted::{IndexingBudget, InvertedIndex, TextCollection};
 use riposte::lazy::Lazy;
 use riposte::reading::stance_encoder::StanceEncoder;
 use riposte::reading::{self, Reader};
@@ -148,7 +148,7 @@ fn candidates(inputs: &Inputs, relevance: &Grades) -> Result<Vec<Candidates>> {
         &TextCollection::Arguments(ArgumentCollection::open(&collection)?),
         &retrieval.analyzer,
         &temporary.path().join("arguments.index"),
-        Effort::default(),
+        IndexingBudget::default(),
         &mut |_| (),
     )?;
     let (sentences, pairs) = match inputs.set {
@@ -171,7 +171,7 @@ fn candidates(inputs: &Inputs, relevance: &Grades) -> Result<Vec<Candidates>> {
     };
     let installed = reading::ReadingModels {
         sentences: sentences.as_ref(),
-        pairs: pairs.as_ref(),
+        stance_encoder: pairs.as_ref(),
         ..reading::ReadingModels::default()
     };
     let outputs = Outputs::open(&temporary.path().join("outputs.sqlite"))?;

@@ -5,7 +5,7 @@ use clap::Args;
 
 use super::DirArgs;
 use crate::cli::{print, print_json, say_line};
-use riposte::datasets::{self, DatasetRequest, Datasets, Got};
+use riposte::datasets::{self, DatasetRequest, Datasets, FetchedDataset};
 use riposte::weights::ProgressDisplay;
 
 #[derive(Args)]
@@ -52,7 +52,10 @@ pub(super) fn get(args: &GetArgs) -> Result<u8> {
             print(got)?;
         }
     }
-    let failed = all.iter().filter(|got| Got::has_failed(got)).count();
+    let failed = all
+        .iter()
+        .filter(|got| FetchedDataset::has_failed(got))
+        .count();
     Ok(match failed {
         0 => 0,
         n if n < all.len() => 1,

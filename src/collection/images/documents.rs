@@ -47,15 +47,15 @@ pub struct DocumentFiles {
 
 /// Why a file of a document was not read.
 #[derive(Debug)]
-pub struct Unread {
+pub struct UnreadFile {
     /// The reason, without the path.
     pub what: String,
     pub transient: Option<Transient>,
 }
 
-impl Unread {
+impl UnreadFile {
     fn of(error: &io::Error) -> Self {
-        Unread {
+        UnreadFile {
             what: reason(error),
             transient: regular::transient(error),
         }
@@ -75,11 +75,11 @@ impl DocumentFiles {
     ///
     /// # Errors
     /// The file cannot be read, or it has changed since it was hashed.
-    pub fn read(&self, path: &Path) -> Result<Vec<u8>, Unread> {
+    pub fn read(&self, path: &Path) -> Result<Vec<u8>, UnreadFile> {
         self.read_up_to(path, MAX_FILE_BYTES)
     }
 
-    fn read_up_to(&self, path: &Path, most: u64) -> Result<Vec<u8>, Unread> {
+    fn read_up_to(&self, path: &Path, most: u64) -> Result<Vec<u8>, UnreadFile> {
         let read = regular::read(path, most);
         let has_changed = !self.digests.is_empty()
             && match (&read, self.digests.get(path)) {
@@ -88,19 +88,19 @@ impl DocumentFiles {
                 (Err(error), known) => known.is_some() && error.kind() == ErrorKind::NotFound,
             };
         if has_changed {
-            return Err(Unread {
+            return Err(UnreadFile {
                 what: "it changed while it was read".to_owned(),
                 transient: Some(Transient::Failure),
             });
         }
         read.map_err(|error| match error.kind() {
-            ErrorKind::FileTooLarge if most < MAX_FILE_BYTES => Unread {
+            ErrorKind::FileTooLarge if most < MAX_FILE_BYTES => UnreadFile {
                 what: format!(
                     "more than the {most} bytes that remain of {MAX_TEXT_BYTES} for all texts of a document"
                 ),
                 transient: None,
             },
-            _ => Unread::of(&error),
+            _ => UnreadFile::of(&error),
         })
     }
 
@@ -224,7 +224,7 @@ impl ImageFolder {
             Ok(_) => Some(false),
             Err(error) => {
                 if regular::transient(&error).is_some() {
-                    transient.push(Unread::of(&error).fault(FaultKind::Layout, path));
+                    transient.push(UnreadFile::of(&error).fault(FaultKind::Layout, path));
                 }
                 None
             }
@@ -255,7 +255,7 @@ impl ImageFolder {
                 });
             }
             Ok(_) => {}
-            Err(error) => faults.push(Unread::of(&error).fault(FaultKind::Layout, &pages_dir)),
+            Err(error) => faults.push(UnreadFile::of(&error).fault(FaultKind::Layout, &pages_dir)),
         }
         let mut pages = Vec::new();
         for (path, is_dir) in members {
@@ -280,8 +280,8 @@ impl ImageFolder {
         }
     }
 
-    /// A hash over the names and contents of all files of the listing. [`DocumentFiles::read`] compares what it reads with them. If a file cannot be read, the
-    /// error is hashed instead of its contents.
+    /// A hash over the names and contents of all files of the listing. [`DocumentFiles::read`] compares what it reads with them. If a file cannot be
+    /// read, the error is hashed instead of its contents.
     pub fn content(&self, listing: &mut DocumentFiles) -> String {
         let mut hash = Sha256::new();
         for path in &listing.files {
@@ -357,7 +357,7 @@ fn read_page(dir: &Path, texts: &mut TextFiles, faults: &mut Vec<Fault>) -> Page
     let url = texts.read(&dir.join("page-url.txt"), FaultKind::Page, faults);
     let dom = dir.join("snapshot/dom.html");
     let html = texts.bytes_of(&dom).and_then(|bytes| match bytes.len() {
-        0 => Err(Unread {
+        0 => Err(UnreadFile {
             what: "empty file".to_owned(),
             transient: None,
         }),
@@ -460,7 +460,7 @@ struct TextFiles<'a> {
 
 impl TextFiles<'_> {
     /// Reads a file.
-    fn bytes_of(&mut self, path: &Path) -> Result<Vec<u8>, Unread> {
+    fn bytes_of(&mut self, path: &Path) -> Result<Vec<u8>, UnreadFile> {
         let bytes = self.listing.read_up_to(path, self.left)?;
         self.left = self.left.saturating_sub(bytes.len() as u64);
         Ok(bytes)
@@ -477,7 +477,7 @@ impl TextFiles<'_> {
             Ok(true) => self.read(path, kind, faults),
             Ok(false) => None,
             Err(error) => {
-                faults.push(Unread::of(&error).fault(kind, path));
+                faults.push(UnreadFile::of(&error).fault(kind, path));
                 None
             }
         }

@@ -5,7 +5,7 @@ use std::path::Path;
 use base64::Engine;
 
 use super::headers::{Headers, split};
-use super::{BASE64, Saved, SavedItem, SavedKind, kind_of, location};
+use super::{BASE64, SavedFile, SavedItem, SavedKind, kind_of, location};
 
 /// Maximum depth of parts within parts. Browsers write one level, and mail programs three.
 const MAX_DEPTH: usize = 8;
@@ -74,7 +74,7 @@ pub(super) fn read(
             found(SavedItem::Redirect { from: cid, to })?;
         }
         if let Some(kind) = kind {
-            let saved = Saved::new(at, bytes, file);
+            let saved = SavedFile::new(at, bytes, file);
             found(SavedItem::of(kind, saved))?;
         }
     }

@@ -20,7 +20,7 @@ const MAX_LIST_BYTES: u64 = 64 << 20;
 
 /// A line of a list of pages. The first one has no URL.
 #[derive(Deserialize)]
-struct Line {
+struct PageLine {
     url: Option<String>,
 }
 
@@ -86,7 +86,7 @@ fn is_list(name: &str) -> bool {
 fn add_pages(member: impl Read, listed: &mut HashSet<String>) {
     let lines = BufReader::new(member.take(MAX_LIST_BYTES)).split(b'\n');
     for line in lines.map_while(Result::ok) {
-        let line = serde_json::from_slice::<Object<Line>>(&line).ok();
+        let line = serde_json::from_slice::<Object<PageLine>>(&line).ok();
         listed.extend(
             line.and_then(|Object(line)| line.url)
                 .map(|url| location::key(&url)),

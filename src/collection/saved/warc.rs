@@ -11,7 +11,7 @@ use flate2::bufread::MultiGzDecoder;
 
 use super::headers::{self, Headers};
 use super::http::Response;
-use super::{LeftOut, MAX_FILE_BYTES, Saved, SavedItem, SavedKind, kind_of, packed};
+use super::{LeftOut, MAX_FILE_BYTES, SavedFile, SavedItem, SavedKind, kind_of, packed};
 
 /// How many times as large as the file its unpacked records may be. Those of a crawl are three to ten times as large; zeros are a thousand times.
 const MAX_RATIO: u64 = 200;
@@ -271,5 +271,5 @@ fn meaning(record: WarcRecord, file: &Path, is_page: &dyn Fn(&str) -> bool) -> V
         Some(charset) if kind == SavedKind::Page => super::in_utf8(bytes, &charset),
         _ => bytes,
     };
-    vec![SavedItem::of(kind, Saved::new(location, bytes, file))]
+    vec![SavedItem::of(kind, SavedFile::new(location, bytes, file))]
 }

@@ -7,7 +7,7 @@ use anyhow::{Result, ensure};
 use indicatif::DecimalBytes;
 
 use super::super::entry_name::UNFINISHED;
-use super::{DataFile, DatasetEntry, Datasets, Step};
+use super::{DataFile, DatasetEntry, Datasets, FileProgress};
 use crate::disk::read_record;
 use crate::web::ProgressDisplay;
 
@@ -93,7 +93,7 @@ fn already(datasets: &Datasets, entry: &DatasetEntry, file: &DataFile) -> (u64, 
         let path = unfinished.join(format!("{}{end}", file.file));
         fs::metadata(path).map_or(0, |metadata| metadata.len())
     };
-    let step: Step =
+    let step: FileProgress =
         read_record(&unfinished.join(format!("{}.toml", file.file))).unwrap_or_default();
     let there = match step.is_done {
         true => file.at_most(),

@@ -6,7 +6,7 @@ use rusqlite::Row;
 use super::{Clip, Pixels};
 use crate::device;
 use crate::evidence::Evidence;
-use crate::evidence::channel::{self, Channel, Extractor, Precision, Put, Waiting};
+use crate::evidence::channel::{self, Channel, Extractor, Precision, PutRow, WaitingDocument};
 use crate::evidence::document::DocumentInWork;
 use crate::evidence::table::ColumnType::Vector;
 use crate::evidence::table::{EvidenceTable, blob_of, vector_of};
@@ -110,7 +110,7 @@ impl Channel for ImageTextVectors {
         }))
     }
 
-    fn rows(&self, evidence: &Evidence, put: &mut Put) -> rusqlite::Result<()> {
+    fn rows(&self, evidence: &Evidence, put: &mut PutRow) -> rusqlite::Result<()> {
         let vector = match self.0 {
             Slot::First => &evidence.clip,
             Slot::Second => &evidence.image_text,
@@ -148,9 +148,9 @@ impl Extractor for ImageTextModel {
         Ok(())
     }
 
-    fn complete(&self, waiting: Vec<Waiting>) -> Result<()> {
+    fn complete(&self, waiting: Vec<WaitingDocument>) -> Result<()> {
         let (mut records, mut batch) = (Vec::new(), Vec::new());
-        for Waiting { input, record } in waiting {
+        for WaitingDocument { input, record } in waiting {
             let pixels = input.downcast::<Pixels>().ok();
             batch.push(*pixels.context("pixels are expected")?);
             records.push(record);

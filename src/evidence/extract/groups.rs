@@ -6,10 +6,10 @@ use std::sync::{Mutex, PoisonError};
 
 use anyhow::Result;
 
-use super::{GROUP, Tools};
+use super::{Extractors, GROUP};
 use crate::collection::Fault;
 use crate::collection::images::FileState;
-use crate::evidence::channel::{NewEvidence, Waiting};
+use crate::evidence::channel::{NewEvidence, WaitingDocument};
 use crate::evidence::clock::Clock;
 
 /// SHA-256 of the bytes of an image file, or of the pixels in it.
@@ -71,14 +71,18 @@ impl Groups {
 }
 
 /// Completes the channels that are computed for the documents of a group together.
-pub(super) fn complete(members: &mut [DocumentResult], tools: &Tools, clock: &Clock) -> Result<()> {
+pub(super) fn complete(
+    members: &mut [DocumentResult],
+    tools: &Extractors,
+    clock: &Clock,
+) -> Result<()> {
     for channel in tools.channels() {
         let waiting = members.iter_mut().filter_map(|member| {
             let input = member.waiting.remove(channel.name())?;
             let record = member.record.as_mut()?;
-            Some(Waiting { input, record })
+            Some(WaitingDocument { input, record })
         });
-        let waiting: Vec<Waiting> = waiting.collect();
+        let waiting: Vec<WaitingDocument> = waiting.collect();
         if let Some(extractor) = tools.extractor(channel.name())
             && !waiting.is_empty()
         {

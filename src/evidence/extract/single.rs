@@ -5,7 +5,7 @@ use std::sync::Mutex;
 
 use anyhow::{Context, Result};
 
-use super::Tools;
+use super::Extractors;
 use super::files::Policy;
 use super::suspects::death;
 use super::worker::Worker;
@@ -15,7 +15,7 @@ use crate::evidence::clock::Clock;
 use crate::evidence::store::{PassedOver, StoreFile};
 
 /// What a store would contain about the document.
-pub enum Single {
+pub enum SingleResult {
     Evidence(Box<NewEvidence>),
     /// A process has died while it computed the document.
     PassedOver(PassedOver),
@@ -29,11 +29,11 @@ pub enum Single {
 pub fn single(
     entry: &ImageFolder,
     shown: &Path,
-    tools: &Tools,
+    tools: &Extractors,
     died: Option<&str>,
-) -> Result<Single> {
+) -> Result<SingleResult> {
     if let Some(how) = died {
-        return Ok(Single::PassedOver(death(entry, shown, tools, how)));
+        return Ok(SingleResult::PassedOver(death(entry, shown, tools, how)));
     }
     let clock = Clock::default();
     let policy = Policy {
@@ -65,5 +65,5 @@ pub fn single(
         }
         fault.what = fault.what.replace(&*here, &there);
     }
-    Ok(Single::Evidence(Box::new(record)))
+    Ok(SingleResult::Evidence(Box::new(record)))
 }

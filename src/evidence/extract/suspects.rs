@@ -12,7 +12,7 @@ use riposte_eval::DocId;
 
 use super::files::Policy;
 use super::worker::Worker;
-use super::{Store, Tools};
+use super::{Extractors, Store};
 use crate::collection::Fault;
 use crate::collection::images::{ImageCollection, ImageFolder};
 use crate::disk::regular;
@@ -47,7 +47,7 @@ pub fn suspects(collection: &ImageCollection, store: &Store, retry: bool) -> Res
 pub fn attempt(
     collection: &ImageCollection,
     evidence: &Path,
-    tools: &Tools,
+    tools: &Extractors,
     documents: &[DocId],
     on_done: &mut dyn FnMut(&DocId) -> Result<()>,
 ) -> Result<()> {
@@ -85,7 +85,7 @@ pub fn attempt(
 pub fn pass_over(
     collection: &ImageCollection,
     store: &mut Store,
-    tools: &Tools,
+    tools: &Extractors,
     document: &DocId,
     how: &str,
 ) -> Result<()> {
@@ -95,7 +95,12 @@ pub fn pass_over(
 }
 
 /// The record of a document in which riposte dies. `shown` is the directory that messages name.
-pub(super) fn death(entry: &ImageFolder, shown: &Path, tools: &Tools, how: &str) -> PassedOver {
+pub(super) fn death(
+    entry: &ImageFolder,
+    shown: &Path,
+    tools: &Extractors,
+    how: &str,
+) -> PassedOver {
     let mut listing = entry.list(&mut Vec::new());
     PassedOver {
         document: entry.id.clone(),
@@ -112,7 +117,7 @@ pub(super) fn passed_over(
     entries: &[ImageFolder],
     mine: &[usize],
     store: &Store,
-    tools: &Tools,
+    tools: &Extractors,
 ) -> Result<BTreeMap<usize, Fault>> {
     let signature = tools.signature();
     let mut faults = BTreeMap::new();

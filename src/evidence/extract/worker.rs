@@ -10,7 +10,7 @@ use sha2::{Digest as _, Sha256};
 
 use super::files::{self, Policy};
 use super::groups::{Digest, DocumentResult, Groups, complete};
-use super::{Producers, Tools};
+use super::{Extractors, Producers};
 use crate::collection::Fault;
 use crate::collection::images::{DocumentFiles, ImageFolder};
 use crate::disk::regular::Transient;
@@ -52,7 +52,7 @@ fn digest_of_pixels(document: &mut DocumentInWork) -> Option<Digest> {
 
 /// The state of one thread.
 pub(super) struct Worker<'a> {
-    tools: &'a Tools,
+    tools: &'a Extractors,
     clock: &'a Clock,
     entries: &'a [ImageFolder],
     seen: &'a KnownImages,
@@ -72,7 +72,7 @@ impl<'a> Worker<'a> {
     /// # Errors
     /// The thread of its pool cannot be started.
     pub(super) fn new(
-        tools: &'a Tools,
+        tools: &'a Extractors,
         clock: &'a Clock,
         entries: &'a [ImageFolder],
         place: &'a StoreFile,

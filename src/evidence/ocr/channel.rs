@@ -6,7 +6,7 @@ use rusqlite::{Row, ToSql};
 
 use super::{OCR_BLOCK, OCR_LINE, OcrLine, OcrsReader, PpOcr, Script, TextReader, backend, blocks};
 use crate::collection::FaultKind;
-use crate::evidence::channel::{Channel, ChannelBackend, Extractor, Precision, Put};
+use crate::evidence::channel::{Channel, ChannelBackend, Extractor, Precision, PutRow};
 use crate::evidence::document::{DocumentInWork, fault};
 use crate::evidence::table::EvidenceTable;
 use crate::evidence::{Evidence, guarded};
@@ -58,7 +58,7 @@ impl Channel for Ocr {
         })))
     }
 
-    fn rows(&self, evidence: &Evidence, put: &mut Put) -> rusqlite::Result<()> {
+    fn rows(&self, evidence: &Evidence, put: &mut PutRow) -> rusqlite::Result<()> {
         for (number, line) in (0i64..).zip(&evidence.ocr) {
             let [a, b, c, d] = &line.corners;
             let read: [&dyn ToSql; 3] = [&number, &line.text, &line.confidence];

@@ -125,7 +125,7 @@ impl Filter {
 }
 
 /// Resizes the columns in the crop and then the rows, each by weighted sums that are rounded to bytes. The result is in the order row,
-/// column, channel.
+/// column, colour component.
 pub(super) fn resample(image: &RgbImage, columns: &Axis, rows: &Axis) -> Vec<u8> {
     let first = rows.taps.iter().map(|(from, _)| *from).min().unwrap_or(0);
     let ends = rows.taps.iter().map(|(from, weights)| from + weights.len());
@@ -167,7 +167,7 @@ fn to_byte(sum: i32) -> u8 {
     (sum >> PRECISION).clamp(0, 255) as u8
 }
 
-/// Crops an image without resizing it. The result is in the order row, column, channel.
+/// Crops an image without resizing it. The result is in the order row, column, colour component.
 pub(super) fn crop(image: &RgbImage, columns: &AxisCrop, rows: &AxisCrop) -> Vec<u8> {
     let stride = 3 * image.width() as usize;
     let lines = image.as_raw().chunks_exact(stride.max(1));

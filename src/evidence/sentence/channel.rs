@@ -5,7 +5,7 @@ use rusqlite::Row;
 
 use super::{Sentences, lazy};
 use crate::device;
-use crate::evidence::channel::{self, Channel, Extractor, Precision, Put};
+use crate::evidence::channel::{self, Channel, Extractor, Precision, PutRow};
 use crate::evidence::document::DocumentInWork;
 use crate::evidence::table::ColumnType::{Text, Vector};
 use crate::evidence::table::{EvidenceTable, blob_of, vector_of};
@@ -50,7 +50,7 @@ impl Channel for SentenceVectors {
         Ok(Box::new(lazy(&model, precision.compute)))
     }
 
-    fn rows(&self, evidence: &Evidence, put: &mut Put) -> rusqlite::Result<()> {
+    fn rows(&self, evidence: &Evidence, put: &mut PutRow) -> rusqlite::Result<()> {
         for s in &evidence.sentences {
             put(
                 &SENTENCE,

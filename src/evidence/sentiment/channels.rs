@@ -4,7 +4,7 @@ use anyhow::{Context, Result};
 use rusqlite::Row;
 
 use super::{Afinn, Vader};
-use crate::evidence::channel::{Channel, Extractor, Precision, Put};
+use crate::evidence::channel::{Channel, Extractor, Precision, PutRow};
 use crate::evidence::document::DocumentInWork;
 use crate::evidence::table::ColumnType::{Integer, Real, Text};
 use crate::evidence::table::EvidenceTable;
@@ -58,7 +58,7 @@ impl Channel for VaderScores {
         Ok(Box::new(Vader::new()))
     }
 
-    fn rows(&self, evidence: &Evidence, put: &mut Put) -> rusqlite::Result<()> {
+    fn rows(&self, evidence: &Evidence, put: &mut PutRow) -> rusqlite::Result<()> {
         let mut values = evidence.vader.iter();
         values.try_for_each(|v| put(&VADER, &[&v.page, &<&str>::from(v.part), &v.value]))
     }
@@ -95,7 +95,7 @@ impl Channel for AfinnScores {
         Ok(Box::new((list, model.sha256)))
     }
 
-    fn rows(&self, evidence: &Evidence, put: &mut Put) -> rusqlite::Result<()> {
+    fn rows(&self, evidence: &Evidence, put: &mut PutRow) -> rusqlite::Result<()> {
         let mut values = evidence.afinn.iter();
         values.try_for_each(|PartValue { page, part, value }| {
             let (part, words) = (<&str>::from(*part), value.words as i64);

@@ -17,7 +17,7 @@ use crate::workspace::file::{has_table, is_malformed, malformed, open_read_only,
 
 /// The result of a merge.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Merged {
+pub struct MergeResult {
     /// The number of documents that were copied.
     pub documents: usize,
     /// The number of documents of the other store.
@@ -34,7 +34,7 @@ impl Store {
     ///
     /// # Errors
     /// This store cannot be written, or the other file is not an evidence store.
-    pub fn merge(&mut self, other: &Path) -> Result<Merged> {
+    pub fn merge(&mut self, other: &Path) -> Result<MergeResult> {
         let (from, into) = (other.display(), self.path().display());
         let merging = format!("cannot merge {from} into {into}");
         let channels = self.channels;
@@ -53,7 +53,7 @@ impl Store {
 }
 
 /// Attaches the other store, copies all documents that are missing here, and detaches it.
-fn merge_attached(c: &mut Connection, channels: Channels, other: &Path) -> Result<Merged> {
+fn merge_attached(c: &mut Connection, channels: Channels, other: &Path) -> Result<MergeResult> {
     // this reads the file, so it fails if the file is too short
     c.execute("ATTACH DATABASE ? AS shard", [read_only_uri(other)?])?;
     let merged = check_attached(c, channels).and_then(|()| merge_all(c, channels));
@@ -76,7 +76,7 @@ fn check_attached(c: &Connection, channels: Channels) -> Result<()> {
 }
 
 /// Copies all documents that are missing here, in one transaction.
-fn merge_all(connection: &mut Connection, channels: Channels) -> Result<Merged> {
+fn merge_all(connection: &mut Connection, channels: Channels) -> Result<MergeResult> {
     let transaction = connection.transaction()?;
     transaction.execute_batch(
         "CREATE TEMP TABLE coming AS
@@ -110,16 +110,20 @@ fn merge_all(connection: &mut Connection, channels: Channels) -> Result<Merged> 
     }
     transaction.execute_batch("DROP TABLE coming;")?;
     transaction.commit()?;
-    Ok(Merged {
+    Ok(MergeResult {
         documents,
         found,
-        ..Merged::default()
+        ..MergeResult::default()
     })
 }
 
 /// Copies from a damaged store the documents that this one lacks, if they can be read and agree with their checksums. The damaged store has a
 /// separate connection, so that its errors do not end the transaction.
-fn merge_each(connection: &mut Connection, channels: Channels, other: &Path) -> Result<Merged> {
+fn merge_each(
+    connection: &mut Connection,
+    channels: Channels,
+    other: &Path,
+) -> Result<MergeResult> {
     let mut shard = open_read_only(other)?;
     // without this, SQLite reads nothing from a file that is too short
     shard.set_db_config(DbConfig::SQLITE_DBCONFIG_DEFENSIVE, false)?;
@@ -132,9 +136,9 @@ fn merge_each(connection: &mut Connection, channels: Channels, other: &Path) -> 
             tables.push(table);
         }
     }
-    let mut merged = Merged {
+    let mut merged = MergeResult {
         is_damaged: true,
-        ..Merged::default()
+        ..MergeResult::default()
     };
     let transaction = connection.transaction()?;
     for document in readable_ids(&shard) {

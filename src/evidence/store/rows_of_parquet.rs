@@ -10,7 +10,7 @@ use parquet::record::{Field, Row};
 use rusqlite::types::{Value, ValueRef};
 use rusqlite::{Connection, params_from_iter};
 
-use super::merge::{Merged, RowValues, TableRows, write};
+use super::merge::{MergeResult, RowValues, TableRows, write};
 use super::rows::{delete, is_stored};
 use super::tables::{BESIDE, DOCUMENT, PASSED_OVER, WORK, portable, with_checksums};
 use super::{Store, explain, tables};
@@ -33,7 +33,7 @@ impl Store {
     /// # Errors
     /// A file cannot be read or has other columns, a record is damaged, one run has two different rows of a document, or this store cannot be
     /// written.
-    pub fn merge_parquet(&mut self, dir: &Path) -> Result<Merged> {
+    pub fn merge_parquet(&mut self, dir: &Path) -> Result<MergeResult> {
         self.producers.take();
         let (path, channels) = (self.path().to_owned(), self.channels);
         let files = files(dir)?;
@@ -47,7 +47,7 @@ impl Store {
                 Ok(())
             })?;
         }
-        let mut merged = Merged::default();
+        let mut merged = MergeResult::default();
         let mut seen: HashMap<String, i64> = HashMap::new();
         let steps = self.steps.clone();
         let transaction = self.connection.transaction()?;

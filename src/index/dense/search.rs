@@ -31,7 +31,7 @@ pub enum SearchUnit {
 
 /// A passage that is near a query.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Near {
+pub struct NearPassage {
     /// The number of its document in the index.
     pub document: u32,
     /// Its position among the passages of the document, from 0.
@@ -138,7 +138,7 @@ impl Vectors {
         unit: SearchUnit,
         is_included: &(dyn Fn(u32) -> bool + Sync),
         id: &(dyn Fn(u32) -> Option<&'i str> + Sync),
-    ) -> Result<Vec<Vec<Near>>> {
+    ) -> Result<Vec<Vec<NearPassage>>> {
         if self.is_empty() {
             return Ok(vec![Vec::new(); queries.len()]);
         }
@@ -288,9 +288,9 @@ impl Vectors {
         k: usize,
         unit: SearchUnit,
         id: &(dyn Fn(u32) -> Option<&'i str> + Sync),
-    ) -> Vec<Near> {
+    ) -> Vec<NearPassage> {
         let mut vector = vec![0.0; self.dimension];
-        let mut near: Vec<Near> = candidates
+        let mut near: Vec<NearPassage> = candidates
             .iter()
             .filter_map(|candidate| {
                 let position = candidate.position as usize;
@@ -311,7 +311,7 @@ impl Vectors {
                 let document = self.documents.get(position).copied();
                 nearest
                     .zip(document)
-                    .map(|((passage, cosine), document)| Near {
+                    .map(|((passage, cosine), document)| NearPassage {
                         document,
                         passage: (passage - first) as u32,
                         cosine,

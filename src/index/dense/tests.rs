@@ -13,14 +13,14 @@ fn all_compared(
     query: &[f32],
     k: usize,
     unit: SearchUnit,
-) -> Vec<Near> {
+) -> Vec<NearPassage> {
     let mut all = Vec::new();
     for (document, passages) in (0..).zip(documents) {
-        let mut of_document: Vec<Near> = (0..)
+        let mut of_document: Vec<NearPassage> = (0..)
             .zip(passages)
             .map(|(passage, vector)| {
                 let rounded: Vec<f32> = vector.iter().map(|x| f16::from_f32(*x).to_f32()).collect();
-                Near {
+                NearPassage {
                     document,
                     passage,
                     cosine: vector::dot(query, &rounded),
@@ -49,7 +49,7 @@ fn nearest(
     k: usize,
     unit: SearchUnit,
     is_included: &(dyn Fn(u32) -> bool + Sync),
-) -> Vec<Vec<Near>> {
+) -> Vec<Vec<NearPassage>> {
     let vectors = Vectors::of(documents).unwrap();
     let ids = ids_of(documents);
     let id = |document: u32| ids.get(document as usize).map(String::as_str);
@@ -99,7 +99,7 @@ fn the_nearest_passages_of_many_are_found_on_any_number_of_threads() {
         .collect();
     let queries: Vec<Vec<f32>> = (0..70).map(|query| vector_of(query, 3)).collect();
     for unit in [SearchUnit::Documents, SearchUnit::Passages] {
-        let expected: Vec<Vec<Near>> = queries
+        let expected: Vec<Vec<NearPassage>> = queries
             .iter()
             .map(|query| all_compared(&documents, query, 100, unit))
             .collect();

@@ -48,15 +48,15 @@ const DEFAULT_BYTES: usize = 600 << 20;
 
 /// How many threads and how much memory indexing may use.
 #[derive(Clone, Copy, Debug)]
-pub struct Effort {
+pub struct IndexingBudget {
     pub threads: usize,
     /// Memory for postings that are not on disk yet, for all threads together, in bytes.
     pub bytes: usize,
 }
 
-impl Default for Effort {
+impl Default for IndexingBudget {
     fn default() -> Self {
-        Effort {
+        IndexingBudget {
             threads: std::thread::available_parallelism()
                 .map_or(1, std::num::NonZero::get)
                 .min(8),
@@ -65,13 +65,13 @@ impl Default for Effort {
     }
 }
 
-impl Effort {
+impl IndexingBudget {
     /// The effort of indexing on this number of threads, or on one for each core.
     ///
     /// # Errors
     /// Those of [`check_threads`].
-    pub fn on(threads: Option<usize>) -> Result<Effort> {
-        let mut effort = Effort::default();
+    pub fn on(threads: Option<usize>) -> Result<IndexingBudget> {
+        let mut effort = IndexingBudget::default();
         if let Some(threads) = threads {
             effort.threads = check_threads(threads)?;
         }
@@ -106,7 +106,7 @@ pub(super) fn create(dir: &Path, fields: &IndexFields) -> Result<Index> {
 }
 
 /// A writer that never merges segments by itself.
-pub(super) fn writer(index: &Index, effort: Effort) -> Result<IndexWriter<QueuedDocument>> {
+pub(super) fn writer(index: &Index, effort: IndexingBudget) -> Result<IndexWriter<QueuedDocument>> {
     let threads = effort.threads.max(1);
     let bytes = effort.bytes.max(threads * MIN_BYTES_PER_THREAD);
     let writer = index.writer_with_num_threads(threads, bytes)?;
@@ -130,7 +130,7 @@ pub(super) fn build(
     collection: &TextCollection,
     (mut meta, contents): (IndexMeta, &CollectionContents),
     dir: &Path,
-    effort: Effort,
+    effort: IndexingBudget,
     on_event: &mut dyn FnMut(IndexEvent),
 ) -> Result<()> {
     disk::ensure_only_index(dir)?;
@@ -283,7 +283,7 @@ fn index_collection(
     fields: &IndexFields,
     meta: &mut IndexMeta,
     faults: &mut Faults,
-    effort: Effort,
+    effort: IndexingBudget,
     writer: &IndexWriter<QueuedDocument>,
     on_event: &mut dyn FnMut(IndexEvent),
 ) -> Result<()> {

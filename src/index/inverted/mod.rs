@@ -32,10 +32,10 @@ use tantivy::Term;
 use tantivy::directory::OwnedBytes;
 
 pub(super) use build::join;
-pub use build::{Effort, IndexEvent};
+pub use build::{IndexEvent, IndexingBudget};
 pub use contents::forget_hashes;
 pub(crate) use disk::is_only_index;
-pub use disk::{Verified, remove};
+pub use disk::{VerifiedFiles, remove};
 pub use kind::{Document, ImageField, IndexKind, IndexMeta, SHORT_WORDS, TextCollection};
 pub(crate) use lines::NumberedDocuments;
 pub(super) use schema::checksum;
@@ -46,7 +46,7 @@ use super::similarity::{FieldCounts, Similarity, TermCounts};
 use crate::collection::Fault;
 use crate::disk::hex;
 pub(super) use bounds::BlockBounds;
-pub use disk::Damage;
+pub use disk::IndexDamage;
 pub(super) use postings::{Cursor, Postings};
 use schema::IndexFields;
 pub(super) use scratch::{Accumulators, UNTOUCHED};
@@ -84,7 +84,7 @@ pub struct InvertedIndex {
     meta: IndexMeta,
     fields: IndexFields,
     segments: Vec<Segment>,
-    verified: Verified,
+    verified: VerifiedFiles,
     /// For each field, each document's number of terms.
     pub(super) lengths: Vec<Vec<u32>>,
     /// For each document the bits [`schema::SHORT`], [`schema::DUPLICATE`] and [`EXCLUDED`].
@@ -180,7 +180,7 @@ impl InvertedIndex {
     }
 
     /// How much was verified when the index was opened.
-    pub fn verified(&self) -> Verified {
+    pub fn verified(&self) -> VerifiedFiles {
         self.verified
     }
 

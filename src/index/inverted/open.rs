@@ -10,9 +10,9 @@ use tantivy::Index;
 use tantivy::directory::{Directory, OwnedBytes};
 use tantivy::index::{SegmentComponent, SegmentReader};
 
-use super::build::{self, Effort, IndexEvent};
+use super::build::{self, IndexEvent, IndexingBudget};
 use super::contents::{Changed, CollectionContents};
-use super::disk::{self, Damage, SealedDirectory, Verified, damaged, index_error};
+use super::disk::{self, IndexDamage, SealedDirectory, VerifiedFiles, damaged, index_error};
 use super::guarded::guarded;
 use super::kind::{FORMAT, IndexMeta, TextCollection};
 use super::schema::IndexFields;
@@ -28,7 +28,7 @@ pub(super) enum IndexState {
     /// An index that has to be built again, and why.
     Outdated(&'static str),
     Current(Box<InvertedIndex>),
-    Damaged(Damage),
+    Damaged(IndexDamage),
 }
 
 impl InvertedIndex {
@@ -42,7 +42,7 @@ impl InvertedIndex {
         collection: &TextCollection,
         analyzer: &Analyzer,
         dir: &Path,
-        effort: Effort,
+        effort: IndexingBudget,
         on_event: &mut dyn FnMut(IndexEvent),
     ) -> Result<Self> {
         let wanted = prepared(collection, analyzer, dir)?;
@@ -111,13 +111,13 @@ impl InvertedIndex {
         collection: &TextCollection,
         analyzer: &Analyzer,
         dir: &Path,
-        effort: Effort,
+        effort: IndexingBudget,
         on_event: &mut dyn FnMut(IndexEvent),
     ) -> Result<Self> {
         let wanted = prepared(collection, analyzer, dir)?;
         let _lock = Lock::to_write(dir, &mut || on_event(IndexEvent::Waiting))?;
         if let Err(error) = disk::has_index(dir)
-            && !error.is::<Damage>()
+            && !error.is::<IndexDamage>()
         {
             return Err(error);
         }
@@ -128,7 +128,7 @@ impl InvertedIndex {
         collection: &TextCollection,
         (wanted, contents): (IndexMeta, CollectionContents),
         dir: &Path,
-        effort: Effort,
+        effort: IndexingBudget,
         on_event: &mut dyn FnMut(IndexEvent),
     ) -> Result<Self> {
         let analyzer = wanted.analyzer.clone();
@@ -154,7 +154,7 @@ impl InvertedIndex {
     }
 
     /// Compares all files of the index in `dir` with their checksums, including the stored texts. Errors: a file is damaged or missing.
-    pub fn check(dir: &Path) -> Result<Verified> {
+    pub fn check(dir: &Path) -> Result<VerifiedFiles> {
         let _lock = Lock::to_read(dir, &mut || ())?;
         let (index, _) = InvertedIndex::open_meta(dir)?;
         disk::verify(dir, &index, true)
@@ -163,7 +163,7 @@ impl InvertedIndex {
     /// Like [`InvertedIndex::find_current`], but damage is not an error if `dir` contains only the index.
     pub(super) fn find_usable(dir: &Path, wanted: &IndexMeta) -> Result<IndexState> {
         match InvertedIndex::find_current(dir, wanted) {
-            Err(error) => match error.downcast::<Damage>() {
+            Err(error) => match error.downcast::<IndexDamage>() {
                 Ok(damage) if damage.is_replaceable() => Ok(IndexState::Damaged(damage)),
                 Ok(damage) => Err(damage.into()),
                 Err(error) => Err(error),
@@ -252,7 +252,7 @@ impl InvertedIndex {
         let meta = metas.cloned().reduce(|all, part| all.with(part));
         let meta = meta.context("there are no shards")?;
         let fields = IndexFields::new(meta.kind);
-        let mut verified = Verified::default();
+        let mut verified = VerifiedFiles::default();
         let mut segments = Vec::new();
         for part in parts {
             ensure!(

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Error, Result, bail};
 use tantivy::{Index, IndexWriter, Term};
 
-use super::build::{self, Effort, IndexEvent, QUEUE_BYTES, QueueBudget, QueuedDocument};
+use super::build::{self, IndexEvent, IndexingBudget, QUEUE_BYTES, QueueBudget, QueuedDocument};
 use super::disk::{self, SealedDirectory, index_error};
 use super::open::IndexState;
 use super::schema::IndexFields;
@@ -84,7 +84,7 @@ impl LockedIndex {
     }
 
     /// Begins an update of the existing index; with `replace`, of an empty index, which replaces the existing one at the commit.
-    pub fn update(&self, replace: bool, effort: Effort) -> Result<PendingUpdate> {
+    pub fn update(&self, replace: bool, effort: IndexingBudget) -> Result<PendingUpdate> {
         let fields = IndexFields::new(self.wanted.kind);
         let (index, replacement) = if replace {
             let built = disk::build_directory(&self.dir)?;

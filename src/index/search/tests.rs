@@ -3,7 +3,7 @@
 use riposte_eval::DocId;
 
 use crate::index::inverted::update::LockedIndex;
-use crate::index::inverted::{Document, Effort, ImageField, IndexKind, InvertedIndex};
+use crate::index::inverted::{Document, ImageField, IndexKind, IndexingBudget, InvertedIndex};
 use crate::index::search::{IndexQuery, QueryPart, SearchOptions};
 use crate::index::similarity::Similarity;
 
@@ -45,7 +45,7 @@ fn index_of(
     let (locked, _) = LockedIndex::open(dir, IndexKind::Images, &analyzer, &mut |_| ()).unwrap();
     let fields = IndexKind::Images.fields().len();
     for part in 0..2 {
-        let update = locked.update(part == 0, Effort::default()).unwrap();
+        let update = locked.update(part == 0, IndexingBudget::default()).unwrap();
         let mut terms = update.terms();
         for n in IMAGES / 2 * part..IMAGES / 2 * (part + 1) {
             let mut texts = vec![String::new(); fields];
@@ -57,7 +57,7 @@ fn index_of(
         }
         locked.commit(update, part.to_string()).unwrap();
     }
-    let update = locked.update(false, Effort::default()).unwrap();
+    let update = locked.update(false, IndexingBudget::default()).unwrap();
     for n in (0..IMAGES).step_by(3) {
         update.remove(&format!("{n:05}"));
     }

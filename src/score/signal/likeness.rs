@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 
-use super::{Inputs, Signal, SignalNeed, SignalValues};
+use super::{Signal, SignalInputs, SignalNeed, SignalValues};
 use crate::evidence::TextPart;
 
 /// The largest cosine between the topic and a text of the image.
@@ -31,7 +31,7 @@ impl Signal for ClipLikeness {
     }
 
     /// The range of the cosines depends on how the model was trained.
-    fn to_unit(&self, value: f64, inputs: &dyn Inputs) -> f64 {
+    fn to_unit(&self, value: f64, inputs: &dyn SignalInputs) -> f64 {
         inputs.likeness(self.1).to_unit(value)
     }
 }
@@ -63,7 +63,7 @@ impl Signal for CrawlSignal {
         SignalNeed::Crawl
     }
 
-    fn values(&self, inputs: &mut dyn Inputs) -> Result<Option<SignalValues>> {
+    fn values(&self, inputs: &mut dyn SignalInputs) -> Result<Option<SignalValues>> {
         let best = inputs.crawl_ranks();
         let value = |at: usize| Some(1.0 / f64::from(*best.get(&at)?));
         Ok(Some((0..inputs.images()).map(value).collect()))

@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 
-use super::{Inputs, Signal, SignalNeed, SignalValues};
+use super::{Signal, SignalInputs, SignalNeed, SignalValues};
 use crate::index::images::Field;
 
 /// BM25 over a field. The recipe's scale decides whether scores are divided by the topic's best score in the field.
@@ -17,7 +17,7 @@ impl Signal for Bm25 {
         SignalNeed::Words(self.1)
     }
 
-    fn values(&self, inputs: &mut dyn Inputs) -> Result<Option<SignalValues>> {
+    fn values(&self, inputs: &mut dyn SignalInputs) -> Result<Option<SignalValues>> {
         let (scores, best) = inputs.words(self.1)?;
         let is_divided = inputs.is_scaled() && best > 0.0;
         let divisor = if is_divided { best } else { 1.0 };
@@ -38,7 +38,7 @@ impl Signal for QueryLikelihood {
         SignalNeed::QueryLikelihood(self.1)
     }
 
-    fn values(&self, inputs: &mut dyn Inputs) -> Result<Option<SignalValues>> {
+    fn values(&self, inputs: &mut dyn SignalInputs) -> Result<Option<SignalValues>> {
         inputs.likelihoods(self.1).map(Some)
     }
 }

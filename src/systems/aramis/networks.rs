@@ -8,7 +8,7 @@ use riposte_claims::words::trimmed_words;
 use riposte_eval::{Explanation, NumberId};
 use serde::Deserialize;
 
-use super::layers::{Dense, check, outputs, relu, softmax};
+use super::layers::{DenseLayer, check, outputs, relu, softmax};
 use super::{AramisFeatures, diagram};
 use crate::evidence::sentiment::Vader;
 use crate::index::analyzer::{Analyzer, terms};
@@ -193,9 +193,9 @@ pub struct ArgumentNetwork {
     /// The filter of the convolution: 2 × 2 cells, row after row.
     pub filter: [f64; 4],
     pub filter_bias: f64,
-    pub map: Vec<Dense>,
-    pub colours: Vec<Dense>,
-    pub trunk: Vec<Dense>,
+    pub map: Vec<DenseLayer>,
+    pub colours: Vec<DenseLayer>,
+    pub trunk: Vec<DenseLayer>,
 }
 
 /// The sizes of the layers of [`ArgumentNetwork`].
@@ -270,7 +270,7 @@ impl ArgumentNetwork {
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct StanceNetwork {
-    pub layers: Vec<Dense>,
+    pub layers: Vec<DenseLayer>,
 }
 
 impl StanceNetwork {
@@ -345,8 +345,8 @@ pub fn side([con, neutral, pro]: [f64; 3]) -> i8 {
 mod tests {
     use super::*;
 
-    fn dense(outputs: usize, inputs: usize, weight: f64) -> Dense {
-        Dense {
+    fn dense(outputs: usize, inputs: usize, weight: f64) -> DenseLayer {
+        DenseLayer {
             weights: vec![vec![weight; inputs]; outputs],
             bias: vec![0.0; outputs],
         }

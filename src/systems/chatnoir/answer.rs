@@ -104,14 +104,14 @@ fn uuid<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Uuid>, D::E
 fn optional_number<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<f64>, D::Error> {
     #[derive(Deserialize)]
     #[serde(untagged)]
-    enum Written {
+    enum NumberOrText {
         Number(f64),
         Text(String),
     }
     let number = match Option::deserialize(deserializer)? {
         None => return Ok(None),
-        Some(Written::Number(number)) => number,
-        Some(Written::Text(text)) => (text.trim().parse())
+        Some(NumberOrText::Number(number)) => number,
+        Some(NumberOrText::Text(text)) => (text.trim().parse())
             .map_err(|_| D::Error::custom(format!("{text:?} is not a number")))?,
     };
     if !number.is_finite() {
