@@ -3,7 +3,7 @@
 //! No file is used merely because it exists: each is checked by size and sha256, against the catalogue or against the record of its first use. The
 //! layout is `<models directory>/<model>/<file>`. Beside the files, riposte keeps two records: `fetched.toml` (each file's source and checksum) and
 //! `verified.toml` (the checksums computed so far, so that the files need not be hashed at each start). `added.toml` in the models directory lists the
-//! models of the user's own. [`kept`] adds files with packed weights.
+//! models of the user's own. [`packed_weights`] adds files with packed weights.
 
 mod add;
 mod added;
