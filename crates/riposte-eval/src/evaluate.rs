@@ -56,7 +56,7 @@ pub enum Detail {
 }
 
 /// Evaluates a run, which is read in the format to which the judgements belong. With judgements of images, the grades that are relevant are those of
-/// the first edition; [`evaluate_images`] takes another one.
+/// the first edition; [`evaluate_by`] takes another one.
 ///
 /// # Errors
 /// A measure cannot be computed from judgements of this kind ([`Measure::fits`]).
@@ -66,7 +66,7 @@ pub fn evaluate(run: &str, qrels: &Qrels, measures: &[Measure]) -> Result<Evalua
         return Err(Error::OtherJudgements { measure });
     }
     let by = JudgedBy {
-        name: "the judgements",
+        name: "qrels",
         qrels,
         measures,
     };
@@ -222,6 +222,29 @@ mod tests {
             assert_eq!(found.values[0].all(), value, "{measure}");
             assert!(found.errors.is_empty(), "{:?}", found.errors);
         }
+    }
+
+    #[test]
+    fn several_judgements_give_their_values_in_order_and_remarks_on_the_rest() {
+        let [grades, stances] = ["1 0 a 1\n", "1 0 a NO\n"].map(|text| qrels::read(text).0);
+        let [precision, f1] = [&["P@1"], &["StanceF1"]].map(|[name]| [name.parse().unwrap()]);
+        let judgements = [("grades", &grades, &precision), ("stances", &stances, &f1)];
+        let judged_by = judgements.map(|(name, qrels, measures)| JudgedBy {
+            name,
+            qrels,
+            measures,
+        });
+        let run = "1 NO a 1 2 t\n2 NO b 1 1 t\n";
+        let found = evaluate_by(run, &judged_by, Edition::first());
+        let values: Vec<f64> = found.values.iter().map(Values::all).collect();
+        // one of four stances is right
+        assert_eq!(values, [1.0, 0.25]);
+        let unjudged =
+            ["grades", "stances"].map(|of| format!("1 topic without judgements in {of}"));
+        assert_eq!(found.remarks, unjudged);
+        assert!(found.is_judged && matches!(found.details[..], [Detail::Stances { .. }]));
+        let found = evaluate_by("3 Q0 a 1 2 t\n", &judged_by[..1], Edition::first());
+        assert!(!found.is_judged && found.remarks[1].starts_with("no document of the run"));
     }
 
     #[test]
