@@ -61,10 +61,10 @@ pub mod workspace;
 #[cfg_attr(docsrs, doc(hidden))]
 pub mod collection;
 #[cfg_attr(docsrs, doc(hidden))]
-pub mod datasets;
-#[cfg_attr(docsrs, doc(hidden))]
 pub mod weights;
 
+#[cfg_attr(docsrs, doc(hidden))]
+pub mod datasets;
 #[cfg_attr(docsrs, doc(hidden))]
 pub mod evidence;
 #[cfg_attr(docsrs, doc(hidden))]

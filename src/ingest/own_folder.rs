@@ -140,15 +140,13 @@ impl OwnFolder {
 
     /// The tasks that its documents are for: images, and what texts can be read as.
     pub fn tasks(&self) -> Vec<Task> {
-        let texts = [
-            TextTask::Controversial,
-            TextTask::Comparative,
-            TextTask::Rank,
-        ];
         match (self.has_images, self.has_texts) {
             (true, true) => vec![Task::Images, Task::Texts(TextTask::Controversial)],
             (true, false) => vec![Task::Images],
-            (false, _) => texts.map(Task::Texts).into(),
+            (false, _) => Task::ALL
+                .into_iter()
+                .filter(|task| *task != Task::Images)
+                .collect(),
         }
     }
 

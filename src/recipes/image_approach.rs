@@ -3,19 +3,19 @@
 use std::collections::BTreeMap;
 
 use anyhow::Result;
-use riposte_eval::TextTask;
 use serde::Deserialize;
 
+use crate::collection::task::Task;
 use crate::index::analyzer::Analyzer;
-use crate::recipes::approaches::Approach;
+use crate::recipes::approaches::ApproachRecipe;
 use crate::recipes::channels::SignalKey;
 use crate::recipes::checks::{At, check_weight, ensure_at};
 use crate::recipes::settings::Setting;
-use crate::recipes::stages::PictureClusters;
-use crate::recipes::{Named, approaches};
+use crate::recipes::{NamedApproach, approaches};
 use crate::score::mixture::Scaling;
 pub use crate::score::rerank::Scale;
 use crate::score::signal::Need;
+use crate::systems::picture_clusters::PictureClusters;
 
 /// An approach to the image task.
 #[derive(Clone, Debug, Deserialize)]
@@ -35,7 +35,7 @@ pub struct ImageApproach {
     #[serde(skip)]
     pub set: Vec<String>,
     #[serde(default)]
-    pub form: Form,
+    pub form: ListForm,
     /// The name of the sentence encoder; without it, the first that is installed. What the user chooses for a run precedes it, and the same holds for
     /// other models.
     pub sentence: Option<String>,
@@ -46,7 +46,7 @@ pub struct ImageApproach {
     pub image_text: Option<String>,
     #[serde(default)]
     pub query: QueryRecipe,
-    pub relevance: Relevance,
+    pub relevance: RelevanceRecipe,
     pub argument: ArgumentRecipe,
     pub stance: StanceRecipe,
     #[serde(default)]
@@ -56,7 +56,7 @@ pub struct ImageApproach {
 /// What the lists of a run are for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Form {
+pub enum ListForm {
     /// One list of images for the claim of each topic, and one against it (2022 and 2023).
     #[default]
     Stances,
@@ -87,7 +87,7 @@ pub enum Lemmas {
 /// The channels that determine topic relevance, and their weights.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Relevance {
+pub struct RelevanceRecipe {
     /// Either [`Scale::Unit`] or [`Scale::Raw`].
     pub scale: Scale,
     pub channels: BTreeMap<SignalKey, f64>,
@@ -109,7 +109,7 @@ pub struct Relevance {
     pub clusters: Option<PictureClusters>,
 }
 
-impl Relevance {
+impl RelevanceRecipe {
     /// Whether one of the signals has a need that `is_meant` accepts.
     pub(crate) fn uses(&self, is_meant: impl Fn(Need) -> bool) -> bool {
         let mut needs = self.channels.keys().map(|key| key.signal().need());
@@ -263,7 +263,7 @@ impl ImageApproach {
     /// # Errors
     /// There is no such approach (the message names a similar one or lists all), or the file is not an approach.
     pub fn find(name: &str) -> Result<Self> {
-        approaches::find(None, name, &[])
+        approaches::find(Task::Images, name, &[])
     }
 
     /// Like [`ImageApproach::find`], changed by settings.
@@ -271,12 +271,12 @@ impl ImageApproach {
     /// # Errors
     /// Those of [`ImageApproach::find`], and a wrong setting, whose option the message names.
     pub fn find_with(name: &str, settings: &[Setting]) -> Result<Self> {
-        approaches::find(None, name, settings)
+        approaches::find(Task::Images, name, settings)
     }
 
     /// Its name and its settings.
-    pub(crate) fn named(&self) -> Named<'_> {
-        Named {
+    pub(crate) fn named(&self) -> NamedApproach<'_> {
+        NamedApproach {
             name: &self.name,
             set: &self.set,
         }
@@ -302,7 +302,7 @@ impl ImageApproach {
         );
         ensure_at!(
             "form",
-            self.form == Form::Stances
+            self.form == ListForm::Stances
                 || self.argument == ArgumentRecipe::None
                     && self.lists.score == ScoreRecipe::Product
                     && matches!(self.stance, StanceRecipe::Both | StanceRecipe::Beliefs),
@@ -318,8 +318,8 @@ impl ImageApproach {
     }
 }
 
-impl Approach for ImageApproach {
-    fn complete(&mut self, _: Option<TextTask>, text: &str) -> Result<()> {
+impl ApproachRecipe for ImageApproach {
+    fn complete(&mut self, _: Task, text: &str) -> Result<()> {
         text.clone_into(&mut self.text);
         self.relevance.check().at("relevance")?;
         if let ArgumentRecipe::Aramis { weights } = &self.argument {
@@ -337,7 +337,7 @@ impl Approach for ImageApproach {
     }
 }
 
-impl Relevance {
+impl RelevanceRecipe {
     fn check(&self) -> Result<()> {
         for (channel, weight) in &self.channels {
             let name = channel.signal().name();

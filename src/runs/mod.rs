@@ -2,7 +2,7 @@
 
 pub mod description;
 pub mod images;
-pub mod kept;
+pub mod open_collection;
 pub mod resources;
 pub mod run_files;
 pub mod service;
