@@ -95,18 +95,15 @@ pub mod places;
 #[cfg_attr(docsrs, doc(hidden))]
 pub mod recipes;
 
-#[cfg_attr(docsrs, doc(hidden))]
-pub mod presence;
+mod presence;
 #[cfg_attr(docsrs, doc(hidden))]
 pub mod texts;
 
-#[cfg_attr(docsrs, doc(hidden))]
-pub mod images;
+mod images;
 #[cfg_attr(docsrs, doc(hidden))]
 pub mod ingest;
 
-#[cfg_attr(docsrs, doc(hidden))]
-pub mod debate;
+mod debate;
 
 #[cfg_attr(docsrs, doc(hidden))]
 pub mod runs;

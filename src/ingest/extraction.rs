@@ -90,7 +90,7 @@ impl ExtractionSettings {
     ///
     /// # Errors
     /// There is no image.
-    pub fn open_or_stored(&self) -> Result<ImageCollection> {
+    pub(crate) fn open_or_stored(&self) -> Result<ImageCollection> {
         if !regular::is_file(&self.input)? {
             return self.open();
         }
@@ -122,7 +122,7 @@ impl ExtractionSettings {
     ///
     /// # Errors
     /// The number of threads is 0, or too large.
-    pub fn extent(&self, shard: Shard) -> Result<Extent> {
+    pub(crate) fn extent(&self, shard: Shard) -> Result<Extent> {
         let cores = || std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
         Ok(Extent {
             shard,
@@ -258,7 +258,7 @@ impl Extraction {
     ///
     /// # Errors
     /// The store cannot be read or written, the host fails, or the user has stopped the trial.
-    pub fn try_suspects(
+    pub(crate) fn try_suspects(
         &mut self,
         collection: &ImageCollection,
         settings: &ExtractionSettings,

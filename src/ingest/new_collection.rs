@@ -118,7 +118,7 @@ impl Reason {
 
 /// The error that there is no image to make a collection of.
 #[derive(Debug)]
-pub struct NoImage {
+pub(crate) struct NoImage {
     /// Number of pictures and pages that were read.
     pub found: usize,
     /// What was read, and why it was left out.

@@ -36,7 +36,7 @@ pub const REPORT: &str = "reproduce.md";
 pub const REPORT_JSON: &str = "reproduce.json";
 
 /// What was measured, as rows of a file of tables.
-pub const EXPECTED: &str = "expected.toml";
+pub(crate) const EXPECTED: &str = "expected.toml";
 
 /// The number of tables for which an error says why they cannot be measured.
 const REASONS: usize = 5;

@@ -17,7 +17,7 @@ use crate::wording::nearest;
 const MAX_RECIPE_BYTES: u64 = 1 << 20;
 
 /// An approach to a task, as its file describes it.
-pub trait ApproachRecipe: DeserializeOwned {
+pub(crate) trait ApproachRecipe: DeserializeOwned {
     /// Checks what the types of the recipe leave open, and keeps the text of the file.
     ///
     /// # Errors

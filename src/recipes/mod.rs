@@ -5,11 +5,11 @@ pub(crate) mod analyzers;
 pub mod approaches;
 pub mod channels;
 pub(crate) mod checks;
-pub mod english;
+pub(crate) mod english;
 pub mod hinted_toml;
 pub mod image_approach;
-pub mod rerankers;
-pub mod services;
+pub(crate) mod rerankers;
+pub(crate) mod services;
 pub mod settings;
 pub mod text_approach;
 

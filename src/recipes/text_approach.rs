@@ -61,7 +61,7 @@ pub struct TextApproach {
     #[serde(default)]
     pub retrieval: Vec<Retrieval>,
     /// A search for passages that are similar to the topic.
-    pub dense: Option<DenseRetrieval>,
+    pub(crate) dense: Option<DenseRetrieval>,
     /// The name of the sentence encoder; without it, the first that is installed. What the user chooses for a run precedes it.
     sentence: Option<String>,
     /// The search engine that is queried instead of an index.
@@ -69,13 +69,13 @@ pub struct TextApproach {
     /// How several rankings are fused.
     pub fusion: Option<Fusion>,
     /// A second search, whose scores replace those of the first one. It ranks the documents that the first one has found.
-    pub rescore: Option<Rescore>,
+    pub(crate) rescore: Option<Rescore>,
     /// A ranking by similarity to the first documents of the ranking so far, which it replaces.
     pub manifold: Option<Manifold>,
     /// The clusters that re-ranking compares with the topic.
     pub clusters: Option<ClusterRecipe>,
-    pub rerank: Option<Rerank>,
-    pub pairwise: Option<Pairwise>,
+    pub(crate) rerank: Option<Rerank>,
+    pub(crate) pairwise: Option<Pairwise>,
     /// Read with [`TextApproach::keeps`].
     keep: Option<KeptDocuments>,
     /// The debate portals whose arguments are ranked; all portals if the list is empty.
@@ -136,7 +136,7 @@ fn one() -> f64 {
 /// A search of the sentence vectors of a whole collection.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct DenseRetrieval {
+pub(crate) struct DenseRetrieval {
     /// The field whose texts are compared with the topic. Several names joined by `+` are compared as one text, in this order.
     pub field: String,
     /// How the texts of the field are split into passages. The nearest passage of a document counts.
@@ -155,7 +155,7 @@ pub struct DenseRetrieval {
 /// A second search of the index of the first retrieval.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Rescore {
+pub(crate) struct Rescore {
     pub similarity: Similarity,
     /// As in a [`Retrieval`].
     pub fields: BTreeMap<String, f64>,
@@ -168,7 +168,7 @@ pub struct Rescore {
 /// How the top of a ranking is re-ranked.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Rerank {
+pub(crate) struct Rerank {
     /// Number of documents that are re-ranked.
     pub depth: usize,
     pub weights: RerankerWeights,
@@ -198,7 +198,7 @@ pub struct Rerank {
 /// ([`crate::score::pairwise`]).
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Pairwise {
+pub(crate) struct Pairwise {
     /// Number of documents that are compared.
     pub depth: usize,
     /// The weight of each opinion in a preference.
@@ -326,7 +326,7 @@ impl TextApproach {
     }
 
     /// Whether this is needed by a re-ranker that has a weight above 0 in `rerank` or `pairwise`.
-    pub fn needs(&self, need: Need) -> bool {
+    pub(crate) fn needs(&self, need: Need) -> bool {
         let rerank = self.rerank.iter().map(|rerank| &rerank.weights);
         let pairwise = self.pairwise.iter().map(|pairwise| &pairwise.weights);
         let mut used = rerank.chain(pairwise).flat_map(RerankerWeights::used);

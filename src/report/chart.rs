@@ -146,7 +146,7 @@ impl Scatter {
     }
 
     /// Whether 0 has a label; near the ends it would overlap with their labels.
-    pub fn labels_zero(&self) -> bool {
+    pub(crate) fn labels_zero(&self) -> bool {
         (LABEL_HEIGHT..=SCATTER_HEIGHT - LABEL_HEIGHT).contains(&self.zero())
     }
 

@@ -33,7 +33,7 @@ use topic::PageBuilder;
 pub(crate) use view::{DebateView, ImagesTopic, NOT_LISTED, Thumbnail};
 
 /// The data from which the report is made.
-pub struct ImageReportData<'a> {
+pub(crate) struct ImageReportData<'a> {
     pub collection: &'a ImageCollection,
     /// `None` if there is no evidence.
     pub store: Option<&'a Store>,
@@ -57,7 +57,7 @@ const THUMBNAILS: usize = 48;
 const MAX_THUMBNAILS: usize = 4;
 
 /// What is shown for a topic, decided before the pictures are made.
-pub struct TopicPlan<'a> {
+pub(crate) struct TopicPlan<'a> {
     topic: Topic,
     lists: [Vec<&'a ImageRunLine>; 2],
     /// The stances and ranks of images that are in the run, but below the depth that is shown.
@@ -84,7 +84,7 @@ struct CandidateRanks {
 
 /// An image that looks the same as another one.
 #[derive(Debug)]
-pub struct LookAlike {
+pub(crate) struct LookAlike {
     pub id: DocId,
     /// The number of bits, of 64, in which the perceptual hashes differ.
     pub bits: u32,
@@ -93,7 +93,7 @@ pub struct LookAlike {
 }
 
 /// For each image that is shown, the images that look the same: copies first, then by distance.
-pub type LookAlikes = HashMap<DocId, Vec<LookAlike>>;
+pub(crate) type LookAlikes = HashMap<DocId, Vec<LookAlike>>;
 
 /// Decides what is shown for each topic, and finds look-alikes. Errors: the evidence cannot be read.
 pub fn plan<'a>(sources: &ImageReportData<'a>) -> Result<(Vec<TopicPlan<'a>>, LookAlikes)> {

@@ -26,7 +26,7 @@ pub(crate) mod words;
 
 /// Facts for all pages of a report.
 #[derive(Debug)]
-pub struct ReportHead {
+pub(crate) struct ReportHead {
     /// The name of the task: "Image retrieval for arguments".
     pub task: &'static str,
     /// The name of the run.
@@ -44,7 +44,7 @@ pub struct ReportHead {
 
 /// A measure of the run, shown as a column.
 #[derive(Debug)]
-pub struct MeasureColumn {
+pub(crate) struct MeasureColumn {
     /// A short name: "on stance".
     pub name: String,
     /// The kind of the value: "P@10".
@@ -60,14 +60,14 @@ pub struct MeasureColumn {
 
 /// A report that can be written.
 #[derive(Debug)]
-pub struct RunReport {
+pub(crate) struct RunReport {
     pub head: ReportHead,
     pub topics: Vec<TopicReport>,
 }
 
 /// A topic of a report.
 #[derive(Debug)]
-pub struct TopicReport {
+pub(crate) struct TopicReport {
     topic: Topic,
     /// For the table of topics: thumbnails of the first images of the PRO list and of the CON list.
     thumbnails: [Vec<images::Thumbnail>; 2],
@@ -137,7 +137,7 @@ impl RankChange {
 
 /// Whether a report is a directory of files or a single page. It decides how pages link to each other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ReportForm {
+pub(crate) enum ReportForm {
     Directory,
     SingleFile,
 }

@@ -18,7 +18,7 @@ use crate::files::write_atomically;
 pub struct ReportPlace {
     /// The directory of the report, or its file.
     pub output: PathBuf,
-    pub form: ReportForm,
+    pub(crate) form: ReportForm,
     /// Number of documents that are shown of each list; `None` for the number that fits the task.
     pub depth: Option<usize>,
     /// Decides which grades of images count as relevant.
@@ -46,7 +46,7 @@ impl ReportPlace {
     }
 
     /// Starts a report that is a directory; `None` for a single file.
-    pub fn start_draft(&self) -> Result<Option<ReportWriter<'_>>> {
+    pub(crate) fn start_draft(&self) -> Result<Option<ReportWriter<'_>>> {
         match self.form {
             ReportForm::Directory => ReportWriter::begin(&self.output).map(Some),
             ReportForm::SingleFile => Ok(None),
@@ -54,7 +54,7 @@ impl ReportPlace {
     }
 
     /// Writes the report. Returns the path of its first page.
-    pub fn write(&self, draft: Option<ReportWriter>, report: &RunReport) -> Result<PathBuf> {
+    pub(crate) fn write(&self, draft: Option<ReportWriter>, report: &RunReport) -> Result<PathBuf> {
         if let Some(draft) = draft {
             draft.finish(report)?;
             return Ok(self.output.join("index.html"));
@@ -95,7 +95,7 @@ const HEAD_BYTES: u64 = 1 << 16;
 pub(crate) const PICTURES: &str = "pictures";
 
 /// Writes a report to a temporary directory, which replaces `dir` at the end.
-pub struct ReportWriter<'a> {
+pub(crate) struct ReportWriter<'a> {
     dir: &'a Path,
     temporary: TemporaryDir,
 }

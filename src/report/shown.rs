@@ -200,7 +200,7 @@ impl RunLine for TextRunLine {
 
 impl<T: RunLine> ShownRun<T> {
     /// A run that was just made, for one topic.
-    pub fn made(
+    pub(crate) fn made(
         topic: Topic,
         name: Option<String>,
         lines: Vec<T>,
@@ -266,7 +266,7 @@ impl<T: RunLine> ShownRun<T> {
     }
 
     /// The name of the other run.
-    pub fn other(&self) -> Option<&str> {
+    pub(crate) fn other(&self) -> Option<&str> {
         self.names.get(1).map(String::as_str)
     }
 

@@ -23,7 +23,7 @@ use crate::score::side_taken as side_of;
 use crate::topic::question::{self, TopicParts};
 
 /// The data from which the report is made.
-pub struct TextReportData<'a> {
+pub(crate) struct TextReportData<'a> {
     pub task: TextTask,
     pub index: &'a InvertedIndex,
     pub run: &'a ShownRun<TextRunLine>,

@@ -8,7 +8,7 @@ use super::words::{number, with_minus_signs};
 /// A number of an explanation, with the rows of its parts.
 #[derive(Debug, Template)]
 #[template(path = "explanation.html")]
-pub struct ExplanationRow {
+pub(crate) struct ExplanationRow {
     name: String,
     value: String,
     how: String,

@@ -46,7 +46,7 @@ use crate::workspace::Outputs;
 use crate::{debate, models, presence};
 
 /// The user's request.
-pub struct TextRequest<'a> {
+pub(crate) struct TextRequest<'a> {
     pub task: TextTask,
     pub input: &'a Path,
     pub topics: &'a [Topic],
@@ -127,7 +127,7 @@ impl TextRequest<'_> {
 
 /// A collection of texts, opened for an approach: the models, which are loaded when they are first used, and the indexes. It can rank for one
 /// request after the other.
-pub struct OpenTexts {
+pub(crate) struct OpenTexts {
     collection: TextCollection,
     resources: Resources,
     /// `None` until the first ranking.

@@ -133,7 +133,7 @@ impl OpenedCollection {
     }
 
     /// The kind of the documents that answer a question, if the question decides: of a folder with texts only.
-    pub fn kind_for(&self, question: &str) -> Option<Kind> {
+    pub(crate) fn kind_for(&self, question: &str) -> Option<Kind> {
         let folder = self.folder.as_ref();
         let folder = folder.filter(|folder| !folder.has(Task::Images))?;
         folder.task(None, question).ok().map(kind_of)

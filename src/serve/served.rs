@@ -18,7 +18,7 @@ const TRY_AGAIN: Duration = Duration::from_secs(5);
 
 /// A collection to serve.
 #[derive(Clone)]
-pub struct ServedSettings {
+pub(crate) struct ServedSettings {
     /// The name that requests have.
     pub name: String,
     pub settings: ExtractionSettings,

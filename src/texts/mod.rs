@@ -1,13 +1,13 @@
 //! Retrieval of texts, which all text tasks use: the searches of an approach, their fusion, re-ranking, and explanations.
 
-pub mod arguments;
-pub mod comparative;
-pub mod controversial;
+pub(crate) mod arguments;
+pub(crate) mod comparative;
+pub(crate) mod controversial;
 pub(crate) mod dense;
 pub mod indexes;
 pub mod likeness;
 mod pairwise;
-pub mod rank;
+pub(crate) mod rank;
 mod rerank;
 mod sources;
 
@@ -167,7 +167,7 @@ pub fn rank(
 ///
 /// # Errors
 /// An index fails, or a field of the approach is not in the collection.
-pub fn by_words(
+pub(crate) fn by_words(
     query: &str,
     corpora: &[&InvertedIndex],
     approach: &TextApproach,

@@ -71,12 +71,12 @@ impl<'t> Planned<'t> {
     }
 
     /// The number of rows that will be measured.
-    pub fn to_measure(&self) -> usize {
+    pub(crate) fn to_measure(&self) -> usize {
         self.rows.iter().filter(|of| of.absent.is_none()).count()
     }
 
     /// About how many minutes one of the rows takes.
-    pub fn minutes_of_row(&self) -> f64 {
+    pub(crate) fn minutes_of_row(&self) -> f64 {
         self.table.minutes / self.rows.len().max(1) as f64
     }
 

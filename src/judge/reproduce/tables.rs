@@ -35,7 +35,7 @@ struct File {
 /// A judged collection, and what is ranked on it.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct ReproduceTable {
+pub(crate) struct ReproduceTable {
     pub name: String,
     pub about: String,
     /// The command that ranks the collection.
@@ -79,7 +79,7 @@ pub struct ReproduceTable {
 /// What is ranked, or a stored run, and its figures.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct ReproduceRow {
+pub(crate) struct ReproduceRow {
     /// The name of an approach, or a file ending in .toml.
     pub approach: Option<String>,
     /// A stored run in the directory, which is only evaluated.

@@ -34,7 +34,7 @@ pub(crate) struct ImagesTopic {
 
 /// The images on a side, or those that are undecided.
 #[derive(Debug)]
-pub struct ImageListView {
+pub(crate) struct ImageListView {
     pub title: &'static str,
     /// What its images do, in a few words.
     pub does: &'static str,
@@ -131,7 +131,7 @@ pub(crate) struct ImageView {
 
 /// A block of text that OCR read in an image.
 #[derive(Debug)]
-pub struct TextBlock {
+pub(crate) struct TextBlock {
     pub lines: Vec<LineView>,
     /// The upright rectangle around the lines, in pixels of the image: left, top, width, height.
     pub bounds: [String; 4],
@@ -139,7 +139,7 @@ pub struct TextBlock {
 
 /// A line of text that OCR read in an image.
 #[derive(Debug)]
-pub struct LineView {
+pub(crate) struct LineView {
     /// Its number in the image, from 0 on.
     pub number: usize,
     pub spans: Vec<MarkedSpan>,

@@ -69,7 +69,7 @@ struct OpenIndex {
 }
 
 /// What is ranked, and how.
-pub struct ImageRequest<'a> {
+pub(crate) struct ImageRequest<'a> {
     pub topics: &'a [Topic],
     pub settings: ImageRankingSettings,
     /// Whether debate sheets are made.
@@ -125,7 +125,7 @@ impl OpenImages {
     ///
     /// # Errors
     /// A store, a model or the index fails, or the user has stopped the run.
-    pub fn rank(
+    pub(crate) fn rank(
         &self,
         request: &ImageRequest,
         host: &ExtractionHost,
