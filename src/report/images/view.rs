@@ -103,7 +103,7 @@ pub(crate) struct ImageView {
     pub width: u32,
     pub height: u32,
     /// The blocks of the lines that are shown.
-    pub blocks: Vec<TextBlock>,
+    pub blocks: Vec<BlockView>,
     /// The number of all lines, and of those that are not shown.
     pub line_count: usize,
     pub more_lines: usize,
@@ -131,7 +131,7 @@ pub(crate) struct ImageView {
 
 /// A block of text that OCR read in an image.
 #[derive(Debug)]
-pub(crate) struct TextBlock {
+pub(crate) struct BlockView {
     pub lines: Vec<LineView>,
     /// The upright rectangle around the lines, in pixels of the image: left, top, width, height.
     pub bounds: [String; 4],
@@ -278,7 +278,7 @@ pub(super) fn gauge(part: &Explanation) -> Option<Gauge> {
 }
 
 /// The blocks of the lines of text that are shown of an image.
-pub(super) fn blocks_of(evidence: &Evidence, marker: &mut Marker) -> Vec<TextBlock> {
+pub(super) fn blocks_of(evidence: &Evidence, marker: &mut Marker) -> Vec<BlockView> {
     let shown = evidence.ocr.get(..LINES).unwrap_or(&evidence.ocr);
     let mut number = 0;
     ocr::blocks(shown)
@@ -294,7 +294,7 @@ pub(super) fn blocks_of(evidence: &Evidence, marker: &mut Marker) -> Vec<TextBlo
                     corners: corners.collect::<Vec<_>>().join(" "),
                 }
             });
-            TextBlock {
+            BlockView {
                 lines: lines.collect(),
                 bounds: bounds(block.lines).map(|number| format!("{number:.0}")),
             }
