@@ -1,4 +1,4 @@
-//! The tasks. Infers that of a collection or a run.
+//! The tasks, and which of them a collection or a run is for.
 
 use std::path::Path;
 
@@ -93,7 +93,7 @@ impl From<Option<TextTask>> for Task {
 }
 
 impl<'de> Deserialize<'de> for Task {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> std::result::Result<Self, D::Error> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let word = String::deserialize(deserializer)?;
         let known = &["images", "controversial", "comparative", "rank"];
         Task::parse(&word).ok_or_else(|| de::Error::unknown_variant(&word, known))
