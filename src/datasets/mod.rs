@@ -8,7 +8,7 @@ mod entry_name;
 mod get;
 mod unpack;
 
-pub use catalogue::{DataFile, DatasetCatalogue, DatasetEntry, RankedBy};
+pub use catalogue::{DataFile, DatasetCatalogue, DatasetEntry};
 pub use entry_name::ExtractedPath;
 pub use get::{DatasetRequest, FetchedDataset, get};
 

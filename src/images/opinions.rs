@@ -14,7 +14,7 @@ use crate::score::argument::{self, PictureFeatures};
 use crate::score::side::Sides;
 use crate::score::stance::{self, StanceOpinion, StanceOpinions};
 use crate::score::text_stance::{self, Stances};
-use crate::texts::likeness::Likeness;
+use crate::texts::likeness::SideLikeness;
 use crate::topic::question::Question;
 
 /// The argumentativeness of each candidate; `None` if the approach does not estimate it.
@@ -210,7 +210,7 @@ fn stance_opinions(
                 .collect(),
         })
     };
-    let likeness_opinion = |likeness: Option<Likeness>| {
+    let likeness_opinion = |likeness: Option<SideLikeness>| {
         likeness.map(|l| StanceOpinion {
             value: l.difference(),
             how: format!(

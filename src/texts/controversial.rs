@@ -5,7 +5,7 @@ use riposte_claims::claims;
 use riposte_eval::explained::ExplainedText;
 use riposte_eval::topic::Topic;
 
-use super::Sources;
+use super::TextRankingSources;
 use crate::language::other_language;
 use crate::reading::ranking_steps::{OnOutputs, RankingStep};
 use crate::score::text_stance::TextStanceModel;
@@ -17,7 +17,7 @@ use crate::score::text_stance::TextStanceModel;
 /// The index, the store of model outputs or the stance encoder fails.
 pub(crate) fn explain_stances(
     topic: &Topic,
-    sources: &mut Sources,
+    sources: &mut TextRankingSources,
     explained: &mut [ExplainedText],
     on_progress: &mut OnOutputs,
 ) -> Result<()> {

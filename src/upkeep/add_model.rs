@@ -11,7 +11,7 @@ use crate::weights::{self, AddOutcome, ModelOrigin, ModelRole, Models, ProgressD
 
 /// What the user says about a model.
 #[derive(Clone, Debug, Default)]
-pub struct Wanted {
+pub struct WantedModel {
     /// Its name; `None` for that of its directory or repository.
     pub name: Option<String>,
     /// Its licence; `None` for what its files say.
@@ -40,7 +40,7 @@ pub struct Added {
 pub fn add(
     models: &Models,
     place: &ModelOrigin,
-    wanted: &Wanted,
+    wanted: &WantedModel,
     progress: &ProgressDisplay,
 ) -> Result<Added> {
     let name = match &wanted.name {
