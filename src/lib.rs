@@ -48,6 +48,8 @@ pub mod html;
 #[cfg_attr(docsrs, doc(hidden))]
 pub mod lazy;
 #[cfg_attr(docsrs, doc(hidden))]
+pub mod limits;
+#[cfg_attr(docsrs, doc(hidden))]
 pub mod names;
 #[cfg_attr(docsrs, doc(hidden))]
 pub mod threads;

@@ -1,5 +1,10 @@
 //! Infers the task of a collection or a run.
 
+#![expect(
+    clippy::disallowed_methods,
+    reason = "an error says that it is missing"
+)]
+
 use std::path::Path;
 
 use anyhow::{Context, Result, ensure};

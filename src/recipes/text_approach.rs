@@ -21,6 +21,7 @@ use crate::index::options::{PortalSet, SearchOptions};
 use crate::index::passages::{Passages, Windows};
 use crate::index::similarity::Similarity;
 use crate::index::wordnet::Synonyms;
+use crate::limits::{RUN_DEPTH, STANCE_DEPTH};
 use crate::recipes::approaches::Approach;
 use crate::recipes::checks::{At, ensure_at};
 use crate::recipes::rerankers::Weights;
@@ -28,14 +29,11 @@ use crate::recipes::rerankers::windowed::Sentence;
 use crate::recipes::services::Engine;
 use crate::recipes::settings::Setting;
 use crate::recipes::stages::{ClusterRecipe, Manifold, Pairs};
-use crate::recipes::{DEPTH, Named, analyzers, approaches};
+use crate::recipes::{Named, analyzers, approaches};
 use crate::score::rerank::{Combine, Scale};
 use crate::score::reranker::{Need, Reranker};
 use crate::score::windows::ReadWindows;
 use crate::weights::{Models, Role};
-
-/// Maximum number of documents of a query in a run.
-const MAX_HITS: usize = 100_000;
 
 /// An approach to a text task.
 #[derive(Clone, Debug, Deserialize)]
@@ -89,15 +87,12 @@ pub struct TextApproach {
     pub stance_depth: usize,
 }
 
-/// The value of `stance_depth` in a recipe that has none. Reading all thousand passages of a topic would take as long as everything else.
-const STANCE_DEPTH: usize = 50;
-
 fn encoded_passages() -> usize {
     STANCE_DEPTH
 }
 
 fn all_documents() -> usize {
-    DEPTH
+    RUN_DEPTH
 }
 
 /// A search of one index.

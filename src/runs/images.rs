@@ -24,13 +24,12 @@ use crate::debate::sheet::DebateSheet;
 use crate::disk::regular;
 use crate::events::{Event, OnEvent, of_approach};
 use crate::files::explanations::Keep;
-use crate::files::{
-    MAX_RUN_BYTES, TopicSource, decode, own_topics, read_topics, report_broken_lines,
-};
+use crate::files::{TopicSource, decode, own_topics, read_topics, report_broken_lines};
 use crate::images::{ImageRanking, Settings};
 use crate::index::inverted::Verified;
 use crate::ingest::extraction::{Host, report_faults};
 use crate::ingest::settings::ExtractionSettings;
+use crate::limits::MAX_RUN_BYTES;
 use crate::recipes::Named;
 use crate::recipes::image_approach::{Form, ImageApproach, StanceRecipe};
 use crate::recipes::settings::Setting;

@@ -51,7 +51,7 @@ pub(crate) struct Beliefs {
 }
 
 /// Maximum absolute contribution of one signal, in log-odds, so that no single signal decides.
-const MAX_CONTRIBUTION: f64 = 2.5;
+const CONTRIBUTION: f64 = 2.5;
 
 /// How explanations describe a signal: its name, what its value measures, and what it is read from, as a sentence about the image names it ("the text in
 /// it").
@@ -130,7 +130,7 @@ pub(crate) fn beliefs(signals: &StanceSignals) -> Beliefs {
 fn contribution((name, what, _): Described, signal: &Signal, weight: f64) -> Explanation {
     let Signal { value, how, .. } = signal;
     let how = format!("weight {weight:.3} × {what} {value:.4}: {how}");
-    let value = (weight * value).clamp(-MAX_CONTRIBUTION, MAX_CONTRIBUTION);
+    let value = (weight * value).clamp(-CONTRIBUTION, CONTRIBUTION);
     Explanation::new(NumberId::Signal(name.into()), value)
         .with_how(how)
         .with_parts(signal.parts.clone())

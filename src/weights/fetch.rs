@@ -14,13 +14,11 @@ use super::catalogue::of_part;
 use super::package::Packages;
 use super::{FETCHED, FetchRecord, FileRecord, IN_PLACE, ModelFile, Models, Source, check_file};
 use crate::disk::{hex, read_record, regular, sha256_of, write_record};
+use crate::limits::{MAX_DOWNLOAD_BYTES, MAX_GIT_FILE_BYTES};
 use crate::threads;
 use crate::web::Progress;
-use crate::web::download::{self, Checksum, Expected, PublisherInfo, Web};
+use crate::web::download::{Checksum, Expected, PublisherInfo, Web};
 use crate::web::part::remove_part;
-
-/// Maximum size of a file with a git id: publishers keep larger ones in large file storage.
-const MAX_GIT_FILE_BYTES: u64 = 64 << 20;
 
 /// The result for one file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -231,7 +229,7 @@ impl Sources {
                 let expected = Expected {
                     bytes: file.bytes,
                     is_pinned: file.sha256.is_some(),
-                    most: download::MAX_BYTES,
+                    most: MAX_DOWNLOAD_BYTES,
                 };
                 self.web.download(url, &expected, &part, &transfer)
             }
@@ -242,7 +240,7 @@ impl Sources {
                     transfer.bar.enable_steady_tick(Duration::from_millis(200));
                 }
                 remove_part(&part);
-                let to = (part.as_path(), file.bytes.unwrap_or(download::MAX_BYTES));
+                let to = (part.as_path(), file.bytes.unwrap_or(MAX_DOWNLOAD_BYTES));
                 self.extract(source, to)
                     .map(|()| PublisherInfo::default())
                     .inspect_err(|_| remove_part(&part))

@@ -7,12 +7,13 @@ use std::path::Path;
 use std::sync::LazyLock;
 
 use syn::visit::{self, Visit};
-use syn::{Attribute, Item, ItemMod, ItemUse, Macro, UseTree, Visibility};
+use syn::{Attribute, Item, ItemConst, ItemMod, ItemUse, Macro, UseTree, Visibility};
 
 use crate::support::root;
 
 /// The rooms of `src/` by floor. A file can import from lower floors and from its own room.
-const FLOORS: [&[&str]; 20] = [
+const FLOORS: [&[&str]; 21] = [
+    &["limits"],
     &[
         "device",
         "directories",
@@ -197,6 +198,8 @@ struct Module {
     exports: BTreeMap<String, Segments>,
     /// The files that it embeds, by their paths in the repository.
     embedded: Vec<String>,
+    /// The names of its constants, without those of tests.
+    constants: Vec<String>,
     has_unsafe: bool,
 }
 
@@ -324,6 +327,13 @@ impl<'ast> Visit<'ast> for Reader<'_> {
             );
         }
         self.name = outside;
+    }
+
+    fn visit_item_const(&mut self, item: &'ast ItemConst) {
+        if !self.is_test {
+            self.module.constants.push(item.ident.to_string());
+        }
+        visit::visit_item_const(self, item);
     }
 
     fn visit_item_use(&mut self, item: &'ast ItemUse) {
@@ -612,6 +622,21 @@ fn whether_a_file_exists_is_asked_in_one_way() {
             module.file
         );
     }
+}
+
+/// The words for limits are in the names of no other constants, so that none is left out of docs/limits.md.
+#[test]
+fn limits_are_in_the_lists_of_limits() {
+    let words = ["LARGEST", "LIMIT", "LONGEST", "MAX", "MOST"];
+    let is_limit = |name: &&String| name.split('_').any(|word| words.contains(&word));
+    let crates = CRATE_MODULES.values();
+    let modules = [&*MODULES].into_iter().chain(crates);
+    let faults = modules.flat_map(Modules::values).flat_map(|module| {
+        let limits = module.constants.iter().filter(is_limit);
+        let elsewhere = limits.filter(|_| module.file != "limits.rs");
+        elsewhere.map(|name| format!("{}: {name}: a limit is in limits.rs", module.file))
+    });
+    assert_none(&faults.collect::<Vec<_>>());
 }
 
 #[test]

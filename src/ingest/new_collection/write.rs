@@ -11,7 +11,6 @@ use sha2::{Digest, Sha256};
 use super::gathered::{Gathered, Picture};
 use super::pages::{self, Appearance, Appearances};
 use super::{Made, NewCollection, Reason};
-use crate::collection::saved::MAX_FILE_BYTES;
 use crate::collection::{Fault, FaultKind};
 use crate::disk::{hex, regular};
 use crate::events::{Event, OnEvent, Stage};
@@ -124,7 +123,7 @@ fn count_unshown(gathered: &Gathered, pictures: &[&Picture], made: &mut Made) ->
 
 fn bytes_of(gathered: &Gathered, picture: &Picture) -> Result<Vec<u8>> {
     let path = gathered.picture_file(picture);
-    let bytes = regular::read(&path, MAX_FILE_BYTES);
+    let bytes = regular::read(&path, crate::limits::MAX_SAVED_FILE_BYTES);
     bytes.with_context(|| format!("cannot read {}", path.display()))
 }
 
