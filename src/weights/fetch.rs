@@ -1,5 +1,7 @@
 //! Downloads models: tries the sources of each file in the order of the catalogue until one provides the right bytes.
 
+#![expect(clippy::disallowed_methods, reason = "it is then fetched again")]
+
 use std::path::Path;
 use std::time::Duration;
 use std::{fmt, fs};

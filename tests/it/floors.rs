@@ -577,53 +577,6 @@ fn files_are_opened_in_one_way() {
     }
 }
 
-/// Where a file that seems to be missing because of a temporary error does no harm: an error says that it is missing, a word is read as what it looks
-/// like, a model is fetched again, or only a note is lost.
-const MAY_MISS_A_FILE: [&str; 10] = [
-    "api/collection.rs",
-    "cli/cache.rs",
-    "cli/export.rs",
-    "index/wordnet.rs",
-    "files/mod.rs",
-    "ingest/shards/packed.rs",
-    "judge/verify.rs",
-    "collection/task.rs",
-    "weights/fetch.rs",
-    "weights/mod.rs",
-];
-
-/// `Path::exists` and `Path::is_file` say "no" if the system cannot tell, and the file would be left out without a word.
-#[test]
-fn whether_a_file_exists_is_asked_in_one_way() {
-    for module in MODULES.values() {
-        let path = root().join("src").join(&module.file);
-        let source = fs::read_to_string(&path).unwrap();
-        let code = source
-            .split("#[cfg(test)]\nmod ")
-            .next()
-            .unwrap_or_default();
-        let asks = |line: &&str| {
-            let of_path = [".exists()", ".is_file()"];
-            let of_metadata = ["metadata", "meta.", "found.", "_type()", "kind."];
-            of_path.iter().any(|method| line.contains(method))
-                && !of_metadata.iter().any(|of| line.contains(of))
-        };
-        let found = code.lines().find(asks);
-        let is_known = MAY_MISS_A_FILE.contains(&module.file.as_str());
-        let is_theirs = module.file.starts_with("disk");
-        assert!(
-            found.is_none() || is_known || is_theirs,
-            "src/{}: {found:?}: use disk::regular",
-            module.file
-        );
-        assert!(
-            found.is_some() || !is_known,
-            "src/{} asks no more",
-            module.file
-        );
-    }
-}
-
 /// The words for limits are in the names of no other constants, so that none is left out of docs/limits.md.
 #[test]
 fn limits_are_in_the_lists_of_limits() {

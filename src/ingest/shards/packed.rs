@@ -4,6 +4,8 @@
 //! Each shard has a file `shard.json` with the task, the number of all shards and the number of its own texts: `{"task": "comparative", "shards":
 //! 400, "texts": 2000000}`.
 
+#![expect(clippy::disallowed_methods, reason = "renaming to it then fails")]
+
 use std::collections::{BTreeMap, HashMap};
 use std::fs::{self, File};
 use std::io::{Seek, SeekFrom, Write};
