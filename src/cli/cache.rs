@@ -1,9 +1,7 @@
 //! `cache`: lists and removes the contents of the cache directory.
 
-#![expect(
-    clippy::disallowed_methods,
-    reason = "at worst a list says that it is gone"
-)]
+// at worst a list says that it is gone
+#![expect(clippy::disallowed_methods)]
 
 use std::io::{IsTerminal, Write};
 use std::path::PathBuf;

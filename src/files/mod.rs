@@ -1,9 +1,7 @@
 //! Reads the files that a user names (topics, runs, judgements and lists of ids), and checks before the work that outputs can be written.
 
-#![expect(
-    clippy::disallowed_methods,
-    reason = "an error says that it is missing"
-)]
+// an error says that a file is missing
+#![expect(clippy::disallowed_methods)]
 
 pub mod explanations;
 pub mod metadata;
