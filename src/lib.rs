@@ -34,7 +34,7 @@
 
 // `make doc` is for people who work on riposte, and shows private items and all rooms; docs.rs shows only what others can build on
 #![allow(rustdoc::private_intra_doc_links)]
-// clippy.toml names the methods; the macros panic if they cannot write, and `cli` prints messages and results without them
+// .clippy.toml names the methods; the macros panic if they cannot write, and `cli` prints messages and results without them
 #![cfg_attr(
     not(test),
     deny(clippy::disallowed_methods, clippy::print_stderr, clippy::print_stdout)
