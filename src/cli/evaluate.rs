@@ -10,7 +10,7 @@ use std::path::Path;
 use anyhow::{Context, Result, ensure};
 use riposte_eval::compare::{Look, Pairs, Table};
 use riposte_eval::images::ImageEvaluation;
-use riposte_eval::measure::{ImageMeasure, Measure};
+use riposte_eval::measure::Measure;
 use riposte_eval::{Values, escaped, escaped_lines};
 
 use super::faults::FaultLog;
@@ -19,7 +19,7 @@ use super::{print, terminal};
 use cells::{Column, print_cells};
 use riposte::files::{check_distinct, check_writable};
 use riposte::judge::evaluate;
-use riposte::judge::evaluate::{Detail, EvaluatedRun, Evaluation, Judgements};
+use riposte::judge::evaluate::{Detail, EvaluatedRun, Evaluation};
 use typed::{Format, PrintedAs};
 
 pub(super) use typed::EvaluateArgs;
@@ -99,7 +99,8 @@ fn print_evaluation(
         look,
     };
     if default_measures {
-        leave_out_repeated(&mut table, judgements);
+        let measures: Vec<&Measure> = judgements.iter().flat_map(|j| &j.measures).collect();
+        table.leave_out_repeated(&measures);
     }
     let explanations = judgements.iter().flat_map(|j| &j.measures);
     let explanations: BTreeSet<String> = explanations.filter_map(Measure::explanation).collect();
@@ -196,36 +197,4 @@ fn print_table(
         }
     }
     Ok(())
-}
-
-/// Leaves out each measure over all judged topics that equals the same measure over the topics of the run. They are equal if every run has all judged
-/// topics.
-fn leave_out_repeated(table: &mut Table, judgements: &[Judgements]) {
-    let measures = judgements.iter().flat_map(|judgements| {
-        let own = judgements.measures.iter();
-        own.map(|measure| (&judgements.name, measure))
-    });
-    let measures: Vec<(&String, &Measure)> = measures.collect();
-    let repeats = |at: usize| {
-        let (name, Measure::Image(measure)) = measures[at] else {
-            return false;
-        };
-        let of_run = Measure::Image(ImageMeasure {
-            all_judged: false,
-            ..*measure
-        });
-        let first = measures.iter().position(|m| *m == (name, &of_run));
-        let same = |(_, values): &(String, Vec<Values>)| {
-            first.is_some_and(|first| values[first].topics == values[at].topics)
-        };
-        measure.all_judged && table.rows.iter().all(same)
-    };
-    let kept: Vec<usize> = (0..measures.len()).filter(|at| !repeats(*at)).collect();
-    table.columns = kept.iter().map(|at| table.columns[*at].clone()).collect();
-    for (_, values) in &mut table.rows {
-        *values = kept.iter().map(|at| values[*at].clone()).collect();
-    }
-    for attainable in &mut table.attainable {
-        *attainable = kept.iter().map(|at| attainable[*at]).collect();
-    }
 }

@@ -233,7 +233,7 @@ limits! {
     /// A file of topics.
     /// The largest of the lab has 80 kB; BEIR has files of several hundred thousand queries.
     /// Error.
-    pub const MAX_TOPICS_BYTES: u64 = 64 << 20;
+    pub const MAX_TOPICS_BYTES: u64 = riposte_eval::limits::MAX_TOPICS_BYTES;
 
     /// Faults of a file of topics, and of a list of candidates.
     /// Nobody reads more of them.
@@ -243,17 +243,17 @@ limits! {
     /// A run, judgements, a list of ids or of candidates, after decompression.
     /// The largest of the lab have a tenth of it.
     /// Error.
-    pub const MAX_RUN_BYTES: u64 = 256 << 20;
+    pub const MAX_RUN_BYTES: u64 = riposte_eval::limits::MAX_RUN_BYTES;
 
     /// Lines of such a file.
     /// riposte keeps more about a line than the line itself.
     /// Error.
-    pub const MAX_LINES: usize = 2_000_000;
+    pub const MAX_LINES: usize = riposte_eval::limits::MAX_LINES;
 
     /// A line of such a file.
     /// The longest known lines are explanations.
     /// Error.
-    pub const MAX_LINE_BYTES: usize = 16 << 20;
+    pub const MAX_LINE_BYTES: usize = riposte_eval::limits::MAX_LINE_BYTES;
 
     /// Topics and documents in a run or judgements in ranx's JSON.
     /// As for lines; ranx writes all of them on one line, whose length has no limit of its own.

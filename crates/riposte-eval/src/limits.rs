@@ -1,5 +1,17 @@
 //! What is read at most. docs/limits.md of the repository has the reason for each number, and what happens beyond it.
 
+/// Maximum size of a run, a file of judgements or a list of ids, after decompression. The largest ones of the lab have a tenth of it.
+pub const MAX_RUN_BYTES: u64 = 256 << 20;
+
+/// Maximum size of a file of topics. BEIR has files of several hundred thousand queries.
+pub const MAX_TOPICS_BYTES: u64 = 64 << 20;
+
+/// Maximum length of a line of such a file. The JSON of ranx is one long line; its reader bounds what it keeps.
+pub const MAX_LINE_BYTES: usize = 16 << 20;
+
+/// Maximum number of lines: what is kept of a line, and messages about it, can take more memory than the line.
+pub const MAX_LINES: usize = 2_000_000;
+
 /// After this number of faults the rest of a file is not read.
 pub const MAX_FAULTS: usize = 100;
 
