@@ -16,10 +16,10 @@ use riposte_eval::{Values, escaped, escaped_lines};
 use super::faults::FaultLog;
 use super::notes::NotePrinter;
 use super::{print, terminal};
-use cells::{Column, print_cells};
+use cells::{CellColumn, print_cells};
 use riposte::files::{check_distinct, check_writable};
 use riposte::judge::evaluate;
-use riposte::judge::evaluate::{Detail, EvaluatedRun, Evaluation};
+use riposte::judge::evaluate::{Detail, EvaluatedRun, EvaluatedRuns};
 use typed::{Format, PrintedAs};
 
 pub(super) use typed::EvaluateArgs;
@@ -61,11 +61,11 @@ pub fn evaluate(args: &EvaluateArgs) -> Result<u8> {
 
 fn print_evaluation(
     args: &EvaluateArgs,
-    evaluation: &Evaluation,
+    evaluation: &EvaluatedRuns,
     default_measures: bool,
 ) -> Result<()> {
     let (judgements, runs) = (&evaluation.judgements, &evaluation.runs);
-    let columns: Vec<Column> = judgements
+    let columns: Vec<CellColumn> = judgements
         .iter()
         .flat_map(|j| j.measures.iter().map(|m| (j.name.as_str(), m.to_string())))
         .collect();
@@ -118,7 +118,7 @@ fn pairs(args: &EvaluateArgs, rows: &[&[Values]]) -> Option<Pairs> {
 
 /// # Errors
 /// Runs are to be compared by a test that a measure does not fit.
-fn check_test(args: &EvaluateArgs, columns: &[Column], runs: &[EvaluatedRun]) -> Result<()> {
+fn check_test(args: &EvaluateArgs, columns: &[CellColumn], runs: &[EvaluatedRun]) -> Result<()> {
     for run in runs.iter().filter(|_| runs.len() > 1) {
         for ((_, measure), values) in columns.iter().zip(&run.values) {
             ensure!(

@@ -5,38 +5,15 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, ensure};
 use serde::Deserialize;
-use strum::VariantNames;
 
 use super::entry_name::{self, Taken};
+use crate::collection::task::Task;
 use crate::directories::CATALOGUE_VARIABLE;
 use crate::disk::{is_hex, is_plain_name, regular};
 use crate::limits::{
     MAX_ARCHIVE_GROWTH, MAX_ARCHIVE_MORE_BYTES, MAX_CATALOGUE_BYTES, MAX_COMPARED_NAME_BYTES,
     MAX_TIMES_STATED,
 };
-use crate::names::serde_by_name;
-
-/// The command that ranks a data set.
-#[derive(
-    Clone,
-    Copy,
-    Debug,
-    PartialEq,
-    Eq,
-    strum::Display,
-    strum::EnumString,
-    strum::IntoStaticStr,
-    VariantNames,
-)]
-#[strum(serialize_all = "lowercase")]
-pub enum RankedBy {
-    Images,
-    Controversial,
-    Comparative,
-    Rank,
-}
-
-serde_by_name!(RankedBy);
 
 /// One file of a data set.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
@@ -94,7 +71,8 @@ pub struct Entry {
     /// Other names, such as the ids of ir_datasets.
     #[serde(default)]
     pub aliases: Vec<String>,
-    pub task: RankedBy,
+    /// The task of the command that ranks it.
+    pub task: Task,
     pub about: String,
     pub licence: String,
     /// What a user must accept before anything is fetched.

@@ -35,7 +35,7 @@ pub struct EvaluationSettings {
 }
 
 /// Runs, and the values of the measures for each.
-pub struct Evaluation {
+pub struct EvaluatedRuns {
     pub judgements: Vec<Judgements>,
     pub runs: Vec<EvaluatedRun>,
     /// Whether a line of a file cannot be read, a run repeats a document, or a run has no line or none that is judged.
@@ -97,11 +97,11 @@ fn check_kind(run: &Path, bytes: &[u8], judgements: &[Judgements]) -> Result<()>
 }
 
 /// Evaluates the runs. Reports lines that cannot be read, and what else affects the values, such as topics without judgements.
-/// [`Evaluation::report_differences`] reports where image runs have other values by the organisers' evaluator.
+/// [`EvaluatedRuns::report_differences`] reports where image runs have other values by the organisers' evaluator.
 ///
 /// # Errors
 /// A file cannot be read or has no judgement, or a measure cannot be computed from the judgements.
-pub fn evaluate(settings: &EvaluationSettings, on_event: &mut OnEvent) -> Result<Evaluation> {
+pub fn evaluate(settings: &EvaluationSettings, on_event: &mut OnEvent) -> Result<EvaluatedRuns> {
     let mut has_faults = false;
     let mut judgements = Vec::new();
     for file in &settings.judgements {
@@ -133,7 +133,7 @@ pub fn evaluate(settings: &EvaluationSettings, on_event: &mut OnEvent) -> Result
         let has_errors = run.errors.iter().any(|error| !error.is_read);
         has_faults |= run.is_empty || has_errors;
     }
-    Ok(Evaluation {
+    Ok(EvaluatedRuns {
         judgements,
         runs,
         has_faults,

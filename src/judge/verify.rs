@@ -50,7 +50,7 @@ pub struct Verifier<'a> {
 }
 
 /// What was found in a run.
-pub struct Verdict {
+pub struct VerifiedRun {
     /// The file of the run.
     pub path: PathBuf,
     pub task: Task,
@@ -93,7 +93,7 @@ impl<'a> Verifier<'a> {
     ///
     /// # Errors
     /// The run or the collection cannot be read, or the task was not part of the lab in this year.
-    pub fn verify(&mut self, run: &Path) -> Result<Verdict> {
+    pub fn verify(&mut self, run: &Path) -> Result<VerifiedRun> {
         let (path, bytes) = read_run(run)?;
         let kind = RunKind::of_run(&bytes);
         let task = match (self.settings.task, &self.settings.input) {
@@ -109,7 +109,7 @@ impl<'a> Verifier<'a> {
         findings.extend(findings_of_metadata(&path, &bytes, self.settings.all));
         let mut of_tira = findings.iter().map(|of| of.severity == Severity::Tira);
         let refused_by_tira = verdict.refused_by_tira || of_tira.any(|is_of_tira| is_of_tira);
-        Ok(Verdict {
+        Ok(VerifiedRun {
             path,
             task,
             edition,

@@ -19,7 +19,7 @@ use crate::limits::{
 };
 
 /// A page.
-pub(super) struct Page {
+pub(super) struct GatheredPage {
     pub location: String,
     /// Where it was, as it is written into the collection if the page says nothing better.
     pub url: String,
@@ -31,7 +31,7 @@ pub(super) struct Page {
 }
 
 /// A picture. Those with the same bytes are one.
-pub(super) struct Picture {
+pub(super) struct GatheredPicture {
     pub id: String,
     digest: [u8; 32],
     /// Where it was first found, as it is written into the collection.
@@ -45,8 +45,8 @@ type Place = (u32, String);
 
 pub(super) struct Gathered {
     dir: PathBuf,
-    pub pages: Vec<Page>,
-    pub pictures: Vec<Picture>,
+    pub pages: Vec<GatheredPage>,
+    pub pictures: Vec<GatheredPicture>,
     by_id: HashMap<String, usize>,
     /// The first picture at each location, in its archive and in all of them.
     by_place: HashMap<Place, usize>,
@@ -99,7 +99,7 @@ impl Gathered {
     }
 
     /// The file of a picture in the temporary directory.
-    pub(super) fn picture_file(&self, picture: &Picture) -> PathBuf {
+    pub(super) fn picture_file(&self, picture: &GatheredPicture) -> PathBuf {
         self.dir.join("pictures").join(&picture.id)
     }
 
@@ -180,7 +180,7 @@ impl Gathered {
             "more than {MAX_GATHERED_ITEMS} pages"
         );
         put(&self.page_file(self.pages.len()), &page.bytes)?;
-        self.pages.push(Page {
+        self.pages.push(GatheredPage {
             url: self.url_of(&page),
             scope: if Self::is_file(&page) { 0 } else { self.scope },
             location: page.location,
@@ -266,7 +266,7 @@ impl Gathered {
             number < MAX_GATHERED_ITEMS,
             "more than {MAX_GATHERED_ITEMS} pictures"
         );
-        let picture = Picture {
+        let picture = GatheredPicture {
             id: id.clone(),
             digest,
             url,

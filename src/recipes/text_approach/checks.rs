@@ -2,12 +2,12 @@
 
 use anyhow::{Result, anyhow, bail, ensure};
 
-use super::{Dense, Pairwise, Rerank, Retrieval, SearchParameters, TextApproach};
+use super::{DenseRetrieval, Pairwise, Rerank, Retrieval, SearchParameters, TextApproach};
 use crate::index::fusion::Fusion;
 use crate::index::passages::Passages;
 use crate::limits::{MAX_HITS, RUN_DEPTH};
 use crate::recipes::checks::{At, check_weight, ensure_at};
-use crate::recipes::rerankers::Weights;
+use crate::recipes::rerankers::RerankerWeights;
 use crate::score::rerank::{Combine, Scale};
 
 impl TextApproach {
@@ -123,7 +123,7 @@ impl SearchParameters<'_> {
     }
 }
 
-impl Dense {
+impl DenseRetrieval {
     pub(super) fn check(&self) -> Result<()> {
         check_weight("the dense search", self.weight).at("weight")?;
         ensure_at!(
@@ -211,7 +211,7 @@ impl Pairwise {
     }
 }
 
-fn check_weights(weights: &Weights) -> Result<()> {
+fn check_weights(weights: &RerankerWeights) -> Result<()> {
     weights.iter().try_for_each(|(reranker, weight)| {
         let name = reranker.name();
         check_weight(name, weight).at(name).at("weights")
