@@ -21,7 +21,7 @@ from pathlib import Path
 import peers
 
 BATCH = 8
-# riposte's MAIN_WORDS: it ignores further words of a page
+# riposte's MAX_MAIN_WORDS: it ignores further words of a page
 WORDS = 10_000
 
 

@@ -15,18 +15,7 @@ use html5ever::tree_builder::{TreeBuilder, TreeBuilderOpts};
 use scraper::node::Element;
 use scraper::{Html, HtmlTreeSink, Node};
 
-/// The maximum number of bytes of a page that are read. All pages of the collections are shorter.
-const MAX_BYTES: usize = 64 << 20;
-/// The maximum depth of the tree. The tags of deeper elements are left out, as in browsers (Blink: 512). Without a limit, the tree builder
-/// takes quadratic time, because it walks over all open elements for most tags.
-const MAX_DEPTH: usize = 512;
-/// The maximum number of nodes; the rest of the page is ignored. Without a limit, formatting elements that are never closed multiply,
-/// because each paragraph opens all of them again.
-const MAX_NODES: usize = 1_000_000;
-
-/// The maximum number of attributes of an element; the rest of its tag is ignored. The tokenizer compares each attribute with all
-/// before it.
-const MAX_ATTRIBUTES: usize = 1000;
+use crate::limits::{MAX_HTML_ATTRIBUTES, MAX_HTML_BYTES, MAX_HTML_DEPTH, MAX_HTML_NODES};
 
 /// Names of elements, or words in labels.
 pub type Names = LazyLock<HashSet<&'static str>>;
@@ -47,7 +36,7 @@ pub fn parse(html: &str) -> Tree<Node> {
     };
     let tokenizer = Tokenizer::new(bounded, TokenizerOpts::default());
     let input = BufferQueue::default();
-    let end = html.floor_char_boundary(MAX_BYTES);
+    let end = html.floor_char_boundary(MAX_HTML_BYTES);
     let html = bound_attributes(html.get(..end).unwrap_or_default());
     input.push_back(StrTendril::from_slice(&html));
     // the tokenizer stops after each script, so that a browser can run it
@@ -56,7 +45,7 @@ pub fn parse(html: &str) -> Tree<Node> {
     tokenizer.sink.builder.sink.0.into_inner().tree
 }
 
-/// Cuts each tag after [`MAX_ATTRIBUTES`] attributes. Text after a `<` in a script may be cut the same way.
+/// Cuts each tag after [`MAX_HTML_ATTRIBUTES`] attributes. Text after a `<` in a script may be cut the same way.
 fn bound_attributes(html: &str) -> Cow<'_, str> {
     let bytes = html.as_bytes();
     let mut out = String::new();
@@ -87,7 +76,7 @@ fn bound_attributes(html: &str) -> Cow<'_, str> {
                 previous = byte;
             }
             at = (at + 1).min(bytes.len());
-            if ends > MAX_ATTRIBUTES && cut.is_none() {
+            if ends > MAX_HTML_ATTRIBUTES && cut.is_none() {
                 cut = Some(at);
             }
         }
@@ -103,7 +92,7 @@ fn bound_attributes(html: &str) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
-/// Passes tokens on to the tree builder, except tags below [`MAX_DEPTH`] and everything after [`MAX_NODES`].
+/// Passes tokens on to the tree builder, except tags below [`MAX_HTML_DEPTH`] and everything after [`MAX_HTML_NODES`].
 struct BoundedSink {
     builder: TreeBuilder<NodeId, HtmlTreeSink>,
     /// The number of start tags minus the number of end tags: an upper bound of the depth.
@@ -121,7 +110,7 @@ impl BoundedSink {
         match tag.kind {
             TagKind::StartTag => {
                 self.open.set(self.open.get() + 1);
-                let drop = self.open.get() > MAX_DEPTH && self.depth() > MAX_DEPTH;
+                let drop = self.open.get() > MAX_HTML_DEPTH && self.depth() > MAX_HTML_DEPTH;
                 self.dropped.set(self.dropped.get() + usize::from(drop));
                 !drop
             }
@@ -134,15 +123,15 @@ impl BoundedSink {
         }
     }
 
-    /// The depth of the newest node, at most `MAX_DEPTH + 1`.
+    /// The depth of the newest node, at most `MAX_HTML_DEPTH + 1`.
     fn depth(&self) -> usize {
         let html = self.builder.sink.0.borrow();
         let newest = html.tree.nodes().next_back();
-        newest.map_or(0, |node| node.ancestors().take(MAX_DEPTH + 1).count())
+        newest.map_or(0, |node| node.ancestors().take(MAX_HTML_DEPTH + 1).count())
     }
 
     fn is_full(&self) -> bool {
-        self.builder.sink.0.borrow().tree.values().len() >= MAX_NODES
+        self.builder.sink.0.borrow().tree.values().len() >= MAX_HTML_NODES
     }
 }
 

@@ -11,9 +11,6 @@ use crate::index::analyzer::{self, Analyzer, StopList};
 /// The English function words: a long list, because "die", "man" and "me" are on those of other languages, too.
 const ENGLISH: &str = "smart";
 
-/// Fewer words of the Latin script do not tell their language: "BMW or Audi", "death penalty", "Real Madrid".
-const FEWEST_WORDS: usize = 3;
-
 /// With this many more function words of another language than of English, a text is in that language, whatever its letters are like.
 const CERTAIN: usize = 2;
 
@@ -74,7 +71,7 @@ pub fn other_language(text: &str) -> Option<String> {
     }
     let words = analyzer::terms(&mut Analyzer::default().build(), text);
     let words: BTreeSet<String> = words.into_iter().collect();
-    if words.len() < FEWEST_WORDS {
+    if words.len() < crate::limits::MIN_LANGUAGE_WORDS {
         return None;
     }
     let found = LATIN_DETECTOR.detect(text);

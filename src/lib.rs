@@ -34,8 +34,11 @@
 
 // `make doc` is for people who work on riposte, and shows private items and all rooms; docs.rs shows only what others can build on
 #![allow(rustdoc::private_intra_doc_links)]
-// these macros panic if they cannot write; `cli` prints messages and results without them
-#![cfg_attr(not(test), deny(clippy::print_stderr, clippy::print_stdout))]
+// .clippy.toml names the methods; the macros panic if they cannot write, and `cli` prints messages and results without them
+#![cfg_attr(
+    not(test),
+    deny(clippy::disallowed_methods, clippy::print_stderr, clippy::print_stdout)
+)]
 
 #[cfg_attr(docsrs, doc(hidden))]
 pub mod device;
@@ -47,6 +50,8 @@ pub mod disk;
 pub mod html;
 #[cfg_attr(docsrs, doc(hidden))]
 pub mod lazy;
+#[cfg_attr(docsrs, doc(hidden))]
+pub mod limits;
 #[cfg_attr(docsrs, doc(hidden))]
 pub mod names;
 #[cfg_attr(docsrs, doc(hidden))]

@@ -3,7 +3,7 @@
 //!
 //! In all commands, outputs that cannot be written, options that make no sense and damage on disk give 2; they are found before the work if possible.
 
-#![deny(clippy::print_stderr, clippy::print_stdout)]
+#![deny(clippy::disallowed_methods, clippy::print_stderr, clippy::print_stdout)]
 
 mod cli;
 

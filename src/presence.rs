@@ -18,7 +18,7 @@ use crate::language::other_language;
 use crate::reading::Reader;
 use crate::reading::pieces::truncate;
 use crate::reading::stance_encoder::StanceEncoder;
-use crate::score::presence::{JUDGED, Presence, TopicMatch};
+use crate::score::presence::{Presence, TopicMatch};
 use crate::score::windows::ReadWindows;
 use crate::wording::counted;
 
@@ -78,7 +78,7 @@ pub(crate) fn of_texts<'a>(
     }
     let mut ids = Vec::new();
     let mut texts = Vec::new();
-    for id in documents.take(JUDGED) {
+    for id in documents.take(crate::limits::MAX_JUDGED) {
         let document = index.document(id)?;
         let mut text = index.meta().kind.main_text(&document.texts).into_owned();
         truncate(&mut text);

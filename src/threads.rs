@@ -6,8 +6,7 @@ use std::thread::{Scope, ScopedJoinHandle};
 
 use anyhow::{Context, Result, ensure};
 
-/// Maximum number of threads that a user can choose. Each takes memory of its own.
-pub const MAX_THREADS: usize = 256;
+use crate::limits::{self, MAX_THREADS};
 
 /// Checks a number of threads.
 ///
@@ -56,19 +55,6 @@ pub fn spawn_detached(work: impl FnOnce() + Send + 'static) -> Result<()> {
     thread.spawn(work).map(drop).context(REFUSED)
 }
 
-/// The smallest address space (`ulimit -v`) in which images and texts are processed. In a smaller one, some allocation fails, which ends the process by
-/// a signal.
-#[cfg(unix)]
-const MIN_ADDRESS_SPACE: u64 = 1 << 30;
-
-/// The smallest stack (`ulimit -s`) on which commands run.
-#[cfg(unix)]
-const MIN_STACK: u64 = 1 << 20;
-
-/// The stack on which they run if that of the process is smaller: as large as it usually is on Linux.
-#[cfg(unix)]
-const STACK: usize = 8 << 20;
-
 /// Checks that the process may have as much memory as it needs to process images and texts.
 ///
 /// # Errors
@@ -77,10 +63,10 @@ pub fn check_memory() -> Result<()> {
     #[cfg(unix)]
     if let Some(most) = rustix::process::getrlimit(rustix::process::Resource::As).current {
         ensure!(
-            most >= MIN_ADDRESS_SPACE,
+            most >= limits::MIN_ADDRESS_SPACE_BYTES,
             "the address space of a process is limited to {} MiB here (ulimit -v), and riposte needs at least {} MiB",
             most >> 20,
-            MIN_ADDRESS_SPACE >> 20
+            limits::MIN_ADDRESS_SPACE_BYTES >> 20
         );
     }
     Ok(())
@@ -94,8 +80,8 @@ pub fn on_enough_stack<T: Send + 'static>(run: fn() -> Result<T>) -> Result<T> {
     #[cfg(unix)]
     {
         let most = rustix::process::getrlimit(rustix::process::Resource::Stack).current;
-        if most.is_some_and(|most| most < MIN_STACK) {
-            let thread = thread::Builder::new().stack_size(STACK);
+        if most.is_some_and(|most| most < limits::MIN_STACK_BYTES) {
+            let thread = thread::Builder::new().stack_size(limits::STACK_BYTES);
             let thread = thread.spawn(run).context(REFUSED)?;
             return thread
                 .join()

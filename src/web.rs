@@ -9,7 +9,6 @@ mod progress;
 use std::env;
 use std::io::ErrorKind;
 use std::path::Path;
-use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
 use ureq::config::ConfigBuilder;
@@ -18,14 +17,9 @@ use ureq::typestate::AgentScope;
 use ureq::{Agent, Timeout};
 
 use crate::disk::regular;
+use crate::limits::{MAX_CERTIFICATES_BYTES, MAX_CONNECT_TIME};
 pub use progress::ProgressDisplay;
 pub(crate) use progress::Transfer;
-
-/// A host to which no connection is made within this time counts as unreachable.
-const CONNECT: Duration = Duration::from_secs(5);
-
-/// Maximum size of a file of certificates. Those of operating systems have a few hundred kilobytes.
-const MAX_CERTIFICATES_BYTES: u64 = 16 << 20;
 
 /// The configuration of an HTTP client that follows no redirects and returns responses of any status.
 ///
@@ -42,8 +36,8 @@ pub(crate) fn agent() -> Result<ConfigBuilder<AgentScope>> {
         .user_agent(concat!("riposte/", env!("CARGO_PKG_VERSION")))
         .max_redirects(0)
         .http_status_as_error(false)
-        .timeout_resolve(Some(CONNECT))
-        .timeout_connect(Some(CONNECT)))
+        .timeout_resolve(Some(MAX_CONNECT_TIME))
+        .timeout_connect(Some(MAX_CONNECT_TIME)))
 }
 
 /// Whether the host cannot be reached at all. If only one response was bad, others may still be available there.

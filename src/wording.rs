@@ -2,9 +2,6 @@
 
 use std::fmt;
 
-/// Longer words are not compared with known names, because the time for the comparison grows with their length.
-const LONGEST_COMPARED: usize = 100;
-
 /// A count with its noun: "1 topic", "2 topics".
 pub fn counted<N>(count: N, one: &str, many: &str) -> String
 where
@@ -42,7 +39,7 @@ pub fn labelled(label: &str, text: &str, width: usize) -> String {
 /// returned.
 pub fn nearest<'a>(word: &str, known: &[&'a str]) -> Option<&'a str> {
     let length = word.chars().count();
-    if length > LONGEST_COMPARED {
+    if length > crate::limits::MAX_COMPARED_LENGTH {
         return None;
     }
     let word = word.to_lowercase();

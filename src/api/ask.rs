@@ -31,6 +31,7 @@ use crate::images::ImageRanking;
 use crate::ingest::extraction::ExtractionHost;
 use crate::ingest::own_folder::OwnFolder;
 use crate::language::refusal;
+use crate::limits::MAX_QUESTION;
 use crate::recipes::settings::Setting;
 use crate::report::inspect::{self, OnThreadEvent};
 use crate::report::place::ReportPlace;
@@ -45,9 +46,6 @@ use crate::topic::ASKED;
 /// What is written beside the run: the file with the topic, and the directory of the report.
 const TOPICS_FILE: &str = "topics.jsonl";
 const REPORT: &str = "report";
-
-/// The maximum number of characters of a question.
-const QUESTION: usize = 1000;
 
 /// A question, and what it is answered from.
 pub struct AskSettings<'a> {
@@ -247,8 +245,8 @@ impl AskSettings<'_> {
             "the question {question:?} has no word"
         );
         ensure!(
-            question.chars().count() <= QUESTION,
-            "the question has more than {QUESTION} characters"
+            question.chars().count() <= MAX_QUESTION,
+            "the question has more than {MAX_QUESTION} characters"
         );
         let task = self.collection.task;
         if let Some(why) = refusal(&question).filter(|_| task.has_sides()) {

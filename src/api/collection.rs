@@ -126,6 +126,7 @@ impl Collection {
 
     /// The arguments in a collection of images, if it has any.
     #[doc(hidden)]
+    #[expect(clippy::disallowed_methods, reason = "an answer only lacks them")]
     pub fn own_arguments(&self) -> Option<PathBuf> {
         let own = self.settings.input.join(ARGUMENTS);
         (self.task == Task::Images && own.is_file()).then_some(own)

@@ -18,9 +18,7 @@ use riposte::api::ask::{Answer, AskSettings, ReportOutput};
 use riposte::collection::task::Task;
 use riposte::ingest::extraction_settings::{ExtractionOptions, ExtractionSettings};
 use riposte::ingest::own_folder::OwnFolder;
-
-/// Maximum number of documents in an answer. An answer is for reading; `riposte rank` and its siblings write long lists.
-const MAX_NUMBER: i64 = 100;
+use riposte::limits::MAX_ASKED_NUMBER;
 
 #[derive(Args)]
 pub(super) struct AskArgs {
@@ -43,7 +41,7 @@ pub(super) struct AskArgs {
     #[command(flatten)]
     pub(super) set: SetArgs,
     /// Number of arguments on each side (at most 5), of images of each list of the run (at most 10), or of texts
-    #[arg(short, long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=MAX_NUMBER))]
+    #[arg(short, long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=MAX_ASKED_NUMBER))]
     pub(super) number: u32,
     /// Write the run, its explanations and a report (report/index.html) to DIR, created if necessary
     #[arg(short, long, value_name = "DIR")]

@@ -23,9 +23,6 @@ use riposte::lazy::Lazy;
 use riposte::models;
 use riposte::reading::stance_encoder::StanceEncoder;
 
-/// Maximum number of bytes of a call. The package sends long lists of texts in several calls.
-const MAX_CALL: u64 = 1 << 30;
-
 /// The exit code of a Rust program that panics.
 const PANICKED: u8 = 101;
 
@@ -64,7 +61,10 @@ pub fn calls() -> Result<u8> {
     let mut line = Vec::new();
     loop {
         line.clear();
-        let read = input.by_ref().take(MAX_CALL).read_until(b'\n', &mut line);
+        let read = input
+            .by_ref()
+            .take(riposte::limits::MAX_CALL_BYTES)
+            .read_until(b'\n', &mut line);
         if read.context("cannot read the next call")? == 0 {
             return Ok(0);
         }

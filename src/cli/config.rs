@@ -29,9 +29,6 @@ const FILE: &str = "riposte.toml";
 /// The environment variable that names the file.
 const VARIABLE: &str = "RIPOSTE_CONFIG";
 
-/// Maximum size of a configuration in bytes.
-const MAX_BYTES: u64 = 1 << 20;
-
 /// The options that a configuration has defaults for: their names on the command line and in the file, and their environment variables.
 const OPTIONS: [(&str, &str); 3] = [
     ("threads", THREADS),
@@ -112,7 +109,7 @@ impl Configuration {
 
     fn read(path: &Path) -> Result<Configuration> {
         let reading = || format!("cannot use the configuration in {}", path.display());
-        let bytes = read_regular(path, MAX_BYTES).with_context(reading)?;
+        let bytes = read_regular(path, riposte::limits::MAX_CONFIG_BYTES).with_context(reading)?;
         let sha256 = metadata::sha256(&bytes);
         let text = String::from_utf8(bytes).with_context(reading)?;
         let mut contents = ConfigContents::read(&text).with_context(reading)?;

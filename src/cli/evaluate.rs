@@ -28,7 +28,7 @@ pub(super) use typed::EvaluateArgs;
 const DETAILED_RUNS: usize = 3;
 
 /// The meaning of the rows "at most" of a table.
-const AT_MOST: &str = "at most: what a perfect run has, because some topics have fewer relevant images than the lists have places";
+const BOUND: &str = "at most: what a perfect run has, because some topics have fewer relevant images than the lists have places";
 
 /// `riposte evaluate`. The exit code is 1 if there are lines that cannot be read.
 pub fn evaluate(args: &EvaluateArgs) -> Result<u8> {
@@ -164,7 +164,7 @@ fn print_table(
     }
     print(&show(&table))?;
     if is_limited {
-        explanations.insert(AT_MOST.to_owned());
+        explanations.insert(BOUND.to_owned());
     }
     for text in explanations {
         match table.look {

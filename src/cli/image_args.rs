@@ -19,6 +19,7 @@ use riposte::evidence::channel::{self, Precision};
 use riposte::evidence::extract::Shard;
 use riposte::evidence::ocr::Script;
 use riposte::ingest::extraction_settings::{ExtractionOptions, ExtractionSettings};
+use riposte::limits::MAX_REPORT_DEPTH;
 use riposte::recipes::channels::CHANNELS;
 use riposte::wording::nearest;
 
@@ -217,9 +218,6 @@ pub(super) struct MergeArgs {
     pub(super) faults: FaultArgs,
 }
 
-/// Maximum number of documents that a report shows of each list. The lab's runs of texts have at most as many for a topic.
-const MAX_DEPTH: i64 = 1000;
-
 #[derive(Args)]
 pub(super) struct InspectArgs {
     /// Run: a file (plain, gzip or zstd), - for standard input, or a directory with a run.txt. NAME= sets the name of the run in the report
@@ -244,7 +242,7 @@ pub(super) struct InspectArgs {
     #[arg(long)]
     pub(super) single_file: bool,
     /// Number of documents that are shown of each list. By default 10 images or 20 texts
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=MAX_DEPTH))]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=MAX_REPORT_DEPTH))]
     pub(super) depth: Option<u32>,
     /// Task that the run is for. By default inferred from the collection or, if it has images and texts, from the run
     #[arg(long, value_parser = parse::task())]

@@ -16,11 +16,9 @@ use riposte::collection::images::ImageCollection;
 use riposte::ingest::extraction;
 use riposte::ingest::extraction::Trial;
 use riposte::ingest::extraction_settings::ExtractionSettings;
+use riposte::limits::MAX_PROBE_TIME;
 use riposte::threads;
 use riposte::weights::ModelRole;
-
-/// Maximum time for a document, including the loading of models. The largest documents take less than a minute on one core.
-const PATIENCE: Duration = Duration::from_secs(600);
 
 /// The time between two checks whether the user wants to stop.
 const GLANCE: Duration = Duration::from_millis(50);
@@ -127,8 +125,8 @@ fn watch(child: &mut Child, stop: &AtomicBool) -> Result<(usize, End)> {
             Err(RecvTimeoutError::Timeout) if stop.load(Ordering::Relaxed) => {
                 break Some(End::Interrupted);
             }
-            Err(RecvTimeoutError::Timeout) if last.elapsed() > PATIENCE => {
-                let minutes = PATIENCE.as_secs() / 60;
+            Err(RecvTimeoutError::Timeout) if last.elapsed() > MAX_PROBE_TIME => {
+                let minutes = MAX_PROBE_TIME.as_secs() / 60;
                 break Some(End::Died(format!("no end within {minutes} minutes")));
             }
             Err(RecvTimeoutError::Timeout) => {}

@@ -19,9 +19,6 @@ use riposte::collection::read_bytes;
 use riposte::ingest::extraction_settings::{ExtractionOptions, ExtractionSettings};
 use riposte::serve::ServedCollections;
 
-/// The maximum number of bytes of a file with a token.
-const MAX_TOKEN_FILE: u64 = 4_096;
-
 const SAFETY: &str = "Access";
 
 #[derive(Args)]
@@ -192,7 +189,7 @@ fn log_of(quiet: bool) -> riposte_serve::Log {
 
 /// The token in a file, without the line break at its end.
 fn read_token(file: &Path) -> Result<String> {
-    let bytes = read_bytes(file, MAX_TOKEN_FILE)?;
+    let bytes = read_bytes(file, riposte::limits::MAX_TOKEN_FILE_BYTES)?;
     let token = String::from_utf8(bytes);
     let token = token.with_context(|| format!("{} is not text", file.display()))?;
     let token = token.trim();

@@ -15,17 +15,15 @@ use strum::VariantNames;
 
 use super::braces::ObjectEnds;
 use super::portal::Portal;
-use super::source::{self, MAX_DOCUMENT_BYTES};
+use super::source::{self};
 use super::{Fault, FaultKind};
+use crate::limits::{MAX_DOCUMENT_BYTES, MAX_SHOWN_ID_BYTES};
 
 /// The name of the file with the whole corpus, without extension.
 const WHOLE: &str = "args-me";
 
 /// The number of bytes that are read at once.
 const BLOCK: usize = 1 << 18;
-
-/// Maximum length of an id that a fault shows, in bytes.
-const MAX_SHOWN_ID: usize = 100;
 
 /// An argument: a conclusion and its premises.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -249,7 +247,7 @@ impl ArgumentFile {
         let rest = rest.trim_ascii_start().strip_prefix(b"\"")?;
         let end = rest
             .iter()
-            .take(MAX_SHOWN_ID)
+            .take(MAX_SHOWN_ID_BYTES)
             .position(|byte| matches!(byte, b'"' | b'\\' | b',' | b'}'))?;
         let id = std::str::from_utf8(rest.get(..end)?).ok()?;
         (!id.is_empty()).then_some(id)

@@ -23,15 +23,13 @@ use super::lines::JsonLines;
 use super::portal::Portal;
 use super::{Fault, FaultKind, source};
 use crate::disk::regular;
+use crate::limits::MAX_TEXTS_HEADER_BYTES;
 
 /// The name of the file.
 pub const FILE: &str = "riposte-texts.jsonl";
 
 /// The version of the format. It changes when the lines get other keys or other meanings.
 const FORMAT: u32 = 1;
-
-/// Maximum length of the first line, in bytes.
-const MAX_HEADER_BYTES: u64 = 1 << 10;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -130,7 +128,7 @@ fn checked(line: EntryLine) -> Result<EntryLine, String> {
 
 fn read_header(file: &Path) -> Result<TextTask> {
     let mut line = String::new();
-    BufReader::new(regular::open(file)?.take(MAX_HEADER_BYTES)).read_line(&mut line)?;
+    BufReader::new(regular::open(file)?.take(MAX_TEXTS_HEADER_BYTES)).read_line(&mut line)?;
     let Object(header): Object<Header> =
         serde_json::from_str(&line).context("its first line is not a header")?;
     ensure!(

@@ -19,25 +19,11 @@ use riposte_eval::DocId;
 use riposte_eval::lines::Object;
 use serde::Deserialize;
 
-use super::images::{ImageFolder, MAX_FILE_BYTES, is_document_id};
-
-/// Maximum length of a header, in bytes. It suffices for more than ten thousand files with the longest paths.
-const MAX_HEADER_BYTES: u64 = 16 << 20;
-
-/// Maximum length of a document's id, in bytes. It is the name of a directory, and usual file systems allow no longer one.
-const MAX_ID_BYTES: usize = 255;
-
-/// Maximum number of files in a frame. Documents of the real crawl have a few hundred.
-const MAX_FILES: usize = 50_000;
-
-/// Maximum length of a path in a frame, in bytes.
-const MAX_PATH_BYTES: usize = 1024;
-
-/// Maximum number of names in a path. The deepest of the crawl have four, and each can make a directory.
-const MAX_DEPTH: usize = 8;
-
-/// Maximum size of all files of a frame, in bytes. They are on disk at the same time.
-const MAX_FRAME_BYTES: u64 = 1 << 30;
+use super::images::{ImageFolder, is_document_id};
+use crate::limits::{
+    MAX_DOCUMENT_FILE_BYTES, MAX_FRAME_BYTES, MAX_FRAME_DEPTH, MAX_FRAME_FILES,
+    MAX_FRAME_HEADER_BYTES, MAX_FRAME_ID_BYTES, MAX_FRAME_PATH_BYTES,
+};
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -81,8 +67,8 @@ pub fn read_frame(input: &mut dyn Read, into: &Path) -> Result<Option<FramedDocu
         return Ok(None);
     };
     ensure!(
-        length <= MAX_HEADER_BYTES,
-        "the header has {length} bytes, but {MAX_HEADER_BYTES} is the limit: this is not a stream of frames"
+        length <= MAX_FRAME_HEADER_BYTES,
+        "the header has {length} bytes, but {MAX_FRAME_HEADER_BYTES} is the limit: this is not a stream of frames"
     );
     let mut bytes = Vec::new();
     (&mut *input)
@@ -127,30 +113,30 @@ fn read_length(input: &mut dyn Read) -> Result<Option<u64>> {
 fn check(header: &Header) -> Result<()> {
     let id = &header.document;
     ensure!(
-        is_document_id(id) && id.len() <= MAX_ID_BYTES,
+        is_document_id(id) && id.len() <= MAX_FRAME_ID_BYTES,
         "{id:?} is not the id of an image: I and at least 16 hex digits"
     );
     let files = header.files.len();
     ensure!(
-        files <= MAX_FILES,
-        "{id}: {files} files, but {MAX_FILES} is the limit"
+        files <= MAX_FRAME_FILES,
+        "{id}: {files} files, but {MAX_FRAME_FILES} is the limit"
     );
     let mut total = 0u64;
     for file in &header.files {
         let FileHeader { path, size, .. } = file;
         ensure!(
-            is_inside(path) && path.len() <= MAX_PATH_BYTES,
+            is_inside(path) && path.len() <= MAX_FRAME_PATH_BYTES,
             "{id}: {path:?} is not a path within the document's directory"
         );
         let depth = Path::new(path).components().count();
         ensure!(
-            depth <= MAX_DEPTH,
-            "{id}: {path:?} has {depth} names, but {MAX_DEPTH} is the limit"
+            depth <= MAX_FRAME_DEPTH,
+            "{id}: {path:?} has {depth} names, but {MAX_FRAME_DEPTH} is the limit"
         );
         if !file.omitted {
             ensure!(
-                *size <= MAX_FILE_BYTES,
-                "{id}: {path:?} has {size} bytes; {MAX_FILE_BYTES} is the limit, and larger files must be omitted"
+                *size <= MAX_DOCUMENT_FILE_BYTES,
+                "{id}: {path:?} has {size} bytes; {MAX_DOCUMENT_FILE_BYTES} is the limit, and larger files must be omitted"
             );
             total = total.saturating_add(*size);
         }
@@ -273,9 +259,13 @@ mod tests {
         }
         let deep = format!(r#"{{"path": "{}x", "size": 0}}"#, "a/".repeat(500));
         assert!(refusal(&frame(&files(&deep), b"")).contains("has 501 names"));
-        let large = format!(r#"{{"path": "image.png", "size": {}}}"#, MAX_FILE_BYTES + 1);
+        let large = format!(
+            r#"{{"path": "image.png", "size": {}}}"#,
+            MAX_DOCUMENT_FILE_BYTES + 1
+        );
         assert!(refusal(&frame(&files(&large), b"")).contains("larger files must be omitted"));
-        let many = vec![format!(r#"{{"path": "x", "size": {MAX_FILE_BYTES}}}"#); 5].join(",");
+        let many =
+            vec![format!(r#"{{"path": "x", "size": {MAX_DOCUMENT_FILE_BYTES}}}"#); 5].join(",");
         assert!(refusal(&frame(&files(&many), b"")).contains("its files have"));
         let twice = files(r#"{"path": "x", "size": 1}, {"path": "x", "size": 1}"#);
         assert!(refusal(&frame(&twice, b"ab")).contains("cannot create it"));

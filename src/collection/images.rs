@@ -14,7 +14,6 @@ use riposte_eval::DocId;
 
 use super::{Fault, FaultKind};
 use crate::disk::regular;
-pub(super) use documents::MAX_FILE_BYTES;
 pub use documents::{
     CrawlRank, DocumentFiles, FileState, GivenTexts, ImageDocument, NO_PAGE, PageDocument,
     UnreadFile, bytes_of,

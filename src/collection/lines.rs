@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use riposte_eval::lines::Object;
 use serde::de::DeserializeOwned;
 
-use super::source::{self, MAX_DOCUMENT_BYTES};
+use super::source::{self};
 use super::{Fault, FaultKind};
 
 /// Reads a document from each line of a file that is not blank. For a line that cannot be read, the iterator returns a fault.
@@ -72,7 +72,7 @@ impl<R: DeserializeOwned, D> JsonLines<R, D> {
                     .insert(BufReader::with_capacity(1 << 18, opened))
             }
         };
-        let limit = MAX_DOCUMENT_BYTES as u64;
+        let limit = crate::limits::MAX_DOCUMENT_BYTES as u64;
         let mut too_long = false;
         loop {
             match reader.by_ref().take(limit).read_until(b'\n', line) {

@@ -14,20 +14,7 @@ use parquet::record::Row;
 use parquet::schema::types::{Type, TypePtr};
 
 use crate::disk::regular;
-
-/// Maximum depth of directories. Spark makes one level for each column that divides the files.
-const MAX_DEPTH: usize = 8;
-
-/// Maximum length of a group of rows after decompression. Spark begins a new group after 128 MB, and the pages and values that are held in memory while
-/// a row is read are as long as its group in the worst case.
-const MAX_GROUP_BYTES: i64 = 256 << 20;
-
-/// Maximum number of values of a column in a group of rows, counting those of lists and nulls. They take almost nothing in the file if they are the same,
-/// and up to 44 bytes each while their row is read.
-const MAX_COLUMN_VALUES: usize = 1 << 24;
-
-/// Maximum length of a row in memory. In the file it can be much shorter, because equal values are stored once.
-const MAX_ROW_BYTES: u64 = 256 << 20;
+use crate::limits::{MAX_COLUMN_VALUES, MAX_ROW_BYTES, MAX_ROW_GROUP_BYTES, MAX_TABLE_DEPTH};
 
 /// What a value of a row takes in memory besides its bytes: it is stored with the name of its column.
 const VALUE_BYTES: u64 = 128;
@@ -50,8 +37,8 @@ pub fn files(dir: &Path) -> Result<Vec<PathBuf>> {
 fn list(dir: &Path, depth: usize, files: &mut Vec<PathBuf>) -> Result<()> {
     let listing = || format!("cannot list {}", dir.display());
     ensure!(
-        depth < MAX_DEPTH,
-        "{} has more than {MAX_DEPTH} levels of directories",
+        depth < MAX_TABLE_DEPTH,
+        "{} has more than {MAX_TABLE_DEPTH} levels of directories",
         dir.display()
     );
     for entry in fs::read_dir(dir).with_context(listing)? {
@@ -114,9 +101,9 @@ fn check_sizes(metadata: &ParquetMetaData) -> Result<()> {
             sum.checked_add(bytes).filter(|_| bytes >= 0)
         });
         ensure!(
-            bytes.is_some_and(|bytes| bytes <= MAX_GROUP_BYTES),
+            bytes.is_some_and(|bytes| bytes <= MAX_ROW_GROUP_BYTES),
             "its row group {n} has more than {} MiB after decompression",
-            MAX_GROUP_BYTES >> 20
+            MAX_ROW_GROUP_BYTES >> 20
         );
     }
     Ok(())

@@ -21,18 +21,7 @@ use encoding_rs::{Encoding, UTF_8};
 
 use super::{Fault, FaultKind};
 use crate::disk::regular;
-
-/// Maximum size of a page or a picture, and of a record of a WARC file, in bytes. Decoders of pictures take no more than 96 MiB.
-pub(crate) const MAX_FILE_BYTES: u64 = 96 << 20;
-
-/// Maximum size of an MHTML file, in bytes: it is read as a whole.
-const MAX_MHTML_BYTES: u64 = 256 << 20;
-
-/// Maximum number of files below a folder.
-const MAX_FILES: usize = 2_000_000;
-
-/// Maximum depth of folders within folders. Browsers save one level, and wget as many as an address has.
-const MAX_DEPTH: usize = 64;
+use crate::limits::{MAX_MHTML_BYTES, MAX_SAVED_DEPTH, MAX_SAVED_FILE_BYTES, MAX_SAVED_FILES};
 
 /// Some programs leave out the padding, or leave bits in the last character.
 const BASE64: GeneralPurpose = GeneralPurpose::new(
@@ -131,8 +120,8 @@ pub fn files(source: &Path) -> Result<(Vec<PathBuf>, usize)> {
             } else if kind.is_dir() {
                 let what = "folders within folders";
                 ensure!(
-                    depth < MAX_DEPTH,
-                    "{}: more than {MAX_DEPTH} {what}",
+                    depth < MAX_SAVED_DEPTH,
+                    "{}: more than {MAX_SAVED_DEPTH} {what}",
                     path.display()
                 );
                 folders.push((path, depth + 1));
@@ -140,8 +129,8 @@ pub fn files(source: &Path) -> Result<(Vec<PathBuf>, usize)> {
                 files.push(path);
             }
             ensure!(
-                files.len() <= MAX_FILES,
-                "{}: more than {MAX_FILES} files",
+                files.len() <= MAX_SAVED_FILES,
+                "{}: more than {MAX_SAVED_FILES} files",
                 source.display()
             );
         }
@@ -180,7 +169,7 @@ pub fn read(file: &Path, found: &mut dyn FnMut(SavedItem) -> Result<()>) -> Resu
             }
         },
     };
-    match regular::read(file, MAX_FILE_BYTES) {
+    match regular::read(file, MAX_SAVED_FILE_BYTES) {
         Ok(bytes) => {
             let path = std::path::absolute(file);
             let path = path.with_context(|| format!("cannot read {}", file.display()))?;

@@ -12,18 +12,13 @@ use serde::{Deserialize, Serialize};
 
 use crate::directories::WORKSPACE_FILE;
 use crate::disk::{regular, replace};
+use crate::limits::{MAX_SHARD_LIST_BYTES, MAX_SHARDS};
 
 /// The name of the file.
 pub const FILE: &str = "riposte-shards.json";
 
 /// The version of the format of the file.
 const FORMAT: u32 = 1;
-
-/// Maximum number of shards. All of them are open at the same time.
-const MAX_SHARDS: usize = 10_000;
-
-/// Maximum size of the list of shards, in bytes. A list of [`MAX_SHARDS`] has a tenth of it.
-const MAX_LIST_BYTES: u64 = 1 << 20;
 
 #[derive(Debug, Serialize, Deserialize)]
 struct List {
@@ -58,7 +53,7 @@ impl ShardCollection {
             return Ok(None);
         }
         let reading = || format!("cannot read {}", file.display());
-        let bytes = regular::read(&file, MAX_LIST_BYTES).with_context(reading)?;
+        let bytes = regular::read(&file, MAX_SHARD_LIST_BYTES).with_context(reading)?;
         let Object(list): Object<List> = serde_json::from_slice(&bytes).with_context(reading)?;
         let is_name = |name: &String| !name.is_empty() && name.bytes().all(|b| b.is_ascii_digit());
         ensure!(
@@ -109,9 +104,9 @@ mod tests {
         let found = ShardCollection::find(dir.path()).unwrap().unwrap();
         assert_eq!(found.bases.len(), MAX_SHARDS);
         let length = std::fs::metadata(&file).unwrap().len();
-        assert!(length * 10 <= MAX_LIST_BYTES, "{length}");
+        assert!(length * 10 <= MAX_SHARD_LIST_BYTES, "{length}");
 
-        let most = usize::try_from(MAX_LIST_BYTES).unwrap();
+        let most = usize::try_from(MAX_SHARD_LIST_BYTES).unwrap();
         let mut list = std::fs::read(&file).unwrap();
         list.resize(most + 1, b' ');
         std::fs::write(&file, list).unwrap();

@@ -8,13 +8,7 @@ use flate2::read::MultiGzDecoder;
 use riposte_eval::run::{begins_as_ranx, unfit_field};
 
 use crate::disk::regular;
-
-/// Maximum size of an argument, a passage or a document, in bytes; a longer one is a fault. All arguments of args.me are shorter.
-pub(super) const MAX_DOCUMENT_BYTES: usize = 16 << 20;
-
-/// Maximum window of a file that is packed with zstd, in bytes: the decoder allocates it. zstd makes a larger one only if it is told to
-/// (`zstd --long=28`).
-const MAX_WINDOW: u64 = 128 << 20;
+use crate::limits::{MAX_LINE_BYTES, MAX_LINES, MAX_WINDOW_BYTES};
 
 /// The first bytes of a file that is packed with gzip, and with zstd.
 const GZIP: [u8; 2] = [0x1f, 0x8b];
@@ -45,17 +39,9 @@ fn unpacked(mut file: impl Read + Send + 'static) -> io::Result<Box<dyn Read + S
 
 fn unpacked_zstd(packed: impl io::BufRead + Send + 'static) -> io::Result<Box<dyn Read + Send>> {
     let mut decoder = zstd::Decoder::with_buffer(packed)?;
-    decoder.window_log_max(MAX_WINDOW.ilog2())?;
+    decoder.window_log_max(MAX_WINDOW_BYTES.ilog2())?;
     Ok(Box::new(decoder))
 }
-
-/// Maximum length of a line, in bytes, in a file that is read as a whole; a longer one is an error. The longest known lines are explanations, which
-/// are far shorter.
-const MAX_LINE_BYTES: usize = 16 << 20;
-
-/// Maximum number of lines in such a file; more are an error. The data kept for a line, and messages about it, can take more memory than the line.
-/// The ids of all passages of 2022 are fewer.
-const MAX_LINES: usize = 2_000_000;
 
 /// Reads a whole file of lines, and decompresses it if its first bytes are those of gzip or zstd. The file may be a pipe, because shells pass runs and
 /// judgements as pipes (`<(zcat run.txt.gz)`).

@@ -10,9 +10,6 @@ use riposte_eval::topic::{self, Topic};
 use super::source::read_regular;
 use super::{Fault, FaultKind};
 
-/// Maximum size of a file of topics, in bytes. BEIR has files of several hundred thousand queries.
-pub(crate) const MAX_BYTES: u64 = 64 << 20;
-
 /// The topics of a file, and the faults in it.
 #[derive(Clone, Debug)]
 pub struct ReadTopics {
@@ -50,7 +47,7 @@ fn reading(path: &Path) -> String {
 }
 
 fn read_text(path: &Path) -> Result<String> {
-    decode(&read_regular(path, MAX_BYTES)?).map(Cow::into_owned)
+    decode(&read_regular(path, crate::limits::MAX_TOPICS_BYTES)?).map(Cow::into_owned)
 }
 
 fn decode(bytes: &[u8]) -> Result<Cow<'_, str>> {

@@ -10,16 +10,10 @@ use super::entry_name::{self, ExtractedPath};
 use crate::collection::task::Task;
 use crate::directories::CATALOGUE_VARIABLE;
 use crate::disk::{is_hex, is_plain_name, regular};
-
-/// Maximum size of a catalogue of one's own. riposte's has 32 kB.
-const MAX_CATALOGUE_BYTES: u64 = 16 << 20;
-
-/// If nobody says how large an archive is when it is unpacked, it may be this many times as large as the archive, and this many bytes more.
-const MAX_GROWTH: u64 = 30;
-const MAX_UNPACKED_MORE: u64 = 64 << 20;
-
-/// What the catalogue says of an archive's unpacked size is approximate, so an archive may unpack to this many times as much.
-const MAX_TIMES_STATED: u64 = 2;
+use crate::limits::{
+    MAX_ARCHIVE_GROWTH, MAX_ARCHIVE_MORE_BYTES, MAX_CATALOGUE_BYTES, MAX_COMPARED_NAME_BYTES,
+    MAX_TIMES_STATED,
+};
 
 /// One file of a data set.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
@@ -57,8 +51,8 @@ impl DataFile {
             Some(about) => about.saturating_mul(MAX_TIMES_STATED),
             None => self
                 .at_most()
-                .saturating_mul(MAX_GROWTH)
-                .saturating_add(MAX_UNPACKED_MORE),
+                .saturating_mul(MAX_ARCHIVE_GROWTH)
+                .saturating_add(MAX_ARCHIVE_MORE_BYTES),
         }
     }
 
@@ -224,11 +218,8 @@ impl DatasetCatalogue {
     }
 }
 
-/// Maximum number of bytes of a name that is compared with the known ones, because the time grows with its length.
-const LONGEST_COMPARED: usize = 100;
-
 fn distance(name: &str, typed: &str) -> usize {
-    if typed.len() > LONGEST_COMPARED {
+    if typed.len() > MAX_COMPARED_NAME_BYTES {
         return usize::MAX;
     }
     strsim::damerau_levenshtein(name, typed)

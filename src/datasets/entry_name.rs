@@ -5,6 +5,8 @@ use std::path::{Component, Path, PathBuf};
 use anyhow::{Result, ensure};
 use serde::Deserialize;
 
+use crate::limits::{MAX_ENTRY_NAME_BYTES, MAX_ENTRY_PART_BYTES, MAX_SHOWN_NAME};
+
 /// What is taken out of an archive, and where it goes. A path that ends in / is a directory with all that is in it.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -19,13 +21,6 @@ pub(super) const UNFINISHED: &str = ".get";
 /// The file whose presence says that a data set is complete.
 pub(super) const MARKER: &str = "dataset.toml";
 
-/// Maximum number of bytes of a name in an archive, and of each of its parts. File systems take no longer part.
-const MAX_NAME_BYTES: usize = 1024;
-const MAX_PART_BYTES: usize = 255;
-
-/// Maximum number of characters of a hostile name that a message shows.
-const MAX_SHOWN: usize = 200;
-
 /// Checks that a path with slashes leads into the directory that it is joined to, on every system.
 ///
 /// # Errors
@@ -33,15 +28,15 @@ const MAX_SHOWN: usize = 200;
 pub(super) fn check(name: &str) -> Result<()> {
     check_inside(name)?;
     ensure!(
-        name.len() <= MAX_NAME_BYTES,
-        "a name of {} bytes, of which at most {MAX_NAME_BYTES} are taken",
+        name.len() <= MAX_ENTRY_NAME_BYTES,
+        "a name of {} bytes, of which at most {MAX_ENTRY_NAME_BYTES} are taken",
         name.len()
     );
     for part in name.split('/') {
         let shown = shown(name);
         ensure!(!part.is_empty() && part != ".", "{shown} has an empty part");
         ensure!(
-            part.len() <= MAX_PART_BYTES,
+            part.len() <= MAX_ENTRY_PART_BYTES,
             "{shown} has a part of {} bytes",
             part.len()
         );
@@ -74,7 +69,7 @@ pub(super) fn check_inside(name: &str) -> Result<()> {
 
 /// A name as it is printed: the beginning, without characters that a terminal obeys.
 fn shown(name: &str) -> String {
-    name.escape_debug().take(MAX_SHOWN).collect()
+    name.escape_debug().take(MAX_SHOWN_NAME).collect()
 }
 
 /// Whether riposte has files of its own at this path in the directory of a data set.

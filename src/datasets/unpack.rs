@@ -15,10 +15,8 @@ use zip::ZipArchive;
 use super::catalogue::{ArchiveKind, DataFile};
 use super::entry_name::{self, UNFINISHED};
 use crate::disk::{parent, regular};
+use crate::limits::MAX_ARCHIVE_ENTRIES;
 use crate::web::Transfer;
-
-/// Maximum number of entries of an archive. The largest of the lab has less than a million.
-const MAX_ENTRIES: u64 = 10_000_000;
 
 /// How often the journal is written.
 const JOURNAL_INTERVAL: Duration = Duration::from_secs(2);
@@ -225,8 +223,8 @@ impl Unpacking<'_> {
 
 fn check_count(entries: u64) -> Result<()> {
     ensure!(
-        entries <= MAX_ENTRIES,
-        "it has {entries} entries, of which riposte unpacks at most {MAX_ENTRIES}"
+        entries <= MAX_ARCHIVE_ENTRIES,
+        "it has {entries} entries, of which riposte unpacks at most {MAX_ARCHIVE_ENTRIES}"
     );
     Ok(())
 }

@@ -9,13 +9,10 @@ use serde::de::DeserializeOwned;
 
 use super::{regular, replace};
 
-/// Maximum size of a record.
-const MAX_RECORD_BYTES: u64 = 1 << 20;
-
 /// Reads a record; if there is no file, it is empty.
 pub(crate) fn read_record<T: DeserializeOwned + Default>(path: &Path) -> Result<T> {
     let read = || -> Result<T> {
-        match regular::read_text(path, MAX_RECORD_BYTES) {
+        match regular::read_text(path, crate::limits::MAX_RECORD_BYTES) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(T::default()),
             text => parse(&text?),
         }

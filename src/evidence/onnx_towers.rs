@@ -22,10 +22,8 @@ use rten_tensor::{NdTensor, Tensor};
 use serde_json::{Map, Value};
 
 use crate::disk::regular;
+use crate::limits::MAX_TOWER_BYTES;
 use crate::threads;
-
-/// Maximum size of a tower. A protocol buffer has less than 2 GiB.
-const MAX_BYTES: u64 = 2 << 30;
 
 /// The weights of a checkpoint, which precede ONNX files.
 const SAFETENSORS: [&str; 2] = ["model.safetensors", "open_clip_model.safetensors"];
@@ -70,8 +68,8 @@ impl Files {
             let file = regular::open(path).with_context(|| reading(path))?;
             let bytes = file.metadata().with_context(|| reading(path))?.len();
             ensure!(
-                bytes <= MAX_BYTES,
-                "{} has more than {MAX_BYTES} bytes",
+                bytes <= MAX_TOWER_BYTES,
+                "{} has more than {MAX_TOWER_BYTES} bytes",
                 path.display()
             );
         }
@@ -175,7 +173,7 @@ impl TowerNetwork {
         output: &str,
         dimension: usize,
     ) -> Result<TowerNetwork> {
-        let bytes = regular::read(path, MAX_BYTES).with_context(|| reading(path))?;
+        let bytes = regular::read(path, MAX_TOWER_BYTES).with_context(|| reading(path))?;
         onnx::check(&bytes).with_context(|| reading(path))?;
         let model = load(bytes).with_context(|| reading(path))?;
         let mut found = Vec::new();

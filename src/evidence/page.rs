@@ -13,7 +13,7 @@ mod text;
 mod title;
 mod url;
 
-pub use blocks::{MAIN_WORDS, NEAR_WORDS};
+pub use blocks::NEAR_WORDS;
 pub use find::FoundBy;
 
 use anyhow::Result;
@@ -261,7 +261,7 @@ pub struct PageWords {
     /// Up to [`NEAR_WORDS`] words after it. If the image has no position in the text (it was found in a `meta` of the head, and no
     /// element of the body shows it), the first words of the main text.
     pub after: String,
-    /// Up to [`MAIN_WORDS`] words of the main text, one block per line.
+    /// Up to [`MAX_MAIN_WORDS`](crate::limits::MAX_MAIN_WORDS) words of the main text, one block per line.
     pub main: String,
 }
 

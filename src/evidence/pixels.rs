@@ -12,6 +12,8 @@ pub(super) use config::Processor;
 use config::{PictureSize, PixelSteps};
 use resample::{Axis, AxisCrop, Filter, Rounding, crop, resample};
 
+use crate::limits::MAX_MODEL_SIDE;
+
 /// The preprocessed pixels of an image.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Pixels {
@@ -44,9 +46,6 @@ enum TargetSize {
         width: usize,
     },
 }
-
-/// The maximum side length in a configuration. A larger one means that the file is damaged.
-const LARGEST: usize = 1 << 14;
 
 impl Preprocessing {
     /// Reads `preprocessor_config.json` in `dir`. If there is none, or if a key is missing, `family` says what the model expects (224 × 224).
@@ -90,8 +89,8 @@ impl Preprocessing {
         }
         sides.extend(crop.iter().flat_map(|(height, width)| [*height, *width]));
         ensure!(
-            sides.iter().all(|side| (1..=LARGEST).contains(side)),
-            "size and crop_size must be 1 to {LARGEST}, found {sides:?}"
+            sides.iter().all(|side| (1..=MAX_MODEL_SIDE).contains(side)),
+            "size and crop_size must be 1 to {MAX_MODEL_SIDE}, found {sides:?}"
         );
         let factor = steps.factor;
         let (mut scale, mut shift) = ([factor; 3], [0.0; 3]);

@@ -11,10 +11,7 @@ use serde::Serialize;
 
 use crate::disk;
 use crate::events::{Event, OnEvent};
-
-/// Maximum length of a file of explanations that is read, after decompression. A candidate has about 5 kB, so this is enough for five hundred topics. Those of
-/// 400 topics, 173 MB, took 680 MB of memory in `inspect`.
-pub(crate) const MAX_EXPLANATION_BYTES: u64 = 256 << 20;
+use crate::limits::MAX_EXPLANATION_BYTES;
 
 /// Where the explanations are kept until the run is finished.
 #[derive(Clone, Debug, Default)]

@@ -1,5 +1,8 @@
 //! Reads the files that a user names (topics, runs, judgements and lists of ids), and checks before the work that outputs can be written.
 
+// an error says that a file is missing
+#![expect(clippy::disallowed_methods)]
+
 pub mod explanations;
 pub mod metadata;
 pub(crate) mod stdin;
@@ -18,13 +21,11 @@ use riposte_eval::{LineError, escaped, run};
 use crate::collection::{self, Fault, FaultKind, ReadTopics, read_judged, read_regular};
 use crate::disk::{self, regular};
 use crate::events::{Event, OnEvent};
+use crate::limits::MAX_RUN_BYTES;
 use crate::wording::counted;
 
 /// The name of a run's file.
 pub(crate) const RUN_FILE: &str = "run.txt";
-
-/// Maximum size of a run, a file of judgements or a list of ids, after decompression. The largest ones of the lab have a tenth of it.
-pub(crate) const MAX_RUN_BYTES: u64 = 256 << 20;
 
 /// Where the topics of a run come from.
 #[derive(Clone)]

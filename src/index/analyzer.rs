@@ -21,17 +21,12 @@ pub use super::splitter::{Splitter, WordReader};
 pub use super::stemmer::Stemmer;
 pub use super::stop_words::StopList;
 use super::term_cache::{self, CachedWord, Packed, TermCache};
+use crate::limits::{MAX_WORD_LENGTH, MAX_WORD_LENGTH_OF_RECIPE};
 use cjk::Bigrams;
 pub use fold::Fold;
 use runs::{next_short_word, next_standard_word, next_word};
 use word::{without_possessive, without_repeats};
 pub(crate) use writer::TermWriter;
-
-/// The default maximum length of a word in characters. Longer runs of letters and digits are not words but data URLs, hashes and the like.
-const DEFAULT_LONGEST: usize = 40;
-
-/// The largest maximum length of a word that an analyzer can have, in characters. A longer one could only be a mistake.
-const MAX_LONGEST: usize = 1000;
 
 /// Number of words that are read before their terms are made.
 const READ_AHEAD: usize = 32;
@@ -111,7 +106,7 @@ impl Default for Analyzer {
             stop: StopList::default(),
             stemmer: Stemmer::None,
             shortest: 1,
-            longest: DEFAULT_LONGEST,
+            longest: MAX_WORD_LENGTH,
             shingles: 1,
             fold: Fold::None,
             tokens: Tokens::Words,
@@ -231,8 +226,8 @@ impl FromStr for Analyzer {
         }
         let lengths = analyzer.shortest..=analyzer.longest;
         ensure!(
-            !lengths.is_empty() && analyzer.longest <= MAX_LONGEST,
-            "an analyzer keeps words of at least 1 and at most {MAX_LONGEST} letters, not of {}-{}",
+            !lengths.is_empty() && analyzer.longest <= MAX_WORD_LENGTH_OF_RECIPE,
+            "an analyzer keeps words of at least 1 and at most {MAX_WORD_LENGTH_OF_RECIPE} letters, not of {}-{}",
             analyzer.shortest,
             analyzer.longest
         );

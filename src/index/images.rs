@@ -48,9 +48,6 @@ pub struct ImageIndex {
     numbers: Vec<u32>,
 }
 
-/// The number of neighbouring documents that one thread reads together: few, because the words of all of them are in memory.
-const BATCH: usize = 8;
-
 /// What changed when the index was brought up to date.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct IndexChanges {
@@ -142,7 +139,7 @@ fn bring_up_to_date(
     };
     // a batch has no gap, because everything from its first document to its last is read
     let runs = wanted.chunk_by(|at, next| at + 1 == *next);
-    let batches = runs.flat_map(|run| run.chunks(BATCH));
+    let batches = runs.flat_map(|run| run.chunks(crate::limits::MAX_IMAGE_BATCH));
     let batch_of = |run: &[usize]| run.iter().map(|at| &stored[*at].0).collect();
     let batches: Vec<Vec<&DocId>> = batches.map(batch_of).collect();
     let is_changed = |id: &str, hash| indexed.get(id) != Some(&hash);

@@ -75,9 +75,6 @@ impl PassageWindows {
     }
 }
 
-/// Maximum number of packed passages of a text; the rest is ignored. Skeletor has no maximum, but no argument of args.me reaches this one.
-const MOST_PACKED: usize = 1000;
-
 /// The numbers of words that a sentence can have. Other sentences are left out.
 const SENTENCE_WORDS: std::ops::Range<usize> = 6..500;
 
@@ -117,7 +114,7 @@ fn packed(text: &str, words: usize) -> Vec<String> {
         if length > words {
             passages.push(std::mem::take(&mut passage));
             length = 0;
-            if passages.len() == MOST_PACKED {
+            if passages.len() == crate::limits::MAX_PACKED_PASSAGES {
                 return passages;
             }
         }

@@ -21,11 +21,9 @@ use super::inverted::{BlockBounds, InvertedIndex, Postings, UNTOUCHED};
 pub use super::options::SearchOptions;
 use super::similarity::{FieldCounts, Similarity, TermCounts, TermScore};
 use super::{ScoredDoc, analyzer};
+use crate::limits::MAX_QUERY_PARTS;
 use top::Top;
 use windows::Scored;
-
-/// Maximum number of parts of a query: each has a bit of a `u64` that says which parts a document has.
-const MAX_PARTS: usize = 64;
 
 /// Weighted terms in one field, or in several fields that are scored as one.
 #[derive(Clone, Debug, PartialEq)]
@@ -237,8 +235,8 @@ impl<'q> Plan<'q> {
     ) -> Result<Self> {
         similarity.check()?;
         ensure!(
-            query.parts.len() <= MAX_PARTS,
-            "a query has at most {MAX_PARTS} parts"
+            query.parts.len() <= MAX_QUERY_PARTS,
+            "a query has at most {MAX_QUERY_PARTS} parts"
         );
         let mut plan = Plan {
             index,

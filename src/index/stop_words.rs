@@ -14,9 +14,6 @@ use tantivy::tokenizer::{
 
 use crate::disk::{hex, regular};
 
-/// Maximum size of a file with a stop list.
-const MAX_BYTES: u64 = 1 << 20;
-
 /// The beginning of the name of a list that was read from a file. A hash of its words follows.
 const FROM_FILE: &str = "file:";
 
@@ -140,7 +137,7 @@ impl StopList {
     }
 
     fn read(path: &Path) -> Result<Self> {
-        let text = regular::read_text(path, MAX_BYTES)?;
+        let text = regular::read_text(path, crate::limits::MAX_STOP_LIST_BYTES)?;
         let lines = text.trim_start_matches('\u{feff}').lines().map(str::trim);
         let words: HashSet<Box<str>> = lines
             .filter(|line| !line.is_empty() && !line.starts_with('#'))

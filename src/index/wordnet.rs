@@ -1,6 +1,9 @@
 //! Synonyms and the base forms of nouns, from an installed copy of WordNet (Princeton; Miller 1995). The manual page wndb(5WN) describes the
 //! format of its `index.*` and `data.*` files.
 
+// a word is then read as what it looks like
+#![expect(clippy::disallowed_methods)]
+
 use std::collections::HashMap;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
@@ -13,9 +16,7 @@ use tantivy::tokenizer::TextAnalyzer;
 use super::analyzer;
 use super::search::QueryPart;
 use crate::disk::regular;
-
-/// Maximum size of a file. The largest of WordNet 3.0 has 15 MB.
-const MAX_FILE_BYTES: u64 = 256 << 20;
+use crate::limits::MAX_WORDNET_BYTES;
 
 /// A part of speech.
 ///
@@ -114,7 +115,7 @@ impl WordNet {
         let mut parts = Vec::new();
         for &part in PartOfSpeech::VARIANTS {
             let read = |file: PathBuf| {
-                regular::read(&file, MAX_FILE_BYTES)
+                regular::read(&file, MAX_WORDNET_BYTES)
                     .with_context(|| format!("cannot read {}", file.display()))
             };
             let path = dir.join(format!("index.{part}"));
@@ -227,7 +228,7 @@ fn without_noun_ending(word: &str) -> Vec<String> {
 
 /// The words of a file of exceptions, each with its base forms. Empty if there is no such file.
 fn irregular(file: &Path) -> Result<HashMap<String, Vec<String>>> {
-    let text = match regular::read(file, MAX_FILE_BYTES) {
+    let text = match regular::read(file, MAX_WORDNET_BYTES) {
         Ok(text) => text,
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(HashMap::new()),
         Err(error) => {

@@ -11,9 +11,6 @@ use crate::collection::{Fault, FaultKind, read_regular, read_topics};
 use crate::disk::regular;
 use crate::evidence::picture;
 
-/// Maximum size of the judgements, in bytes.
-const MAX_JUDGEMENTS_BYTES: u64 = 256 << 20;
-
 /// What is in a collection.
 #[derive(Debug)]
 pub struct CheckedCollection {
@@ -87,7 +84,7 @@ fn judgement_faults(
     if !regular::is_file(&path)? {
         return Ok(Vec::new());
     }
-    let text = match read_regular(&path, MAX_JUDGEMENTS_BYTES) {
+    let text = match read_regular(&path, crate::limits::MAX_JUDGEMENTS_BYTES) {
         Ok(bytes) => String::from_utf8_lossy(&bytes).into_owned(),
         Err(error) => {
             return Ok(vec![layout(

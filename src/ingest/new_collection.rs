@@ -14,7 +14,7 @@ use std::{fmt, fs};
 
 use anyhow::{Context, Result, bail, ensure};
 
-use crate::collection::{read_topics, saved, topics};
+use crate::collection::{read_topics, saved};
 use crate::disk::{self, TemporaryDir, regular};
 use crate::events::{Event, OnEvent, Stage};
 use crate::wording::counted;
@@ -288,7 +288,7 @@ fn is_within(dir: &Path, source: &Path) -> Result<bool> {
 }
 
 fn copy_topics(file: &Path, out: &Path) -> Result<()> {
-    let bytes = regular::read(file, topics::MAX_BYTES);
+    let bytes = regular::read(file, crate::limits::MAX_TOPICS_BYTES);
     let bytes = bytes.with_context(|| format!("cannot read {}", file.display()))?;
     let to = out.join("topics.xml");
     fs::write(&to, bytes).with_context(|| format!("cannot write {}", to.display()))

@@ -22,13 +22,11 @@ use crate::disk::{self, Stamp, TemporaryDir, hex, regular};
 use crate::events::{Event, OnEvent};
 use crate::index::inverted::SHORT_WORDS;
 use crate::language::other_language;
+use crate::limits::MAX_FOLDER_RECORD_BYTES;
 use crate::places::Places;
 use crate::wording::counted;
 use crate::workspace::Lock;
 use crate::workspace::place::{MADE_COLLECTION, MADE_OF};
-
-/// No more bytes are read of the file that says what a collection was made of. It has one short line.
-const MAX_RECORD_BYTES: u64 = 1 << 16;
 
 /// What is looked for in a folder.
 const LOOKED_FOR: &str = "riposte looks for a collection (images/ in the layout of Touché, args-me.json or the files of a debate portal, passages.jsonl, corpus.jsonl or documents.jsonl; or choose a --task), for pictures (.png, .jpg, .webp, .gif and others), for saved pages (.html, .mhtml, .warc, .wacz), and for texts (.txt, .md)";
@@ -169,7 +167,7 @@ impl OwnFolder {
     /// The file of the folder that became this image of the collection; `None` if it was inside another file.
     pub fn original(&self, image: &Path) -> Option<PathBuf> {
         let url = image.with_file_name("image-url.txt");
-        let url = regular::read_text(&url, MAX_RECORD_BYTES).ok()?;
+        let url = regular::read_text(&url, MAX_FOLDER_RECORD_BYTES).ok()?;
         let file = match self.folder.is_dir() {
             true => self.folder.join(url.strip_prefix("file:")?),
             false => self.folder.clone(),
@@ -217,7 +215,7 @@ fn task_of_question(question: &str) -> TextTask {
 impl Record {
     /// `None` if the collection is not there or not whole.
     fn read(dir: &Path) -> Option<Record> {
-        let bytes = read_regular(&dir.join(MADE_OF), MAX_RECORD_BYTES).ok()?;
+        let bytes = read_regular(&dir.join(MADE_OF), MAX_FOLDER_RECORD_BYTES).ok()?;
         serde_json::from_slice(&bytes).ok()
     }
 

@@ -1,5 +1,8 @@
 //! Checks runs by the rules of a task.
 
+// an error says that a file is missing
+#![expect(clippy::disallowed_methods)]
+
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
@@ -15,7 +18,8 @@ use crate::collection::{read_bytes, read_regular};
 use crate::disk;
 use crate::events::{Event, OnEvent};
 use crate::files::metadata::Described;
-use crate::files::{MAX_RUN_BYTES, decode, metadata, own_topics, read_run, read_topics, stdin};
+use crate::files::{decode, metadata, own_topics, read_run, read_topics, stdin};
+use crate::limits::MAX_RUN_BYTES;
 
 /// What is expected of the runs.
 #[derive(Debug, Default)]

@@ -19,9 +19,6 @@ use riposte_nn::transformer::{Backend, Linear, TensorSource, examples, expected_
 /// A part of the producer's name. It must change whenever the same checkpoint would give other scores.
 const VERSION: u32 = 4;
 
-/// Maximum number of tokens of a topic and a text together, from `model_max_length` in ms-marco-MiniLM-L-6-v2's tokenizer_config.json.
-const MAX_TOKENS: usize = 512;
-
 const POOLER: &str = "bert.pooler.dense";
 const CLASSIFIER: &str = "classifier";
 
@@ -61,7 +58,7 @@ impl CrossEncoder {
     fn load_from(dir: &Path, sha: &str, backend: Backend, keep: Option<&dyn Keep>) -> Result<Self> {
         let config = BertConfig::read(dir)?;
         let hidden = config.hidden_size;
-        let max_tokens = MAX_TOKENS.min(config.max_position_embeddings);
+        let max_tokens = crate::limits::MAX_CROSS_TOKENS.min(config.max_position_embeddings);
         let tokenizer = Tokenizer::read(dir, Input::Pair, max_tokens, config.vocab_size)?;
         let mut expected = config.expected_tensors(&WITH_HEAD);
         expected.extend(expected_affine(POOLER, vec![hidden, hidden]));

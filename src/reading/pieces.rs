@@ -6,6 +6,7 @@ use rayon::prelude::*;
 use riposte_claims::words::{Sentence, sentences};
 
 use super::posts::Post;
+use crate::limits::{MAX_READ_CHARACTERS, MAX_USED_BYTES};
 
 /// Number of pieces that are read beside the whole text.
 const SENTENCES: usize = 2;
@@ -13,22 +14,16 @@ const SENTENCES: usize = 2;
 const ENDING_WORDS: usize = 40;
 /// A sentence with fewer words is joined to the next one.
 const SENTENCE_WORDS: usize = 15;
-/// Maximum number of characters of a text that are read. The encoder truncates its input to fewer, and splitting a long text would take
-/// unnecessary time.
-const READ_CHARACTERS: usize = 1200;
-
-/// Maximum number of bytes of a text that are used after retrieval. No argument of args.me is longer.
-const USED_BYTES: usize = 1 << 20;
 
 /// The part of a text from which scores are computed, which is its first MiB. If it is not the complete text, also returns a sentence that says
 /// so.
 pub(crate) fn used_part(text: &str) -> (&str, Option<String>) {
     let length = text.len();
-    if length <= USED_BYTES {
+    if length <= MAX_USED_BYTES {
         return (text, None);
     }
-    let part = text.get(..text.floor_char_boundary(USED_BYTES));
-    let cut = format!("only the first {USED_BYTES} of its {length} bytes were read");
+    let part = text.get(..text.floor_char_boundary(MAX_USED_BYTES));
+    let cut = format!("only the first {MAX_USED_BYTES} of its {length} bytes were read");
     (part.unwrap_or_default(), Some(cut))
 }
 
@@ -44,7 +39,7 @@ const TEXTS_AT_ONCE: usize = 16;
 
 /// The beginning of a text, which is the part that the encoder reads.
 pub fn beginning(text: &str) -> &str {
-    match text.char_indices().nth(READ_CHARACTERS) {
+    match text.char_indices().nth(MAX_READ_CHARACTERS) {
         Some((end, _)) => text.get(..end).unwrap_or(text),
         None => text,
     }

@@ -22,9 +22,7 @@ use safetensors::{Dtype, serialize};
 use sha2::{Digest, Sha256};
 
 use crate::disk::hex;
-
-/// Maximum number of tokens of a pair, including the three special tokens. The longer of the two texts is truncated at its end.
-pub const MAX_TOKENS: usize = 96;
+use crate::limits::MAX_STANCE_TOKENS;
 
 /// The classes of a pair, in the order of the logits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -86,7 +84,7 @@ const VERSION: u32 = 4;
 /// The number of weights that share a scale. If the length of a row is not a multiple of it, the complete row shares one scale.
 const GROUP: usize = 64;
 /// Steps are in -7 ..= 7.
-const MAX_STEP: f32 = 7.0;
+const TOP_STEP: f32 = 7.0;
 
 fn producer_of(sha: &str, trained: &[u8]) -> String {
     let changes = hex(&Sha256::digest(trained));
@@ -170,7 +168,7 @@ impl StanceEncoder {
             changes.base
         );
         let checkpoint = Checkpoint::open(dir, &config.expected_tensors(&BARE))?;
-        let max_tokens = MAX_TOKENS.min(config.max_position_embeddings);
+        let max_tokens = MAX_STANCE_TOKENS.min(config.max_position_embeddings);
         let head = |name: &str, out: usize| -> Result<Linear> {
             let weight = changes.numbers(&format!("{name}.weight"))?;
             let bias = changes.numbers(&format!("{name}.bias"))?;
@@ -282,7 +280,12 @@ impl StanceEncoder {
 /// `tokenizer.json` or `config.json` is missing or damaged.
 pub fn tokenizer(dir: &Path) -> Result<Tokenizer> {
     let vocabulary = BertConfig::read(dir)?.vocab_size;
-    Ok(Tokenizer::read(dir, Input::Pair, MAX_TOKENS, vocabulary)?)
+    Ok(Tokenizer::read(
+        dir,
+        Input::Pair,
+        MAX_STANCE_TOKENS,
+        vocabulary,
+    )?)
 }
 
 /// A tensor of a fine-tuned model.
@@ -318,12 +321,12 @@ pub fn pack(base: &str, card: &str, tensors: &[TrainedTensor]) -> Result<Vec<u8>
                     let changes = trained.iter().zip(published).map(|(t, p)| t - p);
                     let changes: Vec<f32> = changes.collect();
                     let largest = changes.iter().fold(0f32, |largest, x| largest.max(x.abs()));
-                    let scale = f16::from_f32(largest / MAX_STEP);
+                    let scale = f16::from_f32(largest / TOP_STEP);
                     scales.extend(scale.to_le_bytes());
                     let step = |x: &f32| {
                         let scale = f32::from(scale);
                         let steps = if scale > 0.0 { x / scale } else { 0.0 };
-                        (steps.round().clamp(-MAX_STEP, MAX_STEP) as i8 + 8) as u8
+                        (steps.round().clamp(-TOP_STEP, TOP_STEP) as i8 + 8) as u8
                     };
                     let pairs = changes.chunks(2);
                     steps.extend(

@@ -13,9 +13,6 @@ use crate::collection::task::Task;
 use crate::disk::regular;
 use crate::wording::nearest;
 
-/// Maximum size of the file of an approach. Those that come with riposte have a few thousand bytes.
-const MAX_RECIPE_BYTES: u64 = 1 << 20;
-
 /// An approach to a task, as its file describes it.
 pub(crate) trait ApproachRecipe: DeserializeOwned {
     /// Checks what the types of the recipe leave open, and keeps the text of the file.
@@ -68,7 +65,7 @@ pub fn all(task: Task) -> Result<Vec<ShippedApproach>> {
 /// option).
 pub(crate) fn find<A: ApproachRecipe>(task: Task, name: &str, settings: &[Setting]) -> Result<A> {
     if name.ends_with(".toml") {
-        let text = regular::read_text(Path::new(name), MAX_RECIPE_BYTES)
+        let text = regular::read_text(Path::new(name), crate::limits::MAX_RECIPE_BYTES)
             .with_context(|| format!("cannot read the approach in {name}"))?;
         let approach = parse(task, &text).with_context(|| format!("{name} is not an approach"))?;
         return with_settings(approach, task, &text, settings);

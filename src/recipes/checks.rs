@@ -6,6 +6,8 @@ use anyhow::{Result, anyhow, ensure};
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
+use crate::limits::{MAX_NUMBER, MIN_NUMBER};
+
 /// An error in a value of a recipe, with the keys that lead to the value.
 #[derive(Debug)]
 struct Misplaced {
@@ -54,12 +56,6 @@ macro_rules! ensure_at {
 }
 pub(crate) use ensure_at;
 
-/// The largest absolute value of a number in a recipe. Scores that are computed from such numbers are far below the largest float.
-const LARGEST: f64 = 1e6;
-
-/// The smallest absolute value of a number in a recipe that is not 0, so that a division by it gives no infinite score.
-const SMALLEST: f64 = 1e-9;
-
 /// Checks all numbers of a recipe, whatever they mean.
 ///
 /// # Errors
@@ -87,8 +83,8 @@ fn check_number(value: &toml::Value) -> Result<()> {
         _ => return Ok(()),
     };
     ensure!(
-        size == 0.0 || (SMALLEST..=LARGEST).contains(&size),
-        "{shown} is out of range: a number in a recipe is 0, or from {SMALLEST:e} to {LARGEST:e}, with either sign"
+        size == 0.0 || (MIN_NUMBER..=MAX_NUMBER).contains(&size),
+        "{shown} is out of range: a number in a recipe is 0, or from {MIN_NUMBER:e} to {MAX_NUMBER:e}, with either sign"
     );
     Ok(())
 }

@@ -7,6 +7,7 @@ use serde::Deserialize;
 
 use crate::collection::task::Task;
 use crate::index::analyzer::Analyzer;
+use crate::limits::MAX_CLUSTERS;
 use crate::recipes::approaches::ApproachRecipe;
 use crate::recipes::channels::SignalKey;
 use crate::recipes::checks::{At, check_weight, ensure_at};
@@ -371,9 +372,6 @@ impl RelevanceRecipe {
         clusters.try_for_each(check_clusters).at("clusters")
     }
 }
-
-/// Maximum number of clusters of pictures, and of their dimensions. The vectors of CLIP have 512 to 1,024 numbers.
-const MAX_CLUSTERS: usize = 1_024;
 
 /// Checks the clusters of pictures.
 fn check_clusters(clusters: &PictureClusters) -> Result<()> {

@@ -13,10 +13,6 @@ pub(crate) mod services;
 pub mod settings;
 pub mod text_approach;
 
-/// The number of documents in the ranking of a topic, and that of each search, unless an approach says otherwise. The tasks of the lab take no more in a
-/// run.
-pub(crate) const DEPTH: usize = 1000;
-
 /// An approach as the files of a run name it.
 #[derive(Clone, Copy)]
 pub struct NamedApproach<'a> {

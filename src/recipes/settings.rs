@@ -11,11 +11,9 @@ use std::fmt;
 use anyhow::{Result, anyhow, bail, ensure};
 use toml::{Table, Value};
 
+use crate::limits::MAX_TAG_BYTES;
 use crate::workspace;
 use change::Change;
-
-/// Maximum length of the settings in a tag, in bytes. Tags are printed in tables.
-const MAX_TAG_BYTES: usize = 60;
 
 /// The number of characters of a hash in a tag: enough to tell the settings of one user apart.
 const HASH: usize = 8;

@@ -22,13 +22,14 @@ use crate::index::options::{PortalSet, SearchOptions};
 use crate::index::passages::{PassageWindows, Passages};
 use crate::index::similarity::Similarity;
 use crate::index::wordnet::Synonyms;
+use crate::limits::{RUN_DEPTH, STANCE_DEPTH};
 use crate::recipes::approaches::ApproachRecipe;
 use crate::recipes::checks::{At, ensure_at};
 use crate::recipes::rerankers::RerankerWeights;
 use crate::recipes::rerankers::windowed::SentenceCosine;
 use crate::recipes::services::Engine;
 use crate::recipes::settings::Setting;
-use crate::recipes::{DEPTH, NamedApproach, analyzers, approaches};
+use crate::recipes::{NamedApproach, analyzers, approaches};
 use crate::score::rerank::{Combine, Scale};
 use crate::score::reranker::{Reranker, RerankerNeed};
 use crate::score::windows::ReadWindows;
@@ -36,9 +37,6 @@ use crate::systems::manifold::Manifold;
 use crate::systems::proximity::TermPairs;
 use crate::systems::text_clusters::ClusterRecipe;
 use crate::weights::{ModelRole, Models};
-
-/// Maximum number of documents of a query in a run.
-const MAX_HITS: usize = 100_000;
 
 /// An approach to a text task.
 #[derive(Clone, Debug, Deserialize)]
@@ -92,15 +90,12 @@ pub struct TextApproach {
     pub stance_depth: usize,
 }
 
-/// The value of `stance_depth` in a recipe that has none. Reading all thousand passages of a topic would take as long as everything else.
-const STANCE_DEPTH: usize = 50;
-
 fn encoded_passages() -> usize {
     STANCE_DEPTH
 }
 
 fn all_documents() -> usize {
-    DEPTH
+    RUN_DEPTH
 }
 
 /// A search of one index.

@@ -44,7 +44,7 @@ const BAR: f64 = 0.66;
 /// The width of all columns in pixels, and the smallest and the largest width of a column.
 const COLUMNS_WIDTH: u32 = 1_100;
 const MIN_STEP: u32 = 7;
-const MAX_STEP: u32 = 64;
+const TOP_STEP: u32 = 64;
 
 /// The width of a plot in a narrow window, in pixels.
 const NARROW: u32 = 300;
@@ -59,7 +59,7 @@ impl ColumnChart {
     /// Lays out the columns, from left to right.
     pub fn new(columns: Vec<TopicColumn>, mean: Option<f64>) -> ColumnChart {
         let count = columns.len().max(1);
-        let step = (COLUMNS_WIDTH / count as u32).clamp(MIN_STEP, MAX_STEP);
+        let step = (COLUMNS_WIDTH / count as u32).clamp(MIN_STEP, TOP_STEP);
         let each_named = NAME_WIDTH.div_ceil(step) as usize;
         let of_all = |columns: f64| per_cent(columns / count as f64);
         let columns = columns.into_iter().enumerate().map(|(n, mut column)| {

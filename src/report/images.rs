@@ -54,7 +54,7 @@ const LOOK_ALIKES: usize = 6;
 
 /// The number of thumbnails of all topics' PRO lists (or CON lists) in the table of topics, and the maximum for each topic.
 const THUMBNAILS: usize = 48;
-const MAX_THUMBNAILS: usize = 4;
+const TOPIC_THUMBNAILS: usize = 4;
 
 /// What is shown for a topic, decided before the pictures are made.
 pub(crate) struct TopicPlan<'a> {
@@ -220,7 +220,7 @@ impl TopicPlan<'_> {
 
 /// The number of thumbnails in each topic's PRO list and CON list.
 fn thumbnails_per_list(topics: usize) -> usize {
-    (THUMBNAILS / topics.max(1)).clamp(1, MAX_THUMBNAILS)
+    (THUMBNAILS / topics.max(1)).clamp(1, TOPIC_THUMBNAILS)
 }
 
 /// Finds the look-alikes of all images that are shown, by perceptual hash, and compares the texts in them.

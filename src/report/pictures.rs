@@ -21,6 +21,7 @@ use super::words::slug;
 use crate::collection::images::bytes_of;
 use crate::collection::{Fault, FaultKind};
 use crate::evidence::picture::{DecodedImage, decode};
+use crate::limits::MAX_SCALED_SIDE;
 
 /// The sizes in which an image is shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -71,10 +72,6 @@ const PROBE: u32 = 160;
 
 /// The bytes of a picture grow with its pixels to this power or a slightly lower one: a larger copy needs fewer bytes per pixel.
 const GROWTH: f64 = 0.85;
-
-/// The longest side that is scaled down smoothly, in pixels. The weights of the scaling take 32 bytes for each pixel of the side, 3.2 GB for
-/// a side of 100 million pixels.
-const MAX_SIDE: u32 = 65_536;
 
 /// WebP quality, from 0 to 100. Thin letters become illegible below it.
 const QUALITY: f32 = 62.0;
@@ -288,10 +285,13 @@ fn fit_within(image: RgbImage, side: u32) -> Result<RgbImage> {
     scaled(image, f64::from(side) / f64::from(longest))
 }
 
-/// Takes every nth column or row of an image with a side of more than [`MAX_SIDE`].
+/// Takes every nth column or row of an image with a side of more than [`MAX_SCALED_SIDE`].
 fn thinned(image: RgbImage) -> RgbImage {
     let (width, height) = image.dimensions();
-    let (across, down) = (width.div_ceil(MAX_SIDE), height.div_ceil(MAX_SIDE));
+    let (across, down) = (
+        width.div_ceil(MAX_SCALED_SIDE),
+        height.div_ceil(MAX_SCALED_SIDE),
+    );
     if across <= 1 && down <= 1 {
         return image;
     }

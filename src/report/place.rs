@@ -85,9 +85,6 @@ const MARK: &str = "<meta name=\"generator\" content=\"riposte inspect\">";
 /// The list of a report's files in its directory, each with the SHA-256 of its content. A newer report replaces only these.
 const LIST: &str = "files.json";
 
-/// Maximum size of a list, in bytes: that of a report with half a million files.
-const MAX_LIST_BYTES: u64 = 64 << 20;
-
 /// Number of bytes of a page in which [`MARK`] is looked for.
 const HEAD_BYTES: u64 = 1 << 16;
 
@@ -222,7 +219,7 @@ fn ensure_replaceable(dir: &Path) -> Result<()> {
     let list = dir.join(LIST);
     let is_list = fs::symlink_metadata(&list).is_ok_and(|found| found.is_file());
     let listed = is_list
-        .then(|| read_regular(&list, MAX_LIST_BYTES))
+        .then(|| read_regular(&list, crate::limits::MAX_REPORT_LIST_BYTES))
         .transpose()?;
     let listed = listed.and_then(|bytes| serde_json::from_slice::<Hashes>(&bytes).ok());
     let Some(listed) = listed else {

@@ -18,13 +18,13 @@ use crate::debate::sheet;
 use crate::debate::sheet::DebateSheet;
 use crate::disk::regular;
 use crate::events::{Event, OnEvent};
-use crate::files::explanations::MAX_EXPLANATION_BYTES;
 use crate::files::stdin::is_stdin;
 use crate::files::{
     check_distinct, check_writable, decode, named_run, read_run, read_topics, report_broken_lines,
     run_names,
 };
 use crate::index::inverted::IndexingBudget;
+use crate::limits::{MAX_EXPLANATION_BYTES, MAX_SHEET_BYTES};
 use crate::places::Places;
 use crate::runs::run_files::{DEBATE, EXPLANATIONS};
 use crate::wording::counted;
@@ -96,9 +96,6 @@ pub(crate) trait RunLine: Sized {
     /// Whether debate sheets belong to the run.
     fn are_debated(lines: &[Self], sheets: &[DebateSheet]) -> bool;
 }
-
-/// Maximum size of a file of debate sheets, after decompression. A sheet of the sample has 10 kB.
-const MAX_SHEET_BYTES: u64 = 64 << 20;
 
 /// A note in a report whose explanations have no ids.
 const WITHOUT_IDS: &str = "The explanations beside the run are of an earlier riposte. The report shows their numbers, but it cannot say in a sentence or a \

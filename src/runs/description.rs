@@ -12,18 +12,13 @@ use yaml_serde::Value;
 use super::resources::Used;
 use crate::disk::regular;
 use crate::files::metadata::{CollectionMetadata, UserMetadata};
+use crate::limits::{MAX_DESCRIBED_TOPICS, MAX_MACHINE_FILE_BYTES};
 use crate::recipes::text_approach::TextApproach;
 use crate::texts::Offsets;
 use crate::topic::question::TopicParts;
 
 /// The version of the schema.
 const SCHEMA: &str = "1.0";
-
-/// Number of bytes of a file about this machine that are read at most. Linux says 1.4 kB about each core.
-const MAX_ABOUT_BYTES: u64 = 1 << 20;
-
-/// Maximum number of topics whose offsets are written.
-const MAX_TOPICS: usize = 1000;
 
 /// How the offsets are chosen ([`Offsets`]).
 const OFFSETS: &str = "The score of a re-ranked document is its fused score, from 0 to 1, plus the offset of its topic. The offset of near-duplicates is \
@@ -174,7 +169,7 @@ impl RunDescription {
 
     /// What was added to scores, by topic; `None` if nothing was. For more topics than a reader looks through, only the rule.
     fn offsets(&self) -> Option<Json> {
-        let topics = (self.offsets.len() <= MAX_TOPICS).then_some(&self.offsets);
+        let topics = (self.offsets.len() <= MAX_DESCRIBED_TOPICS).then_some(&self.offsets);
         (!self.offsets.is_empty()).then(|| json!({"rule": OFFSETS, "topics": topics}))
     }
 
@@ -211,8 +206,9 @@ fn implementation(config: &UserMetadata) -> Json {
 
 /// Hardware, operating system and libraries, as far as they are known.
 fn platform() -> Json {
-    let read =
-        |path: &str| regular::read_text(Path::new(path), MAX_ABOUT_BYTES).unwrap_or_default();
+    let read = |path: &str| {
+        regular::read_text(Path::new(path), MAX_MACHINE_FILE_BYTES).unwrap_or_default()
+    };
     let memory = value_of(&read("/proc/meminfo"), "MemTotal", ':');
     let kibibytes = memory.and_then(|text| text.split(' ').next()?.parse::<u64>().ok());
     let release = read("/proc/sys/kernel/osrelease");

@@ -24,13 +24,12 @@ use crate::debate::sheet::DebateSheet;
 use crate::disk::regular;
 use crate::events::{Event, OnEvent, of_approach};
 use crate::files::explanations::KeepExplanations;
-use crate::files::{
-    MAX_RUN_BYTES, TopicSource, decode, own_topics, read_topics, report_broken_lines,
-};
+use crate::files::{TopicSource, decode, own_topics, read_topics, report_broken_lines};
 use crate::images::{ImageRanking, ImageRankingSettings};
 use crate::index::inverted::VerifiedFiles;
 use crate::ingest::extraction::{ExtractionHost, report_faults};
 use crate::ingest::extraction_settings::ExtractionSettings;
+use crate::limits::MAX_RUN_BYTES;
 use crate::recipes::NamedApproach;
 use crate::recipes::image_approach::{ImageApproach, ListForm, StanceRecipe};
 use crate::recipes::settings::Setting;

@@ -10,9 +10,6 @@ use serde_json::{Value, json};
 use self::energy::EnergyMeter;
 use crate::disk::regular;
 
-/// Number of bytes of a file about this process that are read at most.
-const MAX_ABOUT_BYTES: u64 = 1 << 16;
-
 /// Linux counts the time of processes in hundredths of a second on every architecture that riposte is built for.
 const TICK: Duration = Duration::from_millis(10);
 
@@ -127,7 +124,7 @@ fn about(file: &str) -> String {
 
 fn about_process(process: &str, file: &str) -> String {
     let path = Path::new("/proc").join(process).join(file);
-    regular::read_text(&path, MAX_ABOUT_BYTES).unwrap_or_default()
+    regular::read_text(&path, crate::limits::MAX_PROCESS_FILE_BYTES).unwrap_or_default()
 }
 
 /// The peak of the memory, from the text of `/proc/self/status`, which says it in KiB.

@@ -4,8 +4,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use anyhow::Result;
 
-/// The maximum number of things of one type that stay open. Each has indexes, and the models that were needed.
-const MOST_OPEN: usize = 8;
+use crate::limits::MAX_OPEN;
 
 /// Open things, each with the settings that it was opened with; the last one used is at the end.
 pub struct Shelf<T>(Mutex<Vec<(String, Arc<T>)>>);
@@ -29,7 +28,7 @@ impl<T> Shelf<T> {
             None => (settings, Arc::new(open()?)),
         };
         kept.push((settings, Arc::clone(&value)));
-        if kept.len() > MOST_OPEN {
+        if kept.len() > MAX_OPEN {
             kept.remove(0);
         }
         Ok(value)
@@ -53,11 +52,11 @@ mod tests {
         };
         assert_eq!((get(0), get(0), get(1), get(0)), (1, 1, 2, 1));
         // 1 is the one that was not used for the longest time
-        for name in 2..=MOST_OPEN {
+        for name in 2..=MAX_OPEN {
             get(name);
         }
         assert_eq!(get(0), 1);
-        assert_eq!(get(1), MOST_OPEN + 2);
+        assert_eq!(get(1), MAX_OPEN + 2);
     }
 
     #[test]

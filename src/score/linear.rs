@@ -21,12 +21,12 @@ pub struct FeatureWeight {
 }
 
 /// Features are clamped to this many standard deviations from the mean, so an unusual text is not decided by a single feature.
-pub const MAX_DEVIATIONS: f64 = 6.0;
+pub const DEVIATIONS: f64 = 6.0;
 
 impl FeatureWeight {
-    /// The distance from the mean in standard deviations, clamped to ±[`MAX_DEVIATIONS`].
+    /// The distance from the mean in standard deviations, clamped to ±[`DEVIATIONS`].
     pub fn standardise(&self, value: f64) -> f64 {
-        ((value - self.mean) / self.deviation).clamp(-MAX_DEVIATIONS, MAX_DEVIATIONS)
+        ((value - self.mean) / self.deviation).clamp(-DEVIATIONS, DEVIATIONS)
     }
 }
 

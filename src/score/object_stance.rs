@@ -285,7 +285,7 @@ fn softmax(logits: &Logits) -> [f64; 3] {
 
 /// Maximum number of words of a text for which only the stance encoder decides. A text of one or two sentences prefers an object, compares both
 /// briefly, or does neither; passages that compare objects at length are longer.
-const MAX_SENTENCE_WORDS: usize = 60;
+const SENTENCE_WORDS: usize = 60;
 
 /// What the stance encoder has read in a short text, and whether the text has words that weigh the objects against each other.
 struct ShortText {
@@ -304,8 +304,8 @@ const NEUTRAL_ELSE: f64 = 0.1;
 
 /// The encoder's reading of a short text; `None` if the text is long, names no object, or was not read.
 fn short_text_reading(text: &str, logits: Option<&[MaskedLogits]>) -> Option<ShortText> {
-    let words = text.split_whitespace().take(MAX_SENTENCE_WORDS + 1).count();
-    if words > MAX_SENTENCE_WORDS {
+    let words = text.split_whitespace().take(SENTENCE_WORDS + 1).count();
+    if words > SENTENCE_WORDS {
         return None;
     }
     let readings: Vec<SentencePreference> = logits?.iter().map(reading).collect();

@@ -12,6 +12,7 @@ use riposte_claims::lexicon::opinion::{NEGATIVE_WORDS, OPPOSE, REDUCTIONS, SUPPO
 use strsim::levenshtein;
 
 use crate::evidence::ocr::OcrLine;
+use crate::limits::{MAX_PICTURE_LETTERS, MAX_PICTURE_WORDS};
 
 /// Minimum height of a line of text, in pixels of the smaller picture, for its words to count. Boxes of lines include a margin, so the letters
 /// themselves are lower.
@@ -28,13 +29,6 @@ const NEAR_LETTERS: usize = 4;
 
 /// Maximum number of words that OCR is expected to join into one.
 const JOINED_WORDS: usize = 4;
-
-/// Number of words that are compared. Those of a picture that riposte has read are fewer, but a stored text can come from anybody, and the time of a
-/// comparison is quadratic in the words and in their letters.
-const MAX_WORDS: usize = 4000;
-
-/// Number of letters of a word that are compared.
-const MAX_LETTERS: usize = 100;
 
 /// Words that can reverse a text, in addition to words of approval, rejection and negation.
 const DECISIVE: [&str; 3] = ["for", "keep", "more"];
@@ -78,9 +72,9 @@ impl PictureWords {
             let text = line.text.to_lowercase().replace(['\'', '’'], "");
             let of_line = text.split(|c: char| !c.is_alphanumeric());
             let of_line = of_line.filter(|word| !word.is_empty());
-            let left = MAX_WORDS.saturating_sub(words.len());
+            let left = MAX_PICTURE_WORDS.saturating_sub(words.len());
             words.extend(of_line.take(left).map(|word| {
-                let text: String = word.chars().take(MAX_LETTERS).collect();
+                let text: String = word.chars().take(MAX_PICTURE_LETTERS).collect();
                 Word {
                     letters: text.chars().count(),
                     text,

@@ -35,9 +35,6 @@ struct Calibration {
     least: f64,
 }
 
-/// The number of the first documents of a ranking that are judged. A list of results is hardly read further.
-pub const JUDGED: usize = 20;
-
 /// A document with at least this probability is more likely about the topic than not.
 const LIKELY: f64 = 0.5;
 

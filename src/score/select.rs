@@ -12,12 +12,9 @@ pub(crate) use images::{LIST_LENGTH, SAME_PICTURE_BITS, is_same_picture};
 /// Scores of this absolute value and more have no decimals as 32-bit floats: such floats are 64 apart.
 const LARGE: f64 = 1e9;
 
-/// A score of this absolute value or more cannot be written to a run.
-const TOO_LARGE: f64 = 1e30;
-
 /// Whether a run can have this score: it is a number, and not too large for a 32-bit float.
 pub(crate) fn is_writable(score: f64) -> bool {
-    score.abs() < TOO_LARGE
+    score.abs() < crate::limits::MAX_SCORE
 }
 
 /// The part of a score that no run can have, if there is one: the innermost number that is infinite, not a number, or too large.

@@ -51,7 +51,7 @@ pub(crate) struct Beliefs {
 }
 
 /// Maximum absolute contribution of one opinion, in log-odds, so that none decides alone.
-const MAX_CONTRIBUTION: f64 = 2.5;
+const CONTRIBUTION: f64 = 2.5;
 
 /// How explanations describe an opinion: its name, what its value measures, and what it is read from, as a sentence about the image names it ("the
 /// text in it").
@@ -134,7 +134,7 @@ fn contribution(
 ) -> Explanation {
     let StanceOpinion { value, how, .. } = opinion;
     let how = format!("weight {weight:.3} × {what} {value:.4}: {how}");
-    let value = (weight * value).clamp(-MAX_CONTRIBUTION, MAX_CONTRIBUTION);
+    let value = (weight * value).clamp(-CONTRIBUTION, CONTRIBUTION);
     Explanation::new(NumberId::Signal(name.into()), value)
         .with_how(how)
         .with_parts(opinion.parts.clone())

@@ -166,9 +166,9 @@ pub fn is_sentence(text: &str) -> bool {
 }
 
 /// The largest log-odds that one piece of a text contributes, before they are weighted.
-const PIECE_LIMIT: f64 = 6.0;
+const PIECE_RANGE: f64 = 6.0;
 /// The largest change of log-odds by the hashtags at the end of a post, before it is weighted.
-const TAGS_LIMIT: f64 = 1.5;
+const TAGS_RANGE: f64 = 1.5;
 
 /// The learned weights.
 #[derive(Clone, Debug)]
@@ -241,19 +241,19 @@ pub struct EncoderLogOdds {
 
 /// The encoder's log-odds of PRO against CON for one piece.
 fn pro_against_con([con, pro, _]: &Logits) -> f64 {
-    f64::from(pro - con).clamp(-PIECE_LIMIT, PIECE_LIMIT)
+    f64::from(pro - con).clamp(-PIECE_RANGE, PIECE_RANGE)
 }
 
 /// The encoder's log-odds of neither against PRO or CON for one piece.
 fn neither_against_sides([con, pro, neither]: &Logits) -> f64 {
     let (con, pro) = (f64::from(*con), f64::from(*pro));
     let sides = con.max(pro) + (-(con - pro).abs()).exp().ln_1p();
-    (f64::from(*neither) - sides).clamp(-PIECE_LIMIT, PIECE_LIMIT)
+    (f64::from(*neither) - sides).clamp(-PIECE_RANGE, PIECE_RANGE)
 }
 
 /// How far the log-odds with hashtags are from those without, within the limit.
 fn change_by_tags(with: f64, without: f64) -> f64 {
-    (with - without).clamp(-TAGS_LIMIT, TAGS_LIMIT)
+    (with - without).clamp(-TAGS_RANGE, TAGS_RANGE)
 }
 
 impl EncoderLogOdds {

@@ -3,7 +3,6 @@
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
-use std::time::Duration;
 
 use anyhow::Result;
 use riposte_serve::Refusal;
@@ -12,9 +11,6 @@ use super::opened::OpenedCollection;
 use super::watch::DirectoryStamp;
 use crate::events::OnEvent;
 use crate::ingest::extraction_settings::ExtractionSettings;
-
-/// When it is worth asking again for a collection that is being opened or mended.
-const TRY_AGAIN: Duration = Duration::from_secs(5);
 
 /// A collection to serve.
 #[derive(Clone)]
@@ -86,7 +82,7 @@ impl Served {
         };
         Err(Refusal::Unavailable {
             reason,
-            retry_after: TRY_AGAIN,
+            retry_after: crate::limits::TRY_AGAIN,
         })
     }
 

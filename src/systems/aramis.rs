@@ -59,7 +59,7 @@ impl AramisFeatures {
 }
 
 /// From this share of the picture on, an area is not a diagram.
-const LARGEST_DIAGRAM: f64 = 0.8;
+const DIAGRAM_SHARE: f64 = 0.8;
 
 /// The length of the text in a picture: one more than the number of its words of at least three letters or digits. Aramis splits a text that
 /// begins with a space, so there is an additional empty word.
@@ -91,7 +91,7 @@ pub(crate) fn argument_terms(f: &AramisFeatures) -> [f64; 5] {
 
 /// The density of a log-normal distribution, with its peak at 0.72, in the share of the picture that a diagram covers.
 pub(crate) fn diagram(share: f64) -> f64 {
-    if share <= 0.0 || share >= LARGEST_DIAGRAM {
+    if share <= 0.0 || share >= DIAGRAM_SHARE {
         return 0.0;
     }
     let rest = 1.0 - share;

@@ -17,6 +17,10 @@ use ureq::http::{HeaderMap, StatusCode, Uri, header};
 pub use answer::{ChatNoirAnswer, ChatNoirHit, ChatNoirMeta, Uuid};
 pub use key::ChatNoirKey;
 
+use crate::limits::{
+    MAX_CHATNOIR_BYTES, MAX_CHATNOIR_ERROR_BYTES, MAX_CHATNOIR_MESSAGE, MAX_CHATNOIR_PAUSE,
+    MAX_CHATNOIR_TIME, MAX_CHATNOIR_TRIES,
+};
 use crate::web::{self, is_unreachable};
 
 /// The environment variable with the address of another instance.
@@ -30,26 +34,8 @@ const SEARCH: &str = "/api/v1/_search";
 /// Number of results on a page. Teams of the lab have requested as many at a time.
 const PAGE: usize = 100;
 
-/// Maximum time for a request and its answer, so that a service that does not answer cannot hold up a run for ever.
-const MAX_TIME: Duration = Duration::from_secs(60);
-
-/// Maximum number of times that a request is sent: enough for a short outage.
-const MAX_TRIES: u32 = 5;
-
-/// Maximum size of an answer, in bytes. A page of 100 results has a fifth of a megabyte.
-const MAX_ANSWER_BYTES: u64 = 16 << 20;
-
 /// The pause before the second try. It doubles with each further one.
 const FIRST_PAUSE: Duration = Duration::from_secs(1);
-
-/// Maximum pause before a request is sent again, whatever the server demands.
-const MAX_PAUSE: Duration = Duration::from_secs(60);
-
-/// Maximum number of characters of a server's message that an error quotes.
-const MAX_MESSAGE: usize = 200;
-
-/// Maximum number of bytes that are read of an answer with an error status.
-const MAX_ERROR_BYTES: u64 = 64 << 10;
 
 /// Limits for requests to the service and for its answers.
 #[derive(Clone, Copy, Debug)]
@@ -67,10 +53,10 @@ pub struct ChatNoirLimits {
 impl Default for ChatNoirLimits {
     fn default() -> Self {
         ChatNoirLimits {
-            timeout: MAX_TIME,
-            tries: MAX_TRIES,
+            timeout: MAX_CHATNOIR_TIME,
+            tries: MAX_CHATNOIR_TRIES,
             pause: FIRST_PAUSE,
-            answer_bytes: MAX_ANSWER_BYTES,
+            answer_bytes: MAX_CHATNOIR_BYTES,
         }
     }
 }
@@ -225,7 +211,7 @@ impl ChatNoir {
                 ensure!(tried > 1, what);
                 bail!("{what} (tried {tried} times)");
             }
-            let wait = wait.unwrap_or(pause).min(MAX_PAUSE);
+            let wait = wait.unwrap_or(pause).min(MAX_CHATNOIR_PAUSE);
             on_retry(format!(
                 "{what}: trying again in {} s",
                 wait.as_secs_f64().ceil()
@@ -259,7 +245,11 @@ impl ChatNoir {
         let (head, body) = response.into_parts();
         let is_answer = head.status == StatusCode::OK;
         let most = self.limits.answer_bytes;
-        let limit = if is_answer { most } else { MAX_ERROR_BYTES };
+        let limit = if is_answer {
+            most
+        } else {
+            MAX_CHATNOIR_ERROR_BYTES
+        };
         let mut bytes = Vec::new();
         let read = body.into_reader().take(limit + 1).read_to_end(&mut bytes);
         if !is_answer {
@@ -342,7 +332,7 @@ impl ChatNoir {
             Some(key) => key.hidden_from(&words),
             None => words,
         };
-        Some(words.chars().take(MAX_MESSAGE).collect())
+        Some(words.chars().take(MAX_CHATNOIR_MESSAGE).collect())
     }
 }
 

@@ -11,7 +11,7 @@ use riposte_nn::transformer::Linear;
 const BLOCK: usize = 1024;
 
 /// Maximum number of steps, each of which moves all centroids.
-const MAX_STEPS: usize = 300;
+const STEPS: usize = 300;
 
 /// The search ends when the centroids have moved by less than this share of the mean variance of the vectors' numbers, as in scikit-learn.
 const TOLERANCE: f64 = 1e-4;
@@ -147,7 +147,7 @@ impl<'a> Rows<'a> {
     fn improved(&self, mut centroids: Vec<f32>) -> Clusters {
         let tolerance = TOLERANCE * self.mean_variance();
         let mut member_of = self.nearest(&centroids);
-        for _ in 0..MAX_STEPS {
+        for _ in 0..STEPS {
             self.fill_empty(&centroids, &mut member_of);
             let moved = self.means(&centroids, &member_of);
             let shift: f64 = (moved.iter().zip(&centroids))

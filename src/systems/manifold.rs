@@ -25,11 +25,11 @@ pub struct Manifold {
 /// A scale is accepted if the sum of the weights differs from the wanted sum by less than this.
 const TOLERANCE: f64 = 0.0005;
 /// The largest scale that is tried.
-const LARGEST_SCALE: f64 = 1000.0;
+const TOP_SCALE: f64 = 1000.0;
 /// A passage whose scale would be smaller has no weights: its neighbours are equally far.
 const SMALLEST_SCALE: f64 = 1e-16;
 /// Maximum number of times that the interval of scales is halved.
-const MOST_STEPS: usize = 100;
+const STEPS: usize = 100;
 
 /// The neighbours of the first documents of a ranking, the best first, with their scores and the explanations.
 ///
@@ -92,8 +92,8 @@ fn weights(neighbours: &[NearPassage]) -> Vec<f64> {
     let smallest = distances.iter().copied().fold(f64::INFINITY, f64::min);
     let wanted = (distances.len() as f64).log2();
     let weight = |distance: &f64, scale: f64| (-(distance - smallest).max(0.0) / scale).exp();
-    let (mut low, mut high, mut scale) = (0.0, LARGEST_SCALE, 1.0);
-    for _ in 0..MOST_STEPS {
+    let (mut low, mut high, mut scale) = (0.0, TOP_SCALE, 1.0);
+    for _ in 0..STEPS {
         let sum: f64 = distances.iter().map(|d| weight(d, scale)).sum();
         if (sum - wanted).abs() < TOLERANCE {
             let weights = distances.iter().map(|d| weight(d, scale));

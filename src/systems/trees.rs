@@ -52,7 +52,7 @@ impl Reranker for Trees {
 const FROM_MODELS: [&str; 2] = ["sentence", "side"];
 
 /// Maximum number of splits on the path to a leaf.
-const MAX_DEPTH: usize = 32;
+const DEPTH: usize = 32;
 
 /// The features that a committed ensemble uses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -209,7 +209,7 @@ impl Node {
         features: usize,
         depth: usize,
     ) -> Result<Node> {
-        ensure!(depth <= MAX_DEPTH, "a tree is deeper than {MAX_DEPTH}");
+        ensure!(depth <= DEPTH, "a tree is deeper than {DEPTH}");
         let line = lines.next().context("a tree is not complete")?;
         let number = |text: &str| -> Result<f64> {
             let number = text.parse().ok().filter(|number: &f64| number.is_finite());

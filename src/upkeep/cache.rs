@@ -18,9 +18,6 @@ use crate::workspace::place::{
 };
 use crate::workspace::{self, Lock};
 
-/// No more bytes of that file are read. Paths are shorter.
-const MAX_PATH_BYTES: u64 = 1 << 16;
-
 /// What an entry of the cache is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, strum::Display)]
 #[strum(serialize_all = "lowercase")]
@@ -260,7 +257,7 @@ fn read_collection(dir: &Path) -> (Option<PathBuf>, Option<SystemTime>) {
     if !is_file(&path) {
         return (None, None);
     }
-    let read = regular::read_text(&path, MAX_PATH_BYTES);
+    let read = regular::read_text(&path, crate::limits::MAX_COLLECTION_PATH_BYTES);
     let collection = read.map(|text| PathBuf::from(text.trim_end_matches('\n')));
     let is_right = |collection: &PathBuf| workspace_name(collection) == name_of(dir);
     (collection.ok().filter(is_right), written(&path))

@@ -2,7 +2,6 @@
 
 use std::collections::BTreeSet;
 use std::path::Path;
-use std::time::Duration;
 use std::{io, thread};
 
 use anyhow::{Context, Result, bail, ensure};
@@ -14,16 +13,7 @@ use super::part::{Origin, Part};
 use super::progress::Transfer;
 use super::{agent, is_broken, is_unreachable};
 use crate::disk::is_hex;
-
-/// A transfer has stalled if nothing arrives for this long.
-const STALL: Duration = Duration::from_secs(20);
-/// How many times one download is continued, as long as each attempt brings some bytes.
-const ATTEMPTS: u32 = 8;
-/// The pause before a connection that has brought nothing is tried once more: a server that is restarting, a proxy that was full.
-const PAUSE: Duration = Duration::from_secs(1);
-/// Maximum size of a file whose size is not in the catalogue.
-pub(crate) const MAX_BYTES: u64 = 4 << 30;
-const REDIRECTS: u32 = 10;
+use crate::limits::{MAX_ATTEMPTS, MAX_REDIRECTS, MAX_STALL_TIME, RETRY_PAUSE};
 
 /// What is known of a file before it is downloaded.
 pub(crate) struct Expected {
@@ -90,8 +80,8 @@ impl Web {
     /// Errors: those of [`agent`].
     pub fn new() -> Result<Web> {
         let agent = agent()?
-            .timeout_recv_response(Some(STALL))
-            .timeout_per_read(Some(STALL))
+            .timeout_recv_response(Some(MAX_STALL_TIME))
+            .timeout_per_read(Some(MAX_STALL_TIME))
             .build()
             .new_agent();
         Ok(Web {
@@ -114,7 +104,7 @@ impl Web {
     ) -> Result<PublisherInfo> {
         let mut part = Part::open(part)?;
         let mut was_retried = false;
-        for _ in 0..ATTEMPTS {
+        for _ in 0..MAX_ATTEMPTS {
             let before = part.origin();
             // without an ETag, only a checksum in the catalogue can show that the two parts are of different versions
             let fits = before.from == url && (before.version.is_some() || expected.is_pinned);
@@ -129,7 +119,7 @@ impl Web {
             let opened = self.open(url, had, before.version.as_deref());
             if !was_retried && opened.as_ref().is_err_and(is_tried_again) {
                 was_retried = true;
-                thread::sleep(PAUSE);
+                thread::sleep(RETRY_PAUSE);
                 continue;
             }
             let (answer, publisher) = opened?;
@@ -167,7 +157,7 @@ impl Web {
 
             transfer.begin(from, must.unwrap_or(0));
             let body = answer.into_body().into_reader();
-            let ended = part.append(body, most - from.min(most), Some(STALL), transfer)?;
+            let ended = part.append(body, most - from.min(most), Some(MAX_STALL_TIME), transfer)?;
             let now = part.length()?;
             ensure!(now <= most, "the server sends more than {most} bytes");
             // what is all there is complete, however its transfer has ended
@@ -179,7 +169,7 @@ impl Web {
                 let is_broken = ended.as_ref().err().is_none_or(|e| is_broken(e.kind()));
                 if is_broken && !was_retried {
                     was_retried = true;
-                    thread::sleep(PAUSE);
+                    thread::sleep(RETRY_PAUSE);
                     continue;
                 }
                 let why = ended
@@ -190,7 +180,9 @@ impl Web {
                 );
             }
         }
-        bail!("the transfer broke off {ATTEMPTS} times; the next fetch continues where it stopped");
+        bail!(
+            "the transfer broke off {MAX_ATTEMPTS} times; the next fetch continues where it stopped"
+        );
     }
 
     /// Requests `url` from byte `had` on, and follows redirects. The response may have any other status.
@@ -204,7 +196,7 @@ impl Web {
         let mut url: Uri = url
             .parse()
             .with_context(|| format!("{url} is not an address"))?;
-        for _ in 0..=REDIRECTS {
+        for _ in 0..=MAX_REDIRECTS {
             let host = url.authority().map(|a| a.to_string()).unwrap_or_default();
             if self.unreachable.contains(&host) {
                 bail!("{host} could not be reached before");
@@ -239,7 +231,7 @@ impl Web {
             };
             url = redirected(&url, location.to_str().unwrap_or_default())?;
         }
-        bail!("more than {REDIRECTS} redirects")
+        bail!("more than {MAX_REDIRECTS} redirects")
     }
 }
 

@@ -11,9 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use super::progress::Transfer;
 use crate::disk::{Stamp, open_lock, read_record, regular, write_record};
-
-/// A transfer has stalled if fewer bytes than this arrive in its window: a server that sends a byte now and then would never come to an end.
-const LEAST: u64 = 16 << 10;
+use crate::limits::MIN_STALL_BYTES;
 
 /// How many times locking is tried, and the pause in between. A lock may outlive its file for a moment: a process that is being
 /// started (pip) inherits it until it runs.
@@ -92,7 +90,7 @@ impl<'p> Part<'p> {
         Ok(())
     }
 
-    /// Appends the body, but at most one byte more than `rest`, and no more if fewer than [`LEAST`] bytes have arrived in `window`. The outer error
+    /// Appends the body, but at most one byte more than `rest`, and no more if fewer than [`MIN_STALL_BYTES`] bytes have arrived in `window`. The outer error
     /// is a failure to write, the inner one a failure to read. Whatever has arrived is in the file, because a pause can be ours as well: a machine
     /// that was suspended, a slow disk.
     pub fn append(
@@ -118,7 +116,7 @@ impl<'p> Part<'p> {
             transfer.inc(read as u64);
             arrived += read as u64;
             if let Some(window) = window.filter(|window| begin.elapsed() > *window) {
-                if arrived < LEAST {
+                if arrived < MIN_STALL_BYTES {
                     let what = format!("only {arrived} bytes have arrived in {window:?}");
                     return Ok(Err(io::Error::new(ErrorKind::TimedOut, what)));
                 }

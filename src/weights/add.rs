@@ -21,15 +21,9 @@ use super::{
     licence,
 };
 use crate::disk::{self, TemporaryDir, is_plain_name, read_record, regular, sha256_of};
+use crate::limits::{MAX_DOWNLOAD_BYTES, MAX_MODEL_FILES, MAX_MODEL_NAME_BYTES};
 use crate::web::ProgressDisplay;
-use crate::web::download::MAX_BYTES;
 use crate::workspace::Lock;
-
-/// Maximum number of files in a directory with a model, and in the directories in it.
-const MAX_FILES: usize = 10_000;
-
-/// Maximum length of a model's name. File systems allow 255 bytes, and some of riposte's names are longer by an ending.
-const MAX_NAME_BYTES: usize = 100;
 
 /// An unfinished download is in a directory whose name ends in this way.
 pub(super) const UNFINISHED: &str = ".part";
@@ -92,8 +86,8 @@ impl ModelOrigin {
 /// It is no plain name, or it has another meaning.
 pub(crate) fn check_name(name: &str) -> Result<()> {
     ensure!(
-        is_plain_name(name) && name.len() <= MAX_NAME_BYTES,
-        "{name:?} cannot be the name of a model: --name gives it one of at most {MAX_NAME_BYTES} letters, digits, -, _ and ., which begins with a letter or a digit"
+        is_plain_name(name) && name.len() <= MAX_MODEL_NAME_BYTES,
+        "{name:?} cannot be the name of a model: --name gives it one of at most {MAX_MODEL_NAME_BYTES} letters, digits, -, _ and ., which begins with a letter or a digit"
     );
     let lower = name.to_ascii_lowercase();
     let is_taken = lower == "all"
@@ -215,8 +209,8 @@ fn names_in(dir: &Path) -> Result<BTreeSet<String>> {
                 inner.push((path, format!("{name}/")));
             }
             ensure!(
-                names.len() + inner.len() <= MAX_FILES,
-                "it has more than {MAX_FILES} files"
+                names.len() + inner.len() <= MAX_MODEL_FILES,
+                "it has more than {MAX_MODEL_FILES} files"
             );
         }
     }
@@ -228,11 +222,14 @@ fn copy_file(from: &Path, to: &Path) -> Result<()> {
     fs::create_dir_all(inner).with_context(|| writing(inner))?;
     let mut source = regular::open(from)
         .context("cannot read it")?
-        .take(MAX_BYTES + 1);
+        .take(MAX_DOWNLOAD_BYTES + 1);
     let mut file = File::create_new(to).with_context(|| writing(to))?;
     let copied = io::copy(&mut source, &mut file)
         .with_context(|| format!("cannot copy it to {}", to.display()))?;
-    ensure!(copied <= MAX_BYTES, "it has more than {MAX_BYTES} bytes");
+    ensure!(
+        copied <= MAX_DOWNLOAD_BYTES,
+        "it has more than {MAX_DOWNLOAD_BYTES} bytes"
+    );
     file.sync_all().with_context(|| writing(to))
 }
 

@@ -8,10 +8,8 @@ use serde::Deserialize;
 use strum::VariantNames;
 
 use crate::disk::{is_hex, is_plain_name};
+use crate::limits::MAX_PACKAGE_PARTS;
 use crate::names::serde_by_name;
-
-/// Maximum number of packages over which an archive is spread.
-const MAX_PARTS: u16 = 32;
 
 /// What riposte uses a model for.
 #[derive(
@@ -331,8 +329,8 @@ fn check_file(file: &ModelFile) -> Result<()> {
                 ..
             } => {
                 ensure!(
-                    (1..=MAX_PARTS).contains(parts),
-                    "{parts} parts: expected 1 to {MAX_PARTS}"
+                    (1..=MAX_PACKAGE_PARTS).contains(parts),
+                    "{parts} parts: expected 1 to {MAX_PACKAGE_PARTS}"
                 );
                 ensure!(
                     is_plain_name(&of_part(packages, 1)) && is_plain_name(version),

@@ -1,5 +1,7 @@
 //! Downloads models: tries the sources of each file in the order of the catalogue until one provides the right bytes.
 
+#![expect(clippy::disallowed_methods, reason = "it is then fetched again")]
+
 use std::path::Path;
 use std::time::Duration;
 use std::{fmt, fs};
@@ -16,13 +18,11 @@ use super::{
     FETCHED, FetchRecord, FileRecord, IN_PLACE, ModelFile, ModelSource, Models, check_file,
 };
 use crate::disk::{hex, read_record, regular, sha256_of, write_record};
+use crate::limits::{MAX_DOWNLOAD_BYTES, MAX_GIT_FILE_BYTES};
 use crate::threads;
 use crate::web::ProgressDisplay;
-use crate::web::download::{self, Checksum, Expected, PublisherInfo, Web};
+use crate::web::download::{Checksum, Expected, PublisherInfo, Web};
 use crate::web::part::remove_part;
-
-/// Maximum size of a file with a git id: publishers keep larger ones in large file storage.
-const MAX_GIT_FILE_BYTES: u64 = 64 << 20;
 
 /// The result for one file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -233,7 +233,7 @@ impl ModelClients {
                 let expected = Expected {
                     bytes: file.bytes,
                     is_pinned: file.sha256.is_some(),
-                    most: download::MAX_BYTES,
+                    most: MAX_DOWNLOAD_BYTES,
                 };
                 self.web.download(url, &expected, &part, &transfer)
             }
@@ -244,7 +244,7 @@ impl ModelClients {
                     transfer.bar.enable_steady_tick(Duration::from_millis(200));
                 }
                 remove_part(&part);
-                let to = (part.as_path(), file.bytes.unwrap_or(download::MAX_BYTES));
+                let to = (part.as_path(), file.bytes.unwrap_or(MAX_DOWNLOAD_BYTES));
                 self.extract(source, to)
                     .map(|()| PublisherInfo::default())
                     .inspect_err(|_| remove_part(&part))

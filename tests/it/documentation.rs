@@ -226,15 +226,27 @@ fn run_page(
     failures
 }
 
-/// A text without digits and with single blanks, because scores and times differ between machines, and with them the widths of columns. Models can
-/// compute in int8 on some machines, and in floats on others.
+/// A text without decimals and with single blanks, because scores, sizes and times differ between machines, and with them the widths of columns. Counts,
+/// ranks and hashes are the same everywhere. Models can compute in int8 on some machines, and in floats on others.
 fn comparable(text: &str) -> String {
     let mut masked = String::with_capacity(text.len());
     for line in text.replace("int8", "float").lines() {
-        for word in line.split_whitespace() {
-            let is_digit = |character: char| character.is_ascii_digit();
-            let words = word.split(is_digit).filter(|piece| !piece.is_empty());
-            masked.extend(words.chain([" "]));
+        for mut rest in line.split_whitespace() {
+            while !rest.is_empty() {
+                let is_digit = |c: char| c.is_ascii_digit();
+                let end = match rest.starts_with(is_digit) {
+                    true => rest.find(|c: char| !is_digit(c) && c != '.'),
+                    false => rest.find(is_digit),
+                };
+                let (piece, after) = rest.split_at(end.unwrap_or(rest.len()));
+                let mut parts = piece.split('.');
+                let is_decimal = piece.contains('.') && parts.all(|part| part.contains(is_digit));
+                if !is_decimal {
+                    masked.push_str(piece);
+                }
+                rest = after;
+            }
+            masked.push(' ');
         }
         masked.push('\n');
     }

@@ -7,12 +7,13 @@ use std::path::Path;
 use std::sync::LazyLock;
 
 use syn::visit::{self, Visit};
-use syn::{Attribute, Item, ItemMod, ItemUse, Macro, UseTree, Visibility};
+use syn::{Attribute, Item, ItemConst, ItemMod, ItemUse, Macro, UseTree, Visibility};
 
 use crate::support::root;
 
 /// The rooms of `src/` by floor. A file can import from lower floors and from its own room.
-const FLOORS: [&[&str]; 20] = [
+const FLOORS: [&[&str]; 21] = [
+    &["limits"],
     &[
         "device",
         "directories",
@@ -218,6 +219,8 @@ struct Module {
     exports: BTreeMap<String, Segments>,
     /// The files that it embeds, by their paths in the repository.
     embedded: Vec<String>,
+    /// The names of its constants, without those of tests.
+    constants: Vec<String>,
     has_unsafe: bool,
 }
 
@@ -345,6 +348,13 @@ impl<'ast> Visit<'ast> for Reader<'_> {
             );
         }
         self.name = outside;
+    }
+
+    fn visit_item_const(&mut self, item: &'ast ItemConst) {
+        if !self.is_test {
+            self.module.constants.push(item.ident.to_string());
+        }
+        visit::visit_item_const(self, item);
     }
 
     fn visit_item_use(&mut self, item: &'ast ItemUse) {
@@ -614,51 +624,20 @@ fn files_are_opened_in_one_way() {
     }
 }
 
-/// Where a file that seems to be missing because of a temporary error does no harm: an error says that it is missing, a word is read as what it looks
-/// like, a model is fetched again, or only a note is lost.
-const MAY_MISS_A_FILE: [&str; 10] = [
-    "api/collection.rs",
-    "cli/cache.rs",
-    "cli/export.rs",
-    "index/wordnet.rs",
-    "files/mod.rs",
-    "ingest/shards/packed.rs",
-    "judge/verify.rs",
-    "collection/task.rs",
-    "weights/fetch.rs",
-    "weights/mod.rs",
-];
-
-/// `Path::exists` and `Path::is_file` say "no" if the system cannot tell, and the file would be left out without a word.
+/// The words for limits are in the names of no other constants, so that none is left out of docs/limits.md.
 #[test]
-fn whether_a_file_exists_is_asked_in_one_way() {
-    for module in MODULES.values() {
-        let path = root().join("src").join(&module.file);
-        let source = fs::read_to_string(&path).unwrap();
-        let code = source
-            .split("#[cfg(test)]\nmod ")
-            .next()
-            .unwrap_or_default();
-        let asks = |line: &&str| {
-            let of_path = [".exists()", ".is_file()"];
-            let of_metadata = ["metadata", "meta.", "found.", "_type()", "kind."];
-            of_path.iter().any(|method| line.contains(method))
-                && !of_metadata.iter().any(|of| line.contains(of))
-        };
-        let found = code.lines().find(asks);
-        let is_known = MAY_MISS_A_FILE.contains(&module.file.as_str());
-        let is_theirs = module.file.starts_with("disk");
-        assert!(
-            found.is_none() || is_known || is_theirs,
-            "src/{}: {found:?}: use disk::regular",
-            module.file
-        );
-        assert!(
-            found.is_some() || !is_known,
-            "src/{} asks no more",
-            module.file
-        );
-    }
+fn limits_are_in_the_lists_of_limits() {
+    let words = ["LARGEST", "LIMIT", "LONGEST", "MAX", "MOST"];
+    let is_limit = |name: &&String| name.split('_').any(|word| words.contains(&word));
+    let crates = CRATE_MODULES.values();
+    let modules = [&*MODULES, &*PROGRAM].into_iter().chain(crates);
+    let modules = modules.flat_map(Modules::values);
+    let others = modules.filter(|module| module.file != "limits.rs");
+    let faults = others.flat_map(|module| {
+        let limits = module.constants.iter().filter(is_limit);
+        limits.map(move |name| format!("{}: {name}: a limit is in limits.rs", module.file))
+    });
+    assert_none(&faults.collect::<Vec<_>>());
 }
 
 #[test]

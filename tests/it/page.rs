@@ -2,7 +2,8 @@
 //! pages can be read.
 
 use proptest::prelude::*;
-use riposte::evidence::page::{FoundBy, MAIN_WORDS, NEAR_WORDS, PageWords, decode, read};
+use riposte::evidence::page::{FoundBy, NEAR_WORDS, PageWords, decode, read};
+use riposte::limits::MAX_MAIN_WORDS;
 
 use crate::support::files::entries;
 use crate::support::need::{Data, need};
@@ -466,8 +467,8 @@ fn the_main_text_is_the_article() {
             "{main}"
         );
     }
-    let long = format!("<p>{}</p>", "word ".repeat(3 * MAIN_WORDS));
-    assert_eq!(read_by_url(&long).main.split(' ').count(), MAIN_WORDS);
+    let long = format!("<p>{}</p>", "word ".repeat(3 * MAX_MAIN_WORDS));
+    assert_eq!(read_by_url(&long).main.split(' ').count(), MAX_MAIN_WORDS);
 }
 
 #[test]

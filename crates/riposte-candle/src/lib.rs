@@ -46,6 +46,7 @@
 #![warn(missing_docs)]
 
 pub mod image_text;
+pub mod limits;
 pub mod texts;
 mod weights;
 

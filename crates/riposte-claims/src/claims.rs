@@ -24,15 +24,10 @@ use self::nouns::is_plural;
 use self::openings::TitleForm;
 use self::words::{Word, in_headline_case, is_headline, read, text, uncapitalised, with_capital};
 
-/// Maximum number of words of a title that is read as a sentence. A longer one is its own claim.
-const MAX_WORDS: usize = 80;
-
-/// Maximum length of a title that is read as a sentence. Signs between letters make more words than blanks do, and the time is quadratic in their number:
-/// 8 kB of "d?d?" took a minute.
-const MAX_BYTES: usize = 1000;
+use crate::limits::{MAX_CLAIM_BYTES, MAX_CLAIM_WORDS};
 
 fn is_too_long(title: &str) -> bool {
-    title.len() > MAX_BYTES || title.split_whitespace().count() > MAX_WORDS
+    title.len() > MAX_CLAIM_BYTES || title.split_whitespace().count() > MAX_CLAIM_WORDS
 }
 
 /// The claim and the counter-claim of a title: for a yes-no question, the statement that it asks about, and its negation.

@@ -46,6 +46,7 @@
 mod claims;
 mod error;
 pub mod lexicon;
+pub mod limits;
 mod polarity;
 pub mod tagger;
 pub mod words;

@@ -58,9 +58,6 @@ impl Sentence<'_> {
     }
 }
 
-/// Maximum number of tokens in a sentence. Menus and tables of web pages have no full stop and would make sentences of a thousand words.
-const MAX_SENTENCE_TOKENS: usize = 60;
-
 /// The words and punctuation marks of a text, in order.
 ///
 /// A word is a run of letters and digits with apostrophes inside it and `+` or `#` after it ("goat's", "C++"). Marks that end or separate sentences
@@ -122,7 +119,7 @@ pub fn sentences(text: &str) -> Vec<Sentence<'_>> {
             _ => false,
         };
         current.push(token);
-        if stop || current.len() >= MAX_SENTENCE_TOKENS {
+        if stop || current.len() >= crate::limits::MAX_SENTENCE_TOKENS {
             end_sentence(text, &mut current, &mut sentences);
         }
     }

@@ -10,9 +10,6 @@ use crate::lines::{Object, numbered_lines};
 use crate::topic::{self, Topic};
 use crate::{DocId, LineError, TopicId};
 
-/// After this number of faults the rest of a file is not read.
-const MAX_FAULTS: usize = 100;
-
 /// The documents that a re-ranking may list.
 #[derive(Clone, Debug, Default)]
 pub struct Candidates {
@@ -35,7 +32,7 @@ impl Candidates {
         let mut candidates = Candidates::default();
         let mut faults = Vec::new();
         for (number, line) in numbered_lines(text) {
-            if faults.len() >= MAX_FAULTS {
+            if faults.len() >= crate::limits::MAX_FAULTS {
                 let what = "the rest of the file is not read: too many lines are broken";
                 faults.push(LineError::new(number, what));
                 break;

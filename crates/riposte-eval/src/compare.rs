@@ -32,7 +32,7 @@ use crate::values::{Aggregation, Values};
 
 pub use look::Look;
 pub use paired::{PairedTest, Test, paired};
-pub use pairs::{Correction, MAX_COMPARED, Pair, Pairs};
+pub use pairs::{Correction, Pair, Pairs};
 pub use table::Table;
 
 /// The seed of all random numbers here, fixed so that the results are reproducible.

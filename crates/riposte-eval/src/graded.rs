@@ -8,20 +8,14 @@ use std::cmp::Ordering;
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 use crate::edition::Unjudged;
+use crate::limits::{MAX_EXPONENT, MAX_GRADE};
 use crate::measure::{Gain, GradedKind, GradedMeasure, Measure};
 use crate::qrels::{GradedQrels, Qrels};
 use crate::run::TextRunLine;
 use crate::values::{Aggregation, Values};
 use crate::{DocId, TopicId};
 
-pub(crate) use diversity::LONGEST;
-use formulas::{MAX_GRADE_OF_ERR, TopicGrades, compatibility, dcg, ideal_gains};
-
-/// Maximum grade in nDCG with exponential gains, 2^grade - 1: 2^1024 is no finite number, and a topic has a sum of them.
-const MAX_EXPONENT: f64 = 1000.0;
-
-/// Maximum grade in nDCG with other gains. Their sums are far below the largest float.
-const MAX_GRADE: f64 = 1e15;
+use formulas::{TOP_GRADE_OF_ERR, TopicGrades, compatibility, dcg, ideal_gains};
 
 /// A text run, with the results of each topic in the orders that evaluators use.
 pub struct TextRun<'a> {
@@ -71,7 +65,7 @@ impl GradedMeasure {
         let largest = match self.kind {
             GradedKind::Ndcg(Gain::Exponential) => MAX_EXPONENT,
             GradedKind::Ndcg(_) => MAX_GRADE,
-            GradedKind::Err => MAX_GRADE_OF_ERR,
+            GradedKind::Err => TOP_GRADE_OF_ERR,
             _ => return None,
         };
         let grades = qrels.iter().flat_map(|(topic, grades)| {

@@ -60,6 +60,7 @@ mod field;
 pub mod graded;
 mod id;
 pub mod images;
+pub mod limits;
 pub mod lines;
 pub mod measure;
 pub mod objects;

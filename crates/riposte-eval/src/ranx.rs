@@ -7,11 +7,9 @@ use serde::de::{Deserialize, Deserializer, Error, MapAccess, Visitor};
 use serde_json::value::RawValue;
 
 use crate::field::unfit_field;
+use crate::limits::MAX_RANX_DOCUMENTS;
 use crate::lines::numbered_lines;
 use crate::{DocId, LineError, TopicId};
-
-/// Maximum number of documents in such a file, as of lines in other files. A document can take six bytes of the file, and far more in memory.
-const MAX_DOCUMENTS: usize = 2_000_000;
 
 /// Number of characters of an id or a value that a message shows. A file can consist of a single long one.
 const SHOWN: usize = 100;
@@ -62,7 +60,7 @@ pub(crate) fn is_ranx(text: &str) -> bool {
 
 /// Reads all documents, in the order of the file. Returns an error for each that cannot be read. `number` names the numbers in errors: "score".
 ///
-/// If the file is not JSON or has more than [`MAX_DOCUMENTS`], nothing is read.
+/// If the file is not JSON or has more than [`MAX_RANX_DOCUMENTS`], nothing is read.
 pub(crate) fn read(text: &str, number: &str) -> (Vec<Entry>, Vec<LineError>) {
     let text = text.trim_start_matches('\u{feff}');
     let mut reader = Reader {
@@ -110,7 +108,7 @@ impl<'a> Reader<'a> {
     fn read_documents(&mut self, topic: &str, json: &'a str, line: u64) -> Result<(), LineError> {
         let Members(documents) = members(json, line)?;
         self.count += documents.len();
-        if self.count > MAX_DOCUMENTS {
+        if self.count > MAX_RANX_DOCUMENTS {
             return Err(LineError::new(line, too_many()));
         }
         for (doc, value) in documents {
@@ -157,7 +155,7 @@ fn members(json: &str, line: u64) -> Result<Members<'_>, LineError> {
 }
 
 fn too_many() -> String {
-    format!("more than {MAX_DOCUMENTS} topics or documents: nothing is read")
+    format!("more than {MAX_RANX_DOCUMENTS} topics or documents: nothing is read")
 }
 
 /// The beginning of a text.
@@ -212,7 +210,7 @@ impl<'de: 'a, 'a> Deserialize<'de> for Members<'a> {
             fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Members<'de>, A::Error> {
                 let mut members = Vec::new();
                 while let Some(member) = map.next_entry()? {
-                    if members.len() == MAX_DOCUMENTS {
+                    if members.len() == MAX_RANX_DOCUMENTS {
                         return Err(A::Error::custom(too_many()));
                     }
                     members.push(member);

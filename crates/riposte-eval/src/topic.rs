@@ -19,6 +19,7 @@ use std::collections::HashSet;
 use quick_xml::events::{BytesStart, Event};
 use quick_xml::{Reader, XmlVersion};
 
+use crate::limits::MAX_FAULTS;
 use crate::lines::{Object, numbered_lines};
 use crate::run::unfit_field;
 use crate::{Error, LineError, TopicId, objects};
@@ -81,9 +82,6 @@ pub struct ParsedTopics {
     /// What could not be read.
     pub faults: Vec<LineError>,
 }
-
-/// After this number of faults the rest of a file is not read.
-const MAX_FAULTS: usize = 100;
 
 impl ParsedTopics {
     fn fault(&mut self, line: u64, what: impl Into<String>) {

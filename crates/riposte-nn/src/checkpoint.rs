@@ -15,9 +15,7 @@ use safetensors::{Dtype, SafeTensorError, SafeTensors};
 use serde::de::DeserializeOwned;
 
 use crate::error::{Error, Result, While, bail, ensure};
-
-/// Maximum size of a file of text, such as `tokenizer.json`. The tokenizer of all-MiniLM-L6-v2 has 0.5 MB; larger vocabularies need more.
-const MAX_TEXT_BYTES: u64 = 64 << 20;
+use crate::limits::MAX_TEXT_BYTES;
 
 /// A tensor that a model needs: its name and its shape, outermost axis first.
 pub type ExpectedTensor = (String, Vec<usize>);

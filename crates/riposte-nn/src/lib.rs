@@ -44,6 +44,7 @@
 pub mod checkpoint;
 pub mod conv;
 mod error;
+pub mod limits;
 pub mod onnx;
 pub mod onnx_writer;
 pub mod sentence;

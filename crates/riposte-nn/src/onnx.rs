@@ -6,9 +6,6 @@
 
 use crate::error::{Error, Result, While, bail, ensure};
 
-/// Maximum depth of messages within messages, such as graphs in attributes of nodes in graphs.
-const MAX_DEPTH: usize = 64;
-
 /// The messages of the ONNX format that contain other messages or packed numbers.
 #[derive(Clone, Copy)]
 enum Message {
@@ -65,7 +62,7 @@ pub fn check(bytes: &[u8]) -> Result<()> {
     if [bytes.get(..4), bytes.get(4..8)].contains(&Some(&b"RTEN"[..])) {
         return Ok(());
     }
-    check_message(bytes, Message::Model, MAX_DEPTH)
+    check_message(bytes, Message::Model, crate::limits::MAX_ONNX_DEPTH)
         .during(|| "it is not an ONNX model, or it is damaged")
 }
 

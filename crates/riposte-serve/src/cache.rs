@@ -98,15 +98,15 @@ mod tests {
 
     #[test]
     fn a_million_different_questions_stay_within_the_bytes() {
-        const MOST: usize = 1 << 20;
-        let cache = Cache::new(MOST);
+        const BYTES: usize = 1 << 20;
+        let cache = Cache::new(BYTES);
         for number in 0..1_000_000_usize {
             cache.put(key(1, &number.to_string()), answer(vec![0; number % 500]));
-            assert!(cache.bytes() <= MOST);
+            assert!(cache.bytes() <= BYTES);
         }
         let inner = cache.lock();
         let entries = inner.entries.len();
-        assert!((1000..=MOST / OVERHEAD).contains(&entries), "{entries}");
+        assert!((1000..=BYTES / OVERHEAD).contains(&entries), "{entries}");
         let bytes = inner.entries.iter().map(|(key, answer)| cost(key, answer));
         assert_eq!(inner.bytes, bytes.sum::<usize>());
         drop(inner);

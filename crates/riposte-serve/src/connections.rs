@@ -22,7 +22,7 @@ use tower::ServiceExt;
 
 use crate::desk::Desk;
 use crate::guard::LocalAddress;
-use crate::limits::{MAX_HEAD_BYTES, MAX_HEADERS};
+use crate::limits::{HEARING, MAX_HEAD_BYTES, MAX_HEADERS, MAX_HEARD, MOMENT, STOP_TIME};
 use crate::patient::Patient;
 use crate::routes;
 use crate::server::Server;
@@ -31,22 +31,12 @@ use crate::settings::{Settings, SettingsError};
 /// The pause after an error of `accept`, such as too many open files: it would come again at once.
 const PAUSE: Duration = Duration::from_millis(50);
 
-/// How long the end waits for threads whose calls have been stopped.
-const STOP_TIME: Duration = Duration::from_secs(2);
-
-/// The pause between two looks at them.
+/// The pause between two looks at the threads that end.
 const GLANCE: Duration = Duration::from_millis(5);
 
 /// What a client reads that comes when there are too many connections and says nothing.
 const REFUSED: &[u8] =
     b"HTTP/1.1 503 Service Unavailable\r\nretry-after: 1\r\ncontent-length: 0\r\nconnection: close\r\n\r\n";
-
-/// How long such a client is listened to: a request mostly comes right behind its connection.
-const MOMENT: Duration = Duration::from_millis(10);
-
-/// The time for its request and for the answer to it, and the number of clients that are heard at once. All others read [`REFUSED`].
-const HEARING: Duration = Duration::from_secs(1);
-const MOST_HEARD: usize = 16;
 
 /// Why a server does not start.
 #[derive(Debug, thiserror::Error)]
@@ -128,7 +118,7 @@ pub async fn serve(
     let server = Arc::new(Server::new(desk, settings)?);
     let router = routes::router(&server);
     let (ends, ending) = watch::channel(false);
-    let heard = Arc::new(Semaphore::new(MOST_HEARD));
+    let heard = Arc::new(Semaphore::new(MAX_HEARD));
     let mut tasks = JoinSet::new();
     let mut shutdown = pin!(shutdown);
     loop {

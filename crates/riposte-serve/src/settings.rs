@@ -5,7 +5,10 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::limits::TOKEN_BYTES;
+use crate::limits::{
+    BODY_TIME, CACHE_BYTES, DEADLINE, GRACE, HEAD_TIME, MAX_ANSWERS_BYTES, MAX_CONNECTIONS,
+    MAX_WAITING, QUICK_DEADLINE, TOKEN_BYTES, WRITE_TIME,
+};
 use crate::log::Record;
 
 /// Receives a record for each request when it is over, and for what else goes wrong. It is called on the threads of the network, so it should not block.
@@ -69,7 +72,7 @@ impl Default for Settings {
         Settings {
             threads: 1,
             quick_threads: 2,
-            waiting: MOST_WAITING,
+            waiting: MAX_WAITING,
             deadline: DEADLINE,
             quick_deadline: QUICK_DEADLINE,
             cache_bytes: CACHE_BYTES,
@@ -86,24 +89,6 @@ impl Default for Settings {
         }
     }
 }
-
-const DEADLINE: Duration = Duration::from_secs(60);
-const QUICK_DEADLINE: Duration = Duration::from_secs(10);
-const HEAD_TIME: Duration = Duration::from_secs(10);
-const BODY_TIME: Duration = Duration::from_secs(10);
-const WRITE_TIME: Duration = Duration::from_secs(30);
-const GRACE: Duration = Duration::from_secs(10);
-
-/// A process may have 1,024 open files on most systems, and indexes take some of them. Each connection can hold a body of 1 MiB.
-const MAX_CONNECTIONS: usize = 256;
-
-const CACHE_BYTES: usize = 64 << 20;
-
-/// Those at the end would wait for longer than their deadline, unless most are asked again.
-const MOST_WAITING: usize = 64;
-
-/// Of the 700 MB that the whole process may take, most belongs to models.
-const MAX_ANSWERS_BYTES: usize = 256 << 20;
 
 impl Settings {
     /// # Errors

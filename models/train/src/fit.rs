@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 
 use anyhow::{Context, Result, ensure};
-use riposte::score::linear::{FeatureWeight, LogisticLayout, LogisticModel, MAX_DEVIATIONS};
+use riposte::score::linear::{DEVIATIONS, FeatureWeight, LogisticLayout, LogisticModel};
 use riposte::score::logistic;
 
 /// Maximum number of Newton steps. Each step squares the error, so a fit that needs more steps has faulty data.
@@ -192,12 +192,7 @@ pub fn fit(
                 .collect()
         })
         .collect();
-    debug_assert!(
-        standardised
-            .iter()
-            .flatten()
-            .all(|z| z.abs() <= MAX_DEVIATIONS)
-    );
+    debug_assert!(standardised.iter().flatten().all(|z| z.abs() <= DEVIATIONS));
     let (bias, learned) = logistic_regression(&standardised, targets, penalty, !odd)?;
     for (weight, learned) in weights.iter_mut().zip(learned) {
         weight.weight = rounded(learned);

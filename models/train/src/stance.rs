@@ -11,9 +11,10 @@ use std::time::Instant;
 use anyhow::{Context, Result};
 use candle_core::Device;
 use rayon::prelude::*;
+use riposte::limits::MAX_STANCE_TOKENS;
 use riposte::reading::pieces::Pieces;
 use riposte::reading::stance_encoder::{
-    self, MAX_TOKENS, StanceClass, StanceEncoder, StanceReading, TrainedTensor,
+    self, StanceClass, StanceEncoder, StanceReading, TrainedTensor,
 };
 use riposte::score::object_stance::{Objects, PREFERENCE};
 use riposte_nn::tokens::Tokenizer;
@@ -215,7 +216,7 @@ pub fn train(
     let dev_comparisons = data::comparisons(&dir.join("comparative/compsent19-val.csv"))?;
     let tokenizer = stance_encoder::tokenizer(&base.dir)?;
     let mut random = Random::new(recipe.seed, "stance", 0);
-    let network = Network::new(&base.dir, MAX_TOKENS, &mut random, device())?;
+    let network = Network::new(&base.dir, MAX_STANCE_TOKENS, &mut random, device())?;
     let published: Vec<Vec<f32>> = values(&network)?;
     if let Some(path) = &recipe.after {
         let first = fs::read(path)
@@ -354,7 +355,7 @@ fn gradients(
         .map(|(n, part)| {
             let number = step * (BATCH / PART) as u64 + n as u64;
             let mut random = Random::new(seed, "dropout", number);
-            let batch = Batch::new(part, MAX_TOKENS);
+            let batch = Batch::new(part, MAX_STANCE_TOKENS);
             let loss = network.loss(&batch, rows.len(), SMOOTHING, &mut random)?;
             let found = loss.backward()?;
             let gradients = network.parameters.iter().map(|parameter| {
@@ -402,7 +403,7 @@ fn as_written(
     for (tokenized, texts) in tokenized.chunks(BATCH).zip(texts.chunks(BATCH)) {
         let rows: Vec<(&Encoding, Target)> =
             tokenized.iter().map(|e| (e, Target::default())).collect();
-        let ours = network.outputs(&Batch::new(&rows, MAX_TOKENS))?;
+        let ours = network.outputs(&Batch::new(&rows, MAX_STANCE_TOKENS))?;
         let written = encoder.read(texts)?;
         let written = written.iter().flat_map(StanceReading::outputs);
         for (a, b) in ours.iter().flatten().zip(written) {

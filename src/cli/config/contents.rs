@@ -7,8 +7,8 @@ use serde::{Deserialize, Deserializer, de};
 
 use super::parse;
 use riposte::files::metadata::{Actor, CollectionMetadata, ProgramSource};
+use riposte::limits::MAX_THREADS;
 use riposte::recipes::hinted_toml;
-use riposte::threads::MAX_THREADS;
 
 /// The contents of the file.
 #[derive(Debug, Default, Deserialize)]

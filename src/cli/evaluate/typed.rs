@@ -5,8 +5,9 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Result, ensure};
 use clap::{Args, ValueEnum};
-use riposte_eval::compare::{Correction, MAX_COMPARED, Test};
+use riposte_eval::compare::{Correction, Test};
 use riposte_eval::edition::Edition;
+use riposte_eval::limits::MAX_COMPARED;
 use riposte_eval::measure::TOUCHE_LEVELS;
 
 use super::super::parse;

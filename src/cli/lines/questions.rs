@@ -11,13 +11,11 @@ use serde_json::value::RawValue;
 
 use riposte::answer::quality::QualityQuestion;
 use riposte::answer::stance::StanceQuestion;
+use riposte::limits::MAX_STANCE_LINE_BYTES;
 use riposte::score::object_stance::Objects;
 
 /// Number of lines that are answered together: enough to group texts of similar length, but few enough that answers appear soon.
 const BATCH: usize = 512;
-
-/// A longer line is a fault. Lines are answered together until they have this many bytes.
-const MAX_LINE_BYTES: usize = 16 << 20;
 
 /// A line of `stance --jsonl`.
 #[derive(Debug, Deserialize)]
@@ -116,7 +114,7 @@ impl<Q> Batch<Q> {
             lines: Vec::new(),
         };
         let mut bytes = 0;
-        while batch.lines.len() < BATCH && bytes < MAX_LINE_BYTES {
+        while batch.lines.len() < BATCH && bytes < MAX_STANCE_LINE_BYTES {
             let Some(line) = lines.next()? else {
                 break;
             };
@@ -171,14 +169,14 @@ impl BoundedLines {
         loop {
             self.number += 1;
             let mut line = Vec::new();
-            let limit = MAX_LINE_BYTES as u64 + 1;
+            let limit = MAX_STANCE_LINE_BYTES as u64 + 1;
             let mut read_on =
                 |line: &mut Vec<u8>| self.input.by_ref().take(limit).read_until(b'\n', line);
             let mut read = read_on(&mut line)?;
             if read == 0 {
                 return Ok(None);
             }
-            if read > MAX_LINE_BYTES {
+            if read > MAX_STANCE_LINE_BYTES {
                 while read > 0 && line.last() != Some(&b'\n') {
                     line.clear();
                     read = read_on(&mut line)?;

@@ -13,12 +13,7 @@ use super::super::{Fault, FaultKind};
 use super::{ImageCollection, ImageFolder, fault, file_name, list};
 use crate::disk::regular::{self, Transient};
 use crate::disk::{Stamp, digest_of, hex};
-
-/// Maximum size of a file, in bytes; a larger file is a fault. All pages and images of the real crawl are smaller.
-pub(in crate::collection) const MAX_FILE_BYTES: u64 = 256 << 20;
-
-/// Maximum size of a document's texts (pages, XPaths, rankings, URLs) together, in bytes; more is a fault. They are in memory at the same time.
-const MAX_TEXT_BYTES: u64 = 128 << 20;
+use crate::limits::{MAX_DOCUMENT_FILE_BYTES, MAX_DOCUMENT_TEXT_BYTES};
 
 /// The fault of an image without a page.
 pub const NO_PAGE: &str = "no page";
@@ -76,7 +71,7 @@ impl DocumentFiles {
     /// # Errors
     /// The file cannot be read, or it has changed since it was hashed.
     pub fn read(&self, path: &Path) -> Result<Vec<u8>, UnreadFile> {
-        self.read_up_to(path, MAX_FILE_BYTES)
+        self.read_up_to(path, MAX_DOCUMENT_FILE_BYTES)
     }
 
     fn read_up_to(&self, path: &Path, most: u64) -> Result<Vec<u8>, UnreadFile> {
@@ -94,9 +89,9 @@ impl DocumentFiles {
             });
         }
         read.map_err(|error| match error.kind() {
-            ErrorKind::FileTooLarge if most < MAX_FILE_BYTES => UnreadFile {
+            ErrorKind::FileTooLarge if most < MAX_DOCUMENT_FILE_BYTES => UnreadFile {
                 what: format!(
-                    "more than the {most} bytes that remain of {MAX_TEXT_BYTES} for all texts of a document"
+                    "more than the {most} bytes that remain of {MAX_DOCUMENT_TEXT_BYTES} for all texts of a document"
                 ),
                 transient: None,
             },
@@ -289,7 +284,7 @@ impl ImageFolder {
             // each file has a separate hash, so that bytes cannot move from one file to the next unnoticed
             let of_file = regular::open(path).and_then(|file| {
                 // no evidence is computed from a larger file
-                digest_of(file.take(MAX_FILE_BYTES))
+                digest_of(file.take(MAX_DOCUMENT_FILE_BYTES))
             });
             hash.update(format!("{}\0", name.display()));
             match of_file {
@@ -313,7 +308,7 @@ impl ImageFolder {
         }
         let mut texts = TextFiles {
             listing,
-            left: MAX_TEXT_BYTES,
+            left: MAX_DOCUMENT_TEXT_BYTES,
         };
         let url = texts.read(&self.dir.join("image-url.txt"), FaultKind::Page, faults);
         let phash = bytes_of(&self.dir.join("image-phash.txt"))
@@ -441,7 +436,7 @@ fn parse_phash(text: &str) -> Option<u64> {
 
 /// Reads a regular file of at most 256 MiB. The error gives the reason ("missing", the file is too large) without the path.
 pub fn bytes_of(path: &Path) -> Result<Vec<u8>, String> {
-    regular::read(path, MAX_FILE_BYTES).map_err(|error| reason(&error))
+    regular::read(path, MAX_DOCUMENT_FILE_BYTES).map_err(|error| reason(&error))
 }
 
 fn reason(error: &io::Error) -> String {

@@ -2,17 +2,15 @@
 
 use base64::Engine;
 
-use super::{BASE64, MAX_FILE_BYTES};
+use super::BASE64;
 use crate::html::percent_decoded;
+use crate::limits::{MAX_DATA_TYPE_BYTES, MAX_SAVED_FILE_BYTES};
 
 /// The scheme of the names that stand for pictures that were taken out of a page: `embedded:I0123456789abcdef`.
 pub const SCHEME: &str = "embedded:";
 
 /// How a picture inside a page begins.
 const START: &[u8] = b"data:image/";
-
-/// Maximum length of the type and its parameters, between [`START`] and the comma, in bytes.
-const MAX_TYPE: usize = 128;
 
 /// The page with each picture inside it replaced by the name that `take` gives it. `None` leaves a picture where it is.
 ///
@@ -35,7 +33,7 @@ pub fn without_pictures<E>(
         let Ok(bytes) = BASE64.decode(percent_decoded(&text).as_bytes()) else {
             continue;
         };
-        if bytes.len() as u64 > MAX_FILE_BYTES || image::guess_format(&bytes).is_err() {
+        if bytes.len() as u64 > MAX_SAVED_FILE_BYTES || image::guess_format(&bytes).is_err() {
             continue;
         }
         if let Some(name) = take(bytes)? {
@@ -60,7 +58,10 @@ fn next_start(page: &[u8], from: usize) -> Option<usize> {
 /// Where the digits of a picture begin and end, whose type begins at `at`.
 fn base64(page: &[u8], at: usize) -> Option<(usize, usize)> {
     let rest = page.get(at..)?;
-    let kind = rest.iter().take(MAX_TYPE).position(|byte| *byte == b',')?;
+    let kind = rest
+        .iter()
+        .take(MAX_DATA_TYPE_BYTES)
+        .position(|byte| *byte == b',')?;
     if !rest.get(..kind)?.to_ascii_lowercase().ends_with(b";base64") {
         return None;
     }

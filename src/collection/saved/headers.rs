@@ -1,10 +1,6 @@
 //! Blocks of headers, as MIME, HTTP and WARC have them: `Name: value` lines up to an empty line.
 
-/// Maximum size of a block of headers, in bytes. Servers send a few kilobytes, most of them cookies.
-pub(super) const MAX_BYTES: usize = 1 << 20;
-
-/// Maximum number of headers in a block; the others are ignored.
-const MAX_HEADERS: usize = 1000;
+use crate::limits::{MAX_HEADER_BLOCK_BYTES, MAX_HEADERS};
 
 /// The headers of a block, with names in lower case.
 #[derive(Debug, Default)]
@@ -13,7 +9,7 @@ pub(super) struct Headers(Vec<(String, String)>);
 impl Headers {
     /// Reads the lines of a block. A line that begins with white space continues the one before it; a line without a colon is ignored.
     pub(super) fn parse(block: &[u8]) -> Headers {
-        let block = block.get(..MAX_BYTES).unwrap_or(block);
+        let block = block.get(..MAX_HEADER_BLOCK_BYTES).unwrap_or(block);
         let text = String::from_utf8_lossy(block);
         let mut headers: Vec<(String, String)> = Vec::new();
         for line in text.lines() {

@@ -4,8 +4,8 @@ use std::io::Read;
 
 use flate2::read::{DeflateDecoder, MultiGzDecoder, ZlibDecoder};
 
-use super::MAX_FILE_BYTES;
 use super::headers::{Headers, split};
+use crate::limits::{MAX_HTTP_WINDOW_BYTES, MAX_SAVED_FILE_BYTES};
 
 /// A response.
 pub(super) struct Response {
@@ -87,7 +87,7 @@ fn unpacked(body: Vec<u8>, encoding: &str) -> Result<Vec<u8>, String> {
         "zstd" if body.starts_with(&[0x28, 0xb5, 0x2f, 0xfd]) => {
             let decoder = zstd::Decoder::with_buffer(&*body);
             let mut decoder = decoder.map_err(|error| error.to_string())?;
-            let bounded = decoder.window_log_max(MAX_WINDOW.ilog2());
+            let bounded = decoder.window_log_max(MAX_HTTP_WINDOW_BYTES.ilog2());
             bounded.map_err(|error| error.to_string())?;
             read_all(decoder)
         }
@@ -98,9 +98,6 @@ fn unpacked(body: Vec<u8>, encoding: &str) -> Result<Vec<u8>, String> {
     }
 }
 
-/// Maximum window of a body that is packed with zstd, in bytes: browsers refuse more.
-const MAX_WINDOW: u64 = 8 << 20;
-
 /// Whether bytes look like a page or a picture, and not like something packed.
 fn is_text_or_picture(bytes: &[u8]) -> bool {
     let start = bytes.get(..64).unwrap_or(bytes);
@@ -109,10 +106,12 @@ fn is_text_or_picture(bytes: &[u8]) -> bool {
 
 fn read_all(from: impl Read) -> Result<Vec<u8>, String> {
     let mut bytes = Vec::new();
-    let read = from.take(MAX_FILE_BYTES + 1).read_to_end(&mut bytes);
+    let read = from.take(MAX_SAVED_FILE_BYTES + 1).read_to_end(&mut bytes);
     read.map_err(|error| format!("it cannot be unpacked: {error}"))?;
-    if bytes.len() as u64 > MAX_FILE_BYTES {
-        return Err(format!("it unpacks to more than {MAX_FILE_BYTES} bytes"));
+    if bytes.len() as u64 > MAX_SAVED_FILE_BYTES {
+        return Err(format!(
+            "it unpacks to more than {MAX_SAVED_FILE_BYTES} bytes"
+        ));
     }
     Ok(bytes)
 }
@@ -161,7 +160,7 @@ mod tests {
         packed.write_all(&vec![0; 1 << 20]).unwrap();
         // members of gzip one after the other are one file
         let packed = packed.finish().unwrap();
-        let packed = packed.repeat((MAX_FILE_BYTES >> 20) as usize + 1);
+        let packed = packed.repeat((MAX_SAVED_FILE_BYTES >> 20) as usize + 1);
         let error = body("HTTP/1.1 200 OK\r\nContent-Encoding: gzip", &packed).unwrap_err();
         assert!(error.contains("unpacks to more than"), "{error}");
     }

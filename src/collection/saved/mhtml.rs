@@ -6,12 +6,7 @@ use base64::Engine;
 
 use super::headers::{Headers, split};
 use super::{BASE64, SavedFile, SavedItem, SavedKind, kind_of, location};
-
-/// Maximum depth of parts within parts. Browsers write one level, and mail programs three.
-const MAX_DEPTH: usize = 8;
-
-/// Maximum number of parts. A page with a thousand pictures has as many.
-const MAX_PARTS: usize = 100_000;
+use crate::limits::{MAX_MHTML_DEPTH, MAX_MHTML_PARTS};
 
 /// A part that has no parts of its own, with its bytes as they are in the file.
 struct Part<'f> {
@@ -93,15 +88,15 @@ fn collect<'f>(
     let is_multipart = headers.media_type().starts_with("multipart/");
     let Some(boundary) = boundary.filter(|boundary| is_multipart && !boundary.is_empty()) else {
         anyhow::ensure!(
-            parts.len() < MAX_PARTS,
-            "it has more than {MAX_PARTS} parts"
+            parts.len() < MAX_MHTML_PARTS,
+            "it has more than {MAX_MHTML_PARTS} parts"
         );
         parts.push(Part { headers, body });
         return Ok(());
     };
     anyhow::ensure!(
-        depth < MAX_DEPTH,
-        "it has parts within parts, more than {MAX_DEPTH} deep"
+        depth < MAX_MHTML_DEPTH,
+        "it has parts within parts, more than {MAX_MHTML_DEPTH} deep"
     );
     let delimiter = [b"--", boundary.as_bytes()].concat();
     let mut begin = None;

@@ -5,11 +5,7 @@ use std::io::{self, BufReader, Read};
 
 use zstd::Decoder;
 
-/// Maximum window of a frame, in bytes, which the decoder allocates. zstd makes a larger one only if it is told to (`zstd --long=28`).
-const MAX_WINDOW: u64 = 128 << 20;
-
-/// Maximum size of a dictionary, in bytes, packed and unpacked. Crawlers make dictionaries of some hundred kilobytes.
-const MAX_DICTIONARY: u64 = 16 << 20;
+use crate::limits::{MAX_DICTIONARY_BYTES, MAX_WARC_WINDOW_BYTES};
 
 /// How a frame with data begins.
 const FRAME: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
@@ -32,7 +28,7 @@ pub(super) fn zstd<'r, R: Read + 'r>(mut input: BufReader<R>) -> io::Result<Box<
         false => Vec::new(),
     };
     let mut decoder = Decoder::with_dictionary(input, &dictionary)?;
-    decoder.window_log_max(MAX_WINDOW.ilog2())?;
+    decoder.window_log_max(MAX_WARC_WINDOW_BYTES.ilog2())?;
     Ok(Box::new(decoder))
 }
 
@@ -43,10 +39,10 @@ fn dictionary(input: &mut impl Read) -> io::Result<Vec<u8>> {
     let [.., a, b, c, d] = head;
     let length = u64::from(u32::from_le_bytes([a, b, c, d]));
     let too_large = || {
-        let what = format!("its dictionary has more than {MAX_DICTIONARY} bytes");
+        let what = format!("its dictionary has more than {MAX_DICTIONARY_BYTES} bytes");
         io::Error::new(io::ErrorKind::InvalidData, what)
     };
-    if length > MAX_DICTIONARY {
+    if length > MAX_DICTIONARY_BYTES {
         return Err(too_large());
     }
     let mut bytes = Vec::new();
@@ -59,12 +55,12 @@ fn dictionary(input: &mut impl Read) -> io::Result<Vec<u8>> {
         return Ok(bytes);
     }
     let mut decoder = Decoder::with_buffer(&*bytes)?;
-    decoder.window_log_max(MAX_WINDOW.ilog2())?;
+    decoder.window_log_max(MAX_WARC_WINDOW_BYTES.ilog2())?;
     let mut unpacked = Vec::new();
     decoder
-        .take(MAX_DICTIONARY + 1)
+        .take(MAX_DICTIONARY_BYTES + 1)
         .read_to_end(&mut unpacked)?;
-    if unpacked.len() as u64 > MAX_DICTIONARY {
+    if unpacked.len() as u64 > MAX_DICTIONARY_BYTES {
         return Err(too_large());
     }
     Ok(unpacked)

@@ -11,12 +11,7 @@ use serde::Deserialize;
 use zip::ZipArchive;
 
 use super::{SavedItem, SavedKind, location, warc};
-
-/// Maximum number of members of a file. A crawl has a WARC file for each gigabyte.
-const MAX_MEMBERS: usize = 100_000;
-
-/// Maximum size of a list of pages, in bytes: that of some hundred thousand pages. What is beyond it is not read.
-const MAX_LIST_BYTES: u64 = 64 << 20;
+use crate::limits::{MAX_PAGE_LIST_BYTES, MAX_WACZ_MEMBERS};
 
 /// A line of a list of pages. The first one has no URL.
 #[derive(Deserialize)]
@@ -35,8 +30,8 @@ pub(super) fn read(
 ) -> Result<()> {
     let mut zip = ZipArchive::new(BufReader::new(input)).context("not a zip file")?;
     ensure!(
-        zip.len() <= MAX_MEMBERS,
-        "it has more than {MAX_MEMBERS} members"
+        zip.len() <= MAX_WACZ_MEMBERS,
+        "it has more than {MAX_WACZ_MEMBERS} members"
     );
     // a name that is no text is none of those below
     let names = zip.file_names().filter_map(Result::ok);
@@ -84,7 +79,7 @@ fn is_list(name: &str) -> bool {
 
 /// Adds the pages of a list. A line that is broken is ignored: then its page is missing, or, without any page, all HTML is read.
 fn add_pages(member: impl Read, listed: &mut HashSet<String>) {
-    let lines = BufReader::new(member.take(MAX_LIST_BYTES)).split(b'\n');
+    let lines = BufReader::new(member.take(MAX_PAGE_LIST_BYTES)).split(b'\n');
     for line in lines.map_while(Result::ok) {
         let line = serde_json::from_slice::<Object<PageLine>>(&line).ok();
         listed.extend(

@@ -9,15 +9,12 @@ use std::path::Path;
 use anyhow::{Result, bail};
 use flate2::bufread::MultiGzDecoder;
 
-use super::headers::{self, Headers};
+use super::headers::Headers;
 use super::http::Response;
-use super::{LeftOut, MAX_FILE_BYTES, SavedFile, SavedItem, SavedKind, kind_of, packed};
-
-/// How many times as large as the file its unpacked records may be. Those of a crawl are three to ten times as large; zeros are a thousand times.
-const MAX_RATIO: u64 = 200;
-
-/// Number of bytes that any file may unpack to, whatever its own size.
-const SLACK: u64 = 64 << 20;
+use super::{LeftOut, SavedFile, SavedItem, SavedKind, kind_of, packed};
+use crate::limits::{
+    MAX_HEADER_BLOCK_BYTES, MAX_SAVED_FILE_BYTES, MAX_WARC_GROWTH, MAX_WARC_MORE_BYTES,
+};
 
 /// Reads the records of a file of `size` bytes.
 ///
@@ -30,7 +27,9 @@ pub(super) fn read(
     is_page: &dyn Fn(&str) -> bool,
     found: &mut dyn FnMut(SavedItem) -> Result<()>,
 ) -> Result<()> {
-    let most = size.saturating_mul(MAX_RATIO).saturating_add(SLACK);
+    let most = size
+        .saturating_mul(MAX_WARC_GROWTH)
+        .saturating_add(MAX_WARC_MORE_BYTES);
     let input = BufReader::with_capacity(BUFFER, input);
     let mut records = match unpacked(input, most) {
         Ok(input) => Records {
@@ -125,10 +124,10 @@ impl Records<'_> {
             if line.trim_ascii().is_empty() {
                 break;
             }
-            if block.len() + line.len() > headers::MAX_BYTES {
+            if block.len() + line.len() > MAX_HEADER_BLOCK_BYTES {
                 bail!(
                     "a record has more than {} bytes of headers",
-                    headers::MAX_BYTES
+                    MAX_HEADER_BLOCK_BYTES
                 );
             }
             block.extend_from_slice(&line);
@@ -142,7 +141,7 @@ impl Records<'_> {
             format!("after {begin} bytes: {skipped} bytes belong to no record; the length of the record before is wrong")
         });
         let is_wanted = matches!(headers.get("warc-type"), "response" | "resource");
-        let block = if is_wanted && length <= MAX_FILE_BYTES {
+        let block = if is_wanted && length <= MAX_SAVED_FILE_BYTES {
             let mut block = Vec::new();
             self.read += (&mut self.input).take(length).read_to_end(&mut block)? as u64;
             if (block.len() as u64) < length {
@@ -152,7 +151,7 @@ impl Records<'_> {
         } else {
             if is_wanted {
                 fault = Some(format!(
-                    "{}: a record of {length} bytes: more than {MAX_FILE_BYTES}",
+                    "{}: a record of {length} bytes: more than {MAX_SAVED_FILE_BYTES}",
                     uri(&headers)
                 ));
             }
@@ -173,7 +172,7 @@ impl Records<'_> {
     fn ends_within(&self, headers: &Headers, length: u64) -> String {
         if self.read >= self.most {
             return format!(
-                "it unpacks to more than {} bytes, {MAX_RATIO} times its size",
+                "it unpacks to more than {} bytes, {MAX_WARC_GROWTH} times its size",
                 self.most
             );
         }
@@ -186,11 +185,11 @@ impl Records<'_> {
     /// The next line, or the beginning of one that is longer than all headers may be. Empty at the end of the file.
     fn line(&mut self) -> Result<Vec<u8>> {
         let mut line = Vec::new();
-        let most = headers::MAX_BYTES as u64;
+        let most = MAX_HEADER_BLOCK_BYTES as u64;
         self.read += (&mut self.input).take(most).read_until(b'\n', &mut line)? as u64;
         if line.is_empty() && self.read >= self.most {
             bail!(
-                "it unpacks to more than {} bytes, {MAX_RATIO} times its size",
+                "it unpacks to more than {} bytes, {MAX_WARC_GROWTH} times its size",
                 self.most
             );
         }

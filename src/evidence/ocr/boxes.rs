@@ -14,8 +14,6 @@ const REGION_THRESHOLD: f32 = 0.6;
 const UNCLIP_RATIO: f32 = 1.6;
 /// Minimum length of a region's shorter side before it grows, in pixels of the map. Smaller regions are specks.
 const MIN_SIDE: f32 = 3.0;
-/// Maximum number of boxes. A map with more of them is noise, and reading each box takes time.
-const MAX_BOXES: usize = 1000;
 
 /// A rectangle of any slant around one line of text; y points down.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -104,7 +102,7 @@ pub(super) fn find(map: NdTensorView<f32, 2>) -> Vec<TextBox> {
         .filter_map(|region| TextBox::around(&region.outline))
         .filter(|found| found.width.min(found.height) >= MIN_SIDE)
         .map(|found| found.unclipped(UNCLIP_RATIO))
-        .take(MAX_BOXES)
+        .take(crate::limits::MAX_BOXES)
         .collect()
 }
 

@@ -9,35 +9,29 @@ use riposte_nn::conv::{BufferPool, FeatureMap};
 
 use super::boxes::TextBox;
 use super::samples::SampleRow;
+use crate::limits::{
+    MAX_DETECTOR_PIXELS, MAX_FINE_PADDED_PIXELS, MAX_FINE_PIXELS, MAX_LINE_WIDTH,
+    MAX_PADDED_PIXELS, MIN_LINE_WIDTH,
+};
 
 /// The detector halves its input five times, so both sides must be multiples of this.
 const DETECTOR_GRID: usize = 32;
 /// Minimum number of pixels of the detector's input. Smaller inputs make the reader miss words that tesseract and RapidOCR both read in images of
 /// the crawl.
 const MIN_DETECTOR_PIXELS: f32 = 0.3e6;
-/// Maximum number of pixels of the detector's input. Larger inputs cost time, and hardly find more of these words, in the crawl or in tweets.
-const MAX_DETECTOR_PIXELS: f32 = 0.9e6;
-/// Maximum number of pixels of the detector's input with its padding. Padding makes a strip of 12,500,000 × 8 pixels 18 times as large.
-const MAX_PADDED_PIXELS: usize = 2 * MAX_DETECTOR_PIXELS as usize;
 /// A picture has small print if at least this many boxes are found and their median height, in pixels of the detector's input, is below this. Chosen on
 /// pages with several columns, documents and scans: with larger limits, documents are read worse and scans hardly better, and both take longer.
 const MIN_SMALL_LINES: usize = 10;
 const SMALL_PRINT: f32 = 16.0;
 /// The median height that a second detection aims at, the maximum number of pixels of its input, and the minimum factor between the two scales.
 const LEGIBLE_PRINT: f32 = 24.0;
-const MAX_FINE_PIXELS: f32 = 3.6e6;
-const MAX_FINE_PADDED_PIXELS: usize = 2 * MAX_FINE_PIXELS as usize;
 const MIN_GAIN: f32 = 1.2;
 /// Maximum factor by which an image is enlarged. More enlargement shows nothing new.
-const MAX_ENLARGEMENT: f32 = 3.0;
+const ENLARGEMENT: f32 = 3.0;
 /// Height of a line for the recogniser, in pixels.
 pub(super) const LINE_HEIGHT: usize = 48;
-/// Minimum width of a line image, in pixels; shorter ones are stretched to it. The recogniser divides widths by eight.
-const MIN_LINE_WIDTH: f32 = 8.0;
-/// Maximum width of a line image, in pixels; longer lines are compressed to it.
-const MAX_LINE_WIDTH: f32 = 4096.0;
 /// Maximum number of samples of the image in each direction for one pixel of a line image.
-const MAX_SAMPLES: f32 = 4.0;
+const SAMPLES: f32 = 4.0;
 
 /// The factor by which an image is resized before detection. `width` and `height` are in pixels and not zero.
 ///
@@ -47,7 +41,7 @@ const MAX_SAMPLES: f32 = 4.0;
 pub(super) fn detector_scale(width: u32, height: u32) -> f32 {
     let area = width as f32 * height as f32;
     let scale = if area < MIN_DETECTOR_PIXELS {
-        (MIN_DETECTOR_PIXELS / area).sqrt().min(MAX_ENLARGEMENT)
+        (MIN_DETECTOR_PIXELS / area).sqrt().min(ENLARGEMENT)
     } else {
         (MAX_DETECTOR_PIXELS / area).sqrt().min(1.0)
     };
@@ -173,7 +167,7 @@ pub(super) fn line_width(text: &TextBox) -> usize {
 pub(super) fn line(image: &RgbImage, text: &TextBox, pool: &mut BufferPool) -> FeatureMap {
     let columns = line_width(text);
     let samples = (text.height / LINE_HEIGHT as f32).ceil();
-    let samples = samples.clamp(1.0, MAX_SAMPLES) as usize;
+    let samples = samples.clamp(1.0, SAMPLES) as usize;
     let [origin, right, _, down] = text.corners();
     let step = |to: (f32, f32), count: usize| {
         let count = (count * samples) as f32;
@@ -220,7 +214,7 @@ mod tests {
         assert_eq!(detector_scale(500, 150), 2.0);
         // 4000 × 3600 is 16 times the largest area, so each side is divided by four
         assert_eq!(detector_scale(4000, 3600), 0.25);
-        assert_eq!(detector_scale(1, 1), MAX_ENLARGEMENT);
+        assert_eq!(detector_scale(1, 1), ENLARGEMENT);
         // a tall infographic stays wide enough to be read
         assert_eq!(detector_scale(400, 9_000), 0.5);
     }

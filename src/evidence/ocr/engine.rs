@@ -16,6 +16,7 @@ use super::ctc::{self, DecodedLine};
 use super::layout::{self, ReadLine};
 use super::network::{Core, Cores, Network, load_model, read};
 use super::{OcrLine, TextReader, crop};
+use crate::limits::MAX_OCRS_PIXELS;
 
 /// Must be increased with every change that makes the same models read an image differently.
 const CODE_VERSION: u32 = 2;
@@ -24,9 +25,6 @@ const ALPHABET: &str = " 0123456789!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~€ABCDEFGH
 /// Lines with a lower mean probability are dropped as noise.
 const MIN_CONFIDENCE: f32 = 0.5;
 
-/// Maximum number of pixels of an image that the engine gets. It keeps two copies of the image, with four bytes per pixel. All images of the real
-/// crawl are smaller.
-const MAX_PIXELS: usize = 30_000_000;
 /// The engine pads smaller sides to the size of the detector's input, which is at most this, in pixels.
 const PADDED_SIDE: usize = 800;
 
@@ -164,7 +162,7 @@ impl TextReader for OcrsReader {
 /// The factor, at most 1, by which an image is resized for the engine.
 fn engine_scale(width: u32, height: u32) -> f32 {
     let padded = |length, scale| crop::resized(length, scale).max(PADDED_SIDE);
-    crop::reduced_until(1.0, MAX_PIXELS, |scale| {
+    crop::reduced_until(1.0, MAX_OCRS_PIXELS, |scale| {
         padded(width, scale) * padded(height, scale)
     })
 }
@@ -222,7 +220,7 @@ mod tests {
             let side = |length| crop::resized(length, scale).max(PADDED_SIDE);
             let pixels = side(width) * side(height);
             assert!(
-                (27_000_000..=MAX_PIXELS).contains(&pixels),
+                (27_000_000..=MAX_OCRS_PIXELS).contains(&pixels),
                 "{width} × {height}: {pixels}"
             );
         }

@@ -48,9 +48,6 @@ pub(crate) static OCR_LINE: EvidenceTable = EvidenceTable::new(
 pub(crate) static OCR_BLOCK: EvidenceTable =
     EvidenceTable::new("ocr_block", 1, &[(Integer, "block first_line")]);
 
-/// Minimum length of the shorter side of an image in which text is searched for, in pixels. Smaller letters cannot be read, even enlarged.
-const MIN_SIDE: u32 = 8;
-
 /// A line of text that was read in an image.
 #[derive(Clone, Debug, PartialEq, serde::Deserialize)]
 pub struct OcrLine {

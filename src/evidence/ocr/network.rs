@@ -13,13 +13,11 @@ use rten::{Model, ModelOptions, NodeId, RunOptions, ThreadPool};
 use rten_tensor::prelude::*;
 use rten_tensor::{NdTensor, NdTensorView, Tensor, TensorView};
 
+use super::OcrLine;
 use super::backend::{NetworkBackend, PartRuntime};
-use super::{MIN_SIDE, OcrLine};
 use crate::disk::regular;
+use crate::limits::{MAX_OCR_MODEL_BYTES, MIN_TEXT_SIDE};
 use crate::threads;
-
-/// Maximum size of a model file. Those of PP-OCRv4 have up to 11 MB.
-const MAX_BYTES: u64 = 512 << 20;
 
 /// A network with one input and one output.
 ///
@@ -292,7 +290,7 @@ fn compile_guarded(
 
 /// Reads a model file, and checks that it can be parsed.
 pub(super) fn read(path: &Path) -> Result<Vec<u8>> {
-    let bytes = regular::read(path, MAX_BYTES).with_context(|| attempt(path))?;
+    let bytes = regular::read(path, MAX_OCR_MODEL_BYTES).with_context(|| attempt(path))?;
     onnx::check(&bytes).with_context(|| attempt(path))?;
     Ok(bytes)
 }
@@ -348,7 +346,7 @@ impl Cores {
         image: &RgbImage,
         read: impl FnOnce(&RgbImage, &mut Core) -> Result<Vec<OcrLine>> + Send,
     ) -> Result<Vec<OcrLine>> {
-        if image.width().min(image.height()) < MIN_SIDE {
+        if image.width().min(image.height()) < MIN_TEXT_SIDE {
             return Ok(Vec::new());
         }
         let idle = || self.0.lock().unwrap_or_else(PoisonError::into_inner);

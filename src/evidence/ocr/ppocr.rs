@@ -25,12 +25,6 @@ const CODE_VERSION: u32 = 6;
 const MIN_CONFIDENCE: f32 = 0.5;
 /// A box that is at least this many times as high as wide may hold rotated text.
 const TALL: f32 = 1.5;
-/// Maximum total width of the line images that are read from one image, in pixels: about 1,800 to 2,400 words. The largest lines are read first, so on a
-/// page of denser print the smallest are left out.
-///
-/// The time for reading is proportional to this width. The pages of a newspaper are below the bound; the densest of the sample images of the crawl
-/// has a third of it.
-const MAX_WIDTH: usize = 240_000;
 
 /// A gap between characters separates two words if the space has at least this probability in it.
 ///
@@ -144,7 +138,7 @@ impl PpOcr {
         let mut failure = None;
         for (i, text) in &directions {
             let width = crop::line_width(text);
-            if read + width > MAX_WIDTH {
+            if read + width > crate::limits::MAX_LINES_WIDTH {
                 continue;
             }
             read += width;

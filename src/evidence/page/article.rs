@@ -13,12 +13,7 @@ use scraper::Node;
 use super::elements::{is_inline, is_wordless};
 use super::labels::Labels;
 use crate::html::{element, name, normalised};
-
-/// The maximum number of elements of a page whose main text is looked for.
-const MAX_ELEMENTS: usize = 50_000;
-/// The maximum number of bytes of the texts of such a page, each multiplied by the number of elements around it: Readability reads a text again for
-/// each of them.
-const MAX_NESTED_BYTES: usize = 64 << 20;
+use crate::limits::{MAX_ARTICLE_ELEMENTS, MAX_NESTED_BYTES};
 
 /// The attributes that Readability looks at, besides class and id. Those that hide an element have been considered before.
 const ATTRIBUTES: [&str; 14] = [
@@ -56,7 +51,7 @@ impl Article {
     /// elements or very deep texts.
     pub fn read(tree: &Tree<Node>, unread: &HashSet<NodeId>, labels: &Labels) -> Article {
         let elements = tree.nodes().filter(|node| node.value().is_element());
-        if elements.take(MAX_ELEMENTS + 1).count() > MAX_ELEMENTS {
+        if elements.take(MAX_ARTICLE_ELEMENTS + 1).count() > MAX_ARTICLE_ELEMENTS {
             return Article::default();
         }
         let Some(copy) = Copy::of(tree, unread, labels) else {

@@ -13,11 +13,10 @@ use super::labels::Labels;
 use super::text::word_count;
 use super::title::letters;
 use crate::html::{attribute, element, name, normalised};
+use crate::limits::MAX_MAIN_WORDS;
 
 /// The number of words taken on each side of the image.
 pub const NEAR_WORDS: usize = 60;
-/// The maximum number of words of the main text: more than any article has, fewer than a book or a log file.
-pub const MAIN_WORDS: usize = 10_000;
 
 /// The number of ancestors of the image that may be an entry in a list of images.
 const CARD_ANCESTORS: usize = 12;
@@ -304,9 +303,9 @@ impl Blocks {
         first_words(blocks.iter().map(|i| &self.blocks[*i]), NEAR_WORDS)
     }
 
-    /// The text of these blocks, one per line, up to [`MAIN_WORDS`] words.
+    /// The text of these blocks, one per line, up to [`MAX_MAIN_WORDS`] words.
     pub fn join(&self, blocks: &[usize]) -> String {
-        let mut left = MAIN_WORDS;
+        let mut left = MAX_MAIN_WORDS;
         let mut lines = Vec::new();
         for block in blocks.iter().map(|i| &self.blocks[*i]) {
             if left == 0 {

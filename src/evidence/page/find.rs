@@ -10,10 +10,6 @@ use super::text::{first_of, of_html};
 use super::url::ImageUrl;
 use crate::html::{attribute, child, element, has_id, name, normalised, parse, percent_decoded};
 
-/// Maximum number of XPaths that are tried for a page, from the first one on. Each can visit all elements of the page. Pages of the real crawl have
-/// two or three.
-const MAX_XPATHS: usize = 100;
-
 /// Attributes that may have a caption.
 const CAPTIONS: [&str; 3] = [
     "data-caption",
@@ -75,7 +71,7 @@ impl Candidate {
 pub fn image(tree: &Tree<Node>, xpaths: &[String], url: &ImageUrl) -> ImageElement {
     let by_xpath = xpaths
         .iter()
-        .take(MAX_XPATHS)
+        .take(crate::limits::MAX_XPATHS)
         .filter_map(|xpath| resolve(tree, xpath, url))
         .min_by_key(|candidate| (Reverse(candidate.names_image), candidate.is_meta()));
     let (found, candidate) = match by_xpath {

@@ -10,7 +10,8 @@ use scraper::Node;
 use scraper::node::Element;
 
 use crate::html::{attribute, child, element, normalised, parse};
-use urls::{MAX_URL, Variables};
+use crate::limits::MAX_URL_BYTES;
+use urls::Variables;
 
 /// What a page says of itself, and the images that it shows.
 #[derive(Debug, Default)]
@@ -177,7 +178,7 @@ impl PageReader {
         };
         let holds_image = named.urls.iter().any(holds_itself);
         let is_usable =
-            |url: &String| !url.is_empty() && url.len() <= MAX_URL && !holds_itself(url);
+            |url: &String| !url.is_empty() && url.len() <= MAX_URL_BYTES && !holds_itself(url);
         let mut urls: Vec<String> = named.urls.into_iter().filter(is_usable).collect();
         let lack = match urls.is_empty() {
             _ if is_fallback || named.is_decoration => MissingPicture::Nothing,

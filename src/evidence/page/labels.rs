@@ -82,9 +82,6 @@ static LAYOUT: Names = LazyLock::new(|| {
         .collect()
 });
 
-/// The longest label that is looked at, in bytes.
-const LONGEST: usize = 64;
-
 /// The words of [`WORDS`] that say nothing on a page.
 #[derive(Default)]
 pub(crate) struct Labels {
@@ -170,7 +167,7 @@ impl Labels {
 pub(crate) fn of(element: &Element) -> impl Iterator<Item = &str> {
     let labels = ["class", "id"].map(|key| attribute(element, key).split_ascii_whitespace());
     let labels = labels.into_iter().flatten();
-    labels.filter(|label| label.len() <= LONGEST)
+    labels.filter(|label| label.len() <= crate::limits::MAX_LABEL_BYTES)
 }
 
 /// Which of [`WORDS`] are in a label, a bit for each.

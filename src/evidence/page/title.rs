@@ -3,14 +3,11 @@
 /// What stands between a title and the name of the site, with white space around it.
 const SEPARATORS: [&str; 12] = ["|", "-", "–", "—", "−", "·", "•", "»", "«", "/", "::", "~"];
 
-/// The maximum number of bytes of a title that is searched for the name of the site. The time grows with the square of its length.
-const LONGEST_TITLE: usize = 1000;
-
 /// The title without the name of the site at its end or beginning, if it is there: one of `sites`, in other words or only in part.
 ///
 /// `sites` are the names that the page declares, and the host of its address.
 pub(super) fn without_site<'a>(title: &'a str, sites: &[&str]) -> &'a str {
-    if title.len() > LONGEST_TITLE {
+    if title.len() > crate::limits::MAX_TITLE_BYTES {
         return title;
     }
     let sites: Vec<String> = sites.iter().map(|site| letters(site)).collect();

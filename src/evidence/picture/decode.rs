@@ -8,28 +8,13 @@ use image::{DynamicImage, ImageDecoder, ImageFormat, ImageReader, Limits, RgbIma
 
 use crate::disk::hex;
 use crate::evidence::guarded;
+use crate::limits::{
+    MAX_ANIMATED_PIXELS, MAX_DECODED_BYTES, MAX_DECODER_BYTES, MAX_ICON_BYTES, MAX_PICTURE_BYTES,
+    MAX_PICTURE_PIXELS,
+};
 
 // Together, these bounds keep the decoding of one file below 1.2 GB: the file's bytes (at most twice 101 MB) and its pixels. Decoders hold at most
 // two copies of the pixels, of 400 MB each. For a progressive JPEG they hold 900 MB of coefficients and pixels (with four components 1.1 GB).
-
-/// The maximum number of pixels. All images of the real crawl are far smaller.
-const MAX_PIXELS: u64 = 100_000_000;
-
-/// The maximum number of pixels of an animation. Decoders hold the canvas, a frame and the result at the same time.
-const MAX_ANIMATED_PIXELS: u64 = MAX_PIXELS / 2;
-
-/// The maximum number of bytes of the decoded pixels: 100 million pixels of 8-bit RGBA, or 50 million of 16-bit RGBA.
-const MAX_DECODED_BYTES: u64 = 400_000_000;
-
-/// The number of bytes that a decoder may allocate besides the pixels that it returns (TIFF: a copy of the pixels, too).
-const MAX_ALLOCATION: u64 = 512 << 20;
-
-/// The maximum size of a file, in bytes. All images of the real crawl are smaller. The JPEG decoder copies the file.
-const MAX_FILE_BYTES: usize = 96 << 20;
-
-/// The maximum size of an icon file, in bytes. A PNG image in an icon is decoded without a bound on its metadata, which can be compressed to a
-/// thousandth. An icon with all usual sizes is smaller.
-const MAX_ICON_BYTES: usize = 1 << 20;
 
 /// A decoded image.
 #[derive(Clone, Debug)]
@@ -62,14 +47,14 @@ fn decode_by_libraries(bytes: &[u8]) -> Result<DecodedImage> {
     };
     let most = match format {
         ImageFormat::Ico => MAX_ICON_BYTES,
-        _ => MAX_FILE_BYTES,
+        _ => MAX_PICTURE_BYTES,
     };
     if bytes.len() > most {
         bail!("a {name} file of {} bytes: more than {most}", bytes.len());
     }
     let failed = || format!("a {name} file that cannot be decoded");
     let mut limits = Limits::default();
-    limits.max_alloc = Some(MAX_ALLOCATION);
+    limits.max_alloc = Some(MAX_DECODER_BYTES);
     let mut reader = ImageReader::with_format(Cursor::new(bytes), format);
     reader.limits(limits);
     let mut decoder = reader.into_decoder().with_context(failed)?;
@@ -78,7 +63,7 @@ fn decode_by_libraries(bytes: &[u8]) -> Result<DecodedImage> {
     let (what, most) = if animated {
         ("an animated", MAX_ANIMATED_PIXELS)
     } else {
-        ("a", MAX_PIXELS)
+        ("a", MAX_PICTURE_PIXELS)
     };
     if u64::from(width) * u64::from(height) > most {
         bail!("{what} {name} file of {width} × {height} pixels: more than {most}");

@@ -8,9 +8,6 @@ use anyhow::{Context, Result, bail};
 use crate::disk::regular;
 use crate::evidence::AfinnValence;
 
-/// Maximum size of a list. AFINN-en-165 has 39 kB.
-const MAX_BYTES: u64 = 1 << 20;
-
 /// AFINN's word list, with a score from -5 to 5 for each word or phrase. Matches like Python's `afinn` 0.1.
 pub struct Afinn {
     /// Entries with their scores, the longest first, by the word characters with which they begin.
@@ -22,7 +19,7 @@ impl Afinn {
     ///
     /// Errors: the file cannot be read, has no entry, or has a line of another form.
     pub fn load(path: &Path) -> Result<Afinn> {
-        let text = regular::read_text(path, MAX_BYTES)
+        let text = regular::read_text(path, crate::limits::MAX_AFINN_BYTES)
             .with_context(|| format!("cannot read the AFINN list {}", path.display()))?;
         let mut scores: HashMap<&str, f64> = HashMap::new();
         for (i, line) in text.lines().enumerate() {

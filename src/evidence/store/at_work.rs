@@ -8,8 +8,7 @@ use std::io::{self, Read};
 
 use riposte_eval::DocId;
 
-/// Length of a line, with its newline. An id is the name of a directory, which has at most 255 bytes.
-const LINE: usize = 400;
+use crate::limits::{MAX_AT_WORK_BYTES, MAX_NOTE_BYTES};
 
 /// A document that was at work when a process ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -44,10 +43,10 @@ impl AtWork {
         fingerprint: &str,
     ) -> io::Result<()> {
         let mut line = format!("{} {fingerprint}", document.0).into_bytes();
-        if line.len() >= LINE {
+        if line.len() >= MAX_NOTE_BYTES {
             return Ok(());
         }
-        line.resize(LINE - 1, b' ');
+        line.resize(MAX_NOTE_BYTES - 1, b' ');
         line.push(b'\n');
         self.write(&line, worker)
     }
@@ -55,7 +54,7 @@ impl AtWork {
     #[cfg(unix)]
     fn write(&self, line: &[u8], worker: usize) -> io::Result<()> {
         use std::os::unix::fs::FileExt;
-        self.0.write_all_at(line, (worker * LINE) as u64)
+        self.0.write_all_at(line, (worker * MAX_NOTE_BYTES) as u64)
     }
 
     #[cfg(not(unix))]
@@ -75,10 +74,9 @@ impl AtWork {
 /// The notes in a lock file, each document once. Lines that are not notes are ignored.
 pub(super) fn notes(mut file: &File) -> io::Result<Vec<DocumentAtWork>> {
     // no machine has more workers than this leaves room for
-    const MOST: u64 = 1 << 24;
     let mut bytes = Vec::new();
     io::Seek::rewind(&mut file)?;
-    file.take(MOST).read_to_end(&mut bytes)?;
+    file.take(MAX_AT_WORK_BYTES).read_to_end(&mut bytes)?;
     let mut notes: Vec<DocumentAtWork> = Vec::new();
     for line in String::from_utf8_lossy(&bytes).lines() {
         let words: Vec<&str> = line.trim_matches(['\0', ' ']).split(' ').collect();

@@ -16,8 +16,8 @@ use rusqlite::types::ValueRef;
 use crate::evidence::table::{ColumnType, EvidenceTable, TableColumn, vector_of};
 
 /// A row group is written when it has this many rows or this many bytes of values, so that memory does not grow with the table.
-const MAX_ROWS: usize = 1 << 16;
-const MAX_BYTES: usize = 16 << 20;
+const GROUP_ROWS: usize = 1 << 16;
+const GROUP_BYTES: usize = 16 << 20;
 
 /// The bytes that each number of a vector takes until it is written: the number and its two levels.
 const BYTES_OF_NUMBER: usize = size_of::<f32>() + 2 * size_of::<i16>();
@@ -185,7 +185,7 @@ impl TableFile {
 
     /// Whether the rows that were added must be written before others are added.
     pub(super) fn is_full(&self) -> bool {
-        self.rows >= MAX_ROWS || self.bytes >= MAX_BYTES
+        self.rows >= GROUP_ROWS || self.bytes >= GROUP_BYTES
     }
 
     /// Writes the rows that were added as a row group.

@@ -193,7 +193,7 @@ proptest::proptest! {
     fn the_words_of_a_text_are_its_runs_of_letters_and_digits(text in "([a-zA-Z0-9]{1,17}|[ -~]{0,3}|[äßÉİ日 -]|\\PC)*") {
         let runs = text.split(|letter: char| !letter.is_alphanumeric()).filter(|run| !run.is_empty());
         let lower = |run: &str| run.chars().flat_map(char::to_lowercase).collect::<String>();
-        let is_kept = |word: &String| word.chars().count() <= DEFAULT_LONGEST;
+        let is_kept = |word: &String| word.chars().count() <= MAX_WORD_LENGTH;
         let expected: Vec<String> = runs.map(lower).filter(is_kept).collect();
         proptest::prop_assert_eq!(read("", &text), expected);
     }

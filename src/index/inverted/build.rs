@@ -26,6 +26,7 @@ use super::schema::{self, IndexFields};
 use super::{Document, IndexKind, IndexMeta, SHORT_WORDS, TextCollection};
 use crate::collection::{Fault, FaultKind};
 use crate::index::hash_of_words;
+use crate::limits::{MAX_KEPT_FAULTS, MAX_QUEUE_BYTES};
 use crate::threads;
 use crate::threads::check_threads;
 
@@ -33,12 +34,6 @@ use crate::threads::check_threads;
 const BATCH: usize = 256;
 /// A batch ends with the document with which its texts reach this number of bytes.
 const BATCH_BYTES: usize = 1 << 19;
-
-/// Maximum number of bytes of documents in tantivy's queue.
-pub(super) const QUEUE_BYTES: usize = 16 << 20;
-
-/// Maximum number of faults in [`IndexMeta`].
-const KEPT_FAULTS: usize = 1000;
 
 /// Minimum memory per thread that tantivy accepts, in bytes.
 const MIN_BYTES_PER_THREAD: usize = 15_000_000;
@@ -186,7 +181,7 @@ impl Faults {
 
     fn add(&mut self, fault: Fault, meta: &mut IndexMeta) -> Result<()> {
         meta.fault_count += 1;
-        if meta.faults.len() < KEPT_FAULTS {
+        if meta.faults.len() < MAX_KEPT_FAULTS {
             meta.faults.push(fault);
             return Ok(());
         }
@@ -288,7 +283,7 @@ fn index_collection(
     on_event: &mut dyn FnMut(IndexEvent),
 ) -> Result<()> {
     let threads = effort.threads.max(1);
-    let budget = QueueBudget::new(QUEUE_BYTES);
+    let budget = QueueBudget::new(MAX_QUEUE_BYTES);
     let analyzer = meta.analyzer.clone();
     let mut documents = collection.documents();
     let place = collection.place();

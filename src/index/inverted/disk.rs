@@ -68,9 +68,6 @@ struct TextsFile {
     read: FileSlice,
 }
 
-/// The most bytes that are read at a time. tantivy packs texts in blocks of 16 KB, or of one longer text.
-const MOST_READ: usize = 1 << 20;
-
 impl HasLen for TextsFile {
     fn len(&self) -> usize {
         self.mapped.len()
@@ -79,7 +76,7 @@ impl HasLen for TextsFile {
 
 impl FileHandle for TextsFile {
     fn read_bytes(&self, range: Range<usize>) -> io::Result<OwnedBytes> {
-        if (1..=MOST_READ).contains(&range.len()) {
+        if (1..=crate::limits::MAX_READ_BYTES).contains(&range.len()) {
             self.read.read_bytes_slice(range)
         } else {
             self.mapped.read_bytes(range)

@@ -53,7 +53,7 @@ pub(super) use scratch::{Accumulators, UNTOUCHED};
 use segment::Segment;
 
 /// Length scores of longer documents are not computed in advance.
-const MAX_PRECOMPUTED_LENGTH: u32 = 1 << 14;
+const PRECOMPUTED_LENGTHS: u32 = 1 << 14;
 
 /// Maximum number of terms whose counts are cached.
 const CACHED_TERMS: usize = 1 << 16;
@@ -104,7 +104,7 @@ pub struct InvertedIndex {
 /// The counts of a term, and the bounds of its postings.
 type Counted = (TermCounts, Arc<BlockBounds>);
 
-/// The similarity that was used last, and its score for each length up to [`MAX_PRECOMPUTED_LENGTH`].
+/// The similarity that was used last, and its score for each length up to [`PRECOMPUTED_LENGTHS`].
 type LengthScores = (Similarity, Arc<Vec<f64>>);
 
 /// What `riposte index` prints about a field.
@@ -359,7 +359,7 @@ impl InvertedIndex {
         if let Some((_, scores)) = cached.as_ref().filter(|(of, _)| of == similarity) {
             return scores.clone();
         }
-        let lengths = 0..=self.longest.min(MAX_PRECOMPUTED_LENGTH);
+        let lengths = 0..=self.longest.min(PRECOMPUTED_LENGTHS);
         let scores = lengths.map_while(|length| similarity.length_score(length));
         let scores = Arc::new(scores.collect());
         *cached = Some((similarity.clone(), Arc::clone(&scores)));

@@ -10,9 +10,6 @@ use tantivy::index::SegmentComponent;
 /// The end of the file: its version (4 bytes), the offset of the skip index (8), the compression (1), and 15 unused bytes.
 const FOOTER_BYTES: usize = 28;
 
-/// Maximum number of layers of a skip index. It has one layer for each power of eight up to the number of blocks.
-const MAX_LAYERS: u64 = 64;
-
 /// Checks the number of layers of the skip index, the only length that is read when the file is opened.
 ///
 /// Errors: the file cannot be read, or its skip index is damaged.
@@ -26,7 +23,10 @@ pub(super) fn check_skip_index(segment: &tantivy::Segment) -> Result<()> {
     ensure!(offset <= end, "its skip index begins after its end");
     let index = file.slice(offset..end).read_bytes()?;
     let layers = vint(&mut index.as_slice()).context("its skip index is cut off")?;
-    ensure!(layers <= MAX_LAYERS, "its skip index has {layers} layers");
+    ensure!(
+        layers <= crate::limits::MAX_SKIP_LAYERS,
+        "its skip index has {layers} layers"
+    );
     Ok(())
 }
 

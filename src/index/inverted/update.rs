@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Error, Result, bail};
 use tantivy::{Index, IndexWriter, Term};
 
-use super::build::{self, IndexEvent, IndexingBudget, QUEUE_BYTES, QueueBudget, QueuedDocument};
+use super::build::{self, IndexEvent, IndexingBudget, QueueBudget, QueuedDocument};
 use super::disk::{self, SealedDirectory, index_error};
 use super::open::IndexState;
 use super::schema::IndexFields;
@@ -15,7 +15,7 @@ use crate::index::analyzer::{Analyzer, TermWriter};
 use crate::workspace::Lock;
 
 /// An index with more segments is merged into one segment, because each query term is looked up in each segment.
-const MAX_SEGMENTS: usize = 8;
+const SEGMENTS: usize = 8;
 
 /// A directory for an index, locked for writing until the value is dropped.
 pub(crate) struct LockedIndex {
@@ -102,7 +102,7 @@ impl LockedIndex {
             writer,
             fields,
             analyzer: self.wanted.analyzer.clone(),
-            budget: QueueBudget::new(QUEUE_BYTES),
+            budget: QueueBudget::new(crate::limits::MAX_QUEUE_BYTES),
             replacement,
         })
     }
@@ -123,7 +123,7 @@ impl LockedIndex {
         let segments = writer.index().searchable_segment_metas()?;
         let deleted: u32 = segments.iter().map(|s| s.num_deleted_docs()).sum();
         let living: u32 = segments.iter().map(|s| s.num_docs()).sum();
-        if segments.len() > MAX_SEGMENTS || deleted > living / 2 {
+        if segments.len() > SEGMENTS || deleted > living / 2 {
             let ids: Vec<_> = segments.iter().map(|segment| segment.id()).collect();
             writer.merge(&ids).wait()?;
         }

@@ -14,18 +14,9 @@ use crate::collection::saved::{LeftOut, SavedFile, SavedItem, embedded, location
 use crate::collection::{Fault, FaultKind};
 use crate::disk::hex;
 use crate::events::{Event, OnEvent};
-
-/// Maximum number of pages, and of pictures. The published crawl has 23,841 pictures.
-const MAX_ITEMS: usize = 1_000_000;
-
-/// Maximum size of a page, in bytes. Its HTML is stored with each picture that it shows; pages have up to 1 MB.
-const MAX_PAGE_BYTES: usize = 12 << 20;
-
-/// Maximum length of a location, in bytes.
-const MAX_LOCATION: usize = 8 << 10;
-
-/// Maximum number of redirects, one to the next.
-const MAX_REDIRECTS: usize = 5;
+use crate::limits::{
+    MAX_ARCHIVED_REDIRECTS, MAX_GATHERED_ITEMS, MAX_LOCATION_BYTES, MAX_NEW_PAGE_BYTES,
+};
 
 /// A page.
 pub(super) struct GatheredPage {
@@ -124,8 +115,8 @@ impl Gathered {
             SavedItem::Page(page) => self.add_page(page, on_event)?,
             SavedItem::Picture(picture) => self.add_picture(picture, on_event)?,
             SavedItem::Redirect { from, to } => {
-                let fits =
-                    self.redirects.len() < MAX_ITEMS && from.len().max(to.len()) <= MAX_LOCATION;
+                let fits = self.redirects.len() < MAX_GATHERED_ITEMS
+                    && from.len().max(to.len()) <= MAX_LOCATION_BYTES;
                 if fits {
                     let place = (self.scope, location::key(&from));
                     self.redirects
@@ -169,10 +160,10 @@ impl Gathered {
         let size = page.bytes.len();
         let what = match size {
             0 => "empty file".to_owned(),
-            _ if size > MAX_PAGE_BYTES => {
-                format!("a page of {size} bytes: more than {MAX_PAGE_BYTES}")
+            _ if size > MAX_NEW_PAGE_BYTES => {
+                format!("a page of {size} bytes: more than {MAX_NEW_PAGE_BYTES}")
             }
-            _ if page.location.len() > MAX_LOCATION => "its address is too long".to_owned(),
+            _ if page.location.len() > MAX_LOCATION_BYTES => "its address is too long".to_owned(),
             _ => String::new(),
         };
         if !what.is_empty() {
@@ -184,7 +175,10 @@ impl Gathered {
             )));
             return Ok(());
         }
-        ensure!(self.pages.len() < MAX_ITEMS, "more than {MAX_ITEMS} pages");
+        ensure!(
+            self.pages.len() < MAX_GATHERED_ITEMS,
+            "more than {MAX_GATHERED_ITEMS} pages"
+        );
         put(&self.page_file(self.pages.len()), &page.bytes)?;
         self.pages.push(GatheredPage {
             url: self.url_of(&page),
@@ -216,7 +210,7 @@ impl Gathered {
     }
 
     fn add_picture(&mut self, saved: SavedFile, on_event: &mut OnEvent) -> Result<()> {
-        if saved.location.len() > MAX_LOCATION {
+        if saved.location.len() > MAX_LOCATION_BYTES {
             let what = "its address is too long";
             on_event(Event::Fault(Fault::new(
                 FaultKind::Image,
@@ -268,7 +262,10 @@ impl Gathered {
             return Ok(None);
         }
         let number = self.pictures.len();
-        ensure!(number < MAX_ITEMS, "more than {MAX_ITEMS} pictures");
+        ensure!(
+            number < MAX_GATHERED_ITEMS,
+            "more than {MAX_GATHERED_ITEMS} pictures"
+        );
         let picture = GatheredPicture {
             id: id.clone(),
             digest,
@@ -290,11 +287,11 @@ impl Gathered {
 
     /// The picture at a location, for a page of this scope: first in the page's own archive.
     pub(super) fn picture_at(&self, at: &str, scope: u32) -> Option<usize> {
-        if at.len() > MAX_LOCATION {
+        if at.len() > MAX_LOCATION_BYTES {
             return None;
         }
         let mut key = location::key(at);
-        for _ in 0..=MAX_REDIRECTS {
+        for _ in 0..=MAX_ARCHIVED_REDIRECTS {
             let place = (scope, key);
             let found = self
                 .by_place

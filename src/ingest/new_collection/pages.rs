@@ -8,7 +8,7 @@ use rayon::prelude::*;
 
 use super::Reason;
 use super::gathered::{Gathered, GatheredPage};
-use crate::collection::saved::{MAX_FILE_BYTES, embedded, location};
+use crate::collection::saved::{embedded, location};
 use crate::collection::{Fault, FaultKind};
 use crate::disk::regular;
 use crate::events::{Event, OnEvent, Stage};
@@ -16,15 +16,7 @@ use crate::evidence::guarded;
 use crate::evidence::page::decode;
 use crate::evidence::page::images::{MissingPicture, PageImages, ShownPicture, images};
 use crate::html::percent_decoded;
-
-/// Maximum number of images of a page, from the first one on.
-const MAX_IMAGES: usize = 1000;
-
-/// Maximum number of bytes that the copies of a page take: its HTML is stored with each picture that it shows. At least one picture is kept.
-const MAX_COPIED_BYTES: usize = 256 << 20;
-
-/// Maximum number of pages of a picture. All pages of a site show its logo; pictures of the published crawl have a few.
-const MAX_PAGES: usize = 10;
+use crate::limits::{MAX_COPIED_BYTES, MAX_PAGE_IMAGES, MAX_PICTURE_PAGES, MAX_SAVED_FILE_BYTES};
 
 /// Number of pages that are parsed at a time.
 const AT_A_TIME: usize = 64;
@@ -101,7 +93,7 @@ pub(super) fn appearances(
                     continue;
                 }
                 let of_picture = found.of_pictures.entry(picture).or_default();
-                if of_picture.len() < MAX_PAGES {
+                if of_picture.len() < MAX_PICTURE_PAGES {
                     of_picture.push(Appearance {
                         page: number,
                         xpaths,
@@ -137,14 +129,14 @@ struct Read {
 /// The HTML of a page, as text.
 pub(super) fn html(gathered: &Gathered, number: usize) -> Result<Vec<u8>> {
     let path = gathered.page_file(number);
-    let bytes = regular::read(&path, MAX_FILE_BYTES);
+    let bytes = regular::read(&path, MAX_SAVED_FILE_BYTES);
     bytes.with_context(|| format!("cannot read {}", path.display()))
 }
 
 /// What a page shows, and its text.
 pub(super) fn parsed(bytes: &[u8]) -> Result<PageImages> {
     let (text, _) = decode(bytes);
-    guarded(|| Ok(images(&text, MAX_IMAGES)))
+    guarded(|| Ok(images(&text, MAX_PAGE_IMAGES)))
 }
 
 fn read(gathered: &Gathered, number: usize, page: &GatheredPage) -> Result<Read> {

@@ -11,7 +11,6 @@ use sha2::{Digest, Sha256};
 use super::gathered::{Gathered, GatheredPicture};
 use super::pages::{self, Appearance, Appearances};
 use super::{MadeCollection, NewCollection, Reason};
-use crate::collection::saved::MAX_FILE_BYTES;
 use crate::collection::{Fault, FaultKind};
 use crate::disk::{hex, regular};
 use crate::events::{Event, OnEvent, Stage};
@@ -128,7 +127,7 @@ fn count_unshown(
 
 fn bytes_of(gathered: &Gathered, picture: &GatheredPicture) -> Result<Vec<u8>> {
     let path = gathered.picture_file(picture);
-    let bytes = regular::read(&path, MAX_FILE_BYTES);
+    let bytes = regular::read(&path, crate::limits::MAX_SAVED_FILE_BYTES);
     bytes.with_context(|| format!("cannot read {}", path.display()))
 }
 

@@ -19,9 +19,6 @@ use crate::index::inverted::SHORT_WORDS;
 /// File name extensions of texts.
 const EXTENSIONS: [&str; 3] = ["txt", "md", "markdown"];
 
-/// Maximum size of a file, in bytes. A book has a few megabytes.
-const MAX_FILE_BYTES: u64 = 16 << 20;
-
 /// The number of words that a text has at most, unless a single sentence is longer. A sentence encoder reads about as many.
 const WORDS: usize = 200;
 
@@ -60,7 +57,7 @@ pub(super) fn write(
         if is_passed_over(inside) {
             continue;
         }
-        let text = match regular::read(file, MAX_FILE_BYTES) {
+        let text = match regular::read(file, crate::limits::MAX_FOLDER_TEXT_BYTES) {
             Ok(bytes) => decoded(&bytes),
             Err(error) => {
                 let what = error.to_string();

@@ -4,6 +4,8 @@
 //! Each shard has a file `shard.json` with the task, the number of all shards and the number of its own texts: `{"task": "comparative", "shards":
 //! 400, "texts": 2000000}`.
 
+#![expect(clippy::disallowed_methods, reason = "renaming to it then fails")]
+
 use std::collections::{BTreeMap, HashMap};
 use std::fs::{self, File};
 use std::io::{Seek, SeekFrom, Write};
@@ -21,18 +23,13 @@ use crate::collection::parquet::{each_row, files};
 use crate::collection::shards::ShardCollection;
 use crate::disk::{TemporaryDir, hex, parent, regular};
 use crate::index::inverted::{IndexDamage, InvertedIndex};
+use crate::limits::{MAX_SEGMENT_LIST_BYTES, MAX_SHARD_ABOUT_BYTES};
 
 /// The directory with the Parquet files.
 const ROWS: &str = "parts";
 
 /// The file in each shard that describes it.
 const ABOUT: &str = "shard.json";
-
-/// Maximum size of a shard's description; a larger one is refused.
-const MAX_ABOUT_BYTES: u64 = 1 << 16;
-
-/// Maximum size of the list of segments of an index.
-const MAX_META_BYTES: u64 = 16 << 20;
 
 #[derive(Deserialize)]
 struct About {
@@ -168,7 +165,7 @@ fn check(dir: &Path, rows: &Path) -> Result<(TextTask, Vec<String>)> {
         let path = entry?.path();
         let about = path.join(ABOUT);
         let reading = || format!("cannot read {}", about.display());
-        let bytes = regular::read(&about, MAX_ABOUT_BYTES).with_context(reading)?;
+        let bytes = regular::read(&about, MAX_SHARD_ABOUT_BYTES).with_context(reading)?;
         let Object(about): Object<About> = serde_json::from_slice(&bytes).with_context(reading)?;
         found.insert(path, about);
     }
@@ -219,7 +216,10 @@ fn content_of(dir: &Path, shards: &[String]) -> Result<String> {
     let mut hash = Sha256::new();
     for shard in shards {
         for index in indexes(&dir.join(shard))? {
-            hash.update(regular::read(&index.join("meta.json"), MAX_META_BYTES)?);
+            hash.update(regular::read(
+                &index.join("meta.json"),
+                MAX_SEGMENT_LIST_BYTES,
+            )?);
         }
     }
     Ok(hex(&hash.finalize()))

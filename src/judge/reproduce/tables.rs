@@ -12,15 +12,10 @@ use crate::collection::task::Task;
 use crate::disk::{is_plain_name, regular};
 use crate::judge::evaluate::ChosenMeasure;
 use crate::judge::leaderboards::System;
+use crate::limits::{MAX_MINUTES, MAX_TABLES_BYTES};
 
 /// The tables that come with riposte.
 const TABLES: &str = include_str!("../../../datasets/reproduce.toml");
-
-/// Maximum size of a file of tables. riposte's has less than 64 kB.
-const MAX_TABLES_BYTES: u64 = 4 << 20;
-
-/// More minutes than a table can take: a year of them.
-const MAX_MINUTES: f64 = 525_600.0;
 
 /// A figure may differ by this much from the expected one, which has four decimals.
 const TOLERANCE: f64 = 0.0005;

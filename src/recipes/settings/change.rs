@@ -4,7 +4,6 @@ use anyhow::{Result, bail, ensure};
 use toml::{Table, Value};
 
 use super::path;
-use crate::recipes::DEPTH;
 
 /// The keys of a parameter's place that its label leaves out.
 const SIMILARITY: [&str; 2] = ["retrieval", "similarity"];
@@ -190,7 +189,7 @@ fn depths(recipe: &Value, number: i64, is_set: impl Fn(&[String]) -> bool) -> Ve
     for (mut place, search) in searches(recipe).into_iter().chain(dense) {
         let depth = search.get("depth").and_then(Value::as_integer);
         place.push(key());
-        if depth.unwrap_or(DEPTH as i64) < number && !is_set(&place) {
+        if depth.unwrap_or(crate::limits::RUN_DEPTH as i64) < number && !is_set(&place) {
             values.push((place, Value::Integer(number)));
         }
     }

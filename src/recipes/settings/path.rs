@@ -6,11 +6,10 @@
 use anyhow::{Context, Result, bail, ensure};
 use toml::{Table, Value};
 
+use crate::limits::MAX_SETTING_KEYS;
+
 /// The keys of analyzers, whose text has parts: `stop=lucene stem=porter`. A path leads to a part as to the key of a table.
 const ANALYZERS: [&str; 2] = ["analyzer", "query_analyzer"];
-
-/// Maximum number of keys of a path. A value of a recipe has at most five.
-const MAX_KEYS: usize = 16;
 
 /// Splits `KEY=VALUE` into the keys of the path and the text of the value.
 ///
@@ -41,7 +40,10 @@ pub(super) fn split(text: &str) -> Result<(Vec<String>, &str)> {
     keys.push(key);
     let keys: Vec<String> = keys.iter().map(|key| key.trim().to_owned()).collect();
     ensure!(keys.iter().all(|key| !key.is_empty()), "a key is empty");
-    ensure!(keys.len() <= MAX_KEYS, "it has more than {MAX_KEYS} keys");
+    ensure!(
+        keys.len() <= MAX_SETTING_KEYS,
+        "it has more than {MAX_SETTING_KEYS} keys"
+    );
     Ok((keys, value.trim()))
 }
 

@@ -2,11 +2,10 @@
 
 use anyhow::{Result, anyhow, bail, ensure};
 
-use super::{
-    DEPTH, DenseRetrieval, MAX_HITS, Pairwise, Rerank, Retrieval, SearchParameters, TextApproach,
-};
+use super::{DenseRetrieval, Pairwise, Rerank, Retrieval, SearchParameters, TextApproach};
 use crate::index::fusion::Fusion;
 use crate::index::passages::Passages;
+use crate::limits::{MAX_HITS, RUN_DEPTH};
 use crate::recipes::checks::{At, check_weight, ensure_at};
 use crate::recipes::rerankers::RerankerWeights;
 use crate::score::rerank::{Combine, Scale};
@@ -20,8 +19,8 @@ impl TextApproach {
             "a query has at most {MAX_HITS} documents in a run, not {depth}"
         );
         ensure!(
-            depth <= DEPTH || self.service.is_none(),
-            "a search engine is asked for at most {DEPTH} documents, not {depth}"
+            depth <= RUN_DEPTH || self.service.is_none(),
+            "a search engine is asked for at most {RUN_DEPTH} documents, not {depth}"
         );
         Ok(())
     }
@@ -184,7 +183,7 @@ impl Rerank {
             "scale = \"unit\" is for images: choose \"min-max\", \"max\", \"raw\" or a sigmoid"
         );
         let is_mean = self.combine == Combine::Mean;
-        let whole = run_depth.max(DEPTH);
+        let whole = run_depth.max(RUN_DEPTH);
         ensure_at!(
             "combine",
             is_mean || self.only || self.depth >= whole,

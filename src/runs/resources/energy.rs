@@ -10,6 +10,7 @@ use std::thread;
 use std::time::Duration;
 
 use crate::disk::regular;
+use crate::limits::MAX_ENERGY_BYTES;
 
 /// The directory of the counters.
 pub(super) const ZONES: &str = "/sys/class/powercap";
@@ -19,9 +20,6 @@ const PREFIX: &str = "intel-rapl:";
 
 /// Time between two readings. The smallest usual range, 65 kJ, lasts for over a minute at 1000 W.
 const INTERVAL: Duration = Duration::from_secs(30);
-
-/// Number of bytes of a counter's file that are read at most.
-const MAX_BYTES: u64 = 4096;
 
 /// Joules since the start of a meter; `None` if no counter says.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -144,7 +142,7 @@ impl Part {
     /// What the counter in a directory counts. `None` for the parts of a processor, whose energy is in the processor's, and for the whole machine,
     /// which few machines measure.
     fn of(dir: &Path) -> Option<Part> {
-        let name = regular::read_text(&dir.join("name"), MAX_BYTES).ok()?;
+        let name = regular::read_text(&dir.join("name"), MAX_ENERGY_BYTES).ok()?;
         match name.trim() {
             "dram" => Some(Part::Memory),
             name if name.starts_with("package") => Some(Part::Processor),
@@ -154,7 +152,7 @@ impl Part {
 }
 
 fn number(dir: &Path, file: &str) -> Option<u64> {
-    let text = regular::read_text(&dir.join(file), MAX_BYTES).ok()?;
+    let text = regular::read_text(&dir.join(file), MAX_ENERGY_BYTES).ok()?;
     text.trim().parse().ok()
 }
 

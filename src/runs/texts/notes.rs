@@ -5,9 +5,10 @@ use riposte_eval::topic::Topic;
 
 use super::TextRequest;
 use crate::events::{Event, OnEvent};
+use crate::limits::RUN_DEPTH;
 use crate::reading::Reader;
+use crate::recipes::english;
 use crate::recipes::text_approach::TextApproach;
-use crate::recipes::{DEPTH, english};
 
 /// Maximum number of topics that a note names.
 const NAMED: usize = 3;
@@ -36,9 +37,9 @@ pub(super) fn note_on_objects(topics: &[&Topic]) -> Option<String> {
 /// That the lab takes no run with so many documents for a topic; `None` if it does, or if the task is not the lab's.
 pub(super) fn note_on_depth(request: &TextRequest) -> Option<String> {
     let TextApproach { name, depth, .. } = request.approach;
-    let is_too_deep = request.task != TextTask::Rank && *depth > DEPTH;
+    let is_too_deep = request.task != TextTask::Rank && *depth > RUN_DEPTH;
     is_too_deep.then(|| {
-        format!("{name} ranks up to {depth} documents for a topic, and the lab takes at most {DEPTH} in a run")
+        format!("{name} ranks up to {depth} documents for a topic, and the lab takes at most {RUN_DEPTH} in a run")
     })
 }
 

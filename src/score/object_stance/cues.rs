@@ -8,13 +8,13 @@ use super::mentions::Mention;
 use crate::evidence::sentiment::Vader;
 
 /// Maximum distance of an object before its comparative, in tokens.
-const MAX_BEFORE_COMPARATIVE: usize = 25;
+const WORDS_BEFORE_COMPARATIVE: usize = 25;
 /// Maximum distance of "than" or "to" after the comparative.
-const MAX_TO_THAN: usize = 11;
+const WORDS_TO_THAN: usize = 11;
 /// Maximum distance of the other object after "than" or "to".
-const MAX_AFTER_THAN: usize = 8;
+const WORDS_AFTER_THAN: usize = 8;
 /// Maximum distance of an object after a verb of choice.
-const MAX_AFTER_CHOICE: usize = 5;
+const WORDS_AFTER_CHOICE: usize = 5;
 /// Number of tokens before a word in which a negation applies to it.
 const NEGATION_REACH: usize = 3;
 /// Factor for a comparison in which only one object is named.
@@ -85,11 +85,11 @@ pub(super) fn cues(sentence: &Sentence<'_>, mentions: &[Mention], vader: Vader) 
                 better *= NEGATED;
             }
             let takes_to = TAKES_TO.contains(word);
-            let than = (position + 1..words.len().min(position + 1 + MAX_TO_THAN))
+            let than = (position + 1..words.len().min(position + 1 + WORDS_TO_THAN))
                 .find(|&n| words[n] == "than" || (takes_to && words[n] == "to"));
             if let Some(than) = than {
-                let first = before(position, MAX_BEFORE_COMPARATIVE);
-                let preferred = match (first, after(than, MAX_AFTER_THAN)) {
+                let first = before(position, WORDS_BEFORE_COMPARATIVE);
+                let preferred = match (first, after(than, WORDS_AFTER_THAN)) {
                     (Some(a), Some(b)) if a.object != b.object => {
                         a.sign() * (a.weight * b.weight).sqrt()
                     }
@@ -107,7 +107,7 @@ pub(super) fn cues(sentence: &Sentence<'_>, mentions: &[Mention], vader: Vader) 
         } else {
             continue;
         };
-        if let Some(chosen) = after(position, MAX_AFTER_CHOICE) {
+        if let Some(chosen) = after(position, WORDS_AFTER_CHOICE) {
             let sign = if is_negated { -1.0 } else { 1.0 };
             cues.choose += sign * certainty * chosen.sign() * chosen.weight;
         }

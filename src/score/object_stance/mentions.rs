@@ -5,15 +5,10 @@ use std::collections::HashSet;
 use riposte_claims::lexicon::comparison::{ALIASES, OBJECT_STOP_WORDS};
 use riposte_claims::words::{Sentence, Token, sentences, tokens};
 
+use crate::limits::{MAX_MASKED_CHARACTERS, MAX_READ_SENTENCES};
+
 /// Maximum distance, in tokens, of two words of an object in one mention: "goat and sheep" are two apart in "goat and sheep milk".
-const MAX_GAP: usize = 2;
-
-/// Maximum number of sentences of a text that the stance encoder reads, each of them twice. The limit bounds the time for one text; passages of
-/// Touché 2022 have far fewer.
-const READ_SENTENCES: usize = 256;
-
-/// Maximum number of characters of a masked sentence.
-const MASKED_CHARACTERS: usize = 600;
+const GAP: usize = 2;
 
 /// A coarse stem: the word in lower case without the endings of the plural, the possessive, "-ing" and "-ed". Confusions are rare, because stems
 /// are only compared with those of the few words of two objects.
@@ -175,7 +170,7 @@ impl Objects {
             match (mentions.last_mut(), word) {
                 (Some(open), Some(word))
                     if open.object == object
-                        && position - open.last <= MAX_GAP
+                        && position - open.last <= GAP
                         && !seen.is_empty()
                         && !seen.contains(&word) =>
                 {
@@ -204,7 +199,7 @@ impl Objects {
     pub fn masked(&self, text: &str) -> Vec<[String; 2]> {
         let mut masked = Vec::new();
         for (sentence, mentions) in self.read(text) {
-            if masked.len() == READ_SENTENCES {
+            if masked.len() == MAX_READ_SENTENCES {
                 break;
             }
             if !mentions.is_empty() {
@@ -218,7 +213,7 @@ impl Objects {
                         done = last.end;
                     }
                     out.push_str(&text[done..sentence.start + sentence.text.len()]);
-                    out.chars().take(MASKED_CHARACTERS).collect()
+                    out.chars().take(MAX_MASKED_CHARACTERS).collect()
                 }));
             }
         }
@@ -229,8 +224,8 @@ impl Objects {
     pub fn unread(&self, text: &str) -> Option<String> {
         let sentences = self.read(text);
         let naming = sentences.iter().filter(|(_, m)| !m.is_empty()).count();
-        (naming > READ_SENTENCES).then(|| format!(
-            "the stance encoder read the first {READ_SENTENCES} of its {naming} sentences that name an object"
+        (naming > MAX_READ_SENTENCES).then(|| format!(
+            "the stance encoder read the first {MAX_READ_SENTENCES} of its {naming} sentences that name an object"
         ))
     }
 }

@@ -82,7 +82,7 @@ fn hashtags_do_not_turn_a_stance_round() {
                     let found = model.stances(claim, &post, Some(&[read, with_tags]));
                     let change = logit(found.pro_of_sides()) - logit(plain.pro_of_sides());
                     let w = &model.weights;
-                    let most = (w.whole + w.sentences) * TAGS_LIMIT;
+                    let most = (w.whole + w.sentences) * TAGS_RANGE;
                     assert!(change.abs() <= most + 1e-9, "{post}: {change}");
                     assert_eq!(found.balance() > 0.0, plain.balance() > 0.0, "{post}");
                 }

@@ -10,9 +10,6 @@ use crate::disk::regular;
 /// The environment variable with the key.
 const VARIABLE: &str = "CHATNOIR_API_KEY";
 
-/// Maximum length of a key in bytes. The service's keys and signed tokens are much shorter.
-const MAX_BYTES: u64 = 4096;
-
 /// Number of characters of the key that no shown word has in common with it, in either case.
 const IN_COMMON: usize = 4;
 
@@ -37,7 +34,7 @@ impl ChatNoirKey {
             };
         };
         let reading = || format!("cannot read the key in {}", path.display());
-        let text = regular::read_text(path, MAX_BYTES).with_context(reading)?;
+        let text = regular::read_text(path, crate::limits::MAX_KEY_BYTES).with_context(reading)?;
         ChatNoirKey::new(&text).with_context(reading).map(Some)
     }
 

@@ -4,7 +4,7 @@ use rayon::prelude::*;
 use riposte_eval::chance::SplitMix64;
 
 /// Maximum number of steps of the orthogonal iteration. Each step reduces the error of a component by the ratio of two neighbouring variances.
-const MAX_STEPS: usize = 1000;
+const STEPS: usize = 1000;
 
 /// The iteration ends when a step moves less than this share of the variance between the components.
 const TOLERANCE: f64 = 1e-12;
@@ -88,7 +88,7 @@ fn directions(matrix: &[f64], dimension: usize, count: usize) -> Vec<Vec<f64>> {
     numbers.for_each(|x| *x = random.fraction() - 0.5);
     make_orthonormal(&mut directions);
     let mut variances = vec![0f64; count];
-    for _ in 0..MAX_STEPS {
+    for _ in 0..STEPS {
         let mut next: Vec<Vec<f64>> = (directions.iter())
             .map(|direction| {
                 let rows = matrix.chunks(dimension);

@@ -1,6 +1,7 @@
 //! Web pages: the first line is an XPath of the image, the second its address, and the rest `dom.html`.
 
-use riposte::evidence::page::{self, MAIN_WORDS, NEAR_WORDS};
+use riposte::evidence::page::{self, NEAR_WORDS};
+use riposte::limits::MAX_MAIN_WORDS;
 
 pub const WORDS: &[&[u8]] = &[
     b"<div>",
@@ -45,6 +46,6 @@ pub fn run(bytes: &[u8]) {
     let xpaths: Vec<String> = xpaths.map(str::to_owned).collect();
     let words = page::read(&html, &xpaths, &url);
     let count = |text: &str| text.split_whitespace().count();
-    assert!(count(&words.main) <= MAIN_WORDS);
+    assert!(count(&words.main) <= MAX_MAIN_WORDS);
     assert!(count(&words.before) <= NEAR_WORDS && count(&words.after) <= NEAR_WORDS);
 }

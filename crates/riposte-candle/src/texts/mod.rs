@@ -25,9 +25,6 @@ pub const OTHERS: Others = Others {
     open,
 };
 
-/// Maximum number of tokens of a text. These models can read 8,192, for which the scores of attention in one layer would take more than 3 GB.
-const MAX_TOKENS: usize = 2048;
-
 /// A model of candle-transformers that maps token ids (1, tokens) to rows (1, tokens, hidden).
 trait Rows: Send + Sync {
     fn forward(&self, ids: &Tensor) -> Result<Tensor>;
@@ -72,7 +69,7 @@ impl Opened for Model {
     }
 
     fn max_tokens(&self) -> usize {
-        self.max_tokens.min(MAX_TOKENS)
+        self.max_tokens.min(crate::limits::MAX_TOKENS)
     }
 
     fn read(&self, max_tokens: usize) -> riposte_nn::Result<Box<dyn TokenRows>> {

@@ -16,7 +16,7 @@ use super::{TAGS, Tag};
 use crate::Error;
 
 /// Maximum size of the uncompressed weights in bytes.
-const MOST_BYTES: u64 = 1 << 24;
+const WEIGHT_BYTES: u64 = 1 << 24;
 
 /// The learned weights: each feature has one for every tag that it speaks for or against.
 ///
@@ -162,7 +162,7 @@ impl Model {
         let packed = head.and_then(|end| bytes.get(end + 2..));
         let packed = packed.ok_or(Error::NoHead)?;
         let mut body = Vec::new();
-        let mut unpacked = DeflateDecoder::new(packed).take(MOST_BYTES);
+        let mut unpacked = DeflateDecoder::new(packed).take(WEIGHT_BYTES);
         let unpacked = unpacked.read_to_end(&mut body);
         unpacked.map_err(Error::Compressed)?;
         read_body(&body).map_err(Error::Damaged)

@@ -11,9 +11,6 @@ use crate::chance::SplitMix64;
 use crate::confusion::Confusion;
 use crate::values::{Aggregation, Values};
 
-/// The number of runs that can be compared with each other: a letter names each.
-pub const MAX_COMPARED: usize = 26;
-
 /// The number of random assignments for Tukey's test. The standard error of p is then at most 0.005, and 0.0022 where p is 0.05.
 const SAMPLES: u64 = 10_000;
 

@@ -37,7 +37,7 @@ fn one_by_beta(a: f64) -> f64 {
 /// The continued fraction 1 / (1 + d1 / (1 + d2 / (1 + …))) of the incomplete beta function (Abramowitz and Stegun, 26.5.8). It is computed from the
 /// front by Lentz's method, until a step changes nothing.
 fn fraction(x: f64, a: f64, b: f64) -> f64 {
-    const MAX_STEPS: u32 = 10_000;
+    const STEPS: u32 = 10_000;
     let coefficient = |step: u32| {
         let m = f64::from(step / 2);
         let on = a + 2.0 * m;
@@ -49,7 +49,7 @@ fn fraction(x: f64, a: f64, b: f64) -> f64 {
     // a divisor that is 0 would stop the method: it is replaced by a tiny number
     let not_zero = |number: f64| if number == 0.0 { 1e-300 } else { number };
     let (mut value, mut front, mut back) = (1.0, 1.0, 0.0);
-    for step in 1..MAX_STEPS {
+    for step in 1..STEPS {
         let d = coefficient(step);
         back = 1.0 / not_zero(1.0 + d * back);
         front = not_zero(1.0 + d / front);

@@ -31,8 +31,8 @@ pub struct Table {
 }
 
 /// The name of a row with the highest values that runs can reach.
-const AT_MOST: &str = "at most";
-const AT_MOST_INDENTED: &str = "  at most";
+const BOUND: &str = "at most";
+const BOUND_INDENTED: &str = "  at most";
 
 /// The letter of a run.
 fn letter(run: usize) -> char {
@@ -178,11 +178,11 @@ impl Table {
         for (run, name) in self.names().enumerate() {
             lines.push((name, run, false));
             if !is_same {
-                lines.push((AT_MOST_INDENTED.to_owned(), run, true));
+                lines.push((BOUND_INDENTED.to_owned(), run, true));
             }
         }
         if is_same && !self.attainable.is_empty() {
-            lines.push((AT_MOST.to_owned(), 0, true));
+            lines.push((BOUND.to_owned(), 0, true));
         }
         lines
     }

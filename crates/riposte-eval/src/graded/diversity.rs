@@ -3,13 +3,11 @@
 use std::collections::{BTreeMap, HashMap};
 
 use super::{Order, TextRun};
+use crate::limits::MAX_DIVERSITY_CUTOFF;
 use crate::measure::{DiversityKind, DiversityMeasure};
 use crate::qrels::SubtopicQrels;
 use crate::values::{Aggregation, Values};
 use crate::{DocId, TopicId};
-
-/// The number of results that NRBP counts, and the largest cutoff. Ideal rankings are computed document by document, so their length needs a bound.
-pub(crate) const LONGEST: usize = 1000;
 
 /// The judgements of one topic.
 struct Subtopics<'q> {
@@ -135,7 +133,7 @@ impl DiversityMeasure {
         }
         let length = self.length(results);
         let first = results.get(..length).unwrap_or(results);
-        let read = first.get(..LONGEST).unwrap_or(first);
+        let read = first.get(..MAX_DIVERSITY_CUTOFF).unwrap_or(first);
         let count = count as f64;
         match self.kind {
             DiversityKind::AlphaNdcg { alpha } => self.normalised(judged, first, alpha, discount),
@@ -184,7 +182,7 @@ impl DiversityMeasure {
         weight: impl Fn(f64) -> f64,
     ) -> f64 {
         let subtopics = judged.relevant.len();
-        let ideal = judged.ideal(alpha, self.cutoff.unwrap_or(LONGEST));
+        let ideal = judged.ideal(alpha, self.cutoff.unwrap_or(MAX_DIVERSITY_CUTOFF));
         let best = weighted(gains(&ideal, subtopics, alpha), &weight);
         let gained = weighted(gains(results, subtopics, alpha), &weight);
         if best > 0.0 { gained / best } else { 0.0 }

@@ -3,14 +3,12 @@
 use std::collections::HashMap;
 
 use crate::DocId;
+use crate::limits::MAX_COUNTED_RESULTS;
 use crate::measure::{Gain, GradedKind};
 use crate::run::TextRunLine;
 
 /// The highest grade of ERR. In gdeval it is a constant, too: with another one, a value could not be compared with published ones.
-pub(super) const MAX_GRADE_OF_ERR: f64 = 4.0;
-
-/// RBP and SDCG count so many results, and RBP's weights sum to 1 over them, as in cwl_eval.
-const LONGEST: usize = 1000;
+pub(super) const TOP_GRADE_OF_ERR: f64 = 4.0;
 
 /// Keeps infAP's estimate of precision defined where no judged document stands above; trec_eval has the same number.
 const INFERRED_EPSILON: f64 = 0.00001;
@@ -66,7 +64,10 @@ impl TopicGrades<'_> {
                     let grade = grade.max(0.0).max(min_rel).min(max_rel);
                     (grade - min_rel) / (max_rel - min_rel)
                 };
-                let cutoff = self.cutoff.unwrap_or(LONGEST).min(LONGEST);
+                let cutoff = self
+                    .cutoff
+                    .unwrap_or(MAX_COUNTED_RESULTS)
+                    .min(MAX_COUNTED_RESULTS);
                 let first = first.iter().take(cutoff);
                 let gained = dcg(first.map(|grade| grade.map_or(0.0, gain)));
                 gained / dcg((0..cutoff).map(|_| 1.0))
@@ -123,9 +124,9 @@ impl TopicGrades<'_> {
     }
 
     fn rank_biased_precision(&self, p: f64) -> f64 {
-        let mut weight = (1.0 - p) / (1.0 - p.powf(LONGEST as f64));
+        let mut weight = (1.0 - p) / (1.0 - p.powf(MAX_COUNTED_RESULTS as f64));
         let mut value = 0.0;
-        for grade in self.first().iter().take(LONGEST) {
+        for grade in self.first().iter().take(MAX_COUNTED_RESULTS) {
             if self.is_relevant(grade) {
                 value += weight;
             }
@@ -207,7 +208,7 @@ fn expected_reciprocal_rank(grades: &[Option<f64>]) -> f64 {
     let (mut reads_on, mut value) = (1.0, 0.0);
     for (rank, grade) in (1..).zip(grades) {
         let gain = grade.map_or(0.0, |grade| grade.max(0.0).exp2() - 1.0);
-        let satisfied = gain / MAX_GRADE_OF_ERR.exp2();
+        let satisfied = gain / TOP_GRADE_OF_ERR.exp2();
         value += satisfied * reads_on / f64::from(rank);
         reads_on *= 1.0 - satisfied;
     }

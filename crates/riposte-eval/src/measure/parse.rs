@@ -6,7 +6,7 @@ use super::{
     ImageQuestion, Level, LevelUse, Levels, Measure, NAMES, StanceKind, StanceMeasure,
 };
 use crate::edition::Ndcg;
-use crate::graded::LONGEST;
+use crate::limits::MAX_DIVERSITY_CUTOFF;
 use crate::measure::Gain;
 use crate::{Error, ObjectStance, Stance};
 
@@ -197,8 +197,8 @@ impl Measure {
         if !kind.needs_cutoff() && cutoff.is_some() {
             return Err("it takes no cutoff".to_owned());
         }
-        if cutoff > Some(LONGEST) {
-            return Err(format!("its cutoff can be at most {LONGEST}"));
+        if cutoff > Some(MAX_DIVERSITY_CUTOFF) {
+            return Err(format!("its cutoff can be at most {MAX_DIVERSITY_CUTOFF}"));
         }
         Ok(Measure::Diversity(DiversityMeasure {
             kind,

@@ -8,11 +8,9 @@ use super::{
     TextRunLine, first_fields, is_space_in_c, leading_number, read_answer, read_rank, read_score,
     tag_of, whole_rank,
 };
+use crate::limits::MAX_RANK;
 use crate::lines::numbered_lines;
 use crate::{DocId, LineError, ObjectStance, TopicId, ranx};
-
-/// Maximum rank in a run without scores: 32-bit floats, as which evaluators read scores, distinguish all whole numbers up to it.
-const MAX_RANK: u32 = 1 << 24;
 
 /// The tag of the lines of formats that have none. The organisers' evaluator gives it to runs of 2025 without one.
 const NO_TAG: &str = "default";

@@ -7,8 +7,6 @@ use super::{Finding, Findings, Rule, Severity};
 /// TIRA takes a run with fewer lines or fewer topics for a mistake.
 const MIN_LINES: usize = 5;
 const MIN_TOPICS: usize = 3;
-/// Maximum size of a run that TIRA accepts, in bytes.
-const MAX_BYTES: usize = 75 << 20;
 
 /// What TIRA refuses in a run; empty if it accepts the run.
 ///
@@ -19,7 +17,7 @@ pub fn refused_by_tira(run: &[u8]) -> Vec<Finding> {
         findings.add(line, Severity::Tira, rule, what, hint);
     };
     let mistake = |fewest| format!("fewer than {fewest} are taken for a mistake");
-    if run.len() > MAX_BYTES {
+    if run.len() > crate::limits::MAX_TIRA_BYTES {
         let what = format!("the run has {} bytes", run.len());
         refuse(None, Rule::Depth, what, "75 MiB are allowed");
     }

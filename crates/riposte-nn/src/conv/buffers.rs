@@ -3,6 +3,7 @@
 use super::aligned::Aligned;
 use super::quantised::{PairBuffers, Quantisation};
 use crate::error::{Error, Result, ensure};
+use crate::limits::MAX_NUMBERS;
 
 /// Index of a feature map of the network. The inputs come first.
 pub(super) type ValueId = usize;
@@ -107,11 +108,7 @@ pub struct BufferPool {
 }
 
 /// Maximum number of free buffers that are kept: more than the OCR networks use at a time.
-const MAX_FREE: usize = 24;
-
-/// A feature map has at most this many numbers, and so have all maps together that a network needs at the same time: 512 MiB. The largest map of the
-/// OCR networks has 14 million; a damaged model file can ask for any number.
-pub(super) const MAX_NUMBERS: usize = 1 << 27;
+const FREE: usize = 24;
 
 impl BufferPool {
     /// A map with arbitrary finite contents.
@@ -182,10 +179,10 @@ impl BufferPool {
         self.free.iter().map(Buffer::capacity).max().unwrap_or(0)
     }
 
-    /// Takes a buffer back. If there are [`MAX_FREE`] already, the smallest of them is freed.
+    /// Takes a buffer back. If there are [`FREE`] already, the smallest of them is freed.
     pub(crate) fn give_back(&mut self, buffer: Buffer) {
-        if self.free.len() == MAX_FREE {
-            let smallest = (0..MAX_FREE).min_by_key(|&n| self.free[n].capacity());
+        if self.free.len() == FREE {
+            let smallest = (0..FREE).min_by_key(|&n| self.free[n].capacity());
             smallest.map(|n| self.free.swap_remove(n));
         }
         self.free.push(buffer);

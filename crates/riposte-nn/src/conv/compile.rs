@@ -14,13 +14,7 @@ use super::steps::{ConvNet, Input, Operator, Step};
 use super::sums::Term;
 use super::upscale::Upscale;
 use crate::error::{Error, Result, bail};
-
-/// Greatest side of a kernel, stride, padding and upsampling that is compiled. Real networks stay far below; a damaged file
-/// could otherwise ask for any amount of memory.
-pub(super) const MAX_EXTENT: usize = 64;
-
-/// Greatest number of channels of a concatenation. Each can double the channels of the one before.
-const MAX_CHANNELS: usize = 1 << 16;
+use crate::limits::{MAX_CHANNELS, MAX_EXTENT};
 
 /// What a tensor name of the graph stands for.
 #[derive(Clone)]

@@ -4,7 +4,7 @@ use rten_onnx::onnx::NodeProto;
 
 use super::NumericMode;
 use super::aligned::Aligned;
-use super::compile::{Compiler, MAX_EXTENT, ValueInfo};
+use super::compile::{Compiler, ValueInfo};
 use super::dense::{Conv, ConvTranspose, Weights, Window};
 use super::depthwise::DepthwiseConv;
 use super::fold::Elementwise;
@@ -12,11 +12,12 @@ use super::graph::{attribute_int, attribute_ints, attribute_text};
 use super::kernel::{Activation, CHANNEL_BLOCK, PackedWeights};
 use super::steps::Operator;
 use crate::error::{Result, ensure};
+use crate::limits::MAX_EXTENT;
 
 /// A convolution whose windows have several pixels and more numbers than this stays in floats. PP-OCRv4's recogniser has one such convolution, of
 /// 2,880 numbers. With that one in int8, .9092 of the words in 25 images of a crawl are found, instead of .9112, and reading takes as long (`make
 /// bench`, part ocr).
-const MAX_INT8_WINDOW_ROWS: usize = 1440;
+const INT8_WINDOW_ROWS: usize = 1440;
 
 /// The operands of a convolution node.
 struct ConvOperands<'n> {
@@ -82,7 +83,7 @@ fn dense(
     let (channels, pointwise) = (map.channels, window.is_pointwise());
     // Windows of several pixels share one quantisation, whose range the padding of channels must not widen.
     let unpadded = channels == map.stride && channels.is_multiple_of(CHANNEL_BLOCK);
-    let few_rows = group_channels * rows * columns <= MAX_INT8_WINDOW_ROWS;
+    let few_rows = group_channels * rows * columns <= INT8_WINDOW_ROWS;
     // the product of one pixel takes no time, and all pixels of another map may be multiplied by it
     let mode = if !map.one_pixel && (pointwise || unpadded && few_rows) {
         mode

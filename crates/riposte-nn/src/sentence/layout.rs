@@ -19,12 +19,7 @@ use serde_json::{Map, Value};
 use super::Purpose;
 use crate::checkpoint::{read_json, read_json_if_there};
 use crate::error::{Error, Result, While, bail, ensure};
-
-/// Longer prompts would be copied with each text, and leave no room for it.
-const MAX_PROMPT_BYTES: usize = 16 << 10;
-
-/// How many tokens of a text all-MiniLM-L6-v2 reads (its `max_seq_length`).
-const MAX_TOKENS: usize = 256;
+use crate::limits::{MAX_PROMPT_BYTES, MAX_SENTENCE_TOKENS};
 
 /// How the rows of the last layer become one vector.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -68,7 +63,7 @@ impl Layout {
             return Ok(Layout {
                 transformer: PathBuf::new(),
                 pooling: Pooling::Mean,
-                max_tokens: Some(MAX_TOKENS),
+                max_tokens: Some(MAX_SENTENCE_TOKENS),
                 lower_case: false,
                 query: String::new(),
                 document: String::new(),

@@ -32,12 +32,7 @@ use crate::checkpoint::ExpectedTensor;
 use crate::conv::quantised::Int8Weights;
 use crate::conv::{Numeric, NumericMode};
 use crate::error::{Error, Result, ensure};
-
-/// Larger sizes in a configuration mean a damaged file.
-const MAX_SIZE: usize = 1 << 20;
-
-/// More layers in a configuration mean a damaged file: the names of all their tensors would take gigabytes. Published encoders have up to 48.
-const MAX_LAYERS: usize = 1 << 10;
+use crate::limits::{MAX_LAYERS, MAX_SIZE};
 
 /// The code that computes an encoder. The results of the backends agree within 1e-4, except in int8.
 #[derive(Clone, Copy, Debug, Default)]

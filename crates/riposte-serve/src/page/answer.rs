@@ -9,6 +9,7 @@ use super::links;
 use super::words::shortened;
 use crate::answers::{Argument, Collection, Debated, Found, Image, Side, Text, Undecided, WordHit};
 use crate::desk::{Call, Desk};
+use crate::limits::MAX_SHOWN;
 use crate::questions::{Debate, Filters, Kind, OnSide, Page, Search, Stage, WordSearch};
 use crate::refusal::Refusal;
 use crate::server::failed;
@@ -16,9 +17,6 @@ use crate::server::failed;
 /// The documents of each list of a debate, as of `riposte ask`, and the results of a ranking.
 const NUMBER: usize = 5;
 const HITS: usize = 20;
-
-/// A longer page helps nobody. `/api/search` has more.
-const MOST_SHOWN: usize = 500;
 
 /// What speaks for and against a claim, or the texts that answer a question.
 #[derive(Template)]
@@ -228,7 +226,7 @@ fn ranking(
     frame: Frame,
     call: &Call,
 ) -> Result<String, Refusal> {
-    let hits = page.hits.unwrap_or(HITS).min(MOST_SHOWN);
+    let hits = page.hits.unwrap_or(HITS).min(MAX_SHOWN);
     let asked = Search {
         question,
         collection: page.collection.clone(),
@@ -262,9 +260,9 @@ fn ranking(
     }
     // filters leave out some of the results, so fewer than asked for are not all
     let is_all = results.len() < hits && page.filters == Filters::default();
-    let more = (!is_all && hits < MOST_SHOWN).then(|| {
+    let more = (!is_all && hits < MAX_SHOWN).then(|| {
         let more = links::page(&Page {
-            hits: Some((2 * hits).min(MOST_SHOWN)),
+            hits: Some((2 * hits).min(MAX_SHOWN)),
             ..page.clone()
         });
         // images are two lists, and the first new one of the first list stands before the second

@@ -4,6 +4,7 @@ use askama::Template;
 use serde_json::Value;
 
 use super::words::number;
+use crate::limits::MAX_TREE_DEPTH;
 
 /// A number of an explanation, with the rows of its parts.
 #[derive(Debug, Default, Template)]
@@ -29,16 +30,13 @@ struct Bar {
 /// Rows of this many levels are open; deeper ones can be opened.
 const OPEN: usize = 2;
 
-/// An explanation has about ten levels. Each is a few calls on the stack.
-const MAX_DEPTH: usize = 40;
-
 /// The rows of an explanation: a tree, or an object of trees as in `explain.jsonl`. What is not understood is shown as it is.
 pub(super) fn rows(explanation: &Value) -> Vec<Row> {
     nested(explanation, 0)
 }
 
 fn nested(value: &Value, depth: usize) -> Vec<Row> {
-    if depth > MAX_DEPTH {
+    if depth > MAX_TREE_DEPTH {
         return Vec::new();
     }
     match value {
@@ -160,6 +158,6 @@ mod tests {
             deep = json!({"name": "x", "value": 1, "parts": [deep]});
         }
         let html = super::rows(&deep)[0].render().unwrap();
-        assert_eq!(html.matches("<li>").count(), MAX_DEPTH + 1);
+        assert_eq!(html.matches("<li>").count(), MAX_TREE_DEPTH + 1);
     }
 }

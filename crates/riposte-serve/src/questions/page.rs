@@ -3,7 +3,6 @@
 use serde::Serialize;
 
 use super::{Fields, Filters, KINDS, Kind};
-use crate::limits::MAX_HITS;
 use crate::refusal::Refusal;
 
 /// What the page shows.
@@ -45,7 +44,7 @@ impl Page {
             question: fields.optional_question("q")?,
             collection: fields.name("collection")?,
             tab: fields.choice("tab", KINDS)?,
-            hits: fields.number("hits", MAX_HITS)?,
+            hits: fields.number("hits", crate::limits::MAX_HITS)?,
             approach: fields.approach()?,
             claim: fields.claim()?,
             filters: Filters::read(&mut fields)?,

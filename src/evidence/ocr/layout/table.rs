@@ -4,7 +4,7 @@ use super::fragment::Fragment;
 use super::{Piece, median};
 
 /// Minimum share of a column's cells that are numbers, or labels that end with a colon.
-const MOST: f32 = 0.6;
+const SHARE: f32 = 0.6;
 /// Minimum share of these cells that are on a row with a cell of another column.
 const ALIGNED: f32 = 0.7;
 /// Maximum number of characters of a number with its unit.
@@ -31,7 +31,7 @@ pub(super) fn is_table(columns: &[Vec<Piece>], fragments: &[Fragment]) -> bool {
         let cells: Vec<&Piece> = column.iter().filter(|cell| kind(&text(cell))).collect();
         let on_rows = cells.iter().filter(|cell| is_on_row(at, cell)).count();
         cells.len() > 1
-            && cells.len() as f32 >= MOST * column.len() as f32
+            && cells.len() as f32 >= SHARE * column.len() as f32
             && on_rows as f32 >= ALIGNED * cells.len() as f32
     };
     if is_column_of(0, |text| text.ends_with(':'))

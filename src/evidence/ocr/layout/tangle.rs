@@ -2,13 +2,10 @@
 
 use super::Piece;
 
-/// More pieces than this are only ordered by their upper edges, because the time to compare them grows with the cube of their number.
-const MOST: usize = 300;
-
 /// Orders pieces by the rules of Breuel: a piece comes before those below it and before those at its right, unless something between them overlaps
 /// both. Pieces must be in the order of their upper edges, which decides where the rules leave a choice.
 pub(super) fn ordered(pieces: Vec<Piece>) -> Vec<Piece> {
-    if pieces.len() > MOST {
+    if pieces.len() > crate::limits::MAX_TANGLED_TEXTS {
         return pieces;
     }
     let mut order = Vec::new();

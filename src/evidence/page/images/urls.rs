@@ -7,6 +7,7 @@ use scraper::Node;
 use scraper::node::Element;
 
 use crate::html::{attribute, element, name};
+use crate::limits::{MAX_URL_BYTES, MAX_URLS};
 
 /// Attributes with the URL of an image: scripts that load images late keep it in the others.
 const SOURCES: [&str; 6] = [
@@ -29,12 +30,6 @@ const SOCIAL: [&str; 5] = [
     "twitter:image",
     "twitter:image:src",
 ];
-
-/// Maximum length of a URL, in bytes; a longer one is ignored. Browsers send no longer ones.
-pub(super) const MAX_URL: usize = 8 << 10;
-
-/// Maximum number of URLs in an attribute, and of elements in a `picture`.
-const MOST: usize = 128;
 
 /// The URLs that an element names.
 #[derive(Default)]
@@ -117,10 +112,10 @@ pub(super) fn of_element(
     let style = attribute(element, "style");
     named
         .urls
-        .extend(urls_in_style(style).take(MOST).map(str::to_owned));
+        .extend(urls_in_style(style).take(MAX_URLS).map(str::to_owned));
     named.urls.extend(
         variables_in(style)
-            .take(MOST)
+            .take(MAX_URLS)
             .filter_map(|name| variables.get(name).cloned()),
     );
     named
@@ -138,7 +133,7 @@ fn of_image(node: NodeRef<'_, Node>, img: &Element) -> ElementUrls {
     let picture = node.parent().filter(|parent| name(*parent) == "picture");
     let beside = picture
         .into_iter()
-        .flat_map(|picture| picture.children().take(MOST));
+        .flat_map(|picture| picture.children().take(MAX_URLS));
     let sources = beside.filter(|node| name(*node) == "source");
     let elements = std::iter::once(img).chain(sources.filter_map(element));
     let mut named = ElementUrls::default();
@@ -160,7 +155,7 @@ fn of_image(node: NodeRef<'_, Node>, img: &Element) -> ElementUrls {
 
 /// The URLs in a list of them. A URL may contain commas, so candidates are divided at white space.
 fn candidates(set: &str) -> impl Iterator<Item = String> {
-    let words = set.split_ascii_whitespace().take(MOST);
+    let words = set.split_ascii_whitespace().take(MAX_URLS);
     let words = words.map(|url| url.trim_matches(','));
     words
         .filter(|url| url.contains(['/', '.', ':']))
@@ -171,7 +166,9 @@ fn candidates(set: &str) -> impl Iterator<Item = String> {
 fn urls_in_style(style: &str) -> impl Iterator<Item = &str> {
     style.match_indices("url(").filter_map(move |(at, found)| {
         let rest = style.get(at + found.len()..)?;
-        let rest = rest.get(..rest.floor_char_boundary(MAX_URL))?.trim_start();
+        let rest = rest
+            .get(..rest.floor_char_boundary(MAX_URL_BYTES))?
+            .trim_start();
         let url = match rest.chars().next().filter(|c| matches!(c, '"' | '\'')) {
             Some(quote) => rest.get(1..)?.split(quote).next(),
             None => rest.split(')').next(),
@@ -184,7 +181,7 @@ fn urls_in_style(style: &str) -> impl Iterator<Item = &str> {
 fn variables_in(style: &str) -> impl Iterator<Item = &str> {
     style.match_indices("var(").filter_map(move |(at, found)| {
         let rest = style.get(at + found.len()..)?;
-        let rest = rest.get(..rest.floor_char_boundary(MAX_URL))?;
+        let rest = rest.get(..rest.floor_char_boundary(MAX_URL_BYTES))?;
         rest.split([')', ',']).next().map(str::trim)
     })
 }

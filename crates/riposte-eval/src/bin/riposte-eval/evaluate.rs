@@ -8,8 +8,9 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, bail, ensure};
 use clap::Args;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
-use riposte_eval::compare::{Correction, MAX_COMPARED, Test};
+use riposte_eval::compare::{Correction, Test};
 use riposte_eval::edition::Edition;
+use riposte_eval::limits::{MAX_COMPARED, MAX_RUN_BYTES};
 use riposte_eval::measure::{Measure, NAMES};
 use riposte_eval::qrels::{Qrels, are_of_touche, read as read_qrels};
 use riposte_eval::verify::RunKind;
@@ -135,7 +136,7 @@ impl EvaluateArgs {
         let judged_by: Vec<JudgedBy> = judged_by.collect();
         let mut runs = Vec::new();
         for (path, name) in self.runs.iter().zip(names_of(&self.runs)) {
-            let run = files::decoded(&files::read(path, files::MAX_BYTES)?);
+            let run = files::decoded(&files::read(path, MAX_RUN_BYTES)?);
             check_kind(path, &run, &judgements)?;
             let evaluation = evaluate_by(&run, &judged_by, self.edition);
             is_good &= report_lines(path, &evaluation.errors) && evaluation.is_judged;
@@ -154,7 +155,7 @@ impl EvaluateArgs {
 
     /// Reads a file of judgements. `is_good` becomes false if a line cannot be read.
     fn judgements(&self, path: &Path, is_good: &mut bool) -> Result<Judgements> {
-        let text = files::decoded(&files::read(path, files::MAX_BYTES)?);
+        let text = files::decoded(&files::read(path, MAX_RUN_BYTES)?);
         let (qrels, errors) = read_qrels(&text);
         *is_good &= report_lines(path, &errors);
         let file = path.display();

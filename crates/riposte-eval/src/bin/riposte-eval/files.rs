@@ -6,19 +6,8 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, ensure};
 use flate2::read::MultiGzDecoder;
+use riposte_eval::limits::{MAX_LINE_BYTES, MAX_LINES};
 use riposte_eval::run::begins_as_ranx;
-
-/// Maximum size of a run or a file of judgements, after decompression. The largest ones of the lab have a tenth of it.
-pub(crate) const MAX_BYTES: u64 = 256 << 20;
-
-/// Maximum size of a file of topics.
-pub(crate) const MAX_TOPICS_BYTES: u64 = 64 << 20;
-
-/// Maximum length of a line, in bytes. The JSON of ranx is one long line; its reader bounds what it keeps.
-const MAX_LINE_BYTES: usize = 16 << 20;
-
-/// Maximum number of lines: what is kept of a line, and messages about it, can take more memory than the line.
-const MAX_LINES: usize = 2_000_000;
 
 /// The first bytes of a file that is packed with gzip, and with zstd.
 const GZIP: [u8; 2] = [0x1f, 0x8b];

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 use clap::Args;
+use riposte_eval::limits::{MAX_RUN_BYTES, MAX_TOPICS_BYTES};
 use riposte_eval::topic::{ParsedTopics, read as read_topics};
 use riposte_eval::verify::{Finding, Rules, RunKind, Severity, is_valid, verify_for_tira};
 use riposte_eval::{TextTask, TopicId, escaped};
@@ -39,7 +40,7 @@ pub(crate) fn verify(args: &VerifyArgs) -> Result<bool> {
     let topics = args.topics.as_deref().map(topics_in).transpose()?;
     let mut is_good = topics.as_ref().is_none_or(|(_, are_whole)| *are_whole);
     for path in &args.runs {
-        let run = files::read(path, files::MAX_BYTES)?;
+        let run = files::read(path, MAX_RUN_BYTES)?;
         let kind = RunKind::of_run(&run);
         let task = match &args.task {
             Some(word) => TextTask::parse(word),
@@ -67,7 +68,7 @@ pub(crate) fn verify(args: &VerifyArgs) -> Result<bool> {
 
 /// The topics in a file, and whether all of them can be read.
 fn topics_in(file: &Path) -> Result<(Vec<TopicId>, bool)> {
-    let bytes = files::read(file, files::MAX_TOPICS_BYTES)?;
+    let bytes = files::read(file, MAX_TOPICS_BYTES)?;
     let reading = || format!("cannot read the topics in {}", file.display());
     let text = String::from_utf8(bytes).with_context(reading)?;
     let ParsedTopics { topics, faults } = read_topics(&text).with_context(reading)?;

@@ -19,7 +19,7 @@ const WIDTH: usize = 80;
 const DETAILED_RUNS: usize = 3;
 
 /// The meaning of the rows "at most" of a table.
-const AT_MOST: &str = "at most: what a perfect run has, because some topics have fewer relevant images than the lists have places";
+const BOUND: &str = "at most: what a perfect run has, because some topics have fewer relevant images than the lists have places";
 
 /// Prints the tables of all runs. A single image run has the layout of the organisers' tables.
 pub(super) fn print_all(
@@ -79,7 +79,7 @@ fn print_image_run(path: &Path, evaluation: &ImageEvaluation, by_topic: bool) ->
 /// Prints the table and the differences between its runs, with `explanations` of the measures.
 fn print_table(table: &mut Table, mut explanations: BTreeSet<String>) -> Result<()> {
     match table.attainable.iter().flatten().any(Option::is_some) {
-        true => drop(explanations.insert(AT_MOST.to_owned())),
+        true => drop(explanations.insert(BOUND.to_owned())),
         false => table.attainable.clear(),
     }
     print(&format_args!("{table:WIDTH$}"))?;
