@@ -26,22 +26,22 @@ use crate::limits::{MAX_HEAD_BYTES, MAX_HEADERS};
 use crate::patient::Patient;
 use crate::routes;
 use crate::server::Server;
-use crate::settings::{Settings, SettingsError};
+use crate::settings::{ServerSettings, SettingsError};
 
-/// The pause after an error of `accept`, such as too many open files: it would come again at once.
+/// The pause after an error of `accept`, such as too many open files, which would come again at once.
 const PAUSE: Duration = Duration::from_millis(50);
 
 /// How long the end waits for threads whose calls have been stopped.
 const STOP_TIME: Duration = Duration::from_secs(2);
 
-/// The pause between two looks at them.
+/// How often these threads are looked at.
 const GLANCE: Duration = Duration::from_millis(5);
 
-/// What a client reads that comes when there are too many connections and says nothing.
+/// Sent to a client that connects when there are too many connections and sends no request.
 const REFUSED: &[u8] =
     b"HTTP/1.1 503 Service Unavailable\r\nretry-after: 1\r\ncontent-length: 0\r\nconnection: close\r\n\r\n";
 
-/// How long such a client is listened to: a request mostly comes right behind its connection.
+/// How long the server waits for the first byte of such a client: a request mostly comes right behind its connection.
 const MOMENT: Duration = Duration::from_millis(10);
 
 /// The time for its request and for the answer to it, and the number of clients that are heard at once. All others read [`REFUSED`].
@@ -65,7 +65,7 @@ pub enum ServeError {
 
 /// How a server has ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Ended {
+pub struct ShutdownReport {
     /// The number of connections that were cut off, because they took longer than the grace.
     pub cut: usize,
     /// The number of threads whose calls have not returned although they are stopped. They end with the process.
@@ -83,7 +83,7 @@ impl Default for Switch {
 }
 
 impl Switch {
-    /// Ends the servers that were started with this switch. A second time does nothing.
+    /// Ends the servers that were started with this switch. A second call does nothing.
     pub fn end(&self) {
         self.0.send_replace(true);
     }
@@ -102,9 +102,9 @@ impl Switch {
 pub fn run(
     listener: TcpListener,
     desk: Arc<dyn Desk>,
-    settings: Settings,
+    settings: ServerSettings,
     switch: &Switch,
-) -> Result<Ended, ServeError> {
+) -> Result<ShutdownReport, ServeError> {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()?;
@@ -119,9 +119,9 @@ pub fn run(
 pub async fn serve(
     listener: TcpListener,
     desk: Arc<dyn Desk>,
-    settings: Settings,
+    settings: ServerSettings,
     shutdown: impl Future<Output = ()>,
-) -> Result<Ended, ServeError> {
+) -> Result<ShutdownReport, ServeError> {
     settings.check()?;
     listener.set_nonblocking(true)?;
     let listener = tokio::net::TcpListener::from_std(listener)?;
@@ -171,7 +171,7 @@ pub async fn serve(
     };
     let _ = timeout(STOP_TIME, ended).await;
     let running = server.threads();
-    Ok(Ended { cut, running })
+    Ok(ShutdownReport { cut, running })
 }
 
 /// Tells a client that there are too many connections: with a page, if a browser asks.

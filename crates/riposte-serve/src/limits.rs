@@ -1,4 +1,4 @@
-//! What a request may have at most. docs/limits.md of the repository says what happens beyond each number.
+//! The limits of a request. docs/limits.md of the repository says what happens beyond each number.
 
 /// The characters of a question, and of a claim. `riposte ask` has the same limit.
 pub const MAX_QUESTION: usize = 1_000;
