@@ -117,7 +117,9 @@ pub use api::{Error, Evaluated, evaluate};
 #[cfg(feature = "full")]
 pub use evidence::ocr::OcrLine;
 pub use riposte_eval::topic::Topic;
-pub use riposte_eval::{DocId, Explanation, ObjectStance, Stance, TextTask, TopicId, Values};
+pub use riposte_eval::{
+    DocId, Explanation, MeasureValues, ObjectStance, Stance, TextTask, TopicId,
+};
 #[cfg(feature = "full")]
 pub use score::presence::{Basis, Presence};
 #[cfg(feature = "texts")]

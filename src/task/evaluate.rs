@@ -8,13 +8,13 @@ use anyhow::{Result, anyhow, bail};
 use rayon::prelude::*;
 use riposte_eval::confusion::Confusion;
 use riposte_eval::edition::Edition;
-use riposte_eval::graded::TextRun;
+use riposte_eval::graded::SortedTextRun;
 use riposte_eval::images::{ImageEvaluation, evaluate_images};
 use riposte_eval::measure::{self, Measure};
 use riposte_eval::qrels::{Qrels, StanceQrels};
 use riposte_eval::run::{ImageRunLine, ReadRun};
 use riposte_eval::verify::RunKind;
-use riposte_eval::{Error, LineError, TextTask, Values, escaped, run};
+use riposte_eval::{Error, LineError, MeasureValues, TextTask, escaped, run};
 
 use super::files::{
     JudgementsFile, NamedRun, decoded, names_of_runs, read_judgements, read_run,
@@ -57,7 +57,7 @@ pub struct EvaluatedRun {
     pub path: PathBuf,
     bytes: Vec<u8>,
     /// The values of each measure, in the order of the judgements and their measures.
-    pub values: Vec<Values>,
+    pub values: Vec<MeasureValues>,
     /// The highest value of each measure that the run can reach with the judgements; `None` if that is 1.
     pub attainable: Vec<Option<f64>>,
     pub details: Vec<Detail>,
@@ -196,7 +196,7 @@ impl EvaluatedRun {
             let what = "no line of a run can be read: everything counts as 0";
             evaluated.remarks.push(what.to_owned());
         }
-        let texts = TextRun::new(&texts);
+        let texts = SortedTextRun::new(&texts);
         let mut is_judged = false;
         for judgements in judgements {
             is_judged = is_judged
@@ -250,7 +250,7 @@ impl EvaluatedRun {
         unjudged
     }
 
-    fn add_graded(&mut self, run: &TextRun, qrels: &Qrels, judgements: &Judgements) -> usize {
+    fn add_graded(&mut self, run: &SortedTextRun, qrels: &Qrels, judgements: &Judgements) -> usize {
         for measure in &judgements.measures {
             if let Some(values) = run.measure_by(qrels, measure) {
                 self.values.push(values);
@@ -263,7 +263,7 @@ impl EvaluatedRun {
 
     fn add_stances(
         &mut self,
-        run: &TextRun,
+        run: &SortedTextRun,
         qrels: &StanceQrels,
         judgements: &Judgements,
     ) -> usize {

@@ -1,19 +1,19 @@
 //! Evaluates a run by judgements of any kind.
 
 use crate::edition::Edition;
-use crate::graded::TextRun;
+use crate::graded::SortedTextRun;
 use crate::images::evaluate_images;
 use crate::measure::Measure;
 use crate::qrels::Qrels;
 use crate::run::{ReadRun, read_images};
-use crate::values::Values;
+use crate::values::MeasureValues;
 use crate::{Error, LineError};
 
 /// The values of measures for a run.
 #[derive(Clone, Debug)]
-pub struct Evaluation {
+pub struct RunEvaluation {
     /// The values of each measure, in the order in which the measures were given.
-    pub values: Vec<Values>,
+    pub values: Vec<MeasureValues>,
     /// The lines of the run that could not be read, which do not count; those that trec_eval reads although they are odd; and, in text runs, those that
     /// repeat a document of their topic, of which the one with the best score counts.
     pub errors: Vec<LineError>,
@@ -24,11 +24,11 @@ pub struct Evaluation {
 ///
 /// # Errors
 /// A measure cannot be computed from judgements of this kind ([`Measure::fits`]).
-pub fn evaluate(run: &str, qrels: &Qrels, measures: &[Measure]) -> Result<Evaluation, Error> {
+pub fn evaluate(run: &str, qrels: &Qrels, measures: &[Measure]) -> Result<RunEvaluation, Error> {
     let other = |measure: &Measure| Error::OtherJudgements {
         measure: measure.to_string(),
     };
-    let (values, errors): (Result<Vec<Values>, Error>, _) = match qrels {
+    let (values, errors): (Result<Vec<MeasureValues>, Error>, _) = match qrels {
         Qrels::Images(qrels) => {
             let (lines, errors) = read_images(run);
             let evaluated = evaluate_images(&lines, qrels, Edition::first());
@@ -40,7 +40,7 @@ pub fn evaluate(run: &str, qrels: &Qrels, measures: &[Measure]) -> Result<Evalua
         }
         _ => {
             let (lines, errors) = ReadRun::read(run).into_parts();
-            let run = TextRun::new(&lines);
+            let run = SortedTextRun::new(&lines);
             let values = measures.iter().map(|measure| {
                 let values = run.measure_by(qrels, measure);
                 values.ok_or_else(|| other(measure))
@@ -48,7 +48,7 @@ pub fn evaluate(run: &str, qrels: &Qrels, measures: &[Measure]) -> Result<Evalua
             (values.collect(), errors)
         }
     };
-    values.map(|values| Evaluation { values, errors })
+    values.map(|values| RunEvaluation { values, errors })
 }
 
 #[cfg(test)]
@@ -56,7 +56,7 @@ mod tests {
     use super::*;
     use crate::qrels;
 
-    fn evaluated(run: &str, judgements: &str, measure: &str) -> Result<Evaluation, Error> {
+    fn evaluated(run: &str, judgements: &str, measure: &str) -> Result<RunEvaluation, Error> {
         let (qrels, errors) = qrels::read(judgements);
         assert!(errors.is_empty(), "{errors:?}");
         evaluate(run, &qrels, &[measure.parse()?])

@@ -2,10 +2,10 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use super::{Order, TextRun};
+use super::{Order, SortedTextRun};
 use crate::measure::{DiversityKind, DiversityMeasure};
 use crate::qrels::SubtopicQrels;
-use crate::values::{Aggregation, Values};
+use crate::values::{Aggregation, MeasureValues};
 use crate::{DocId, TopicId};
 
 /// The number of results that NRBP counts, and the largest cutoff. Ideal rankings are computed document by document, so their length needs a bound.
@@ -210,13 +210,13 @@ impl DiversityMeasure {
     }
 }
 
-impl TextRun<'_> {
+impl SortedTextRun<'_> {
     /// The value of a measure for each judged topic, and their mean. A topic that the run leaves out counts as 0.
     pub(super) fn measure_diversity(
         &self,
         qrels: &SubtopicQrels,
         measure: &DiversityMeasure,
-    ) -> Values {
+    ) -> MeasureValues {
         let least = measure.rel.grade;
         let value = |topic: &TopicId, judged: &[HashMap<DocId, f64>]| {
             let judged = Subtopics::new(judged, least);
@@ -232,7 +232,7 @@ impl TextRun<'_> {
         let values: BTreeMap<TopicId, f64> = topics
             .map(|(topic, judged)| (topic.clone(), value(topic, judged)))
             .collect();
-        Values::new(values, Aggregation::Mean)
+        MeasureValues::new(values, Aggregation::Mean)
     }
 }
 

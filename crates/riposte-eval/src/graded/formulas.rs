@@ -1,4 +1,4 @@
-//! What each measure makes of the results of one topic.
+//! Computes each measure from the results of one topic.
 
 use std::collections::HashMap;
 
@@ -9,7 +9,7 @@ use crate::run::TextRunLine;
 /// The highest grade of ERR. In gdeval it is a constant, too: with another one, a value could not be compared with published ones.
 pub(super) const MAX_GRADE_OF_ERR: f64 = 4.0;
 
-/// RBP and SDCG count so many results, and RBP's weights sum to 1 over them, as in cwl_eval.
+/// RBP and SDCG count this many results, and RBP's weights add up to 1 over them, as in cwl_eval.
 const LONGEST: usize = 1000;
 
 /// Keeps infAP's estimate of precision defined where no judged document stands above; trec_eval has the same number.
