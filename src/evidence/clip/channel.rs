@@ -11,7 +11,7 @@ use crate::evidence::document::Document;
 use crate::evidence::table::{ColumnType::Vector, Table, blob_of, vector_of};
 use crate::lazy::Lazy;
 use crate::weights::{CheckedModel, Role};
-use riposte_nn::transformer::Backend;
+use riposte_nn::transformer::EncoderBackend;
 
 /// The vector of each image by the first model.
 pub(crate) static CLIP: Table = Table::new("clip", 0, &[(Vector, "vector")]).with_large_rows();
@@ -96,7 +96,7 @@ impl Channel for ImageTextVectors {
         let producer = Clip::producer_of(&model.sha256);
         let load = move || {
             let mode = precision.compute.backend;
-            let clip = Clip::load(&model.dir, mode.or(Backend::Auto), precision.clip)?;
+            let clip = Clip::load(&model.dir, mode.or(EncoderBackend::Auto), precision.clip)?;
             mode.check(clip.runtime())
                 .with_context(|| model.name.clone())?;
             Ok(clip)
