@@ -2,7 +2,7 @@
 
 use anyhow::{Result, ensure};
 use riposte_nn::conv::{Numeric, NumericMode};
-use riposte_nn::transformer::Backend;
+use riposte_nn::transformer::EncoderBackend;
 
 /// How models compute, as the user chooses.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -25,11 +25,11 @@ pub enum Runtime {
     Rten,
 }
 
-impl From<Backend> for Runtime {
-    fn from(backend: Backend) -> Runtime {
+impl From<EncoderBackend> for Runtime {
+    fn from(backend: EncoderBackend) -> Runtime {
         match backend {
-            Backend::Given(_) => Runtime::Candle,
-            Backend::Auto | Backend::Float => Runtime::Packed,
+            EncoderBackend::Given(_) => Runtime::Candle,
+            EncoderBackend::Auto | EncoderBackend::Float => Runtime::Packed,
         }
     }
 }
@@ -64,8 +64,8 @@ pub enum BackendMode {
 
 impl Compute {
     /// The backend of an encoder of texts.
-    pub fn backend(self) -> Backend {
-        self.backend.or(Backend::of(self.numeric))
+    pub fn backend(self) -> EncoderBackend {
+        self.backend.or(EncoderBackend::of(self.numeric))
     }
 }
 
@@ -88,11 +88,13 @@ impl BackendMode {
     }
 
     /// candle if this mode chooses it on this machine, otherwise the given one.
-    pub fn or(self, packed: Backend) -> Backend {
+    pub fn or(self, packed: EncoderBackend) -> EncoderBackend {
         match self {
             BackendMode::Packed => packed,
             BackendMode::Auto if !riposte_candle::has_gpu() => packed,
-            BackendMode::Auto | BackendMode::Candle => Backend::Given(riposte_candle::layers),
+            BackendMode::Auto | BackendMode::Candle => {
+                EncoderBackend::Given(riposte_candle::layers)
+            }
         }
     }
 }
@@ -105,16 +107,19 @@ mod tests {
     fn the_packed_backend_keeps_its_numbers_and_candle_has_its_own() {
         let backend = |numeric, backend| Compute { numeric, backend }.backend();
         let (auto, float) = (NumericMode::Auto, NumericMode::Float);
-        assert!(matches!(backend(auto, BackendMode::Packed), Backend::Auto));
+        assert!(matches!(
+            backend(auto, BackendMode::Packed),
+            EncoderBackend::Auto
+        ));
         assert!(matches!(
             backend(float, BackendMode::Packed),
-            Backend::Float
+            EncoderBackend::Float
         ));
         for numeric in [auto, float] {
             let given = backend(numeric, BackendMode::Candle);
-            assert!(matches!(given, Backend::Given(_)));
+            assert!(matches!(given, EncoderBackend::Given(_)));
             let chosen = backend(numeric, BackendMode::Auto);
-            let is_given = matches!(chosen, Backend::Given(_));
+            let is_given = matches!(chosen, EncoderBackend::Given(_));
             assert_eq!(is_given, riposte_candle::has_gpu());
         }
     }

@@ -138,6 +138,8 @@ pub use collection::task::Task;
 pub use events::{Event, Stage};
 pub use evidence::ocr::OcrLine;
 pub use riposte_eval::topic::Topic;
-pub use riposte_eval::{DocId, Explanation, ObjectStance, Stance, TextTask, TopicId, Values};
+pub use riposte_eval::{
+    DocId, Explanation, MeasureValues, ObjectStance, Stance, TextTask, TopicId,
+};
 pub use score::presence::{Basis, Presence};
 pub use score::text_stance::Stances;

@@ -14,7 +14,7 @@ use riposte::index::dense::{SearchUnit, Vectors, VectorsKey};
 use riposte::index::inverted::{IndexingBudget, InvertedIndex, TextCollection};
 use riposte::index::passages::{PassageWindows, Passages};
 use riposte::index::search::SearchOptions;
-use riposte_nn::transformer::Backend;
+use riposte_nn::transformer::EncoderBackend;
 use serde_json::json;
 
 #[derive(clap::Args)]
@@ -51,7 +51,7 @@ pub fn run(options: &Options) -> Result<()> {
     let dir = options.index.join("words.index");
     let effort = IndexingBudget::default();
     let index = InvertedIndex::open_or_build(&collection, &analyzer, &dir, effort, &mut |_| {})?;
-    let model = Sentences::load(&options.encoder, Backend::Auto)?;
+    let model = Sentences::load(&options.encoder, EncoderBackend::Auto)?;
     let wanted = VectorsKey {
         field: "premises".to_owned(),
         passages: Passages::Windows(PassageWindows {

@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use anyhow::{Context, Result, ensure};
 use clap::Args;
-use riposte_nn::conv::{BufferPool, Extent, NumericMode, compile};
+use riposte_nn::conv::{BufferPool, CompileExtent, NumericMode, compile};
 use serde_json::json;
 
 #[derive(Args)]
@@ -37,7 +37,8 @@ pub fn run(options: &Options) -> Result<()> {
         true => NumericMode::Float,
         false => NumericMode::Auto,
     };
-    let compiled = compile(&bytes, mode, None, Extent::Trunk).with_context(|| path.to_string())?;
+    let compiled =
+        compile(&bytes, mode, None, CompileExtent::Trunk).with_context(|| path.to_string())?;
     let parts = compiled.parts.with_context(|| path.to_string())?;
     ensure!(
         parts.rest.is_empty() && parts.handed_over == 0,

@@ -10,7 +10,7 @@ use riposte::evidence::clip::Clip;
 use riposte::evidence::{PageEvidence, ocr_text};
 use riposte::weights::Models;
 use riposte_nn::conv::Numeric;
-use riposte_nn::transformer::Backend;
+use riposte_nn::transformer::EncoderBackend;
 use serde_json::{Value, json};
 
 use crate::stages::{Item, Output, Stage, Unit, prepare, prepare_with};
@@ -47,8 +47,8 @@ impl Options {
             return prepare(self.stage, items, models, self.batch);
         };
         let backend = match self.candle {
-            true => Backend::Given(riposte_candle::layers),
-            false => Backend::Auto,
+            true => EncoderBackend::Given(riposte_candle::layers),
+            false => EncoderBackend::Auto,
         };
         let clip = Box::new(move || Clip::load(dir, backend, Numeric::Float));
         prepare_with(self.stage, items, models, clip, self.batch)

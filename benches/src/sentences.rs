@@ -7,7 +7,7 @@ use std::time::Instant;
 use anyhow::{Context, Result};
 use riposte::evidence::sentence::Sentences;
 use riposte::runs::resources::Meter;
-use riposte_nn::transformer::Backend;
+use riposte_nn::transformer::EncoderBackend;
 use serde_json::{Value, json};
 
 use crate::search::cpu_seconds;
@@ -25,7 +25,7 @@ pub struct Options {
 /// Loads the encoder, announces `{"ready": true}`, and answers each line, a JSON array of texts, with the seconds by the clock and of the processor and
 /// with the first vectors. RAYON_NUM_THREADS and RTEN_NUM_THREADS set the number of threads.
 pub fn run(options: &Options) -> Result<()> {
-    let model = Sentences::load(&options.encoder, Backend::Auto)?;
+    let model = Sentences::load(&options.encoder, EncoderBackend::Auto)?;
     let mut output = io::stdout().lock();
     let mut answer = |value: Value| -> Result<()> {
         writeln!(output, "{value}")?;

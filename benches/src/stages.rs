@@ -15,7 +15,7 @@ use riposte::evidence::sentence::Sentences;
 use riposte::evidence::sentiment::Vader;
 use riposte::weights::{CheckedModel, ModelStatus, Models};
 use riposte_nn::conv::{Numeric, NumericMode};
-use riposte_nn::transformer::Backend;
+use riposte_nn::transformer::EncoderBackend;
 use serde::Deserialize;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
@@ -158,7 +158,7 @@ pub fn prepare_with(
         }
         Stage::Sentences => {
             let model = model(models, "all-minilm-l6-v2")?;
-            let sentences = Rc::new(Sentences::load(&model.dir, Backend::Auto)?);
+            let sentences = Rc::new(Sentences::load(&model.dir, EncoderBackend::Auto)?);
             batches(items, items.len(), |items| {
                 let (sentences, texts) = (sentences.clone(), texts(items)?);
                 Ok(move || Ok(Output::Vectors(sentences.embed(&borrowed(&texts))?)))
@@ -193,7 +193,7 @@ fn model(models: &Models, name: &str) -> Result<CheckedModel> {
 
 fn clip(models: &Models) -> Result<Clip> {
     let model = model(models, "clip-vit-base-patch32")?;
-    Clip::load(&model.dir, Backend::Auto, Numeric::Float)
+    Clip::load(&model.dir, EncoderBackend::Auto, Numeric::Float)
 }
 
 fn read(path: &Path) -> Result<Vec<u8>> {

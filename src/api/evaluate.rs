@@ -1,7 +1,7 @@
 use std::path::Path;
 
 use anyhow::Result;
-use riposte_eval::Values;
+use riposte_eval::MeasureValues;
 use riposte_eval::edition::Edition;
 
 use super::Error;
@@ -16,7 +16,7 @@ pub struct Evaluated {
     /// The name of the measure, as it is parsed: `nDCG@5`.
     pub measure: String,
     /// The value for all topics and for each topic.
-    pub values: Values,
+    pub values: MeasureValues,
 }
 
 /// Evaluates the run in a file by the judgements in another file, as `riposte evaluate` does; without measures, by those that the organisers use

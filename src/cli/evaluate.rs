@@ -8,10 +8,10 @@ use std::fmt;
 use std::path::Path;
 
 use anyhow::{Context, Result, ensure};
-use riposte_eval::compare::{Look, Pairs, Table};
+use riposte_eval::compare::{ComparisonTable, PairwiseTests, TableFormat};
 use riposte_eval::images::ImageEvaluation;
 use riposte_eval::measure::Measure;
-use riposte_eval::{Values, escaped, escaped_lines};
+use riposte_eval::{MeasureValues, escaped, escaped_lines};
 
 use super::faults::FaultLog;
 use super::notes::NotePrinter;
@@ -70,15 +70,15 @@ fn print_evaluation(
         .flat_map(|j| j.measures.iter().map(|m| (j.name.as_str(), m.to_string())))
         .collect();
     check_test(args, &columns, runs)?;
-    let look = match args.format {
-        Format::Text => Look::Text,
-        Format::Markdown => Look::Markdown,
-        Format::Latex => Look::Latex,
+    let format = match args.format {
+        Format::Text => TableFormat::Text,
+        Format::Markdown => TableFormat::Markdown,
+        Format::Latex => TableFormat::Latex,
         _ => return print_cells(args, &columns, runs),
     };
     if let ([run], [_], true) = (runs.as_slice(), &**judgements, default_measures && !args.ci)
         && let [Detail::Images(evaluation)] = run.details.as_slice()
-        && look == Look::Text
+        && format == TableFormat::Text
     {
         return print_image_run(args, run, evaluation);
     }
@@ -90,13 +90,13 @@ fn print_evaluation(
     let rows = runs
         .iter()
         .map(|run| (run.name.clone(), run.values.clone()));
-    let mut table = Table {
+    let mut table = ComparisonTable {
         columns: columns.collect(),
         rows: rows.collect(),
         attainable: runs.iter().map(|run| run.attainable.clone()).collect(),
         test: args.test,
         pairs: None,
-        look,
+        format,
     };
     if default_measures {
         let measures: Vec<&Measure> = judgements.iter().flat_map(|j| &j.measures).collect();
@@ -110,10 +110,10 @@ fn print_evaluation(
 }
 
 /// The comparisons of all runs, if they are asked for.
-fn pairs(args: &EvaluateArgs, rows: &[&[Values]]) -> Option<Pairs> {
+fn pairs(args: &EvaluateArgs, rows: &[&[MeasureValues]]) -> Option<PairwiseTests> {
     let alpha = args.alpha.unwrap_or(0.05);
     let correction = args.correction?;
-    Some(Pairs::new(rows, args.test, correction, alpha))
+    Some(PairwiseTests::new(rows, args.test, correction, alpha))
 }
 
 /// # Errors
@@ -149,7 +149,7 @@ fn print_image_run(
 /// Prints the table, and below it `explanations` of its measures.
 fn print_table(
     args: &EvaluateArgs,
-    mut table: Table,
+    mut table: ComparisonTable,
     runs: &[EvaluatedRun],
     mut explanations: BTreeSet<String>,
 ) -> Result<()> {
@@ -167,10 +167,10 @@ fn print_table(
         explanations.insert(BOUND.to_owned());
     }
     for text in explanations {
-        match table.look {
-            Look::Text => print(&terminal::wrapped(&text, 0))?,
-            Look::Markdown => print(&format_args!("\n{text}\n"))?,
-            Look::Latex => print(&format_args!("% {text}\n"))?,
+        match table.format {
+            TableFormat::Text => print(&terminal::wrapped(&text, 0))?,
+            TableFormat::Markdown => print(&format_args!("\n{text}\n"))?,
+            TableFormat::Latex => print(&format_args!("% {text}\n"))?,
         }
     }
     if args.ci {
@@ -179,7 +179,7 @@ fn print_table(
     if runs.len() > 1 {
         print(&format_args!("\n{}", show(&table.differences())))?;
     }
-    let has_details = table.look == Look::Text && runs.len() <= DETAILED_RUNS;
+    let has_details = table.format == TableFormat::Text && runs.len() <= DETAILED_RUNS;
     for run in runs.iter().filter(|_| has_details) {
         for detail in &run.details {
             if let Detail::Stances { qrels, all, first } = detail {

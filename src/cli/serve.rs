@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use anyhow::{Context, Result, ensure};
 use clap::Args;
 use riposte_eval::escaped;
-use riposte_serve::{Record, Settings, Switch};
+use riposte_serve::{LogRecord, ServerSettings, Switch};
 
 use super::args::{CacheArgs, Quiet, STORAGE, THREADS};
 use super::faults::FaultLog;
@@ -61,12 +61,12 @@ pub(super) struct ServeArgs {
 
 /// `riposte serve`. Returns the exit code.
 pub fn serve(args: &ServeArgs) -> Result<u8> {
-    let settings = Settings {
+    let settings = ServerSettings {
         token: args.token_file.as_deref().map(read_token).transpose()?,
         names: args.hosts.clone(),
         log_questions: args.log_questions,
         log: log_of(args.quiet),
-        ..Settings::default()
+        ..ServerSettings::default()
     };
     settings.check()?;
     let (switch, stop) = (Switch::default(), Arc::new(AtomicBool::new(false)));
@@ -180,7 +180,7 @@ fn end_with_input(switch: &Switch, stop: &Arc<AtomicBool>) -> Result<()> {
 
 /// Prints a line for each request, or only what failed.
 fn log_of(quiet: bool) -> riposte_serve::Log {
-    Arc::new(move |record: &Record<'_>| {
+    Arc::new(move |record: &LogRecord<'_>| {
         if !quiet || record.reason.is_some() {
             say!("{record}");
         }

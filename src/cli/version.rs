@@ -2,7 +2,7 @@
 
 use riposte::device::BackendMode;
 use riposte_nn::conv::{float_instructions, int8_instructions};
-use riposte_nn::transformer::Backend;
+use riposte_nn::transformer::EncoderBackend;
 
 /// What `--version` prints after the name. `-V` prints only the version.
 pub(super) fn long() -> String {
@@ -29,8 +29,8 @@ fn numbers() -> String {
         Some(instructions) => format!("int8 with {instructions}, unless --numeric float"),
         None => "float: this machine has no instructions that make int8 faster".to_owned(),
     };
-    let chosen = match BackendMode::Auto.or(Backend::Auto) {
-        Backend::Given(_) => "candle, on a GPU, or packed with --backend packed",
+    let chosen = match BackendMode::Auto.or(EncoderBackend::Auto) {
+        EncoderBackend::Given(_) => "candle, on a GPU, or packed with --backend packed",
         _ => "packed, or candle with --backend candle",
     };
     format!(

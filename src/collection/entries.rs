@@ -15,7 +15,7 @@ use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, ensure};
-use riposte_eval::lines::Object;
+use riposte_eval::lines::JsonObject;
 use riposte_eval::{DocId, Stance, TextTask};
 use serde::{Deserialize, Serialize};
 
@@ -129,7 +129,7 @@ fn checked(line: EntryLine) -> Result<EntryLine, String> {
 fn read_header(file: &Path) -> Result<TextTask> {
     let mut line = String::new();
     BufReader::new(regular::open(file)?.take(MAX_TEXTS_HEADER_BYTES)).read_line(&mut line)?;
-    let Object(header): Object<Header> =
+    let JsonObject(header): JsonObject<Header> =
         serde_json::from_str(&line).context("its first line is not a header")?;
     ensure!(
         header.format == FORMAT,

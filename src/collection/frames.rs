@@ -16,7 +16,7 @@ use std::path::{Component, Path, PathBuf};
 
 use anyhow::{Context, Result, bail, ensure};
 use riposte_eval::DocId;
-use riposte_eval::lines::Object;
+use riposte_eval::lines::JsonObject;
 use serde::Deserialize;
 
 use super::images::{ImageFolder, is_document_id};
@@ -79,7 +79,7 @@ pub fn read_frame(input: &mut dyn Read, into: &Path) -> Result<Option<FramedDocu
         bytes.len() as u64 == length,
         "the stream ends within a header"
     );
-    let Object(header): Object<Header> =
+    let JsonObject(header): JsonObject<Header> =
         serde_json::from_slice(&bytes).context("the header cannot be parsed")?;
     check(&header)?;
     let id = header.document;

@@ -3,7 +3,7 @@
 use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 
-use riposte_eval::lines::Object;
+use riposte_eval::lines::JsonObject;
 use serde::de::DeserializeOwned;
 
 use super::source::{self};
@@ -95,7 +95,7 @@ impl<R: DeserializeOwned, D> JsonLines<R, D> {
     }
 
     fn parse(&self, line: &[u8]) -> Result<D, Fault> {
-        let Object(json) = serde_json::from_slice(line).map_err(|error| {
+        let JsonObject(json) = serde_json::from_slice(line).map_err(|error| {
             let (line, what) = source::json_error(self.line, &error);
             Fault::new(self.kind, &self.path, Some(line), what)
         })?;

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, ensure};
 use riposte_eval::TextTask;
-use riposte_eval::lines::Object;
+use riposte_eval::lines::JsonObject;
 use serde::{Deserialize, Serialize};
 
 use crate::directories::WORKSPACE_FILE;
@@ -54,7 +54,8 @@ impl ShardCollection {
         }
         let reading = || format!("cannot read {}", file.display());
         let bytes = regular::read(&file, MAX_SHARD_LIST_BYTES).with_context(reading)?;
-        let Object(list): Object<List> = serde_json::from_slice(&bytes).with_context(reading)?;
+        let JsonObject(list): JsonObject<List> =
+            serde_json::from_slice(&bytes).with_context(reading)?;
         let is_name = |name: &String| !name.is_empty() && name.bytes().all(|b| b.is_ascii_digit());
         ensure!(
             list.format == FORMAT

@@ -13,7 +13,7 @@ use anyhow::{Context, Result, ensure};
 use image::RgbImage;
 use riposte_nn::conv::Numeric;
 use riposte_nn::tokens::Encoding;
-use riposte_nn::transformer::Backend;
+use riposte_nn::transformer::EncoderBackend;
 
 pub use super::image_text::ImageTextLikeness;
 use super::image_text::{self, Texts, Towers};
@@ -44,7 +44,7 @@ impl Clip {
     /// # Errors
     /// A file is missing or damaged, the configuration makes no sense, or a tensor is missing or has another shape or number type
     /// than the configuration says. All of this is found before weights are read, and the message names it.
-    pub fn load(dir: &Path, backend: Backend, numeric: Numeric) -> Result<Self> {
+    pub fn load(dir: &Path, backend: EncoderBackend, numeric: Numeric) -> Result<Self> {
         let load = || -> Result<Self> {
             let model = image_text::open(dir)?;
             Ok(Clip {

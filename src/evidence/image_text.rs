@@ -19,9 +19,9 @@ use riposte_candle::image_text::{chinese_clip, siglip};
 use riposte_nn::checkpoint::{Checkpoint, ExpectedTensor, FileNames};
 use riposte_nn::conv::Numeric;
 use riposte_nn::towers::{ImageTower, TextTower};
-use riposte_nn::transformer::clip::open_clip::{self, OpenClip, Renamed};
-use riposte_nn::transformer::text::ConfigFile;
-use riposte_nn::transformer::{Backend, clip, examples};
+use riposte_nn::transformer::clip::open_clip::{self, OpenClip, OpenClipTensors};
+use riposte_nn::transformer::text::CheckpointConfig;
+use riposte_nn::transformer::{EncoderBackend, calibration, clip};
 
 pub use likeness::ImageTextLikeness;
 pub(super) use texts::Texts;
@@ -38,8 +38,8 @@ enum Family {
     Clip(clip::ClipConfig),
     OpenClip(OpenClip),
     /// With the token that fills texts up.
-    Siglip(siglip::Config, u32),
-    ChineseClip(chinese_clip::Config),
+    Siglip(siglip::SiglipConfig, u32),
+    ChineseClip(chinese_clip::ChineseClipConfig),
 }
 
 /// Where the weights of a model are.
@@ -77,7 +77,7 @@ pub(super) fn open(dir: &Path) -> Result<UnloadedModel> {
         let texts = Texts::of_clip(dir, &config.clip)?;
         return UnloadedModel::new(dir, Family::OpenClip(config), preprocessing, texts);
     }
-    let file = ConfigFile::read(dir)?;
+    let file = CheckpointConfig::read(dir)?;
     match file.kind() {
         None | Some("clip") => {
             let config = clip::ClipConfig::read(dir)?;
@@ -86,13 +86,13 @@ pub(super) fn open(dir: &Path) -> Result<UnloadedModel> {
             UnloadedModel::new(dir, Family::Clip(config), preprocessing, texts)
         }
         Some("siglip") => {
-            let config = siglip::Config::read(&file)?;
+            let config = siglip::SiglipConfig::read(&file)?;
             let preprocessing = Preprocessing::read(dir, Processor::Siglip)?;
             let (texts, padding) = Texts::of_siglip(dir, config.tokens(), config.vocabulary())?;
             UnloadedModel::new(dir, Family::Siglip(config, padding), preprocessing, texts)
         }
         Some("chinese_clip") => {
-            let config = chinese_clip::Config::read(&file)?;
+            let config = chinese_clip::ChineseClipConfig::read(&file)?;
             let preprocessing = Preprocessing::read(dir, Processor::ChineseClip)?;
             let texts = Texts::of_bert(dir, config.tokens(), config.vocabulary())?;
             UnloadedModel::new(dir, Family::ChineseClip(config), preprocessing, texts)
@@ -221,7 +221,7 @@ impl UnloadedModel {
     }
 
     /// What computes the towers if the user chooses this backend.
-    pub fn runtime(&self, backend: Backend) -> Runtime {
+    pub fn runtime(&self, backend: EncoderBackend) -> Runtime {
         match &self.weights {
             WeightFiles::Safetensors(Family::Clip(_) | Family::OpenClip(_), _) => backend.into(),
             WeightFiles::Safetensors(Family::Siglip(..) | Family::ChineseClip(_), _) => {
@@ -232,27 +232,35 @@ impl UnloadedModel {
     }
 
     /// The two towers, whose weights are read when they are first used. [`Numeric::Int8`] concerns only CLIP.
-    pub fn towers(&self, backend: Backend, numeric: Numeric) -> Result<Towers> {
+    pub fn towers(&self, backend: EncoderBackend, numeric: Numeric) -> Result<Towers> {
         let (family, source) = match &self.weights {
             WeightFiles::Safetensors(family, source) => (family, source),
             WeightFiles::Onnx(config, files) => return Ok(Towers::of_onnx(config, files)),
         };
-        let examples = match numeric {
+        let calibration = match numeric {
             Numeric::Float => "".lines(),
-            Numeric::Int8 => examples::texts(),
+            Numeric::Int8 => calibration::texts(),
         };
-        let examples = self.texts.encode(examples)?;
-        let int8 = !examples.is_empty();
+        let calibration = self.texts.encode(calibration)?;
+        let int8 = !calibration.is_empty();
         let (of_text, source_of_text) = (family.clone(), source.clone());
         let text = move || -> Result<Box<dyn TextTower>> {
             let (family, source) = (&of_text, &source_of_text);
             Ok(match family {
-                Family::Clip(config) => Box::new(clip::TextTower::read(
-                    config, &**source, backend, &examples,
+                Family::Clip(config) => Box::new(clip::ClipTextTower::read(
+                    config,
+                    &**source,
+                    backend,
+                    &calibration,
                 )?),
                 Family::OpenClip(OpenClip { clip: config, .. }) => {
-                    let source = Renamed::new(&**source, config);
-                    Box::new(clip::TextTower::read(config, &source, backend, &examples)?)
+                    let source = OpenClipTensors::new(&**source, config);
+                    Box::new(clip::ClipTextTower::read(
+                        config,
+                        &source,
+                        backend,
+                        &calibration,
+                    )?)
                 }
                 Family::Siglip(config, padding) => config.text_tower(source.clone(), *padding)?,
                 Family::ChineseClip(config) => config.text_tower(source.clone())?,
@@ -261,12 +269,12 @@ impl UnloadedModel {
         let (family, source) = (family.clone(), source.clone());
         let image = move || -> Result<Box<dyn ImageTower>> {
             Ok(match &family {
-                Family::Clip(config) => {
-                    Box::new(clip::VisionTower::read(config, &*source, backend, int8)?)
-                }
+                Family::Clip(config) => Box::new(clip::ClipVisionTower::read(
+                    config, &*source, backend, int8,
+                )?),
                 Family::OpenClip(OpenClip { clip: config, .. }) => {
-                    let source = Renamed::new(&*source, config);
-                    Box::new(clip::VisionTower::read(config, &source, backend, int8)?)
+                    let source = OpenClipTensors::new(&*source, config);
+                    Box::new(clip::ClipVisionTower::read(config, &source, backend, int8)?)
                 }
                 Family::Siglip(config, _) => config.image_tower(source.clone())?,
                 Family::ChineseClip(config) => config.image_tower(source.clone())?,

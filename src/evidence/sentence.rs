@@ -12,8 +12,8 @@ use anyhow::{Context, Result};
 use riposte_candle::texts::OTHERS;
 use riposte_nn::conv::Numeric;
 use riposte_nn::sentence::{Layout, Purpose, SentenceEncoder};
-use riposte_nn::transformer::Backend;
-use riposte_nn::transformer::kept::Keep;
+use riposte_nn::transformer::EncoderBackend;
+use riposte_nn::transformer::kept::LayerCache;
 
 use crate::device::{Compute, Runtime};
 use crate::lazy::Lazy;
@@ -39,7 +39,7 @@ impl Sentences {
     /// # Errors
     /// A file is missing or damaged, the configuration makes no sense or asks for something that is not computed here, or a tensor is missing or has
     /// another shape or number type than the configuration says. All of this is found before weights are read, and the message names it.
-    pub fn load(dir: &Path, backend: Backend) -> Result<Self> {
+    pub fn load(dir: &Path, backend: EncoderBackend) -> Result<Self> {
         Self::load_kept(dir, backend, None)
     }
 
@@ -47,7 +47,11 @@ impl Sentences {
     ///
     /// # Errors
     /// Those of [`Sentences::load`].
-    pub fn load_kept(dir: &Path, backend: Backend, keep: Option<&dyn Keep>) -> Result<Self> {
+    pub fn load_kept(
+        dir: &Path,
+        backend: EncoderBackend,
+        keep: Option<&dyn LayerCache>,
+    ) -> Result<Self> {
         let load = || -> Result<Self> {
             let model = SentenceEncoder::load_any(dir, backend, OTHERS, keep)?;
             let runtime = match model.is_of_others() {

@@ -22,7 +22,7 @@ use std::sync::Arc;
 
 use anyhow::{Context, Result, anyhow, ensure};
 use rayon::prelude::*;
-use riposte_eval::candidates::Candidates;
+use riposte_eval::candidates::RerankCandidates;
 use riposte_eval::explained::ExplainedImage;
 use riposte_eval::run::ImageRunLine;
 use riposte_eval::topic::Topic;
@@ -73,7 +73,7 @@ pub struct ImageRankingSettings {
     /// The number of images in the list of a claim, for approaches of [`ListForm::Claims`].
     pub claim_length: usize,
     /// The images that may be listed for each topic; `None` for all.
-    pub candidates: Option<Arc<Candidates>>,
+    pub candidates: Option<Arc<RerankCandidates>>,
     /// Where explanations are kept.
     pub keep: KeepExplanations,
 }

@@ -10,7 +10,9 @@ use riposte_eval::edition::Edition;
 use riposte_eval::measure::{self, Measure};
 use riposte_eval::qrels::Qrels;
 use riposte_eval::verify::RunKind;
-use riposte_eval::{Error, JudgedBy, LineError, TextTask, Values, escaped, evaluate_by, run};
+use riposte_eval::{
+    Error, JudgedBy, LineError, MeasureValues, TextTask, escaped, evaluate_by, run,
+};
 
 use crate::collection::FaultKind;
 use crate::events::{Event, OnEvent};
@@ -56,7 +58,7 @@ pub struct EvaluatedRun {
     pub path: PathBuf,
     bytes: Vec<u8>,
     /// The values of each measure, in the order of the judgements and their measures.
-    pub values: Vec<Values>,
+    pub values: Vec<MeasureValues>,
     /// The highest value of each measure that the run can reach with the judgements; `None` if that is 1.
     pub attainable: Vec<Option<f64>>,
     pub details: Vec<Detail>,

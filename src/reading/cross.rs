@@ -12,9 +12,11 @@ use riposte_nn::checkpoint::Checkpoint;
 use riposte_nn::conv::Numeric;
 use riposte_nn::tokens::{Input, Tokenizer};
 use riposte_nn::transformer::bert::{BertConfig, WITH_HEAD};
-use riposte_nn::transformer::kept::Keep;
+use riposte_nn::transformer::kept::LayerCache;
 use riposte_nn::transformer::text::TextEncoder;
-use riposte_nn::transformer::{Backend, Linear, TensorSource, examples, expected_affine};
+use riposte_nn::transformer::{
+    EncoderBackend, LinearLayer, TensorSource, calibration, expected_affine,
+};
 
 /// A part of the producer's name. It must change whenever the same checkpoint would give other scores.
 const VERSION: u32 = 4;
@@ -27,8 +29,8 @@ pub struct CrossEncoder {
     sha: String,
     tokenizer: Tokenizer,
     bert: TextEncoder,
-    pooler: Linear,
-    classifier: Linear,
+    pooler: LinearLayer,
+    classifier: LinearLayer,
 }
 
 impl CrossEncoder {
@@ -37,7 +39,7 @@ impl CrossEncoder {
     /// # Errors
     /// A file is missing or damaged, the configuration is invalid, there is more than one label, or a tensor is missing or has another shape or
     /// number type than the configuration says. These errors are found before weights are read, and the message names them.
-    pub fn load(dir: &Path, sha: &str, backend: Backend) -> Result<Self> {
+    pub fn load(dir: &Path, sha: &str, backend: EncoderBackend) -> Result<Self> {
         Self::load_kept(dir, sha, backend, None)
     }
 
@@ -48,14 +50,19 @@ impl CrossEncoder {
     pub fn load_kept(
         dir: &Path,
         sha: &str,
-        backend: Backend,
-        keep: Option<&dyn Keep>,
+        backend: EncoderBackend,
+        keep: Option<&dyn LayerCache>,
     ) -> Result<Self> {
         Self::load_from(dir, sha, backend, keep)
             .with_context(|| format!("loading the cross-encoder from {}", dir.display()))
     }
 
-    fn load_from(dir: &Path, sha: &str, backend: Backend, keep: Option<&dyn Keep>) -> Result<Self> {
+    fn load_from(
+        dir: &Path,
+        sha: &str,
+        backend: EncoderBackend,
+        keep: Option<&dyn LayerCache>,
+    ) -> Result<Self> {
         let config = BertConfig::read(dir)?;
         let hidden = config.hidden_size;
         let max_tokens = crate::limits::MAX_CROSS_TOKENS.min(config.max_position_embeddings);
@@ -64,12 +71,12 @@ impl CrossEncoder {
         expected.extend(expected_affine(POOLER, vec![hidden, hidden]));
         expected.extend(expected_affine(CLASSIFIER, vec![1, hidden]));
         let checkpoint = Checkpoint::open(dir, &expected)?;
-        let linear = |name: &str, out: usize| -> Result<Linear> {
+        let linear = |name: &str, out: usize| -> Result<LinearLayer> {
             let weight = checkpoint.tensor(&format!("{name}.weight"))?;
             let bias = checkpoint.tensor(&format!("{name}.bias"))?;
-            Ok(Linear::new(&weight, out, Some(&bias))?)
+            Ok(LinearLayer::new(&weight, out, Some(&bias))?)
         };
-        let examples = tokenizer.encode(examples::pairs())?;
+        let calibration = tokenizer.encode(calibration::pairs())?;
         Ok(CrossEncoder {
             sha: sha.to_owned(),
             tokenizer,
@@ -78,7 +85,7 @@ impl CrossEncoder {
                 max_tokens,
                 &checkpoint,
                 backend,
-                &examples,
+                &calibration,
                 keep,
             )?,
             pooler: linear(POOLER, hidden)?,

@@ -10,13 +10,13 @@ use std::path::Path;
 
 use anyhow::{Context, Result, ensure};
 use half::f16;
-use riposte_nn::checkpoint::{Checkpoint, Table, floats};
+use riposte_nn::checkpoint::{Checkpoint, EmbeddingTable, floats};
 use riposte_nn::conv::Numeric;
 use riposte_nn::tokens::{Input, Tokenizer};
 use riposte_nn::transformer::bert::{BARE, BertConfig};
-use riposte_nn::transformer::kept::Keep;
+use riposte_nn::transformer::kept::LayerCache;
 use riposte_nn::transformer::text::TextEncoder;
-use riposte_nn::transformer::{Backend, Linear, TensorSource, examples};
+use riposte_nn::transformer::{EncoderBackend, LinearLayer, TensorSource, calibration};
 use safetensors::tensor::{SafeTensors, TensorView};
 use safetensors::{Dtype, serialize};
 use sha2::{Digest, Sha256};
@@ -98,10 +98,10 @@ pub struct StanceEncoder {
     producer: String,
     tokenizer: Tokenizer,
     bert: TextEncoder,
-    dense: Linear,
+    dense: LinearLayer,
     /// The number of hidden units of the head.
     hidden: usize,
-    out: Linear,
+    out: LinearLayer,
 }
 
 impl StanceEncoder {
@@ -109,7 +109,7 @@ impl StanceEncoder {
     ///
     /// # Errors
     /// A file is missing or damaged, or the changes belong to another checkpoint.
-    pub fn load(dir: &Path, sha: &str, backend: Backend) -> Result<Self> {
+    pub fn load(dir: &Path, sha: &str, backend: EncoderBackend) -> Result<Self> {
         Self::load_kept(dir, sha, backend, None)
     }
 
@@ -120,8 +120,8 @@ impl StanceEncoder {
     pub fn load_kept(
         dir: &Path,
         sha: &str,
-        backend: Backend,
-        keep: Option<&dyn Keep>,
+        backend: EncoderBackend,
+        keep: Option<&dyn LayerCache>,
     ) -> Result<Self> {
         Self::load_from(dir, sha, COMMITTED, backend, keep)
     }
@@ -138,7 +138,12 @@ impl StanceEncoder {
     ///
     /// # Errors
     /// As [`StanceEncoder::load`].
-    pub fn load_trained(dir: &Path, sha: &str, trained: &[u8], backend: Backend) -> Result<Self> {
+    pub fn load_trained(
+        dir: &Path,
+        sha: &str,
+        trained: &[u8],
+        backend: EncoderBackend,
+    ) -> Result<Self> {
         Self::load_from(dir, sha, trained, backend, None)
     }
 
@@ -146,8 +151,8 @@ impl StanceEncoder {
         dir: &Path,
         sha: &str,
         trained: &[u8],
-        backend: Backend,
-        keep: Option<&dyn Keep>,
+        backend: EncoderBackend,
+        keep: Option<&dyn LayerCache>,
     ) -> Result<Self> {
         Self::try_load(dir, sha, trained, backend, keep)
             .with_context(|| format!("loading the stance encoder over {}", dir.display()))
@@ -157,8 +162,8 @@ impl StanceEncoder {
         dir: &Path,
         sha: &str,
         bytes: &[u8],
-        backend: Backend,
-        keep: Option<&dyn Keep>,
+        backend: EncoderBackend,
+        keep: Option<&dyn LayerCache>,
     ) -> Result<Self> {
         let config = BertConfig::read(dir)?;
         let changes = WeightChanges::read(bytes).context("reading the changes of the weights")?;
@@ -169,17 +174,17 @@ impl StanceEncoder {
         );
         let checkpoint = Checkpoint::open(dir, &config.expected_tensors(&BARE))?;
         let max_tokens = MAX_STANCE_TOKENS.min(config.max_position_embeddings);
-        let head = |name: &str, out: usize| -> Result<Linear> {
+        let head = |name: &str, out: usize| -> Result<LinearLayer> {
             let weight = changes.numbers(&format!("{name}.weight"))?;
             let bias = changes.numbers(&format!("{name}.bias"))?;
             ensure!(
                 bias.len() == out && weight.len() == out * config.hidden_size,
                 "{name} has another size"
             );
-            Ok(Linear::new(&weight, out, Some(&bias))?)
+            Ok(LinearLayer::new(&weight, out, Some(&bias))?)
         };
         let tokenizer = Tokenizer::read(dir, Input::Pair, max_tokens, config.vocab_size)?;
-        let examples = tokenizer.encode(examples::pairs())?;
+        let calibration = tokenizer.encode(calibration::pairs())?;
         Ok(StanceEncoder {
             producer: producer_of(sha, bytes),
             tokenizer,
@@ -194,7 +199,7 @@ impl StanceEncoder {
                     changes,
                 },
                 backend,
-                &examples,
+                &calibration,
                 keep,
             )?,
         })
@@ -445,11 +450,11 @@ impl TensorSource for ChangedCheckpoint<'_> {
         changed.map_err(riposte_nn::Error::other)
     }
 
-    fn table(&self, name: &str) -> riposte_nn::Result<Table> {
+    fn table(&self, name: &str) -> riposte_nn::Result<EmbeddingTable> {
         if !self.changes.has(name) {
             return self.checkpoint.table(name);
         }
         let width = self.checkpoint.width(name)?;
-        Ok(Table::of(&self.tensor(name)?, width))
+        Ok(EmbeddingTable::of(&self.tensor(name)?, width))
     }
 }

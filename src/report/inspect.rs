@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail, ensure};
-use riposte_eval::graded::TextRun;
+use riposte_eval::graded::SortedTextRun;
 use riposte_eval::images::{ImageEvaluation, evaluate_images};
 use riposte_eval::measure::Measure;
 use riposte_eval::qrels::{ImageQrels, Qrels};
@@ -299,8 +299,8 @@ fn text_measures(
     own: &[TextRunLine],
     other: Option<&[TextRunLine]>,
 ) -> Result<Vec<MeasureColumn>> {
-    let own = TextRun::new(own);
-    let other = other.map(TextRun::new);
+    let own = SortedTextRun::new(own);
+    let other = other.map(SortedTextRun::new);
     let mut measures = Vec::new();
     for (name, qrels) in judged {
         let measure = match (qrels, task) {
@@ -309,7 +309,7 @@ fn text_measures(
             (_, _) => "nDCG@5",
         };
         let parsed: Measure = measure.parse()?;
-        let values = |run: &TextRun| run.measure_by(qrels, &parsed);
+        let values = |run: &SortedTextRun| run.measure_by(qrels, &parsed);
         measures.extend(values(&own).map(|own| MeasureColumn {
             name: name.clone(),
             unit: measure,

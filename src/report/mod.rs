@@ -5,7 +5,7 @@
 //! riposte's own script and style, by their hashes, and no connection.
 
 use riposte_eval::topic::Topic;
-use riposte_eval::{Explanation, TopicId, Values};
+use riposte_eval::{Explanation, MeasureValues, TopicId};
 
 use crate::score::presence::{self, Presence};
 use crate::topic::ASKED;
@@ -51,11 +51,11 @@ pub(crate) struct MeasureColumn {
     pub unit: &'static str,
     /// The full name of the measure: "stanceRelevanceP@10".
     pub measure: String,
-    pub values: Values,
+    pub values: MeasureValues,
     /// The highest values that a run can reach with these judgements; `None` for measures that can always reach 1.
-    pub attainable: Option<Values>,
+    pub attainable: Option<MeasureValues>,
     /// The values of the run with which it is compared.
-    pub against: Option<Values>,
+    pub against: Option<MeasureValues>,
 }
 
 /// A report that can be written.

@@ -4,7 +4,7 @@ use anyhow::{Context, Result};
 use askama::Template;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use riposte_eval::{TopicId, Values};
+use riposte_eval::{MeasureValues, TopicId};
 use sha2::{Digest, Sha256};
 
 use super::chart::{ColumnChart, TopicColumn};
@@ -121,7 +121,7 @@ struct Neighbour {
 
 impl MeasureColumn {
     /// The value that `of` takes from the values of a run, and what it is compared with.
-    fn cell(&self, of: impl Fn(&Values) -> Option<f64>) -> Cell<'_> {
+    fn cell(&self, of: impl Fn(&MeasureValues) -> Option<f64>) -> Cell<'_> {
         let value = of(&self.values);
         let most = self.attainable.as_ref().and_then(&of);
         let against = self.against.as_ref().and_then(&of);
@@ -266,7 +266,7 @@ impl RunReport {
     fn differing(&self, measure: Option<&MeasureColumn>, form: ReportForm) -> Vec<Differing> {
         let by = |report: &TopicReport| match measure {
             Some(measure) => {
-                let value = |of: &Values| of.topics.get(&report.topic.id).copied();
+                let value = |of: &MeasureValues| of.topics.get(&report.topic.id).copied();
                 Some(value(&measure.values)? - value(measure.against.as_ref()?)?)
             }
             None => report.changed.map(|count| count as f64),
@@ -290,7 +290,7 @@ impl RunReport {
 
     /// The values of all measures for a topic.
     fn cells(&self, topic: &TopicId) -> Vec<Cell<'_>> {
-        let value = |of: &Values| of.topics.get(topic).copied();
+        let value = |of: &MeasureValues| of.topics.get(topic).copied();
         let measures = self.head.measures.iter();
         measures.map(|measure| measure.cell(value)).collect()
     }
@@ -368,7 +368,7 @@ fn column(
     form: ReportForm,
 ) -> Option<TopicColumn> {
     let id = &report.topic.id;
-    let value = |values: &Values| values.topics.get(id).copied();
+    let value = |values: &MeasureValues| values.topics.get(id).copied();
     let values = plotted.iter().map(|measure| value(&measure.values));
     let values: Vec<f64> = values.collect::<Option<_>>()?;
     let named = plotted.iter().zip(&values);

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use anyhow::{Result, bail, ensure};
 use riposte_eval::DocId;
-use riposte_eval::candidates::Candidates;
+use riposte_eval::candidates::RerankCandidates;
 use riposte_eval::edition::Edition;
 use riposte_eval::run::{self, AnswerLine, ImageRunLine};
 use riposte_eval::topic::Topic;
@@ -71,7 +71,7 @@ pub(crate) struct PreparedImages<'s> {
     pub edition: &'static Edition,
     approaches: Vec<ImageApproach>,
     /// `None` for all images.
-    candidates: Option<Arc<Candidates>>,
+    candidates: Option<Arc<RerankCandidates>>,
     /// Runs since before the collection was opened.
     meter: Meter,
 }
@@ -227,7 +227,10 @@ impl<'s> PreparedImages<'s> {
 
 impl ImageSettings {
     /// The topics, and the candidates if there are any.
-    fn read_topics(&self, on_event: &mut OnEvent) -> Result<(Vec<Topic>, Option<Candidates>)> {
+    fn read_topics(
+        &self,
+        on_event: &mut OnEvent,
+    ) -> Result<(Vec<Topic>, Option<RerankCandidates>)> {
         let input = &self.extraction.input;
         let file = match &self.topics {
             // the candidates of a collection are for its own topics
@@ -243,11 +246,13 @@ impl ImageSettings {
             given => given,
         };
         if let Some(file) = candidates_file {
-            let (read, faults) = Candidates::read(&decode(read_bytes(&file, MAX_RUN_BYTES)?));
+            let (read, faults) = RerankCandidates::read(&decode(read_bytes(&file, MAX_RUN_BYTES)?));
             report_broken_lines(FaultKind::Candidate, &file, &faults, on_event);
             candidates = Some(read);
         }
-        let of_candidates = candidates.as_ref().map_or(&[][..], Candidates::topics);
+        let of_candidates = candidates
+            .as_ref()
+            .map_or(&[][..], RerankCandidates::topics);
         if file.is_none() && own_topics(input)?.is_none() && !of_candidates.is_empty() {
             return Ok((of_candidates.to_vec(), candidates));
         }
@@ -332,7 +337,7 @@ fn model_of_all(
 /// The collection has none of them.
 fn restrict(
     collection: &mut ImageCollection,
-    candidates: &mut Candidates,
+    candidates: &mut RerankCandidates,
     on_event: &mut OnEvent,
 ) -> Result<()> {
     let known: Vec<&DocId> = collection.entries.iter().map(|entry| &entry.id).collect();

@@ -13,7 +13,7 @@ use std::collections::HashSet;
 use std::sync::LazyLock;
 
 use anyhow::{Context, Result};
-use riposte_claims::words::{Sentence, Token, count, sentences};
+use riposte_claims::words::{Sentence, TextToken, count, sentences};
 use riposte_eval::{Explanation, NumberId};
 use serde::Deserialize;
 
@@ -93,15 +93,15 @@ fn rate(count: f64, words: f64) -> f64 {
 }
 
 /// The number of words that begin with an entry of the list.
-fn count_beginnings(words: &[&Token<'_>], list: &[&str]) -> f64 {
-    let matches = |word: &&&Token<'_>| list.iter().any(|stem| word.lower.starts_with(stem));
+fn count_beginnings(words: &[&TextToken<'_>], list: &[&str]) -> f64 {
+    let matches = |word: &&&TextToken<'_>| list.iter().any(|stem| word.lower.starts_with(stem));
     words.iter().filter(matches).count() as f64
 }
 
 /// The features of a text in the order of [`FEATURES`]. All are bounded, so an unusual text stays within the range of the training data.
 pub fn features(text: &str) -> Vec<f64> {
     let sentences = sentences(text);
-    let words: Vec<&Token<'_>> = sentences.iter().flat_map(Sentence::words).collect();
+    let words: Vec<&TextToken<'_>> = sentences.iter().flat_map(Sentence::words).collect();
     let n = words.len() as f64;
     let count_of = |list: &[&str]| count(words.iter().copied(), list);
     let share = |count: f64| count / n.max(1.0);
@@ -110,7 +110,7 @@ pub fn features(text: &str) -> Vec<f64> {
     let mean = n / number;
     let spread = lengths.iter().map(|l| (l - mean).powi(2)).sum::<f64>() / number;
     let letters: usize = words.iter().map(|w| w.text.chars().count()).sum();
-    let number_of = |is_meant: &dyn Fn(&Token) -> bool| {
+    let number_of = |is_meant: &dyn Fn(&TextToken) -> bool| {
         words.iter().filter(|word| is_meant(word)).count() as f64
     };
     let capitals = number_of(&|w| {

@@ -14,7 +14,7 @@ use std::sync::LazyLock;
 
 use anyhow::{Context, Result, ensure};
 use riposte_claims::lexicon::opinion::{OPPOSE, SUPPORT, negates};
-use riposte_claims::words::{Token, apostrophe_words, tokens};
+use riposte_claims::words::{TextToken, apostrophe_words, tokens};
 use riposte_claims::{polarity, polarity_of_words};
 use riposte_eval::{Explanation, NumberId};
 use serde::Deserialize;
@@ -128,7 +128,7 @@ fn leaning(text: &str) -> Option<f64> {
 
 /// The share of the claim's words that the text contains, too, in [0, 1]. Only words of at least four letters count. Two words are the same if
 /// their first five letters are the same.
-fn shared_words(claim: &str, text: &[Token]) -> f64 {
+fn shared_words(claim: &str, text: &[TextToken]) -> f64 {
     let of_claim = tokens(claim);
     let of_claim: HashSet<&str> = of_claim.iter().filter_map(stem).collect();
     let shared: HashSet<&str> = text.iter().filter_map(stem).collect();
@@ -136,7 +136,7 @@ fn shared_words(claim: &str, text: &[Token]) -> f64 {
 }
 
 /// The first five letters of a word that has at least four.
-fn stem<'a>(token: &'a Token) -> Option<&'a str> {
+fn stem<'a>(token: &'a TextToken) -> Option<&'a str> {
     let word = token.lower.as_str();
     let end = |letters| word.char_indices().nth(letters).map(|(at, _)| at);
     let is_long = token.word && end(3).is_some();

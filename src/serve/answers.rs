@@ -28,10 +28,10 @@ fn escaped(part: &str) -> String {
     text
 }
 
-pub(super) fn side(stance: Stance) -> served::Side {
+pub(super) fn side(stance: Stance) -> served::ClaimSide {
     match stance {
-        Stance::Pro => served::Side::Pro,
-        Stance::Con => served::Side::Con,
+        Stance::Pro => served::ClaimSide::Pro,
+        Stance::Con => served::ClaimSide::Con,
     }
 }
 
@@ -70,11 +70,11 @@ fn about(of: ask::About) -> served::About {
 
 /// # Errors
 /// The index is damaged.
-fn argument(of: ask::Argument, part: &OpenedPart) -> Result<served::Argument> {
+fn argument(of: ask::Argument, part: &OpenedPart) -> Result<served::QuotedArgument> {
     // the arguments of an answer by images are those of the collection, too
     let document = part.document(&DocId(of.id.clone()))?;
     let source = document.as_ref().and_then(|document| document.texts.get(2));
-    Ok(served::Argument {
+    Ok(served::QuotedArgument {
         source: source.filter(|title| !title.is_empty()).cloned(),
         url: document.and_then(|document| document.url),
         id: of.id,
@@ -88,8 +88,8 @@ fn argument(of: ask::Argument, part: &OpenedPart) -> Result<served::Argument> {
     })
 }
 
-fn text(of: ask::Text) -> served::Text {
-    served::Text {
+fn text(of: ask::Text) -> served::ListedText {
+    served::ListedText {
         rank: of.rank,
         id: of.id,
         score: of.score,
@@ -109,7 +109,7 @@ pub(super) fn debated(
     collection: &str,
     arguments: Option<&OpenedPart>,
 ) -> Result<served::Debated> {
-    let image = |of: ask::Image| served::Image {
+    let image = |of: ask::Image| served::ListedImage {
         picture: Some(picture_address(collection, &of.id)),
         list: side(of.list),
         rank: of.rank,
@@ -125,13 +125,14 @@ pub(super) fn debated(
         about: about(of.about),
     };
     let images = |of: Vec<ask::Image>| of.into_iter().map(image).collect();
-    let arguments = |of: Option<Vec<ask::Argument>>| -> Result<Option<Vec<served::Argument>>> {
-        let Some((of, part)) = of.zip(arguments) else {
-            return Ok(None);
+    let arguments =
+        |of: Option<Vec<ask::Argument>>| -> Result<Option<Vec<served::QuotedArgument>>> {
+            let Some((of, part)) = of.zip(arguments) else {
+                return Ok(None);
+            };
+            let arguments = of.into_iter().map(|of| argument(of, part));
+            arguments.collect::<Result<_>>().map(Some)
         };
-        let arguments = of.into_iter().map(|of| argument(of, part));
-        arguments.collect::<Result<_>>().map(Some)
-    };
     let has_sides = !answer.sides.is_empty();
     let sides = answer.sides.into_iter().map(|of| {
         Ok(served::SideOfDebate {

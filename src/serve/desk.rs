@@ -7,12 +7,12 @@ use std::time::Duration;
 use anyhow::{Context, Error, Result};
 use riposte_eval::DocId;
 use riposte_serve::answers::{
-    Collection, CollectionHealth, Debated, Document, Explained, Found, Health, Picture, Quality,
-    Reply, StanceAnswer, State, WordHit,
+    CollectionHealth, CollectionInfo, CollectionState, Debated, DocumentAnswer, EncodedPicture,
+    Explained, Health, Quality, Reply, SearchAnswer, StanceAnswer, WordHit,
 };
 use riposte_serve::questions::{
-    Address, Conversation, Debate, Explain, Kind, QualityQuestion, Search, StanceQuestion,
-    WordSearch,
+    Address, Conversation, DebateQuestion, DocumentKind, Explain, QualityQuestion, Search,
+    StanceQuestion, WordSearch,
 };
 use riposte_serve::{Call, Desk, Refusal};
 use serde_json::json;
@@ -144,7 +144,7 @@ impl ServedCollections {
     fn part<T>(
         &self,
         name: Option<&str>,
-        kind: Option<Kind>,
+        kind: Option<DocumentKind>,
         question: &str,
         answer: impl FnOnce(&str, &OpenedCollection, &OpenedPart) -> Result<T, Refusal>,
     ) -> Result<T, Refusal> {
@@ -162,7 +162,7 @@ impl ServedCollections {
     /// Answers the question of a debate with the first part of a collection, after it has been checked.
     fn debated<T>(
         &self,
-        asked: &Debate,
+        asked: &DebateQuestion,
         answer: impl FnOnce(&str, &OpenedCollection, &OpenedPart, &QuestionAsked) -> Result<T, Refusal>,
     ) -> Result<T, Refusal> {
         let (name, question) = (asked.collection.as_deref(), asked.question.as_str());
@@ -229,9 +229,9 @@ impl Desk for ServedCollections {
             .map(Served::version)
     }
 
-    fn collections(&self, _: &Call) -> Result<Vec<Collection>, Refusal> {
+    fn collections(&self, _: &Call) -> Result<Vec<CollectionInfo>, Refusal> {
         let collections = self.collections.iter().map(|served| {
-            let mut found = Collection {
+            let mut found = CollectionInfo {
                 name: served.name.clone(),
                 kinds: Vec::new(),
                 documents: None,
@@ -269,14 +269,18 @@ impl Desk for ServedCollections {
         let collections: Vec<CollectionHealth> = collections.collect();
         let has = |state| collections.iter().any(|of| of.state == state);
         let state = match () {
-            () if !has(State::Building) && !has(State::Damaged) => State::Ready,
-            () if !has(State::Ready) && has(State::Damaged) => State::Damaged,
-            () => State::Building,
+            () if !has(CollectionState::Building) && !has(CollectionState::Damaged) => {
+                CollectionState::Ready
+            }
+            () if !has(CollectionState::Ready) && has(CollectionState::Damaged) => {
+                CollectionState::Damaged
+            }
+            () => CollectionState::Building,
         };
         Ok(Health { state, collections })
     }
 
-    fn search(&self, asked: &Search, call: &Call) -> Result<Found, Refusal> {
+    fn search(&self, asked: &Search, call: &Call) -> Result<SearchAnswer, Refusal> {
         let name = asked.collection.as_deref();
         self.part(name, asked.kind, &asked.question, |name, _, part| {
             let question = answerable(&asked.question, asked.claim.as_deref(), part)?;
@@ -319,7 +323,7 @@ impl Desk for ServedCollections {
         hits().map_err(refused(call))
     }
 
-    fn document(&self, address: &Address, call: &Call) -> Result<Document, Refusal> {
+    fn document(&self, address: &Address, call: &Call) -> Result<DocumentAnswer, Refusal> {
         let served = self.find(Some(&address.collection))?;
         let opened = served.ready()?;
         let found = document::find(&served.name, &opened, &DocId(address.id.clone()));
@@ -367,11 +371,11 @@ impl Desk for ServedCollections {
         read::qualities(asked, self.encoder.as_deref(), call).map_err(refused(call))
     }
 
-    fn debate(&self, asked: &Debate, call: &Call) -> Result<Debated, Refusal> {
+    fn debate(&self, asked: &DebateQuestion, call: &Call) -> Result<Debated, Refusal> {
         self.debated(asked, |name, opened, part, with| {
             let answered = part.answer(with, call.stop(), &mut |_| ());
             let answered = answered.map_err(refused(call))?;
-            let arguments = opened.part(Some(Kind::Arguments));
+            let arguments = opened.part(Some(DocumentKind::Arguments));
             let debated = debated(answered.answer, name, arguments).map_err(refused(call))?;
             Ok(Debated {
                 question: asked.question.clone(),
@@ -380,7 +384,7 @@ impl Desk for ServedCollections {
         })
     }
 
-    fn report(&self, asked: &Debate, call: &Call) -> Result<String, Refusal> {
+    fn report(&self, asked: &DebateQuestion, call: &Call) -> Result<String, Refusal> {
         self.debated(asked, |_, _, part, with| {
             report::page(with, part, call.stop()).map_err(refused(call))
         })
@@ -393,7 +397,7 @@ impl Desk for ServedCollections {
         for served in &self.collections {
             match served.ready() {
                 Ok(opened) => {
-                    if let Some(part) = opened.part(Some(Kind::Arguments)) {
+                    if let Some(part) = opened.part(Some(DocumentKind::Arguments)) {
                         return reply::to(said, part).map_err(refused(call));
                     }
                 }
@@ -403,7 +407,7 @@ impl Desk for ServedCollections {
         Err(last)
     }
 
-    fn picture(&self, address: &Address, call: &Call) -> Result<Picture, Refusal> {
+    fn picture(&self, address: &Address, call: &Call) -> Result<EncodedPicture, Refusal> {
         let opened = self.find(Some(&address.collection))?.ready()?;
         let found = document::picture(&opened, &DocId(address.id.clone()));
         let unknown = || Refusal::UnknownDocument(address.id.clone());
@@ -411,11 +415,11 @@ impl Desk for ServedCollections {
     }
 }
 
-fn state_of(state: &served::CollectionState) -> State {
+fn state_of(state: &served::CollectionState) -> CollectionState {
     match state {
-        served::CollectionState::Building => State::Building,
-        served::CollectionState::Ready(_) => State::Ready,
-        served::CollectionState::Damaged => State::Damaged,
+        served::CollectionState::Building => CollectionState::Building,
+        served::CollectionState::Ready(_) => CollectionState::Ready,
+        served::CollectionState::Damaged => CollectionState::Damaged,
     }
 }
 

@@ -2,8 +2,8 @@
 
 use anyhow::{Context, Result};
 use riposte_eval::DocId;
-use riposte_serve::answers::{self, Picture, PictureFormat};
-use riposte_serve::questions::Kind;
+use riposte_serve::answers::{self, EncodedPicture, PictureFormat};
+use riposte_serve::questions::DocumentKind;
 use serde_json::json;
 
 use super::answers::picture_address;
@@ -45,21 +45,21 @@ pub(super) fn find(
     collection: &str,
     opened: &OpenedCollection,
     id: &DocId,
-) -> Result<Option<answers::Document>> {
+) -> Result<Option<answers::DocumentAnswer>> {
     let Some(part) = part_with(opened, id)? else {
         return Ok(None);
     };
-    let found = answers::Document {
+    let found = answers::DocumentAnswer {
         collection: collection.to_owned(),
         id: id.0.clone(),
-        ..answers::Document::default()
+        ..answers::DocumentAnswer::default()
     };
     if let Some(document) = part.document(id)? {
-        let is_argument = part.kind() == Kind::Arguments;
+        let is_argument = part.kind() == DocumentKind::Arguments;
         let texts = &document.texts;
         let other = |at: usize| texts.get(at).filter(|text| !text.is_empty()).cloned();
-        return Ok(Some(answers::Document {
-            title: other(1).filter(|_| part.kind() != Kind::Passages),
+        return Ok(Some(answers::DocumentAnswer {
+            title: other(1).filter(|_| part.kind() != DocumentKind::Passages),
             text: other(0).unwrap_or_default(),
             source: other(2).filter(|_| is_argument),
             url: document.url,
@@ -74,7 +74,7 @@ pub(super) fn find(
     let sentences = image_sentences(&evidence).into_iter();
     let sentences: Vec<String> = sentences.map(|sentence| sentence.text).collect();
     let page = evidence.pages.first();
-    Ok(Some(answers::Document {
+    Ok(Some(answers::DocumentAnswer {
         title: page
             .map(|page| page.words.title.clone())
             .filter(|title| !title.is_empty()),
@@ -86,11 +86,11 @@ pub(super) fn find(
 }
 
 /// A text as a line of JSON: its id, its main text, and its other fields. The main text is called `contents`, as in Anserini and Pyserini.
-pub(super) fn stored(document: &Document, kind: Kind) -> String {
+pub(super) fn stored(document: &Document, kind: DocumentKind) -> String {
     let mut object = json!({"id": document.id.0});
     let names: &[&str] = match kind {
-        Kind::Arguments => &["contents", "conclusion", "title"],
-        Kind::Passages => &["contents", "expansion"],
+        DocumentKind::Arguments => &["contents", "conclusion", "title"],
+        DocumentKind::Passages => &["contents", "expansion"],
         _ => &["contents", "title"],
     };
     for (name, text) in names.iter().zip(&document.texts) {
@@ -108,7 +108,7 @@ pub(super) fn stored(document: &Document, kind: Kind) -> String {
 ///
 /// # Errors
 /// It cannot be encoded.
-pub(super) fn picture(opened: &OpenedCollection, id: &DocId) -> Result<Option<Picture>> {
+pub(super) fn picture(opened: &OpenedCollection, id: &DocId) -> Result<Option<EncodedPicture>> {
     for part in &opened.parts {
         let (Some(images), Some(at)) = (&part.images, entry(part, id)) else {
             continue;
@@ -116,7 +116,7 @@ pub(super) fn picture(opened: &OpenedCollection, id: &DocId) -> Result<Option<Pi
         let entry = images.collection.entries.get(at);
         let files = entry.map(|entry| entry.list(&mut Vec::new()).images);
         let bytes = picture_within(id, files.unwrap_or_default(), SIDE)?;
-        return Ok(bytes.map(|bytes| Picture {
+        return Ok(bytes.map(|bytes| EncodedPicture {
             format: PictureFormat::WebP,
             bytes,
         }));

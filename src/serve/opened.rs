@@ -7,7 +7,7 @@ use std::sync::atomic::AtomicBool;
 use anyhow::{Context, Result, bail};
 use riposte_eval::topic::{self, Topic};
 use riposte_eval::{DocId, TextTask};
-use riposte_serve::questions::Kind;
+use riposte_serve::questions::DocumentKind;
 use serde_json::json;
 
 use crate::api::ask::{Answered, AnsweringRun, AskSettings};
@@ -87,12 +87,12 @@ struct Words {
 }
 
 /// The kind of the documents of a task.
-pub(super) fn kind_of(task: Task) -> Kind {
+pub(super) fn kind_of(task: Task) -> DocumentKind {
     match task {
-        Task::Images => Kind::Images,
-        Task::Texts(TextTask::Controversial) => Kind::Arguments,
-        Task::Texts(TextTask::Comparative) => Kind::Passages,
-        Task::Texts(TextTask::Rank) => Kind::Documents,
+        Task::Images => DocumentKind::Images,
+        Task::Texts(TextTask::Controversial) => DocumentKind::Arguments,
+        Task::Texts(TextTask::Comparative) => DocumentKind::Passages,
+        Task::Texts(TextTask::Rank) => DocumentKind::Documents,
     }
 }
 
@@ -133,14 +133,14 @@ impl OpenedCollection {
     }
 
     /// The kind of the documents that answer a question, if the question decides: of a folder with texts only.
-    pub(crate) fn kind_for(&self, question: &str) -> Option<Kind> {
+    pub(crate) fn kind_for(&self, question: &str) -> Option<DocumentKind> {
         let folder = self.folder.as_ref();
         let folder = folder.filter(|folder| !folder.has(Task::Images))?;
         folder.task(None, question).ok().map(kind_of)
     }
 
     /// The part with documents of this kind; the first for `None`.
-    pub fn part(&self, kind: Option<Kind>) -> Option<&OpenedPart> {
+    pub fn part(&self, kind: Option<DocumentKind>) -> Option<&OpenedPart> {
         let mut parts = self.parts.iter();
         parts.find(|part| kind.is_none_or(|kind| kind == part.kind()))
     }
@@ -220,7 +220,7 @@ impl OpenedPart {
         self.collection.task
     }
 
-    pub fn kind(&self) -> Kind {
+    pub fn kind(&self) -> DocumentKind {
         kind_of(self.task())
     }
 

@@ -4,7 +4,7 @@ use anyhow::{Result, bail};
 use riposte_eval::Explanation;
 use riposte_serve::Call;
 use riposte_serve::answers::{self, Quality, StanceAnswer};
-use riposte_serve::questions::{QualityQuestion, StanceQuestion, Target};
+use riposte_serve::questions::{QualityQuestion, StanceQuestion, StanceTarget};
 use serde_json::{Value, json};
 
 use crate::answer::quality::rate;
@@ -28,8 +28,8 @@ pub(super) fn stances(
     call: &Call,
 ) -> Result<Vec<StanceAnswer>> {
     let question = |text: &String| match &asked.target {
-        Target::Topic(topic) => stance::StanceQuestion::about_topic(topic, text.clone()),
-        Target::Objects([first, second]) => stance::StanceQuestion::Objects {
+        StanceTarget::Topic(topic) => stance::StanceQuestion::about_topic(topic, text.clone()),
+        StanceTarget::Objects([first, second]) => stance::StanceQuestion::Objects {
             objects: Objects::new(first, second),
             text: text.clone(),
         },
@@ -61,7 +61,7 @@ fn served(
                 ClaimStance::Con => answers::ClaimStance::Con,
                 ClaimStance::Neither => answers::ClaimStance::Neither,
             },
-            probabilities: answers::Stance {
+            probabilities: answers::StanceProbabilities {
                 pro: stances.pro,
                 con: stances.con,
                 neither: stances.neither,

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use anyhow::{Context, Result};
 use riposte_eval::Stance;
-use riposte_serve::answers::{About, Found, Hit, Side};
+use riposte_serve::answers::{About, ClaimSide, SearchAnswer, SearchHit};
 use riposte_serve::questions::{Filters, OnSide, Search};
 
 use super::answers::{picture_address, presence, side, understood};
@@ -24,7 +24,7 @@ pub(super) fn found(
     collection: &str,
     part: &OpenedPart,
     answered: Answered,
-) -> Result<Found> {
+) -> Result<SearchAnswer> {
     let has_sides = part.task().has_sides();
     let mut results = match &answered.run {
         AnsweringRun::Images(runs) => images(&answered.answer, runs, collection),
@@ -34,7 +34,7 @@ pub(super) fn found(
         }
     };
     results.retain(|(hit, balance)| is_wanted(hit, *balance, &search.filters));
-    Ok(Found {
+    Ok(SearchAnswer {
         question: search.question.clone(),
         collection: collection.to_owned(),
         kind: part.kind(),
@@ -47,7 +47,7 @@ pub(super) fn found(
 }
 
 /// A result, and P(pro) - P(con) if it was estimated.
-type Balanced = (Hit, Option<f64>);
+type Balanced = (SearchHit, Option<f64>);
 
 /// Images in the order of the run: the PRO list, then the CON list.
 fn images(answer: &ask::Answer, runs: &ImageRuns, collection: &str) -> Vec<Balanced> {
@@ -57,7 +57,7 @@ fn images(answer: &ask::Answer, runs: &ImageRuns, collection: &str) -> Vec<Balan
         .undecided
         .iter()
         .map(|of| (None, of.images.as_deref()));
-    let mut found: Vec<(&ask::Image, Option<Side>)> = Vec::new();
+    let mut found: Vec<(&ask::Image, Option<ClaimSide>)> = Vec::new();
     for (side, images) in sides.chain(undecided) {
         found.extend(images.unwrap_or_default().iter().map(|image| (image, side)));
     }
@@ -67,7 +67,7 @@ fn images(answer: &ask::Answer, runs: &ImageRuns, collection: &str) -> Vec<Balan
     let scores: HashMap<(Stance, &str), f64> = lines
         .filter_map(|line| Some(((line.stance, line.image.0.as_str()), line.score?)))
         .collect();
-    let hit = |(image, side): (&ask::Image, Option<Side>)| Hit {
+    let hit = |(image, side): (&ask::Image, Option<ClaimSide>)| SearchHit {
         rank: image.rank,
         id: image.id.clone(),
         score: *scores
@@ -80,7 +80,7 @@ fn images(answer: &ask::Answer, runs: &ImageRuns, collection: &str) -> Vec<Balan
         url: image.page.clone(),
         picture: Some(picture_address(collection, &image.id)),
         about: about(image.about),
-        ..Hit::default()
+        ..SearchHit::default()
     };
     let balance = |image: &ask::Image| Some(image.pro? - image.con?);
     let found = found.into_iter();
@@ -106,7 +106,7 @@ fn texts_with_stances(
     let arguments: HashMap<&str, &DebateArgument> = arguments
         .map(|argument| (argument.argument.0.as_str(), argument))
         .collect();
-    let is_argument = part.kind() == riposte_serve::questions::Kind::Arguments;
+    let is_argument = part.kind() == riposte_serve::questions::DocumentKind::Arguments;
     let mut hits = Vec::with_capacity(texts.len());
     for text in texts {
         let document = part.document(&riposte_eval::DocId(text.id.clone()))?;
@@ -114,7 +114,7 @@ fn texts_with_stances(
         let title = document.texts.get(1).filter(|title| !title.is_empty());
         let source = document.texts.get(2).filter(|source| !source.is_empty());
         let on_sheet = arguments.get(text.id.as_str());
-        let hit = Hit {
+        let hit = SearchHit {
             rank: text.rank,
             score: text.score,
             side: on_sheet.and_then(|of| of.side).map(side),
@@ -127,7 +127,7 @@ fn texts_with_stances(
             }),
             about: about(text.about),
             id: text.id,
-            ..Hit::default()
+            ..SearchHit::default()
         };
         hits.push((hit, on_sheet.map(|of| of.stance)));
     }
@@ -135,11 +135,11 @@ fn texts_with_stances(
 }
 
 /// Whether the filters let a result through. The portal is a part of the search itself.
-fn is_wanted(hit: &Hit, balance: Option<f64>, filters: &Filters) -> bool {
+fn is_wanted(hit: &SearchHit, balance: Option<f64>, filters: &Filters) -> bool {
     let on_side = match filters.side {
         None => true,
-        Some(OnSide::Pro) => hit.side == Some(Side::Pro),
-        Some(OnSide::Con) => hit.side == Some(Side::Con),
+        Some(OnSide::Pro) => hit.side == Some(ClaimSide::Pro),
+        Some(OnSide::Con) => hit.side == Some(ClaimSide::Con),
         Some(OnSide::Undecided) => hit.side.is_none(),
     };
     let takes_a_side = |least| balance.is_some_and(|balance: f64| balance.abs() >= least);

@@ -5,7 +5,7 @@
 
 use rayon::prelude::*;
 use riposte_eval::chance::SplitMix64;
-use riposte_nn::transformer::Linear;
+use riposte_nn::transformer::LinearLayer;
 
 /// Number of vectors that are compared with all centroids at once.
 const BLOCK: usize = 1024;
@@ -176,7 +176,7 @@ impl<'a> Rows<'a> {
             .iter()
             .fold(0f32, |longest, half| longest.max(-2.0 * half));
         // x · c - |c|² / 2 is largest for the nearest centroid
-        let product = Linear::new(centroids, k, Some(&halves)).ok();
+        let product = LinearLayer::new(centroids, k, Some(&halves)).ok();
         // Two sums of the same n products in different orders differ by at most n rounding errors of their size. This bound is twice as large.
         let roundings = 2.0 * (self.dimension + 8) as f32 * f32::EPSILON;
         let of_block = |block: &[f32]| -> Vec<usize> {

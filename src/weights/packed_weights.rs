@@ -5,7 +5,7 @@ use std::fs;
 use std::path::PathBuf;
 
 use riposte_nn::conv::int8_instructions;
-use riposte_nn::transformer::kept::{Keep, LAYOUT};
+use riposte_nn::transformer::kept::{LAYOUT, LayerCache};
 use twox_hash::XxHash64;
 
 use super::CheckedModel;
@@ -52,7 +52,7 @@ impl KeptWeights {
     }
 }
 
-impl Keep for KeptWeights {
+impl LayerCache for KeptWeights {
     fn get(&self) -> Option<Vec<u8>> {
         let read = |place: &PathBuf| {
             let mut bytes = regular::read(place, crate::limits::MAX_PACKED_BYTES).ok()?;

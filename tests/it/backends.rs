@@ -15,7 +15,7 @@ use riposte::recipes::channels::CHANNELS;
 use riposte::{Approach, Collection, Task};
 use riposte_nn::conv::{Numeric, NumericMode};
 use riposte_nn::sentence::{Purpose, SentenceEncoder};
-use riposte_nn::transformer::Backend;
+use riposte_nn::transformer::EncoderBackend;
 use rusqlite::Connection;
 use tempfile::TempDir;
 
@@ -27,7 +27,7 @@ use crate::support::program::WorkDir;
 use crate::support::{assert_says, reference, sample};
 
 /// Packed matrices in floats, and candle.
-fn backends() -> [Backend; 2] {
+fn backends() -> [EncoderBackend; 2] {
     [BackendMode::Packed, BackendMode::Candle].map(|backend| {
         let numeric = NumericMode::Float;
         Compute { numeric, backend }.backend()

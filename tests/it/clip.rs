@@ -8,7 +8,7 @@ use std::path::Path;
 use image::{Rgb, RgbImage};
 use riposte::evidence::clip::{Clip, Pixels};
 use riposte_nn::conv::Numeric;
-use riposte_nn::transformer::Backend;
+use riposte_nn::transformer::EncoderBackend;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -66,10 +66,10 @@ const CHECKPOINTS: [(&str, [f32; 3], [f32; 3]); 2] = [
 ];
 
 fn load(name: &str) -> (Clip, Reference) {
-    load_with(name, Backend::Auto)
+    load_with(name, EncoderBackend::Auto)
 }
 
-fn load_with(name: &str, backend: Backend) -> (Clip, Reference) {
+fn load_with(name: &str, backend: EncoderBackend) -> (Clip, Reference) {
     let expected: Reference = read_json(&reference(&format!("{name}.json")));
     assert!(!expected.images.is_empty() && !expected.texts.is_empty());
     let clip = Clip::load(&reference(name), backend, Numeric::Float).unwrap();
@@ -79,7 +79,7 @@ fn load_with(name: &str, backend: Backend) -> (Clip, Reference) {
 /// Each checkpoint, loaded by each implementation.
 fn by_each_implementation() -> impl Iterator<Item = (&'static str, Clip, Reference)> {
     CHECKPOINTS.iter().flat_map(|(name, ..)| {
-        [Backend::Auto, Backend::Float]
+        [EncoderBackend::Auto, EncoderBackend::Float]
             .into_iter()
             .map(move |backend| {
                 let (clip, expected) = load_with(name, backend);
@@ -176,7 +176,7 @@ fn text_vectors_are_those_of_hugging_face() {
 #[test]
 fn an_image_has_the_same_vector_in_any_batch() {
     let dir = checkpoint_of_width(96);
-    let clip = Clip::load(dir.path(), Backend::Auto, Numeric::Float).unwrap();
+    let clip = Clip::load(dir.path(), EncoderBackend::Auto, Numeric::Float).unwrap();
     let pixels: Vec<Pixels> = (1..8)
         .map(|n| clip.preprocess(&picture(40 + n, 90 / n)))
         .collect();
@@ -192,8 +192,8 @@ fn an_image_has_the_same_vector_in_any_batch() {
 #[test]
 fn int8_is_computed_only_if_asked_for_and_says_how_near_it_is() {
     let dir = checkpoint_of_width(64);
-    let float = Clip::load(dir.path(), Backend::Auto, Numeric::Float).unwrap();
-    let int8 = Clip::load(dir.path(), Backend::Auto, Numeric::Int8).unwrap();
+    let float = Clip::load(dir.path(), EncoderBackend::Auto, Numeric::Float).unwrap();
+    let int8 = Clip::load(dir.path(), EncoderBackend::Auto, Numeric::Int8).unwrap();
     let pictures = [(300, 200), (64, 64), (224, 500)];
     let vectors = |clip: &Clip| -> Vec<Vec<f32>> {
         let pixels: Vec<Pixels> = pictures
@@ -233,7 +233,11 @@ fn a_damaged_checkpoint_is_named() {
         let class = header.remove(tensor).unwrap();
         header.insert("something_else".to_owned(), class);
     });
-    let said = message(Clip::load(copy.path(), Backend::Auto, Numeric::Float));
+    let said = message(Clip::load(
+        copy.path(),
+        EncoderBackend::Auto,
+        Numeric::Float,
+    ));
     assert_says(
         &said,
         &[&format!("tensor {tensor} is missing: expected shape [24]")],
@@ -243,7 +247,11 @@ fn a_damaged_checkpoint_is_named() {
     edit_header(copy.path(), |header| {
         header[tensor]["shape"] = json!([4, 6])
     });
-    let said = message(Clip::load(copy.path(), Backend::Auto, Numeric::Float));
+    let said = message(Clip::load(
+        copy.path(),
+        EncoderBackend::Auto,
+        Numeric::Float,
+    ));
     assert_says(
         &said,
         &[&format!("tensor {tensor} has shape [4, 6]: expected [24]")],
@@ -251,7 +259,11 @@ fn a_damaged_checkpoint_is_named() {
 
     let copy = copy_of("tiny-clip");
     edit_header(copy.path(), |header| header[tensor]["dtype"] = json!("I32"));
-    let said = message(Clip::load(copy.path(), Backend::Auto, Numeric::Float));
+    let said = message(Clip::load(
+        copy.path(),
+        EncoderBackend::Auto,
+        Numeric::Float,
+    ));
     assert_says(
         &said,
         &[&format!(
@@ -268,7 +280,11 @@ fn a_damaged_checkpoint_is_named() {
         .unwrap()
         .set_len(bytes - 1)
         .unwrap();
-    let said = message(Clip::load(copy.path(), Backend::Auto, Numeric::Float));
+    let said = message(Clip::load(
+        copy.path(),
+        EncoderBackend::Auto,
+        Numeric::Float,
+    ));
     assert_says(&said, &["model.safetensors", "truncated or damaged"]);
 
     for length in [100, 7, 0] {
@@ -278,7 +294,11 @@ fn a_damaged_checkpoint_is_named() {
             .unwrap()
             .set_len(length)
             .unwrap();
-        let said = message(Clip::load(copy.path(), Backend::Auto, Numeric::Float));
+        let said = message(Clip::load(
+            copy.path(),
+            EncoderBackend::Auto,
+            Numeric::Float,
+        ));
         assert_says(
             &said,
             &[&format!("ends after {length} bytes, inside the header")],
@@ -286,7 +306,11 @@ fn a_damaged_checkpoint_is_named() {
     }
 
     fs::write(&path, b"<!DOCTYPE html><html>not found</html>").unwrap();
-    let said = message(Clip::load(copy.path(), Backend::Auto, Numeric::Float));
+    let said = message(Clip::load(
+        copy.path(),
+        EncoderBackend::Auto,
+        Numeric::Float,
+    ));
     assert!(said.contains("not a safetensors file"), "{said}");
 }
 
@@ -295,7 +319,11 @@ fn an_absent_file_is_named() {
     for file in ["config.json", "tokenizer.json", "model.safetensors"] {
         let copy = copy_of("tiny-clip");
         fs::remove_file(copy.path().join(file)).unwrap();
-        let said = message(Clip::load(copy.path(), Backend::Auto, Numeric::Float));
+        let said = message(Clip::load(
+            copy.path(),
+            EncoderBackend::Auto,
+            Numeric::Float,
+        ));
         assert_says(&said, &[&*copy.path().join(file).to_string_lossy()]);
     }
 }
@@ -307,7 +335,11 @@ fn a_configuration_that_does_not_fit_is_refused() {
         edit_json(&copy.path().join(file), |config| {
             *config.pointer_mut(pointer).unwrap() = value.clone();
         });
-        message(Clip::load(copy.path(), Backend::Auto, Numeric::Float))
+        message(Clip::load(
+            copy.path(),
+            EncoderBackend::Auto,
+            Numeric::Float,
+        ))
     };
     let config = |pointer, value| refused("config.json", pointer, value);
     let said = config("/vision_config/num_attention_heads", json!(5));

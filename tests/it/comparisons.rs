@@ -215,7 +215,7 @@ fn t_tests_have_the_p_of_scipy() {
         found.push(riposte_eval::compare::paired(
             &first,
             &second,
-            riposte_eval::compare::Test::TTest,
+            riposte_eval::compare::SignificanceTest::TTest,
         ));
     }
     let file = dir.path("pairs.json");

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use riposte::reading::cross::CrossEncoder;
-use riposte_nn::transformer::Backend;
+use riposte_nn::transformer::EncoderBackend;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -20,14 +20,14 @@ struct Pair {
 }
 
 fn tiny() -> CrossEncoder {
-    CrossEncoder::load(&reference("tiny-cross"), "sha", Backend::default()).unwrap()
+    CrossEncoder::load(&reference("tiny-cross"), "sha", EncoderBackend::default()).unwrap()
 }
 
 #[test]
 fn scores_are_those_of_sentence_transformers() {
     let expected: Vec<Pair> = read_json(&reference("tiny-cross.json"));
     assert_eq!(expected.len(), 9);
-    for backend in [Backend::Auto, Backend::Float] {
+    for backend in [EncoderBackend::Auto, EncoderBackend::Float] {
         let model = CrossEncoder::load(&reference("tiny-cross"), "sha", backend).unwrap();
         for pair in &expected {
             let score = model.score(&pair.topic, &[&pair.text]).unwrap()[0];
@@ -84,7 +84,11 @@ fn a_damaged_checkpoint_is_named() {
     let refused = |damage: &dyn Fn(&Path), expected: &str| {
         let copy = copy_of("tiny-cross");
         damage(copy.path());
-        let said = message(CrossEncoder::load(copy.path(), "sha", Backend::default()));
+        let said = message(CrossEncoder::load(
+            copy.path(),
+            "sha",
+            EncoderBackend::default(),
+        ));
         assert!(said.contains(expected), "{said}");
     };
     refused(
@@ -126,7 +130,7 @@ fn a_tokenizer_that_does_not_fit_is_an_error() {
         edit_json(&copy.path().join("tokenizer.json"), |tokenizer| {
             change(&mut tokenizer["post_processor"]);
         });
-        let model = CrossEncoder::load(copy.path(), "sha", Backend::default());
+        let model = CrossEncoder::load(copy.path(), "sha", EncoderBackend::default());
         message(model.and_then(|model| model.score("guns", &["people"])))
     };
     let said = special(&|processor| processor["pair"][3]["Sequence"]["type_id"] = json!(2));

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use riposte::evidence::sentence::Sentences;
 use riposte::index::vector::dot;
-use riposte_nn::transformer::Backend;
+use riposte_nn::transformer::EncoderBackend;
 use rusqlite::{Connection, OpenFlags};
 use serde_json::Value;
 
@@ -114,7 +114,7 @@ fn documents_are_ranked_by_the_cosine_of_their_nearest_passage() {
     let Some(models) = models() else {
         return;
     };
-    let model = Sentences::load(&models.join(MINILM), Backend::Auto).unwrap();
+    let model = Sentences::load(&models.join(MINILM), EncoderBackend::Auto).unwrap();
     let models = Some(models.as_path());
     let dir = with_arguments(&ARGUMENTS);
     let run = ranked(&dir, models, "robin-hood-use");

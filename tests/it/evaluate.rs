@@ -3,12 +3,12 @@
 use std::fmt::Write;
 
 use proptest::prelude::*;
-use riposte_eval::compare::{Table, Test, paired};
-use riposte_eval::graded::TextRun;
+use riposte_eval::compare::{ComparisonTable, SignificanceTest, paired};
+use riposte_eval::graded::SortedTextRun;
 use riposte_eval::measure::Measure;
 use riposte_eval::qrels::{self, Qrels};
 use riposte_eval::run::{TextRunLine, read_texts, write_texts};
-use riposte_eval::{DocId, ObjectStance, TopicId, Values};
+use riposte_eval::{DocId, MeasureValues, ObjectStance, TopicId};
 
 use crate::measures::{RUN, assert_close, values};
 use crate::support::assert_says;
@@ -133,7 +133,7 @@ fn measures_have_the_names_of_ir_measures_and_unknown_names_are_refused() {
 }
 
 /// P@1 of a run with a topic for each value: 1 if it is true, else 0.
-fn found_first(topics: &[bool]) -> Values {
+fn found_first(topics: &[bool]) -> MeasureValues {
     let (mut run, mut qrels) = (String::new(), String::new());
     for (topic, first) in topics.iter().enumerate() {
         let score = if *first { 3 } else { 1 };
@@ -147,15 +147,18 @@ fn found_first(topics: &[bool]) -> Values {
 fn the_randomisation_test_gives_values_counted_by_hand() {
     // five topics, all better: of the 32 ways to swap them, only two (swapping none, swapping all) are as extreme
     let (none, all) = (found_first(&[false; 5]), found_first(&[true; 5]));
-    let better = paired(&none, &all, Test::Randomisation);
+    let better = paired(&none, &all, SignificanceTest::Randomisation);
     assert_eq!((better.difference, better.topics), (1.0, 5));
     assert_close(better.p, 2.0 / 32.0, &"exact");
-    assert_eq!(paired(&all, &none, Test::Randomisation).difference, -1.0);
-    assert_eq!(paired(&all, &all, Test::Randomisation).p, 1.0);
+    assert_eq!(
+        paired(&all, &none, SignificanceTest::Randomisation).difference,
+        -1.0
+    );
+    assert_eq!(paired(&all, &all, SignificanceTest::Randomisation).p, 1.0);
     // topics with equal values do not change p
     let half = found_first(&[true, true, true, false, false]);
     assert_close(
-        paired(&none, &half, Test::Randomisation).p,
+        paired(&none, &half, SignificanceTest::Randomisation).p,
         2.0 / 8.0,
         &"three that differ",
     );
@@ -167,7 +170,7 @@ fn the_randomisation_test_gives_values_counted_by_hand() {
         paired(
             &found_first(&before),
             &found_first(&after),
-            Test::Randomisation,
+            SignificanceTest::Randomisation,
         )
     };
     let sampled = compare();
@@ -184,10 +187,10 @@ fn a_table_marks_the_best_run_and_shows_differences_and_topics() {
         ),
         ("two".to_owned(), vec![found_first(&[true; 4])]),
     ];
-    let table = Table {
+    let table = ComparisonTable {
         columns: vec!["P@1".to_owned()],
         rows,
-        ..Table::default()
+        ..ComparisonTable::default()
     };
     let lines: Vec<String> = table.to_string().lines().map(str::to_owned).collect();
     assert!(
@@ -219,7 +222,7 @@ proptest! {
         if let Qrels::Graded(qrels) | Qrels::Answers(qrels) = qrels
             && let Measure::Graded(measure) = "nDCG(touche=2021)@5".parse().unwrap()
         {
-            let _ = TextRun::new(&lines).measure(&qrels, &measure).all();
+            let _ = SortedTextRun::new(&lines).measure(&qrels, &measure).all();
         }
     }
 

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 use std::fs;
 
-use riposte_eval::compare::{Test, paired};
-use riposte_eval::{TopicId, Values, evaluate, qrels};
+use riposte_eval::compare::{SignificanceTest, paired};
+use riposte_eval::{MeasureValues, TopicId, evaluate, qrels};
 
 use crate::reproduce::{figures, report};
 use crate::sentence::MINILM;
@@ -13,7 +13,7 @@ use crate::support::need::{Data, Model, need};
 use crate::support::program::{WorkDir, riposte, succeed};
 
 /// The values of a measure for the run of an approach.
-fn values(dir: &WorkDir, collection: &str, judgements: &str, approach: &str) -> Values {
+fn values(dir: &WorkDir, collection: &str, judgements: &str, approach: &str) -> MeasureValues {
     let run = dir.read(&format!("out/{collection}/{approach}/run.txt"));
     let (qrels, _) = qrels::read(judgements);
     let evaluated = evaluate(&run, &qrels, &["nDCG@10".parse().unwrap()]);
@@ -70,7 +70,7 @@ fn the_judged_collections_of_development_have_them() {
     for other in ["bm25", "bm25-flat"] {
         let of = |approach: &str| {
             let mut topics = BTreeMap::new();
-            let mut whole: Option<Values> = None;
+            let mut whole: Option<MeasureValues> = None;
             for collection in ["cranfield", "cisi"] {
                 let file = data.join(format!("rank/{collection}/qrels/test.tsv"));
                 let judgements = fs::read_to_string(file).unwrap();
@@ -86,7 +86,7 @@ fn the_judged_collections_of_development_have_them() {
             whole
         };
         // a positive difference is one in favour of the default
-        let test = paired(&of(other), &of("riposte"), Test::Randomisation);
+        let test = paired(&of(other), &of("riposte"), SignificanceTest::Randomisation);
         assert_eq!(test.topics, 225 + 76);
         assert!(test.difference > 0.0 && test.p < 0.05, "{other}: {test:?}");
     }

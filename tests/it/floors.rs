@@ -657,7 +657,7 @@ fn a_lint_allows_unsafe_code_in_the_files_that_are_named_here() {
         "crates/riposte-nn/src/conv/kernel/depthwise.rs",
         "crates/riposte-nn/src/conv/quantised.rs",
         "crates/riposte-nn/src/conv/quantised/amx.rs",
-        "crates/riposte-nn/src/conv/quantised/far.rs",
+        "crates/riposte-nn/src/conv/quantised/outliers.rs",
         "crates/riposte-nn/src/conv/quantised/kernels.rs",
         "crates/riposte-nn/src/conv/quantised/pairs.rs",
     ];

@@ -9,8 +9,8 @@ use riposte::evidence::ocr::backend::PartRuntime;
 use riposte::evidence::ocr::{PpOcr, Script, TextReader};
 use riposte::evidence::sentence::Sentences;
 use riposte_nn::conv::NumericMode;
-use riposte_nn::onnx_writer::{self as onnx, Graph, Message, ints, numbers};
-use riposte_nn::transformer::Backend;
+use riposte_nn::onnx_writer::{self as onnx, GraphWriter, ProtobufMessage, ints, numbers};
+use riposte_nn::transformer::EncoderBackend;
 use serde_json::{Value, json};
 
 use crate::support::checkpoint::{copy_of, edit_header, weights};
@@ -56,8 +56,8 @@ fn small_networks_that_are_whole_read_a_picture() {
 }
 
 /// A detector: a convolution with the output "x", and the nodes that `rest` adds, the last of which has the output "map".
-fn detector(rest: impl Fn(Graph) -> Graph) -> Graph {
-    let begun = Graph::default()
+fn detector(rest: impl Fn(GraphWriter) -> GraphWriter) -> GraphWriter {
+    let begun = GraphWriter::default()
         .input("image", &[1, 3, -1, -1])
         .floats("w", &[16, 3, 3, 3], &numbers(16 * 27))
         .node("Conv", &["image", "w"], "x", &[ints("pads", &[1; 4])]);
@@ -65,23 +65,24 @@ fn detector(rest: impl Fn(Graph) -> Graph) -> Graph {
 }
 
 /// Hostile detectors, each with the name of its fault.
-fn hostile() -> Vec<(&'static str, Graph)> {
-    let tensor = |constant: Message| {
+fn hostile() -> Vec<(&'static str, GraphWriter)> {
+    let tensor = |constant: ProtobufMessage| {
         detector(move |graph| {
             let graph = graph.constant(&constant);
             graph.node("Conv", &["x", "v"], "map", &[])
         })
     };
-    let convolution = |shape: &[i64], attribute: Message| {
+    let convolution = |shape: &[i64], attribute: ProtobufMessage| {
         let count = shape.iter().product::<i64>() as usize;
         detector(move |graph| {
             let graph = graph.floats("v", shape, &numbers(count));
             graph.node("Conv", &["x", "v"], "map", std::slice::from_ref(&attribute))
         })
     };
-    let node = |kind: &'static str, inputs: &'static [&'static str], attributes: &[Message]| {
-        detector(move |graph| graph.node(kind, inputs, "map", attributes))
-    };
+    let node =
+        |kind: &'static str, inputs: &'static [&'static str], attributes: &[ProtobufMessage]| {
+            detector(move |graph| graph.node(kind, inputs, "map", attributes))
+        };
     let sized = |shape: &[i64]| tensor(onnx::tensor("v", 1, shape).bytes(9, [0u8; 64]));
     let external = |path: &str| tensor(onnx::external("v", &[1, 16, 1, 1], path));
     let strided = |strides: &[i64]| convolution(&[1, 16, 1, 1], ints("strides", strides));
@@ -96,8 +97,8 @@ fn hostile() -> Vec<(&'static str, Graph)> {
         let graph = graph.node("Mul", &["x", "two"], "x", &[]);
         graph.node("Relu", &["x"], "map", &[])
     });
-    let empty = Graph::default().input("image", &[1, 3, -1, -1]);
-    let flat = Graph::default().input("image", &[3]);
+    let empty = GraphWriter::default().input("image", &[1, 3, -1, -1]);
+    let flat = GraphWriter::default().input("image", &[3]);
     let flat = flat.node("Relu", &["image"], "map", &[]);
     vec![
         (
@@ -270,7 +271,7 @@ fn a_hostile_safetensors_file_is_an_error() {
     }
     for (what, bytes) in cases {
         fs::write(&path, bytes).unwrap();
-        let said = match Sentences::load(dir.path(), Backend::Auto) {
+        let said = match Sentences::load(dir.path(), EncoderBackend::Auto) {
             Ok(_) => panic!("{what}: no error"),
             Err(error) => format!("{error:#}"),
         };

@@ -10,7 +10,7 @@ use riposte::evidence::clip::Clip;
 use riposte::weights::{ModelCatalogue, Models};
 use riposte::{Approach, Collection, Event, Task};
 use riposte_nn::conv::Numeric;
-use riposte_nn::transformer::Backend;
+use riposte_nn::transformer::EncoderBackend;
 use rusqlite::Connection;
 use serde_json::{Value, json};
 
@@ -364,7 +364,7 @@ fn tokenizer_of_words(dir: &Path) -> Value {
 #[test]
 fn a_tokenizer_from_vocab_txt_is_the_one_of_tokenizer_json() {
     let copy = copy_of("tiny-chinese-clip");
-    let load = || Clip::load(copy.path(), Backend::Auto, Numeric::Float).unwrap();
+    let load = || Clip::load(copy.path(), EncoderBackend::Auto, Numeric::Float).unwrap();
     let from_words = load();
     let json = tokenizer_of_words(copy.path());
     fs::write(copy.path().join("tokenizer.json"), json.to_string()).unwrap();

@@ -8,13 +8,13 @@ use std::process::Command;
 use proptest::prelude::*;
 use riposte_eval::confusion::Confusion;
 use riposte_eval::edition::Edition;
-use riposte_eval::graded::TextRun;
+use riposte_eval::graded::SortedTextRun;
 use riposte_eval::images::evaluate_images;
 use riposte_eval::measure::Measure;
 use riposte_eval::qrels::{self, Qrels};
 use riposte_eval::run::read_texts;
 use riposte_eval::verify::{Finding, Rule, Rules, Severity, verify};
-use riposte_eval::{DocId, ObjectStance, TopicId, Values, evaluate};
+use riposte_eval::{DocId, MeasureValues, ObjectStance, TopicId, evaluate};
 use serde::Deserialize;
 
 use crate::support::chance::Chance;
@@ -24,7 +24,7 @@ use crate::support::program::{WorkDir, riposte, succeed};
 use crate::support::{assert_says, reference};
 
 /// The values of the measure with this name, for the texts of a run and of judgements.
-pub fn values(name: &str, run: &str, judgements: &str) -> Values {
+pub fn values(name: &str, run: &str, judgements: &str) -> MeasureValues {
     let (judgements, errors) = qrels::read(judgements);
     assert_eq!(errors, []);
     let measure: Measure = name.parse().unwrap();
@@ -519,7 +519,7 @@ fn stances_counted_by_hand() {
         panic!("these are not judgements of stances")
     };
     let (lines, _) = read_texts(RUN);
-    let confusions = TextRun::new(&lines).confusions(&qrels, None);
+    let confusions = SortedTextRun::new(&lines).confusions(&qrels, None);
     let all = confusions
         .values()
         .fold(Confusion::default(), |sum, c| sum.and(c));
@@ -600,5 +600,5 @@ fn a_repeated_document_counts_once_at_its_best_rank() {
         assert_eq!(found.errors.len(), 1, "{:?}", found.errors);
     }
     let (lines, _) = read_texts(run);
-    assert_eq!(TextRun::new(&lines).repeated, 1);
+    assert_eq!(SortedTextRun::new(&lines).repeated, 1);
 }

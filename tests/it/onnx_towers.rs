@@ -6,8 +6,8 @@ use std::path::Path;
 use image::RgbImage;
 use riposte::evidence::clip::Clip;
 use riposte_nn::conv::Numeric;
-use riposte_nn::onnx_writer::{Graph, numbers};
-use riposte_nn::transformer::Backend;
+use riposte_nn::onnx_writer::{GraphWriter, numbers};
+use riposte_nn::transformer::EncoderBackend;
 use serde_json::json;
 use tempfile::TempDir;
 
@@ -30,7 +30,7 @@ fn model(inner: &str) -> TempDir {
 }
 
 fn load(dir: &Path) -> anyhow::Result<Clip> {
-    Clip::load(dir, Backend::Auto, Numeric::Float)
+    Clip::load(dir, EncoderBackend::Auto, Numeric::Float)
 }
 
 fn cosine(a: &[f32], b: &[f32]) -> f32 {
@@ -167,7 +167,7 @@ fn files_that_are_no_towers_are_errors() {
         said_of(part);
     }
     let graph = |input: &str, output: &str| {
-        Graph::default()
+        GraphWriter::default()
             .input(input, &[-1, -1])
             .floats("w", &[1], &numbers(1))
             .node("Mul", &[input, "w"], output, &[])
@@ -188,7 +188,7 @@ fn files_that_are_no_towers_are_errors() {
     assert_says(&said, &["no output text_embeds, only last_hidden_state"]);
     // it takes floats, and gives as many numbers as tokens
     said_of(&graph("input_ids", "text_embeds"));
-    let fixed = Graph::default().input("input_ids", &[4, 24]).node(
+    let fixed = GraphWriter::default().input("input_ids", &[4, 24]).node(
         "Relu",
         &["input_ids"],
         "text_embeds",
@@ -198,7 +198,7 @@ fn files_that_are_no_towers_are_errors() {
         &said_of(&fixed.output("text_embeds", &[4, 24]).model()),
         &["a fixed batch"],
     );
-    let short = Graph::default().input("input_ids", &[1, 9]).node(
+    let short = GraphWriter::default().input("input_ids", &[1, 9]).node(
         "Relu",
         &["input_ids"],
         "text_embeds",

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use riposte::evidence::sentence::Sentences;
 use riposte_nn::conv::Numeric;
-use riposte_nn::transformer::Backend;
+use riposte_nn::transformer::EncoderBackend;
 use serde::Deserialize;
 use serde_json::json;
 
@@ -39,7 +39,7 @@ fn agree(model: &Sentences, expected: &[TextReference]) {
 
 #[test]
 fn vectors_are_those_of_sentence_transformers() {
-    for backend in [Backend::Auto, Backend::Float] {
+    for backend in [EncoderBackend::Auto, EncoderBackend::Float] {
         let model = Sentences::load(&reference("tiny-sentence"), backend).unwrap();
         agree(&model, &values("tiny-sentence.json"));
         assert!(model.embed(&[]).unwrap().is_empty());
@@ -52,7 +52,7 @@ fn the_real_models_agree_with_sentence_transformers() {
         let Some(real) = need(Model(name)) else {
             continue;
         };
-        for backend in [Backend::Auto, Backend::Float] {
+        for backend in [EncoderBackend::Auto, EncoderBackend::Float] {
             let model = Sentences::load(&real.dir, backend).unwrap();
             if model.numeric() == Numeric::Float {
                 agree(&model, &values(reference));
@@ -71,7 +71,7 @@ fn vectors_in_int8_are_nearly_those_in_floats() {
             continue;
         };
         let load = |backend| Sentences::load(&real.dir, backend).unwrap();
-        let (auto, float) = (load(Backend::Auto), load(Backend::Float));
+        let (auto, float) = (load(EncoderBackend::Auto), load(EncoderBackend::Float));
         assert_eq!(float.numeric(), Numeric::Float);
         let texts = [
             "They're not",
@@ -111,7 +111,7 @@ struct Tokens {
 fn queries_and_documents_have_the_prompts_of_the_model() {
     for name in ["tiny-mpnet", "tiny-nomic-bert"] {
         let values: OfLayout = read_json(&reference(&format!("{name}.json")));
-        let model = Sentences::load(&reference(name), Backend::Auto).unwrap();
+        let model = Sentences::load(&reference(name), EncoderBackend::Auto).unwrap();
         let texts: Vec<&str> = values.tokens.iter().map(|of| of.text.as_str()).collect();
         let queries = model.embed_queries(&texts[..values.queries.len()]).unwrap();
         let documents = model.embed(&texts[..values.documents.len()]).unwrap();
@@ -143,7 +143,7 @@ fn the_real_model_gives_a_text_the_same_vector_in_any_batch() {
     let Some(minilm) = need(Model(MINILM)) else {
         return;
     };
-    let model = Sentences::load(&minilm.dir, Backend::Auto).unwrap();
+    let model = Sentences::load(&minilm.dir, EncoderBackend::Auto).unwrap();
     // the last text is longer than the model can read
     let long = "why the death penalty should be abolished ".repeat(60);
     let texts: Vec<String> = texts_of_many_lengths(700)
@@ -164,7 +164,7 @@ fn the_real_model_gives_a_text_the_same_vector_in_any_batch() {
 
 #[test]
 fn a_small_model_gives_a_text_nearly_the_same_vector_in_any_batch() {
-    let model = Sentences::load(&reference("tiny-sentence"), Backend::Auto).unwrap();
+    let model = Sentences::load(&reference("tiny-sentence"), EncoderBackend::Auto).unwrap();
     let texts = [
         "people",
         "",
@@ -186,7 +186,7 @@ fn a_small_model_gives_a_text_nearly_the_same_vector_in_any_batch() {
 
 #[test]
 fn words_after_256_tokens_change_nothing() {
-    let model = Sentences::load(&reference("tiny-sentence"), Backend::Auto).unwrap();
+    let model = Sentences::load(&reference("tiny-sentence"), EncoderBackend::Auto).unwrap();
     // 254 words with one token each, and the two special tokens
     let full = "the ".repeat(254);
     let vector = |text: &str| model.embed(&[text]).unwrap().remove(0);
@@ -199,7 +199,7 @@ fn a_damaged_checkpoint_is_named() {
     let refused = |damage: &dyn Fn(&Path), expected: &str| {
         let copy = copy_of("tiny-sentence");
         damage(copy.path());
-        let said = message(Sentences::load(copy.path(), Backend::Auto));
+        let said = message(Sentences::load(copy.path(), EncoderBackend::Auto));
         assert!(said.contains(expected), "{said}");
     };
     let tensor = "encoder.layer.1.attention.self.key.weight";

@@ -5,7 +5,7 @@ use std::fs;
 
 use riposte::evidence::sentence::Sentences;
 use riposte::weights::CheckedModel;
-use riposte_nn::transformer::Backend;
+use riposte_nn::transformer::EncoderBackend;
 use serde_json::{Value, json};
 
 use crate::sentence::MINILM;
@@ -239,7 +239,7 @@ fn olivier_armstrong_adds_bm25_share_and_likeness_of_sentences_that_argue() {
     // with two texts, each of its terms has an idf of ln(1.5) - ln(1.5) = 0
     assert_eq!(value(part(why, "argument-bm25")), 0.0, "{why}");
     assert_eq!(value(part(why, "argument-share")), 12.5, "{why}");
-    let model = Sentences::load(&minilm.dir, Backend::Auto).unwrap();
+    let model = Sentences::load(&minilm.dir, EncoderBackend::Auto).unwrap();
     let vectors = model
         .embed(&["Which is better, a laptop or a desktop?", argues])
         .unwrap();

@@ -6,7 +6,7 @@ use std::process::Command;
 use riposte::reading::stance_encoder::{
     OUTPUTS, StanceEncoder, StanceReading, TrainedTensor, pack,
 };
-use riposte_nn::transformer::Backend;
+use riposte_nn::transformer::EncoderBackend;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -32,10 +32,10 @@ fn pairs(name: &str) -> Vec<Pair> {
 }
 
 fn tiny() -> StanceEncoder {
-    tiny_with(Backend::Auto)
+    tiny_with(EncoderBackend::Auto)
 }
 
-fn tiny_with(backend: Backend) -> StanceEncoder {
+fn tiny_with(backend: EncoderBackend) -> StanceEncoder {
     let trained = fs::read(reference("tiny-pair.safetensors")).unwrap();
     StanceEncoder::load_trained(&reference("tiny-sentence"), "tiny", &trained, backend).unwrap()
 }
@@ -43,7 +43,7 @@ fn tiny_with(backend: Backend) -> StanceEncoder {
 /// The stance encoder of the program, on the published checkpoint.
 pub fn real() -> Option<StanceEncoder> {
     let model = need(Model(MINILM))?;
-    Some(StanceEncoder::load(&model.dir, &model.sha256, Backend::default()).unwrap())
+    Some(StanceEncoder::load(&model.dir, &model.sha256, EncoderBackend::default()).unwrap())
 }
 
 fn agree(model: &StanceEncoder, expected: &[Pair], tolerance: f32) {
@@ -70,7 +70,7 @@ fn agree(model: &StanceEncoder, expected: &[Pair], tolerance: f32) {
 
 #[test]
 fn logits_are_those_of_transformers() {
-    for backend in [Backend::Auto, Backend::Float] {
+    for backend in [EncoderBackend::Auto, EncoderBackend::Float] {
         agree(&tiny_with(backend), &pairs("tiny-pair.json"), 1e-4);
     }
     assert!(tiny().logits(&[]).unwrap().is_empty());
@@ -82,10 +82,10 @@ fn logits_of_the_real_encoder_are_those_of_transformers() {
         return;
     };
     let load = |backend| StanceEncoder::load(&base.dir, &base.sha256, backend).unwrap();
-    agree(&load(Backend::Float), &pairs("pair.json"), 1e-3);
+    agree(&load(EncoderBackend::Float), &pairs("pair.json"), 1e-3);
     // in int8, if the machine supports it: over the pairs of Task 2's development topics, the root of the mean square of this difference is .02 for stances and .08
     // for relevance, which differs most where a text is empty
-    agree(&load(Backend::Auto), &pairs("pair.json"), 0.3);
+    agree(&load(EncoderBackend::Auto), &pairs("pair.json"), 0.3);
 }
 
 #[test]
@@ -133,13 +133,14 @@ fn trained_changes_are_packed_and_loaded() {
         pack("tiny", "a card", &tensors).unwrap()
     };
     let logits = |bytes: &[u8]| {
-        let model = StanceEncoder::load_trained(&base, "tiny", bytes, Backend::Auto).unwrap();
+        let model =
+            StanceEncoder::load_trained(&base, "tiny", bytes, EncoderBackend::Auto).unwrap();
         model.logits(&[("guns", "people")]).unwrap()
     };
     assert_ne!(logits(&written(true)), logits(&written(false)));
-    let refused = StanceEncoder::load_trained(&base, "other", &written(true), Backend::Auto);
+    let refused = StanceEncoder::load_trained(&base, "other", &written(true), EncoderBackend::Auto);
     assert!(message(refused).contains("trained from another checkpoint"));
-    let refused = StanceEncoder::load_trained(&base, "tiny", b"no weights", Backend::Auto);
+    let refused = StanceEncoder::load_trained(&base, "tiny", b"no weights", EncoderBackend::Auto);
     assert!(message(refused).contains("reading the changes of the weights"));
 }
 

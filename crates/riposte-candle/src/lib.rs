@@ -1,8 +1,8 @@
-//! Computes the encoders of [`riposte_nn`] with candle, on an NVIDIA GPU and for training, and encoders that riposte-nn does not compute: of texts
-//! ([`texts`]: ModernBERT, NomicBERT), and of pictures and texts ([`image_text`]: SigLIP, Chinese CLIP), which are those of candle-transformers.
+//! Computes the encoders of [`riposte_nn`] with candle, on an NVIDIA GPU and for training. With candle-transformers, it also computes encoders that
+//! riposte-nn does not: those of texts ([`texts`]: ModernBERT, NomicBERT), and those of pictures and texts ([`image_text`]: SigLIP, Chinese CLIP).
 //!
 //! ```
-//! use riposte_nn::transformer::{Activation, Attention, EncoderConfig, NormOrder, Rows};
+//! use riposte_nn::transformer::{Activation, Attention, EncoderConfig, NormOrder, WantedRows};
 //! use riposte_nn::transformer::{Affine, Layer};
 //!
 //! let config = EncoderConfig {
@@ -26,14 +26,14 @@
 //!     down: zeros(4),
 //!     mlp_norm: Affine { weight: vec![0.0; 2], bias: vec![1.0, -1.0] },
 //! };
-//! // usually riposte_nn calls it: Backend::Given(riposte_candle::layers)
+//! // usually riposte_nn calls it: EncoderBackend::Given(riposte_candle::layers)
 //! let layers = riposte_candle::layers(&config, &mut [Ok(layer)].into_iter())?;
-//! let rows = layers.forward(vec![3.0, 4.0], &[1], Rows::All, Attention::Full)?;
+//! let rows = layers.forward(vec![3.0, 4.0], &[1], WantedRows::All, Attention::Full)?;
 //! assert_eq!(rows, [1.0, -1.0]);
 //! # Ok::<(), riposte_nn::Error>(())
 //! ```
 //!
-//! [`layers`] is for [`Backend::Given`](riposte_nn::transformer::Backend::Given): on the first CUDA device if this crate was built with the feature
+//! [`layers`] is for [`EncoderBackend::Given`](riposte_nn::transformer::EncoderBackend::Given): on the first CUDA device if this crate was built with the feature
 //! `cuda` and there is one, and otherwise on the CPU, where riposte-nn's own backend is faster. Results agree with those of riposte-nn in floats
 //! within 1e-4.
 //!
@@ -53,7 +53,7 @@ mod weights;
 use candle_core::{Device, Result, Tensor};
 use riposte_nn::Error;
 use riposte_nn::transformer::{
-    Activation, Affine, Attention, EncoderConfig, Layer, Layers, NormOrder, Rows,
+    Activation, Affine, Attention, EncoderConfig, Layer, Layers, NormOrder, WantedRows,
 };
 
 /// Maximum number of tokens in a batch, padding not counted.
@@ -88,7 +88,7 @@ pub fn layers(
     let upload = |layer: riposte_nn::Result<Layer<Vec<f32>>>| {
         upload(config, layer?, &device).map_err(Error::other)
     };
-    Ok(Box::new(Encoder {
+    Ok(Box::new(CandleLayers {
         layers: layers.map(upload).collect::<riposte_nn::Result<_>>()?,
         config: config.clone(),
         device,
@@ -229,7 +229,7 @@ fn mlp(
 }
 
 /// The layers of a model, on a device.
-struct Encoder {
+struct CandleLayers {
     config: EncoderConfig,
     layers: Vec<Layer<Tensor>>,
     device: Device,
@@ -261,12 +261,12 @@ fn upload(
     })
 }
 
-impl Layers for Encoder {
+impl Layers for CandleLayers {
     fn forward(
         &self,
         x: Vec<f32>,
         lengths: &[usize],
-        rows: Rows,
+        rows: WantedRows,
         attention: Attention,
     ) -> riposte_nn::Result<Vec<f32>> {
         self.compute(&x, lengths, rows, attention)
@@ -278,12 +278,12 @@ impl Layers for Encoder {
     }
 }
 
-impl Encoder {
+impl CandleLayers {
     fn compute(
         &self,
         x: &[f32],
         lengths: &[usize],
-        rows: Rows,
+        rows: WantedRows,
         attention: Attention,
     ) -> Result<Vec<f32>> {
         let hidden = self.config.hidden;
@@ -307,12 +307,12 @@ impl Encoder {
         }
         let firsts = (0..batch.count).map(|n| n * batch.length);
         let wanted: Vec<u32> = match rows {
-            Rows::All => firsts
+            WantedRows::All => firsts
                 .zip(lengths)
                 .flat_map(|(first, length)| first..first + length)
                 .map(|row| row as u32)
                 .collect(),
-            Rows::OneEach(positions) => firsts
+            WantedRows::OneEach(positions) => firsts
                 .zip(positions)
                 .map(|(first, position)| (first + position) as u32)
                 .collect(),
@@ -321,7 +321,8 @@ impl Encoder {
         x.index_select(&wanted, 0)?.flatten_all()?.to_vec1()
     }
 
-    /// What is added to the scores, in a shape that can be broadcast to theirs (count, heads, length, length). None if that is nothing.
+    /// The numbers that are added to the scores of attention, in a shape that can be broadcast to theirs (count, heads, length, length). None if all
+    /// are zero.
     fn mask(
         &self,
         lengths: &[usize],

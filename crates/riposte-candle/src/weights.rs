@@ -9,13 +9,13 @@ use candle_nn::{Init, VarBuilder};
 use riposte_nn::checkpoint::Checkpoint;
 
 /// The tensors of a checkpoint, widened to 32 bits. Only tensors that were compared with the configuration are asked for.
-pub(crate) struct Weights {
+pub(crate) struct CheckpointTensors {
     checkpoint: Arc<Checkpoint>,
     /// The names in the file, by the names that are asked for. `None`: they are the same.
     names: Option<HashMap<String, String>>,
 }
 
-impl Weights {
+impl CheckpointTensors {
     /// All tensors, by their names in the file.
     pub fn all(checkpoint: Arc<Checkpoint>, device: &Device) -> VarBuilder<'static> {
         Self::builder(checkpoint, None, device)
@@ -35,7 +35,7 @@ impl Weights {
         names: Option<HashMap<String, String>>,
         device: &Device,
     ) -> VarBuilder<'static> {
-        let weights = Weights { checkpoint, names };
+        let weights = CheckpointTensors { checkpoint, names };
         VarBuilder::from_backend(Box::new(weights), DType::F32, device.clone())
     }
 
@@ -48,7 +48,7 @@ impl Weights {
     }
 }
 
-impl SimpleBackend for Weights {
+impl SimpleBackend for CheckpointTensors {
     fn get(&self, shape: Shape, name: &str, _: Init, _: DType, device: &Device) -> Result<Tensor> {
         let Some(place) = self.place(name) else {
             candle_core::bail!("the model has no tensor {name}");

@@ -12,11 +12,11 @@ use riposte::reading::stance_encoder::{OUTPUTS, StanceEncoder};
 use riposte::weights::{CheckedModel, ModelStatus, Models};
 use riposte_nn::conv::Numeric;
 use riposte_nn::sentence::{Purpose, SentenceEncoder};
-use riposte_nn::transformer::Backend;
+use riposte_nn::transformer::EncoderBackend;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
-const CANDLE: Backend = Backend::Given(riposte_candle::layers);
+const CANDLE: EncoderBackend = EncoderBackend::Given(riposte_candle::layers);
 
 fn reference(name: &str) -> PathBuf {
     let references = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/reference");
@@ -61,7 +61,7 @@ fn sentence_vectors_are_those_of_sentence_transformers() {
     agree_on_sentences(&model, &values::<Vec<Text>>("tiny-sentence.json"));
 }
 
-/// Attention that depends on distance, in texts of many lengths that are padded to the longest one; and positions that begin after the padding.
+/// Attention that depends on distance, in texts of many lengths that are padded to the longest one; and positions that begin after the padding id.
 #[test]
 fn vectors_of_other_families_are_those_of_sentence_transformers() {
     #[derive(Deserialize)]

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use image::{Rgb, RgbImage};
 use riposte::evidence::clip::{Clip, ImageTextLikeness, Pixels};
 use riposte_nn::conv::Numeric;
-use riposte_nn::transformer::Backend;
+use riposte_nn::transformer::EncoderBackend;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
@@ -91,7 +91,7 @@ fn texts() -> Vec<String> {
 }
 
 fn load(name: &str) -> Clip {
-    Clip::load(&reference(name), Backend::Auto, Numeric::Float).unwrap()
+    Clip::load(&reference(name), EncoderBackend::Auto, Numeric::Float).unwrap()
 }
 
 #[track_caller]
@@ -166,7 +166,10 @@ fn pixels_are_those_of_pillow() {
 fn vectors_and_likeness_are_those_of_the_frameworks() {
     let texts = texts();
     for (name, ..) in FAMILIES {
-        for backend in [Backend::Auto, Backend::Given(riposte_candle::layers)] {
+        for backend in [
+            EncoderBackend::Auto,
+            EncoderBackend::Given(riposte_candle::layers),
+        ] {
             let model = Clip::load(&reference(name), backend, Numeric::Float).unwrap();
             let values: Values = json(&format!("{name}.json"));
             let pictures = values.images.iter().map(Picture::draw);
@@ -244,7 +247,7 @@ fn the_flag_quick_gelu_of_open_clip_is_followed() {
     let quick = plain.replacen("\"embed_dim\"", "\"quick_gelu\": true, \"embed_dim\"", 1);
     assert_ne!(plain, quick);
     fs::write(&path, quick).unwrap();
-    let model = Clip::load(dir.path(), Backend::Auto, Numeric::Float).unwrap();
+    let model = Clip::load(dir.path(), EncoderBackend::Auto, Numeric::Float).unwrap();
     let values: Values = json("tiny-open-clip.json");
     let expected = values.quick.unwrap();
     let pixels = model.preprocess(&values.images[0].draw());

@@ -9,7 +9,7 @@ use std::path::Path;
 use riposte_candle::texts::OTHERS;
 use riposte_nn::conv::Numeric;
 use riposte_nn::sentence::{Purpose, SentenceEncoder};
-use riposte_nn::transformer::Backend;
+use riposte_nn::transformer::EncoderBackend;
 use safetensors::SafeTensors;
 use serde_json::{Value, json};
 
@@ -18,7 +18,7 @@ use support::{Values, agree, copy_of, reference};
 const NAMES: [&str; 2] = ["tiny-modernbert", "tiny-nomic-bert"];
 
 fn load(dir: &Path) -> Result<SentenceEncoder, String> {
-    let loaded = SentenceEncoder::load_any(dir, Backend::Auto, OTHERS, None);
+    let loaded = SentenceEncoder::load_any(dir, EncoderBackend::Auto, OTHERS, None);
     loaded.map_err(|error| error.to_string())
 }
 

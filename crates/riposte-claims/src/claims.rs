@@ -22,7 +22,9 @@ use riposte_eval::objects;
 use self::clause::Clause;
 use self::nouns::is_plural;
 use self::openings::TitleForm;
-use self::words::{Word, in_headline_case, is_headline, read, text, uncapitalised, with_capital};
+use self::words::{
+    ClauseWord, in_headline_case, is_headline, read, text, uncapitalised, with_capital,
+};
 
 use crate::limits::{MAX_CLAIM_BYTES, MAX_CLAIM_WORDS};
 
@@ -76,7 +78,7 @@ pub fn claims(title: &str) -> (String, String) {
     (claim, counter)
 }
 
-fn of_words(title: &str, is_question: bool, words: &[Word]) -> [String; 2] {
+fn of_words(title: &str, is_question: bool, words: &[ClauseWord]) -> [String; 2] {
     if let Some(TitleForm::Question(clause)) = last_question(words).map(openings::read) {
         return sides(title, words, &clause);
     }
@@ -94,7 +96,7 @@ fn of_words(title: &str, is_question: bool, words: &[Word]) -> [String; 2] {
         }
         TitleForm::Statement(statement) => {
             let claim = text(&statement);
-            let asks = |word: &Word| word.tagged("WP WDT") && word.is("which what who");
+            let asks = |word: &ClauseWord| word.tagged("WP WDT") && word.is("which what who");
             if is_question && statement.iter().any(asks) {
                 let objects = objects().map(|objects| choice::comparison(words, &objects, None));
                 return objects.unwrap_or_else(|| [claim, String::new()]);
@@ -112,13 +114,13 @@ fn of_words(title: &str, is_question: bool, words: &[Word]) -> [String; 2] {
 }
 
 /// The last of several sentences.
-fn last_question(words: &[Word]) -> Option<&[Word]> {
+fn last_question(words: &[ClauseWord]) -> Option<&[ClauseWord]> {
     let end = words.iter().rposition(|word| word.is("? . !"))?;
     words.get(end + 1..).filter(|rest| rest.len() > 1)
 }
 
 /// The claims of a yes-no question.
-fn sides(title: &str, words: &[Word], clause: &Clause) -> [String; 2] {
+fn sides(title: &str, words: &[ClauseWord], clause: &Clause) -> [String; 2] {
     if let Some(both) = choice::alternatives(clause) {
         return both.map(|clause| text(&clause.stated()));
     }
@@ -134,13 +136,13 @@ fn sides(title: &str, words: &[Word], clause: &Clause) -> [String; 2] {
 }
 
 /// The negation of a clause that is stated with these words.
-fn counter(clause: &Clause, stated: &[Word]) -> String {
+fn counter(clause: &Clause, stated: &[ClauseWord]) -> String {
     let counter = clause.negated().map(|words| text(&words));
     counter.unwrap_or_else(|| not_true(stated))
 }
 
 /// The claims about a subject without a verb: that the subject is good, and that it is bad.
-fn valued(words: &[Word]) -> Option<[String; 2]> {
+fn valued(words: &[ClauseWord]) -> Option<[String; 2]> {
     let first = words.first()?;
     let begins = first.is_noun() || first.tagged("DT JJ JJR JJS VBG VBN PRP$ CD RB FW GW");
     let is_phrase = words.iter().all(|word| !word.is(": ; , – — ? . !"));
@@ -166,7 +168,7 @@ fn without_end_mark(sentence: &str) -> &str {
     }
 }
 
-fn not_true(words: &[Word]) -> String {
+fn not_true(words: &[ClauseWord]) -> String {
     format!("it is not true that {}", text(&uncapitalised(words)))
 }
 

@@ -17,8 +17,7 @@
 //! let negation = negated("All museums should be free of charge.");
 //! assert_eq!(negation.as_deref(), Some("Not all museums should be free of charge"));
 //!
-//! // is who says yes for the subject or against it?
-//! assert_eq!(polarity("Should the voting age be lowered?"), Polarity::For);
+//! // is the answer yes for the subject or against it? assert_eq!(polarity("Should the voting age be lowered?"), Polarity::For);
 //! assert_eq!(polarity("Should bottled water be banned?"), Polarity::Against);
 //!
 //! // sentences of texts, web pages among them
@@ -36,7 +35,8 @@
 //! | words of opinion and comparison | [`lexicon`] |
 //!
 //! The crate is made for titles as people write them: questions of debate portals and search engines, motions of parliamentary debates, claims,
-//! headlines and mere subjects. All functions accept any text: none panics, and what is no question is its own claim. It knows only English.
+//! headlines and mere subjects. All functions accept any text: none panics, and a text that is not a question is its own claim. It knows only
+//! English.
 //!
 //! Everything is computed from rules, word lists and the half megabyte of the tagger's weights, which are compiled in and are read when they are
 //! first needed. The same text always gives the same result, on any machine.

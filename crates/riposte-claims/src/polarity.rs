@@ -5,12 +5,12 @@ use crate::lexicon::opinion::{
 };
 use crate::words::trimmed_words;
 
-/// The position of a question or claim towards its subject: who answers yes is for the subject, or against it.
+/// Whether a question or claim is for or against its subject: what the answer yes is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Polarity {
-    /// Who says yes wants, allows or praises the subject.
+    /// The answer yes wants, allows or praises the subject.
     For,
-    /// Who says yes wants less of the subject, or blames it ("Should bottled water be banned?").
+    /// The answer yes wants less of the subject, or blames it ("Should bottled water be banned?").
     Against,
 }
 
@@ -24,7 +24,7 @@ impl Polarity {
     }
 }
 
-/// Whether who says yes to a question, or makes a claim, is for or against its subject.
+/// Whether the answer yes to a question, or a claim, is for or against its subject.
 ///
 /// Like [`polarity_of_words`], but also against a subject that is too much ("too high") or responsible for climate change.
 ///

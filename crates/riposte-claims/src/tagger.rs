@@ -16,7 +16,7 @@
 //! ```
 //!
 //! [`tag()`] and [`adjectives`] are all that most callers need. The rest is for whoever learns other weights: [`split()`] gives the words,
-//! [`features()`] what is seen of a word, and [`encode`] writes the file that [`Model::parse`] reads and [`tag_with`] uses.
+//! [`features()`] what is seen of a word, and [`encode`] writes the file that [`TaggerModel::parse`] reads and [`tag_with`] uses.
 
 mod features;
 mod model;
@@ -25,9 +25,9 @@ mod split;
 use std::fmt;
 use std::sync::LazyLock;
 
-pub use features::{FEATURES, Feature, Form, features};
-pub use model::{Model, encode};
-pub use split::{Span, split};
+pub use features::{FEATURES, Feature, WordForm, features};
+pub use model::{TaggerModel, encode};
+pub use split::{WordSpan, split};
 
 /// The tags of the Penn Treebank and those that the English Web Treebank adds (ADD: an address, AFX: a prefix, GW: a part of a word, HYPH,
 /// NFP: other marks, XX: unknown).
@@ -87,9 +87,9 @@ pub struct TaggedWord<'a> {
     pub tag: Tag,
 }
 
-static COMMITTED: LazyLock<Model> = LazyLock::new(|| {
+static COMMITTED: LazyLock<TaggerModel> = LazyLock::new(|| {
     // the file is compiled in; tests read it
-    Model::parse(include_bytes!("../models/tagger.bin"))
+    TaggerModel::parse(include_bytes!("../models/tagger.bin"))
         .expect("models/tagger.bin has the weights of the tagger")
 });
 
@@ -104,11 +104,15 @@ pub fn tag(text: &str) -> Vec<TaggedWord<'_>> {
 /// Many English verbs are also nouns, so only the difference between two words is informative.
 pub(crate) fn verb_preference(word: &str) -> i32 {
     let tag = |name| Tag::find(name).unwrap_or(Tag(0));
-    COMMITTED.preference(&Form::of(word), tag("VB"), &["NN", "NNS", "JJ"].map(tag))
+    COMMITTED.preference(
+        &WordForm::of(word),
+        tag("VB"),
+        &["NN", "NNS", "JJ"].map(tag),
+    )
 }
 
 /// Like [`tag()`], with other weights.
-pub fn tag_with<'a>(model: &Model, text: &'a str) -> Vec<TaggedWord<'a>> {
+pub fn tag_with<'a>(model: &TaggerModel, text: &'a str) -> Vec<TaggedWord<'a>> {
     let mut tagged = Vec::new();
     let mut words = Vec::new();
     let mut sentence = Vec::new();
@@ -117,7 +121,7 @@ pub fn tag_with<'a>(model: &Model, text: &'a str) -> Vec<TaggedWord<'a>> {
     while let Some((start, end)) = spans.next() {
         let word = text.get(start..end).unwrap_or_default();
         words.push((start, word));
-        sentence.push(Form::of(word));
+        sentence.push(WordForm::of(word));
         let next = spans.peek().and_then(|(start, end)| text.get(*start..*end));
         if next.is_none_or(|next| ends_sentence(&words, next)) {
             let tags = model.tag(&sentence);

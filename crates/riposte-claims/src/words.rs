@@ -1,6 +1,6 @@
 //! Ways to split a text into words, and into sentences.
 //!
-//! They differ in what a word is, so whoever counts words or learns weights of them keeps to one:
+//! They differ in what a word is, so code that counts words or learns weights of words uses always the same one:
 //!
 //! | function | "Don't!" | "cutting-edge" | "C++" | punctuation |
 //! |---|---|---|---|---|
@@ -22,7 +22,7 @@
 
 /// A word or a punctuation mark.
 #[derive(Clone, Debug)]
-pub struct Token<'a> {
+pub struct TextToken<'a> {
     /// The token, as it is in the text.
     pub text: &'a str,
     /// The token in lower case, with straight apostrophes.
@@ -43,7 +43,7 @@ pub struct Sentence<'a> {
     /// Byte offset of `text` in the whole text.
     pub start: usize,
     /// At least one of them is a word.
-    pub tokens: Vec<Token<'a>>,
+    pub tokens: Vec<TextToken<'a>>,
 }
 
 impl Sentence<'_> {
@@ -53,7 +53,7 @@ impl Sentence<'_> {
     }
 
     /// The words of the sentence, without punctuation.
-    pub fn words(&self) -> impl Iterator<Item = &Token<'_>> {
+    pub fn words(&self) -> impl Iterator<Item = &TextToken<'_>> {
         self.tokens.iter().filter(|token| token.word)
     }
 }
@@ -62,7 +62,7 @@ impl Sentence<'_> {
 ///
 /// A word is a run of letters and digits with apostrophes inside it and `+` or `#` after it ("goat's", "C++"). Marks that end or separate sentences
 /// or clauses (`. ! ? , ; : ( ) [ ] | •`) are separate tokens; all other characters are dropped.
-pub fn tokens(text: &str) -> Vec<Token<'_>> {
+pub fn tokens(text: &str) -> Vec<TextToken<'_>> {
     let mut tokens = Vec::new();
     let mut chars = text.char_indices().peekable();
     while let Some((start, c)) = chars.next() {
@@ -90,7 +90,7 @@ pub fn tokens(text: &str) -> Vec<Token<'_>> {
             continue;
         }
         let token = &text[start..end];
-        tokens.push(Token {
+        tokens.push(TextToken {
             text: token,
             lower: if token.is_ascii() {
                 token.to_ascii_lowercase()
@@ -108,7 +108,7 @@ pub fn tokens(text: &str) -> Vec<Token<'_>> {
 /// The sentences of a text, in order. Those without a word are left out; [`Sentence`] says where one ends.
 pub fn sentences(text: &str) -> Vec<Sentence<'_>> {
     let mut sentences = Vec::new();
-    let mut current: Vec<Token<'_>> = Vec::new();
+    let mut current: Vec<TextToken<'_>> = Vec::new();
     for token in tokens(text) {
         let stop = match token.text {
             "." | "!" | "?" => text[token.end..]
@@ -130,7 +130,7 @@ pub fn sentences(text: &str) -> Vec<Sentence<'_>> {
 /// Moves the collected tokens into a new sentence if one of them is a word, and drops them otherwise.
 fn end_sentence<'a>(
     text: &'a str,
-    current: &mut Vec<Token<'a>>,
+    current: &mut Vec<TextToken<'a>>,
     sentences: &mut Vec<Sentence<'a>>,
 ) {
     let tokens = std::mem::take(current);
@@ -169,7 +169,7 @@ pub fn apostrophe_words(text: &str) -> impl Iterator<Item = &str> {
 }
 
 /// The number of tokens that are on a list of words in lower case.
-pub fn count<'a>(words: impl IntoIterator<Item = &'a Token<'a>>, list: &[&str]) -> f64 {
+pub fn count<'a>(words: impl IntoIterator<Item = &'a TextToken<'a>>, list: &[&str]) -> f64 {
     words
         .into_iter()
         .filter(|token| list.contains(&token.lower.as_str()))

@@ -6,19 +6,19 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use crate::field::unfit_field;
-use crate::lines::{Object, numbered_lines};
+use crate::lines::{JsonObject, numbered_lines};
 use crate::topic::{self, Topic};
 use crate::{DocId, LineError, TopicId};
 
 /// The documents that a re-ranking may list.
 #[derive(Clone, Debug, Default)]
-pub struct Candidates {
+pub struct RerankCandidates {
     by_topic: BTreeMap<TopicId, BTreeSet<DocId>>,
     /// The topics whose query the file has, in its order.
     topics: Vec<Topic>,
 }
 
-impl Candidates {
+impl RerankCandidates {
     /// Reads lines of `{"qid", "query", "docno"}`. A `qid` may be a number, and the query may be missing. Returns an error for each line that
     /// cannot be read.
     pub fn read(text: &str) -> (Self, Vec<LineError>) {
@@ -29,7 +29,7 @@ impl Candidates {
             #[serde(default)]
             query: Option<String>,
         }
-        let mut candidates = Candidates::default();
+        let mut candidates = RerankCandidates::default();
         let mut faults = Vec::new();
         for (number, line) in numbered_lines(text) {
             if faults.len() >= crate::limits::MAX_FAULTS {
@@ -39,7 +39,7 @@ impl Candidates {
             }
             let read = serde_json::from_str(line)
                 .map_err(|error| format!("not a candidate with a qid and a docno: {error}"))
-                .and_then(|Object(line): Object<CandidateLine>| {
+                .and_then(|JsonObject(line): JsonObject<CandidateLine>| {
                     Ok((id(&line.qid)?, id(&line.docno)?, line.query))
                 });
             match read {
@@ -120,7 +120,7 @@ fn id(value: &Value) -> Result<String, String> {
 mod tests {
     use super::*;
 
-    fn ids(candidates: &Candidates, topic: &str) -> Vec<String> {
+    fn ids(candidates: &RerankCandidates, topic: &str) -> Vec<String> {
         let of_topic = candidates.of(&TopicId(topic.to_owned()));
         of_topic
             .into_iter()
@@ -134,7 +134,7 @@ mod tests {
         let text = "{\"qid\": 51, \"query\": \"Should x?\", \"docno\": \"I1\"}\n\
             {\"qid\": \"51\", \"docno\": \"I2\"}\n\n{\"qid\": 52}\n\
             {\"qid\": 52, \"docno\": \"I 3\"}\n{\"qid\": 53, \"docno\": \"I1\", \"text\": \"…\"}\n";
-        let (candidates, faults) = Candidates::read(text);
+        let (candidates, faults) = RerankCandidates::read(text);
         assert_eq!(ids(&candidates, "51"), ["I1", "I2"]);
         assert_eq!(ids(&candidates, "53"), ["I1"]);
         assert!(candidates.of(&TopicId("52".to_owned())).is_none());
@@ -153,7 +153,7 @@ mod tests {
     fn ids_of_either_length_are_found() {
         let lines = ["Iaa", "Ibb00", "Icc", "Iee11"]
             .map(|id| format!("{{\"qid\": 1, \"docno\": \"{id}\"}}\n"));
-        let (mut candidates, _) = Candidates::read(&lines.concat());
+        let (mut candidates, _) = RerankCandidates::read(&lines.concat());
         let known = ["Iaa77", "Ibb", "Idd", "Iee11"].map(|id| DocId(id.to_owned()));
         assert_eq!(candidates.resolve(&known.each_ref()), 1);
         assert_eq!(ids(&candidates, "1"), ["Iaa77", "Ibb", "Iee11"]);

@@ -1,9 +1,9 @@
 //! Compares several runs: which is best by each measure, and whether a difference is larger than chance.
 //!
-//! [`paired`] compares two runs, [`Pairs`] all runs with each other, and [`Table`] shows values and differences.
+//! [`paired`] compares two runs, [`PairwiseTests`] all runs with each other, and [`ComparisonTable`] shows values and differences.
 //!
 //! ```
-//! use riposte_eval::compare::{Test, interval, paired};
+//! use riposte_eval::compare::{SignificanceTest, interval, paired};
 //! use riposte_eval::{evaluate, qrels};
 //!
 //! let (qrels, _) = qrels::read("1 0 a 1\n2 0 a 1\n3 0 a 1\n");
@@ -13,14 +13,14 @@
 //! let first = values("1 Q0 b 1 2 one\n1 Q0 a 2 1 one\n2 Q0 b 1 2 one\n2 Q0 a 2 1 one\n3 Q0 a 1 1 one\n")?;
 //! let second = values("1 Q0 a 1 1 two\n2 Q0 a 1 1 two\n3 Q0 a 1 1 two\n")?;
 //!
-//! let test = paired(&first, &second, Test::Randomisation);
+//! let test = paired(&first, &second, SignificanceTest::Randomisation);
 //! assert_eq!((test.difference, test.topics), (1.0 / 3.0, 3));
 //! assert_eq!(test.p, 0.5); // two topics differ: a difference as large is found by chance in half of the cases
 //! assert_eq!(interval(&second), (1.0, 1.0));
 //! # Ok::<(), riposte_eval::Error>(())
 //! ```
 
-mod look;
+mod format;
 mod paired;
 mod pairs;
 mod student;
@@ -28,24 +28,24 @@ mod table;
 
 use crate::chance::SplitMix64;
 use crate::confusion::Confusion;
-use crate::values::{Aggregation, Values};
+use crate::values::{Aggregation, MeasureValues};
 
-pub use look::Look;
-pub use paired::{PairedTest, Test, paired};
-pub use pairs::{Correction, Pair, Pairs};
-pub use table::Table;
+pub use format::TableFormat;
+pub use paired::{PairedTest, SignificanceTest, paired};
+pub use pairs::{Correction, PairwiseTests, RunPair};
+pub use table::ComparisonTable;
 
 /// The seed of all random numbers here, fixed so that the results are reproducible.
 const SEED: u64 = 2022;
 
-/// The number of samples for a confidence interval. Another seed then hardly moves the ends of the interval.
+/// The number of samples for a confidence interval. With another seed, the ends of the interval hardly move.
 const RESAMPLES: usize = 10_000;
 
 /// The 95% confidence interval of a value for all topics. Both ends are 0 if there is no topic.
 ///
 /// They are the percentiles 2.5 and 97.5 of the values of 10,000 samples of as many topics, drawn with replacement (percentile bootstrap; Efron,
 /// 1979).
-pub fn interval(values: &Values) -> (f64, f64) {
+pub fn interval(values: &MeasureValues) -> (f64, f64) {
     let numbers: Vec<f64> = values.topics.values().copied().collect();
     match &values.aggregation {
         Aggregation::Mean => percentiles(numbers.len(), |drawn| {

@@ -93,7 +93,7 @@ pub enum RunFormat {
     Texts {
         /// The words that can stand in place of Q0.
         stances: &'static [&'static str],
-        /// What the second column must be, as the author of a run is told.
+        /// What the second column must be, in words for the author of a run.
         asked: &'static str,
     },
 }
@@ -307,7 +307,7 @@ const fn texts(
     }
 }
 
-/// The year that is assumed if neither the user nor the files tell it. All tasks of the lab had an edition then.
+/// The year that is assumed if neither the user nor the files say it. All tasks of the lab had an edition then.
 pub const ASSUMED: u32 = 2022;
 
 impl Edition {

@@ -2,12 +2,12 @@
 
 use crate::confusion::Confusion;
 use crate::edition::Edition;
-use crate::graded::TextRun;
+use crate::graded::SortedTextRun;
 use crate::images::{ImageEvaluation, evaluate_images};
 use crate::measure::Measure;
 use crate::qrels::{ImageQrels, Qrels, StanceQrels};
 use crate::run::{Contradiction, ImageRunLine, ReadRun, read_images};
-use crate::values::Values;
+use crate::values::MeasureValues;
 use crate::{Error, LineError};
 
 /// Judgements, and the measures that are computed from them.
@@ -23,9 +23,9 @@ pub struct JudgedBy<'a> {
 
 /// The values of measures for a run, and what to know about them.
 #[derive(Clone, Debug, Default)]
-pub struct Evaluation {
+pub struct RunEvaluation {
     /// The values of each measure, in the order in which the judgements and their measures were given.
-    pub values: Vec<Values>,
+    pub values: Vec<MeasureValues>,
     /// The highest value of each measure that the run can reach with the judgements; `None` if that is 1.
     pub attainable: Vec<Option<f64>>,
     /// Results in addition to these values.
@@ -60,7 +60,7 @@ pub enum Detail {
 ///
 /// # Errors
 /// A measure cannot be computed from judgements of this kind ([`Measure::fits`]).
-pub fn evaluate(run: &str, qrels: &Qrels, measures: &[Measure]) -> Result<Evaluation, Error> {
+pub fn evaluate(run: &str, qrels: &Qrels, measures: &[Measure]) -> Result<RunEvaluation, Error> {
     if let Some(other) = measures.iter().find(|measure| !measure.fits(qrels)) {
         let measure = other.to_string();
         return Err(Error::OtherJudgements { measure });
@@ -75,8 +75,8 @@ pub fn evaluate(run: &str, qrels: &Qrels, measures: &[Measure]) -> Result<Evalua
 
 /// Evaluates a run by several judgements. It is read in the format to which each of them belongs. `edition` decides which grades of images count as
 /// relevant.
-pub fn evaluate_by(run: &str, judgements: &[JudgedBy], edition: &Edition) -> Evaluation {
-    let mut evaluation = Evaluation::default();
+pub fn evaluate_by(run: &str, judgements: &[JudgedBy], edition: &Edition) -> RunEvaluation {
+    let mut evaluation = RunEvaluation::default();
     let is_of_images = |by: &JudgedBy| matches!(by.qrels, Qrels::Images(_));
     let (mut images, mut texts) = (Vec::new(), Vec::new());
     if judgements.iter().any(is_of_images) {
@@ -93,7 +93,7 @@ pub fn evaluate_by(run: &str, judgements: &[JudgedBy], edition: &Edition) -> Eva
     if is_empty {
         evaluation.remark("no line of a run can be read: everything counts as 0");
     }
-    let texts = TextRun::new(&texts);
+    let texts = SortedTextRun::new(&texts);
     for by in judgements {
         let unjudged = match by.qrels {
             Qrels::Images(qrels) => {
@@ -138,7 +138,7 @@ fn is_any_judged(images: &[ImageRunLine], qrels: &ImageQrels) -> bool {
     })
 }
 
-impl Evaluation {
+impl RunEvaluation {
     fn remark(&mut self, text: impl Into<String>) {
         self.remarks.push(text.into());
     }
@@ -158,7 +158,7 @@ impl Evaluation {
         unjudged
     }
 
-    fn add_texts(&mut self, run: &TextRun, by: &JudgedBy) -> usize {
+    fn add_texts(&mut self, run: &SortedTextRun, by: &JudgedBy) -> usize {
         for measure in by.measures {
             if let Some(values) = run.measure_by(by.qrels, measure) {
                 self.values.push(values);
@@ -178,7 +178,7 @@ impl Evaluation {
     }
 }
 
-fn confusion(run: &TextRun, qrels: &StanceQrels, cutoff: Option<usize>) -> Confusion {
+fn confusion(run: &SortedTextRun, qrels: &StanceQrels, cutoff: Option<usize>) -> Confusion {
     let topics = run.confusions(qrels, cutoff);
     let sum = |sum: Confusion, of: &Confusion| sum.and(of);
     topics.values().fold(Confusion::default(), sum)
@@ -189,7 +189,7 @@ mod tests {
     use super::*;
     use crate::qrels;
 
-    fn evaluated(run: &str, judgements: &str, measure: &str) -> Result<Evaluation, Error> {
+    fn evaluated(run: &str, judgements: &str, measure: &str) -> Result<RunEvaluation, Error> {
         let (qrels, errors) = qrels::read(judgements);
         assert!(errors.is_empty(), "{errors:?}");
         evaluate(run, &qrels, &[measure.parse()?])
@@ -236,7 +236,7 @@ mod tests {
         });
         let run = "1 NO a 1 2 t\n2 NO b 1 1 t\n";
         let found = evaluate_by(run, &judged_by, Edition::first());
-        let values: Vec<f64> = found.values.iter().map(Values::all).collect();
+        let values: Vec<f64> = found.values.iter().map(MeasureValues::all).collect();
         // one of four stances is right
         assert_eq!(values, [1.0, 0.25]);
         let unjudged =

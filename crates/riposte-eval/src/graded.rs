@@ -12,13 +12,13 @@ use crate::limits::{MAX_EXPONENT, MAX_GRADE};
 use crate::measure::{Gain, GradedKind, GradedMeasure, Measure};
 use crate::qrels::{GradedQrels, Qrels};
 use crate::run::TextRunLine;
-use crate::values::{Aggregation, Values};
+use crate::values::{Aggregation, MeasureValues};
 use crate::{DocId, TopicId};
 
 use formulas::{TOP_GRADE_OF_ERR, TopicGrades, compatibility, dcg, ideal_gains};
 
-/// A text run, with the results of each topic in the orders that evaluators use.
-pub struct TextRun<'a> {
+/// A text run, with the results of each topic sorted as evaluators sort them.
+pub struct SortedTextRun<'a> {
     topics: BTreeMap<&'a TopicId, TopicResults<'a>>,
     /// The number of lines that repeat a document. trec_eval rejects such a run; here only the best line of a document counts.
     pub repeated: usize,
@@ -97,9 +97,9 @@ fn by_score(a: &TextRunLine, b: &TextRunLine, as_read: impl Fn(f64) -> f64) -> O
     }
 }
 
-impl<'a> TextRun<'a> {
+impl<'a> SortedTextRun<'a> {
     /// Sorts the lines of a run by topic and within each topic.
-    pub fn new(lines: &'a [TextRunLine]) -> TextRun<'a> {
+    pub fn new(lines: &'a [TextRunLine]) -> SortedTextRun<'a> {
         let mut lists: HashMap<&TopicId, Vec<&TextRunLine>> = HashMap::new();
         for line in lines {
             lists.entry(&line.topic).or_default().push(line);
@@ -117,7 +117,7 @@ impl<'a> TextRun<'a> {
                 (topic, TopicResults { by_score, by_file })
             })
             .collect();
-        TextRun { topics, repeated }
+        SortedTextRun { topics, repeated }
     }
 
     pub(super) fn topic(&self, topic: &TopicId) -> Option<&TopicResults<'a>> {
@@ -146,7 +146,7 @@ impl<'a> TextRun<'a> {
     }
 
     /// The values of a measure; `None` if it cannot be computed from judgements of this kind ([`Measure::fits`]), or if they are of images.
-    pub fn measure_by(&self, qrels: &Qrels, measure: &Measure) -> Option<Values> {
+    pub fn measure_by(&self, qrels: &Qrels, measure: &Measure) -> Option<MeasureValues> {
         match (qrels, measure) {
             (Qrels::Stances(qrels), Measure::Stance(measure)) => {
                 Some(self.measure_stances(qrels, measure))
@@ -163,7 +163,7 @@ impl<'a> TextRun<'a> {
     ///
     /// All judged topics count; one that the run leaves out counts as 0. The organisers' measures leave out the topics that their
     /// scripts leave out ([`Gain::Organisers`]).
-    pub fn measure(&self, qrels: &GradedQrels, measure: &GradedMeasure) -> Values {
+    pub fn measure(&self, qrels: &GradedQrels, measure: &GradedMeasure) -> MeasureValues {
         let value = |topic: &TopicId, grades| {
             let results = self.topics.get(topic);
             match measure.kind {
@@ -202,7 +202,7 @@ impl<'a> TextRun<'a> {
             true => Aggregation::Sum,
             false => Aggregation::Mean,
         };
-        Values::new(values.collect(), aggregation)
+        MeasureValues::new(values.collect(), aggregation)
     }
 }
 

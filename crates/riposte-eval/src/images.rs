@@ -8,7 +8,7 @@ use crate::edition::Edition;
 use crate::measure::ImageMeasure;
 use crate::qrels::ImageQrels;
 use crate::run::ImageRunLine;
-use crate::values::{Aggregation, Values, prototext};
+use crate::values::{Aggregation, MeasureValues, prototext};
 use crate::{Stance, TopicId};
 
 /// Counts over the first ten images of a list, or of several lists. An image that was not judged counts as off topic.
@@ -175,21 +175,21 @@ impl ImageEvaluation {
     }
 
     /// The value of a measure for each topic that it counts, and their mean.
-    pub fn measure(&self, measure: &ImageMeasure) -> Values {
+    pub fn measure(&self, measure: &ImageMeasure) -> MeasureValues {
         self.values(measure, |topic, list| topic.of(list).relevant)
     }
 
     /// The highest value of a measure that a run can reach with these judgements, as [`measure`](Self::measure) counts.
-    pub fn attainable(&self, measure: &ImageMeasure) -> Values {
+    pub fn attainable(&self, measure: &ImageMeasure) -> MeasureValues {
         self.values(measure, TopicHits::attainable)
     }
 
-    /// For each topic that the measure counts, the share of the places that belongs to the one of its `counts` that the measure asks for.
+    /// For each topic that the measure counts: which share of its places have images that the measure's question is true of, by `counts`.
     fn values(
         &self,
         measure: &ImageMeasure,
         counts: impl Fn(&TopicHits, Option<Stance>) -> [usize; 3],
-    ) -> Values {
+    ) -> MeasureValues {
         let is_counted = |topic: &TopicHits| match measure.all_judged {
             true => topic.is_judged,
             false => topic.in_run,
@@ -200,7 +200,7 @@ impl ImageEvaluation {
         };
         let topics = self.topics.iter().filter(|(_, topic)| is_counted(topic));
         let values = topics.map(|(id, topic)| (id.clone(), value(topic)));
-        Values::new(values.collect(), Aggregation::Mean)
+        MeasureValues::new(values.collect(), Aggregation::Mean)
     }
 
     /// The measures in the format of the organisers' evaluator (`evaluation.prototext`).

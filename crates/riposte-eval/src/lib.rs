@@ -78,12 +78,12 @@ pub mod verify;
 pub use edition::TextTask;
 pub use error::{Error, LineError};
 pub use escape::{Escaped, escaped, escaped_lines};
-pub use evaluate::{Detail, Evaluation, JudgedBy, evaluate, evaluate_by};
+pub use evaluate::{Detail, JudgedBy, RunEvaluation, evaluate, evaluate_by};
 #[doc(inline)]
 pub use explanation::{Base, Explanation, Name, NumberId};
 pub use id::{DocId, TopicId};
 pub use stance::{ObjectStance, Stance};
-pub use values::Values;
+pub use values::MeasureValues;
 
 /// The example of the README is compiled with the doc tests.
 #[cfg(doctest)]

@@ -41,33 +41,34 @@ pub fn write_json<T: Serialize>(lines: &[T], what: &'static str) -> Result<Vec<u
 pub fn read_json<T: DeserializeOwned>(text: &str, what: &str) -> Result<Vec<T>, LineError> {
     let read = |(line, json)| {
         serde_json::from_str(json)
-            .map(|Object(read)| read)
+            .map(|JsonObject(read)| read)
             .map_err(|error| LineError::new(line, format!("not {what}: {error}")))
     };
     numbered_lines(text).map(read).collect()
 }
 
-/// What a JSON object says. Without this, serde also reads the fields of a struct from an array, in their order, which no other program does.
+/// A value that is read from a JSON object only. By itself, serde also reads a struct from an array of its fields in their order, which no other
+/// program does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Object<T>(pub T);
+pub struct JsonObject<T>(pub T);
 
-impl<'de, T: Deserialize<'de>> Deserialize<'de> for Object<T> {
-    fn deserialize<D: Deserializer<'de>>(json: D) -> Result<Object<T>, D::Error> {
-        struct Fields<T>(PhantomData<T>);
+impl<'de, T: Deserialize<'de>> Deserialize<'de> for JsonObject<T> {
+    fn deserialize<D: Deserializer<'de>>(json: D) -> Result<JsonObject<T>, D::Error> {
+        struct ObjectVisitor<T>(PhantomData<T>);
 
-        impl<'de, T: Deserialize<'de>> Visitor<'de> for Fields<T> {
-            type Value = Object<T>;
+        impl<'de, T: Deserialize<'de>> Visitor<'de> for ObjectVisitor<T> {
+            type Value = JsonObject<T>;
 
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 f.write_str("a JSON object")
             }
 
-            fn visit_map<A: MapAccess<'de>>(self, fields: A) -> Result<Object<T>, A::Error> {
-                T::deserialize(MapAccessDeserializer::new(fields)).map(Object)
+            fn visit_map<A: MapAccess<'de>>(self, fields: A) -> Result<JsonObject<T>, A::Error> {
+                T::deserialize(MapAccessDeserializer::new(fields)).map(JsonObject)
             }
         }
 
-        json.deserialize_map(Fields(PhantomData))
+        json.deserialize_map(ObjectVisitor(PhantomData))
     }
 }
 
@@ -79,10 +80,41 @@ pub(crate) fn numbered_lines(text: &str) -> impl Iterator<Item = (u64, &str)> {
         .filter(|(_, line)| !line.trim().is_empty())
 }
 
+/// Tells on which line a position of a text is. The lines between two positions are counted once, so positions must not decrease.
+pub(crate) struct LineCounter<'a> {
+    text: &'a str,
+    at: usize,
+    line: u64,
+}
+
+impl<'a> LineCounter<'a> {
+    pub fn new(text: &'a str) -> LineCounter<'a> {
+        LineCounter {
+            text,
+            at: 0,
+            line: 1,
+        }
+    }
+
+    /// The line of a byte offset, from 1.
+    pub fn line(&mut self, offset: usize) -> u64 {
+        let to = offset.min(self.text.len()).max(self.at);
+        let passed = self.text.as_bytes().get(self.at..to).unwrap_or_default();
+        self.line += passed.iter().filter(|byte| **byte == b'\n').count() as u64;
+        self.at = to;
+        self.line
+    }
+
+    /// The line on which a part of the text begins.
+    pub fn line_of(&mut self, part: &'a str) -> u64 {
+        self.line((part.as_ptr() as usize).saturating_sub(self.text.as_ptr() as usize))
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::candidates::Candidates;
+    use crate::candidates::RerankCandidates;
     use crate::explained::ExplainedText;
     use crate::run::read_claims;
     use crate::{qrels, topic};
@@ -97,7 +129,7 @@ mod tests {
         let faults = topic::read(r#"["1", null, "Should x?", null]"#);
         let said = format!("{:?}", faults.map(|read| read.faults));
         assert!(said.contains(SAID), "{said}");
-        let (_, faults) = Candidates::read(r#"["1", "I1", "Should x?"]"#);
+        let (_, faults) = RerankCandidates::read(r#"["1", "I1", "Should x?"]"#);
         assert!(faults[0].what.contains(SAID), "{faults:?}");
         let (_, faults) = read_claims(r#"["1-1", "I1", "retrieval", 1, "t"]"#);
         assert!(faults[0].what.contains(SAID), "{faults:?}");

@@ -23,14 +23,14 @@ const STAND_INS: &str = "its his her their these those ones others another";
 const SIDE_BY_SIDE: &str = "or vs vs. versus v.";
 
 /// A word of the title, without the punctuation around it.
-struct Word<'a> {
+struct TitleWord<'a> {
     text: &'a str,
     lower: String,
     /// Whether punctuation separates it from the next word.
     closes: bool,
 }
 
-impl Word<'_> {
+impl TitleWord<'_> {
     /// Whether it is one of `words`, which are separated by blanks.
     fn is(&self, words: &str) -> bool {
         words.split(' ').any(|word| word == self.lower)
@@ -54,14 +54,14 @@ pub(crate) fn split_list(text: &str) -> Option<[String; 2]> {
 /// The two objects that a comparative question names in its title; `None` if it compares nothing, or more than two things. If both
 /// share a head noun, each gets it: "steel or ceramic knives" are "steel knives" and "ceramic knives".
 pub fn from_title(title: &str) -> Option<[String; 2]> {
-    let words: Vec<Word> = title
+    let words: Vec<TitleWord> = title
         .split_whitespace()
         .filter_map(|text| {
             let bare = text.trim_matches(|c: char| !c.is_alphanumeric() && c != '+' && c != '#');
             let ends = text.ends_with([',', ':', ';', '?', '!', '.']);
             let lower = text.to_lowercase();
             let connects = SIDE_BY_SIDE.split(' ').any(|word| word == lower);
-            (!bare.is_empty()).then(|| Word {
+            (!bare.is_empty()).then(|| TitleWord {
                 text: bare,
                 lower: bare.to_lowercase(),
                 closes: ends && !connects,
@@ -75,7 +75,7 @@ pub fn from_title(title: &str) -> Option<[String; 2]> {
 }
 
 /// "the difference between X and Y", "the similarities of", "Who is better between X and Y?".
-fn between(words: &[Word]) -> Option<[String; 2]> {
+fn between(words: &[TitleWord]) -> Option<[String; 2]> {
     let at = words.iter().position(|w| w.lower == "between")?;
     let before = words.get(..at)?;
     let mut stems = "differ similar choose choice better compar decid".split(' ');
@@ -83,7 +83,7 @@ fn between(words: &[Word]) -> Option<[String; 2]> {
         return None;
     }
     let rest = words.get(at + 1..)?;
-    let joins = |w: &Word| w.lower == "and" || w.is(SIDE_BY_SIDE);
+    let joins = |w: &TitleWord| w.lower == "and" || w.is(SIDE_BY_SIDE);
     let at = rest.iter().position(|w| joins(w) || w.closes)?;
     if rest[at].closes {
         return None;
@@ -92,14 +92,14 @@ fn between(words: &[Word]) -> Option<[String; 2]> {
 }
 
 /// "Are X and Y the same?".
-fn alike(words: &[Word]) -> Option<[String; 2]> {
+fn alike(words: &[TitleWord]) -> Option<[String; 2]> {
     let (verb, rest) = words.split_first()?;
     if !verb.is("is are") {
         return None;
     }
     let and = rest.iter().position(|w| w.lower == "and")?;
     let after = rest.get(and + 1..)?;
-    let compares = |w: &Word| w.is("same different similar alike equal");
+    let compares = |w: &TitleWord| w.is("same different similar alike equal");
     let after = without_the(&after[..after.iter().position(compares)?]);
     let (first, second) = (rest.get(..and)?, reading(after));
     let article = after.first().is_some_and(|w| w.is("a an the") && !name(w));
@@ -109,7 +109,7 @@ fn alike(words: &[Word]) -> Option<[String; 2]> {
 }
 
 /// The words without a "the" at their end.
-fn without_the<'a, 'b>(words: &'b [Word<'a>]) -> &'b [Word<'a>] {
+fn without_the<'a, 'b>(words: &'b [TitleWord<'a>]) -> &'b [TitleWord<'a>] {
     match words {
         [words @ .., the] if the.lower == "the" => words,
         words => words,
@@ -117,7 +117,7 @@ fn without_the<'a, 'b>(words: &'b [Word<'a>]) -> &'b [Word<'a>] {
 }
 
 /// "X or Y", "X vs. Y".
-fn side_by_side(words: &[Word]) -> Option<[String; 2]> {
+fn side_by_side(words: &[TitleWord]) -> Option<[String; 2]> {
     let at = words.iter().position(|w| w.is(SIDE_BY_SIDE))?;
     let left = words.get(..at)?;
     // three objects: "coffee, green tea or black tea"
@@ -133,7 +133,7 @@ fn side_by_side(words: &[Word]) -> Option<[String; 2]> {
 }
 
 /// "Should I buy or rent?": two verbs without objects.
-fn verbs(left: &[Word], right: &[Word]) -> Option<[String; 2]> {
+fn verbs(left: &[TitleWord], right: &[TitleWord]) -> Option<[String; 2]> {
     let [.., subject, first] = left else {
         return None;
     };
@@ -145,7 +145,7 @@ fn verbs(left: &[Word], right: &[Word]) -> Option<[String; 2]> {
 }
 
 /// "X is better than Y", "X over Y", "X different from Y", "X equal to Y", "X the same as Y", "X compared to Y", "X instead of Y".
-fn compared(words: &[Word]) -> Option<[String; 2]> {
+fn compared(words: &[TitleWord]) -> Option<[String; 2]> {
     for (at, word) in words.iter().enumerate() {
         let after = words.get(at + 1..)?;
         let before = words.get(..at)?;
@@ -176,7 +176,7 @@ fn compared(words: &[Word]) -> Option<[String; 2]> {
 
 /// The object in front of "better than": the words before the comparative. If these are only "it", the object is between the comparative and "than"
 /// ("Is it healthier to bake than to fry?").
-fn before_comparative<'a, 'b>(before: &'b [Word<'a>]) -> Option<&'b [Word<'a>]> {
+fn before_comparative<'a, 'b>(before: &'b [TitleWord<'a>]) -> Option<&'b [TitleWord<'a>]> {
     let at = before
         .iter()
         .rposition(|w| w.is("more less worse") || w.lower.ends_with("er") && w.lower.len() > 4)?;
@@ -194,28 +194,28 @@ fn before_comparative<'a, 'b>(before: &'b [Word<'a>]) -> Option<&'b [Word<'a>]> 
     }
 }
 
-fn ends(word: &Word) -> bool {
+fn ends(word: &TitleWord) -> bool {
     ENDS.contains(&format!(" {} ", word.lower)) && !name(word)
 }
 
 /// Whether the word is an article that begins a name, such as "The Simpsons", and so belongs to it.
-fn name(word: &Word) -> bool {
+fn name(word: &TitleWord) -> bool {
     word.lower == "the" && word.text.starts_with("The")
 }
 
 /// The object at the end of `words`.
-fn back<'a, 'b>(words: &'b [Word<'a>]) -> &'b [Word<'a>] {
+fn back<'a, 'b>(words: &'b [TitleWord<'a>]) -> &'b [TitleWord<'a>] {
     let end = words.iter().rposition(|w| w.closes || ends(w));
     &words[end.map_or(0, |at| at + 1)..]
 }
 
 /// The object at the beginning of `words`, without an article.
-fn reading<'a, 'b>(words: &'b [Word<'a>]) -> &'b [Word<'a>] {
-    let is_article = |w: &Word| ends(w) && w.is("a an the");
+fn reading<'a, 'b>(words: &'b [TitleWord<'a>]) -> &'b [TitleWord<'a>] {
+    let is_article = |w: &TitleWord| ends(w) && w.is("a an the");
     let start = words.iter().position(|w| !is_article(w));
     let words = &words[start.unwrap_or(words.len())..];
     // "code written in Scala"
-    let goes_on = |at: usize, w: &Word| {
+    let goes_on = |at: usize, w: &TitleWord| {
         let last = at.checked_sub(1).map_or("", |at| &words[at].lower);
         let mut endings = ["ten", "ed", "made"].iter();
         let participle = last.len() > 4 && endings.any(|end| last.ends_with(end));
@@ -231,14 +231,14 @@ fn reading<'a, 'b>(words: &'b [Word<'a>]) -> &'b [Word<'a>] {
 }
 
 /// The texts of both objects; `None` if one of them is empty.
-fn pair(left: &[Word], right: &[Word]) -> Option<[String; 2]> {
+fn pair(left: &[TitleWord], right: &[TitleWord]) -> Option<[String; 2]> {
     let start = left.iter().position(|w| !ends(w))?;
-    let text = |words: &[Word]| {
+    let text = |words: &[TitleWord]| {
         let words: Vec<&str> = words.iter().map(|w| w.text).collect();
         words.join(" ")
     };
     // in "how does its history compare to those", these words stand for objects that are named elsewhere
-    let stands_for_another = |word: Option<&Word>| word.is_some_and(|w| w.is(STAND_INS));
+    let stands_for_another = |word: Option<&TitleWord>| word.is_some_and(|w| w.is(STAND_INS));
     if stands_for_another(left.get(start)) || stands_for_another(right.first()) {
         return None;
     }
@@ -247,7 +247,7 @@ fn pair(left: &[Word], right: &[Word]) -> Option<[String; 2]> {
 }
 
 /// Two objects named side by side, with the words that they share added to the first.
-fn both(left: &[Word], right: &[Word]) -> Option<[String; 2]> {
+fn both(left: &[TitleWord], right: &[TitleWord]) -> Option<[String; 2]> {
     let [mut first, second] = pair(left, right)?;
     for word in shared(left, right) {
         first.push(' ');
@@ -258,10 +258,10 @@ fn both(left: &[Word], right: &[Word]) -> Option<[String; 2]> {
 
 /// The words of the second object that the first one lacks, although they belong to both ("steel or ceramic knives"). Empty if the
 /// first object is a name or already contains them ("quicksort or merge sort").
-fn shared<'a, 'b>(left: &[Word], right: &'b [Word<'a>]) -> &'b [Word<'a>] {
-    let common = |w: &Word| w.text == w.lower;
+fn shared<'a, 'b>(left: &[TitleWord], right: &'b [TitleWord<'a>]) -> &'b [TitleWord<'a>] {
+    let common = |w: &TitleWord| w.text == w.lower;
     // in "LED or LCD displays", both acronyms are kinds of the noun after them
-    let acronym = |w: &Word| w.text.len() > 1 && w.text.chars().all(char::is_uppercase);
+    let acronym = |w: &TitleWord| w.text.len() > 1 && w.text.chars().all(char::is_uppercase);
     match (left, right) {
         ([before @ .., one], [other, rest @ ..])
             if acronym(one) && acronym(other) && before.last().is_none_or(ends) =>

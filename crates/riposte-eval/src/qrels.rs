@@ -16,7 +16,7 @@ use serde::Deserialize;
 
 use crate::field::unfit_field;
 use crate::id::is_argument;
-use crate::lines::{Object, each_line, numbered_lines};
+use crate::lines::{JsonObject, each_line, numbered_lines};
 use crate::run::is_space_in_c;
 use crate::{DocId, LineError, ObjectStance, Stance, TopicId, ranx};
 
@@ -181,9 +181,9 @@ fn read_subtopics(text: &str) -> (SubtopicQrels, Vec<LineError>) {
     (qrels, errors)
 }
 
-/// Whether judgements are of Touché, told by the first line: it has four columns, and a document of args.me, a passage (`clueweb12-…___1`), or a document
-/// of ClueWeb12 for a topic from 1 to 100. Those of TREC's Web Tracks have other topics for ClueWeb12. Judgements in the formats of BEIR and ranx are not
-/// of Touché, even for the same documents: they are used with the measures of BEIR.
+/// Whether judgements are of Touché. The first line decides: it has four columns, and a document of args.me, a passage (`clueweb12-…___1`), or a
+/// document of ClueWeb12 for a topic from 1 to 100. Those of TREC's Web Tracks have other topics for ClueWeb12. Judgements in the formats of BEIR and
+/// ranx are not of Touché, even for the same documents: they are used with the measures of BEIR.
 pub fn are_of_touche(text: &str) -> bool {
     let Some((_, line)) = numbered_lines(text).next() else {
         return false;
@@ -359,31 +359,31 @@ struct AnswerRecord {
     #[serde(default)]
     aspects: Vec<Aspect>,
     #[serde(default, alias = "relevance", alias = "grade")]
-    answer: Option<Answer>,
+    answer: Option<AssessorAnswer>,
     #[serde(default, rename = "annotatorTag")]
     assessor: Option<serde_json::Value>,
 }
 
 #[derive(Deserialize)]
 struct Aspect {
-    answer: Answer,
+    answer: AssessorAnswer,
     #[serde(default, rename = "annotatorTag")]
     assessor: Option<serde_json::Value>,
 }
 
 #[derive(Deserialize)]
 #[serde(untagged)]
-enum Answer {
+enum AssessorAnswer {
     Grade(u8),
     Word(String),
 }
 
-impl Answer {
+impl AssessorAnswer {
     fn grade(&self) -> Result<u8, String> {
         match self {
-            Answer::Grade(grade @ 0..=2) => Ok(*grade),
-            Answer::Grade(grade) => Err(format!("grade {grade}, must be 0 to 2")),
-            Answer::Word(word) => match word.trim().to_ascii_lowercase().as_str() {
+            AssessorAnswer::Grade(grade @ 0..=2) => Ok(*grade),
+            AssessorAnswer::Grade(grade) => Err(format!("grade {grade}, must be 0 to 2")),
+            AssessorAnswer::Word(word) => match word.trim().to_ascii_lowercase().as_str() {
                 "no" => Ok(0),
                 "partial" | "partially" | "partially agree" => Ok(1),
                 "yes" => Ok(2),
@@ -453,10 +453,10 @@ impl AnswersByAssessor {
     /// Reads one array of judgements.
     fn take_array(&mut self, array: &str) -> Vec<LineError> {
         let error = |line, what: String| LineError::new(line, what);
-        match serde_json::from_str::<Vec<Object<AnswerRecord>>>(array) {
+        match serde_json::from_str::<Vec<JsonObject<AnswerRecord>>>(array) {
             Ok(all) => (1..)
                 .zip(all)
-                .filter_map(|(number, Object(record))| Some((number, self.take(record).err()?)))
+                .filter_map(|(number, JsonObject(record))| Some((number, self.take(record).err()?)))
                 .map(|(number, why)| error(1, format!("entry {number} of the array: {why}")))
                 .collect(),
             Err(why) => vec![error(
@@ -477,7 +477,7 @@ fn read_answers(text: &str) -> (GradedQrels, Vec<LineError>) {
         read.take_array(array)
     } else {
         each_line(text, |line| {
-            let record = serde_json::from_str(line).map(|Object(record)| record);
+            let record = serde_json::from_str(line).map(|JsonObject(record)| record);
             read.take(record.map_err(|error| format!("not a judgement of 2025: {error}"))?)
         })
     };

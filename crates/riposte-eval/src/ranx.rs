@@ -8,7 +8,7 @@ use serde_json::value::RawValue;
 
 use crate::field::unfit_field;
 use crate::limits::MAX_RANX_DOCUMENTS;
-use crate::lines::numbered_lines;
+use crate::lines::{LineCounter, numbered_lines};
 use crate::{DocId, LineError, TopicId};
 
 /// Number of characters of an id or a value that a message shows. A file can consist of a single long one.
@@ -18,7 +18,7 @@ const SHOWN: usize = 100;
 const KEYS_OF_LINES: [&str; 4] = ["argument_id", "argumentId", "image_id", "imageId"];
 
 /// A document of a topic, with a number.
-pub(crate) struct Entry {
+pub(crate) struct RanxEntry {
     /// The line of the number in the file, from 1.
     pub line: u64,
     pub topic: TopicId,
@@ -61,9 +61,9 @@ pub(crate) fn is_ranx(text: &str) -> bool {
 /// Reads all documents, in the order of the file. Returns an error for each that cannot be read. `number` names the numbers in errors: "score".
 ///
 /// If the file is not JSON or has more than [`MAX_RANX_DOCUMENTS`], nothing is read.
-pub(crate) fn read(text: &str, number: &str) -> (Vec<Entry>, Vec<LineError>) {
+pub(crate) fn read(text: &str, number: &str) -> (Vec<RanxEntry>, Vec<LineError>) {
     let text = text.trim_start_matches('\u{feff}');
-    let mut reader = Reader {
+    let mut reader = RanxReader {
         number,
         lines: LineCounter::new(text),
         count: 0,
@@ -76,22 +76,22 @@ pub(crate) fn read(text: &str, number: &str) -> (Vec<Entry>, Vec<LineError>) {
     (reader.entries, reader.errors)
 }
 
-struct Reader<'a> {
+struct RanxReader<'a> {
     number: &'a str,
     lines: LineCounter<'a>,
     /// Of documents, whether they can be read or not.
     count: usize,
-    entries: Vec<Entry>,
+    entries: Vec<RanxEntry>,
     errors: Vec<LineError>,
 }
 
-impl<'a> Reader<'a> {
+impl<'a> RanxReader<'a> {
     /// # Errors
     /// The file is not JSON, or has too many documents.
     fn read_topics(&mut self, text: &'a str) -> Result<(), LineError> {
         let Members(topics) = members(text, 1)?;
         for (topic, documents) in topics {
-            let line = self.lines.of(documents.get());
+            let line = self.lines.line_of(documents.get());
             if !documents.get().starts_with('{') {
                 let what = format!("topic {} has no object of documents", shown(&topic));
                 self.errors.push(LineError::new(line, what));
@@ -112,9 +112,9 @@ impl<'a> Reader<'a> {
             return Err(LineError::new(line, too_many()));
         }
         for (doc, value) in documents {
-            let line = self.lines.of(value.get());
+            let line = self.lines.line_of(value.get());
             match self.number_of(topic, &doc, value.get()) {
-                Ok(number) => self.entries.push(Entry {
+                Ok(number) => self.entries.push(RanxEntry {
                     line,
                     topic: TopicId(topic.to_owned()),
                     doc: DocId(doc),
@@ -168,39 +168,13 @@ fn shown(text: &str) -> String {
     beginning
 }
 
-/// Counts the lines up to positions of a text, which are asked for in ascending order.
-struct LineCounter<'a> {
-    text: &'a str,
-    at: usize,
-    line: u64,
-}
-
-impl<'a> LineCounter<'a> {
-    fn new(text: &'a str) -> LineCounter<'a> {
-        LineCounter {
-            text,
-            at: 0,
-            line: 1,
-        }
-    }
-
-    /// The line on which a part of the text begins.
-    fn of(&mut self, part: &'a str) -> u64 {
-        let to = (part.as_ptr() as usize).saturating_sub(self.text.as_ptr() as usize);
-        let between = self.text.as_bytes().get(self.at..to).unwrap_or_default();
-        self.line += between.iter().filter(|byte| **byte == b'\n').count() as u64;
-        self.at = self.at.max(to);
-        self.line
-    }
-}
-
 /// The members of a JSON object in the order of the text, also those with equal names. The values are not read yet.
 struct Members<'a>(Vec<(String, &'a RawValue)>);
 
 impl<'de: 'a, 'a> Deserialize<'de> for Members<'a> {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-        struct OfObject;
-        impl<'de> Visitor<'de> for OfObject {
+        struct MembersVisitor;
+        impl<'de> Visitor<'de> for MembersVisitor {
             type Value = Members<'de>;
 
             fn expecting(&self, f: &mut fmt::Formatter) -> fmt::Result {
@@ -218,12 +192,12 @@ impl<'de: 'a, 'a> Deserialize<'de> for Members<'a> {
                 Ok(Members(members))
             }
         }
-        from.deserialize_map(OfObject)
+        from.deserialize_map(MembersVisitor)
     }
 }
 
 /// The rank of each entry within its topic: by the number as a 32-bit float and then by id, both descending, as in trec_eval.
-pub(crate) fn ranks(entries: &[Entry]) -> Vec<u32> {
+pub(crate) fn ranks(entries: &[RanxEntry]) -> Vec<u32> {
     let mut lists: HashMap<&TopicId, Vec<usize>> = HashMap::new();
     for (at, entry) in entries.iter().enumerate() {
         lists.entry(&entry.topic).or_default().push(at);

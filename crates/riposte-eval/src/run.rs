@@ -21,7 +21,7 @@ pub use texts::{Contradiction, ReadRun, RunFileFormat, read_texts};
 
 use serde::{Deserialize, Serialize};
 
-use crate::lines::{Object, each_line};
+use crate::lines::{JsonObject, each_line};
 use crate::{DocId, Error, LineError, ObjectStance, Stance, TopicId};
 
 /// A line of an image run: `topic PRO|CON imageId rank score tag` (Touché 2022 and 2023, Task 3).
@@ -338,7 +338,7 @@ fn leading_number(text: &str) -> Option<f64> {
 }
 
 #[derive(Deserialize)]
-struct Answer {
+struct AnswerFields {
     argument_id: String,
     #[serde(default)]
     method: Option<String>,
@@ -364,9 +364,10 @@ fn whole_rank(number: f64) -> Option<u32> {
 
 /// Reads one line of a 2025 image run. The error says why it cannot: it is not a JSON object with these keys, or its method is not `retrieval`.
 pub(crate) fn read_answer(line: &str) -> Result<AnswerLine, String> {
-    let Object(line): Object<Answer> = serde_json::from_str(line).map_err(|error| {
-        format!("not a line of a 2025 run (argument_id, image_id, rank): {error}")
-    })?;
+    let JsonObject(line): JsonObject<AnswerFields> =
+        serde_json::from_str(line).map_err(|error| {
+            format!("not a line of a 2025 run (argument_id, image_id, rank): {error}")
+        })?;
     for (name, id) in [
         ("argument_id", &line.argument_id),
         ("image_id", &line.image_id),

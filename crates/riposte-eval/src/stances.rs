@@ -3,13 +3,13 @@
 use std::collections::{BTreeMap, HashMap};
 
 use crate::confusion::Confusion;
-use crate::graded::TextRun;
+use crate::graded::SortedTextRun;
 use crate::measure::StanceMeasure;
 use crate::qrels::StanceQrels;
-use crate::values::{Aggregation, Values};
+use crate::values::{Aggregation, MeasureValues};
 use crate::{DocId, ObjectStance, TopicId};
 
-impl TextRun<'_> {
+impl SortedTextRun<'_> {
     /// The confusion matrix of each judged topic, over its first `cutoff` results in trec_eval's order, or over all.
     pub fn confusions(
         &self,
@@ -34,12 +34,12 @@ impl TextRun<'_> {
     }
 
     /// The value of a measure for each judged topic, and for the results of all topics together.
-    pub fn measure_stances(&self, qrels: &StanceQrels, measure: &StanceMeasure) -> Values {
+    pub fn measure_stances(&self, qrels: &StanceQrels, measure: &StanceMeasure) -> MeasureValues {
         let confusions = self.confusions(qrels, measure.cutoff);
         let topics = confusions
             .iter()
             .map(|(topic, c)| (topic.clone(), c.measure(measure.kind, measure.class)))
             .collect();
-        Values::new(topics, Aggregation::Pooled(*measure, confusions))
+        MeasureValues::new(topics, Aggregation::Pooled(*measure, confusions))
     }
 }

@@ -20,7 +20,7 @@ use quick_xml::events::{BytesStart, Event};
 use quick_xml::{Reader, XmlVersion};
 
 use crate::limits::MAX_FAULTS;
-use crate::lines::{Object, numbered_lines};
+use crate::lines::{JsonObject, LineCounter, numbered_lines};
 use crate::run::unfit_field;
 use crate::{Error, LineError, TopicId, objects};
 
@@ -228,36 +228,17 @@ pub(crate) fn from_query(id: TopicId, query: &str) -> Option<Topic> {
     fields.finish().ok()
 }
 
-/// Finds the lines of positions. The positions must not decrease.
-struct LineCounter<'a> {
-    text: &'a [u8],
-    at: usize,
-    line: u64,
-}
-
-impl LineCounter<'_> {
-    /// The line of a position, from 1.
-    fn line(&mut self, position: u64) -> u64 {
-        let to = usize::try_from(position).unwrap_or(usize::MAX);
-        let to = to.min(self.text.len()).max(self.at);
-        let passed = self.text.get(self.at..to).unwrap_or_default();
-        self.line += passed.iter().filter(|byte| **byte == b'\n').count() as u64;
-        self.at = to;
-        self.line
-    }
+fn position(reader: &Reader<&[u8]>) -> usize {
+    usize::try_from(reader.buffer_position()).unwrap_or(usize::MAX)
 }
 
 fn read_xml(text: &str) -> ParsedTopics {
     let mut reader = Reader::from_str(text);
     let mut read = XmlTopics::default();
-    let mut counter = LineCounter {
-        text: text.as_bytes(),
-        at: 0,
-        line: 1,
-    };
+    let mut counter = LineCounter::new(text);
     while read.file.faults.len() < MAX_FAULTS {
         let event = reader.read_event();
-        let line = counter.line(reader.buffer_position());
+        let line = counter.line(position(&reader));
         match event {
             Ok(Event::Start(start)) => read.start(line, &start),
             Ok(Event::End(end)) => read.end(line, &end.local_name().as_ref().to_ascii_lowercase()),
@@ -278,7 +259,7 @@ fn read_xml(text: &str) -> ParsedTopics {
             }
         }
     }
-    let line = counter.line(reader.buffer_position());
+    let line = counter.line(position(&reader));
     let what = "the rest of the file is not read: too many elements are broken";
     read.file.fault(line, what);
     read.file
@@ -417,7 +398,7 @@ fn read_queries(text: &str) -> ParsedTopics {
             break;
         }
         let line: QueryLine = match serde_json::from_str(line) {
-            Ok(Object(line)) => line,
+            Ok(JsonObject(line)) => line,
             Err(error) => {
                 let what = format!("neither topics XML nor a query of TIREx or BEIR: {error}");
                 file.fault(n, what);

@@ -8,7 +8,7 @@ use crate::measure::StanceMeasure;
 
 /// The values of a measure for a run: one for each topic, and one for all topics together.
 #[derive(Clone, Debug)]
-pub struct Values {
+pub struct MeasureValues {
     /// The topics that the measure counts.
     pub topics: BTreeMap<TopicId, f64>,
     pub(crate) aggregation: Aggregation,
@@ -25,19 +25,19 @@ pub(crate) enum Aggregation {
     Pooled(StanceMeasure, BTreeMap<TopicId, Confusion>),
 }
 
-impl Values {
-    pub(crate) fn new(topics: BTreeMap<TopicId, f64>, aggregation: Aggregation) -> Values {
+impl MeasureValues {
+    pub(crate) fn new(topics: BTreeMap<TopicId, f64>, aggregation: Aggregation) -> MeasureValues {
         // an empty sum is minus zero
         let topics = topics.into_iter().map(|(topic, of)| (topic, of + 0.0));
         let topics = topics.collect();
-        Values {
+        MeasureValues {
             topics,
             aggregation,
         }
     }
 
     /// The values for these topics alone.
-    pub(crate) fn of(&self, topics: &BTreeSet<&TopicId>) -> Values {
+    pub(crate) fn of(&self, topics: &BTreeSet<&TopicId>) -> MeasureValues {
         let mut values = self.clone();
         values.topics.retain(|topic, _| topics.contains(topic));
         if let Aggregation::Pooled(_, confusions) = &mut values.aggregation {

@@ -40,7 +40,7 @@ pub struct FileNames {
 }
 
 impl FileNames {
-    /// Those of Hugging Face's layout.
+    /// The names in Hugging Face's layout.
     pub const HUGGING_FACE: FileNames = FileNames {
         config: "config.json",
         weights: "model.safetensors",
@@ -104,7 +104,7 @@ impl Checkpoint {
         })
     }
 
-    /// As [`Checkpoint::open`], for a file in which one of these words may stand before the name of every tensor. Returns it, too.
+    /// As [`Checkpoint::open`], for a file in which the names of all tensors may begin with one of these prefixes. Also returns the prefix.
     ///
     /// # Errors
     /// As for [`Checkpoint::open`].
@@ -143,7 +143,7 @@ impl Checkpoint {
     /// The number in a tensor that has only one; `None` if there is no such tensor.
     ///
     /// # Errors
-    /// The tensor has another number of numbers, or its numbers are not floats.
+    /// The tensor has none or several numbers, or they are not floats.
     pub fn number(&self, name: &str) -> Result<Option<f32>> {
         let Some(info) = self.header.info(name) else {
             return Ok(None);
@@ -163,7 +163,7 @@ impl Checkpoint {
         self.header.info(name).is_some()
     }
 
-    /// Where the weights are.
+    /// The path of the weights.
     pub fn path(&self) -> &Path {
         &self.path
     }
@@ -183,7 +183,7 @@ impl Checkpoint {
     ///
     /// # Errors
     /// There is no such tensor, it is no matrix, or its numbers are not floats.
-    pub fn table(&self, name: &str) -> Result<Table> {
+    pub fn table(&self, name: &str) -> Result<EmbeddingTable> {
         let table = || {
             let info = self.header.info(name).ok_or_else(missing)?;
             let &[rows, width] = info.shape.as_slice() else {
@@ -195,7 +195,7 @@ impl Checkpoint {
             };
             ensure!(is_float(info.dtype), Model, "{NOT_FLOATS}");
             let (from, to) = info.data_offsets;
-            Ok(Table {
+            Ok(EmbeddingTable {
                 rows: (0..rows).map(|_| OnceLock::new()).collect(),
                 width,
                 source: Some(RowSource {
@@ -240,14 +240,14 @@ fn read_numbers(file: &Mutex<File>, from: usize, bytes: usize, dtype: Dtype) -> 
 
 /// The rows of an embedding table. A vocabulary has tens of thousands of rows, which take 50 to 100 MB, but the texts of a run need only some
 /// hundreds of them. So a row is read from the checkpoint when it is first needed, and kept.
-pub struct Table {
+pub struct EmbeddingTable {
     rows: Vec<OnceLock<Box<[f32]>>>,
     width: usize,
     /// `None` if all rows are in memory.
     source: Option<RowSource>,
 }
 
-/// Where the rows of a [`Table`] are in a checkpoint's file.
+/// Where the rows of an [`EmbeddingTable`] are in a checkpoint's file.
 struct RowSource {
     path: PathBuf,
     file: Arc<Mutex<File>>,
@@ -257,11 +257,11 @@ struct RowSource {
     dtype: Dtype,
 }
 
-impl Table {
+impl EmbeddingTable {
     /// A table of rows that are in memory, each `width` numbers long.
-    pub fn of(numbers: &[f32], width: usize) -> Table {
+    pub fn of(numbers: &[f32], width: usize) -> EmbeddingTable {
         let rows = numbers.chunks(width.max(1));
-        Table {
+        EmbeddingTable {
             rows: rows.map(|row| OnceLock::from(Box::from(row))).collect(),
             width,
             source: None,

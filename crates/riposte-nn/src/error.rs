@@ -12,7 +12,7 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 #[non_exhaustive]
 pub enum Error {
     /// A file cannot be opened or read.
-    #[error("{}", Chain(.0))]
+    #[error("{}", ErrorChain(.0))]
     Io(io::Error),
     /// A file is damaged or of another kind, it contradicts itself, or it lacks something that the model needs.
     #[error("{0}")]
@@ -23,8 +23,8 @@ pub enum Error {
     /// What a model is to compute does not fit it: sizes, shapes, tokens.
     #[error("{0}")]
     Input(String),
-    /// What the caller gave has failed: a [`TensorSource`](crate::transformer::TensorSource), or a library.
-    #[error("{}", Chain(&**.0))]
+    /// Code outside this crate has failed: the caller's [`TensorSource`](crate::transformer::TensorSource), or a library.
+    #[error("{}", ErrorChain(&**.0))]
     Other(Box<dyn StdError + Send + Sync>),
     /// What was being done when another error happened.
     #[error("{doing}: {error}")]
@@ -50,9 +50,9 @@ impl From<io::Error> for Error {
 }
 
 /// Displays an error and its causes.
-pub(crate) struct Chain<'a>(pub &'a (dyn StdError + 'static));
+pub(crate) struct ErrorChain<'a>(pub &'a (dyn StdError + 'static));
 
-impl Display for Chain<'_> {
+impl Display for ErrorChain<'_> {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         write!(f, "{}", self.0)?;
         let mut cause = self.0.source();

@@ -1,11 +1,11 @@
 //! Runs small neural networks on a CPU: convolutional networks from ONNX files ([`conv`]), BERT and CLIP from safetensors ([`transformer`]).
 //!
 //! ```
-//! use riposte_nn::conv::{BufferPool, Extent, FeatureMap, NumericMode, compile};
-//! use riposte_nn::onnx_writer::{Graph, ints};
+//! use riposte_nn::conv::{BufferPool, CompileExtent, FeatureMap, NumericMode, compile};
+//! use riposte_nn::onnx_writer::{GraphWriter, ints};
 //!
 //! // a network that finds edges from left to right: usually it comes from a file
-//! let onnx = Graph::default()
+//! let onnx = GraphWriter::default()
 //!     .input("image", &[1, 1, -1, -1])
 //!     .floats("weights", &[1, 1, 1, 3], &[-1.0, 0.0, 1.0])
 //!     .node("Conv", &["image", "weights"], "edges", &[ints("kernel_shape", &[1, 3])])
@@ -13,7 +13,7 @@
 //!     .output("bright", &[1, 1, -1, -1])
 //!     .model();
 //! riposte_nn::onnx::check(&onnx)?;
-//! let network = compile(&onnx, NumericMode::Auto, None, Extent::Trunk)?.parts?;
+//! let network = compile(&onnx, NumericMode::Auto, None, CompileExtent::Trunk)?.parts?;
 //! assert!(network.rest.is_empty()); // no operator is left to another runtime
 //!
 //! let mut pool = BufferPool::default();
@@ -30,7 +30,7 @@
 //! | BERT, MPNet, XLM-RoBERTa, and the two towers of CLIP | [`transformer`] |
 //! | texts as vectors, from checkpoints of sentence-transformers | [`sentence`] |
 //! | their files | [`checkpoint`], [`tokens`] |
-//! | matrix products | [`transformer::Linear`]; [`conv::kernel`] for inner loops |
+//! | matrix products | [`transformer::LinearLayer`]; [`conv::kernel`] for inner loops |
 //!
 //! The crate is small because it knows few operators. A convolutional network that has others is divided: [`conv::compile()`] says which tensors
 //! another runtime must compute. All products use the widest vectors of the machine. Where it multiplies bytes (AMX, AVX-512 VNNI, AVX-VNNI), large

@@ -8,7 +8,7 @@ use crate::error::{Error, Result, While, bail, ensure};
 
 /// The messages of the ONNX format that contain other messages or packed numbers.
 #[derive(Clone, Copy)]
-enum Message {
+enum OnnxMessage {
     Model,
     Graph,
     Node,
@@ -24,20 +24,20 @@ enum Message {
 }
 
 /// What a field with a length contains.
-enum Content {
-    Message(Message),
+enum FieldContent {
+    Message(OnnxMessage),
     /// Numbers of one to ten bytes each.
     Numbers,
     Bytes,
 }
 
 /// The content of the field with this number, according to onnx.proto.
-fn content(message: Message, field: u64) -> Content {
-    use Message::{
+fn content(message: OnnxMessage, field: u64) -> FieldContent {
+    use OnnxMessage::{
         Attribute, Graph, Model, Node, Plain, SequenceType, Shape, Tensor, TensorType, Type,
         ValueInfo,
     };
-    Content::Message(match (message, field) {
+    FieldContent::Message(match (message, field) {
         (Model, 7) | (Attribute, 6) => Graph,
         (Model, 8 | 14) | (Tensor, 13) | (Shape, 1) => Plain,
         (Graph, 1) => Node,
@@ -48,8 +48,8 @@ fn content(message: Message, field: u64) -> Content {
         (Type, 1) => TensorType,
         (Type, 4) => SequenceType,
         (TensorType, 2) => Shape,
-        (Tensor, 1 | 5 | 7) | (Attribute, 8) => return Content::Numbers,
-        _ => return Content::Bytes,
+        (Tensor, 1 | 5 | 7) | (Attribute, 8) => return FieldContent::Numbers,
+        _ => return FieldContent::Bytes,
     })
 }
 
@@ -62,7 +62,7 @@ pub fn check(bytes: &[u8]) -> Result<()> {
     if [bytes.get(..4), bytes.get(4..8)].contains(&Some(&b"RTEN"[..])) {
         return Ok(());
     }
-    check_message(bytes, Message::Model, crate::limits::MAX_ONNX_DEPTH)
+    check_message(bytes, OnnxMessage::Model, crate::limits::MAX_ONNX_DEPTH)
         .during(|| "it is not an ONNX model, or it is damaged")
 }
 
@@ -70,7 +70,7 @@ fn damaged(how: &str) -> Error {
     Error::Model(how.to_owned())
 }
 
-fn check_message(mut bytes: &[u8], message: Message, depth: usize) -> Result<()> {
+fn check_message(mut bytes: &[u8], message: OnnxMessage, depth: usize) -> Result<()> {
     ensure!(depth > 0, Model, "its messages are nested too deeply");
     while !bytes.is_empty() {
         let key = number(&mut bytes)?;
@@ -94,13 +94,13 @@ fn check_message(mut bytes: &[u8], message: Message, depth: usize) -> Result<()>
             continue;
         }
         match content(message, key >> 3) {
-            Content::Message(inner) => check_message(value, inner, depth - 1)?,
-            Content::Numbers => {
+            FieldContent::Message(inner) => check_message(value, inner, depth - 1)?,
+            FieldContent::Numbers => {
                 while !value.is_empty() {
                     number(&mut value)?;
                 }
             }
-            Content::Bytes => {}
+            FieldContent::Bytes => {}
         }
     }
     Ok(())

@@ -4,9 +4,9 @@
 
 /// A protocol buffer's message: its bytes.
 #[derive(Clone, Debug, Default)]
-pub struct Message(pub Vec<u8>);
+pub struct ProtobufMessage(pub Vec<u8>);
 
-impl Message {
+impl ProtobufMessage {
     fn varint(&mut self, mut number: u64) {
         while number > 0x7f {
             self.0.push(number as u8 | 0x80);
@@ -16,14 +16,14 @@ impl Message {
     }
 
     /// Adds a field with a number.
-    pub fn int(mut self, field: u64, number: i64) -> Message {
+    pub fn int(mut self, field: u64, number: i64) -> ProtobufMessage {
         self.varint(field << 3);
         self.varint(number as u64);
         self
     }
 
     /// Adds a field with bytes or a text.
-    pub fn bytes(mut self, field: u64, bytes: impl AsRef<[u8]>) -> Message {
+    pub fn bytes(mut self, field: u64, bytes: impl AsRef<[u8]>) -> ProtobufMessage {
         let bytes = bytes.as_ref();
         self.varint(field << 3 | 2);
         self.varint(bytes.len() as u64);
@@ -32,38 +32,44 @@ impl Message {
     }
 
     /// Adds a field with a message.
-    pub fn message(self, field: u64, message: &Message) -> Message {
+    pub fn message(self, field: u64, message: &ProtobufMessage) -> ProtobufMessage {
         self.bytes(field, &message.0)
     }
 }
 
 /// An attribute of a node: several integers.
-pub fn ints(name: &str, numbers: &[i64]) -> Message {
-    let attribute = Message::default().bytes(1, name).int(20, 7);
+pub fn ints(name: &str, numbers: &[i64]) -> ProtobufMessage {
+    let attribute = ProtobufMessage::default().bytes(1, name).int(20, 7);
     numbers
         .iter()
         .fold(attribute, |a, &number| a.int(8, number))
 }
 
 /// An attribute of a node: an integer.
-pub fn int(name: &str, number: i64) -> Message {
-    Message::default().bytes(1, name).int(3, number).int(20, 2)
+pub fn int(name: &str, number: i64) -> ProtobufMessage {
+    ProtobufMessage::default()
+        .bytes(1, name)
+        .int(3, number)
+        .int(20, 2)
 }
 
 /// An attribute of a node: a text.
-pub fn text(name: &str, text: &str) -> Message {
-    Message::default().bytes(1, name).bytes(4, text).int(20, 3)
+pub fn text(name: &str, text: &str) -> ProtobufMessage {
+    ProtobufMessage::default()
+        .bytes(1, name)
+        .bytes(4, text)
+        .int(20, 3)
 }
 
 /// A tensor without its numbers. `data_type` is 1 for 32-bit floats and 7 for 64-bit integers.
-pub fn tensor(name: &str, data_type: i64, dims: &[i64]) -> Message {
-    let tensor = Message::default().int(2, data_type).bytes(8, name);
+pub fn tensor(name: &str, data_type: i64, dims: &[i64]) -> ProtobufMessage {
+    let tensor = ProtobufMessage::default().int(2, data_type).bytes(8, name);
     dims.iter().fold(tensor, |t, &dim| t.int(1, dim))
 }
 
 /// A tensor whose numbers are in another file.
-pub fn external(name: &str, dims: &[i64], location: &str) -> Message {
-    let entry = |key: &str, value: &str| Message::default().bytes(1, key).bytes(2, value);
+pub fn external(name: &str, dims: &[i64], location: &str) -> ProtobufMessage {
+    let entry = |key: &str, value: &str| ProtobufMessage::default().bytes(1, key).bytes(2, value);
     tensor(name, 1, dims)
         .message(13, &entry("location", location))
         .message(13, &entry("offset", "0"))
@@ -73,15 +79,21 @@ pub fn external(name: &str, dims: &[i64], location: &str) -> Message {
 
 /// A graph that is being written, in the order of the calls: the operators first to last.
 #[derive(Clone, Debug, Default)]
-pub struct Graph {
-    graph: Message,
+pub struct GraphWriter {
+    graph: ProtobufMessage,
     metadata: Vec<(String, String)>,
 }
 
-impl Graph {
+impl GraphWriter {
     /// An operator of this kind with one output, and the names of its inputs; "" stands for an input that is left out.
-    pub fn node(self, kind: &str, inputs: &[&str], output: &str, attributes: &[Message]) -> Graph {
-        let mut node = Message::default().bytes(4, kind).bytes(2, output);
+    pub fn node(
+        self,
+        kind: &str,
+        inputs: &[&str],
+        output: &str,
+        attributes: &[ProtobufMessage],
+    ) -> GraphWriter {
+        let mut node = ProtobufMessage::default().bytes(4, kind).bytes(2, output);
         for input in inputs {
             node = node.bytes(1, input);
         }
@@ -92,71 +104,71 @@ impl Graph {
     }
 
     /// A constant of 32-bit floats.
-    pub fn floats(self, name: &str, dims: &[i64], numbers: &[f32]) -> Graph {
+    pub fn floats(self, name: &str, dims: &[i64], numbers: &[f32]) -> GraphWriter {
         let raw: Vec<u8> = numbers.iter().flat_map(|n| n.to_le_bytes()).collect();
         self.part(5, &tensor(name, 1, dims).bytes(9, raw))
     }
 
     /// A constant of 64-bit integers.
-    pub fn integers(self, name: &str, numbers: &[i64]) -> Graph {
+    pub fn integers(self, name: &str, numbers: &[i64]) -> GraphWriter {
         let raw: Vec<u8> = numbers.iter().flat_map(|n| n.to_le_bytes()).collect();
         self.part(5, &tensor(name, 7, &[numbers.len() as i64]).bytes(9, raw))
     }
 
     /// A constant that is already written as a tensor.
-    pub fn constant(self, tensor: &Message) -> Graph {
+    pub fn constant(self, tensor: &ProtobufMessage) -> GraphWriter {
         self.part(5, tensor)
     }
 
     /// An input of 32-bit floats; a negative side is unknown.
-    pub fn input(self, name: &str, sides: &[i64]) -> Graph {
+    pub fn input(self, name: &str, sides: &[i64]) -> GraphWriter {
         self.part(11, &value(name, sides))
     }
 
     /// An output of 32-bit floats; a negative side is unknown.
-    pub fn output(self, name: &str, sides: &[i64]) -> Graph {
+    pub fn output(self, name: &str, sides: &[i64]) -> GraphWriter {
         self.part(12, &value(name, sides))
     }
 
     /// An entry of the metadata of the file.
-    pub fn metadata(mut self, key: &str, value: &str) -> Graph {
+    pub fn metadata(mut self, key: &str, value: &str) -> GraphWriter {
         self.metadata.push((key.to_owned(), value.to_owned()));
         self
     }
 
-    fn part(mut self, field: u64, part: &Message) -> Graph {
+    fn part(mut self, field: u64, part: &ProtobufMessage) -> GraphWriter {
         self.graph = self.graph.message(field, part);
         self
     }
 
     /// The bytes of a model file with this graph.
     pub fn model(&self) -> Vec<u8> {
-        let opset = Message::default().bytes(1, "").int(2, 13);
+        let opset = ProtobufMessage::default().bytes(1, "").int(2, 13);
         let graph = self.graph.clone().bytes(2, "graph");
-        let mut model = Message::default()
+        let mut model = ProtobufMessage::default()
             .int(1, 8)
             .message(8, &opset)
             .message(7, &graph);
         for (key, value) in &self.metadata {
-            let entry = Message::default().bytes(1, key).bytes(2, value);
+            let entry = ProtobufMessage::default().bytes(1, key).bytes(2, value);
             model = model.message(14, &entry);
         }
         model.0
     }
 }
 
-fn value(name: &str, sides: &[i64]) -> Message {
-    let mut shape = Message::default();
+fn value(name: &str, sides: &[i64]) -> ProtobufMessage {
+    let mut shape = ProtobufMessage::default();
     for (n, &side) in sides.iter().enumerate() {
         let dimension = match side {
-            ..0 => Message::default().bytes(2, format!("side{n}")),
-            _ => Message::default().int(1, side),
+            ..0 => ProtobufMessage::default().bytes(2, format!("side{n}")),
+            _ => ProtobufMessage::default().int(1, side),
         };
         shape = shape.message(1, &dimension);
     }
-    let tensor = Message::default().int(1, 1).message(2, &shape);
-    let kind = Message::default().message(1, &tensor);
-    Message::default().bytes(1, name).message(2, &kind)
+    let tensor = ProtobufMessage::default().int(1, 1).message(2, &shape);
+    let kind = ProtobufMessage::default().message(1, &tensor);
+    ProtobufMessage::default().bytes(1, name).message(2, &kind)
 }
 
 /// Numbers in [-1, 1) that look random.
@@ -167,17 +179,17 @@ pub fn numbers(count: usize) -> Vec<f32> {
 }
 
 /// A recogniser of lines with random weights: (1, 3, 48, width) to the probabilities of labels, (1, width / 4, labels).
-pub fn recogniser() -> Graph {
+pub fn recogniser() -> GraphWriter {
     recogniser_of("etaoinsrhl")
 }
 
 /// As [`recogniser`], for these characters.
-pub fn recogniser_of(characters: &str) -> Graph {
+pub fn recogniser_of(characters: &str) -> GraphWriter {
     let labels = characters.chars().count() + 2;
     let [wide, high] = [labels as i64, 16];
     let scaled = |count, by: f32| numbers(count).iter().map(|n| n * by).collect::<Vec<_>>();
     let listed: Vec<String> = characters.chars().map(String::from).collect();
-    Graph::default()
+    GraphWriter::default()
         .input("x", &[1, 3, 48, -1])
         .floats("w", &[high, 3, 3, 3], &numbers(16 * 27))
         .node(

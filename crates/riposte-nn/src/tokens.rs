@@ -29,7 +29,7 @@ pub enum Input {
 /// A tokenizer that truncates and does not pad. It can be used from several threads.
 pub struct Tokenizer {
     tokenizer: tokenizers::Tokenizer,
-    /// The token with which `tokenizer.json` would pad.
+    /// The padding id of `tokenizer.json`.
     padding: Option<u32>,
 }
 
@@ -167,7 +167,7 @@ impl Tokenizer {
         self.tokenizer.token_to_id(token)
     }
 
-    /// The id of the token with which `tokenizer.json` would pad texts.
+    /// The padding id of `tokenizer.json`; `None` if it has none.
     pub fn padding(&self) -> Option<u32> {
         self.padding
     }

@@ -43,7 +43,7 @@ pub trait TextTower: Send + Sync {
     }
 }
 
-impl ImageTower for clip::VisionTower {
+impl ImageTower for clip::ClipVisionTower {
     fn embed(&self, images: &[&[f32]]) -> Result<Vec<Vec<f32>>> {
         self.embed(images)
     }
@@ -57,7 +57,7 @@ impl ImageTower for clip::VisionTower {
     }
 }
 
-impl TextTower for clip::TextTower {
+impl TextTower for clip::ClipTextTower {
     fn embed(&self, texts: &[Encoding]) -> Result<Vec<Vec<f32>>> {
         self.embed(texts)
     }

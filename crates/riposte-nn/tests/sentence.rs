@@ -6,7 +6,7 @@ use std::fs;
 use std::path::Path;
 
 use riposte_nn::sentence::{Layout, Pooling, Purpose, SentenceEncoder};
-use riposte_nn::transformer::Backend;
+use riposte_nn::transformer::EncoderBackend;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -20,7 +20,7 @@ struct Poolings {
 }
 
 fn load(dir: &Path) -> SentenceEncoder {
-    SentenceEncoder::load(dir, Backend::Auto).unwrap()
+    SentenceEncoder::load(dir, EncoderBackend::Auto).unwrap()
 }
 
 const FAMILIES: [&str; 2] = ["tiny-mpnet", "tiny-xlm-roberta"];
@@ -307,7 +307,7 @@ fn what_would_change_the_vectors_is_an_error_that_names_it() {
     for (file, change, expected) in cases {
         let dir = copy_of("tiny-mpnet");
         edit(&dir.path().join(file), change);
-        let refused = SentenceEncoder::load(dir.path(), Backend::Auto).err();
+        let refused = SentenceEncoder::load(dir.path(), EncoderBackend::Auto).err();
         let said = refused.expect(expected).to_string();
         assert!(said.contains(expected), "{said}, not {expected}");
         assert!(!said.contains('\n'), "{said}");
@@ -326,7 +326,7 @@ fn a_file_that_is_missing_is_named() {
     ] {
         let dir = copy_of("tiny-mpnet");
         fs::remove_file(dir.path().join(missing)).unwrap();
-        let refused = SentenceEncoder::load(dir.path(), Backend::Auto).err();
+        let refused = SentenceEncoder::load(dir.path(), EncoderBackend::Auto).err();
         let said = refused.expect(missing).to_string();
         assert!(said.contains(missing), "{said}");
     }
@@ -337,7 +337,7 @@ fn a_length_without_room_for_a_word_is_refused() {
     let dir = copy_of("tiny-mpnet");
     let path = dir.path().join("sentence_bert_config.json");
     edit(&path, |file| file["max_seq_length"] = json!(2));
-    let refused = SentenceEncoder::load(dir.path(), Backend::Auto).err();
+    let refused = SentenceEncoder::load(dir.path(), EncoderBackend::Auto).err();
     let said = refused.unwrap().to_string();
     assert!(
         said.contains("cutting texts to 2 tokens") && said.contains("it adds 2 special tokens")

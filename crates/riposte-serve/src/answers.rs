@@ -8,13 +8,14 @@ use serde::Serialize;
 use serde_json::Value;
 use utoipa::ToSchema;
 
-use crate::questions::Kind;
-pub use debated::{Argument, Debated, Image, SideOfDebate, Text, Undecided};
+use crate::questions::DocumentKind;
+pub use debated::{Debated, ListedImage, ListedText, QuotedArgument, SideOfDebate, Undecided};
 
 /// A side towards the claim of a question.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, ToSchema)]
+#[schema(as = Side)]
 #[serde(rename_all = "UPPERCASE")]
-pub enum Side {
+pub enum ClaimSide {
     /// For the claim.
     Pro,
     /// Against it.
@@ -23,16 +24,17 @@ pub enum Side {
 
 /// A collection that can be asked.
 #[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
-pub struct Collection {
+#[schema(as = Collection)]
+pub struct CollectionInfo {
     /// The name that requests have as `collection`.
     pub name: String,
     /// What it has.
-    pub kinds: Vec<Kind>,
+    pub kinds: Vec<DocumentKind>,
     /// The number of its documents, if it is open.
     pub documents: Option<u64>,
     /// Whether it can answer.
-    pub state: State,
-    /// Why not, in one sentence.
+    pub state: CollectionState,
+    /// Why it cannot answer, in one sentence.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
     /// The names that requests can have as `approach`.
@@ -43,8 +45,9 @@ pub struct Collection {
 
 /// Whether a collection can answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, ToSchema)]
+#[schema(as = State)]
 #[serde(rename_all = "lowercase")]
-pub enum State {
+pub enum CollectionState {
     /// It answers.
     Ready,
     /// It will answer: its indexes or its evidence are being built.
@@ -57,7 +60,7 @@ pub enum State {
 #[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
 pub struct Health {
     /// Ready if all collections are; damaged if none is and one is damaged.
-    pub state: State,
+    pub state: CollectionState,
     /// The state of each collection.
     pub collections: Vec<CollectionHealth>,
 }
@@ -68,29 +71,30 @@ pub struct CollectionHealth {
     /// Its name.
     pub name: String,
     /// Whether it can answer.
-    pub state: State,
+    pub state: CollectionState,
 }
 
 /// The ranking of a question.
 #[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
-pub struct Found {
+#[schema(as = Found)]
+pub struct SearchAnswer {
     /// The question as it was answered, with single spaces.
     pub question: String,
     /// The collection that answered.
     pub collection: String,
     /// What the results are.
-    pub kind: Kind,
+    pub kind: DocumentKind,
     /// The approach that ranked.
     pub approach: String,
     /// What the question was understood as; `None` for kinds without sides.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub understood: Option<Understood>,
     /// The results, best first.
-    pub results: Vec<Hit>,
+    pub results: Vec<SearchHit>,
     /// Whether anything in the collection is about the question; `None` if that was not judged.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub presence: Option<Presence>,
-    /// Whether nothing is. What is listed all the same is only the nearest that the collection has.
+    /// True if no document is about the question; the closest ones are listed anyway.
     pub nothing_about_it: bool,
 }
 
@@ -119,7 +123,8 @@ pub enum Polarity {
 
 /// A result.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, ToSchema)]
-pub struct Hit {
+#[schema(as = Hit)]
+pub struct SearchHit {
     /// From 1, as in the run: of an image, in its list.
     pub rank: u32,
     /// The id of the document.
@@ -128,13 +133,13 @@ pub struct Hit {
     pub score: f64,
     /// The side that it is listed on; `None` if it takes no clear side or there are none.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub side: Option<Side>,
+    pub side: Option<ClaimSide>,
     /// The list of the run that an image is in, with its rank there. Most images are listed on their side, but not all.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub list: Option<Side>,
+    pub list: Option<ClaimSide>,
     /// The stance towards the claim, if it was read.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub stance: Option<Stance>,
+    pub stance: Option<StanceProbabilities>,
     /// The conclusion of an argument, the title of a document.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
@@ -165,7 +170,8 @@ pub struct Hit {
 
 /// The probabilities of the three stances; they add up to 1.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, ToSchema)]
-pub struct Stance {
+#[schema(as = Stance)]
+pub struct StanceProbabilities {
     /// For the claim.
     pub pro: f64,
     /// Against it.
@@ -180,7 +186,7 @@ pub struct About {
     /// The probability; `None` if it was not judged.
     #[serde(rename = "about")]
     pub probability: Option<f64>,
-    /// Whether it is among those at the end of its list that are less likely to be about the question.
+    /// Whether the document is padding: one at the end of its list that is less likely to be about the question.
     #[serde(rename = "padding")]
     pub is_padding: bool,
 }
@@ -190,7 +196,7 @@ pub struct About {
 pub struct Presence {
     /// The probability of the likeliest document.
     pub about: f64,
-    /// If it is below this, nothing is.
+    /// If `about` is below this, no document counts as being about the question.
     pub least: f64,
     /// What it was judged by.
     pub by: Basis,
@@ -219,7 +225,8 @@ pub struct WordHit {
 
 /// A document.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, ToSchema)]
-pub struct Document {
+#[schema(as = Document)]
+pub struct DocumentAnswer {
     /// The collection that has it.
     pub collection: String,
     /// The id of the document.
@@ -271,7 +278,7 @@ pub enum StanceAnswer {
         stance: ClaimStance,
         /// The probabilities.
         #[serde(flatten)]
-        probabilities: Stance,
+        probabilities: StanceProbabilities,
         /// Whether it takes a side, but both sides are nearly as likely.
         undecided: bool,
         /// How the text differs from everything that the model has learned from.
@@ -357,7 +364,7 @@ pub struct UsedArgument {
 
 /// A picture for a browser.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Picture {
+pub struct EncodedPicture {
     /// The format of the bytes.
     pub format: PictureFormat,
     /// An encoded picture.

@@ -1,4 +1,4 @@
-//! How many bytes all answers may have together.
+//! A bound for the bytes of all answers together.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};

@@ -12,9 +12,9 @@ pub(crate) struct Encoded {
     pub(crate) bytes: Bytes,
 }
 
-/// What an answer is an answer to.
+/// The key of a kept answer.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct Key {
+pub(crate) struct CacheKey {
     /// The version of what it was answered from.
     pub(crate) version: u64,
     /// The route and the request.
@@ -22,13 +22,13 @@ pub(crate) struct Key {
 }
 
 /// The least recently used answers are forgotten first.
-pub(crate) struct Cache {
+pub(crate) struct AnswerCache {
     most_bytes: usize,
     inner: Mutex<Inner>,
 }
 
 struct Inner {
-    entries: LruCache<Key, Encoded>,
+    entries: LruCache<CacheKey, Encoded>,
     bytes: usize,
 }
 
@@ -38,18 +38,18 @@ const OVERHEAD: usize = 256;
 /// An answer of more than this part of the cache is not kept: it would push out all others.
 const PART: usize = 8;
 
-impl Cache {
-    pub(crate) fn new(most_bytes: usize) -> Cache {
+impl AnswerCache {
+    pub(crate) fn new(most_bytes: usize) -> AnswerCache {
         let entries = LruCache::unbounded();
         let inner = Mutex::new(Inner { entries, bytes: 0 });
-        Cache { most_bytes, inner }
+        AnswerCache { most_bytes, inner }
     }
 
-    pub(crate) fn get(&self, key: &Key) -> Option<Encoded> {
+    pub(crate) fn get(&self, key: &CacheKey) -> Option<Encoded> {
         self.lock().entries.get(key).cloned()
     }
 
-    pub(crate) fn put(&self, key: Key, answer: Encoded) {
+    pub(crate) fn put(&self, key: CacheKey, answer: Encoded) {
         let bytes = cost(&key, &answer);
         if bytes > self.most_bytes / PART {
             return;
@@ -76,7 +76,7 @@ impl Cache {
     }
 }
 
-fn cost(key: &Key, answer: &Encoded) -> usize {
+fn cost(key: &CacheKey, answer: &Encoded) -> usize {
     OVERHEAD + key.request.len() + answer.bytes.len()
 }
 
@@ -84,9 +84,9 @@ fn cost(key: &Key, answer: &Encoded) -> usize {
 mod tests {
     use super::*;
 
-    fn key(version: u64, request: &str) -> Key {
+    fn key(version: u64, request: &str) -> CacheKey {
         let request = request.into();
-        Key { version, request }
+        CacheKey { version, request }
     }
 
     fn answer(bytes: Vec<u8>) -> Encoded {
@@ -99,7 +99,7 @@ mod tests {
     #[test]
     fn a_million_different_questions_stay_within_the_bytes() {
         const BYTES: usize = 1 << 20;
-        let cache = Cache::new(BYTES);
+        let cache = AnswerCache::new(BYTES);
         for number in 0..1_000_000_usize {
             cache.put(key(1, &number.to_string()), answer(vec![0; number % 500]));
             assert!(cache.bytes() <= BYTES);
@@ -116,7 +116,7 @@ mod tests {
 
     #[test]
     fn what_was_asked_lately_stays() {
-        let cache = Cache::new(100_000);
+        let cache = AnswerCache::new(100_000);
         cache.put(key(1, "kept"), answer(vec![1; 1000]));
         for number in 0..1000 {
             cache.put(key(1, &number.to_string()), answer(vec![0; 1000]));
@@ -126,7 +126,7 @@ mod tests {
 
     #[test]
     fn another_version_has_other_answers_and_the_same_question_one() {
-        let cache = Cache::new(100_000);
+        let cache = AnswerCache::new(100_000);
         cache.put(key(1, "q"), answer(vec![1]));
         assert!(cache.get(&key(2, "q")).is_none());
         let bytes = cache.bytes();
@@ -137,11 +137,11 @@ mod tests {
 
     #[test]
     fn an_answer_that_would_push_out_all_others_is_not_kept() {
-        let cache = Cache::new(8000);
+        let cache = AnswerCache::new(8000);
         cache.put(key(1, "small"), answer(vec![0; 100]));
         cache.put(key(1, "large"), answer(vec![0; 1000]));
         assert!(cache.get(&key(1, "large")).is_none());
         assert!(cache.get(&key(1, "small")).is_some());
-        Cache::new(0).put(key(1, "off"), answer(vec![]));
+        AnswerCache::new(0).put(key(1, "off"), answer(vec![]));
     }
 }

@@ -26,15 +26,15 @@ use crate::limits::{HEARING, MAX_HEAD_BYTES, MAX_HEADERS, MAX_HEARD, MOMENT, STO
 use crate::patient::Patient;
 use crate::routes;
 use crate::server::Server;
-use crate::settings::{Settings, SettingsError};
+use crate::settings::{ServerSettings, SettingsError};
 
-/// The pause after an error of `accept`, such as too many open files: it would come again at once.
+/// The pause after an error of `accept`, such as too many open files, which would come again at once.
 const PAUSE: Duration = Duration::from_millis(50);
 
 /// The pause between two looks at the threads that end.
 const GLANCE: Duration = Duration::from_millis(5);
 
-/// What a client reads that comes when there are too many connections and says nothing.
+/// Sent to a client that connects when there are too many connections and sends no request.
 const REFUSED: &[u8] =
     b"HTTP/1.1 503 Service Unavailable\r\nretry-after: 1\r\ncontent-length: 0\r\nconnection: close\r\n\r\n";
 
@@ -54,7 +54,7 @@ pub enum ServeError {
 
 /// How a server has ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Ended {
+pub struct ShutdownReport {
     /// The number of connections that were cut off, because they took longer than the grace.
     pub cut: usize,
     /// The number of threads whose calls have not returned although they are stopped. They end with the process.
@@ -72,7 +72,7 @@ impl Default for Switch {
 }
 
 impl Switch {
-    /// Ends the servers that were started with this switch. A second time does nothing.
+    /// Ends the servers that were started with this switch. A second call does nothing.
     pub fn end(&self) {
         self.0.send_replace(true);
     }
@@ -91,9 +91,9 @@ impl Switch {
 pub fn run(
     listener: TcpListener,
     desk: Arc<dyn Desk>,
-    settings: Settings,
+    settings: ServerSettings,
     switch: &Switch,
-) -> Result<Ended, ServeError> {
+) -> Result<ShutdownReport, ServeError> {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()?;
@@ -108,9 +108,9 @@ pub fn run(
 pub async fn serve(
     listener: TcpListener,
     desk: Arc<dyn Desk>,
-    settings: Settings,
+    settings: ServerSettings,
     shutdown: impl Future<Output = ()>,
-) -> Result<Ended, ServeError> {
+) -> Result<ShutdownReport, ServeError> {
     settings.check()?;
     listener.set_nonblocking(true)?;
     let listener = tokio::net::TcpListener::from_std(listener)?;
@@ -160,7 +160,7 @@ pub async fn serve(
     };
     let _ = timeout(STOP_TIME, ended).await;
     let running = server.threads();
-    Ok(Ended { cut, running })
+    Ok(ShutdownReport { cut, running })
 }
 
 /// Tells a client that there are too many connections: with a page, if a browser asks.

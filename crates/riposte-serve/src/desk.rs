@@ -1,19 +1,20 @@
-//! The trait of what answers, and the call that it answers in.
+//! The trait [`Desk`], which answers requests, and [`Call`], a request that is being answered.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
 use crate::answers::{
-    Collection, Debated, Document, Explained, Found, Health, Picture, Quality, Reply, StanceAnswer,
-    WordHit,
+    CollectionInfo, Debated, DocumentAnswer, EncodedPicture, Explained, Health, Quality, Reply,
+    SearchAnswer, StanceAnswer, WordHit,
 };
 use crate::questions::{
-    Address, Conversation, Debate, Explain, QualityQuestion, Search, StanceQuestion, WordSearch,
+    Address, Conversation, DebateQuestion, Explain, QualityQuestion, Search, StanceQuestion,
+    WordSearch,
 };
 use crate::refusal::Refusal;
 
-/// What answers. Its methods block, and run on threads of the server's own; several calls run at once.
+/// Answers requests. Its methods block, and run on threads of the server's own, several at once.
 ///
 /// Requests are checked: texts are not empty and within their bounds, names have no control characters. A name or an id is still any text, so it must be
 /// looked up among what is known, and never become part of a path.
@@ -21,8 +22,8 @@ use crate::refusal::Refusal;
 /// A method that takes long looks at its [`Call`] between two steps, and returns [`Refusal::Stopped`] when it is stopped. A method that panics is answered
 /// with status 500; what it has locked should survive that.
 pub trait Desk: Send + Sync + 'static {
-    /// The version of a collection, or of everything that answers can depend on. It grows with each change; answers of an earlier version are never given
-    /// again. `None` for an unknown collection, and to have nothing kept.
+    /// The version of a collection, or for `None` that of everything that answers can depend on. It grows with each change; answers of an earlier
+    /// version are never given again. Returns `None` for an unknown collection, or to disable caching.
     ///
     /// It is asked for each request, also on the thread that reads from the network, so it returns at once. The server asks before and after a call, and
     /// keeps an answer only if the two are equal. So a change must become visible to calls no later than the new version does.
@@ -31,8 +32,8 @@ pub trait Desk: Send + Sync + 'static {
     /// What can be asked.
     ///
     /// # Errors
-    /// The call is stopped or fails; so for all methods.
-    fn collections(&self, call: &Call) -> Result<Vec<Collection>, Refusal>;
+    /// The call is stopped or fails. This holds for all methods.
+    fn collections(&self, call: &Call) -> Result<Vec<CollectionInfo>, Refusal>;
 
     /// Whether the server can answer.
     ///
@@ -44,7 +45,7 @@ pub trait Desk: Send + Sync + 'static {
     ///
     /// # Errors
     /// There is no such collection or approach, or the question cannot be answered.
-    fn search(&self, search: &Search, call: &Call) -> Result<Found, Refusal>;
+    fn search(&self, search: &Search, call: &Call) -> Result<SearchAnswer, Refusal>;
 
     /// The ranking of a query by its words alone, best first, with each document as it is stored.
     ///
@@ -56,7 +57,7 @@ pub trait Desk: Send + Sync + 'static {
     ///
     /// # Errors
     /// There is no such collection or document.
-    fn document(&self, address: &Address, call: &Call) -> Result<Document, Refusal>;
+    fn document(&self, address: &Address, call: &Call) -> Result<DocumentAnswer, Refusal>;
 
     /// A document as it is stored: a JSON object or another text.
     ///
@@ -86,13 +87,13 @@ pub trait Desk: Send + Sync + 'static {
     ///
     /// # Errors
     /// There is no such collection, or the question cannot be answered.
-    fn debate(&self, debate: &Debate, call: &Call) -> Result<Debated, Refusal>;
+    fn debate(&self, debate: &DebateQuestion, call: &Call) -> Result<Debated, Refusal>;
 
     /// The report of the same answer: one HTML page that needs no other file, as `riposte ask -o` writes it.
     ///
     /// # Errors
     /// As above.
-    fn report(&self, debate: &Debate, call: &Call) -> Result<String, Refusal>;
+    fn report(&self, debate: &DebateQuestion, call: &Call) -> Result<String, Refusal>;
 
     /// The next utterance of a debate, with the arguments that it is made of.
     ///
@@ -104,10 +105,10 @@ pub trait Desk: Send + Sync + 'static {
     ///
     /// # Errors
     /// There is no such collection or picture.
-    fn picture(&self, address: &Address, call: &Call) -> Result<Picture, Refusal>;
+    fn picture(&self, address: &Address, call: &Call) -> Result<EncodedPicture, Refusal>;
 }
 
-/// One call of a [`Desk`]: whether its answer is still wanted. Several clients with the same request can wait for it.
+/// A call of a [`Desk`]. It tells whether a client still waits for the answer; several clients with the same request can.
 #[derive(Clone, Debug)]
 pub struct Call(Arc<Wanted>);
 

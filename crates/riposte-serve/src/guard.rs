@@ -10,7 +10,7 @@ use subtle::ConstantTimeEq;
 use crate::limits::MAX_HEAD_BYTES;
 use crate::page::Asset;
 use crate::refusal::Refusal;
-use crate::settings::Settings;
+use crate::settings::ServerSettings;
 
 /// The cookie in which the page keeps the token.
 pub(crate) const COOKIE_NAME: &str = "riposte-token";
@@ -36,7 +36,7 @@ pub(crate) struct LocalAddress(pub(crate) SocketAddr);
 pub(crate) fn check<B>(
     request: &Request<B>,
     local: SocketAddr,
-    settings: &Settings,
+    settings: &ServerSettings,
 ) -> Result<(), Refusal> {
     let headers = request.headers();
     check_size(request)?;
@@ -86,7 +86,7 @@ fn host(headers: &HeaderMap) -> Result<Authority, Refusal> {
 }
 
 /// Whether a client may call the server by this name. The port does not matter, because it can be mapped on the way, and a site cannot forge it.
-fn is_ours(name: &Authority, local: SocketAddr, settings: &Settings) -> bool {
+fn is_ours(name: &Authority, local: SocketAddr, settings: &ServerSettings) -> bool {
     let host = name.host();
     // a final dot says that the name is complete
     let complete = host.strip_suffix('.').unwrap_or(host);
@@ -166,7 +166,7 @@ mod tests {
 
     const TOKEN: &str = "0123456789abcdef";
 
-    fn status(headers: &[(&str, &str)], method: &str, settings: &Settings) -> u16 {
+    fn status(headers: &[(&str, &str)], method: &str, settings: &ServerSettings) -> u16 {
         let mut request = Request::builder().method(method).uri("/api/search");
         for (name, value) in headers {
             request = request.header(*name, *value);
@@ -180,9 +180,9 @@ mod tests {
     #[test]
     fn a_server_answers_to_its_address_to_localhost_and_to_its_names() {
         let names = vec!["riposte.example".to_owned()];
-        let settings = Settings {
+        let settings = ServerSettings {
             names,
-            ..Settings::default()
+            ..ServerSettings::default()
         };
         for host in [
             "localhost",
@@ -213,7 +213,7 @@ mod tests {
 
     #[test]
     fn other_sites_may_only_link() {
-        let settings = Settings::default();
+        let settings = ServerSettings::default();
         let host = ("host", "localhost:8080");
         let post = |origin| status(&[host, ("origin", origin)], "POST", &settings);
         assert_eq!(post("http://localhost:8080"), 200);
@@ -236,9 +236,9 @@ mod tests {
     #[test]
     fn a_token_can_be_sent_in_three_ways() {
         let token = Some(TOKEN.to_owned());
-        let settings = Settings {
+        let settings = ServerSettings {
             token,
-            ..Settings::default()
+            ..ServerSettings::default()
         };
         let with = |name, value| status(&[("host", "localhost"), (name, value)], "GET", &settings);
         assert_eq!(with("authorization", "Bearer 0123456789abcdef"), 200);

@@ -7,14 +7,14 @@
 //! use std::net::TcpListener;
 //! use std::sync::Arc;
 //!
-//! use riposte_serve::{Desk, Ended, ServeError, Settings, Switch, run};
+//! use riposte_serve::{Desk, ShutdownReport, ServeError, ServerSettings, Switch, run};
 //!
 //! /// Serves on this machine only, until `switch` is turned, for example on Ctrl-C.
 //! fn start(desk: Arc<dyn Desk>, switch: &Switch) -> Result<Ended, ServeError> {
 //!     let listener = TcpListener::bind("127.0.0.1:8080")?;
-//!     let settings = Settings {
+//!     let settings = ServerSettings {
 //!         log: Arc::new(|record| eprintln!("{record}")),
-//!         ..Settings::default()
+//!         ..ServerSettings::default()
 //!     };
 //!     if let Some(warning) = settings.warning(listener.local_addr()?) {
 //!         eprintln!("{warning}");
@@ -27,7 +27,7 @@
 //! |---|---|
 //! | what answers, and what it is told | [`Desk`], [`Call`], [`questions`] |
 //! | what it answers | [`answers`], [`Refusal`] |
-//! | how a server is set up, and what it says | [`Settings`], [`Record`] |
+//! | how a server is set up, and what it says | [`ServerSettings`], [`LogRecord`] |
 //! | how it runs | [`run`], [`serve`], [`Switch`] |
 //! | what a request may have at most | [`limits`] |
 //! | the routes, those of the page for browsers among them | [`openapi`] |
@@ -61,15 +61,15 @@ mod settings;
 mod shared;
 
 #[doc(inline)]
-pub use connections::{Ended, ServeError, Switch, run, serve};
+pub use connections::{ServeError, ShutdownReport, Switch, run, serve};
 #[doc(inline)]
 pub use desk::{Call, Desk};
 #[doc(inline)]
-pub use log::Record;
+pub use log::LogRecord;
 #[doc(inline)]
 pub use refusal::Refusal;
 #[doc(inline)]
-pub use settings::{Log, Settings, SettingsError, Warning};
+pub use settings::{Log, ServerSettings, SettingsError, Warning};
 
 /// The description of the routes, as the server gives it at `/api/openapi.json`: OpenAPI 3.1.
 ///

@@ -1,16 +1,16 @@
-//! What the server says of its requests.
+//! The log of requests.
 
 use std::fmt::{self, Display, Formatter};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 /// A request that is over, or a connection that was refused. It prints as one line.
 #[derive(Clone, Debug)]
-pub struct Record<'r> {
+pub struct LogRecord<'r> {
     /// When it was over.
     pub time: SystemTime,
     /// The method; `-` for a connection.
     pub method: &'r str,
-    /// The route without what stands in it, such as `/api/documents/{collection}/{id}`; `-` if there is none.
+    /// The template of the route, such as `/api/documents/{collection}/{id}`; `-` if there is none.
     pub route: &'r str,
     /// The status code. 499 says that the client left before it had an answer.
     pub status: u16,
@@ -22,10 +22,10 @@ pub struct Record<'r> {
     pub reason: Option<&'r str>,
 }
 
-impl Display for Record<'_> {
+impl Display for LogRecord<'_> {
     /// For example `2026-11-27T09:30:00Z GET /api/search 200 12 ms`.
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        let Record {
+        let LogRecord {
             method,
             route,
             status,
@@ -72,8 +72,8 @@ fn write_time(time: SystemTime, f: &mut Formatter<'_>) -> fmt::Result {
 mod tests {
     use super::*;
 
-    fn record(seconds: u64) -> Record<'static> {
-        Record {
+    fn record(seconds: u64) -> LogRecord<'static> {
+        LogRecord {
             time: UNIX_EPOCH + Duration::from_secs(seconds),
             method: "GET",
             route: "/api/search",
@@ -101,7 +101,7 @@ mod tests {
 
     #[test]
     fn a_question_cannot_forge_a_line() {
-        let record = Record {
+        let record = LogRecord {
             question: Some("zoos\n1970-01-01T00:00:00Z GET / 200\u{1b}[31m"),
             reason: Some("one\ntwo"),
             ..record(0)

@@ -18,7 +18,7 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use crate::connections::{ServeError, Switch};
 use crate::desk::Desk;
 use crate::server::Server;
-use crate::settings::Settings;
+use crate::settings::ServerSettings;
 
 /// What a model is told of the tools together.
 const INSTRUCTIONS: &str = "Finds arguments and images for and against a claim. Ask in whole questions such as \"Should zoos be closed?\". If `nothing_about_it` \
@@ -30,7 +30,7 @@ const INSTRUCTIONS: &str = "Finds arguments and images for and against a claim. 
 /// The server cannot start, or the client does not speak the protocol.
 pub fn serve_stdio(
     desk: Arc<dyn Desk>,
-    settings: Settings,
+    settings: ServerSettings,
     switch: &Switch,
 ) -> Result<(), ServeError> {
     let runtime = tokio::runtime::Builder::new_current_thread()
@@ -54,13 +54,13 @@ pub fn serve_stdio(
 /// The server cannot start, or the client does not speak the protocol.
 pub async fn serve(
     desk: Arc<dyn Desk>,
-    settings: Settings,
+    settings: ServerSettings,
     input: impl AsyncRead + Send + Unpin + 'static,
     output: impl AsyncWrite + Send + Unpin + 'static,
 ) -> Result<(), ServeError> {
     settings.check()?;
     let server = Server::new(desk, settings)?;
-    let service = rmcp::serve_server(Tools(server), (input, output)).await;
+    let service = rmcp::serve_server(McpTools(server), (input, output)).await;
     let service = service.map_err(|error| ServeError::Protocol(error.to_string()))?;
     match service.waiting().await {
         Ok(_) => Ok(()),
@@ -68,9 +68,9 @@ pub async fn serve(
     }
 }
 
-struct Tools(Server);
+struct McpTools(Server);
 
-impl ServerHandler for Tools {
+impl ServerHandler for McpTools {
     fn get_info(&self) -> ServerConfig {
         let capabilities = ServerCapabilities::builder().enable_tools().build();
         ServerConfig::new(capabilities)

@@ -1,5 +1,5 @@
-//! What a browser shows. Pages are rendered from what the desk answers, and complete without a script; that of [`assets`] shows results by words until
-//! models have read them, and opens explanations where they are asked for.
+//! What a browser shows. Pages are rendered from the desk's answers, and are complete without a script. The script in [`assets`] shows results by
+//! words until models have read them, and opens explanations in their place.
 //!
 //! All texts come from outside. The templates escape them, only addresses of the web become links, and no template writes a script or a style.
 
@@ -17,12 +17,12 @@ mod tree;
 mod words;
 
 pub(crate) use assets::Asset;
-pub(crate) use refused::{Reader, Refused};
+pub(crate) use refused::{BrowserReader, Refused};
 pub(crate) use single::{document, why};
 
 use crate::cache::Encoded;
 use crate::desk::{Call, Desk};
-use crate::questions::Page;
+use crate::questions::BrowserRequest;
 use crate::refusal::Refusal;
 use crate::server::encoded;
 
@@ -30,7 +30,11 @@ use crate::server::encoded;
 ///
 /// # Errors
 /// Those of the desk.
-pub(crate) fn page(desk: &dyn Desk, page: &Page, call: &Call) -> Result<Encoded, Refusal> {
+pub(crate) fn page(
+    desk: &dyn Desk,
+    page: &BrowserRequest,
+    call: &Call,
+) -> Result<Encoded, Refusal> {
     html(match page.question {
         None => first::html(desk, page, call)?,
         Some(_) => answer::html(desk, page, call)?,

@@ -15,10 +15,10 @@ use crate::refusal::Refusal;
 const STACK: usize = 8 << 20;
 
 /// Threads and their queue. They end when the pool is dropped and their calls have returned.
-pub(crate) struct Pool(Arc<Shared>);
+pub(crate) struct Pool(Arc<PoolShared>);
 
-struct Shared {
-    state: Mutex<State>,
+struct PoolShared {
+    state: Mutex<PoolState>,
     /// Signals that a task waits, or that the pool is closed.
     wake: Condvar,
     /// The number of tasks that can wait.
@@ -26,14 +26,14 @@ struct Shared {
 }
 
 #[derive(Default)]
-struct State {
-    waiting: VecDeque<Task>,
+struct PoolState {
+    waiting: VecDeque<QueuedCall>,
     closed: bool,
     /// The number of threads that have not ended.
     threads: usize,
 }
 
-struct Task {
+struct QueuedCall {
     call: Call,
     work: Box<dyn FnOnce(&Call) + Send>,
 }
@@ -42,7 +42,7 @@ impl Pool {
     /// # Errors
     /// The system starts no more threads.
     pub(crate) fn new(name: &str, threads: usize, most_waiting: usize) -> io::Result<Pool> {
-        let shared = Arc::new(Shared {
+        let shared = Arc::new(PoolShared {
             state: Mutex::default(),
             wake: Condvar::new(),
             most_waiting,
@@ -94,7 +94,7 @@ impl Pool {
             return Err(Refusal::Busy);
         }
         let work = Box::new(work);
-        state.waiting.push_back(Task { call, work });
+        state.waiting.push_back(QueuedCall { call, work });
         drop(state);
         self.0.wake.notify_one();
         Ok(receiver)
@@ -128,14 +128,14 @@ impl Drop for Pool {
     }
 }
 
-impl Shared {
-    fn lock(&self) -> MutexGuard<'_, State> {
+impl PoolShared {
+    fn lock(&self) -> MutexGuard<'_, PoolState> {
         // no code panics while it has the lock
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The next task that is still wanted; `None` when the pool is closed.
-    fn next(&self) -> Option<Task> {
+    fn next(&self) -> Option<QueuedCall> {
         let mut state = self.lock();
         loop {
             if state.closed {

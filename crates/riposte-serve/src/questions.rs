@@ -10,18 +10,19 @@ mod page;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-pub(crate) use asked::Asked;
+pub(crate) use asked::CachedRequest;
 pub(crate) use check::{approach, name, question, sentence};
-pub(crate) use fields::Fields;
-pub(crate) use page::{Page, Stage};
+pub(crate) use fields::QueryFields;
+pub(crate) use page::{BrowserRequest, PageStage};
 
 use crate::limits::{MAX_HITS, MAX_MESSAGE, MAX_MESSAGES, MAX_NUMBER, MAX_TEXTS};
 use crate::refusal::Refusal;
 
 /// What a collection has, and what a search finds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, ToSchema)]
+#[schema(as = Kind)]
 #[serde(rename_all = "lowercase")]
-pub enum Kind {
+pub enum DocumentKind {
     /// Arguments of debate portals.
     Arguments,
     /// Images of web pages.
@@ -58,12 +59,12 @@ pub struct Filters {
 /// A question to rank for.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Search {
-    /// At most 1,000 characters with single spaces, and at least a letter or digit. So are all questions.
+    /// At most 1,000 characters with single spaces, and at least a letter or digit. This holds for all questions.
     pub question: String,
     /// The collection; `None` for the only one, or the first.
     pub collection: Option<String>,
     /// What to find; `None` for what the collection has.
-    pub kind: Option<Kind>,
+    pub kind: Option<DocumentKind>,
     /// The number of results at most, from 1 to 10,000.
     pub hits: usize,
     /// The name of an approach: letters, digits and hyphens, so never a path. `None` for the default one.
@@ -113,7 +114,7 @@ pub struct Explain {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct StanceQuestion {
     /// Towards what.
-    pub target: Target,
+    pub target: StanceTarget,
     /// From 1 to 1,000 texts. A text can be empty: it takes no side.
     pub texts: Vec<String>,
     /// Whether each answer has its tree of numbers.
@@ -123,7 +124,7 @@ pub struct StanceQuestion {
 /// What a stance is towards.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Target {
+pub enum StanceTarget {
     /// The claim of a topic: a question, a motion, a claim or a subject.
     Topic(String),
     /// Two objects.
@@ -143,7 +144,7 @@ pub struct QualityQuestion {
 
 /// A question to answer with what speaks for and against its claim.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Debate {
+pub struct DebateQuestion {
     /// The question.
     pub question: String,
     /// The collection; `None` for the only one, or the first.
@@ -160,33 +161,35 @@ pub struct Debate {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Conversation {
     /// From 1 to 100 messages.
-    pub messages: Vec<Message>,
+    pub messages: Vec<ChatMessage>,
 }
 
 /// An utterance of a debate.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
-pub struct Message {
+#[schema(as = Message)]
+pub struct ChatMessage {
     /// Who says it.
-    pub role: Role,
+    pub role: MessageRole,
     /// At most 10,000 characters. The last message has at least a letter or digit.
     pub content: String,
 }
 
 /// Who speaks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[schema(as = Role)]
 #[serde(rename_all = "lowercase")]
-pub enum Role {
+pub enum MessageRole {
     /// The one who is answered.
     User,
     /// The one who answers.
     Assistant,
 }
 
-const KINDS: &[(&str, Kind)] = &[
-    ("arguments", Kind::Arguments),
-    ("images", Kind::Images),
-    ("passages", Kind::Passages),
-    ("documents", Kind::Documents),
+const KINDS: &[(&str, DocumentKind)] = &[
+    ("arguments", DocumentKind::Arguments),
+    ("images", DocumentKind::Images),
+    ("passages", DocumentKind::Passages),
+    ("documents", DocumentKind::Documents),
 ];
 
 const SIDES: &[(&str, OnSide)] = &[
@@ -198,10 +201,10 @@ const SIDES: &[(&str, OnSide)] = &[
 /// The number of results if a request names none.
 const HITS: usize = 10;
 
-/// The number of documents of a debate if a request names none, as of `riposte ask`.
+/// The number of documents of a debate if a request names none, as in `riposte ask`.
 const NUMBER: usize = 5;
 
-impl Kind {
+impl DocumentKind {
     /// The name that requests have.
     pub(crate) fn word(self) -> &'static str {
         word(KINDS, self)
@@ -222,7 +225,7 @@ fn word<T: PartialEq>(names: &[(&'static str, T)], of: T) -> &'static str {
 }
 
 impl Filters {
-    fn read(fields: &mut Fields) -> Result<Filters, Refusal> {
+    fn read(fields: &mut QueryFields) -> Result<Filters, Refusal> {
         Ok(Filters {
             side: fields.choice("side", SIDES)?,
             portal: fields.name("portal")?,
@@ -233,7 +236,7 @@ impl Filters {
 
 impl Search {
     /// `question` is the name of the field with the question.
-    pub(crate) fn read(mut fields: Fields, question: &str) -> Result<Search, Refusal> {
+    pub(crate) fn read(mut fields: QueryFields, question: &str) -> Result<Search, Refusal> {
         let search = Search {
             question: fields.question(question)?,
             collection: fields.name("collection")?,
@@ -249,7 +252,7 @@ impl Search {
 }
 
 impl Explain {
-    pub(crate) fn read(mut fields: Fields) -> Result<Explain, Refusal> {
+    pub(crate) fn read(mut fields: QueryFields) -> Result<Explain, Refusal> {
         let explain = Explain {
             question: fields.question("q")?,
             collection: fields.name("collection")?,
@@ -262,9 +265,9 @@ impl Explain {
     }
 }
 
-impl Debate {
-    pub(crate) fn read(mut fields: Fields) -> Result<Debate, Refusal> {
-        let debate = Debate {
+impl DebateQuestion {
+    pub(crate) fn read(mut fields: QueryFields) -> Result<DebateQuestion, Refusal> {
+        let debate = DebateQuestion {
             question: fields.question("q")?,
             collection: fields.name("collection")?,
             number: fields.number("number", MAX_NUMBER)?.unwrap_or(NUMBER),
@@ -293,15 +296,15 @@ pub(crate) struct DebateBody {
     claim: Option<String>,
 }
 
-impl TryFrom<DebateBody> for Debate {
+impl TryFrom<DebateBody> for DebateQuestion {
     type Error = Refusal;
 
-    fn try_from(body: DebateBody) -> Result<Debate, Refusal> {
+    fn try_from(body: DebateBody) -> Result<DebateQuestion, Refusal> {
         let number = body.number.unwrap_or(NUMBER);
         if !(1..=MAX_NUMBER).contains(&number) {
             return Err(check::outside("`number`", MAX_NUMBER));
         }
-        Ok(Debate {
+        Ok(DebateQuestion {
             question: question("question", &body.question)?,
             collection: body
                 .collection
@@ -334,9 +337,9 @@ impl TryFrom<StanceBody> for StanceQuestion {
 
     fn try_from(body: StanceBody) -> Result<StanceQuestion, Refusal> {
         let target = match (body.topic, body.objects) {
-            (Some(topic), None) => Target::Topic(question("topic", &topic)?),
+            (Some(topic), None) => StanceTarget::Topic(question("topic", &topic)?),
             (None, Some([first, second])) => {
-                Target::Objects([question("objects", &first)?, question("objects", &second)?])
+                StanceTarget::Objects([question("objects", &first)?, question("objects", &second)?])
             }
             _ => return Err(Refusal::bad("give either `topic` or `objects`")),
         };
@@ -384,7 +387,7 @@ fn texts(texts: Vec<String>) -> Result<Vec<String>, Refusal> {
 #[derive(Debug, Deserialize, ToSchema)]
 pub(crate) struct ConversationBody {
     /// From 1 to 100 messages, the last of which is answered.
-    messages: Vec<Message>,
+    messages: Vec<ChatMessage>,
 }
 
 impl TryFrom<ConversationBody> for Conversation {

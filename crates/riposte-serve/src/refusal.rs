@@ -46,7 +46,7 @@ pub enum Refusal {
     Http(u16, String),
 }
 
-/// When a full queue is worth another try, in seconds.
+/// After how many seconds a full queue is worth another try.
 const BUSY_SECONDS: u64 = 1;
 
 impl Refusal {

@@ -23,14 +23,15 @@ use crate::server::{Server, json};
 
 /// Why there is no answer.
 #[derive(Serialize, ToSchema)]
-pub(crate) struct Fault {
+#[schema(as = Fault)]
+pub(crate) struct ErrorBody {
     /// One sentence.
     pub(crate) error: String,
 }
 
 /// What the log shall know of a response, beside its status.
 #[derive(Clone, Default)]
-pub(crate) struct Told {
+pub(crate) struct LogDetails {
     pub(crate) question: Option<String>,
     pub(crate) reason: Option<String>,
 }
@@ -103,7 +104,7 @@ impl IntoResponse for Encoded {
 
 impl IntoResponse for Refusal {
     fn into_response(self) -> Response {
-        let fault = Fault {
+        let fault = ErrorBody {
             error: self.to_string(),
         };
         // a sentence is always JSON
@@ -122,7 +123,7 @@ impl IntoResponse for Refusal {
         if [408, 413].contains(&self.status()) {
             headers.insert(CONNECTION, HeaderValue::from_static("close"));
         }
-        let told = Told {
+        let told = LogDetails {
             question: None,
             reason: self.reason().map(str::to_owned),
         };
@@ -138,7 +139,9 @@ impl IntoResponse for Refusal {
 /// Adds the question that a response answers, for the log.
 pub(crate) fn about(question: Option<String>, response: impl IntoResponse) -> Response {
     let mut response = response.into_response();
-    let told = response.extensions_mut().get_or_insert_default::<Told>();
+    let told = response
+        .extensions_mut()
+        .get_or_insert_default::<LogDetails>();
     told.question = question;
     response
 }

@@ -22,11 +22,11 @@ use serde::de::DeserializeOwned;
 use crate::cache::Encoded;
 use crate::desk::{Call, Desk};
 use crate::guard::{self, LocalAddress};
-use crate::log::Record;
-use crate::page::{Asset, Reader};
-use crate::questions::{Asked, Fields};
+use crate::log::LogRecord;
+use crate::page::{Asset, BrowserReader};
+use crate::questions::{CachedRequest, QueryFields};
 use crate::refusal::Refusal;
-use crate::respond::{Told, about, add_headers, long_kept};
+use crate::respond::{LogDetails, about, add_headers, long_kept};
 use crate::server::{Lane, Server};
 
 pub(crate) use status::document as openapi;
@@ -78,15 +78,15 @@ async fn no_method(request: Request) -> Refusal {
 /// Checks who asks, adds headers to the response, and writes the line of the log.
 async fn around(State(server): State<Arc<Server>>, request: Request, next: Next) -> Response {
     let route = request.extensions().get::<MatchedPath>();
-    let mut line = Line {
+    let mut line = LogLine {
         begun: Instant::now(),
         method: request.method().as_str().to_owned(),
         route: route.map_or("-", MatchedPath::as_str).to_owned(),
         status: 499,
-        told: Told::default(),
+        told: LogDetails::default(),
         server: Arc::clone(&server),
     };
-    let reader = Reader::of(&request);
+    let reader = BrowserReader::of(&request);
     let local = request.extensions().get::<LocalAddress>().copied();
     let checked = match local {
         Some(LocalAddress(local)) => guard::check(&request, local, &server.settings),
@@ -112,13 +112,13 @@ async fn around(State(server): State<Arc<Server>>, request: Request, next: Next)
     response
 }
 
-/// The answer to a request that has come over a connection too many. It is not looked at, except for who reads the answer.
+/// The answer to a request over a connection beyond the limit. Nothing of the request is looked at but who reads the answer.
 pub(crate) fn turn_away<B>(request: &hyper::Request<B>) -> Response {
     let mut response = match Asset::style_at(request.uri().path()) {
         Some(style) => long_kept(style.encoded()),
         None => Refusal::crowded().into_response(),
     };
-    if let Some(reader) = Reader::of(request) {
+    if let Some(reader) = BrowserReader::of(request) {
         reader.show(&mut response);
     }
     add_headers(&mut response);
@@ -126,19 +126,19 @@ pub(crate) fn turn_away<B>(request: &hyper::Request<B>) -> Response {
 }
 
 /// The line of a request in the log, which is written when it is dropped: also if the client leaves before there is an answer.
-struct Line {
+struct LogLine {
     begun: Instant,
     method: String,
     route: String,
     status: u16,
-    told: Told,
+    told: LogDetails,
     server: Arc<Server>,
 }
 
-impl Drop for Line {
+impl Drop for LogLine {
     fn drop(&mut self) {
         let question = self.told.question.as_deref();
-        self.server.record(&Record {
+        self.server.record(&LogRecord {
             time: SystemTime::now(),
             method: &self.method,
             route: &self.route,
@@ -151,7 +151,7 @@ impl Drop for Line {
 }
 
 /// The answer to a request, which is kept, with its question for the log.
-async fn answered<R: Asked>(
+async fn answered<R: CachedRequest>(
     server: &Server,
     lane: Lane,
     route: &str,
@@ -163,17 +163,17 @@ async fn answered<R: Asked>(
 }
 
 /// The fields of the query string.
-struct Query(Fields);
+struct QueryString(QueryFields);
 
-impl<S: Sync> FromRequestParts<S> for Query {
+impl<S: Sync> FromRequestParts<S> for QueryString {
     type Rejection = Refusal;
 
-    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Query, Refusal> {
-        Fields::parse(parts.uri.query()).map(Query)
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<QueryString, Refusal> {
+        QueryFields::parse(parts.uri.query()).map(QueryString)
     }
 }
 
-/// What stands in the path.
+/// The parameters of the path.
 struct InPath<T>(T);
 
 impl<S: Send + Sync, T: DeserializeOwned + Send> FromRequestParts<S> for InPath<T> {

@@ -9,25 +9,25 @@ use serde::Serialize;
 use tokio::sync::Semaphore;
 
 use crate::budget::Budget;
-use crate::cache::{Cache, Encoded, Key};
+use crate::cache::{AnswerCache, CacheKey, Encoded};
 use crate::desk::{Call, Desk, StopOnDrop};
 use crate::limits::MAX_ANSWER_BYTES;
-use crate::log::Record;
+use crate::log::LogRecord;
 use crate::metrics::{Gauges, Metrics};
 use crate::pool::{Pool, guarded};
 use crate::process;
-use crate::questions::Asked;
+use crate::questions::CachedRequest;
 use crate::refusal::Refusal;
-use crate::settings::Settings;
+use crate::settings::ServerSettings;
 use crate::shared::{SharedCalls, Waits};
 
 pub(crate) struct Server {
-    pub(crate) settings: Settings,
+    pub(crate) settings: ServerSettings,
     /// A permit for each connection.
     pub(crate) places: Arc<Semaphore>,
     models: Pool,
     quick: Pool,
-    source: Arc<Source>,
+    source: Arc<AnswerSource>,
     shared: SharedCalls,
     metrics: Metrics,
     begun: Instant,
@@ -35,10 +35,10 @@ pub(crate) struct Server {
     refused_in: AtomicU64,
 }
 
-/// Where answers come from. Calls have a part in it, and none in the threads on which they run.
-struct Source {
+/// Where answers come from. Calls share it, but not the threads on which they run.
+struct AnswerSource {
     desk: Arc<dyn Desk>,
-    cache: Cache,
+    cache: AnswerCache,
     budget: Budget,
 }
 
@@ -54,14 +54,14 @@ pub(crate) enum Lane {
 impl Server {
     /// # Errors
     /// The threads cannot be started.
-    pub(crate) fn new(desk: Arc<dyn Desk>, settings: Settings) -> io::Result<Server> {
+    pub(crate) fn new(desk: Arc<dyn Desk>, settings: ServerSettings) -> io::Result<Server> {
         let models = Pool::new("serve models", settings.threads, settings.waiting)?;
         let quick = Pool::new("serve quick", settings.quick_threads, settings.waiting)?;
         Ok(Server {
             places: Arc::new(Semaphore::new(settings.connections)),
-            source: Arc::new(Source {
+            source: Arc::new(AnswerSource {
                 desk,
-                cache: Cache::new(settings.cache_bytes),
+                cache: AnswerCache::new(settings.cache_bytes),
                 budget: Budget::new(settings.answer_bytes),
             }),
             shared: SharedCalls::default(),
@@ -88,7 +88,7 @@ impl Server {
 
     /// As [`Server::call`], unless the answer was given before from the same version of the collection, or the same is being answered. `route` tells what is
     /// asked by the request.
-    pub(crate) async fn kept<R: Asked>(
+    pub(crate) async fn kept<R: CachedRequest>(
         &self,
         lane: Lane,
         route: &str,
@@ -97,7 +97,7 @@ impl Server {
     ) -> Result<Encoded, Refusal> {
         let version = guarded(|| Ok(self.source.desk.version(request.collection())))?;
         let text = serde_json::to_string(&(route, &request)).map_err(failed)?;
-        let key = version.map(|version| Key {
+        let key = version.map(|version| CacheKey {
             version,
             request: text.into(),
         });
@@ -152,15 +152,16 @@ impl Server {
     }
 
     /// Counts a request that is over, and passes its record on.
-    pub(crate) fn record(&self, record: &Record<'_>) {
+    pub(crate) fn record(&self, record: &LogRecord<'_>) {
         self.metrics
             .count(record.route, record.status, record.elapsed);
         self.log(record);
     }
 
-    /// Counts a connection that was refused because there are too many. Whoever opens thousands shall not fill the log: only one a second has a record.
+    /// Counts a connection that was refused because there are too many. At most one a second gets a record, so that a client that opens thousands
+    /// cannot fill the log.
     pub(crate) fn record_refused_connection(&self) {
-        let record = Record {
+        let record = LogRecord {
             time: SystemTime::now(),
             method: "-",
             route: "-",
@@ -178,7 +179,7 @@ impl Server {
     }
 
     /// A log that panics, for example because nobody reads its pipe any more, harms no request.
-    fn log(&self, record: &Record<'_>) {
+    fn log(&self, record: &LogRecord<'_>) {
         let _ = guarded(|| {
             (self.settings.log)(record);
             Ok(())
@@ -212,14 +213,14 @@ impl Server {
     }
 }
 
-impl Source {
+impl AnswerSource {
     /// Keeps an answer, to be sent and to be given again.
     ///
     /// # Errors
     /// There is no room for it.
     fn keep(
         &self,
-        key: Option<Key>,
+        key: Option<CacheKey>,
         collection: Option<&str>,
         answer: Encoded,
     ) -> Result<Encoded, Refusal> {
@@ -258,7 +259,7 @@ pub(crate) fn failed(error: impl ToString) -> Refusal {
 /// # Errors
 /// It is larger than a client should ask for.
 pub(crate) fn json(answer: &impl Serialize) -> Result<Encoded, Refusal> {
-    let mut bytes = Bounded(Vec::new());
+    let mut bytes = BoundedBuffer(Vec::new());
     match serde_json::to_writer(&mut bytes, answer) {
         Ok(()) => encoded("application/json", bytes.0),
         Err(error) if error.is_io() => Err(too_large()),
@@ -288,9 +289,9 @@ fn too_large() -> Refusal {
 }
 
 /// A buffer that refuses to grow beyond [`MAX_ANSWER_BYTES`].
-struct Bounded(Vec<u8>);
+struct BoundedBuffer(Vec<u8>);
 
-impl Write for Bounded {
+impl Write for BoundedBuffer {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         if self.0.len() + bytes.len() > MAX_ANSWER_BYTES {
             return Err(io::ErrorKind::FileTooLarge.into());

@@ -9,17 +9,17 @@ use crate::limits::{
     BODY_TIME, CACHE_BYTES, DEADLINE, GRACE, HEAD_TIME, MAX_ANSWERS_BYTES, MAX_CONNECTIONS,
     MAX_WAITING, QUICK_DEADLINE, TOKEN_BYTES, WRITE_TIME,
 };
-use crate::log::Record;
+use crate::log::LogRecord;
 
-/// Receives a record for each request when it is over, and for what else goes wrong. It is called on the threads of the network, so it should not block.
-pub type Log = Arc<dyn Fn(&Record<'_>) + Send + Sync>;
+/// Receives a record for each request that is over, and for each other failure. It is called on the threads of the network, so it should not block.
+pub type Log = Arc<dyn Fn(&LogRecord<'_>) + Send + Sync>;
 
 /// How a server is set up.
 #[derive(Clone)]
-pub struct Settings {
+pub struct ServerSettings {
     /// The number of calls that models may answer at once.
     pub threads: usize,
-    /// The number of calls that are quick (by words alone, documents, pictures, health) to answer at once, beside the others.
+    /// The number of quick calls (by words alone, documents, pictures, health) that may be answered at once, beside the others.
     pub quick_threads: usize,
     /// The number of calls of either sort that may wait for a thread.
     pub waiting: usize,
@@ -43,7 +43,7 @@ pub struct Settings {
     pub grace: Duration,
     /// Names under which the server is reached, besides its address and localhost. They are for clients behind a proxy or in a network with names.
     pub names: Vec<String>,
-    /// What clients have to know: 16 to 256 letters, digits and `-._~`. `None` to let everybody in who reaches the address.
+    /// What clients must send: 16 to 256 letters, digits and `-._~`. `None` lets everybody in who reaches the address.
     pub token: Option<String>,
     /// Whether records have the questions.
     pub log_questions: bool,
@@ -66,10 +66,10 @@ pub enum SettingsError {
     Name(String),
 }
 
-impl Default for Settings {
+impl Default for ServerSettings {
     /// For one user on a machine of two cores.
-    fn default() -> Settings {
-        Settings {
+    fn default() -> ServerSettings {
+        ServerSettings {
             threads: 1,
             quick_threads: 2,
             waiting: MAX_WAITING,
@@ -90,7 +90,7 @@ impl Default for Settings {
     }
 }
 
-impl Settings {
+impl ServerSettings {
     /// # Errors
     /// The token or a name cannot be used.
     pub fn check(&self) -> Result<(), SettingsError> {
@@ -118,10 +118,10 @@ impl Settings {
     }
 }
 
-impl Debug for Settings {
-    /// Without the token, which must not get into a log.
+impl Debug for ServerSettings {
+    /// Leaves out the token, which must not get into a log.
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Settings")
+        f.debug_struct("ServerSettings")
             .field("threads", &self.threads)
             .field("quick_threads", &self.quick_threads)
             .field("waiting", &self.waiting)
@@ -171,7 +171,7 @@ mod tests {
 
     #[test]
     fn a_warning_says_what_is_exposed_and_only_off_loopback() {
-        let settings = Settings::default();
+        let settings = ServerSettings::default();
         let warning = |address: &str| settings.warning(address.parse().unwrap());
         assert_eq!(warning("127.0.0.1:80"), None);
         assert_eq!(warning("[::1]:80"), None);
@@ -179,7 +179,7 @@ mod tests {
         let text = warning("0.0.0.0:8080").unwrap().to_string();
         assert!(text.contains("0.0.0.0:8080") && text.contains("Everybody"));
         let token = Some("0123456789abcdef".to_owned());
-        let settings = Settings { token, ..settings };
+        let settings = ServerSettings { token, ..settings };
         let text = settings.warning("[::]:80".parse().unwrap()).unwrap();
         assert!(text.to_string().contains("Whoever has the token"));
         assert!(!format!("{settings:?}").contains("0123456789abcdef"));
@@ -189,9 +189,9 @@ mod tests {
     fn a_token_is_long_and_fits_into_a_header() {
         let with = |token: &str| {
             let token = Some(token.to_owned());
-            let settings = Settings {
+            let settings = ServerSettings {
                 token,
-                ..Settings::default()
+                ..ServerSettings::default()
             };
             settings.check()
         };
@@ -203,9 +203,9 @@ mod tests {
     #[test]
     fn a_name_has_no_port() {
         let names = vec!["riposte.example:80".to_owned()];
-        let settings = Settings {
+        let settings = ServerSettings {
             names,
-            ..Settings::default()
+            ..ServerSettings::default()
         };
         assert!(settings.check().is_err());
     }

@@ -9,18 +9,18 @@ use std::time::Instant;
 use futures_util::FutureExt;
 use futures_util::future::{Shared, WeakShared};
 
-use crate::cache::{Encoded, Key};
+use crate::cache::{CacheKey, Encoded};
 use crate::desk::Call;
 use crate::refusal::Refusal;
 
 /// What waits for the answer of a call, and stops the call when it is dropped.
 pub(crate) type Waits<T> = Pin<Box<dyn Future<Output = Result<T, Refusal>> + Send>>;
 
-/// Calls in progress by what they answer. Each client that waits for a call has a part of its future, so the call goes on until the last of them has left;
-/// here is only a weak part. There are never more entries than calls that run or wait for a thread, and one more.
+/// Calls in progress, by their requests. Each client that waits for a call shares its future, so the call goes on until the last of them has left;
+/// the map has only a weak reference. It never has more entries than calls that run or wait for a thread, and one more.
 #[derive(Default)]
 pub(crate) struct SharedCalls {
-    calls: Mutex<HashMap<Key, InProgress>>,
+    calls: Mutex<HashMap<CacheKey, InProgress>>,
     joined: AtomicU64,
 }
 
@@ -36,7 +36,7 @@ impl SharedCalls {
     /// Those of `begin`.
     pub(crate) fn join(
         &self,
-        key: Key,
+        key: CacheKey,
         deadline: Instant,
         begin: impl FnOnce() -> Result<(Call, Waits<Encoded>), Refusal>,
     ) -> Result<Shared<Waits<Encoded>>, Refusal> {
@@ -78,7 +78,7 @@ mod tests {
             let waits: Waits<Encoded> = Box::pin(std::future::pending());
             Ok((Call::until(deadline), waits))
         };
-        let key = |number: u64| Key {
+        let key = |number: u64| CacheKey {
             version: number,
             request: "zoos".into(),
         };

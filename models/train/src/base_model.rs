@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, bail};
 use riposte::reading::stance_encoder::StanceEncoder;
 use riposte::weights::{ModelStatus, Models};
-use riposte_nn::transformer::Backend;
+use riposte_nn::transformer::EncoderBackend;
 
 const NAME: &str = "all-minilm-l6-v2";
 
@@ -14,7 +14,7 @@ pub struct BaseModel {
     pub dir: PathBuf,
     pub sha256: String,
     /// The backend of the stance encoder: floats for training, so that machines with and without int8 write the same files.
-    pub backend: Backend,
+    pub backend: EncoderBackend,
 }
 
 impl BaseModel {
@@ -27,7 +27,7 @@ impl BaseModel {
             ModelStatus::Ready(model) => Ok(BaseModel {
                 dir: model.dir.clone(),
                 sha256: model.sha256.clone(),
-                backend: Backend::Float,
+                backend: EncoderBackend::Float,
             }),
             _ => bail!("{NAME} is missing or incomplete: `riposte models fetch {NAME}` gets it"),
         }

@@ -34,7 +34,7 @@ use anyhow::{Context, Result};
 use base_model::BaseModel;
 use clap::{Parser, Subcommand};
 use riposte::systems::trees::FeatureSet;
-use riposte_nn::transformer::Backend;
+use riposte_nn::transformer::EncoderBackend;
 
 #[derive(Parser)]
 #[command(
@@ -199,9 +199,9 @@ impl Sources {
     fn encoder(&self) -> Result<BaseModel> {
         let base = BaseModel::find(self.models.as_deref())?;
         let backend = if self.float {
-            Backend::Float
+            EncoderBackend::Float
         } else {
-            Backend::Auto
+            EncoderBackend::Auto
         };
         Ok(BaseModel { backend, ..base })
     }

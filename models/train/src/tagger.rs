@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, bail, ensure};
 use riposte::disk::sha256_of;
 use riposte_claims::tagger::{
-    FEATURES, Feature, Form, Model, TAGS, Tag, encode, features, tag_with,
+    FEATURES, Feature, TAGS, Tag, TaggerModel, WordForm, encode, features, tag_with,
 };
 use seeded_random::Random;
 
@@ -100,11 +100,15 @@ fn parse(text: &str) -> Result<Vec<Sentence>> {
 }
 
 /// The forms of the words of a sentence, and their tags.
-type Example = (Vec<Form>, Vec<Tag>);
+type Example = (Vec<WordForm>, Vec<Tag>);
 
 fn examples(sentences: &[Sentence]) -> Vec<Example> {
     let example = |sentence: &Sentence| {
-        let forms = sentence.words.iter().map(|word| Form::of(word)).collect();
+        let forms = sentence
+            .words
+            .iter()
+            .map(|word| WordForm::of(word))
+            .collect();
         (forms, sentence.tags.clone())
     };
     sentences.iter().map(example).collect()
@@ -274,7 +278,7 @@ struct Figures {
     both: f64,
 }
 
-fn measure(model: &Model, sentences: &[Sentence]) -> Figures {
+fn measure(model: &TaggerModel, sentences: &[Sentence]) -> Figures {
     let (mut words, mut right) = (0, 0);
     let (mut found, mut split, mut both) = (0, 0, 0);
     for (sentence, (forms, tags)) in sentences.iter().zip(examples(sentences)) {
@@ -343,7 +347,7 @@ pub fn train(dir: &Path, recipe: &Recipe) -> Result<Vec<u8>> {
         training.len(),
         sha256(&find(dir, "train")?)?
     );
-    let model = Model::parse(&encode(&head, &learned)?)?;
+    let model = TaggerModel::parse(&encode(&head, &learned)?)?;
     let figures = describe("development part", &measure(&model, &read(dir, "dev")?));
     let _ = writeln!(head, "# {figures}");
     let weights: usize = learned.values().map(Vec::len).sum();
@@ -365,7 +369,10 @@ pub fn evaluate(dir: &Path, weights: &Path, part: &str) -> Result<()> {
     let bytes = fs::read(weights).with_context(|| format!("cannot read {}", weights.display()))?;
     println!(
         "{}",
-        describe(part, &measure(&Model::parse(&bytes)?, &read(dir, part)?))
+        describe(
+            part,
+            &measure(&TaggerModel::parse(&bytes)?, &read(dir, part)?)
+        )
     );
     Ok(())
 }
@@ -407,7 +414,7 @@ mod tests {
         write(dir.path(), "dev", &treebank());
         let recipe = Recipe { seed: 1, passes: 4 };
         let bytes = train(dir.path(), &recipe).unwrap();
-        let model = Model::parse(&bytes).unwrap();
+        let model = TaggerModel::parse(&bytes).unwrap();
         let tags: Vec<&str> = tag_with(&model, "The talk began to talk.")
             .iter()
             .map(|word| word.tag.name())
@@ -444,7 +451,7 @@ mod tests {
     #[test]
     fn figures_by_hand() {
         // a model that has learned nothing tags all words "#"
-        let model = Model::new(&BTreeMap::new()).unwrap();
+        let model = TaggerModel::new(&BTreeMap::new()).unwrap();
         let text = "# text = #9 dont #\n1\t#\t_\t_\t#\t_\n2\t9\t_\t_\tCD\t_\n3\tdo\t_\t_\tVB\t_\n4\tnt\t_\t_\tRB\t_\n5\t#\t_\t_\t#\t_\n";
         let figures = measure(&model, &parse(text).unwrap());
         assert_eq!(figures.words, 5);

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use clap::Parser;
 use need::{Data, Kind, Request, Thing, need};
-use riposte_claims::tagger::Model;
+use riposte_claims::tagger::TaggerModel;
 
 use crate::base_model::BaseModel;
 use crate::relevance::measure;
@@ -100,7 +100,7 @@ fn training_the_tagger_gives_the_committed_weights() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let committed = fs::read(root.join("crates/riposte-claims/models/tagger.bin")).unwrap();
     // another version of the library can compress the same weights to different bytes
-    assert!(Model::parse(&made).unwrap() == Model::parse(&committed).unwrap());
+    assert!(TaggerModel::parse(&made).unwrap() == TaggerModel::parse(&committed).unwrap());
     let head = |bytes: &[u8]| {
         let end = bytes.windows(2).position(|pair| pair == b"\n\n").unwrap();
         String::from_utf8(bytes[..end].to_vec()).unwrap()

@@ -21,7 +21,7 @@ use riposte::texts;
 use riposte::texts::{TextRankingSettings, TextRankingSources};
 use riposte::topic::question::TopicParts;
 use riposte::workspace::Outputs;
-use riposte_eval::graded::TextRun;
+use riposte_eval::graded::SortedTextRun;
 use riposte_eval::measure::{Gain, GradedKind, GradedMeasure};
 use riposte_eval::qrels::{self, Qrels};
 use riposte_eval::run::TextRunLine;
@@ -101,7 +101,7 @@ pub fn train(inputs: &Inputs) -> Result<String> {
         ("these trees", cross_validated(&topics, inputs.set)),
         ("LMDirichlet", retrieval.collect()),
     ] {
-        let run = TextRun::new(&lines);
+        let run = SortedTextRun::new(&lines);
         let by = |qrels| run.measure(qrels, &ndcg()).all();
         let _ = writeln!(head, "# {what}: {:.3}, {:.3}", by(&relevance), by(&quality));
     }

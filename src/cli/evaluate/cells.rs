@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 use riposte_eval::compare::interval;
-use riposte_eval::{Values, escaped};
+use riposte_eval::{MeasureValues, escaped};
 use serde_json::{Value, json};
 
 use super::super::{print, print_json};
@@ -109,7 +109,7 @@ fn each_value(
 
 /// An object for each comparison of two runs by a measure.
 fn comparisons(args: &EvaluateArgs, columns: &[CellColumn], runs: &[EvaluatedRun]) -> Vec<Value> {
-    let rows: Vec<&[Values]> = runs.iter().map(|run| run.values.as_slice()).collect();
+    let rows: Vec<&[MeasureValues]> = runs.iter().map(|run| run.values.as_slice()).collect();
     let Some(pairs) = super::pairs(args, &rows) else {
         return Vec::new();
     };

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Result, ensure};
 use clap::{Args, ValueEnum};
-use riposte_eval::compare::{Correction, Test};
+use riposte_eval::compare::{Correction, SignificanceTest};
 use riposte_eval::edition::Edition;
 use riposte_eval::limits::MAX_COMPARED;
 use riposte_eval::measure::TOUCHE_LEVELS;
@@ -48,8 +48,8 @@ pub(in crate::cli) struct EvaluateArgs {
     #[arg(long, value_name = "METHOD", value_parser = parse::named::<Correction>())]
     pub(in crate::cli) correction: Option<Correction>,
     /// Test of the differences: the paired randomisation test or the paired t-test
-    #[arg(long, value_name = "TEST", value_parser = parse::named::<Test>(), default_value = "randomisation")]
-    pub(in crate::cli) test: Test,
+    #[arg(long, value_name = "TEST", value_parser = parse::named::<SignificanceTest>(), default_value = "randomisation")]
+    pub(in crate::cli) test: SignificanceTest,
     /// Highest p of a significant difference, with --correction [default: 0.05]
     #[arg(long, value_name = "P", value_parser = parse::probability, requires = "correction")]
     pub(in crate::cli) alpha: Option<f64>,
@@ -158,7 +158,7 @@ impl EvaluateArgs {
             "--correction compares up to {MAX_COMPARED} runs, because a letter names each"
         );
         ensure!(
-            correction != Correction::Tukey || self.test == Test::Randomisation,
+            correction != Correction::Tukey || self.test == SignificanceTest::Randomisation,
             "--correction tukey is a randomisation test: leave out --test"
         );
         ensure!(

@@ -4,7 +4,7 @@
 use std::io::{self, BufRead, Read};
 
 use anyhow::{Result, anyhow, bail, ensure};
-use riposte_eval::lines::Object;
+use riposte_eval::lines::JsonObject;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 use serde_json::value::RawValue;
@@ -120,7 +120,7 @@ impl<Q> Batch<Q> {
             };
             let question = line.and_then(|line| {
                 bytes += line.len();
-                serde_json::from_slice::<Object<Caller>>(&line)?;
+                serde_json::from_slice::<JsonObject<Caller>>(&line)?;
                 Ok((read(&line)?, line))
             });
             match question {

@@ -6,7 +6,7 @@ use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
 
 use anyhow::{Context, Result, ensure};
-use riposte_eval::lines::Object;
+use riposte_eval::lines::JsonObject;
 use serde::Deserialize;
 use zip::ZipArchive;
 
@@ -81,9 +81,9 @@ fn is_list(name: &str) -> bool {
 fn add_pages(member: impl Read, listed: &mut HashSet<String>) {
     let lines = BufReader::new(member.take(MAX_PAGE_LIST_BYTES)).split(b'\n');
     for line in lines.map_while(Result::ok) {
-        let line = serde_json::from_slice::<Object<PageLine>>(&line).ok();
+        let line = serde_json::from_slice::<JsonObject<PageLine>>(&line).ok();
         listed.extend(
-            line.and_then(|Object(line)| line.url)
+            line.and_then(|JsonObject(line)| line.url)
                 .map(|url| location::key(&url)),
         );
     }

@@ -12,7 +12,7 @@ use crate::evidence::table::ColumnType::Vector;
 use crate::evidence::table::{EvidenceTable, blob_of, vector_of};
 use crate::lazy::Lazy;
 use crate::weights::{CheckedModel, ModelRole};
-use riposte_nn::transformer::Backend;
+use riposte_nn::transformer::EncoderBackend;
 
 /// The vector of each image by the first model.
 pub(crate) static CLIP: EvidenceTable =
@@ -99,7 +99,7 @@ impl Channel for ImageTextVectors {
         let producer = Clip::producer_of(&model.sha256);
         let load = move || {
             let mode = precision.compute.backend;
-            let clip = Clip::load(&model.dir, mode.or(Backend::Auto), precision.clip)?;
+            let clip = Clip::load(&model.dir, mode.or(EncoderBackend::Auto), precision.clip)?;
             mode.check(clip.runtime())
                 .with_context(|| model.name.clone())?;
             Ok(clip)

@@ -7,7 +7,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use anyhow::{Context, Result, anyhow, bail, ensure};
 use image::RgbImage;
-use riposte_nn::conv::{BufferPool, Classifier, Extent, FeatureMap, NumericMode, Parts, compile};
+use riposte_nn::conv::{
+    BufferPool, Classifier, CompileExtent, FeatureMap, NetworkParts, NumericMode, compile,
+};
 use riposte_nn::onnx;
 use rten::{Model, ModelOptions, NodeId, RunOptions, ThreadPool};
 use rten_tensor::prelude::*;
@@ -25,7 +27,7 @@ use crate::threads;
 /// output layer, and that layer. rten computes the rest, and all of a network that the convolution runtime refuses.
 pub(super) struct Network {
     pub(super) model: Model,
-    parts: Option<Parts>,
+    parts: Option<NetworkParts>,
     /// The output layer.
     classifier: Option<Classifier>,
     /// The part that rten computes.
@@ -84,7 +86,11 @@ impl Network {
             },
         };
         let mut failure = None;
-        for extent in [Extent::Head, Extent::OutputLayer, Extent::Trunk] {
+        for extent in [
+            CompileExtent::Head,
+            CompileExtent::OutputLayer,
+            CompileExtent::Trunk,
+        ] {
             let (parts, classifier) =
                 compile_guarded(&bytes, mode, network.kept.as_deref(), extent);
             match network.adopt(parts, classifier) {
@@ -103,7 +109,7 @@ impl Network {
     /// # Errors
     /// rten cannot compute what is left: it may have fused the operators that write and read a tensor at the border of two parts, and then it can
     /// neither take nor return that tensor. A trial run finds this out.
-    fn adopt(&mut self, parts: Part<Parts>, classifier: Option<Classifier>) -> Part<()> {
+    fn adopt(&mut self, parts: Part<NetworkParts>, classifier: Option<Classifier>) -> Part<()> {
         let resolved = parts.and_then(|parts| {
             let takes = self.nodes(&parts.outputs[..parts.handed_over])?;
             let gives = match parts.rest.as_slice() {
@@ -273,8 +279,8 @@ fn compile_guarded(
     bytes: &[u8],
     mode: NumericMode,
     kept: Option<&[usize]>,
-    extent: Extent,
-) -> (Part<Parts>, Option<Classifier>) {
+    extent: CompileExtent,
+) -> (Part<NetworkParts>, Option<Classifier>) {
     match catch_unwind(|| compile(bytes, mode, kept, extent)) {
         Ok(Ok(compiled)) => {
             let parts = compiled.parts.map_err(|error| error.to_string());
@@ -501,7 +507,8 @@ mod tests {
         }
         // cut short, it is not an ONNX model
         let half = &bytes[..bytes.len() / 2];
-        let (parts, classifier) = compile_guarded(half, NumericMode::Auto, None, Extent::Head);
+        let (parts, classifier) =
+            compile_guarded(half, NumericMode::Auto, None, CompileExtent::Head);
         let reason = parts.err().expect("half a model");
         assert!(reason.starts_with("it is not an ONNX model"), "{reason}");
         assert!(classifier.is_none());

@@ -8,7 +8,9 @@ use std::ops::Range;
 
 use anyhow::{Result, ensure};
 use rayon::prelude::*;
-use riposte_nn::conv::kernel::{Activation, CHANNEL_BLOCK, PackedWeights, Product, Windows};
+use riposte_nn::conv::kernel::{
+    CHANNEL_BLOCK, ConvActivation, PackedWeights, Product, SlidingWindows,
+};
 
 use super::Vectors;
 use super::half_floats::{convert, inner_products};
@@ -243,8 +245,9 @@ impl Vectors {
             vectors.resize(numbers.len(), 0.0);
             convert(numbers, vectors);
             let rows = [vectors.as_slice()];
-            let windows = Windows::new(&rows, self.dimension, self.dimension, passages.len());
-            Product::new(windows, packed, Activation::None).run(scores);
+            let windows =
+                SlidingWindows::new(&rows, self.dimension, self.dimension, passages.len());
+            Product::new(windows, packed, ConvActivation::None).run(scores);
         }
         let row = |passage: usize| {
             let start = (passage - first) * columns;

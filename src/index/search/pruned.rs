@@ -8,9 +8,8 @@
 //! This order of summation differs from that of [`super::Plan`], and contributions can be estimated from tables, so the sums can differ in the
 //! last digits. Therefore the sums only select candidates, whose scores are then computed in the order of the query.
 //!
-//! Bounds for the blocks of postings ([`BlockBounds`](crate::index::inverted::BlockBounds)) are used where they cost nothing, because a term's
-//! postings are counted anyway. BM25 needs no such counts, and there the bounds do not pay: to look at them takes as long as the look-ups that they save
-//! (docs/speed.md).
+//! If a similarity needs counts of each term's postings, bounds for blocks of postings ([`BlockBounds`](crate::index::inverted::BlockBounds)) come
+//! for free, and are used. BM25 needs no counts; for it, reading the bounds takes as long as the look-ups that they save (docs/speed.md).
 
 use anyhow::Result;
 

@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, anyhow, bail, ensure};
 use parquet::record::{Field, Row};
 use riposte_eval::TextTask;
-use riposte_eval::lines::Object;
+use riposte_eval::lines::JsonObject;
 use serde::Deserialize;
 use sha2::{Digest, Sha256};
 
@@ -166,7 +166,8 @@ fn check(dir: &Path, rows: &Path) -> Result<(TextTask, Vec<String>)> {
         let about = path.join(ABOUT);
         let reading = || format!("cannot read {}", about.display());
         let bytes = regular::read(&about, MAX_SHARD_ABOUT_BYTES).with_context(reading)?;
-        let Object(about): Object<About> = serde_json::from_slice(&bytes).with_context(reading)?;
+        let JsonObject(about): JsonObject<About> =
+            serde_json::from_slice(&bytes).with_context(reading)?;
         found.insert(path, about);
     }
     let first = found.values().next();

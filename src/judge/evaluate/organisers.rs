@@ -7,7 +7,7 @@ use riposte_eval::edition::{Edition, RunFormat, Topics};
 use riposte_eval::images::{ImageEvaluation, counted_lines, evaluate_images};
 use riposte_eval::qrels::Qrels;
 use riposte_eval::run::ImageRunLine;
-use riposte_eval::verify::{Rule, Rules, Severity, Verdict, verify};
+use riposte_eval::verify::{Rule, Rules, RunVerdict, Severity, verify};
 use riposte_eval::{DocId, Stance, TopicId};
 
 use super::{Detail, EvaluatedRun, EvaluatedRuns, Judgements};
@@ -110,7 +110,7 @@ fn lines(here: usize, there: usize) -> String {
 }
 
 /// Which topics and ids the evaluator knows, if the run has others.
-fn unknown(verdict: &Verdict, edition: &Edition) -> Option<String> {
+fn unknown(verdict: &RunVerdict, edition: &Edition) -> Option<String> {
     let mut errors = verdict.findings.iter();
     let is_unknown = |rule: Rule| rule == Rule::Topic || rule == Rule::Document;
     errors.find(|of| of.severity == Severity::Error && is_unknown(of.rule))?;

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use riposte_claims::lexicon::comparison::{ALIASES, OBJECT_STOP_WORDS};
-use riposte_claims::words::{Sentence, Token, sentences, tokens};
+use riposte_claims::words::{Sentence, TextToken, sentences, tokens};
 
 use crate::limits::{MAX_MASKED_CHARACTERS, MAX_READ_SENTENCES};
 
@@ -81,8 +81,8 @@ impl Objects {
     /// they are ignored unless an object has no other words.
     pub fn new(first: &str, second: &str) -> Self {
         let content = |object: &str| {
-            let words: Vec<Token<'_>> = tokens(object).into_iter().filter(|t| t.word).collect();
-            let names = |t: &&Token<'_>| !OBJECT_STOP_WORDS.contains(&t.lower.as_str());
+            let words: Vec<TextToken<'_>> = tokens(object).into_iter().filter(|t| t.word).collect();
+            let names = |t: &&TextToken<'_>| !OBJECT_STOP_WORDS.contains(&t.lower.as_str());
             let mut stems: Vec<String> = words.iter().filter(names).map(|t| stem(t.text)).collect();
             if stems.is_empty() {
                 stems = words.iter().map(|t| stem(t.text)).collect();

@@ -4,7 +4,7 @@
 use anyhow::{Context, Result, ensure};
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use riposte_eval::lines::Object;
+use riposte_eval::lines::JsonObject;
 use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::Value;
@@ -136,7 +136,7 @@ impl ChatNoirAnswer {
             meta: ChatNoirMeta,
             results: Vec<Value>,
         }
-        let Object(Sent { meta, results }) = serde_json::from_slice(json)?;
+        let JsonObject(Sent { meta, results }) = serde_json::from_slice(json)?;
         let (mut hits, mut first_error) = (Vec::new(), None);
         let count = results.len();
         for result in results {

@@ -5,7 +5,7 @@ use std::path::Path;
 use anyhow::{Context, Result, ensure};
 use image::{Rgb, RgbImage};
 use riposte_nn::conv::Numeric;
-use riposte_nn::transformer::Backend;
+use riposte_nn::transformer::EncoderBackend;
 
 use crate::evidence::clip::Clip;
 use crate::evidence::sentence::Sentences;
@@ -36,7 +36,7 @@ const SAME: f32 = 0.999_999;
 pub(super) fn run(role: ModelRole, dir: &Path) -> Result<String> {
     match role {
         ModelRole::Clip => {
-            let clip = Clip::load(dir, Backend::Auto, Numeric::Float)?;
+            let clip = Clip::load(dir, EncoderBackend::Auto, Numeric::Float)?;
             let texts = clip.embed_texts(&TEXTS)?;
             check(&texts, "texts")?;
             let pixels: Vec<_> = pictures()
@@ -55,13 +55,13 @@ pub(super) fn run(role: ModelRole, dir: &Path) -> Result<String> {
             ))
         }
         ModelRole::Sentence => {
-            let vectors = Sentences::load(dir, Backend::Auto)?.embed(&TEXTS)?;
+            let vectors = Sentences::load(dir, EncoderBackend::Auto)?.embed(&TEXTS)?;
             check(&vectors, "texts")?;
             Ok(format!("vectors of {} numbers for texts", length(&vectors)))
         }
         ModelRole::Cross => {
             let [_, first, texts @ ..] = &TEXTS;
-            let scores = CrossEncoder::load(dir, "", Backend::Auto)?.score(first, texts)?;
+            let scores = CrossEncoder::load(dir, "", EncoderBackend::Auto)?.score(first, texts)?;
             ensure!(
                 scores.windows(2).all(|two| two[0] != two[1]),
                 "different texts have the same score: the weights are damaged, or not trained"

@@ -8,7 +8,7 @@ use riposte::evidence::ocr::{PpOcr, Script, TextReader};
 use riposte::evidence::sentence::Sentences;
 use riposte_nn::conv::NumericMode;
 use riposte_nn::onnx_writer;
-use riposte_nn::transformer::Backend;
+use riposte_nn::transformer::EncoderBackend;
 
 const DETECTOR: &[u8] = include_bytes!("../../../src/evidence/ocr/reference/convnet-detector.onnx");
 
@@ -117,7 +117,7 @@ pub fn checkpoints(bytes: &[u8]) {
             return;
         }
     }
-    match Sentences::load(dir.path(), Backend::Auto) {
+    match Sentences::load(dir.path(), EncoderBackend::Auto) {
         Ok(sentences) => {
             let _ = sentences.embed(&["cats are better than dogs"]);
         }

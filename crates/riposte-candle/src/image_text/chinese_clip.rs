@@ -14,7 +14,7 @@ use candle_transformers::models::chinese_clip::vision_model::{
 use riposte_nn::checkpoint::{Checkpoint, ExpectedTensor};
 use riposte_nn::tokens::Encoding;
 use riposte_nn::towers::{ImageTower, TextTower};
-use riposte_nn::transformer::text::ConfigFile;
+use riposte_nn::transformer::text::CheckpointConfig;
 use riposte_nn::transformer::{
     EncoderConfig, LayerNames, bert, clip, expected_affine, expected_tensors,
 };
@@ -22,8 +22,8 @@ use riposte_nn::{Error, Result};
 use serde::Deserialize;
 
 use super::{
-    CHANNELS, Sizes, check_encoder, check_images, check_picture, check_sizes, during, embed, ids,
-    padded, pictures, read, reading, square,
+    CHANNELS, TowerSizes, check_encoder, check_images, check_picture, check_sizes, during, embed,
+    ids, padded, pictures, read, reading, square,
 };
 
 const TEXT_LAYERS: LayerNames = LayerNames {
@@ -35,31 +35,31 @@ const VISION_LAYERS: LayerNames = clip::layer_names("vision_model.encoder.layers
 
 /// `config.json`. Missing values are those of Hugging Face's ChineseCLIPConfig.
 #[derive(Clone, Debug)]
-pub struct Config {
+pub struct ChineseClipConfig {
     projection: usize,
-    text: Text,
-    vision: Vision,
+    text: ChineseTextConfig,
+    vision: ChineseVisionConfig,
 }
 
-/// `config.json` as it is spelled. Files of 2022 also have the towers under names with `_dict`, and these take precedence.
+/// `config.json` as files have it. Those of 2022 also have the towers under names with `_dict`, and these take precedence.
 #[derive(Deserialize)]
-struct Spelled {
+struct ChineseClipConfigFile {
     projection_dim: Option<usize>,
-    text_config: Option<Text>,
-    text_config_dict: Option<Text>,
-    vision_config: Option<Vision>,
-    vision_config_dict: Option<Vision>,
+    text_config: Option<ChineseTextConfig>,
+    text_config_dict: Option<ChineseTextConfig>,
+    vision_config: Option<ChineseVisionConfig>,
+    vision_config_dict: Option<ChineseVisionConfig>,
 }
 
 #[derive(Clone, Debug, Deserialize)]
 #[serde(default)]
-struct Text {
+struct ChineseTextConfig {
     #[serde(flatten)]
-    sizes: Sizes,
+    sizes: TowerSizes,
     vocab_size: usize,
     max_position_embeddings: usize,
     type_vocab_size: usize,
-    hidden_act: Act,
+    hidden_act: ChineseClipActivation,
     layer_norm_eps: f64,
     position_embedding_type: Option<String>,
     is_decoder: bool,
@@ -68,47 +68,47 @@ struct Text {
 
 #[derive(Clone, Debug, Deserialize)]
 #[serde(default)]
-struct Vision {
+struct ChineseVisionConfig {
     #[serde(flatten)]
-    sizes: Sizes,
+    sizes: TowerSizes,
     num_channels: usize,
     #[serde(deserialize_with = "square")]
     image_size: usize,
     #[serde(deserialize_with = "square")]
     patch_size: usize,
-    hidden_act: Act,
+    hidden_act: ChineseClipActivation,
     layer_norm_eps: f64,
 }
 
 /// The activations that candle-transformers knows. It panics on others.
 #[derive(Clone, Copy, Debug, Deserialize)]
 #[serde(rename_all = "snake_case")]
-enum Act {
+enum ChineseClipActivation {
     QuickGelu,
     Gelu,
     GeluNew,
     Relu,
 }
 
-impl Act {
+impl ChineseClipActivation {
     fn candle(self) -> CandleActivation {
         match self {
-            Act::QuickGelu => CandleActivation::QuickGelu,
-            Act::Gelu => CandleActivation::Gelu,
-            Act::GeluNew => CandleActivation::GeluNew,
-            Act::Relu => CandleActivation::Relu,
+            ChineseClipActivation::QuickGelu => CandleActivation::QuickGelu,
+            ChineseClipActivation::Gelu => CandleActivation::Gelu,
+            ChineseClipActivation::GeluNew => CandleActivation::GeluNew,
+            ChineseClipActivation::Relu => CandleActivation::Relu,
         }
     }
 }
 
-impl Default for Text {
+impl Default for ChineseTextConfig {
     fn default() -> Self {
-        Text {
-            sizes: Sizes::default(),
+        ChineseTextConfig {
+            sizes: TowerSizes::default(),
             vocab_size: 30522,
             max_position_embeddings: 512,
             type_vocab_size: 2,
-            hidden_act: Act::Gelu,
+            hidden_act: ChineseClipActivation::Gelu,
             layer_norm_eps: 1e-12,
             position_embedding_type: None,
             is_decoder: false,
@@ -117,39 +117,39 @@ impl Default for Text {
     }
 }
 
-impl Default for Vision {
+impl Default for ChineseVisionConfig {
     fn default() -> Self {
-        Vision {
-            sizes: Sizes::default(),
+        ChineseVisionConfig {
+            sizes: TowerSizes::default(),
             num_channels: CHANNELS,
             image_size: 224,
             patch_size: 32,
-            hidden_act: Act::QuickGelu,
+            hidden_act: ChineseClipActivation::QuickGelu,
             layer_norm_eps: 1e-5,
         }
     }
 }
 
-impl Text {
+impl ChineseTextConfig {
     fn encoder(&self) -> EncoderConfig {
         self.sizes.encoder(self.layer_norm_eps)
     }
 }
 
-impl Vision {
+impl ChineseVisionConfig {
     fn encoder(&self) -> EncoderConfig {
         self.sizes.encoder(self.layer_norm_eps)
     }
 }
 
-impl Config {
+impl ChineseClipConfig {
     /// Reads and checks the settings of a Chinese CLIP.
     ///
     /// # Errors
     /// A size is out of range, or a setting asks for something that is not computed here; the message names it.
-    pub fn read(file: &ConfigFile) -> Result<Self> {
-        let spelled: Spelled = file.parse()?;
-        let config = Config {
+    pub fn read(file: &CheckpointConfig) -> Result<Self> {
+        let spelled: ChineseClipConfigFile = file.parse()?;
+        let config = ChineseClipConfig {
             projection: spelled.projection_dim.unwrap_or(512),
             text: spelled
                 .text_config_dict
@@ -284,7 +284,7 @@ impl Config {
         };
         let (words, projection) = (text.sizes.hidden_size, self.projection);
         let tower = read(checkpoint, |weights, device| {
-            Ok(Texts {
+            Ok(ChineseTextTower {
                 model: ChineseClipTextTransformer::new(weights.pp("text_model"), &settings)?,
                 projection: linear_no_bias(words, projection, weights.pp("text_projection"))?,
                 device: device.clone(),
@@ -317,7 +317,7 @@ impl Config {
         };
         let (pixels, projection) = (vision.sizes.hidden_size, self.projection);
         let tower = read(checkpoint, |weights, device| {
-            Ok(Images {
+            Ok(ChineseImageTower {
                 model: ChineseClipVisionTransformer::new(weights.pp("vision_model"), &settings)?,
                 projection: linear_no_bias(pixels, projection, weights.pp("visual_projection"))?,
                 device: device.clone(),
@@ -328,7 +328,7 @@ impl Config {
     }
 }
 
-struct Texts {
+struct ChineseTextTower {
     model: ChineseClipTextTransformer,
     projection: Linear,
     device: Device,
@@ -336,7 +336,7 @@ struct Texts {
     positions: usize,
 }
 
-impl TextTower for Texts {
+impl TextTower for ChineseTextTower {
     fn embed(&self, texts: &[Encoding]) -> Result<Vec<Vec<f32>>> {
         let ids = ids(texts, self.vocabulary, self.positions)?;
         embed(&self.device, &ids, |texts| {
@@ -352,14 +352,14 @@ impl TextTower for Texts {
     }
 }
 
-struct Images {
+struct ChineseImageTower {
     model: ChineseClipVisionTransformer,
     projection: Linear,
     device: Device,
     side: usize,
 }
 
-impl ImageTower for Images {
+impl ImageTower for ChineseImageTower {
     fn embed(&self, images: &[&[f32]]) -> Result<Vec<Vec<f32>>> {
         check_images(images, self.side)?;
         embed(&self.device, images, |images| {

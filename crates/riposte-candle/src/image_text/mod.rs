@@ -13,14 +13,14 @@ use candle_nn::VarBuilder;
 use rayon::prelude::*;
 use riposte_nn::checkpoint::Checkpoint;
 use riposte_nn::tokens::Encoding;
-use riposte_nn::transformer::text::ConfigFile;
+use riposte_nn::transformer::text::CheckpointConfig;
 use riposte_nn::transformer::{Activation, EncoderConfig, NormOrder, check_size};
 use riposte_nn::{Error, normalise};
 use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 
 use crate::device;
-use crate::weights::Weights;
+use crate::weights::CheckpointTensors;
 
 /// The pictures or texts that a GPU computes at once.
 const GPU_BATCH: usize = 32;
@@ -31,16 +31,16 @@ const CHANNELS: usize = 3;
 /// The sizes of a tower's layers in `config.json`. Missing ones have the same values in all families.
 #[derive(Clone, Copy, Debug, Deserialize)]
 #[serde(default)]
-struct Sizes {
+struct TowerSizes {
     hidden_size: usize,
     intermediate_size: usize,
     num_hidden_layers: usize,
     num_attention_heads: usize,
 }
 
-impl Default for Sizes {
+impl Default for TowerSizes {
     fn default() -> Self {
-        Sizes {
+        TowerSizes {
             hidden_size: 768,
             intermediate_size: 3072,
             num_hidden_layers: 12,
@@ -49,7 +49,7 @@ impl Default for Sizes {
     }
 }
 
-impl Sizes {
+impl TowerSizes {
     /// What riposte-nn checks, and names the tensors of. The activation and the order of the norms are candle's.
     fn encoder(&self, epsilon: f64) -> EncoderConfig {
         EncoderConfig {
@@ -83,7 +83,7 @@ fn during<T>(doing: &str, result: riposte_nn::Result<T>) -> riposte_nn::Result<T
     })
 }
 
-fn reading(file: &ConfigFile) -> String {
+fn reading(file: &CheckpointConfig) -> String {
     format!("reading {}", file.path().display())
 }
 
@@ -128,7 +128,7 @@ fn read<T>(
     part: impl FnOnce(VarBuilder, &Device) -> Result<T>,
 ) -> riposte_nn::Result<T> {
     let device = device();
-    part(Weights::all(checkpoint, &device), &device).map_err(Error::other)
+    part(CheckpointTensors::all(checkpoint, &device), &device).map_err(Error::other)
 }
 
 /// Vectors of unit length. `compute` maps inputs to rows, one for each. On a CPU, each input is computed by itself: so its vector does not depend on

@@ -7,14 +7,14 @@ use candle_transformers::models::siglip;
 use riposte_nn::checkpoint::{Checkpoint, ExpectedTensor};
 use riposte_nn::tokens::Encoding;
 use riposte_nn::towers::{ImageTower, TextTower};
-use riposte_nn::transformer::text::ConfigFile;
+use riposte_nn::transformer::text::CheckpointConfig;
 use riposte_nn::transformer::{EncoderConfig, LayerNames, clip, expected_affine, expected_tensors};
 use riposte_nn::{Error, Result};
 use serde::Deserialize;
 
 use super::{
-    CHANNELS, Sizes, check_encoder, check_images, check_picture, check_sizes, during, embed, ids,
-    padded, pictures, read, reading, square,
+    CHANNELS, TowerSizes, check_encoder, check_images, check_picture, check_sizes, during, embed,
+    ids, padded, pictures, read, reading, square,
 };
 
 const TEXT_LAYERS: LayerNames = clip::layer_names("text_model.encoder.layers");
@@ -23,102 +23,102 @@ const VISION_LAYERS: LayerNames = clip::layer_names("vision_model.encoder.layers
 /// `config.json`. Missing values are those of Hugging Face's SiglipConfig.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default)]
-pub struct Config {
-    text_config: Text,
-    vision_config: Vision,
+pub struct SiglipConfig {
+    text_config: SiglipTextConfig,
+    vision_config: SiglipVisionConfig,
 }
 
 #[derive(Clone, Debug, Deserialize)]
 #[serde(default)]
-struct Text {
+struct SiglipTextConfig {
     #[serde(flatten)]
-    sizes: Sizes,
+    sizes: TowerSizes,
     vocab_size: usize,
     max_position_embeddings: usize,
-    hidden_act: Act,
+    hidden_act: SiglipActivation,
     layer_norm_eps: f64,
     projection_size: Option<usize>,
 }
 
 #[derive(Clone, Debug, Deserialize)]
 #[serde(default)]
-struct Vision {
+struct SiglipVisionConfig {
     #[serde(flatten)]
-    sizes: Sizes,
+    sizes: TowerSizes,
     num_channels: usize,
     #[serde(deserialize_with = "square")]
     image_size: usize,
     #[serde(deserialize_with = "square")]
     patch_size: usize,
-    hidden_act: Act,
+    hidden_act: SiglipActivation,
     layer_norm_eps: f64,
     vision_use_head: bool,
 }
 
 /// The activations with which SigLIPs were trained.
 #[derive(Clone, Copy, Debug, Deserialize)]
-enum Act {
+enum SiglipActivation {
     #[serde(rename = "gelu_pytorch_tanh", alias = "gelu_new")]
     Tanh,
     #[serde(rename = "gelu")]
     Erf,
 }
 
-impl Act {
+impl SiglipActivation {
     fn candle(self) -> candle_nn::Activation {
         match self {
-            Act::Tanh => candle_nn::Activation::GeluPytorchTanh,
-            Act::Erf => candle_nn::Activation::Gelu,
+            SiglipActivation::Tanh => candle_nn::Activation::GeluPytorchTanh,
+            SiglipActivation::Erf => candle_nn::Activation::Gelu,
         }
     }
 }
 
-impl Default for Text {
+impl Default for SiglipTextConfig {
     fn default() -> Self {
-        Text {
-            sizes: Sizes::default(),
+        SiglipTextConfig {
+            sizes: TowerSizes::default(),
             vocab_size: 32000,
             max_position_embeddings: 64,
-            hidden_act: Act::Tanh,
+            hidden_act: SiglipActivation::Tanh,
             layer_norm_eps: 1e-6,
             projection_size: None,
         }
     }
 }
 
-impl Default for Vision {
+impl Default for SiglipVisionConfig {
     fn default() -> Self {
-        Vision {
-            sizes: Sizes::default(),
+        SiglipVisionConfig {
+            sizes: TowerSizes::default(),
             num_channels: CHANNELS,
             image_size: 224,
             patch_size: 16,
-            hidden_act: Act::Tanh,
+            hidden_act: SiglipActivation::Tanh,
             layer_norm_eps: 1e-6,
             vision_use_head: true,
         }
     }
 }
 
-impl Text {
+impl SiglipTextConfig {
     fn encoder(&self) -> EncoderConfig {
         self.sizes.encoder(self.layer_norm_eps)
     }
 }
 
-impl Vision {
+impl SiglipVisionConfig {
     fn encoder(&self) -> EncoderConfig {
         self.sizes.encoder(self.layer_norm_eps)
     }
 }
 
-impl Config {
+impl SiglipConfig {
     /// Reads and checks the settings of a SigLIP.
     ///
     /// # Errors
     /// A size is out of range, or a setting asks for something that is not computed here; the message names it.
-    pub fn read(file: &ConfigFile) -> Result<Self> {
-        let config: Config = file.parse()?;
+    pub fn read(file: &CheckpointConfig) -> Result<Self> {
+        let config: SiglipConfig = file.parse()?;
         during(&reading(file), config.check())?;
         Ok(config)
     }
@@ -251,7 +251,7 @@ impl Config {
             max_position_embeddings: text.max_position_embeddings,
             hidden_act: text.hidden_act.candle(),
             layer_norm_eps: text.layer_norm_eps,
-            // these ids are not used: a text is padded here
+            // these ids are not used: `padded` pads texts
             pad_token_id: padding,
             bos_token_id: 0,
             eos_token_id: 0,
@@ -260,7 +260,7 @@ impl Config {
             let model = siglip::TextModel::new(&settings, weights.pp("text_model"))?;
             Ok((model, device.clone()))
         })?;
-        Ok(Box::new(Texts {
+        Ok(Box::new(SiglipTextTower {
             model,
             device,
             vocabulary: text.vocab_size,
@@ -290,7 +290,7 @@ impl Config {
             let model = siglip::VisionModel::new(&settings, true, weights.pp("vision_model"))?;
             Ok((model, device.clone()))
         })?;
-        Ok(Box::new(Images {
+        Ok(Box::new(SiglipImageTower {
             model,
             device,
             side: vision.image_size,
@@ -298,7 +298,7 @@ impl Config {
     }
 }
 
-struct Texts {
+struct SiglipTextTower {
     model: siglip::TextModel,
     device: Device,
     vocabulary: usize,
@@ -306,7 +306,7 @@ struct Texts {
     padding: u32,
 }
 
-impl TextTower for Texts {
+impl TextTower for SiglipTextTower {
     /// The last row represents a text, and the model was trained without a mask, so each text is padded to the end.
     fn embed(&self, texts: &[Encoding]) -> Result<Vec<Vec<f32>>> {
         let ids = ids(texts, self.vocabulary, self.tokens)?;
@@ -317,13 +317,13 @@ impl TextTower for Texts {
     }
 }
 
-struct Images {
+struct SiglipImageTower {
     model: siglip::VisionModel,
     device: Device,
     side: usize,
 }
 
-impl ImageTower for Images {
+impl ImageTower for SiglipImageTower {
     fn embed(&self, images: &[&[f32]]) -> Result<Vec<Vec<f32>>> {
         check_images(images, self.side)?;
         embed(&self.device, images, |images| {

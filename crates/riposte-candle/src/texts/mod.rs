@@ -10,31 +10,31 @@ use std::sync::Arc;
 use candle_core::{Device, Result, Tensor};
 use candle_nn::VarBuilder;
 use riposte_nn::checkpoint::{Checkpoint, ExpectedTensor};
-use riposte_nn::sentence::{Opened, Others, TokenRows};
+use riposte_nn::sentence::{OpenedEncoder, OtherFamilies, TokenRows};
 use riposte_nn::tokens::Encoding;
-use riposte_nn::transformer::text::ConfigFile;
+use riposte_nn::transformer::text::CheckpointConfig;
 use riposte_nn::{Error, transformer};
 use serde_json::Value;
 
 use crate::device;
-use crate::weights::Weights;
+use crate::weights::CheckpointTensors;
 
 /// The families that this module computes, for [`riposte_nn::sentence::SentenceEncoder::load_any`].
-pub const OTHERS: Others = Others {
+pub const OTHERS: OtherFamilies = OtherFamilies {
     kinds: &[modernbert::KIND, nomic_bert::KIND],
     open,
 };
 
 /// A model of candle-transformers that maps token ids (1, tokens) to rows (1, tokens, hidden).
-trait Rows: Send + Sync {
+trait CandleModel: Send + Sync {
     fn forward(&self, ids: &Tensor) -> Result<Tensor>;
 }
 
 /// Makes a model from its tensors, for texts of at most this number of tokens.
-type Make = dyn Fn(VarBuilder, usize) -> Result<Box<dyn Rows>>;
+type Make = dyn Fn(VarBuilder, usize) -> Result<Box<dyn CandleModel>>;
 
 /// A checkpoint of one of these families.
-struct Model {
+struct TextCheckpoint {
     vocabulary: usize,
     hidden: usize,
     max_tokens: usize,
@@ -51,7 +51,7 @@ struct Model {
 ///
 /// # Errors
 /// A setting would change what is computed, a size is out of range, or a tensor is missing or has another shape or number type.
-fn open(config: &ConfigFile, dir: &Path) -> riposte_nn::Result<Box<dyn Opened>> {
+fn open(config: &CheckpointConfig, dir: &Path) -> riposte_nn::Result<Box<dyn OpenedEncoder>> {
     let model = match config.kind() {
         Some(modernbert::KIND) => modernbert::open(config, dir),
         _ => nomic_bert::open(config, dir),
@@ -59,7 +59,7 @@ fn open(config: &ConfigFile, dir: &Path) -> riposte_nn::Result<Box<dyn Opened>> 
     Ok(Box::new(model?))
 }
 
-impl Opened for Model {
+impl OpenedEncoder for TextCheckpoint {
     fn vocabulary(&self) -> usize {
         self.vocabulary
     }
@@ -78,14 +78,14 @@ impl Opened for Model {
             let asked = format!("{}{name}", self.expected_prefix);
             (asked, format!("{}{name}", self.prefix))
         });
-        let tensors = Weights::named(self.checkpoint.clone(), names.collect(), &device);
+        let tensors = CheckpointTensors::named(self.checkpoint.clone(), names.collect(), &device);
         let rows = (self.make)(tensors, max_tokens).map_err(Error::other)?;
         Ok(Box::new(Loaded { rows, device }))
     }
 }
 
 struct Loaded {
-    rows: Box<dyn Rows>,
+    rows: Box<dyn CandleModel>,
     device: Device,
 }
 
@@ -100,9 +100,9 @@ impl TokenRows for Loaded {
 }
 
 /// Settings of a `config.json`, by name.
-struct Settings<'a>(&'a ConfigFile);
+struct ConfigReader<'a>(&'a CheckpointConfig);
 
-impl Settings<'_> {
+impl ConfigReader<'_> {
     fn error(&self, what: &str) -> Error {
         Error::Model(format!("{}: {what}", self.0.path().display()))
     }

@@ -5,18 +5,18 @@ use std::path::Path;
 use candle_core::{DType, Result, Tensor};
 use candle_transformers::models::modernbert::{Config, ModernBert};
 use riposte_nn::checkpoint::{Checkpoint, ExpectedTensor};
-use riposte_nn::transformer::text::ConfigFile;
+use riposte_nn::transformer::text::CheckpointConfig;
 use serde_json::{Value, json};
 
-use super::{Model, Rows, Settings};
+use super::{CandleModel, ConfigReader, TextCheckpoint};
 
 pub(super) const KIND: &str = "modernbert";
 
 /// Every layer whose number is a multiple of this attends to the whole text, the others to a window.
 const EVERY: usize = 3;
 
-pub(super) fn open(file: &ConfigFile, dir: &Path) -> riposte_nn::Result<Model> {
-    let settings = Settings(file);
+pub(super) fn open(file: &CheckpointConfig, dir: &Path) -> riposte_nn::Result<TextCheckpoint> {
+    let settings = ConfigReader(file);
     refuse(&settings)?;
     let hidden = settings.size(&["hidden_size"], 768)?;
     let layers = settings.size(&["num_hidden_layers"], 22)?;
@@ -41,7 +41,7 @@ pub(super) fn open(file: &ConfigFile, dir: &Path) -> riposte_nn::Result<Model> {
     let expected = expected_tensors(&config);
     // a checkpoint of the encoder alone has no prefix, one of the masked language model has
     let (checkpoint, prefix) = Checkpoint::open_with(dir, &expected, &["", "model."])?;
-    Ok(Model {
+    Ok(TextCheckpoint {
         vocabulary: config.vocab_size,
         hidden,
         max_tokens: config.max_position_embeddings,
@@ -55,13 +55,15 @@ pub(super) fn open(file: &ConfigFile, dir: &Path) -> riposte_nn::Result<Model> {
                 max_position_embeddings: max_tokens,
                 ..config.clone()
             };
-            Ok(Box::new(Encoder(ModernBert::load(tensors, &config)?)))
+            Ok(Box::new(ModernBertEncoder(ModernBert::load(
+                tensors, &config,
+            )?)))
         }),
     })
 }
 
 /// Refuses what candle-transformers does not compute.
-fn refuse(settings: &Settings) -> riposte_nn::Result<()> {
+fn refuse(settings: &ConfigReader) -> riposte_nn::Result<()> {
     settings.must_be("hidden_activation", &[json!("gelu")])?;
     for name in ["attention_bias", "mlp_bias", "norm_bias"] {
         settings.must_be(name, &[json!(false)])?;
@@ -70,7 +72,7 @@ fn refuse(settings: &Settings) -> riposte_nn::Result<()> {
 }
 
 /// How often a layer attends to the whole text: `global_attn_every_n_layers`, or a list of all layers in newer files.
-fn every(settings: &Settings, layers: usize) -> riposte_nn::Result<usize> {
+fn every(settings: &ConfigReader, layers: usize) -> riposte_nn::Result<usize> {
     let every = settings.size(&["global_attn_every_n_layers"], EVERY)?;
     let Some(list) = settings.find(&["layer_types"]) else {
         return Ok(every);
@@ -97,7 +99,7 @@ fn every(settings: &Settings, layers: usize) -> riposte_nn::Result<usize> {
 }
 
 /// The bases of the angles for layers that attend to the whole text, and for the others.
-fn angles(settings: &Settings) -> riposte_nn::Result<[f64; 2]> {
+fn angles(settings: &ConfigReader) -> riposte_nn::Result<[f64; 2]> {
     let mut angles = [
         settings.number(&["global_rope_theta"], 160_000.0)?,
         settings.number(&["local_rope_theta"], 10_000.0)?,
@@ -142,9 +144,9 @@ fn expected_tensors(config: &Config) -> Vec<ExpectedTensor> {
     all
 }
 
-struct Encoder(ModernBert);
+struct ModernBertEncoder(ModernBert);
 
-impl Rows for Encoder {
+impl CandleModel for ModernBertEncoder {
     fn forward(&self, ids: &Tensor) -> Result<Tensor> {
         let mask = Tensor::ones(ids.shape(), DType::F32, ids.device())?;
         self.0.forward(ids, &mask)

@@ -5,10 +5,10 @@ use std::path::Path;
 use candle_core::{Result, Tensor};
 use candle_transformers::models::nomic_bert::{Config, NomicBertModel};
 use riposte_nn::checkpoint::{Checkpoint, ExpectedTensor};
-use riposte_nn::transformer::text::ConfigFile;
+use riposte_nn::transformer::text::CheckpointConfig;
 use serde_json::json;
 
-use super::{Model, Rows, Settings};
+use super::{CandleModel, ConfigReader, TextCheckpoint};
 
 pub(super) const KIND: &str = "nomic_bert";
 
@@ -27,8 +27,8 @@ const OFF: [&str; 8] = [
     "rotary_emb_interleaved",
 ];
 
-pub(super) fn open(file: &ConfigFile, dir: &Path) -> riposte_nn::Result<Model> {
-    let settings = Settings(file);
+pub(super) fn open(file: &CheckpointConfig, dir: &Path) -> riposte_nn::Result<TextCheckpoint> {
+    let settings = ConfigReader(file);
     refuse(&settings)?;
     let hidden = settings.size(HIDDEN, 768)?;
     let mut angle = settings.number(&["rotary_emb_base"], 1000.0)?;
@@ -49,7 +49,7 @@ pub(super) fn open(file: &ConfigFile, dir: &Path) -> riposte_nn::Result<Model> {
     };
     let expected = expected_tensors(&config);
     let (checkpoint, prefix) = Checkpoint::open_with(dir, &expected, &["", "nomic_bert."])?;
-    Ok(Model {
+    Ok(TextCheckpoint {
         vocabulary: config.vocab_size,
         hidden,
         max_tokens: config.n_positions,
@@ -63,13 +63,15 @@ pub(super) fn open(file: &ConfigFile, dir: &Path) -> riposte_nn::Result<Model> {
                 n_positions: max_tokens,
                 ..config.clone()
             };
-            Ok(Box::new(Encoder(NomicBertModel::load(tensors, &config)?)))
+            Ok(Box::new(NomicBertEncoder(NomicBertModel::load(
+                tensors, &config,
+            )?)))
         }),
     })
 }
 
 /// Refuses variants of the publisher's code that are not computed here.
-fn refuse(settings: &Settings) -> riposte_nn::Result<()> {
+fn refuse(settings: &ConfigReader) -> riposte_nn::Result<()> {
     settings.must_be("activation_function", &[json!("swiglu")])?;
     settings.must_be("hidden_act", &[json!("silu")])?;
     settings.must_be("rotary_emb_fraction", &[json!(1.0), json!(1)])?;
@@ -115,9 +117,9 @@ fn expected_tensors(config: &Config) -> Vec<ExpectedTensor> {
     all
 }
 
-struct Encoder(NomicBertModel);
+struct NomicBertEncoder(NomicBertModel);
 
-impl Rows for Encoder {
+impl CandleModel for NomicBertEncoder {
     fn forward(&self, ids: &Tensor) -> Result<Tensor> {
         self.0.forward(ids, None, None)
     }

@@ -3,7 +3,7 @@
 use super::clause::{Clause, VerbKind};
 use super::nouns::is_plural;
 use super::verbs::{base_of_third_person, gerund, in_number, third_person};
-use super::words::{Word, after, before, is_at, position, read, tag_at, text, uncapitalised};
+use super::words::{ClauseWord, after, before, is_at, position, read, tag_at, text, uncapitalised};
 
 /// Words that are opposites, the better one first.
 const OPPOSITES: &str = "right/wrong good/bad good/evil good/harmful safe/dangerous \
@@ -46,8 +46,8 @@ const CHOICES: &str = "prefer choose buy get take learn study major pick use dri
 /// Whether a yes-no question asks for one of two things: "Should I buy or rent?", "Is Kenya or Tanzania better?".
 pub(super) fn is_choice(clause: &Clause) -> bool {
     let Clause { subject, rest, .. } = clause;
-    let has = |words: &[Word], list: &str| position(words, list).is_some();
-    let compares = |word: &Word| word.tagged("JJR JJS RBR RBS");
+    let has = |words: &[ClauseWord], list: &str| position(words, list).is_some();
+    let compares = |word: &ClauseWord| word.tagged("JJR JJS RBR RBS");
     if clause.kind == VerbKind::Be {
         return has(subject, "or vs versus") && rest.iter().any(compares);
     }
@@ -60,7 +60,7 @@ pub(super) fn is_choice(clause: &Clause) -> bool {
 ///
 /// `clause` is the yes-no question, if the title is one.
 pub(super) fn comparison(
-    words: &[Word],
+    words: &[ClauseWord],
     objects: &[String; 2],
     clause: Option<&Clause>,
 ) -> [String; 2] {
@@ -78,17 +78,26 @@ pub(super) fn comparison(
         return between;
     }
     let compared = clause.map_or_else(|| compared(words), compared_by_clause);
-    let is_better = || vec![Word::new("is", "VBZ"), Word::new("better", "JJR")];
+    let is_better = || {
+        vec![
+            ClauseWord::new("is", "VBZ"),
+            ClauseWord::new("better", "JJR"),
+        ]
+    };
     let compared = compared.unwrap_or_else(is_better);
-    let side = |one: &[Word], other: &[Word]| {
+    let side = |one: &[ClauseWord], other: &[ClauseWord]| {
         let verb_phrase = agreeing(&compared, is_plural(one));
-        text(&[one, &verb_phrase, &[Word::new("than", "IN")], other].concat())
+        text(&[one, &verb_phrase, &[ClauseWord::new("than", "IN")], other].concat())
     };
     [side(&first, &second), side(&second, &first)]
 }
 
 /// "there is a difference between A and B", for a question that asks what it is.
-fn difference(words: &[Word], first: &[Word], second: &[Word]) -> Option<[String; 2]> {
+fn difference(
+    words: &[ClauseWord],
+    first: &[ClauseWord],
+    second: &[ClauseWord],
+) -> Option<[String; 2]> {
     let at = position(words, "difference differences")?;
     let rest = words.get(at + 1..)?;
     let between = if is_at(rest, 0, "between") {
@@ -107,15 +116,15 @@ fn difference(words: &[Word], first: &[Word], second: &[Word]) -> Option<[String
 }
 
 /// The verb and the comparative of "Is A or B better for …?": "is better for …".
-fn compared_by_clause(clause: &Clause) -> Option<Vec<Word>> {
+fn compared_by_clause(clause: &Clause) -> Option<Vec<ClauseWord>> {
     if clause.kind != VerbKind::Be {
         return None;
     }
     let mut rest = clause.rest.clone();
     if let Some(behind) = after(&rest, "the best")
-        && !behind.first().is_some_and(Word::is_noun)
+        && !behind.first().is_some_and(ClauseWord::is_noun)
     {
-        rest.splice(0..2, [Word::new("better", "JJR")]);
+        rest.splice(0..2, [ClauseWord::new("better", "JJR")]);
     }
     if !rest.iter().any(|word| word.tagged("JJR RBR")) {
         return None;
@@ -125,7 +134,7 @@ fn compared_by_clause(clause: &Clause) -> Option<Vec<Word>> {
 }
 
 /// The verb and the comparative of a question: "is better for back pain", "has more caffeine".
-fn compared(words: &[Word]) -> Option<Vec<Word>> {
+fn compared(words: &[ClauseWord]) -> Option<Vec<ClauseWord>> {
     let asks = position(words, "which what who")?;
     let rest = words.get(asks + 1..)?;
     let verb = rest.iter().enumerate().position(|(at, word)| {
@@ -134,7 +143,7 @@ fn compared(words: &[Word]) -> Option<Vec<Word>> {
         is_verb && !word.text.starts_with(char::is_uppercase)
     })?;
     let mut phrase = before(rest.get(verb..)?, ", : ; ? — –").to_vec();
-    let compares = |word: &Word| word.tagged("JJR RBR") || word.is("better more less");
+    let compares = |word: &ClauseWord| word.tagged("JJR RBR") || word.is("better more less");
     let at = phrase.iter().position(compares)?;
     if position(&phrase, "or vs vs. than").is_some() {
         return None;
@@ -146,7 +155,7 @@ fn compared(words: &[Word]) -> Option<Vec<Word>> {
     Some(phrase)
 }
 
-fn agreeing(phrase: &[Word], plural: bool) -> Vec<Word> {
+fn agreeing(phrase: &[ClauseWord], plural: bool) -> Vec<ClauseWord> {
     let mut phrase = phrase.to_vec();
     if let Some(verb) = phrase.first_mut() {
         let form = match in_number(&verb.lower, plural) {
@@ -161,7 +170,7 @@ fn agreeing(phrase: &[Word], plural: bool) -> Vec<Word> {
 }
 
 /// An object as the subject of a sentence: with the article that it has in the title; a verb becomes its "-ing" form.
-fn phrase(title: &[Word], object: &str) -> Vec<Word> {
+fn phrase(title: &[ClauseWord], object: &str) -> Vec<ClauseWord> {
     let mut words = read(object);
     let first = words.first().map(|word| word.lower.clone());
     let at = first.and_then(|first| title.iter().position(|word| word.lower == first));
@@ -169,7 +178,7 @@ fn phrase(title: &[Word], object: &str) -> Vec<Word> {
         return words;
     };
     let before = at.and_then(|at| title.get(at.checked_sub(1)?));
-    let follows_pronoun = |word: &Word| word.is("i we you one to or");
+    let follows_pronoun = |word: &ClauseWord| word.is("i we you one to or");
     let asks = tag_at(title, 0) == "MD" || tag_at(title, 0).starts_with("VB");
     let is_verb = found.tagged("VB VBP") && asks && before.is_some_and(follows_pronoun);
     // the words get the tags that they have in the title
@@ -207,7 +216,7 @@ const SIDES: &str = "pros/cons advantages/disadvantages benefits/risks benefits/
     benefits/harms benefits/costs benefits/dangers";
 
 /// The claims about a subject for a title that asks for its two sides: that its advantages outweigh the disadvantages, and the reverse.
-pub(super) fn weighed(words: &[Word]) -> Option<[String; 2]> {
+pub(super) fn weighed(words: &[ClauseWord]) -> Option<[String; 2]> {
     let (at, (one, other)) = words.windows(3).enumerate().find_map(|(at, window)| {
         let named = (window[0].lower.as_str(), window[2].lower.as_str());
         let mut sides = pairs(SIDES).filter(|_| window[1].is("and or vs &"));
@@ -218,13 +227,13 @@ pub(super) fn weighed(words: &[Word]) -> Option<[String; 2]> {
     let subject = match behind.split_first() {
         Some((of, subject)) if of.is("of to for in") => subject,
         None => {
-            let names = |word: &Word| !word.is_mark() && word.lower != "the";
+            let names = |word: &ClauseWord| !word.is_mark() && word.lower != "the";
             let end = words[..at].iter().rposition(names)?;
             &words[..=end]
         }
         Some(_) => return None,
     };
-    if subject.is_empty() || subject.iter().any(Word::is_finite) {
+    if subject.is_empty() || subject.iter().any(ClauseWord::is_finite) {
         return None;
     }
     let begins = words[0].text == subject[0].text;

@@ -2,7 +2,7 @@
 
 use super::nouns::{article, head, is_plural, is_uncountable};
 use super::verbs::{in_number, past, plural, third_person};
-use super::words::{Word, after, capitalised, position, uncapitalised, with_capital};
+use super::words::{ClauseWord, after, capitalised, position, uncapitalised, with_capital};
 
 /// The kind of the finite verb of a clause.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -20,14 +20,14 @@ pub(super) enum VerbKind {
 #[derive(Clone, Debug)]
 pub(super) struct Clause {
     /// The words before the subject ("In a democracy,"); often empty.
-    pub before: Vec<Word>,
+    pub before: Vec<ClauseWord>,
     /// Empty in an imperative.
-    pub subject: Vec<Word>,
+    pub subject: Vec<ClauseWord>,
     /// The finite verb in the form that agrees with the subject: "do", "does" or "did" with [`VerbKind::Do`].
-    pub finite: Word,
+    pub finite: ClauseWord,
     pub kind: VerbKind,
     /// Adverbs and "not", the verb, and the words after it.
-    pub rest: Vec<Word>,
+    pub rest: Vec<ClauseWord>,
     /// Whether the clause was a question. In questions, "any" means "some".
     pub is_asked: bool,
 }
@@ -61,10 +61,14 @@ impl Clause {
     }
 
     /// The clause as a statement.
-    pub fn stated(&self) -> Vec<Word> {
+    pub fn stated(&self) -> Vec<ClauseWord> {
         let mut words = self.before.clone();
         words.extend(self.subject.iter().cloned());
-        let negated = self.rest.iter().take(self.adverbs()).any(Word::negates);
+        let negated = self
+            .rest
+            .iter()
+            .take(self.adverbs())
+            .any(ClauseWord::negates);
         if self.kind != VerbKind::Do || negated {
             words.extend((!self.finite.text.is_empty()).then(|| self.finite.clone()));
             words.extend(self.rest.iter().cloned());
@@ -94,13 +98,13 @@ impl Clause {
         };
         let joined = between.last().is_some_and(|word| word.is("and or but"));
         let is_base = self.rest.get(at).is_some_and(|word| word.tagged("VB VBP"));
-        let opens = |word: &Word| word.tagged("TO MD WDT WP") || word.is("that");
+        let opens = |word: &ClauseWord| word.tagged("TO MD WDT WP") || word.is("that");
         let is_inside = between.iter().any(opens);
         joined && is_base && !is_inside
     }
 
     /// The negation of the clause; `None` if it is not clear how to negate it.
-    pub fn negated(&self) -> Option<Vec<Word>> {
+    pub fn negated(&self) -> Option<Vec<ClauseWord>> {
         // "can and should"
         let has_two_verbs = self.finite.text.contains(' ');
         if has_two_verbs || self.subject.first().is_some_and(|word| word.is("neither")) {
@@ -118,13 +122,15 @@ impl Clause {
     fn with_rest(&self, start: usize, count: usize, words: &str, tag: &'static str) -> Clause {
         let mut clause = self.clone();
         let end = (start + count).min(clause.rest.len());
-        let words = words.split_whitespace().map(|word| Word::new(word, tag));
+        let words = words
+            .split_whitespace()
+            .map(|word| ClauseWord::new(word, tag));
         clause.rest.splice(start.min(end)..end, words);
         clause
     }
 
     /// The clause without the negation at its verb.
-    fn without_negation(&self) -> Option<Vec<Word>> {
+    fn without_negation(&self) -> Option<Vec<ClauseWord>> {
         for at in 0..self.adverbs() {
             let word = self.rest.get(at)?;
             if word.negates() {
@@ -137,7 +143,7 @@ impl Clause {
                 clause.assert_indefinites();
                 clause.permit();
                 if clause.finite.is("ought") && !clause.is_at(at, "to") {
-                    clause.rest.insert(at, Word::new("to", "TO"));
+                    clause.rest.insert(at, ClauseWord::new("to", "TO"));
                 }
                 clause.replace_quantifier("some", "all");
                 return Some(clause.stated());
@@ -228,7 +234,7 @@ impl Clause {
             _ => return,
         };
         self.rest.truncate(self.rest.len() - count);
-        self.rest.insert(at, Word::new("still", "RB"));
+        self.rest.insert(at, ClauseWord::new("still", "RB"));
     }
 
     /// Replaces the first word of the subject by `new` if it is `old`.
@@ -241,7 +247,7 @@ impl Clause {
     }
 
     /// The clause with the opposite of the quantifier that begins the subject.
-    fn with_other_subject(&self) -> Option<Vec<Word>> {
+    fn with_other_subject(&self) -> Option<Vec<ClauseWord>> {
         let first = self.subject.first()?;
         let second = self.subject.get(1);
         let mut clause = self.clone();
@@ -293,10 +299,10 @@ impl Clause {
     }
 
     /// Turns "All museums are …" into "Not all museums are …".
-    fn with_negated_subject(mut self) -> Option<Vec<Word>> {
+    fn with_negated_subject(mut self) -> Option<Vec<ClauseWord>> {
         let not = like(self.subject.first()?, "not");
         self.subject = uncapitalised(&self.subject);
-        self.subject.insert(0, Word::new(&not, "RB"));
+        self.subject.insert(0, ClauseWord::new(&not, "RB"));
         Some(self.stated())
     }
 
@@ -323,7 +329,7 @@ impl Clause {
     }
 
     /// The clause with the opposite of an adverb at its verb.
-    fn with_other_adverb(&self) -> Option<Vec<Word>> {
+    fn with_other_adverb(&self) -> Option<Vec<ClauseWord>> {
         let adverbs = self.rest.get(..self.adverbs())?;
         if let Some(at) = position(adverbs, "also") {
             return self.with_rest(at, 1, "", "RB").negated();
@@ -350,7 +356,7 @@ impl Clause {
     }
 
     /// The clause without the "no" after its verb: "have no right" becomes "have a right".
-    fn without_no(&self) -> Option<Vec<Word>> {
+    fn without_no(&self) -> Option<Vec<ClauseWord>> {
         let at = self.behind_verb();
         let word = self.rest.get(at)?;
         let positive = match word.lower.as_str() {
@@ -367,7 +373,7 @@ impl Clause {
     }
 
     /// Turns "there is a God" into "there is no God".
-    fn without_existence(&self) -> Option<Vec<Word>> {
+    fn without_existence(&self) -> Option<Vec<ClauseWord>> {
         if !matches!(self.subject.as_slice(), [there] if there.is("there"))
             || self.kind != VerbKind::Be
         {
@@ -392,12 +398,12 @@ impl Clause {
     }
 
     /// The clause with "not" at its verb.
-    fn with_not(&self) -> Vec<Word> {
-        let not = Word::new("not", "RB");
+    fn with_not(&self) -> Vec<ClauseWord> {
+        let not = ClauseWord::new("not", "RB");
         if self.subject.is_empty() {
             let mut words = self.before.clone();
             let is_joint = !self.before.is_empty() && self.kind == VerbKind::Modal;
-            words.extend((!is_joint).then(|| Word::new("Do", "VBP")));
+            words.extend((!is_joint).then(|| ClauseWord::new("Do", "VBP")));
             words.push(not);
             words.extend(uncapitalised(&self.rest));
             return words;
@@ -415,8 +421,8 @@ impl Clause {
         let finite = self.finite.clone();
         let verb = if is_duty {
             let plural = is_plural(&self.subject) || is_first_or_second(&self.subject);
-            let auxiliary = Word::new(if plural { "do" } else { "does" }, "VBP");
-            let have_to = [Word::new("have", "VB"), Word::new("to", "TO")];
+            let auxiliary = ClauseWord::new(if plural { "do" } else { "does" }, "VBP");
+            let have_to = [ClauseWord::new("have", "VB"), ClauseWord::new("to", "TO")];
             [adverbs, &[auxiliary, not], often, &have_to].concat()
         } else if finite.is("can") && kept == 0 {
             vec![finite.replaced("cannot")]
@@ -430,7 +436,7 @@ impl Clause {
 }
 
 /// The word, with a capital if `other` has one.
-fn like(other: &Word, word: &str) -> String {
+fn like(other: &ClauseWord, word: &str) -> String {
     if other.text.starts_with(char::is_uppercase) {
         with_capital(word)
     } else {
@@ -438,6 +444,6 @@ fn like(other: &Word, word: &str) -> String {
     }
 }
 
-fn is_first_or_second(subject: &[Word]) -> bool {
+fn is_first_or_second(subject: &[ClauseWord]) -> bool {
     matches!(subject, [one] if one.is("i we you they these those"))
 }

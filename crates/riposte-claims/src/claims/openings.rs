@@ -4,7 +4,7 @@ use super::clause::{Clause, VerbKind};
 use super::question::{self, auxiliary};
 use super::statement::{self, tagged_again};
 use super::verbs::base_of_third_person;
-use super::words::{Word, after, position, uncapitalised};
+use super::words::{ClauseWord, after, position, uncapitalised};
 
 /// What a title says or asks.
 #[derive(Debug)]
@@ -12,13 +12,13 @@ pub(super) enum TitleForm {
     /// A yes-no question, or a question that takes a statement for granted ("Why is homework bad?").
     Question(Clause),
     /// A statement, or words without a verb.
-    Statement(Vec<Word>),
+    Statement(Vec<ClauseWord>),
     /// A question that cannot be answered with yes or no: "Which is the best pet?".
     Open,
 }
 
 /// Reads what a title asks, without the words before it.
-pub(super) fn read(words: &[Word]) -> TitleForm {
+pub(super) fn read(words: &[ClauseWord]) -> TitleForm {
     let words = without_or_not(words);
     if let Some(statement) = motion(words) {
         return TitleForm::Statement(tagged_again(statement));
@@ -50,7 +50,7 @@ pub(super) fn read(words: &[Word]) -> TitleForm {
 }
 
 /// A yes-no question that begins with its auxiliary verb.
-fn plain(words: &[Word]) -> Option<Clause> {
+fn plain(words: &[ClauseWord]) -> Option<Clause> {
     let (mut verb, kind, mut count) = auxiliary(words)?;
     // "Can and should we …"
     if words.get(count).is_some_and(|word| word.tag == "CC")
@@ -58,12 +58,12 @@ fn plain(words: &[Word]) -> Option<Clause> {
         && let Some((second, VerbKind::Modal, more)) = auxiliary(rest)
     {
         let both = format!("{} {} {}", verb.text, words[count].text, second.text);
-        verb = Word::new(&both, "MD");
+        verb = ClauseWord::new(&both, "MD");
         count += 1 + more;
     }
     let rest = words.get(count..)?;
     // "Do not ban guns", "Don't ban guns"
-    let negated = count == 2 || rest.first().is_some_and(Word::negates);
+    let negated = count == 2 || rest.first().is_some_and(ClauseWord::negates);
     let verb_at = usize::from(count == 1);
     let imperative =
         kind == VerbKind::Do && negated && rest.get(verb_at).is_some_and(|word| word.tag == "VB");
@@ -71,13 +71,13 @@ fn plain(words: &[Word]) -> Option<Clause> {
 }
 
 /// The statement after "Do you think"; `None` if the words there are not a statement ("Do you believe in God?").
-fn opinion(rest: &[Word]) -> Option<Vec<Word>> {
+fn opinion(rest: &[ClauseWord]) -> Option<Vec<ClauseWord>> {
     let rest = tagged_again(after(rest, "that").unwrap_or(rest).to_vec());
     statement::clause(&rest).map(|_| rest)
 }
 
 /// The words without "or not" at the end.
-fn without_or_not(words: &[Word]) -> &[Word] {
+fn without_or_not(words: &[ClauseWord]) -> &[ClauseWord] {
     match words {
         [rest @ .., or, not] if or.lower == "or" && not.is("not no") => match rest {
             [rest @ .., comma] if comma.text == "," => rest,
@@ -88,11 +88,15 @@ fn without_or_not(words: &[Word]) -> &[Word] {
 }
 
 /// A motion of a parliamentary debate as the statement that it is about ("This house would ban boxing": "we should ban boxing").
-fn motion(words: &[Word]) -> Option<Vec<Word>> {
+fn motion(words: &[ClauseWord]) -> Option<Vec<ClauseWord>> {
     let first = words.first()?;
-    let we = |verb: &str, rest: &[Word]| {
+    let we = |verb: &str, rest: &[ClauseWord]| {
         let tag = if verb == "should" { "MD" } else { "VBP" };
-        [&[Word::new("we", "PRP"), Word::new(verb, tag)], rest].concat()
+        [
+            &[ClauseWord::new("we", "PRP"), ClauseWord::new(verb, tag)],
+            rest,
+        ]
+        .concat()
     };
     if first.is("resolved motion that") {
         let marks = words[1..].iter().take_while(|word| word.is_mark()).count();
@@ -138,7 +142,7 @@ fn motion(words: &[Word]) -> Option<Vec<Word>> {
 }
 
 /// A question with "why", "how", "when" or "where": what it takes for granted. Other questions are open.
-fn with_question_word(words: &[Word]) -> Option<TitleForm> {
+fn with_question_word(words: &[ClauseWord]) -> Option<TitleForm> {
     let (first, rest) = words.split_first()?;
     let asks = first.is("which what who whose whom why how when where");
     if !asks && after(words, "to what").is_none() {
@@ -158,7 +162,7 @@ fn with_question_word(words: &[Word]) -> Option<TitleForm> {
         let mut clause = question::clause(&verb, kind, question.get(count..)?);
         // "Why isn't it legal?" takes for granted that it is not
         if count == 2 {
-            clause.rest.insert(0, Word::new("not", "RB"));
+            clause.rest.insert(0, ClauseWord::new("not", "RB"));
         }
         clause.rest.extend(adjective.cloned());
         return Some(if clause.rest.is_empty() {
@@ -178,16 +182,16 @@ fn with_question_word(words: &[Word]) -> Option<TitleForm> {
 }
 
 /// Whether this is an adjective whose degree a question asks for: "How dangerous is …".
-fn is_degree(word: &Word) -> bool {
+fn is_degree(word: &ClauseWord) -> bool {
     word.is_adjective() && !word.is("much many long old big far")
 }
 
 /// A question after a phrase and a comma or colon: "In a democracy, should …", "Phones in schools: should they …".
-fn behind_heading(words: &[Word]) -> Option<TitleForm> {
+fn behind_heading(words: &[ClauseWord]) -> Option<TitleForm> {
     let mark = position(words, ", : – — ?")?;
     let (heading, rest) = (words.get(..mark)?, words.get(mark + 1..)?);
     let mut clause = plain(rest)?;
-    if heading.iter().any(Word::is_finite)
+    if heading.iter().any(ClauseWord::is_finite)
         && !heading.first().is_some_and(|word| word.is("if when"))
     {
         return None;

@@ -4,11 +4,11 @@ use std::cmp::Reverse;
 
 use super::clause::{Clause, VerbKind};
 use super::statement::{PREPOSITIONS, outside_relative_clauses, relative_clause, tagged_again};
-use super::words::{Word, is_at, tag_at};
+use super::words::{ClauseWord, is_at, tag_at};
 use crate::tagger;
 
 /// The auxiliary verb that begins a question, its kind, and the number of its words: two if it ends with "n't".
-pub(super) fn auxiliary(words: &[Word]) -> Option<(Word, VerbKind, usize)> {
+pub(super) fn auxiliary(words: &[ClauseWord]) -> Option<(ClauseWord, VerbKind, usize)> {
     let first = words.first()?;
     let (text, kind) = match first.lower.as_str() {
         "can" | "ca" | "cannot" => ("can", VerbKind::Modal),
@@ -26,13 +26,17 @@ pub(super) fn auxiliary(words: &[Word]) -> Option<(Word, VerbKind, usize)> {
     let is_contracted = next.is_some_and(|word| word.negates() && !word.spaced);
     let is_modal = kind == VerbKind::Modal;
     let tag = if is_modal { "MD" } else { first.tag };
-    Some((Word::new(text, tag), kind, 1 + usize::from(is_contracted)))
+    Some((
+        ClauseWord::new(text, tag),
+        kind,
+        1 + usize::from(is_contracted),
+    ))
 }
 
 /// The clause that a yes-no question asks about. `auxiliary` is the first word of the question, `words` are the others.
 ///
 /// The subject ends before a verb in its base form ("Should …", "Does …"), before a participle ("Has …"), or before any predicate ("Is …").
-pub(super) fn clause(auxiliary: &Word, kind: VerbKind, words: &[Word]) -> Clause {
+pub(super) fn clause(auxiliary: &ClauseWord, kind: VerbKind, words: &[ClauseWord]) -> Clause {
     let start = match kind {
         VerbKind::Be => predicate(auxiliary, words),
         _ if auxiliary.lower == "ought" => words.iter().position(|word| word.tag == "TO"),
@@ -60,15 +64,15 @@ pub(super) fn clause(auxiliary: &Word, kind: VerbKind, words: &[Word]) -> Clause
             "had" => "did",
             _ => "do",
         };
-        clause.finite = Word::new(form, auxiliary.tag);
+        clause.finite = ClauseWord::new(form, auxiliary.tag);
         clause.kind = VerbKind::Do;
-        clause.rest.insert(0, Word::new("have", "VB"));
+        clause.rest.insert(0, ClauseWord::new("have", "VB"));
     }
     clause
 }
 
 /// Whether the words begin with a pronoun that is the whole subject.
-fn is_pronoun(words: &[Word]) -> bool {
+fn is_pronoun(words: &[ClauseWord]) -> bool {
     words.first().is_some_and(|word| {
         word.tagged("PRP EX") && !word.is("them us me him")
             || word.is("i we you he she it they there")
@@ -76,12 +80,12 @@ fn is_pronoun(words: &[Word]) -> bool {
 }
 
 /// The words, tagged as in the statement: the auxiliary is put before the word at position `at`.
-fn as_statement(auxiliary: &Word, words: &[Word], at: usize) -> Vec<Word> {
+fn as_statement(auxiliary: &ClauseWord, words: &[ClauseWord], at: usize) -> Vec<ClauseWord> {
     let mut statement = words.to_vec();
     statement.insert(at, auxiliary.clone());
     // "will" tells the tagger more about the next word than "do"
     if auxiliary.is("do does did") {
-        statement[at] = Word::new("will", "MD");
+        statement[at] = ClauseWord::new("will", "MD");
     }
     let mut tagged = tagged_again(statement);
     tagged.remove(at);
@@ -92,7 +96,7 @@ fn as_statement(auxiliary: &Word, words: &[Word], at: usize) -> Vec<Word> {
 const CAUSATIVES: &str = "let make help have see watch ensure require demand go come dare";
 
 /// The position of the first word after the subject, which the main verb determines.
-fn verb(auxiliary: &Word, words: &[Word], kind: VerbKind) -> Option<usize> {
+fn verb(auxiliary: &ClauseWord, words: &[ClauseWord], kind: VerbKind) -> Option<usize> {
     if is_pronoun(words) {
         return Some(1);
     }
@@ -101,7 +105,7 @@ fn verb(auxiliary: &Word, words: &[Word], kind: VerbKind) -> Option<usize> {
     // the first of those with the highest score
     let (_, mut start) = scores.min_by_key(|(score, _)| Reverse(*score))?;
     // "effectively replace": adverbs belong to the verb
-    let floats = |word: &Word| word.is_adverb() || word.is("all both") && word.tag != "PRP";
+    let floats = |word: &ClauseWord| word.is_adverb() || word.is("all both") && word.tag != "PRP";
     while start > 1 && floats(&words[start - 1]) {
         start -= 1;
     }
@@ -112,7 +116,7 @@ fn verb(auxiliary: &Word, words: &[Word], kind: VerbKind) -> Option<usize> {
 const NO_VERBS: &str = "DT PRP PRP$ CC MD WDT WP WRB TO CD NNS NNP NNPS RB EX POS";
 
 /// Whether a word after `last` cannot be the main verb of a question with an auxiliary of this kind.
-fn cannot_be_main_verb(last: &Word, word: &Word, kind: VerbKind) -> bool {
+fn cannot_be_main_verb(last: &ClauseWord, word: &ClauseWord, kind: VerbKind) -> bool {
     let lower = word.lower.as_str();
     let is_preposition = word.tag == "IN" && (lower.chars().count() < 5 || word.is(PREPOSITIONS));
     let is_inflected =
@@ -126,7 +130,12 @@ fn cannot_be_main_verb(last: &Word, word: &Word, kind: VerbKind) -> bool {
 }
 
 /// How well a word fits as the main verb; `None` if it cannot be one.
-fn verb_score(auxiliary: &Word, words: &[Word], at: usize, kind: VerbKind) -> Option<i32> {
+fn verb_score(
+    auxiliary: &ClauseWord,
+    words: &[ClauseWord],
+    at: usize,
+    kind: VerbKind,
+) -> Option<i32> {
     let (last, word) = (words.get(at - 1)?, words.get(at)?);
     if cannot_be_main_verb(last, word, kind) {
         return None;
@@ -147,7 +156,7 @@ fn verb_score(auxiliary: &Word, words: &[Word], at: usize, kind: VerbKind) -> Op
     if word.is("be been") {
         score += 4;
     }
-    let is_verb = |next: &Word| next.is("be been remain become") || next.tag == "VB";
+    let is_verb = |next: &ClauseWord| next.is("be been remain become") || next.tag == "VB";
     let next = words.iter().skip(at + 1).find(|word| !word.is_adverb());
     if next.is_some_and(is_verb) && !word.is(CAUSATIVES) {
         score -= 10;
@@ -168,7 +177,7 @@ fn verb_score(auxiliary: &Word, words: &[Word], at: usize, kind: VerbKind) -> Op
 }
 
 /// The position of the first word of the predicate of an "is" question.
-fn predicate(auxiliary: &Word, words: &[Word]) -> Option<usize> {
+fn predicate(auxiliary: &ClauseWord, words: &[ClauseWord]) -> Option<usize> {
     if is_pronoun(words) {
         return Some(1);
     }
@@ -197,12 +206,12 @@ fn predicate(auxiliary: &Word, words: &[Word]) -> Option<usize> {
 }
 
 /// Whether the participle before position `at` ends a compound noun: "video gaming", but not "platforms doing".
-fn ends_compound(words: &[Word], at: usize) -> bool {
+fn ends_compound(words: &[ClauseWord], at: usize) -> bool {
     at >= 2 && words[at - 2].tagged("JJ NN VBN NNP")
 }
 
 /// Whether words begin with a participle that has an object: "killing an animal".
-fn is_gerund(words: &[Word]) -> bool {
+fn is_gerund(words: &[ClauseWord]) -> bool {
     let has_object = matches!(tag_at(words, 1), "DT" | "PRP$");
     words.first().is_some_and(|word| {
         let ends_in_ing = word.lower.len() > 5 && word.lower.ends_with("ing");
@@ -212,12 +221,12 @@ fn is_gerund(words: &[Word]) -> bool {
 }
 
 /// Whether the subject can end before position `at` of a statement. `words` are the words of the question that it comes from.
-fn can_end_subject(words: &[Word], statement: &[Word], at: usize) -> bool {
+fn can_end_subject(words: &[ClauseWord], statement: &[ClauseWord], at: usize) -> bool {
     let last = &statement[at - 1];
     let of_the = at > 1 && is_at(statement, 0, "the");
     let is_object = last.is("us me him them") && !is_gerund(words);
     last.is_noun()
-        || words.get(at - 1).is_some_and(Word::is_noun)
+        || words.get(at - 1).is_some_and(ClauseWord::is_noun)
         || last.tagged("CD RP FW ''")
         || last.tag == "PRP" && !is_object
         || last.tag == "VBG" && (at == 1 || ends_compound(statement, at))
@@ -232,8 +241,8 @@ const PARTICLES: &str = "up down out off away in on back";
 
 /// How likely the predicate is to begin with this word; `None` if it cannot.
 fn predicate_score(
-    auxiliary: &Word,
-    words: &[Word],
+    auxiliary: &ClauseWord,
+    words: &[ClauseWord],
     at: usize,
     plural: bool,
     ends_relative: bool,

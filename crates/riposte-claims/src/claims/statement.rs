@@ -3,13 +3,13 @@
 use super::clause::{Clause, VerbKind};
 use super::nouns::{head, is_plural};
 use super::verbs::{base_of_past, base_of_third_person};
-use super::words::{Word, is_at, position, read, tag_at, text};
+use super::words::{ClauseWord, is_at, position, read, tag_at, text};
 
 /// Words that open a clause at the beginning of a sentence. A comma ends the clause.
 const OPENINGS: &str = "if when although because while since unless though whereas";
 
 /// Reads a statement as a clause; `None` if it has no finite verb, or several main clauses.
-pub(super) fn clause(words: &[Word]) -> Option<Clause> {
+pub(super) fn clause(words: &[ClauseWord]) -> Option<Clause> {
     let start = subject_start(words)?;
     let (before, main) = words.split_at(start);
     if let Some(clause) = imperative(before, main) {
@@ -35,7 +35,7 @@ const MID_ADVERBS: &str = "often also still never always sometimes seldom just e
     soon no longer n't cannot";
 
 /// Whether an adverb can be in front of the verb that it belongs to. Other adverbs end a subject ("time outdoors").
-fn is_mid_adverb(word: &Word) -> bool {
+fn is_mid_adverb(word: &ClauseWord) -> bool {
     word.is_adverb() && word.lower.ends_with("ly") && !word.is("early daily only")
         || word.is(MID_ADVERBS) && !word.is_noun()
 }
@@ -53,11 +53,11 @@ const CONTRACTIONS: [(&str, &str, &str, VerbKind); 7] = [
 
 /// The clause with this finite verb.
 fn clause_of(
-    before: &[Word],
-    subject: &[Word],
-    adverbs: &[Word],
-    finite: &Word,
-    rest: &[Word],
+    before: &[ClauseWord],
+    subject: &[ClauseWord],
+    adverbs: &[ClauseWord],
+    finite: &ClauseWord,
+    rest: &[ClauseWord],
 ) -> Option<Clause> {
     let place = adverbs.len();
     let mut rest = [adverbs, rest].concat();
@@ -71,7 +71,7 @@ fn clause_of(
         *short == finite.lower && (!is_modal || *tag == "MD")
     };
     let (finite, kind) = match CONTRACTIONS.iter().find(is_contraction) {
-        Some((_, word, tag, kind)) => (Word::new(word, tag), *kind),
+        Some((_, word, tag, kind)) => (ClauseWord::new(word, tag), *kind),
         None => auxiliary_of(finite, next.as_ref(), &mut rest, place)?,
     };
     Some(Clause {
@@ -87,39 +87,39 @@ fn clause_of(
 /// The auxiliary verb of a clause with this finite verb, and its kind. If the finite verb is a main verb, its base form goes to position `place` of
 /// `rest`, and the auxiliary is the implied one ("did", "should"). `next` is the first word of `rest` that is no adverb.
 fn auxiliary_of(
-    finite: &Word,
-    next: Option<&Word>,
-    rest: &mut Vec<Word>,
+    finite: &ClauseWord,
+    next: Option<&ClauseWord>,
+    rest: &mut Vec<ClauseWord>,
     place: usize,
-) -> Option<(Word, VerbKind)> {
+) -> Option<(ClauseWord, VerbKind)> {
     let next_is = |words: &str| next.is_some_and(|next| next.is(words));
     let verb_is = |tags: &str| next.is_some_and(|next| next.tagged(tags));
     Some(match finite.lower.as_str() {
         "cannot" => {
-            rest.insert(0, Word::new("not", "RB"));
+            rest.insert(0, ClauseWord::new("not", "RB"));
             (finite.replaced("can"), VerbKind::Modal)
         }
         "can" if is_at(rest, 0, "not") => (finite.replaced("can"), VerbKind::Modal),
         _ if finite.tag == "MD" => (finite.clone(), VerbKind::Modal),
         "'s" if verb_is("VBN") && next_is("been become gone had") => {
-            (Word::new("has", "VBZ"), VerbKind::Have)
+            (ClauseWord::new("has", "VBZ"), VerbKind::Have)
         }
-        "'s" => (Word::new("is", "VBZ"), VerbKind::Be),
+        "'s" => (ClauseWord::new("is", "VBZ"), VerbKind::Be),
         "is" | "are" | "was" | "were" | "am" => (finite.clone(), VerbKind::Be),
         // "it be used" means "it should be used"
         "be" => {
             rest.insert(place, finite.clone());
-            (Word::new("should", "MD"), VerbKind::Modal)
+            (ClauseWord::new("should", "MD"), VerbKind::Modal)
         }
         "had" if next_is("better") => (finite.clone(), VerbKind::Have),
         "has" | "have" | "had" if verb_is("VBN VBD") => (finite.clone(), VerbKind::Have),
         // "hurt", "cut": the present has the same form
         lower if finite.tag == "VBD" && base_of_past(lower).as_deref() == Some(lower) => {
             rest.insert(place, finite.clone());
-            (Word::new("do", "VBP"), VerbKind::Do)
+            (ClauseWord::new("do", "VBP"), VerbKind::Do)
         }
         "do" | "does" | "did"
-            if verb_is("VB VBP") || rest.get(place).is_some_and(Word::negates) =>
+            if verb_is("VB VBP") || rest.get(place).is_some_and(ClauseWord::negates) =>
         {
             (finite.clone(), VerbKind::Do)
         }
@@ -129,8 +129,8 @@ fn auxiliary_of(
                 _ if finite.is_third_person() => ("does", base_of_third_person(lower)),
                 _ => ("do", lower.to_owned()),
             };
-            rest.insert(place, Word::new(&base, "VB"));
-            (Word::new(auxiliary, finite.tag), VerbKind::Do)
+            rest.insert(place, ClauseWord::new(&base, "VB"));
+            (ClauseWord::new(auxiliary, finite.tag), VerbKind::Do)
         }
     })
 }
@@ -140,11 +140,11 @@ const DEMANDS: &str = "ban abolish stop repeal legalize legalise prohibit elimin
     protect outlaw boycott";
 
 /// An imperative: "Ban guns", "Don't ban guns".
-fn imperative(before: &[Word], main: &[Word]) -> Option<Clause> {
-    let clause = |rest: &[Word]| Clause {
+fn imperative(before: &[ClauseWord], main: &[ClauseWord]) -> Option<Clause> {
+    let clause = |rest: &[ClauseWord]| Clause {
         before: before.to_vec(),
         subject: Vec::new(),
-        finite: Word::new("do", "VBP"),
+        finite: ClauseWord::new("do", "VBP"),
         kind: VerbKind::Do,
         rest: rest.to_vec(),
         is_asked: false,
@@ -155,7 +155,7 @@ fn imperative(before: &[Word], main: &[Word]) -> Option<Clause> {
             let mut clause = clause(rest);
             clause.before.extend([verb.clone(), us.clone()]);
             clause.kind = VerbKind::Modal;
-            clause.finite = Word::new("", "MD");
+            clause.finite = ClauseWord::new("", "MD");
             Some(clause)
         }
         [verb, not, rest @ ..] if verb.lower == "do" && not.negates() => {
@@ -189,7 +189,7 @@ fn imperative(before: &[Word], main: &[Word]) -> Option<Clause> {
 
 /// The position of the subject's first word: after a clause with "if", a phrase with a preposition, or a heading; `None` if a clause with "if" has no
 /// end.
-fn subject_start(words: &[Word]) -> Option<usize> {
+fn subject_start(words: &[ClauseWord]) -> Option<usize> {
     let first = words.first()?;
     let comma = position(words, ",");
     if first.is(OPENINGS) {
@@ -204,7 +204,7 @@ fn subject_start(words: &[Word]) -> Option<usize> {
 }
 
 /// The position of the finite verb of the main clause: the first word that certainly is one or, if none is certain, the most likely one.
-pub(super) fn finite(words: &[Word]) -> Option<usize> {
+pub(super) fn finite(words: &[ClauseWord]) -> Option<usize> {
     let mut likely: Option<(i32, usize)> = None;
     for at in outside_relative_clauses(words) {
         match likelihood(words, at) {
@@ -219,7 +219,7 @@ pub(super) fn finite(words: &[Word]) -> Option<usize> {
 }
 
 /// The positions of the words after the first, without relative clauses: from the pronoun to the end of its verbs.
-pub(super) fn outside_relative_clauses(words: &[Word]) -> impl Iterator<Item = usize> {
+pub(super) fn outside_relative_clauses(words: &[ClauseWord]) -> impl Iterator<Item = usize> {
     let mut next = 1;
     std::iter::from_fn(move || {
         while let Some(end) = relative_clause(words, next) {
@@ -235,7 +235,7 @@ const CERTAIN: i32 = 8;
 
 /// How likely the word at position `at` is to be the finite verb. This depends on its tag, on whether "will" can precede it, and on whether it agrees
 /// with the words before it. `None` if the word cannot be a finite verb.
-fn likelihood(words: &[Word], at: usize) -> Option<i32> {
+fn likelihood(words: &[ClauseWord], at: usize) -> Option<i32> {
     let (last, word) = (words.get(at - 1)?, words.get(at)?);
     let subject = words.get(..at)?;
     if last.tagged("TO MD") || last.is("to") || cannot_end_subject(subject) {
@@ -259,7 +259,7 @@ fn likelihood(words: &[Word], at: usize) -> Option<i32> {
     // "represents mankind": the next word was taken for a verb, but is the object of this one
     let next = words.get(at + 1);
     let has_object = next.is_some_and(|next| next.is_finite() && !next.is_third_person())
-        && future.get(at + 2).is_some_and(Word::is_noun)
+        && future.get(at + 2).is_some_and(ClauseWord::is_noun)
         && word.is_third_person();
     let score = likelihood_by_neighbours(words, at, &future) + if has_object { 6 } else { 0 };
     let is_certain = word.is_finite() || has_object;
@@ -268,12 +268,13 @@ fn likelihood(words: &[Word], at: usize) -> Option<i32> {
 
 /// Whether the word at position `at`, which is no auxiliary, cannot be a verb: it begins a new phrase, is clearly a noun or a name, or has a tag that
 /// the tagger never gives to verbs.
-fn cannot_be_verb(words: &[Word], at: usize) -> bool {
+fn cannot_be_verb(words: &[ClauseWord], at: usize) -> bool {
     let (last, word, next) = (&words[at - 1], &words[at], words.get(at + 1));
     let is_open = word.tagged("NN NNS VB VBP VBZ VBD JJ IN RB NNP");
     let closes = [",", "\"", "”", "’", "'", ")", "''"];
     let is_cut = last.is_mark() && !closes.contains(&last.text.as_str());
-    let is_head = |next: &Word| next.is("of") || [":", "–", "-"].contains(&next.text.as_str());
+    let is_head =
+        |next: &ClauseWord| next.is("of") || [":", "–", "-"].contains(&next.text.as_str());
     // "pros and cons", "school uniforms": a noun at the end or before a conjunction stays a noun
     let ends = next.is_none_or(|next| next.tagged("CC MD"));
     let has_infinitive = is_at(words, at + 1, "to") && tag_at(words, at + 2) == "VB";
@@ -287,7 +288,7 @@ fn cannot_be_verb(words: &[Word], at: usize) -> bool {
 
 /// How likely the word at position `at` is to be the finite verb, by its tag and the words around it. `future` has the words with "will"
 /// before this one, tagged again.
-fn likelihood_by_neighbours(words: &[Word], at: usize, future: &[Word]) -> i32 {
+fn likelihood_by_neighbours(words: &[ClauseWord], at: usize, future: &[ClauseWord]) -> i32 {
     let (word, next, follows) = (&words[at], words.get(at + 1), words.get(at + 2));
     let mut score = match word.tag {
         "VBZ" | "VBP" => 8,
@@ -312,7 +313,7 @@ fn likelihood_by_neighbours(words: &[Word], at: usize, future: &[Word]) -> i32 {
         score -= 5;
     }
     // "food chains contribute": this word is the noun before the verb
-    let is_verb = |next: &Word| next.tagged("VB VBP VBZ MD");
+    let is_verb = |next: &ClauseWord| next.tagged("VB VBP VBZ MD");
     let before_verb = future.get(at + 2).is_some_and(is_verb)
         || next.is_some_and(|next| !next.is_third_person() && is_verb(next)) && follows.is_some();
     if before_verb && !word.is("help helps make makes let lets") {
@@ -327,7 +328,7 @@ pub(super) const PREPOSITIONS: &str = "about above across after against along am
     without";
 
 /// Whether the last word cannot end a subject because it is a preposition, an article or an adjective.
-fn cannot_end_subject(subject: &[Word]) -> bool {
+fn cannot_end_subject(subject: &[ClauseWord]) -> bool {
     let [before @ .., last] = subject else {
         return true;
     };
@@ -345,7 +346,7 @@ fn cannot_end_subject(subject: &[Word]) -> bool {
 }
 
 /// Whether the verb agrees with the subject in number, as far as their forms show.
-fn agrees(subject: &[Word], verb: &Word) -> bool {
+fn agrees(subject: &[ClauseWord], verb: &ClauseWord) -> bool {
     let third = verb.is_third_person();
     let base = verb.tagged("VBP VB NN IN JJ") && !third;
     let is_relative = subject.iter().any(|word| word.tagged("WDT WP WRB"));
@@ -372,14 +373,14 @@ fn agrees(subject: &[Word], verb: &Word) -> bool {
     }
 }
 
-fn is_auxiliary(word: &Word) -> bool {
+fn is_auxiliary(word: &ClauseWord) -> bool {
     word.tag == "MD"
         || word.tag.starts_with("VB")
             && word.is("is are was were am do does did has have had 's 're 'm 've")
 }
 
 /// Tags the words again, in this order.
-pub(super) fn tagged_again(words: Vec<Word>) -> Vec<Word> {
+pub(super) fn tagged_again(words: Vec<ClauseWord>) -> Vec<ClauseWord> {
     let tagged = read(&text(&words));
     if tagged.len() == words.len() {
         tagged
@@ -390,7 +391,7 @@ pub(super) fn tagged_again(words: Vec<Word>) -> Vec<Word> {
 
 /// The end of the verbs of a relative clause that begins at position `at` ("who have completed" in "felons who have completed their sentence");
 /// `None` if no relative clause begins there.
-pub(super) fn relative_clause(words: &[Word], at: usize) -> Option<usize> {
+pub(super) fn relative_clause(words: &[ClauseWord], at: usize) -> Option<usize> {
     let word = words.get(at)?;
     let last = at.checked_sub(1).and_then(|at| words.get(at))?;
     let opens = match word.tag {
@@ -406,17 +407,17 @@ pub(super) fn relative_clause(words: &[Word], at: usize) -> Option<usize> {
     let next = words.get(at + 1)?;
     let start = if word.tag != "PRP"
         && next.tagged("NN NNS IN")
-        && !words.get(at + 2).is_some_and(Word::is_finite)
+        && !words.get(at + 2).is_some_and(ClauseWord::is_finite)
         && follows_will(words, at + 1)
     {
         at + 1
     } else {
-        let is_verb = |word: &Word| word.is_finite() || word.tag == "VB";
+        let is_verb = |word: &ClauseWord| word.is_finite() || word.tag == "VB";
         at + 1 + words[at + 1..].iter().position(is_verb)?
     };
     let mut end = start + 1;
     while let Some(next) = words.get(end) {
-        let is_verb = |word: &Word| word.tag.starts_with("VB") || word.tag == "MD";
+        let is_verb = |word: &ClauseWord| word.tag.starts_with("VB") || word.tag == "MD";
         let second = words.get(end + 1).filter(|_| next.tag == "CC");
         let joined = second.is_some_and(|word| is_verb(word) && !word.is("be"));
         let last = &words[end - 1];
@@ -432,7 +433,7 @@ pub(super) fn relative_clause(words: &[Word], at: usize) -> Option<usize> {
 }
 
 /// The words with "will" before the word at position `at`, tagged again. If that word is inflected, its base form takes its place.
-fn with_will(words: &[Word], at: usize, is_inflected: bool) -> Vec<Word> {
+fn with_will(words: &[ClauseWord], at: usize, is_inflected: bool) -> Vec<ClauseWord> {
     let (before, behind) = words.split_at(at.min(words.len()));
     let [verb, rest @ ..] = behind else {
         return Vec::new();
@@ -442,18 +443,18 @@ fn with_will(words: &[Word], at: usize, is_inflected: bool) -> Vec<Word> {
     } else {
         verb.lower.clone()
     };
-    let will = [Word::new("will", "MD"), Word::new(&base, "VB")];
+    let will = [ClauseWord::new("will", "MD"), ClauseWord::new(&base, "VB")];
     tagged_again([before, &will, rest].concat())
 }
 
 /// Whether a word is tagged as a verb when "will" precedes it.
-fn follows_will(words: &[Word], at: usize) -> bool {
+fn follows_will(words: &[ClauseWord], at: usize) -> bool {
     let tagged = with_will(words, at, tag_at(words, at) == "NNS");
     tag_at(&tagged, at + 1) == "VB"
 }
 
 /// Whether a main clause with its own subject follows. Then negating the first verb does not negate the whole sentence.
-fn is_followed_by_another_clause(rest: &[Word]) -> bool {
+fn is_followed_by_another_clause(rest: &[ClauseWord]) -> bool {
     rest.iter().enumerate().any(|(at, word)| {
         // "is not bad because it kills" would deny the reason
         let gives_reason = word.lower == "because" && !is_at(rest, at + 1, "of");
@@ -465,9 +466,9 @@ fn is_followed_by_another_clause(rest: &[Word]) -> bool {
         }
         let next = &rest[at + 1..];
         let is_pronoun = next.first().is_some_and(|word| word.tagged("PRP EX"));
-        let is_noun = |word: &Word| word.is_noun() || word.is_adjective() || word.tag == "DT";
+        let is_noun = |word: &ClauseWord| word.is_noun() || word.is_adjective() || word.tag == "DT";
         let is_subject = is_pronoun || next.first().is_some_and(is_noun);
-        let verb = next.iter().position(Word::is_finite);
+        let verb = next.iter().position(ClauseWord::is_finite);
         let has_verb = verb.is_some_and(|verb| (1..8).contains(&verb));
         let is_apart = at > 0 && rest[at - 1].text == ",";
         is_subject && has_verb && (is_apart || is_pronoun || word.is("but"))

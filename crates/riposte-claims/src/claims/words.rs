@@ -4,7 +4,7 @@ use crate::tagger;
 
 /// A word or mark of a sentence. Compounds with hyphens are one word, contractions are two ("do", "n't").
 #[derive(Clone, Debug)]
-pub(super) struct Word {
+pub(super) struct ClauseWord {
     pub text: String,
     pub lower: String,
     /// The name of its part of speech.
@@ -13,10 +13,10 @@ pub(super) struct Word {
     pub spaced: bool,
 }
 
-impl Word {
+impl ClauseWord {
     /// A new word, to be put into a sentence.
     pub fn new(text: &str, tag: &'static str) -> Self {
-        Word {
+        ClauseWord {
             text: text.to_owned(),
             lower: lower(text),
             tag,
@@ -26,9 +26,9 @@ impl Word {
 
     /// The word with another text in the same place.
     pub fn replaced(&self, text: &str) -> Self {
-        Word {
+        ClauseWord {
             spaced: self.spaced,
-            ..Word::new(text, self.tag)
+            ..ClauseWord::new(text, self.tag)
         }
     }
 
@@ -135,9 +135,9 @@ pub(super) fn in_headline_case(text: &str) -> String {
 }
 
 /// The words of a text with their parts of speech. If nearly all words have capitals, as in a headline, the text is tagged in small letters.
-pub(super) fn read(text: &str) -> Vec<Word> {
+pub(super) fn read(text: &str) -> Vec<ClauseWord> {
     let small = is_headline(text).then(|| text.to_ascii_lowercase());
-    let mut words: Vec<Word> = Vec::new();
+    let mut words: Vec<ClauseWord> = Vec::new();
     let mut end = 0;
     let mut joins = false;
     for tagged in tagger::tag(small.as_deref().unwrap_or(text)) {
@@ -161,7 +161,7 @@ pub(super) fn read(text: &str) -> Vec<Word> {
                 joins = is_hyphen;
             }
             last => {
-                let mut word = Word::new(part, tag);
+                let mut word = ClauseWord::new(part, tag);
                 word.spaced = spaced;
                 // "free will", "a must": nouns after adjectives and articles
                 if tag == "MD" && last.is_some_and(|last| last.tagged("JJ DT PRP$")) {
@@ -180,7 +180,7 @@ pub(super) fn read(text: &str) -> Vec<Word> {
 }
 
 /// What follows `beginning`, whose words are separated by blanks; `None` if `words` does not begin with it.
-pub(super) fn after<'a>(words: &'a [Word], beginning: &str) -> Option<&'a [Word]> {
+pub(super) fn after<'a>(words: &'a [ClauseWord], beginning: &str) -> Option<&'a [ClauseWord]> {
     beginning.split(' ').try_fold(words, |words, word| {
         let (first, rest) = words.split_first()?;
         (first.lower == word).then_some(rest)
@@ -188,27 +188,27 @@ pub(super) fn after<'a>(words: &'a [Word], beginning: &str) -> Option<&'a [Word]
 }
 
 /// Whether there is a word at this position, and it is in `list`.
-pub(super) fn is_at(words: &[Word], at: usize, list: &str) -> bool {
+pub(super) fn is_at(words: &[ClauseWord], at: usize, list: &str) -> bool {
     words.get(at).is_some_and(|word| word.is(list))
 }
 
 /// The part of speech of the word at this position; empty if there is none.
-pub(super) fn tag_at(words: &[Word], at: usize) -> &'static str {
+pub(super) fn tag_at(words: &[ClauseWord], at: usize) -> &'static str {
     words.get(at).map_or("", |word| word.tag)
 }
 
 /// The position of the first word that is in `list`.
-pub(super) fn position(words: &[Word], list: &str) -> Option<usize> {
+pub(super) fn position(words: &[ClauseWord], list: &str) -> Option<usize> {
     words.iter().position(|word| word.is(list))
 }
 
 /// The words before the first one that is in `list`; all words if none is.
-pub(super) fn before<'a>(words: &'a [Word], list: &str) -> &'a [Word] {
+pub(super) fn before<'a>(words: &'a [ClauseWord], list: &str) -> &'a [ClauseWord] {
     &words[..position(words, list).unwrap_or(words.len())]
 }
 
 /// The text of words in their order.
-pub(super) fn text<'a>(words: impl IntoIterator<Item = &'a Word>) -> String {
+pub(super) fn text<'a>(words: impl IntoIterator<Item = &'a ClauseWord>) -> String {
     let mut text = String::new();
     for word in words {
         if word.spaced && !text.is_empty() {
@@ -220,7 +220,7 @@ pub(super) fn text<'a>(words: impl IntoIterator<Item = &'a Word>) -> String {
 }
 
 /// The words with a small letter at the beginning, unless the first word is a name, "I", or has more capitals.
-pub(super) fn uncapitalised(words: &[Word]) -> Vec<Word> {
+pub(super) fn uncapitalised(words: &[ClauseWord]) -> Vec<ClauseWord> {
     let mut words = words.to_vec();
     if let Some(first) = words.first_mut() {
         let mut letters = first.text.chars();
@@ -235,7 +235,7 @@ pub(super) fn uncapitalised(words: &[Word]) -> Vec<Word> {
 }
 
 /// The words with a capital at the beginning.
-pub(super) fn capitalised(words: &[Word]) -> Vec<Word> {
+pub(super) fn capitalised(words: &[ClauseWord]) -> Vec<ClauseWord> {
     let mut words = words.to_vec();
     if let Some(first) = words.first_mut() {
         first.text = with_capital(&first.text);

@@ -62,7 +62,7 @@ pub const OPPOSE: &[&str] = &list::<52>(
     negative fail fails failure worse worst unsafe cruel abuse death",
 );
 
-/// Words with which the text in a picture states, demands or asks something, so that the picture argues.
+/// Words that state, demand or ask something. A picture whose text has them argues.
 ///
 /// Approval and rejection count equally here.
 /// The list overlaps with [`SUPPORT`] and [`OPPOSE`] and contains neither: riposte's learned weights of images belong to exactly these words.

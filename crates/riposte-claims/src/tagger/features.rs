@@ -10,7 +10,7 @@ pub type Feature = u32;
 
 /// The hashes of the parts of a word. Letters are in lower case, all digits are the same, and so are all apostrophes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Form {
+pub struct WordForm {
     word: u32,
     /// The first one, two and three characters.
     prefixes: [u32; 3],
@@ -21,7 +21,7 @@ pub struct Form {
 }
 
 /// The form that stands for the places before the first and after the last word of a sentence.
-const OUTSIDE: Form = Form {
+const OUTSIDE: WordForm = WordForm {
     word: 1,
     prefixes: [1; 3],
     suffixes: [1; 4],
@@ -41,12 +41,12 @@ fn step(hash: u32, c: char) -> u32 {
     (hash ^ u32::from(c)).wrapping_mul(0x0100_0193)
 }
 
-impl Form {
+impl WordForm {
     /// The form of a word or mark.
     pub fn of(word: &str) -> Self {
-        let mut form = Form {
+        let mut form = WordForm {
             word: START,
-            ..Form::default()
+            ..WordForm::default()
         };
         let mut shape = START;
         let (mut shape_length, mut last, mut run) = (0, ' ', 0);
@@ -128,7 +128,7 @@ fn mix(template: u32, a: u32, b: u32) -> Feature {
 }
 
 /// The features of a word by itself, which do not depend on its neighbours. [`features`] gives the same ones.
-pub(super) fn own_features(word: &Form) -> impl Iterator<Item = Feature> {
+pub(super) fn own_features(word: &WordForm) -> impl Iterator<Item = Feature> {
     let parts = [word.word]
         .into_iter()
         .chain(word.suffixes)
@@ -141,7 +141,7 @@ pub(super) fn own_features(word: &Form) -> impl Iterator<Item = Feature> {
 /// The features of the word at `at` in a sentence.
 ///
 /// `before` has the tags of the word before it and of the one before that.
-pub fn features(sentence: &[Form], at: usize, before: [Option<Tag>; 2]) -> [Feature; FEATURES] {
+pub fn features(sentence: &[WordForm], at: usize, before: [Option<Tag>; 2]) -> [Feature; FEATURES] {
     let form = |offset: isize| {
         at.checked_add_signed(offset)
             .and_then(|at| sentence.get(at))

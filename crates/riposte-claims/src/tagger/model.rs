@@ -11,7 +11,7 @@ use flate2::Compression;
 use flate2::read::DeflateDecoder;
 use flate2::write::DeflateEncoder;
 
-use super::features::{Feature, Form, features, own_features};
+use super::features::{Feature, WordForm, features, own_features};
 use super::{TAGS, Tag};
 use crate::Error;
 
@@ -23,23 +23,23 @@ const WEIGHT_BYTES: u64 = 1 << 24;
 /// A word that always has the same tag is a feature too, with
 /// one weight for that tag.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Model {
+pub struct TaggerModel {
     /// A hash table with open addressing. Its length is a power of two, and at least half of it is empty.
-    slots: Vec<Slot>,
+    slots: Vec<FeatureSlot>,
     /// The weights of all features.
     weights: Vec<(Tag, i8)>,
 }
 
 /// A feature and where its weights are; an empty slot has none.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-struct Slot {
+struct FeatureSlot {
     feature: Feature,
     /// The index of the first of its weights.
     start: u32,
     count: u32,
 }
 
-impl Model {
+impl TaggerModel {
     /// The model with these weights: for each feature the tags that it speaks for (above 0) or against.
     ///
     /// # Errors
@@ -48,7 +48,7 @@ impl Model {
         if learned.values().any(|weights| weights.len() > TAGS.len()) {
             return Err(Error::Unfit("a feature has too many weights"));
         }
-        let mut model = Model::with_room_for(learned.len());
+        let mut model = TaggerModel::with_room_for(learned.len());
         for (feature, weights) in learned {
             model.add(*feature, weights.iter().copied());
         }
@@ -58,8 +58,8 @@ impl Model {
     /// A model without features, with slots for this number of them.
     fn with_room_for(features: usize) -> Self {
         let length = (2 * features + 1).next_power_of_two();
-        Model {
-            slots: vec![Slot::default(); length],
+        TaggerModel {
+            slots: vec![FeatureSlot::default(); length],
             weights: Vec::new(),
         }
     }
@@ -77,7 +77,7 @@ impl Model {
         while self.slots[at].count > 0 {
             at = (at + 1) & mask;
         }
-        self.slots[at] = Slot {
+        self.slots[at] = FeatureSlot {
             feature,
             start: start as u32,
             count: count as u32,
@@ -89,7 +89,7 @@ impl Model {
         let mask = self.slots.len() - 1;
         let mut at = feature as usize & mask;
         loop {
-            let Slot {
+            let FeatureSlot {
                 feature: found,
                 start,
                 count,
@@ -107,7 +107,7 @@ impl Model {
     }
 
     /// The tags of the words of a sentence, from left to right.
-    pub fn tag(&self, sentence: &[Form]) -> Vec<Tag> {
+    pub fn tag(&self, sentence: &[WordForm]) -> Vec<Tag> {
         let mut tags = Vec::with_capacity(sentence.len());
         let mut before = [None; 2];
         for (at, form) in sentence.iter().enumerate() {
@@ -135,7 +135,7 @@ impl Model {
     }
 
     /// The tag with the highest sum of weights; of equal ones, the first.
-    fn best(&self, sentence: &[Form], at: usize, before: [Option<Tag>; 2]) -> Tag {
+    fn best(&self, sentence: &[WordForm], at: usize, before: [Option<Tag>; 2]) -> Tag {
         let scores = self.scores(features(sentence, at, before));
         let mut best = 0;
         for (tag, score) in scores.iter().enumerate() {
@@ -147,7 +147,7 @@ impl Model {
     }
 
     /// How much more a word by itself speaks for one tag than for the best of others.
-    pub(super) fn preference(&self, word: &Form, tag: Tag, others: &[Tag]) -> i32 {
+    pub(super) fn preference(&self, word: &WordForm, tag: Tag, others: &[Tag]) -> i32 {
         let scores = self.scores(own_features(word));
         let score = |tag: &Tag| scores.get(tag.index()).copied().unwrap_or_default();
         score(&tag) - others.iter().map(score).max().unwrap_or_default()
@@ -170,7 +170,7 @@ impl Model {
 }
 
 /// Reads the uncompressed weights. The error says what is wrong with the bytes.
-fn read_body(mut body: &[u8]) -> Result<Model, String> {
+fn read_body(mut body: &[u8]) -> Result<TaggerModel, String> {
     let body = &mut body;
     let number = take(body, 4)?.first_chunk().ok_or(CUT)?;
     let number = u32::from_le_bytes(*number) as usize;
@@ -195,7 +195,7 @@ fn read_body(mut body: &[u8]) -> Result<Model, String> {
     if let Some(tag) = tags.iter().find(|tag| usize::from(**tag) >= TAGS.len()) {
         return Err(format!("there is no tag {tag}"));
     }
-    let mut model = Model::with_room_for(number);
+    let mut model = TaggerModel::with_room_for(number);
     model.weights.reserve(total);
     let mut pairs = tags
         .iter()
@@ -274,21 +274,21 @@ mod tests {
     fn a_weight_file_reads_back() {
         let bytes = encode("# first\n# second\n", &learned()).unwrap();
         assert!(bytes.starts_with(b"# first\n# second\n\n"));
-        let model = Model::parse(&bytes).unwrap();
+        let model = TaggerModel::parse(&bytes).unwrap();
         for (feature, weights) in learned() {
             assert_eq!(model.weights(feature), weights);
         }
         assert!(model.weights(2).is_empty());
         // a model that has learned nothing gives each word the first tag
-        let nothing = Model::parse(&encode("#\n", &BTreeMap::new()).unwrap()).unwrap();
-        assert_eq!(nothing.tag(&[Form::of("a"); 2]), [Tag(0); 2]);
+        let nothing = TaggerModel::parse(&encode("#\n", &BTreeMap::new()).unwrap()).unwrap();
+        assert_eq!(nothing.tag(&[WordForm::of("a"); 2]), [Tag(0); 2]);
     }
 
     #[test]
     fn a_damaged_weight_file_is_an_error() {
         let bytes = encode("#\n", &learned()).unwrap();
         for length in 0..bytes.len() {
-            assert!(Model::parse(&bytes[..length]).is_err(), "{length}");
+            assert!(TaggerModel::parse(&bytes[..length]).is_err(), "{length}");
         }
         let body = |change: fn(&mut Vec<u8>)| {
             let mut body = vec![2, 0, 0, 0, 7, 1, 1, 1, 0, 0, 5, 6];

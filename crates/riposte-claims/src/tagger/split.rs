@@ -30,13 +30,13 @@ const JOINED: [(&str, usize); 7] = [
 const AFTER_APOSTROPHE: [&str; 6] = ["d", "ll", "m", "re", "s", "ve"];
 
 /// The byte offsets of a word or mark; the end is exclusive.
-pub type Span = (usize, usize);
+pub type WordSpan = (usize, usize);
 
 /// The words and marks of a text in order, as the Penn Treebank has them.
 ///
 /// Each character that is not white space belongs to one of them. Punctuation marks are separate; a run of the same mark is one. Contractions and possessives are two words ("do" "n't", "cat" "'s", "can" "not"),
 /// compounds with a hyphen are three, unless they begin with a prefix. Numbers, abbreviations, addresses and smileys are not split.
-pub fn split(text: &str) -> Vec<Span> {
+pub fn split(text: &str) -> Vec<WordSpan> {
     let mut spans = Vec::with_capacity(text.len() / 5);
     let mut start = None;
     for (at, c) in text.char_indices() {
@@ -71,7 +71,7 @@ fn is_apostrophe(c: char) -> bool {
 }
 
 /// Splits the text between two white spaces.
-fn split_chunk(text: &str, (start, end): Span, spans: &mut Vec<Span>) {
+fn split_chunk(text: &str, (start, end): WordSpan, spans: &mut Vec<WordSpan>) {
     let chunk = text.get(start..end).unwrap_or_default();
     let mut add = |from: usize, to: usize| {
         if from < to {
@@ -227,7 +227,7 @@ fn joined(word: &str) -> Option<usize> {
 }
 
 /// Splits a chunk at the marks inside it. It neither begins nor ends with a mark.
-fn split_inside(chunk: &str, (from, to): Span, add: &mut impl FnMut(usize, usize)) {
+fn split_inside(chunk: &str, (from, to): WordSpan, add: &mut impl FnMut(usize, usize)) {
     let mut start = from;
     let mut at = from;
     let mut before: Option<char> = None;
@@ -301,7 +301,7 @@ impl Mark<'_> {
 }
 
 /// Adds a word, or its two parts if it ends in a contraction or a possessive.
-fn split_clitic(chunk: &str, (from, to): Span, add: &mut impl FnMut(usize, usize)) {
+fn split_clitic(chunk: &str, (from, to): WordSpan, add: &mut impl FnMut(usize, usize)) {
     let word = chunk.get(from..to).unwrap_or_default();
     let first = clitic(word).or_else(|| joined(word)).unwrap_or(0);
     if first > 0 {

@@ -7,7 +7,7 @@ use super::student::two_sided_p;
 use crate::chance::SplitMix64;
 use crate::confusion::Confusion;
 use crate::measure::StanceMeasure;
-use crate::values::{Aggregation, Values};
+use crate::values::{Aggregation, MeasureValues};
 
 /// Up to this many topics with a difference, all assignments are tried; with more topics, [`SAMPLES`] random ones.
 const EXACT_UP_TO: usize = 16;
@@ -18,7 +18,7 @@ const SAMPLES: u64 = 100_000;
 /// A paired two-sided test of the difference between two runs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, EnumString, IntoStaticStr, VariantNames)]
 #[strum(serialize_all = "kebab-case")]
-pub enum Test {
+pub enum SignificanceTest {
     /// The randomisation test (Fisher; Smucker, Allan and Carterette, CIKM 2007): p is how often a difference is at least as large if each topic's
     /// two results are assigned to the runs at random.
     #[default]
@@ -27,19 +27,20 @@ pub enum Test {
     TTest,
 }
 
-impl Test {
+impl SignificanceTest {
     /// The words for the test in a caption.
     pub fn words(self) -> &'static str {
         match self {
-            Test::Randomisation => "paired two-sided randomisation test",
-            Test::TTest => "paired two-sided t-test",
+            SignificanceTest::Randomisation => "paired two-sided randomisation test",
+            SignificanceTest::TTest => "paired two-sided t-test",
         }
     }
 
     /// Whether the test can be computed from these values. The t-test needs means over topics: measures of stances, which count the results of all
     /// topics together, have none.
-    pub fn fits(self, values: &Values) -> bool {
-        self == Test::Randomisation || !matches!(values.aggregation, Aggregation::Pooled(..))
+    pub fn fits(self, values: &MeasureValues) -> bool {
+        self == SignificanceTest::Randomisation
+            || !matches!(values.aggregation, Aggregation::Pooled(..))
     }
 }
 
@@ -57,8 +58,8 @@ pub struct PairedTest {
     pub effect: Option<f64>,
 }
 
-/// Compares two runs. Where the test does not fit ([`Test::fits`]), p is that of the randomisation test.
-pub fn paired(first: &Values, second: &Values, test: Test) -> PairedTest {
+/// Compares two runs. Where the test does not fit ([`SignificanceTest::fits`]), p is that of the randomisation test.
+pub fn paired(first: &MeasureValues, second: &MeasureValues, test: SignificanceTest) -> PairedTest {
     let paired = Paired::new(first, second);
     PairedTest {
         p: paired.p(test),
@@ -66,7 +67,7 @@ pub fn paired(first: &Values, second: &Values, test: Test) -> PairedTest {
     }
 }
 
-/// What two runs have for the same topics.
+/// The results of two runs for the same topics.
 pub(super) enum Paired<'a> {
     /// The difference of each topic.
     Differences {
@@ -78,7 +79,7 @@ pub(super) enum Paired<'a> {
 }
 
 impl<'a> Paired<'a> {
-    pub fn new(first: &'a Values, second: &'a Values) -> Paired<'a> {
+    pub fn new(first: &'a MeasureValues, second: &'a MeasureValues) -> Paired<'a> {
         match (&first.aggregation, &second.aggregation) {
             (Aggregation::Pooled(measure, a), Aggregation::Pooled(_, b)) => {
                 let pairs = a.iter().filter_map(|(topic, a)| Some((a, b.get(topic)?)));
@@ -126,9 +127,9 @@ impl<'a> Paired<'a> {
         (deviation > mean.abs() * 1e-12).then(|| mean / deviation)
     }
 
-    fn p(&self, test: Test) -> f64 {
+    fn p(&self, test: SignificanceTest) -> f64 {
         match self {
-            Paired::Differences { of, .. } if test == Test::TTest => p_of_t(of),
+            Paired::Differences { of, .. } if test == SignificanceTest::TTest => p_of_t(of),
             Paired::Differences { of, .. } => {
                 let signed = SignedSums::new(of.iter().copied().filter(|d| *d != 0.0));
                 p_value(signed.count, SAMPLES, sum(of), |swaps| signed.sum(swaps))

@@ -5,11 +5,11 @@ use std::collections::BTreeSet;
 use strum::{EnumString, IntoStaticStr, VariantNames};
 
 use super::SEED;
-use super::paired::{Paired, PairedTest, Test, paired};
+use super::paired::{Paired, PairedTest, SignificanceTest, paired};
 use crate::TopicId;
 use crate::chance::SplitMix64;
 use crate::confusion::Confusion;
-use crate::values::{Aggregation, Values};
+use crate::values::{Aggregation, MeasureValues};
 
 /// The number of random assignments for Tukey's test. The standard error of p is then at most 0.005, and 0.0022 where p is 0.05.
 const SAMPLES: u64 = 10_000;
@@ -32,7 +32,7 @@ pub enum Correction {
 
 /// The comparison of two runs among several.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Pair {
+pub struct RunPair {
     /// The numbers of the first and the second run, from 0; the first is lower.
     pub runs: (usize, usize),
     /// The comparison, with the corrected p.
@@ -41,26 +41,31 @@ pub struct Pair {
 
 /// The comparisons of all pairs of runs.
 #[derive(Clone, Debug)]
-pub struct Pairs {
+pub struct PairwiseTests {
     /// The test. [`Correction::Tukey`] is a test of its own.
-    pub test: Test,
+    pub test: SignificanceTest,
     /// How the p-values are corrected.
     pub correction: Correction,
     /// A difference is significant if p is at most this.
     pub level: f64,
     /// The comparisons by each measure, in the order of the runs.
-    pub columns: Vec<Vec<Pair>>,
+    pub columns: Vec<Vec<RunPair>>,
 }
 
-impl Pairs {
+impl PairwiseTests {
     /// Compares all runs. `rows` has the values of each run, one per measure.
-    pub fn new(rows: &[&[Values]], test: Test, correction: Correction, level: f64) -> Pairs {
+    pub fn new(
+        rows: &[&[MeasureValues]],
+        test: SignificanceTest,
+        correction: Correction,
+        level: f64,
+    ) -> PairwiseTests {
         let measures = rows.iter().map(|row| row.len()).min().unwrap_or(0);
         let columns = (0..measures).map(|at| {
-            let column: Vec<&Values> = rows.iter().filter_map(|row| row.get(at)).collect();
+            let column: Vec<&MeasureValues> = rows.iter().filter_map(|row| row.get(at)).collect();
             compared(&column, test, correction)
         });
-        Pairs {
+        PairwiseTests {
             test,
             correction,
             level,
@@ -73,7 +78,7 @@ impl Pairs {
         let pairs = self.columns.get(column).into_iter().flatten();
         let significant = pairs.filter(|pair| self.is_significant(pair));
         significant
-            .filter_map(|Pair { runs, test }| match *runs {
+            .filter_map(|RunPair { runs, test }| match *runs {
                 (first, second) if first == run && test.difference < 0.0 => Some(second),
                 (first, second) if second == run && test.difference > 0.0 => Some(first),
                 _ => None,
@@ -82,7 +87,7 @@ impl Pairs {
     }
 
     /// Whether p is small enough.
-    pub fn is_significant(&self, pair: &Pair) -> bool {
+    pub fn is_significant(&self, pair: &RunPair) -> bool {
         pair.test.p <= self.level
     }
 
@@ -99,12 +104,16 @@ impl Pairs {
 }
 
 /// The comparisons of all pairs of a column.
-fn compared(column: &[&Values], test: Test, correction: Correction) -> Vec<Pair> {
+fn compared(
+    column: &[&MeasureValues],
+    test: SignificanceTest,
+    correction: Correction,
+) -> Vec<RunPair> {
     if correction == Correction::Tukey {
         return tukey(column);
     }
-    let mut pairs: Vec<Pair> = all_pairs(column.len())
-        .map(|(a, b)| Pair {
+    let mut pairs: Vec<RunPair> = all_pairs(column.len())
+        .map(|(a, b)| RunPair {
             runs: (a, b),
             test: paired(column[a], column[b], test),
         })
@@ -143,10 +152,10 @@ fn corrected(p_values: &[f64], correction: Correction) -> Vec<f64> {
 }
 
 /// Tukey's test, on the topics for which all runs have a value.
-fn tukey(column: &[&Values]) -> Vec<Pair> {
+fn tukey(column: &[&MeasureValues]) -> Vec<RunPair> {
     let mut shared: BTreeSet<&TopicId> = column.iter().flat_map(|of| of.topics.keys()).collect();
     shared.retain(|topic| column.iter().all(|of| of.topics.contains_key(*topic)));
-    let column: Vec<Values> = column.iter().map(|values| values.of(&shared)).collect();
+    let column: Vec<MeasureValues> = column.iter().map(|values| values.of(&shared)).collect();
     let ranges = random_ranges(&column);
     all_pairs(column.len())
         .map(|(a, b)| {
@@ -155,14 +164,14 @@ fn tukey(column: &[&Values]) -> Vec<Pair> {
             let least = test.difference.abs() - 1e-12;
             let larger = ranges.iter().filter(|range| **range >= least).count();
             test.p = (larger + 1) as f64 / (ranges.len() + 1) as f64;
-            Pair { runs: (a, b), test }
+            RunPair { runs: (a, b), test }
         })
         .collect()
 }
 
 /// The differences between the best and the worst run if each topic's results are assigned to the runs at random, for many assignments. All runs have
 /// the same topics.
-fn random_ranges(column: &[Values]) -> Vec<f64> {
+fn random_ranges(column: &[MeasureValues]) -> Vec<f64> {
     match column.first().map(|first| &first.aggregation) {
         Some(Aggregation::Pooled(measure, _)) => {
             let of_runs = column.iter().map(|values| match &values.aggregation {
@@ -234,11 +243,11 @@ mod tests {
 
     use super::*;
 
-    fn values(of: &[f64]) -> Values {
+    fn values(of: &[f64]) -> MeasureValues {
         let topics = (1..)
             .zip(of)
             .map(|(topic, value): (u32, _)| (TopicId(topic.to_string()), *value));
-        Values::new(topics.collect::<BTreeMap<_, _>>(), Aggregation::Mean)
+        MeasureValues::new(topics.collect::<BTreeMap<_, _>>(), Aggregation::Mean)
     }
 
     /// Values of statsmodels.stats.multitest.multipletests.
@@ -260,9 +269,11 @@ mod tests {
         let one = values(&[0.1, 0.5, 0.4, 0.3, 0.2, 0.6, 0.7, 0.1, 0.2, 0.3]);
         let two = values(&[0.3, 0.5, 0.6, 0.2, 0.5, 0.7, 0.8, 0.1, 0.4, 0.5]);
         let rows = [vec![one], vec![two]];
-        let rows: Vec<&[Values]> = rows.iter().map(Vec::as_slice).collect();
+        let rows: Vec<&[MeasureValues]> = rows.iter().map(Vec::as_slice).collect();
         let of = |correction| {
-            Pairs::new(&rows, Test::Randomisation, correction, 0.05).columns[0][0].test
+            PairwiseTests::new(&rows, SignificanceTest::Randomisation, correction, 0.05).columns[0]
+                [0]
+            .test
         };
         let (tukey, plain) = (of(Correction::Tukey), of(Correction::None));
         assert!((tukey.p - plain.p).abs() < 0.01, "{tukey:?}, {plain:?}");
@@ -281,15 +292,15 @@ mod tests {
             *value += if n % 2 == 0 { 0.01 } else { -0.01 };
         }
         let rows = [vec![make(0.2)], vec![close], vec![make(0.6)]];
-        let rows: Vec<&[Values]> = rows.iter().map(Vec::as_slice).collect();
+        let rows: Vec<&[MeasureValues]> = rows.iter().map(Vec::as_slice).collect();
         for correction in [
             Correction::None,
             Correction::Bonferroni,
             Correction::Holm,
             Correction::Tukey,
         ] {
-            for test in [Test::Randomisation, Test::TTest] {
-                let pairs = Pairs::new(&rows, test, correction, 0.01);
+            for test in [SignificanceTest::Randomisation, SignificanceTest::TTest] {
+                let pairs = PairwiseTests::new(&rows, test, correction, 0.01);
                 assert_eq!(pairs.beaten(2, 0), [0, 1], "{correction:?}: {pairs:?}");
                 assert!(
                     pairs.beaten(0, 0).is_empty() && pairs.beaten(1, 0).is_empty(),

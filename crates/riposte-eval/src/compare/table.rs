@@ -3,31 +3,31 @@
 use std::collections::BTreeSet;
 use std::fmt;
 
-use super::look::{Cell, Grid, Look, Style};
-use super::{Pair, PairedTest, Pairs, Test, interval, paired};
+use super::format::{Cell, Grid, Style, TableFormat};
+use super::{PairedTest, PairwiseTests, RunPair, SignificanceTest, interval, paired};
 use crate::escaped;
 use crate::measure::{ImageMeasure, Measure};
-use crate::values::Values;
+use crate::values::MeasureValues;
 
 /// The values of runs by measures; `Display` marks the best value of each column.
 ///
-/// All tables here take a width (`{:80}`): in [`Look::Text`], columns that do not fit go into further blocks below, each of which names its rows again.
+/// All tables here take a width (`{:80}`): in [`TableFormat::Text`], columns that do not fit go into further blocks below, each of which names its rows again.
 /// With `#` they have colours.
 #[derive(Clone, Debug, Default)]
-pub struct Table {
+pub struct ComparisonTable {
     /// The names of the measures, preceded by the name of the judgements if there are several.
     pub columns: Vec<String>,
     /// The name of each run and its values, one per column.
-    pub rows: Vec<(String, Vec<Values>)>,
+    pub rows: Vec<(String, Vec<MeasureValues>)>,
     /// The highest values that each run can reach with the judgements, one per column; `None` where that is 1. Empty if it is 1 everywhere.
     pub attainable: Vec<Vec<Option<f64>>>,
     /// How a run is compared with the first one.
-    pub test: Test,
+    pub test: SignificanceTest,
     /// The comparisons of all runs with each other, by the same columns: then a letter names each run, and a value has the letters of the runs that it is
     /// significantly better than.
-    pub pairs: Option<Pairs>,
-    /// The language in which the tables are written.
-    pub look: Look,
+    pub pairs: Option<PairwiseTests>,
+    /// How the tables are written.
+    pub format: TableFormat,
 }
 
 /// The name of a row with the highest values that runs can reach.
@@ -40,14 +40,14 @@ fn letter(run: usize) -> char {
 }
 
 /// A value, with four decimals; a number of documents or topics without any.
-fn number(value: f64, values: &Values) -> String {
+fn number(value: f64, values: &MeasureValues) -> String {
     match values.are_counts() {
         true => value.to_string(),
         false => format!("{value:.4}"),
     }
 }
 
-impl Table {
+impl ComparisonTable {
     /// A table of differences with their p-values and effect sizes: each run's difference to the first, or those of all [`pairs`](Self::pairs).
     pub fn differences(&self) -> impl fmt::Display + '_ {
         fmt::from_fn(|f| match &self.pairs {
@@ -71,7 +71,7 @@ impl Table {
         })
     }
 
-    fn write_pairs(&self, f: &mut fmt::Formatter<'_>, pairs: &Pairs) -> fmt::Result {
+    fn write_pairs(&self, f: &mut fmt::Formatter<'_>, pairs: &PairwiseTests) -> fmt::Result {
         let caption = format!(
             "second run minus first (p: {}; d: Cohen's d)",
             pairs.words()
@@ -79,8 +79,8 @@ impl Table {
         let Some((_, values)) = self.rows.first() else {
             return Ok(());
         };
-        let of_first: Vec<Pair> = pairs.columns.first().cloned().unwrap_or_default();
-        let names = of_first.iter().map(|Pair { runs: (a, b), .. }| {
+        let of_first: Vec<RunPair> = pairs.columns.first().cloned().unwrap_or_default();
+        let names = of_first.iter().map(|RunPair { runs: (a, b), .. }| {
             let name = |run: usize| self.rows.get(run).map_or("", |(name, _)| name);
             format!("{}, {}", name(*a), name(*b))
         });
@@ -118,8 +118,8 @@ impl Table {
             let topics: BTreeSet<_> = values.iter().flat_map(|of| of.topics.keys()).collect();
             let topics: Vec<_> = topics.into_iter().collect();
             let names = topics.iter().map(|topic| escaped(&topic.0).to_string());
-            let names: Vec<String> = match self.look {
-                Look::Text => names.map(|topic| format!("{topic:<8}")).collect(),
+            let names: Vec<String> = match self.format {
+                TableFormat::Text => names.map(|topic| format!("{topic:<8}")).collect(),
                 _ => names.collect(),
             };
             self.write(f, Some(name), ("topic", &names), 7, |row, at| {
@@ -156,7 +156,7 @@ impl Table {
         let judgements = self.columns[at].strip_suffix(&measure.to_string());
         let of_run = format!("{}{of_run}", judgements.unwrap_or_default());
         let first = self.columns.iter().position(|column| *column == of_run);
-        let same = |(_, values): &(String, Vec<Values>)| {
+        let same = |(_, values): &(String, Vec<MeasureValues>)| {
             first.is_some_and(|first| values[first].topics == values[at].topics)
         };
         of_judged.all_judged && self.rows.iter().all(same)
@@ -226,7 +226,7 @@ impl Table {
             cells: (0..names.len()).map(cells).collect(),
             narrowest,
         };
-        grid.write(f, self.look)
+        grid.write(f, self.format)
     }
 }
 
@@ -234,7 +234,7 @@ impl Table {
 const DIFFERENCE: usize = "+0.0000 (p 0.0000, d +0.00)".len();
 
 /// A difference, with p and, if there is one, d.
-fn difference(test: &PairedTest, values: &Values) -> Cell {
+fn difference(test: &PairedTest, values: &MeasureValues) -> Cell {
     let PairedTest { difference, p, .. } = *test;
     let difference = match values.are_counts() {
         true => format!("{difference:+}"),
@@ -250,7 +250,7 @@ fn difference(test: &PairedTest, values: &Values) -> Cell {
     })
 }
 
-impl fmt::Display for Table {
+impl fmt::Display for ComparisonTable {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let lines = self.lines();
         let names: Vec<String> = lines.iter().map(|(name, ..)| name.clone()).collect();

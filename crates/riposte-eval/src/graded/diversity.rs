@@ -2,11 +2,11 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use super::{Order, TextRun};
+use super::{Order, SortedTextRun};
 use crate::limits::MAX_DIVERSITY_CUTOFF;
 use crate::measure::{DiversityKind, DiversityMeasure};
 use crate::qrels::SubtopicQrels;
-use crate::values::{Aggregation, Values};
+use crate::values::{Aggregation, MeasureValues};
 use crate::{DocId, TopicId};
 
 /// The judgements of one topic.
@@ -208,13 +208,13 @@ impl DiversityMeasure {
     }
 }
 
-impl TextRun<'_> {
+impl SortedTextRun<'_> {
     /// The value of a measure for each judged topic, and their mean. A topic that the run leaves out counts as 0.
     pub(super) fn measure_diversity(
         &self,
         qrels: &SubtopicQrels,
         measure: &DiversityMeasure,
-    ) -> Values {
+    ) -> MeasureValues {
         let least = measure.rel.grade;
         let value = |topic: &TopicId, judged: &[HashMap<DocId, f64>]| {
             let judged = Subtopics::new(judged, least);
@@ -230,7 +230,7 @@ impl TextRun<'_> {
         let values: BTreeMap<TopicId, f64> = topics
             .map(|(topic, judged)| (topic.clone(), value(topic, judged)))
             .collect();
-        Values::new(values, Aggregation::Mean)
+        MeasureValues::new(values, Aggregation::Mean)
     }
 }
 

@@ -1,4 +1,4 @@
-//! What each measure makes of the results of one topic.
+//! Computes each measure from the results of one topic.
 
 use std::collections::HashMap;
 

@@ -136,7 +136,7 @@ impl ReadRun {
     /// Reads a text run in the format that [`RunFileFormat::of`] recognises.
     ///
     /// In the lab's format, a second column that is not one of the four stances (`Q0`, `0`) is not an error. A tag with blanks, a missing tag, a rank
-    /// that is no number, an infinite score and a score with more than a number in it are odd, but trec_eval reads such lines. So they are read, and
+    /// that is not a number, an infinite score and a score with text after its number are odd, but trec_eval reads such lines. So they are read, and
     /// there is an error for each that says so ([`LineError::is_read`]). Fields are separated by the white space of C, as in trec_eval: a no-break
     /// space is part of an id.
     ///

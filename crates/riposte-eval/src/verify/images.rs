@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{Findings, Rule, Rules, Severity, Verdict};
+use super::{Findings, Rule, Rules, RunVerdict, Severity};
 use crate::run::ImageRunLine;
 use crate::{DocId, Stance, TopicId};
 
@@ -11,7 +11,7 @@ use crate::{DocId, Stance, TopicId};
 /// Errors are the rules of the organisers' verifiers, in their order: six fields; a topic of the edition; `PRO` or `CON`; a known image; a rank from
 /// 1 to the length of a list, higher than all ranks before in its list; a score that matches `^-?[0-9]+\.?[0-9]*$` and is not higher than the one
 /// before; one tag. As in the scripts, only the first error of a line is reported. Warnings are what the scripts overlook.
-pub(super) fn verify(run: &[u8], rules: &Rules) -> Verdict {
+pub(super) fn verify(run: &[u8], rules: &Rules) -> RunVerdict {
     let mut findings = Findings::default();
     let text = findings.decode(run);
     let mut check = ImageCheck {
@@ -147,7 +147,7 @@ impl<'a> ImageCheck<'a> {
         })
     }
 
-    fn finish(mut self) -> Verdict {
+    fn finish(mut self) -> RunVerdict {
         if self.findings.line == 0 {
             let what = "the run is empty";
             self.findings
@@ -156,7 +156,7 @@ impl<'a> ImageCheck<'a> {
             self.check_lists();
             self.check_both_lists();
         }
-        Verdict {
+        RunVerdict {
             findings: self.findings.list,
             accepted: self.accepted,
             refused_by_tira: false,

@@ -110,7 +110,7 @@ impl Rules {
 
 /// The result of checking a run.
 #[derive(Clone, Debug, Default)]
-pub struct Verdict {
+pub struct RunVerdict {
     /// In the order of lines. Findings about the whole run come last.
     pub findings: Vec<Finding>,
     /// The lines of an image run with stances that the organisers' scripts accept, in order: those without an error, and those whose only error is
@@ -125,7 +125,7 @@ pub struct Verdict {
 /// For image runs with stances, errors are what the organisers' verifiers refuse. For the other tasks no verifier is published, or only for one year;
 /// there, errors are what the task's page demands. What the organisers' scripts accept, but is probably a mistake, is a warning. [`Rule`] lists what
 /// findings are about.
-pub fn verify(run: &[u8], rules: &Rules) -> Verdict {
+pub fn verify(run: &[u8], rules: &Rules) -> RunVerdict {
     let findings = match rules.format {
         RunFormat::Stances { .. } => return images::verify(run, rules),
         RunFormat::Claims { is_full, .. } => answers::verify(run, rules, *is_full),
@@ -134,7 +134,7 @@ pub fn verify(run: &[u8], rules: &Rules) -> Verdict {
             None => texts::verify(run, rules, stances, asked),
         },
     };
-    Verdict {
+    RunVerdict {
         findings,
         accepted: Vec::new(),
         refused_by_tira: false,
@@ -157,7 +157,7 @@ fn of_another_format(run: &[u8]) -> Option<Finding> {
 /// Checks a run as [`verify`] does, and adds what TIRA refuses.
 ///
 /// Runs for claims are not checked for that. Lines that already break a rule of the task get no finding about TIRA.
-pub fn verify_for_tira(run: &[u8], rules: &Rules) -> Verdict {
+pub fn verify_for_tira(run: &[u8], rules: &Rules) -> RunVerdict {
     let mut verdict = verify(run, rules);
     if matches!(rules.format, RunFormat::Texts { .. }) && of_another_format(run).is_some() {
         // the error names what is wrong with all lines
@@ -180,7 +180,7 @@ pub fn verify_for_tira(run: &[u8], rules: &Rules) -> Verdict {
     verdict
 }
 
-impl Verdict {
+impl RunVerdict {
     /// The measures of the accepted lines, in the format of the organisers' verifier (`evaluation.prototext`).
     pub fn prototext(&self) -> String {
         let mut documents: HashMap<&TopicId, u32> = HashMap::new();
@@ -241,9 +241,9 @@ pub enum Rule {
     Stance,
     /// An unknown document, or an id of the wrong form.
     Document,
-    /// A rank that is no number, is out of range, or was given before.
+    /// A rank that is not a number, is out of range, or was given before.
     Rank,
-    /// A score that is no number, or increases.
+    /// A score that is not a number, or increases.
     Score,
     /// Several tags, or a tag that is not one word.
     Tag,

@@ -93,7 +93,7 @@ mod tests {
             "{TAKEN}3 CON Ia 1 9 t\n\n3 CON Id first 9 t\n3 CON Ie 2 high t\n"
         ));
         assert!(findings[0].contains("no image may have both stances"));
-        // of a run of texts, nothing is said of images
+        // a text run gets no finding about images
         let texts = TAKEN.replace("PRO", "Q0").replace("CON", "Q0");
         let twice = said(&format!("{texts}3 Q0 Ia 2 8 t\n"));
         assert!(twice[0].contains("list each document once"), "{twice:?}");

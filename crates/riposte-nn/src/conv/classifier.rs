@@ -7,8 +7,8 @@ use rten_vecmath::Softmax;
 
 use super::Numeric;
 use super::buffers::{BufferPool, FeatureMap};
-use super::dense::Weights;
-use super::kernel::{Activation, Windows};
+use super::dense::ConvWeights;
+use super::kernel::{ConvActivation, SlidingWindows};
 use crate::error::{Error, Result, While, ensure};
 
 /// softmax(x · weights + bias) over labels, for each of several feature vectors.
@@ -22,7 +22,7 @@ pub struct Classifier {
     pub(super) features: usize,
     pub(super) labels: usize,
     /// (features, labels), labels padded with zeros
-    pub(super) weights: Weights,
+    pub(super) weights: ConvWeights,
 }
 
 impl Classifier {
@@ -84,8 +84,8 @@ impl Classifier {
         let columns = self.weights.columns();
         let mut out = vec![0.0; steps * columns];
         let rows = [numbers];
-        let pixels = Windows::new(&rows, self.features, stride, steps);
-        let none = Activation::None;
+        let pixels = SlidingWindows::new(&rows, self.features, stride, steps);
+        let none = ConvActivation::None;
         self.weights.multiply(pixels, none, &mut out, pool);
         for row in out.chunks_mut(columns) {
             Softmax::new_mut(&mut row[..self.labels]).dispatch();

@@ -9,8 +9,8 @@ use super::NumericMode;
 use super::buffers::ValueId;
 use super::depthwise::Separable;
 use super::graph::{Graph, attribute_int, attribute_ints, attribute_text};
-use super::kernel::{Activation, CHANNEL_BLOCK};
-use super::steps::{ConvNet, Input, Operator, Step};
+use super::kernel::{CHANNEL_BLOCK, ConvActivation};
+use super::steps::{ConvInput, ConvNet, ConvStep, Operator};
 use super::sums::Term;
 use super::upscale::Upscale;
 use crate::error::{Error, Result, bail};
@@ -41,8 +41,8 @@ pub(super) struct Compiler<'a> {
     bindings: HashMap<String, Binding>,
     /// The nodes that were folded into the step of an earlier one.
     pub(super) folded: HashSet<usize>,
-    inputs: Vec<Input>,
-    steps: Vec<Step>,
+    inputs: Vec<ConvInput>,
+    steps: Vec<ConvStep>,
     pub(super) values: Vec<ValueInfo>,
 }
 
@@ -90,7 +90,7 @@ impl<'a> Compiler<'a> {
     /// Adds an input of the network. All inputs have to be added before the first step.
     pub(super) fn take(&mut self, name: &str, channels: usize, stride: usize) {
         let value = self.values.len();
-        self.inputs.push(Input { channels, stride });
+        self.inputs.push(ConvInput { channels, stride });
         self.values.push(ValueInfo {
             channels,
             stride,
@@ -117,8 +117,8 @@ impl<'a> Compiler<'a> {
         self.bindings.contains_key(name)
     }
 
-    /// The network that computes these values. Drops the steps that they do not depend on, joins each depthwise convolution with the pointwise one after it,
-    /// brings steps together of which only the second reads what the first computes, and finds the last reader of each value.
+    /// The network that computes these values. Drops the steps that they do not depend on, joins each depthwise convolution with the pointwise one
+    /// after it, moves each step directly before its only reader, and finds the last reader of each value.
     pub(super) fn finish(self, outputs: Vec<ValueId>) -> ConvNet {
         let mut needed: HashSet<ValueId> = outputs.iter().copied().collect();
         // how many steps read a value; the caller reads the outputs
@@ -126,7 +126,7 @@ impl<'a> Compiler<'a> {
         outputs.iter().for_each(|output| {
             readers.insert(*output, 1);
         });
-        let mut steps: Vec<Step> = Vec::new();
+        let mut steps: Vec<ConvStep> = Vec::new();
         for step in self.steps.into_iter().rev() {
             if needed.contains(&step.output) {
                 let reads: HashSet<ValueId> = step.reads().into_iter().collect();
@@ -138,7 +138,7 @@ impl<'a> Compiler<'a> {
             }
         }
         steps.reverse();
-        let feeds = |before: &Step, step: &Step| {
+        let feeds = |before: &ConvStep, step: &ConvStep| {
             readers.get(&before.output) == Some(&1)
                 && before.is_by_rows()
                 && step.streams(before.output)
@@ -196,7 +196,7 @@ impl<'a> Compiler<'a> {
             stride,
             one_pixel,
         });
-        self.steps.push(Step {
+        self.steps.push(ConvStep {
             operator,
             input,
             output,
@@ -312,7 +312,7 @@ impl<'a> Compiler<'a> {
         if let Some(step) = producer
             && let (Operator::Conv(conv), Some(input)) = (&step.operator, step.input)
             && conv.window.is_pointwise()
-            && conv.activation == Activation::None
+            && conv.activation == ConvActivation::None
             && self.values[input].stride < self.values[map].stride
             && self.values[input].stride.is_multiple_of(CHANNEL_BLOCK)
         {
@@ -429,8 +429,8 @@ impl<'a> Compiler<'a> {
 }
 
 /// Joins each depthwise convolution with the pointwise one after it, and two transposed convolutions.
-fn join(steps: Vec<Step>, feeds: impl Fn(&Step, &Step) -> bool) -> Vec<Step> {
-    let mut joined: Vec<Step> = Vec::new();
+fn join(steps: Vec<ConvStep>, feeds: impl Fn(&ConvStep, &ConvStep) -> bool) -> Vec<ConvStep> {
+    let mut joined: Vec<ConvStep> = Vec::new();
     for step in steps {
         let Some(before) = joined.pop_if(|before| feeds(before, &step)) else {
             joined.push(step);
@@ -455,14 +455,14 @@ fn join(steps: Vec<Step>, feeds: impl Fn(&Step, &Step) -> bool) -> Vec<Step> {
             apart => Err(apart),
         };
         match both {
-            Ok(operator) => joined.push(Step {
+            Ok(operator) => joined.push(ConvStep {
                 operator,
                 output: step.output,
                 ..before
             }),
             Err((operator, last)) => {
-                joined.push(Step { operator, ..before });
-                joined.push(Step {
+                joined.push(ConvStep { operator, ..before });
+                joined.push(ConvStep {
                     operator: last,
                     ..step
                 });
@@ -472,8 +472,11 @@ fn join(steps: Vec<Step>, feeds: impl Fn(&Step, &Step) -> bool) -> Vec<Step> {
     joined
 }
 
-/// The steps in another order: one that feeds a later step comes directly before it.
-fn brought_together(steps: Vec<Step>, feeds: impl Fn(&Step, &Step) -> bool) -> Vec<Step> {
+/// Reorders the steps, so that one that feeds a later step stands directly before it.
+fn brought_together(
+    steps: Vec<ConvStep>,
+    feeds: impl Fn(&ConvStep, &ConvStep) -> bool,
+) -> Vec<ConvStep> {
     let mut computed: HashMap<ValueId, usize> = HashMap::new();
     // for each step, the number of the last one that feeds it
     let mut feeders: Vec<Option<usize>> = Vec::new();
@@ -486,14 +489,18 @@ fn brought_together(steps: Vec<Step>, feeds: impl Fn(&Step, &Step) -> bool) -> V
         feeders.push(feeder);
         computed.insert(step.output, n);
     }
-    let mut left: Vec<Option<Step>> = steps.into_iter().map(Some).collect();
+    let mut left: Vec<Option<ConvStep>> = steps.into_iter().map(Some).collect();
     let mut ordered = Vec::new();
     for n in (0..left.len()).filter(|n| !is_feeder[*n]) {
         // from the last to the first
         let chain: Vec<usize> = successors(Some(n), |n| feeders[*n]).collect();
         for step in chain.into_iter().rev() {
             let feeds_next = is_feeder[step];
-            ordered.extend(left[step].take().map(|step| Step { feeds_next, ..step }));
+            ordered.extend(
+                left[step]
+                    .take()
+                    .map(|step| ConvStep { feeds_next, ..step }),
+            );
         }
     }
     ordered

@@ -4,15 +4,15 @@ use std::ops::Range;
 
 use super::aligned::Aligned;
 use super::buffers::{Buffer, BufferPool, Shape};
-use super::kernel::{Activation, CHANNEL_BLOCK, PackedWeights, Product, Windows};
-use super::quantised::{Begin, Int8Product, Int8Weights, Quantisation};
-use super::rows::{ByRows, PIXELS_AT_A_TIME, Rows, Span};
+use super::kernel::{CHANNEL_BLOCK, ConvActivation, PackedWeights, Product, SlidingWindows};
+use super::quantised::{InitialSums, Int8Product, Int8Weights, Quantisation};
+use super::rows::{ByRows, MapRows, PIXELS_AT_A_TIME, RowSpan};
 use super::{Numeric, NumericMode};
 use crate::error::{Error, Result};
 
 /// The geometry of a convolution. Pairs are (vertical, horizontal).
 #[derive(Clone)]
-pub(super) struct Window {
+pub(super) struct ConvGeometry {
     /// Rows and columns of the kernel.
     pub kernel: (usize, usize),
     pub stride: (usize, usize),
@@ -20,7 +20,7 @@ pub(super) struct Window {
     pub padding: [usize; 4],
 }
 
-impl Window {
+impl ConvGeometry {
     /// Height and width of the convolution's output.
     ///
     /// # Errors
@@ -38,20 +38,21 @@ impl Window {
     }
 
     /// The input rows that it reads.
-    pub(super) fn span(&self) -> Span {
-        Span::Window {
+    pub(super) fn span(&self) -> RowSpan {
+        RowSpan::Window {
             kernel: self.kernel.0,
             stride: self.stride.0,
             padding: self.padding[0],
         }
     }
 
-    /// The number of the `n`th row under the windows of the output rows from `top` on; None if it is above the map.
+    /// The index of the `n`th input row under the windows of the output rows from `top` on; None if it is above the map.
     pub(super) fn row_under(&self, top: usize, n: usize) -> Option<usize> {
         (top * self.stride.0 + n).checked_sub(self.padding[0])
     }
 
-    /// Numbers of a row that a window takes, from a window to the next one, and of padding on the left, if a pixel has `stride` numbers.
+    /// How many numbers of a row a window takes, lie between the starts of neighbouring windows, and are padding on the left. A pixel has `stride`
+    /// numbers.
     fn numbers_across(&self, stride: usize) -> [usize; 3] {
         [self.kernel.1, self.stride.1, self.padding[1]].map(|pixels| pixels * stride)
     }
@@ -72,17 +73,22 @@ impl Window {
 
 /// The right operand of a product.
 #[derive(Clone)]
-pub(super) enum Weights {
+pub(super) enum ConvWeights {
     Float(PackedWeights),
     /// One matrix for each row of the kernel, because each row of the map is quantised by itself. All have the bias of the convolution.
     Int8(Vec<Int8Weights>),
 }
 
-impl Weights {
+impl ConvWeights {
     /// Packs a (kernel rows · rows, columns) matrix; `bias` has a number for each column.
     ///
     /// The result is in int8 if `mode` and the machine allow it and there are at least [`MIN_INT8_ROWS`] rows.
-    pub fn new(weights: &[f32], kernel_rows: usize, bias: Vec<f32>, mode: NumericMode) -> Weights {
+    pub fn new(
+        weights: &[f32],
+        kernel_rows: usize,
+        bias: Vec<f32>,
+        mode: NumericMode,
+    ) -> ConvWeights {
         let rows = weights.len() / bias.len().max(1);
         let int8 = (mode == NumericMode::Auto && rows >= MIN_INT8_ROWS).then(|| {
             let matrices = weights.chunks(weights.len() / kernel_rows);
@@ -91,37 +97,39 @@ impl Weights {
                 .collect()
         });
         match int8.flatten() {
-            Some(matrices) => Weights::Int8(matrices),
-            None => Weights::Float(PackedWeights::new(weights, bias)),
+            Some(matrices) => ConvWeights::Int8(matrices),
+            None => ConvWeights::Float(PackedWeights::new(weights, bias)),
         }
     }
 
     /// Columns of the matrix.
     pub fn columns(&self) -> usize {
         match self {
-            Weights::Float(weights) => weights.columns(),
-            Weights::Int8(matrices) => matrices[0].columns(),
+            ConvWeights::Float(weights) => weights.columns(),
+            ConvWeights::Int8(matrices) => matrices[0].columns(),
         }
     }
 
     pub fn numeric(&self) -> Numeric {
         match self {
-            Weights::Float(_) => Numeric::Float,
-            Weights::Int8(_) => Numeric::Int8,
+            ConvWeights::Float(_) => Numeric::Float,
+            ConvWeights::Int8(_) => Numeric::Int8,
         }
     }
 
     /// Multiplies the channels of consecutive pixels, which are in one row. The kernel has one row.
     pub(super) fn multiply(
         &self,
-        pixels: Windows<f32>,
-        activation: Activation,
+        pixels: SlidingWindows<f32>,
+        activation: ConvActivation,
         out: &mut [f32],
         pool: &mut BufferPool,
     ) {
         let (weights, columns) = match self {
-            Weights::Float(weights) => return Product::new(pixels, weights, activation).run(out),
-            Weights::Int8(matrices) => (&matrices[0], matrices[0].columns()),
+            ConvWeights::Float(weights) => {
+                return Product::new(pixels, weights, activation).run(out);
+            }
+            ConvWeights::Int8(matrices) => (&matrices[0], matrices[0].columns()),
         };
         let BufferPool {
             bytes,
@@ -134,7 +142,7 @@ impl Weights {
             let (length, step) = (pixels.length, pixels.step);
             let line = weights.quantise_pixels(some, length, step, count, bytes, quantisations);
             let rows = [&**bytes];
-            let windows = Windows::new(&rows, weights.rows(), line, count);
+            let windows = SlidingWindows::new(&rows, weights.rows(), line, count);
             let out = &mut out[first * columns..(first + count) * columns];
             Int8Product::new(windows, quantisations, weights, activation).run(out);
         }
@@ -147,14 +155,14 @@ pub(super) const MIN_INT8_ROWS: usize = 64;
 /// A dense convolution.
 #[derive(Clone)]
 pub(super) struct Conv {
-    pub window: Window,
+    pub window: ConvGeometry,
     /// Channels of the input, without padding.
     pub in_channels: usize,
     /// Channels of the output, without padding.
     pub out_channels: usize,
     /// (kernel rows · kernel columns · input channels, output channels)
-    pub weights: Weights,
-    pub activation: Activation,
+    pub weights: ConvWeights,
+    pub activation: ConvActivation,
 }
 
 /// The rows of a map that are under a window, each with padding on its left and right.
@@ -168,7 +176,11 @@ struct PaddedRows<T> {
 
 impl<T: Copy + Default> PaddedRows<T> {
     /// With room for the rows under a window. `allocate` returns a buffer for so many numbers.
-    fn new(map: Shape, window: &Window, mut allocate: impl FnMut(usize) -> Aligned<T>) -> Self {
+    fn new(
+        map: Shape,
+        window: &ConvGeometry,
+        mut allocate: impl FnMut(usize) -> Aligned<T>,
+    ) -> Self {
         let [_, left, _, right] = window.padding;
         let rows = window.kernel.0;
         let length = (map.width + left + right) * map.stride;
@@ -178,12 +190,12 @@ impl<T: Copy + Default> PaddedRows<T> {
         }
     }
 
-    /// The numbers of the buffers with the rows under the window of output row `y`, from top to bottom. `fill(n, row, buffer)` writes a row that is not there into
-    /// buffer `n`; the row is None above and below the map.
+    /// The indices of the buffers that hold the rows under the window of output row `y`, from top to bottom. `fill(n, row, buffer)` writes a missing
+    /// row into buffer `n`; the row is None above and below the map.
     fn under<'m>(
         &mut self,
-        map: &Rows<'m>,
-        window: &Window,
+        map: &MapRows<'m>,
+        window: &ConvGeometry,
         y: usize,
         mut fill: impl FnMut(usize, Option<&'m [f32]>, &mut [T]),
     ) -> Vec<usize> {
@@ -221,7 +233,7 @@ impl Conv {
         };
         Ok(match &self.weights {
             _ if self.window.is_pointwise() => Box::new(Pointwise { conv: self, shape }),
-            Weights::Float(weights) => Box::new(FloatWindows {
+            ConvWeights::Float(weights) => Box::new(FloatWindows {
                 conv: self,
                 shape,
                 weights,
@@ -231,7 +243,7 @@ impl Conv {
                     zeros
                 }),
             }),
-            Weights::Int8(matrices) => Box::new(Int8Windows {
+            ConvWeights::Int8(matrices) => Box::new(Int8Windows {
                 conv: self,
                 shape,
                 matrices,
@@ -251,7 +263,7 @@ impl Conv {
         pool: &mut BufferPool,
     ) {
         let rows = [pixels];
-        let pixels = Windows::new(&rows, self.in_channels, stride, count);
+        let pixels = SlidingWindows::new(&rows, self.in_channels, stride, count);
         self.weights.multiply(pixels, self.activation, out, pool);
     }
 }
@@ -266,11 +278,11 @@ impl ByRows for Pointwise<'_> {
         self.shape
     }
 
-    fn span(&self) -> Span {
-        Span::SAME
+    fn span(&self) -> RowSpan {
+        RowSpan::SAME
     }
 
-    fn run(&mut self, input: &Rows, rows: Range<usize>, out: &mut [f32], pool: &mut BufferPool) {
+    fn run(&mut self, input: &MapRows, rows: Range<usize>, out: &mut [f32], pool: &mut BufferPool) {
         let (row, stride) = (self.shape.row(), input.shape.stride);
         let mut left = out;
         for (rows, pixels) in input.pieces(rows) {
@@ -295,11 +307,11 @@ impl ByRows for FloatWindows<'_> {
         self.shape
     }
 
-    fn span(&self) -> Span {
+    fn span(&self) -> RowSpan {
         self.conv.window.span()
     }
 
-    fn run(&mut self, input: &Rows, rows: Range<usize>, out: &mut [f32], _: &mut BufferPool) {
+    fn run(&mut self, input: &MapRows, rows: Range<usize>, out: &mut [f32], _: &mut BufferPool) {
         let window = &self.conv.window;
         let [length, step, left] = window.numbers_across(input.shape.stride);
         for (y, out) in rows.zip(out.chunks_mut(self.shape.row())) {
@@ -311,7 +323,7 @@ impl ByRows for FloatWindows<'_> {
                 }
             });
             let under: Vec<&[f32]> = under.iter().map(|&n| &*self.rows.buffers[n]).collect();
-            let windows = Windows::new(&under, length, step, self.shape.width);
+            let windows = SlidingWindows::new(&under, length, step, self.shape.width);
             Product::new(windows, self.weights, self.conv.activation).run(out);
         }
     }
@@ -339,11 +351,11 @@ impl ByRows for Int8Windows<'_> {
         self.shape
     }
 
-    fn span(&self) -> Span {
+    fn span(&self) -> RowSpan {
         self.conv.window.span()
     }
 
-    fn run(&mut self, input: &Rows, rows: Range<usize>, out: &mut [f32], _: &mut BufferPool) {
+    fn run(&mut self, input: &MapRows, rows: Range<usize>, out: &mut [f32], _: &mut BufferPool) {
         let window = &self.conv.window;
         let [length, step, left] = window.numbers_across(input.shape.stride);
         let quantisations = &mut self.quantisations;
@@ -359,15 +371,19 @@ impl ByRows for Int8Windows<'_> {
             let last = under.len() - 1;
             for ((at, n), weights) in under.into_iter().enumerate().zip(self.matrices) {
                 let under = [&*self.rows.buffers[n]];
-                let windows = Windows::new(&under, length, step, self.shape.width);
+                let windows = SlidingWindows::new(&under, length, step, self.shape.width);
                 let quantisation = [quantisations[n]];
                 let activation = if at == last {
                     self.conv.activation
                 } else {
-                    Activation::None
+                    ConvActivation::None
                 };
                 Int8Product {
-                    begin: if at == 0 { Begin::Bias } else { Begin::Out },
+                    begin: if at == 0 {
+                        InitialSums::Bias
+                    } else {
+                        InitialSums::Out
+                    },
                     ..Int8Product::new(windows, &quantisation, weights, activation)
                 }
                 .run(out);
@@ -384,7 +400,7 @@ pub(super) struct ConvTranspose {
     /// One matrix for the upper and one for the lower output row, whose columns are the padded channels of the left and then of
     /// the right pixel. With one output channel, a single matrix whose first four columns are the four pixels.
     pub weights: Vec<PackedWeights>,
-    pub activation: Activation,
+    pub activation: ConvActivation,
 }
 
 impl ConvTranspose {
@@ -419,22 +435,22 @@ impl ByRows for Doubling<'_> {
         self.shape
     }
 
-    fn span(&self) -> Span {
-        Span::Repeated(2)
+    fn span(&self) -> RowSpan {
+        RowSpan::Repeated(2)
     }
 
     fn multiple(&self) -> usize {
         2
     }
 
-    fn run(&mut self, input: &Rows, rows: Range<usize>, out: &mut [f32], _: &mut BufferPool) {
+    fn run(&mut self, input: &MapRows, rows: Range<usize>, out: &mut [f32], _: &mut BufferPool) {
         let conv = self.conv;
         let width = input.shape.width;
         let one_channel = conv.out_channels == 1;
         let from = rows.start / 2..rows.end.div_ceil(2);
         for (y, out) in from.zip(out.chunks_mut(2 * self.shape.row())) {
             let rows = [input.at(y)];
-            let windows = Windows::new(&rows, conv.in_channels, input.shape.stride, width);
+            let windows = SlidingWindows::new(&rows, conv.in_channels, input.shape.stride, width);
             let (upper, lower) = out.split_at_mut(self.shape.row());
             if !one_channel {
                 for (weights, out) in conv.weights.iter().zip([upper, lower]) {
@@ -470,7 +486,12 @@ mod tests {
     use super::*;
 
     /// The convolution by its definition, without bias: (rows, columns, input channels, output channels) weights.
-    fn naive(input: &FeatureMap, window: &Window, weights: &[f32], outputs: usize) -> Vec<f64> {
+    fn naive(
+        input: &FeatureMap,
+        window: &ConvGeometry,
+        weights: &[f32],
+        outputs: usize,
+    ) -> Vec<f64> {
         let (height, width) = window.output_size(input.shape()).unwrap();
         let (rows, columns) = window.kernel;
         let mut out = vec![0.0; height * width * outputs];
@@ -503,7 +524,7 @@ mod tests {
             ((3, 3), (2, 1), [1, 0, 0, 2], 16),
             ((1, 1), (1, 1), [0; 4], 80),
         ] {
-            let window = Window {
+            let window = ConvGeometry {
                 kernel,
                 stride,
                 padding,
@@ -512,13 +533,14 @@ mod tests {
             let weights = numbers(kernel.0 * kernel.1 * channels * CHANNEL_BLOCK, 5);
             let expected = naive(&input, &window, &weights, CHANNEL_BLOCK);
             let greatest = expected.iter().fold(0f64, |a, x| a.max(x.abs()));
-            let packed = |mode| Weights::new(&weights, kernel.0, vec![0.0; CHANNEL_BLOCK], mode);
+            let packed =
+                |mode| ConvWeights::new(&weights, kernel.0, vec![0.0; CHANNEL_BLOCK], mode);
             let mut conv = Conv {
                 window,
                 in_channels: channels,
                 out_channels: CHANNEL_BLOCK,
                 weights: packed(NumericMode::Float),
-                activation: Activation::None,
+                activation: ConvActivation::None,
             };
             assert_eq!(conv.weights.numeric(), Numeric::Float);
             let run = |conv: &Conv, pool: &mut BufferPool| {
@@ -539,13 +561,13 @@ mod tests {
     fn products_of_few_rows_stay_in_floats() {
         let rows = MIN_INT8_ROWS - 1;
         let weights = numbers(rows * CHANNEL_BLOCK, 1);
-        let weights = Weights::new(&weights, 1, vec![0.0; CHANNEL_BLOCK], NumericMode::Auto);
+        let weights = ConvWeights::new(&weights, 1, vec![0.0; CHANNEL_BLOCK], NumericMode::Auto);
         assert_eq!(weights.numeric(), Numeric::Float);
     }
 
     #[test]
     fn a_map_smaller_than_the_kernel_is_an_error() {
-        let window = Window {
+        let window = ConvGeometry {
             kernel: (3, 3),
             stride: (1, 1),
             padding: [0; 4],

@@ -4,21 +4,21 @@ use std::ops::Range;
 
 use super::aligned::Aligned;
 use super::buffers::{Buffer, BufferPool, Shape};
-use super::dense::{Conv, Window};
-use super::kernel::{Activation, Depthwise};
-use super::rows::{ByRows, PIXELS_AT_A_TIME, Rows, Span, rows_at_a_time};
+use super::dense::{Conv, ConvGeometry};
+use super::kernel::{ConvActivation, Depthwise};
+use super::rows::{ByRows, MapRows, PIXELS_AT_A_TIME, RowSpan, rows_at_a_time};
 use super::usual_or_miri;
 use crate::error::Result;
 
 pub(super) struct DepthwiseConv {
-    pub window: Window,
+    pub window: ConvGeometry,
     /// Channels of input and output, without padding.
     pub channels: usize,
     /// (blocks of channels, kernel rows, kernel columns, [`CHANNEL_BLOCK`])
     pub weights: Aligned<f32>,
     /// One number for each padded channel.
     pub bias: Vec<f32>,
-    pub activation: Activation,
+    pub activation: ConvActivation,
 }
 
 impl DepthwiseConv {
@@ -32,9 +32,9 @@ impl DepthwiseConv {
 
     /// # Errors
     /// The map is smaller than the kernel.
-    fn alone(&self, input: Shape) -> Result<Alone<'_>> {
+    fn alone(&self, input: Shape) -> Result<DepthwiseRows<'_>> {
         let (height, width) = self.window.output_size(input)?;
-        Ok(Alone {
+        Ok(DepthwiseRows {
             conv: self,
             shape: Shape {
                 height,
@@ -49,7 +49,7 @@ impl DepthwiseConv {
     /// Computes these rows and columns of the output into `out`, where a row begins `out_step` numbers after the one before.
     fn run_part(
         &self,
-        input: &Rows,
+        input: &MapRows,
         (tops, across): (Range<usize>, Range<usize>),
         out_step: usize,
         out: &mut [f32],
@@ -75,23 +75,23 @@ impl DepthwiseConv {
 }
 
 /// A depthwise convolution by itself.
-struct Alone<'a> {
+struct DepthwiseRows<'a> {
     conv: &'a DepthwiseConv,
     shape: Shape,
     /// Rows that are computed together.
     at_a_time: usize,
 }
 
-impl ByRows for Alone<'_> {
+impl ByRows for DepthwiseRows<'_> {
     fn shape(&self) -> Shape {
         self.shape
     }
 
-    fn span(&self) -> Span {
+    fn span(&self) -> RowSpan {
         self.conv.window.span()
     }
 
-    fn run(&mut self, input: &Rows, rows: Range<usize>, out: &mut [f32], _: &mut BufferPool) {
+    fn run(&mut self, input: &MapRows, rows: Range<usize>, out: &mut [f32], _: &mut BufferPool) {
         let row = self.shape.row();
         for (tops, across) in self.parts(&rows) {
             let at = (tops.start - rows.start) * row + across.start * self.shape.stride;
@@ -101,7 +101,7 @@ impl ByRows for Alone<'_> {
     }
 }
 
-impl Alone<'_> {
+impl DepthwiseRows<'_> {
     /// The rows and columns that are computed together, in order. Where many rows are computed, the map is divided into strips of columns, and each strip is computed
     /// from top to bottom before the next one: what its upper rows have read is still in the cache for the rows below.
     fn parts(&self, rows: &Range<usize>) -> Vec<(Range<usize>, Range<usize>)> {
@@ -145,7 +145,7 @@ impl Separable {
         pool: &mut BufferPool,
     ) -> Result<Box<dyn ByRows + '_>> {
         let first = self.depthwise.alone(input)?;
-        Ok(Box::new(Both {
+        Ok(Box::new(SeparableRows {
             pointwise: &self.pointwise,
             between: pool.take(first.at_a_time * first.shape.row()),
             first,
@@ -154,13 +154,13 @@ impl Separable {
 }
 
 /// Some rows of the first convolution at a time, so that they are in the nearest cache when the second reads them.
-struct Both<'a> {
-    first: Alone<'a>,
+struct SeparableRows<'a> {
+    first: DepthwiseRows<'a>,
     pointwise: &'a Conv,
     between: Buffer,
 }
 
-impl ByRows for Both<'_> {
+impl ByRows for SeparableRows<'_> {
     fn shape(&self) -> Shape {
         Shape {
             channels: self.pointwise.out_channels,
@@ -169,11 +169,11 @@ impl ByRows for Both<'_> {
         }
     }
 
-    fn span(&self) -> Span {
+    fn span(&self) -> RowSpan {
         self.first.span()
     }
 
-    fn run(&mut self, input: &Rows, rows: Range<usize>, out: &mut [f32], pool: &mut BufferPool) {
+    fn run(&mut self, input: &MapRows, rows: Range<usize>, out: &mut [f32], pool: &mut BufferPool) {
         let (stride, row) = (self.first.shape.stride, self.shape().row());
         let columns = self.shape().stride;
         for (tops, across) in self.first.parts(&rows) {
@@ -206,7 +206,7 @@ impl ByRows for Both<'_> {
 #[cfg(test)]
 mod tests {
     use super::super::NumericMode;
-    use super::super::dense::Weights;
+    use super::super::dense::ConvWeights;
     use super::super::tests::{alone, map, numbers};
     use super::*;
 
@@ -216,7 +216,7 @@ mod tests {
         padding: [usize; 4],
     ) -> DepthwiseConv {
         DepthwiseConv {
-            window: Window {
+            window: ConvGeometry {
                 kernel,
                 stride,
                 padding,
@@ -224,7 +224,7 @@ mod tests {
             channels: 16,
             weights: Aligned::copy_of(&numbers(kernel.0 * kernel.1 * 16, 3)),
             bias: numbers(16, 4),
-            activation: Activation::None,
+            activation: ConvActivation::None,
         }
     }
 
@@ -279,15 +279,15 @@ mod tests {
         let input = map(6, 7, 16);
         let mut pool = BufferPool::default();
         let pointwise = Conv {
-            window: Window {
+            window: ConvGeometry {
                 kernel: (1, 1),
                 stride: (1, 1),
                 padding: [0; 4],
             },
             in_channels: 16,
             out_channels: 32,
-            weights: Weights::new(&numbers(16 * 32, 5), 1, numbers(32, 6), NumericMode::Auto),
-            activation: Activation::Relu,
+            weights: ConvWeights::new(&numbers(16 * 32, 5), 1, numbers(32, 6), NumericMode::Auto),
+            activation: ConvActivation::Relu,
         };
         for depthwise in geometries() {
             let first = depthwise.by_rows(input.shape()).unwrap();
@@ -314,15 +314,20 @@ mod tests {
         let both = Separable {
             depthwise: depthwise((5, 5), (1, 1), [2; 4]),
             pointwise: Conv {
-                window: Window {
+                window: ConvGeometry {
                     kernel: (1, 1),
                     stride: (1, 1),
                     padding: [0; 4],
                 },
                 in_channels: 16,
                 out_channels: 16,
-                weights: Weights::new(&numbers(16 * 16, 5), 1, numbers(16, 6), NumericMode::Float),
-                activation: Activation::None,
+                weights: ConvWeights::new(
+                    &numbers(16 * 16, 5),
+                    1,
+                    numbers(16, 6),
+                    NumericMode::Float,
+                ),
+                activation: ConvActivation::None,
             },
         };
         let mut pool = BufferPool::default();
@@ -335,7 +340,7 @@ mod tests {
             let depthwise = both.depthwise.by_rows(shape(width)).unwrap();
             let both = both.by_rows(shape(width), &mut pool).unwrap();
             for mut step in [depthwise, both] {
-                let rows = Rows::of(&input);
+                let rows = MapRows::of(&input);
                 let mut expected = vec![0.0; 7 * width * 16];
                 for (n, out) in expected.chunks_mut(2 * width * 16).enumerate() {
                     let some = 2 * n..7.min(2 * n + 2);

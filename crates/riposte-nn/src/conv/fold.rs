@@ -3,13 +3,13 @@
 use rten_onnx::onnx::NodeProto;
 
 use super::graph::{Graph, attribute_float};
-use super::kernel::Activation;
+use super::kernel::ConvActivation;
 
 /// An elementwise operator.
 pub(crate) enum Elementwise {
     /// A scale and a shift for each channel.
     Affine(Vec<(f32, f32)>),
-    Activation(Activation),
+    Activation(ConvActivation),
 }
 
 /// x · sigmoid(beta · x), which is exported as two or three nodes.
@@ -88,8 +88,8 @@ impl Graph<'_> {
         let n = self.only_reader(name)?;
         let node = self.proto.node.get(n)?;
         let operator = match node.op_type.as_deref()? {
-            "Relu" => Elementwise::Activation(Activation::Relu),
-            "HardSigmoid" => Elementwise::Activation(Activation::HardSigmoid {
+            "Relu" => Elementwise::Activation(ConvActivation::Relu),
+            "HardSigmoid" => Elementwise::Activation(ConvActivation::HardSigmoid {
                 scale: attribute_float(node, "alpha").unwrap_or(0.2),
                 shift: attribute_float(node, "beta").unwrap_or(0.5),
             }),
@@ -156,7 +156,7 @@ impl Graph<'_> {
         let six = self.scalar(quotient.input.get(1)?)?;
         let found = self.scalar(three)? == 3.0 && limits == (0.0, 6.0) && multiplied && six == 6.0;
         let (scale, shift) = (1.0, 0.0);
-        let operator = Elementwise::Activation(Activation::HardSwish { scale, shift });
+        let operator = Elementwise::Activation(ConvActivation::HardSwish { scale, shift });
         let output = quotient.output.first()?.as_str();
         found.then_some((vec![add, clip, gate, div], output, operator))
     }

@@ -8,7 +8,7 @@ use rten_onnx::onnx::{AttributeProto, GraphProto, NodeProto, TensorProto};
 
 use super::NumericMode;
 use super::classifier::Classifier;
-use super::dense::Weights;
+use super::dense::ConvWeights;
 use super::kernel::CHANNEL_BLOCK;
 use crate::checkpoint::floats;
 
@@ -182,7 +182,7 @@ impl<'a> Graph<'a> {
             transposed: transposed.is_some(),
             features,
             labels: kept.len(),
-            weights: Weights::new(&padded, 1, padded_bias, mode),
+            weights: ConvWeights::new(&padded, 1, padded_bias, mode),
         })
     }
 }

@@ -27,7 +27,7 @@ pub const CHANNEL_BLOCK: usize = 16;
 
 /// The function that is applied to each sum before it is stored.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Activation {
+pub enum ConvActivation {
     /// The identity.
     None,
     /// `max(x, 0)`
@@ -49,17 +49,17 @@ pub enum Activation {
 }
 
 #[inline(always)]
-pub(super) fn activate<I: Isa>(isa: I, x: I::F32, activation: Activation) -> I::F32 {
+pub(super) fn activate<I: Isa>(isa: I, x: I::F32, activation: ConvActivation) -> I::F32 {
     let ops = isa.f32();
     match activation {
-        Activation::None => x,
-        Activation::Relu => ops.max(x, ops.zero()),
-        Activation::HardSwish { scale, shift } => {
+        ConvActivation::None => x,
+        ConvActivation::Relu => ops.max(x, ops.zero()),
+        ConvActivation::HardSwish { scale, shift } => {
             let gate = ops.clamp(ops.add(x, ops.splat(3.0)), ops.zero(), ops.splat(6.0));
             let product = ops.mul(x, gate);
             ops.mul_add(product, ops.splat(scale / 6.0), ops.splat(shift))
         }
-        Activation::HardSigmoid { scale, shift } => {
+        ConvActivation::HardSigmoid { scale, shift } => {
             let gate = ops.mul_add(x, ops.splat(scale), ops.splat(shift));
             ops.clamp(gate, ops.zero(), ops.one())
         }
@@ -82,7 +82,7 @@ pub(super) fn holds(available: usize, count: usize, step: usize, length: usize) 
 /// Row `m` of the matrix is a window: for each of `rows` in turn, the `length` numbers from `m · step` on. For a convolution,
 /// `rows` are the rows of the feature map under the kernel; for a plain product, one slice.
 #[derive(Clone, Copy, Debug)]
-pub struct Windows<'a, T> {
+pub struct SlidingWindows<'a, T> {
     /// The slices from which a window takes numbers, in this order.
     pub rows: &'a [&'a [T]],
     /// Numbers that a window takes from each row.
@@ -93,10 +93,10 @@ pub struct Windows<'a, T> {
     pub count: usize,
 }
 
-impl<'a, T> Windows<'a, T> {
+impl<'a, T> SlidingWindows<'a, T> {
     /// Windows over these rows, with the fields of the same names.
     pub fn new(rows: &'a [&'a [T]], length: usize, step: usize, count: usize) -> Self {
-        Windows {
+        SlidingWindows {
             rows,
             length,
             step,
@@ -231,13 +231,13 @@ impl PackedWeights {
 #[derive(Clone, Copy, Debug)]
 pub struct Product<'a> {
     /// The left operand.
-    pub windows: Windows<'a, f32>,
+    pub windows: SlidingWindows<'a, f32>,
     /// The right operand and the bias.
     pub weights: &'a PackedWeights,
     /// Whether the sums begin with the numbers in `out` instead of the bias.
     pub accumulate: bool,
     /// The function that is applied to each sum.
-    pub activation: Activation,
+    pub activation: ConvActivation,
 }
 
 /// Maximum number of weights that are read again for each small group of windows: a share of the second-level cache.
@@ -248,9 +248,9 @@ const MANY_WINDOWS: usize = usual_or_miri(480, 48);
 impl<'a> Product<'a> {
     /// The product whose sums begin with the bias.
     pub fn new(
-        windows: Windows<'a, f32>,
+        windows: SlidingWindows<'a, f32>,
         weights: &'a PackedWeights,
-        activation: Activation,
+        activation: ConvActivation,
     ) -> Self {
         Product {
             windows,
@@ -343,7 +343,7 @@ impl Product<'_> {
     /// Computes `HEIGHT` windows from `first` on by `WIDTH` vectors of columns from `column` on. Returns `HEIGHT`.
     ///
     /// # Safety
-    /// - The windows fit into their rows (`Windows::fit`), their size is the number of the weights' rows, and
+    /// - The windows fit into their rows (`SlidingWindows::fit`), their size is the number of the weights' rows, and
     ///   `first + HEIGHT <= count`.
     /// - `column + WIDTH · lanes <= columns`, and `panel` begins with the panel of these columns: `WIDTH · lanes` numbers for
     ///   each row of the weights.
@@ -403,22 +403,22 @@ impl Product<'_> {
             // each activation by itself, as a constant: with all of them in one loop, the compiler does not unroll it and keeps the sums in memory all the
             // time, which halves the speed
             match self.activation {
-                Activation::None => store(isa, &sums, Activation::None, out, columns),
-                Activation::Relu => store(isa, &sums, Activation::Relu, out, columns),
-                Activation::HardSwish { scale, shift } => {
+                ConvActivation::None => store(isa, &sums, ConvActivation::None, out, columns),
+                ConvActivation::Relu => store(isa, &sums, ConvActivation::Relu, out, columns),
+                ConvActivation::HardSwish { scale, shift } => {
                     store(
                         isa,
                         &sums,
-                        Activation::HardSwish { scale, shift },
+                        ConvActivation::HardSwish { scale, shift },
                         out,
                         columns,
                     );
                 }
-                Activation::HardSigmoid { scale, shift } => {
+                ConvActivation::HardSigmoid { scale, shift } => {
                     store(
                         isa,
                         &sums,
-                        Activation::HardSigmoid { scale, shift },
+                        ConvActivation::HardSigmoid { scale, shift },
                         out,
                         columns,
                     );
@@ -437,7 +437,7 @@ impl Product<'_> {
 unsafe fn store<I: Isa, const HEIGHT: usize, const WIDTH: usize>(
     isa: I,
     sums: &[[I::F32; WIDTH]; HEIGHT],
-    activation: Activation,
+    activation: ConvActivation,
     out: *mut f32,
     columns: usize,
 ) {

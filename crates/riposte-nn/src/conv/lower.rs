@@ -5,11 +5,11 @@ use rten_onnx::onnx::NodeProto;
 use super::NumericMode;
 use super::aligned::Aligned;
 use super::compile::{Compiler, ValueInfo};
-use super::dense::{Conv, ConvTranspose, Weights, Window};
+use super::dense::{Conv, ConvGeometry, ConvTranspose, ConvWeights};
 use super::depthwise::DepthwiseConv;
 use super::fold::Elementwise;
 use super::graph::{attribute_int, attribute_ints, attribute_text};
-use super::kernel::{Activation, CHANNEL_BLOCK, PackedWeights};
+use super::kernel::{CHANNEL_BLOCK, ConvActivation, PackedWeights};
 use super::steps::Operator;
 use crate::error::{Result, ensure};
 use crate::limits::MAX_EXTENT;
@@ -23,7 +23,7 @@ const INT8_WINDOW_ROWS: usize = 1440;
 struct ConvOperands<'n> {
     /// The name of the input.
     input: &'n String,
-    window: Window,
+    window: ConvGeometry,
     /// The dimensions of the weights: (output channels, input channels of a group, rows, columns); for a transposed convolution the first two are swapped.
     dims: [usize; 4],
     data: Vec<f32>,
@@ -72,11 +72,11 @@ fn dense_weights(data: &[f32], dims: [usize; 4], stride: usize, padded: usize) -
 /// A dense convolution of a map. `dims` are those of its weights: channels of its output and of its input, and the kernel. `bias` is padded.
 fn dense(
     map: &ValueInfo,
-    window: Window,
+    window: ConvGeometry,
     dims: [usize; 4],
     data: &[f32],
     bias: Vec<f32>,
-    activation: Activation,
+    activation: ConvActivation,
     mode: NumericMode,
 ) -> Conv {
     let [out_channels, group_channels, rows, columns] = dims;
@@ -96,7 +96,7 @@ fn dense(
         window,
         in_channels: channels,
         out_channels,
-        weights: Weights::new(&weights, rows, bias, mode),
+        weights: ConvWeights::new(&weights, rows, bias, mode),
         activation,
     }
 }
@@ -148,7 +148,7 @@ impl Compiler<'_> {
     }
 
     /// None if the convolution is dilated or padded automatically, or a number is beyond [`MAX_EXTENT`].
-    fn window(node: &NodeProto, kernel: (usize, usize)) -> Option<Window> {
+    fn window(node: &NodeProto, kernel: (usize, usize)) -> Option<ConvGeometry> {
         let plain = attribute_ints(node, "dilations").is_none_or(|d| d.iter().all(|&d| d == 1))
             && attribute_text(node, "auto_pad").is_none_or(|pad| pad == "NOTSET");
         let strides = attribute_ints(node, "strides").unwrap_or(vec![1, 1]);
@@ -161,7 +161,7 @@ impl Compiler<'_> {
             && (1..=MAX_EXTENT).contains(&down)
             && (1..=MAX_EXTENT).contains(&across)
             && padding.iter().all(|&side| side <= MAX_EXTENT);
-        (plain && plausible).then_some(Window {
+        (plain && plausible).then_some(ConvGeometry {
             kernel,
             stride: (down, across),
             padding,
@@ -289,21 +289,21 @@ impl Compiler<'_> {
         node: &NodeProto,
         mut scale_channel: impl FnMut(usize, f32, f32),
         channels: usize,
-    ) -> (Activation, String) {
+    ) -> (ConvActivation, String) {
         let mut name = node.output[0].clone();
-        let mut activation = Activation::None;
+        let mut activation = ConvActivation::None;
         while let Some((nodes, output, operator)) = self.graph.elementwise_reader(&name, channels) {
             // in a damaged graph an operator may read what it computes
             if nodes.iter().any(|n| self.folded.contains(n)) {
                 break;
             }
             match (operator, &mut activation) {
-                (Elementwise::Affine(changes), Activation::None) => {
+                (Elementwise::Affine(changes), ConvActivation::None) => {
                     for (channel, (scale, shift)) in changes.into_iter().enumerate() {
                         scale_channel(channel, scale, shift);
                     }
                 }
-                (Elementwise::Affine(changes), Activation::HardSwish { scale, shift }) => {
+                (Elementwise::Affine(changes), ConvActivation::HardSwish { scale, shift }) => {
                     // a hard swish has one scale and one shift for all channels
                     let (by, plus) = changes.first().copied().unwrap_or((1.0, 0.0));
                     if changes.iter().any(|&change| change != (by, plus)) {
@@ -311,7 +311,7 @@ impl Compiler<'_> {
                     }
                     (*scale, *shift) = (*scale * by, *shift * by + plus);
                 }
-                (Elementwise::Activation(found), Activation::None) => activation = found,
+                (Elementwise::Activation(found), ConvActivation::None) => activation = found,
                 _ => break,
             }
             self.folded.extend(nodes);

@@ -11,7 +11,7 @@
 //! - maps that would not stay in the cache are computed some rows at a time, together with the maps that are computed from them;
 //! - buffers are reused from layer to layer and from image to image.
 //!
-//! [`compile()`] translates as much of a graph as it knows into [`Parts`]: its trunk, from the input on, and its head, up to the
+//! [`compile()`] translates as much of a graph as it knows into [`NetworkParts`]: its trunk, from the input on, and its head, up to the
 //! output layer, which a [`Classifier`] computes. A general runtime computes what lies between.
 //!
 //! Where the machine multiplies bytes four at a time, and [`NumericMode::Auto`] allows it, products of 64 rows or more are computed in int8, which is
@@ -36,7 +36,7 @@ mod upscale;
 
 pub use buffers::{Buffer, BufferPool, FeatureMap};
 pub use classifier::Classifier;
-pub use parts::{Compiled, Extent, Head, Parts, compile};
+pub use parts::{CompileExtent, Compiled, NetworkHead, NetworkParts, compile};
 pub use quantised::int8_instructions;
 pub use steps::ConvNet;
 
@@ -117,7 +117,7 @@ mod tests {
 
     use proptest::test_runner::Config;
 
-    use super::rows::{ByRows, Chain, Rows};
+    use super::rows::{ByRows, MapRows, StepChain};
     use super::{BufferPool, FeatureMap};
 
     /// Numbers in [-1, 1) that look random and depend only on the seed.
@@ -146,7 +146,7 @@ mod tests {
         input: &FeatureMap,
         pool: &mut BufferPool,
     ) -> FeatureMap {
-        Chain::of(step).run(&Rows::of(input), pool).unwrap()
+        StepChain::of(step).run(&MapRows::of(input), pool).unwrap()
     }
 
     /// The configuration of a property test. Under Miri few cases, and no file of failures: Miri isolates tests from the file

@@ -16,13 +16,13 @@ use crate::error::{Error, Result, While, ensure};
 /// The parts of an ONNX model that are computed here.
 pub struct Compiled {
     /// The parts before the output layer; or why there are none.
-    pub parts: Result<Parts>,
+    pub parts: Result<NetworkParts>,
     /// The output layer, if the network ends in one.
     pub classifier: Option<Classifier>,
 }
 
 /// The parts of a network that are computed here, and what is left to a general runtime. Tensors are named as in the model file.
-pub struct Parts {
+pub struct NetworkParts {
     /// The part that begins at the image.
     pub trunk: ConvNet,
     /// The names of the trunk's outputs.
@@ -32,20 +32,20 @@ pub struct Parts {
     /// The tensors that a general runtime must compute from these outputs.
     pub rest: Vec<String>,
     /// The part that leads to the output layer, if it is computed here.
-    pub head: Option<Head>,
+    pub head: Option<NetworkHead>,
 }
 
 /// The last part of a network before its output layer.
-pub struct Head {
+pub struct NetworkHead {
     /// What it computes: one map, which the output layer reads.
     pub net: ConvNet,
     /// The names of its inputs: outputs of the trunk, and tensors that the general runtime computes.
     pub inputs: Vec<String>,
 }
 
-/// The parts of a network that are to be computed here, where that is possible.
+/// How much of a network is compiled, if possible.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Extent {
+pub enum CompileExtent {
     /// The part that begins at the image.
     Trunk,
     /// The trunk and the output layer.
@@ -63,7 +63,7 @@ pub fn compile(
     onnx: &[u8],
     mode: NumericMode,
     kept: Option<&[usize]>,
-    extent: Extent,
+    extent: CompileExtent,
 ) -> Result<Compiled> {
     let model = ModelProto::parse_buf(onnx)
         .map_err(Error::other)
@@ -73,8 +73,8 @@ pub fn compile(
         .ok_or_else(|| Error::Model("it is an ONNX model without a graph".to_owned()))?;
     let graph = Graph::new(&graph);
     let classifier = match extent {
-        Extent::Trunk => None,
-        Extent::OutputLayer | Extent::Head => graph.classifier(mode, kept),
+        CompileExtent::Trunk => None,
+        CompileExtent::OutputLayer | CompileExtent::Head => graph.classifier(mode, kept),
     };
     let parts = divide(&graph, mode, classifier.as_ref(), extent);
     Ok(Compiled { parts, classifier })
@@ -86,12 +86,12 @@ fn divide(
     graph: &Graph,
     mode: NumericMode,
     classifier: Option<&Classifier>,
-    extent: Extent,
-) -> Result<Parts> {
+    extent: CompileExtent,
+) -> Result<NetworkParts> {
     let mut trunk = Compiler::from_image(graph, mode)?;
     let row = classifier
         .and_then(|classifier| classifier.row_name.as_deref())
-        .filter(|_| extent == Extent::Head);
+        .filter(|_| extent == CompileExtent::Head);
     let head = row.and_then(|row| head(graph, &mut trunk, mode, row));
     let output = graph.proto.output.first().and_then(|o| o.name.as_deref());
     let last = match classifier {
@@ -131,7 +131,7 @@ fn divide(
         Unsupported,
         "operators that riposte does not know read the image"
     );
-    Ok(Parts {
+    Ok(NetworkParts {
         trunk: trunk.finish(values),
         outputs,
         handed_over,
@@ -160,7 +160,7 @@ fn frontier(graph: &Graph, trunk: &Compiler, goals: &[String]) -> Vec<String> {
 
 /// The head that computes the map `row`. None if `row` is the output of an operator that is not known here, or if the graph does not tell how many
 /// channels an input of the head has.
-fn head(graph: &Graph, trunk: &mut Compiler, mode: NumericMode, row: &str) -> Option<Head> {
+fn head(graph: &Graph, trunk: &mut Compiler, mode: NumericMode, row: &str) -> Option<NetworkHead> {
     let mut nodes = HashSet::new();
     let mut inputs: Vec<&str> = Vec::new();
     let mut seen = HashSet::new();
@@ -202,7 +202,7 @@ fn head(graph: &Graph, trunk: &mut Compiler, mode: NumericMode, row: &str) -> Op
     nodes.sort_unstable();
     compiler.nodes(nodes).ok()?;
     let output = compiler.materialise(row)?;
-    (output >= inputs.len()).then(|| Head {
+    (output >= inputs.len()).then(|| NetworkHead {
         net: compiler.finish(vec![output]),
         inputs: inputs.into_iter().map(str::to_owned).collect(),
     })

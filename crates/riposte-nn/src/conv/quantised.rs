@@ -12,15 +12,15 @@
 )]
 
 use super::aligned::{Aligned, LINE};
-use super::kernel::{Activation, CHANNEL_BLOCK, Windows, holds, panels};
+use super::kernel::{CHANNEL_BLOCK, ConvActivation, SlidingWindows, holds, panels};
 
 #[cfg(target_arch = "x86_64")]
 mod amx;
-mod far;
 mod kernels;
+mod outliers;
 mod pairs;
 
-pub(crate) use far::Far;
+pub(crate) use outliers::Outliers;
 pub(crate) use pairs::{PairBuffers, PairProduct};
 
 /// The right operand of an int8 product and its bias, laid out for this machine's instructions.
@@ -45,7 +45,7 @@ pub(crate) struct Int8Weights {
 }
 
 /// The kernel of [`Int8Weights::prepare`].
-type Prepare = unsafe fn(&[f32], &[f32], f32, &mut [f32], &mut Far, &mut [u8]) -> Quantisation;
+type Prepare = unsafe fn(&[f32], &[f32], f32, &mut [f32], &mut Outliers, &mut [u8]) -> Quantisation;
 
 /// Instructions that multiply bytes, and the kernels that use them.
 ///
@@ -186,7 +186,8 @@ impl Int8Weights {
         (&self.data, &self.scale, &self.sum)
     }
 
-    /// The weights that were packed by the instructions of this machine, with a bias of zero. `data` has them as numbers of one byte, in two's complement.
+    /// Makes the weights again from what [`Int8Weights::packed`] returned on a machine with the same instructions. The bias is zero. `data` has
+    /// signed bytes in two's complement.
     ///
     /// # Panics
     /// If the bytes are not a matrix with the columns of the scales and sums, or there are no instructions.
@@ -236,8 +237,9 @@ impl Int8Weights {
 enum Rounding {
     /// Each is rounded to the nearest byte.
     Nearest,
-    /// As many of a column as needed are rounded the other way, those nearest to the middle between two bytes, so that their sum is that of the weights to half a
-    /// step. Most inputs of a convolution were made by an activation and are of one sign, so the error of the sum would be an error of all its results.
+    /// In each column, the weights nearest to the middle between two bytes are rounded the other way, until the sum of the bytes is that of the
+    /// weights to half a step. Most inputs of a convolution come from an activation and have one sign, so an error of the sum would be an error of
+    /// every result.
     KeepingSums,
 }
 
@@ -255,7 +257,7 @@ fn keep_sums(weights: &[f32], scale: &[f32], bytes: &mut [i8]) {
         let Some(last) = count.checked_sub(1) else {
             continue;
         };
-        // the greatest errors in this direction; the place decides between equal ones
+        // the greatest errors in this direction come first; ties are broken by index
         let order = |(error, n): &(f32, usize)| (*error * f32::from(-step), *n);
         errors.select_nth_unstable_by(last, |a, b| {
             let (a, b) = (order(a), order(b));
@@ -273,7 +275,7 @@ fn nearest(x: f32) -> i32 {
     (x + 0.499_999_97_f32.copysign(x)) as i32
 }
 
-/// Pixels that are quantised: each is the `length` numbers that begin `step` numbers after those of the one before.
+/// Pixels to be quantised. Each has `length` numbers and begins `step` numbers after the one before.
 #[derive(Clone, Copy)]
 struct Pixels<'a> {
     numbers: &'a [f32],
@@ -313,8 +315,8 @@ impl Quantisation {
 impl Int8Weights {
     /// Quantises `count` pixels, each by the range of its own numbers.
     ///
-    /// Pixel `p` is the `length` numbers from `p · step` on. Its bytes begin at a multiple of the number that is returned, which is that of whole cache lines: tiles
-    /// of AMX are loaded line by line. They are followed by padding, which is multiplied by zero. `quantisations` gets one entry for each pixel.
+    /// Pixel `p` is the `length` numbers from `p · step` on. Returns the number of bytes from one pixel to the next: whole cache lines, because AMX
+    /// loads tiles line by line. The padding behind the bytes of a pixel is multiplied by zero. `quantisations` gets one entry for each pixel.
     ///
     /// # Panics
     /// If a pixel lies beyond the numbers or has another length than the weights have rows.
@@ -344,7 +346,7 @@ impl Int8Weights {
         line
     }
 
-    /// The least and the greatest of the numbers and zero.
+    /// The least and the greatest number, with zero as one of them.
     pub fn range(&self, numbers: &[f32]) -> (f32, f32) {
         // SAFETY: the machine has the instructions, by the invariant of `Instructions`
         unsafe { (self.instructions.range)(numbers) }
@@ -360,33 +362,33 @@ impl Int8Weights {
         unsafe { (self.instructions.quantise)(numbers, quantisation, to) }
     }
 
-    /// Multiplies each number by its factor, cuts off what lies more than `times` the root of the mean square from zero, so that the other
-    /// numbers keep their precision, and quantises what is left, which `row` gets too. `far` gets a row with what was cut off.
+    /// Multiplies each number of a row by its factor, clips the products at `times` their RMS, so that outliers do not cost the other numbers
+    /// precision, and quantises them. `row` gets the clipped products, and `outliers` a row with the excess of each.
     ///
     /// # Panics
-    /// If there are not as many numbers, factors and places in `row`, or fewer in `to`.
+    /// If the numbers, the factors and `row` differ in length, or `to` is shorter.
     pub fn prepare(
         &self,
         numbers: &[f32],
         (factors, times): (&[f32], f32),
         row: &mut [f32],
-        far: &mut Far,
+        outliers: &mut Outliers,
         to: &mut [u8],
     ) -> Quantisation {
         assert!(numbers.len() == factors.len() && numbers.len() == row.len());
         let to = &mut to[..numbers.len()];
         // SAFETY: the machine has the instructions, by the invariant of `Instructions`
-        unsafe { (self.instructions.prepare)(numbers, factors, times, row, far, to) }
+        unsafe { (self.instructions.prepare)(numbers, factors, times, row, outliers, to) }
     }
 }
 
-/// The numbers that the results of a product begin with.
+/// What is added to the sums of a product.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Begin<'a> {
+pub(crate) enum InitialSums<'a> {
     Bias,
     /// (count, columns)
     Numbers(&'a [f32]),
-    /// Those in `out`.
+    /// The numbers in `out`.
     Out,
 }
 
@@ -395,30 +397,30 @@ pub(crate) enum Begin<'a> {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Int8Product<'a> {
     /// `length` must be a multiple of four.
-    pub windows: Windows<'a, u8>,
+    pub windows: SlidingWindows<'a, u8>,
     /// How each window was quantised, or a single entry for all.
     pub quantisations: &'a [Quantisation],
     pub weights: &'a Int8Weights,
-    pub begin: Begin<'a>,
-    /// What was cut off each window ([`Int8Weights::prepare`]), in the order of the windows. There is no activation then.
-    pub far: Option<&'a Far>,
-    pub activation: Activation,
+    pub begin: InitialSums<'a>,
+    /// The excess of clipped numbers ([`Int8Weights::prepare`]), a row for each window. Excludes an activation.
+    pub outliers: Option<&'a Outliers>,
+    pub activation: ConvActivation,
 }
 
 impl<'a> Int8Product<'a> {
-    /// The product whose results begin with the bias.
+    /// The product with the bias.
     pub fn new(
-        windows: Windows<'a, u8>,
+        windows: SlidingWindows<'a, u8>,
         quantisations: &'a [Quantisation],
         weights: &'a Int8Weights,
-        activation: Activation,
+        activation: ConvActivation,
     ) -> Self {
         Int8Product {
             windows,
             quantisations,
             weights,
-            begin: Begin::Bias,
-            far: None,
+            begin: InitialSums::Bias,
+            outliers: None,
             activation,
         }
     }
@@ -426,9 +428,11 @@ impl<'a> Int8Product<'a> {
     /// Computes the product into `out`, which has a row for each window.
     ///
     /// # Panics
-    /// If a window reaches beyond its rows or does not have as many bytes as the weights have rows, if there is neither one quantisation nor one for
-    /// each window, if the numbers that they begin with are fewer than the results, if `far` has fewer rows than there are windows, has places that the weights do not have or comes
-    /// with an activation, or if the results do not fit into `out`.
+    /// - A window reaches beyond its rows, or does not have as many bytes as the weights have rows.
+    /// - There is neither one quantisation nor one for each window.
+    /// - There are fewer initial sums than results.
+    /// - `outliers` has fewer rows than there are windows, has positions that the weights lack, or comes with an activation.
+    /// - The results do not fit into `out`.
     pub fn run(self, out: &mut [f32]) {
         let windows = self.windows;
         let columns = self.weights.columns();
@@ -437,16 +441,17 @@ impl<'a> Int8Product<'a> {
         assert!(self.quantisations.len() == 1 || self.quantisations.len() >= windows.count);
         let fits = |numbers: &[f32]| holds(numbers.len(), windows.count, columns, columns);
         let begins = match self.begin {
-            Begin::Numbers(numbers) => fits(numbers),
-            Begin::Bias | Begin::Out => true,
+            InitialSums::Numbers(numbers) => fits(numbers),
+            InitialSums::Bias | InitialSums::Out => true,
         };
         assert!(begins && fits(out));
-        let has_rows = |far: &Far| {
+        let has_rows = |outliers: &Outliers| {
             let fours = self.weights.rows / 4;
-            far.rows.len() >= windows.count && far.fours.iter().all(|four| (*four as usize) < fours)
+            outliers.rows.len() >= windows.count
+                && outliers.fours.iter().all(|four| (*four as usize) < fours)
         };
-        assert!(self.far.is_none_or(has_rows));
-        assert!(self.far.is_none() || self.activation == Activation::None);
+        assert!(self.outliers.is_none_or(has_rows));
+        assert!(self.outliers.is_none() || self.activation == ConvActivation::None);
         // SAFETY: the machine has the instructions, by the invariant of `Instructions`; the bounds are asserted above
         unsafe { (self.weights.instructions.product)(self, out) }
     }

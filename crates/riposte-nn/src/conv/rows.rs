@@ -35,7 +35,7 @@ pub(super) fn stays_in_cache(shape: Shape) -> bool {
 
 /// Some rows of a map.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Rows<'a> {
+pub(super) struct MapRows<'a> {
     /// The shape of the whole map.
     pub shape: Shape,
     /// The first of the rows that are there, and the one after the last.
@@ -45,10 +45,10 @@ pub(super) struct Rows<'a> {
     room: usize,
 }
 
-impl<'a> Rows<'a> {
+impl<'a> MapRows<'a> {
     /// All rows of a map.
-    pub fn of(map: &'a FeatureMap) -> Rows<'a> {
-        Rows {
+    pub fn of(map: &'a FeatureMap) -> MapRows<'a> {
+        MapRows {
             shape: map.shape(),
             held: (0, map.height),
             numbers: &map.data,
@@ -85,7 +85,7 @@ impl<'a> Rows<'a> {
     }
 }
 
-/// Divides rows that lie in a ring with this room where the ring begins again, and says where each piece begins.
+/// Divides rows where the ring that holds them begins again. Returns each piece, and its position in the ring, which has room for so many rows.
 fn pieces(rows: Range<usize>, room: usize) -> impl Iterator<Item = (Range<usize>, usize)> {
     let mut left = rows;
     std::iter::from_fn(move || {
@@ -99,7 +99,7 @@ fn pieces(rows: Range<usize>, room: usize) -> impl Iterator<Item = (Range<usize>
 
 /// Which rows of its input a step reads.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) enum Span {
+pub(super) enum RowSpan {
     /// Those under a window of `kernel` rows, which moves down by `stride` rows; `padding` rows are added at the top.
     Window {
         kernel: usize,
@@ -110,9 +110,9 @@ pub(super) enum Span {
     Repeated(usize),
 }
 
-impl Span {
+impl RowSpan {
     /// The row of the same number.
-    pub const SAME: Span = Span::Repeated(1);
+    pub const SAME: RowSpan = RowSpan::Repeated(1);
 
     /// The rows of an input of this height that are read for these rows of the output.
     fn under(self, rows: &Range<usize>, height: usize) -> Range<usize> {
@@ -121,7 +121,7 @@ impl Span {
         }
         let (first, last) = (rows.start, rows.end - 1);
         let (start, end) = match self {
-            Span::Window {
+            RowSpan::Window {
                 kernel,
                 stride,
                 padding,
@@ -129,7 +129,7 @@ impl Span {
                 (first * stride).saturating_sub(padding),
                 (last * stride + kernel).saturating_sub(padding),
             ),
-            Span::Repeated(times) => (first / times, last / times + 1),
+            RowSpan::Repeated(times) => (first / times, last / times + 1),
         };
         start.min(height)..end.min(height)
     }
@@ -137,9 +137,9 @@ impl Span {
     /// The greatest number of rows that are read for `count` rows.
     fn most(self, count: usize) -> usize {
         match self {
-            Span::Window { kernel, stride, .. } => count.saturating_sub(1) * stride + kernel,
+            RowSpan::Window { kernel, stride, .. } => count.saturating_sub(1) * stride + kernel,
             // they may begin with the last of the rows that are computed from one
-            Span::Repeated(times) => count.saturating_sub(1).div_ceil(times) + 1,
+            RowSpan::Repeated(times) => count.saturating_sub(1).div_ceil(times) + 1,
         }
     }
 }
@@ -150,7 +150,7 @@ pub(super) trait ByRows {
     fn shape(&self) -> Shape;
 
     /// The rows of the step before that it reads.
-    fn span(&self) -> Span;
+    fn span(&self) -> RowSpan;
 
     /// Rows are computed in multiples of this number, but for the last ones of the map.
     fn multiple(&self) -> usize {
@@ -158,7 +158,7 @@ pub(super) trait ByRows {
     }
 
     /// Computes the next rows of the map into `out`. `input` has the rows that they are computed from.
-    fn run(&mut self, input: &Rows, rows: Range<usize>, out: &mut [f32], pool: &mut BufferPool);
+    fn run(&mut self, input: &MapRows, rows: Range<usize>, out: &mut [f32], pool: &mut BufferPool);
 
     /// Gives its buffers back.
     fn end(&mut self, _pool: &mut BufferPool) {}
@@ -176,9 +176,9 @@ struct Link<'a> {
 }
 
 impl Link<'_> {
-    fn rows(&self) -> Rows<'_> {
+    fn rows(&self) -> MapRows<'_> {
         let shape = self.step.shape();
-        Rows {
+        MapRows {
             shape,
             held: (self.held.start, self.held.end),
             numbers: &self.buffer[..self.room * shape.row()],
@@ -186,7 +186,7 @@ impl Link<'_> {
         }
     }
 
-    /// Plans to compute what is not there of these rows, the only ones that the next step reads now, and forgets those before them.
+    /// Plans to compute the missing ones of these rows, which the next step reads now, and forgets the rows before them.
     fn plan(&mut self, rows: Range<usize>) {
         let height = self.step.shape().height;
         let multiple = multiple_of(&*self.step);
@@ -205,7 +205,7 @@ impl Link<'_> {
     }
 
     /// Computes the planned rows.
-    fn run(&mut self, input: &Rows, pool: &mut BufferPool) {
+    fn run(&mut self, input: &MapRows, pool: &mut BufferPool) {
         let row = self.step.shape().row();
         for (rows, at) in pieces(self.next.clone(), self.room) {
             let place = at * row..(at + rows.len()) * row;
@@ -217,21 +217,21 @@ impl Link<'_> {
     }
 }
 
-/// The rows of a step before another one are computed in multiples of this number: at least of two, because the windows of two rows share most of their pixels,
-/// and then the end of a ring seldom divides them.
+/// Rows that another step reads are computed in multiples of this number. It is at least two, because the windows of two rows share most of their
+/// pixels, and the end of a ring then seldom separates them.
 fn multiple_of(step: &dyn ByRows) -> usize {
     step.multiple().next_multiple_of(ROWS_AT_A_TIME)
 }
 
 /// Steps that are computed together, each of which reads what the one before computes.
-pub(super) struct Chain<'a> {
+pub(super) struct StepChain<'a> {
     steps: Vec<Box<dyn ByRows + 'a>>,
 }
 
-impl<'a> Chain<'a> {
+impl<'a> StepChain<'a> {
     /// A chain of one step.
-    pub fn of(step: Box<dyn ByRows + 'a>) -> Chain<'a> {
-        Chain { steps: vec![step] }
+    pub fn of(step: Box<dyn ByRows + 'a>) -> StepChain<'a> {
+        StepChain { steps: vec![step] }
     }
 
     /// The shape of the map that it computes.
@@ -279,7 +279,7 @@ impl<'a> Chain<'a> {
     ///
     /// # Errors
     /// The map is too large.
-    pub fn run(mut self, input: &Rows, pool: &mut BufferPool) -> Result<FeatureMap> {
+    pub fn run(mut self, input: &MapRows, pool: &mut BufferPool) -> Result<FeatureMap> {
         let Shape {
             height,
             width,
@@ -304,7 +304,7 @@ impl<'a> Chain<'a> {
                 next: 0..0,
             })
             .collect();
-        // what stands alone holds nothing
+        // a step alone holds no rows
         let at_a_time = if links.is_empty() { height } else { at_a_time };
         let length = width * stride;
         for top in (0..height).step_by(at_a_time) {
@@ -337,9 +337,9 @@ mod tests {
     use proptest::prelude::*;
 
     use super::super::aligned::Aligned;
-    use super::super::dense::{Conv, ConvTranspose, Weights, Window};
+    use super::super::dense::{Conv, ConvGeometry, ConvTranspose, ConvWeights};
     use super::super::depthwise::{DepthwiseConv, Separable};
-    use super::super::kernel::{Activation, PackedWeights};
+    use super::super::kernel::{ConvActivation, PackedWeights};
     use super::super::sums::average_pool;
     use super::super::tests::{alone, cases, map, numbers};
     use super::super::upscale::Upscale;
@@ -357,21 +357,21 @@ mod tests {
     }
 
     impl Kind {
-        fn new(kind: usize, window: Window, seed: u64) -> Kind {
+        fn new(kind: usize, window: ConvGeometry, seed: u64) -> Kind {
             let (rows, columns) = window.kernel;
             let matrix = |rows: usize| numbers(rows * 16, seed);
-            let conv = |window: Window, mode| {
+            let conv = |window: ConvGeometry, mode| {
                 let (rows, columns) = window.kernel;
                 let weights = matrix(rows * columns * 16);
                 Conv {
                     window,
                     in_channels: 16,
                     out_channels: 16,
-                    weights: Weights::new(&weights, rows, numbers(16, 3), mode),
-                    activation: Activation::Relu,
+                    weights: ConvWeights::new(&weights, rows, numbers(16, 3), mode),
+                    activation: ConvActivation::Relu,
                 }
             };
-            let point = Window {
+            let point = ConvGeometry {
                 kernel: (1, 1),
                 stride: (1, 1),
                 padding: [0; 4],
@@ -381,13 +381,13 @@ mod tests {
                 channels: 16,
                 weights: Aligned::copy_of(&matrix(rows * columns)),
                 bias: numbers(16, 4),
-                activation: Activation::None,
+                activation: ConvActivation::None,
             };
             let transposed = |out_channels, count| ConvTranspose {
                 in_channels: 16,
                 out_channels,
                 weights: vec![PackedWeights::new(&numbers(16 * 32, seed), numbers(32, 5)); count],
-                activation: Activation::None,
+                activation: ConvActivation::None,
             };
             match kind {
                 0 => Kind::Conv(conv(point, NumericMode::Float)),
@@ -435,30 +435,30 @@ mod tests {
                 // each doubling makes what follows slow
                 doubled += usize::from(kind == 5);
                 let kind = if doubled > 1 { kind.min(4) } else { kind };
-                Kind::new(kind, Window { kernel, stride, padding }, seed)
+                Kind::new(kind, ConvGeometry { kernel, stride, padding }, seed)
             });
             let mut steps: Vec<Kind> = steps.collect();
             if ends_in_upscale {
-                let window = Window { kernel: (1, 1), stride: (1, 1), padding: [0; 4] };
+                let window = ConvGeometry { kernel: (1, 1), stride: (1, 1), padding: [0; 4] };
                 steps.push(Kind::new(7, window, 11));
             }
             let mut pool = BufferPool::default();
             let input = map(height, width, 16);
             let mut expected = input.clone();
-            let mut chain: Option<Chain> = None;
+            let mut chain: Option<StepChain> = None;
             for step in &steps {
                 let (Some(one), Some(same)) = (step.by_rows(expected.shape(), &mut pool), step.by_rows(expected.shape(), &mut pool)) else {
                     break;
                 };
                 match &mut chain {
-                    None => chain = Some(Chain::of(same)),
+                    None => chain = Some(StepChain::of(same)),
                     // many strides and rows above each other do not fit into the cache
                     Some(chain) => if chain.push(same).is_some() { break },
                 }
                 expected = alone(one, &expected, &mut pool);
             }
             if let Some(chain) = chain {
-                let out = chain.run(&Rows::of(&input), &mut pool).unwrap();
+                let out = chain.run(&MapRows::of(&input), &mut pool).unwrap();
                 prop_assert_eq!(out.shape(), expected.shape());
                 prop_assert_eq!(&*out.data, &*expected.data);
             }
@@ -467,7 +467,7 @@ mod tests {
 
     #[test]
     fn a_step_whose_rows_do_not_fit_into_the_cache_begins_a_new_chain() {
-        let window = Window {
+        let window = ConvGeometry {
             kernel: (5, 5),
             stride: (1, 1),
             padding: [2; 4],
@@ -482,7 +482,7 @@ mod tests {
                 stride: 16,
             };
             let mut by_rows = || step.by_rows(shape, &mut pool).unwrap();
-            let mut chain = Chain::of(by_rows());
+            let mut chain = StepChain::of(by_rows());
             assert_eq!(chain.push(by_rows()).is_none(), fits);
             assert_eq!(chain.steps.len(), if fits { 2 } else { 1 });
         }

@@ -9,7 +9,7 @@ use super::Numeric;
 use super::buffers::{BufferPool, FeatureMap, Shape, ValueId, check_size, computed};
 use super::dense::{Conv, ConvTranspose};
 use super::depthwise::{DepthwiseConv, Separable};
-use super::rows::{ByRows, Chain, Rows, Span, stays_in_cache};
+use super::rows::{ByRows, MapRows, RowSpan, StepChain, stays_in_cache};
 use super::sums::{Term, average_pool, global_mean, weighted_sum};
 use super::upscale::Upscale;
 use crate::error::{Error, Result, ensure};
@@ -36,7 +36,7 @@ pub(super) enum Operator {
     },
 }
 
-pub(super) struct Step {
+pub(super) struct ConvStep {
     pub operator: Operator,
     /// None for [`Operator::Sum`]: its terms name their inputs.
     pub input: Option<ValueId>,
@@ -47,7 +47,7 @@ pub(super) struct Step {
     pub feeds_next: bool,
 }
 
-impl Step {
+impl ConvStep {
     /// The values that the step reads; one that it reads twice is named twice.
     pub fn reads(&self) -> Vec<ValueId> {
         match &self.operator {
@@ -90,7 +90,7 @@ fn unsupported(what: &str) -> Error {
 }
 
 /// An input of a network.
-pub(super) struct Input {
+pub(super) struct ConvInput {
     pub channels: usize,
     /// Numbers from a pixel to the next one.
     pub stride: usize,
@@ -98,17 +98,17 @@ pub(super) struct Input {
 
 /// A network, or a part of one.
 pub struct ConvNet {
-    pub(super) steps: Vec<Step>,
+    pub(super) steps: Vec<ConvStep>,
     /// Number of values. The inputs are the first.
     pub(super) values: usize,
-    pub(super) inputs: Vec<Input>,
+    pub(super) inputs: Vec<ConvInput>,
     pub(super) outputs: Vec<ValueId>,
 }
 
 impl ConvNet {
     /// Whether any product is computed in int8.
     pub fn numeric(&self) -> Numeric {
-        let steps = self.steps.iter().map(Step::numeric);
+        let steps = self.steps.iter().map(ConvStep::numeric);
         steps.max().unwrap_or(Numeric::Float)
     }
 
@@ -175,7 +175,7 @@ impl ConvNet {
     }
 }
 
-impl Step {
+impl ConvStep {
     /// The map that the step reads.
     fn input<'m>(&self, maps: &'m [Option<FeatureMap>]) -> Result<&'m FeatureMap> {
         let value = self
@@ -188,15 +188,15 @@ impl Step {
     /// that computes it.
     fn run<'s>(
         &'s self,
-        after: &mut &'s [Step],
+        after: &mut &'s [ConvStep],
         maps: &[Option<FeatureMap>],
         pool: &mut BufferPool,
-    ) -> Result<(FeatureMap, &'s Step)> {
+    ) -> Result<(FeatureMap, &'s ConvStep)> {
         let input = match &self.operator {
-            Operator::Sum(_) => Rows::default(),
-            _ => Rows::of(self.input(maps)?),
+            Operator::Sum(_) => MapRows::default(),
+            _ => MapRows::of(self.input(maps)?),
         };
-        let mut chain = Chain::of(self.by_rows(input.shape, None, maps, pool)?);
+        let mut chain = StepChain::of(self.by_rows(input.shape, None, maps, pool)?);
         let mut last = self;
         while last.feeds_next
             && let Some((next, rest)) = after.split_first()
@@ -256,11 +256,11 @@ impl<O: SimdUnaryOp<f32>> ByRows for EachNumber<O> {
         self.shape
     }
 
-    fn span(&self) -> Span {
-        Span::SAME
+    fn span(&self) -> RowSpan {
+        RowSpan::SAME
     }
 
-    fn run(&mut self, input: &Rows, rows: Range<usize>, out: &mut [f32], _: &mut BufferPool) {
+    fn run(&mut self, input: &MapRows, rows: Range<usize>, out: &mut [f32], _: &mut BufferPool) {
         let mut left = &mut *out;
         for (_, numbers) in input.pieces(rows) {
             let (to, rest) = left.split_at_mut(numbers.len());
@@ -274,14 +274,14 @@ impl<O: SimdUnaryOp<f32>> ByRows for EachNumber<O> {
 #[cfg(test)]
 mod tests {
     use super::super::tests::map;
-    use super::super::{Extent, NumericMode, compile};
+    use super::super::{CompileExtent, NumericMode, compile};
     use super::*;
-    use crate::onnx_writer::{Graph, ints, numbers};
+    use crate::onnx_writer::{GraphWriter, ints, numbers};
 
     /// A network whose maps are too large for the cache if the image has 300 × 300 pixels: three convolutions, with a gate from a mean between the last two.
     fn network(mode: NumericMode) -> ConvNet {
         let same = ints("pads", &[1, 1, 1, 1]);
-        let graph = Graph::default()
+        let graph = GraphWriter::default()
             .input("image", &[1, 3, -1, -1])
             .floats("w1", &[16, 3, 3, 3], &numbers(16 * 27))
             .floats("w2", &[32, 16, 1, 1], &numbers(32 * 16))
@@ -294,7 +294,7 @@ mod tests {
             .node("Add", &["gated", "wide"], "sum", &[])
             .node("Conv", &["sum", "w3"], "y", &[same])
             .output("y", &[1, 16, -1, -1]);
-        let compiled = compile(&graph.model(), mode, None, Extent::Trunk).unwrap();
+        let compiled = compile(&graph.model(), mode, None, CompileExtent::Trunk).unwrap();
         compiled.parts.unwrap().trunk
     }
 

@@ -8,7 +8,7 @@ use rten_simd::{Isa, SimdOp};
 
 use super::buffers::{BufferPool, FeatureMap, Shape, ValueId, computed};
 use super::kernel::CHANNEL_BLOCK;
-use super::rows::{ByRows, Rows, Span};
+use super::rows::{ByRows, MapRows, RowSpan};
 use super::usual_or_miri;
 use crate::error::{Error, Result, ensure};
 
@@ -129,16 +129,16 @@ impl ByRows for AveragePool {
         self.shape
     }
 
-    fn span(&self) -> Span {
+    fn span(&self) -> RowSpan {
         let (kernel, stride) = (self.kernel.0, self.kernel.0);
-        Span::Window {
+        RowSpan::Window {
             kernel,
             stride,
             padding: 0,
         }
     }
 
-    fn run(&mut self, input: &Rows, rows: Range<usize>, out: &mut [f32], _: &mut BufferPool) {
+    fn run(&mut self, input: &MapRows, rows: Range<usize>, out: &mut [f32], _: &mut BufferPool) {
         let Shape { width, stride, .. } = self.shape;
         let (down, across) = self.kernel;
         let share = 1.0 / (down * across) as f32;
@@ -171,7 +171,7 @@ pub(super) fn weighted_sum<'a>(
     maps: &'a [Option<FeatureMap>],
     before: Option<(ValueId, Shape)>,
 ) -> Result<Box<dyn ByRows + 'a>> {
-    let mut span = Span::SAME;
+    let mut span = RowSpan::SAME;
     let mut size = None;
     let mut channels = 0;
     let mut summed = Vec::new();
@@ -180,11 +180,11 @@ pub(super) fn weighted_sum<'a>(
         for term in part {
             let (rows, shape) = match before {
                 Some((value, shape)) if value == term.map => {
-                    span = Span::Repeated(term.upsampling);
+                    span = RowSpan::Repeated(term.upsampling);
                     (None, shape)
                 }
                 _ => {
-                    let rows = Rows::of(computed(maps, term.map)?);
+                    let rows = MapRows::of(computed(maps, term.map)?);
                     (Some(rows), rows.shape)
                 }
             };
@@ -242,7 +242,7 @@ pub(super) fn weighted_sum<'a>(
 /// A term of a sum.
 struct Summand<'a> {
     /// None if they are those of the step before.
-    rows: Option<Rows<'a>>,
+    rows: Option<MapRows<'a>>,
     channels: usize,
     /// One number for each channel, padding included.
     factor: Vec<f32>,
@@ -252,7 +252,7 @@ struct Summand<'a> {
 struct WeightedSum<'a> {
     parts: Vec<Vec<Summand<'a>>>,
     shape: Shape,
-    span: Span,
+    span: RowSpan,
 }
 
 impl ByRows for WeightedSum<'_> {
@@ -260,11 +260,11 @@ impl ByRows for WeightedSum<'_> {
         self.shape
     }
 
-    fn span(&self) -> Span {
+    fn span(&self) -> RowSpan {
         self.span
     }
 
-    fn run(&mut self, input: &Rows, rows: Range<usize>, out: &mut [f32], _: &mut BufferPool) {
+    fn run(&mut self, input: &MapRows, rows: Range<usize>, out: &mut [f32], _: &mut BufferPool) {
         // padding that no part writes must be finite
         if self.shape.channels != self.shape.stride {
             out.fill(0.0);
@@ -285,7 +285,7 @@ const PIXELS: usize = usual_or_miri(64, 8);
 /// Rows of a [`WeightedSum`].
 struct SumRows<'a, 'b> {
     sum: &'a WeightedSum<'a>,
-    input: &'a Rows<'a>,
+    input: &'a MapRows<'a>,
     rows: Range<usize>,
     out: &'b mut [f32],
 }
@@ -423,7 +423,7 @@ impl Scaled<'_> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::rows::Chain;
+    use super::super::rows::StepChain;
     use super::super::tests::{map, numbers};
     use super::*;
 
@@ -465,7 +465,9 @@ mod tests {
         // several parts, and one whose padding is computed, too
         for parts in [&parts[..], &parts[1..2]] {
             let sum = weighted_sum(parts, &maps, None).unwrap();
-            let sum = Chain::of(sum).run(&Rows::default(), &mut pool).unwrap();
+            let sum = StepChain::of(sum)
+                .run(&MapRows::default(), &mut pool)
+                .unwrap();
             let channels = 24 * parts.len();
             assert_eq!((sum.height, sum.width), (height, width));
             assert_eq!(

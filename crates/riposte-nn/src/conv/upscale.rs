@@ -11,8 +11,8 @@ use rten_simd::{Isa, SimdOp};
 
 use super::buffers::{BufferPool, Shape};
 use super::dense::ConvTranspose;
-use super::kernel::{Activation, activate};
-use super::rows::{ByRows, Rows, Span};
+use super::kernel::{ConvActivation, activate};
+use super::rows::{ByRows, MapRows, RowSpan};
 
 /// Pixels of the input that are computed together.
 const PIXELS: usize = 32;
@@ -30,11 +30,11 @@ pub(super) struct Upscale {
     weights: Vec<[f32; CHANNELS]>,
     /// One number for each channel between the convolutions.
     bias: Vec<f32>,
-    activation: Activation,
+    activation: ConvActivation,
     /// (channels between the convolutions, elements of the second kernel)
     last_weights: Vec<[f32; ELEMENTS]>,
     last_bias: [f32; ELEMENTS],
-    last_activation: Activation,
+    last_activation: ConvActivation,
 }
 
 impl Upscale {
@@ -106,15 +106,15 @@ impl ByRows for Quadrupling<'_> {
         self.shape
     }
 
-    fn span(&self) -> Span {
-        Span::Repeated(TIMES)
+    fn span(&self) -> RowSpan {
+        RowSpan::Repeated(TIMES)
     }
 
     fn multiple(&self) -> usize {
         TIMES
     }
 
-    fn run(&mut self, input: &Rows, rows: Range<usize>, out: &mut [f32], _: &mut BufferPool) {
+    fn run(&mut self, input: &MapRows, rows: Range<usize>, out: &mut [f32], _: &mut BufferPool) {
         let Shape { width, stride, .. } = input.shape;
         let from = rows.start / TIMES..rows.end.div_ceil(TIMES);
         for (y, out) in from.zip(out.chunks_mut(TIMES * self.shape.row())) {
@@ -239,7 +239,7 @@ mod tests {
             in_channels: 12,
             out_channels: 8,
             weights: vec![packed(1), packed(2)],
-            activation: Activation::Relu,
+            activation: ConvActivation::Relu,
         };
         let mut last_matrix = numbers(8 * 16, 4);
         for row in last_matrix.chunks_mut(16) {
@@ -249,7 +249,7 @@ mod tests {
             in_channels: 8,
             out_channels: 1,
             weights: vec![PackedWeights::new(&last_matrix, vec![0.25; 16])],
-            activation: Activation::None,
+            activation: ConvActivation::None,
         };
         let both = Upscale::new(&first, &last).unwrap();
         // whole groups of pixels, and a rest

@@ -72,12 +72,12 @@ impl Layout {
         };
         let (transformer, pooling) =
             modules_of(dir, &modules).during(|| format!("reading {}", path.display()))?;
-        let settings = Settings::read(dir, &transformer)?;
+        let settings = TransformerSettings::read(dir, &transformer)?;
         let path = dir.join(pooling).join("config.json");
         let file: PoolingFile = read_json(&path)?;
         let reading = || format!("reading {}", path.display());
         let pooling = file.pooling().during(reading)?;
-        let prompts = ModelFile::prompts_of(dir)?;
+        let prompts = SentenceTransformersFile::prompts_of(dir)?;
         file.check_prompts(&prompts).during(reading)?;
         let (query, document) = prompts;
         Ok(Layout {
@@ -175,7 +175,7 @@ fn check_normalise(path: &Path) -> Result<()> {
 }
 
 /// How the transformer reads a text.
-struct Settings {
+struct TransformerSettings {
     max_tokens: Option<usize>,
     lower_case: bool,
 }
@@ -187,8 +187,8 @@ const SETTINGS: [&str; 3] = [
     "sentence_xlm-roberta_config.json",
 ];
 
-impl Settings {
-    fn read(dir: &Path, transformer: &Path) -> Result<Settings> {
+impl TransformerSettings {
+    fn read(dir: &Path, transformer: &Path) -> Result<TransformerSettings> {
         let dir = dir.join(transformer);
         let mut found = Map::new();
         let mut path = dir.join(SETTINGS[0]);
@@ -200,7 +200,7 @@ impl Settings {
             }
         }
         let reading = || format!("reading {}", path.display());
-        let mut settings = Settings::of(found).during(reading)?;
+        let mut settings = TransformerSettings::of(found).during(reading)?;
         if settings.max_tokens.is_none() {
             // newer models have the number there
             let path = dir.join("tokenizer_config.json");
@@ -214,8 +214,8 @@ impl Settings {
         Ok(settings)
     }
 
-    fn of(settings: Map<String, Value>) -> Result<Settings> {
-        let mut found = Settings {
+    fn of(settings: Map<String, Value>) -> Result<TransformerSettings> {
+        let mut found = TransformerSettings {
             max_tokens: None,
             lower_case: false,
         };
@@ -344,7 +344,7 @@ impl PoolingFile {
 /// `config_sentence_transformers.json`.
 #[derive(Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
-struct ModelFile {
+struct SentenceTransformersFile {
     /// The versions of the software that wrote the file.
     #[serde(rename = "__version__")]
     _version: Value,
@@ -357,11 +357,11 @@ struct ModelFile {
     truncate_dim: Option<Value>,
 }
 
-impl ModelFile {
+impl SentenceTransformersFile {
     /// The prompts for queries and for documents of the model in `dir`.
     fn prompts_of(dir: &Path) -> Result<(String, String)> {
         let path = dir.join("config_sentence_transformers.json");
-        let file: ModelFile = read_json_if_there(&path)?.unwrap_or_default();
+        let file: SentenceTransformersFile = read_json_if_there(&path)?.unwrap_or_default();
         file.prompts()
             .during(|| format!("reading {}", path.display()))
     }

@@ -7,19 +7,19 @@ mod other;
 use std::borrow::Cow;
 use std::path::Path;
 
-use other::Encoder;
+use other::AnyEncoder;
 
 pub use layout::{Layout, Pooling};
-pub use other::{Opened, Others, TokenRows};
+pub use other::{OpenedEncoder, OtherFamilies, TokenRows};
 
 use crate::checkpoint::Checkpoint;
 use crate::conv::Numeric;
 use crate::error::{Error, Result};
 use crate::normalise;
 use crate::tokens::{Encoding, Input, Tokenizer};
-use crate::transformer::kept::Keep;
-use crate::transformer::text::{ConfigFile, TextEncoder};
-use crate::transformer::{Backend, examples, family};
+use crate::transformer::kept::LayerCache;
+use crate::transformer::text::{CheckpointConfig, TextEncoder};
+use crate::transformer::{EncoderBackend, calibration, family};
 
 /// What a text is for. Some models were trained with another prompt before each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,7 +33,7 @@ pub enum Purpose {
 /// A loaded model. Several threads can call its methods at the same time.
 pub struct SentenceEncoder {
     tokenizer: Tokenizer,
-    encoder: Encoder,
+    encoder: AnyEncoder,
     layout: Layout,
     dimension: usize,
 }
@@ -44,8 +44,8 @@ impl SentenceEncoder {
     /// # Errors
     /// A file is missing or damaged, the configuration makes no sense or asks for something that is not computed here, or a tensor is missing or has
     /// another shape or number type than the configuration says. All of this is found before weights are read, and the message names it.
-    pub fn load(dir: &Path, backend: Backend) -> Result<Self> {
-        let none = Others {
+    pub fn load(dir: &Path, backend: EncoderBackend) -> Result<Self> {
+        let none = OtherFamilies {
             kinds: &[],
             open: |_, dir| {
                 let dir = dir.display();
@@ -62,13 +62,13 @@ impl SentenceEncoder {
     /// As for [`SentenceEncoder::load`].
     pub fn load_any(
         dir: &Path,
-        backend: Backend,
-        others: Others,
-        keep: Option<&dyn Keep>,
+        backend: EncoderBackend,
+        others: OtherFamilies,
+        keep: Option<&dyn LayerCache>,
     ) -> Result<Self> {
         let layout = Layout::read(dir)?;
         let dir = &dir.join(&layout.transformer);
-        let config = ConfigFile::read(dir)?;
+        let config = CheckpointConfig::read(dir)?;
         if config
             .kind()
             .is_some_and(|kind| others.kinds.contains(&kind))
@@ -84,24 +84,25 @@ impl SentenceEncoder {
             model.hidden(),
         )?;
         let checkpoint = Checkpoint::open(dir, &model.expected_tensors())?;
-        let examples = tokenizer.encode(examples::texts())?;
+        let calibration = tokenizer.encode(calibration::texts())?;
         let max_tokens = layout.longest(model.max_tokens());
-        let encoder = TextEncoder::read(&model, max_tokens, &checkpoint, backend, &examples, keep)?;
+        let encoder =
+            TextEncoder::read(&model, max_tokens, &checkpoint, backend, &calibration, keep)?;
         Ok(SentenceEncoder {
             tokenizer,
-            encoder: Encoder::Own(Box::new(encoder)),
+            encoder: AnyEncoder::Own(Box::new(encoder)),
             layout,
             dimension: model.hidden(),
         })
     }
 
-    fn load_other(dir: &Path, layout: Layout, model: Box<dyn Opened>) -> Result<Self> {
+    fn load_other(dir: &Path, layout: Layout, model: Box<dyn OpenedEncoder>) -> Result<Self> {
         let (vocabulary, hidden) = (model.vocabulary(), model.hidden());
         let tokenizer = tokenizer(dir, &layout, model.max_tokens(), vocabulary, hidden)?;
         let max_tokens = layout.longest(model.max_tokens());
         Ok(SentenceEncoder {
             tokenizer,
-            encoder: Encoder::Other {
+            encoder: AnyEncoder::Other {
                 rows: model.read(max_tokens)?,
                 vocabulary,
                 hidden,
@@ -119,7 +120,7 @@ impl SentenceEncoder {
 
     /// Whether other code than this crate's computes it ([`SentenceEncoder::load_any`]).
     pub fn is_of_others(&self) -> bool {
-        matches!(self.encoder, Encoder::Other { .. })
+        matches!(self.encoder, AnyEncoder::Other { .. })
     }
 
     /// What the files of the checkpoint say about the model.

@@ -7,19 +7,19 @@ use crate::conv::Numeric;
 use crate::error::{Result, ensure};
 use crate::tokens::Encoding;
 use crate::transformer::packed::add;
-use crate::transformer::text::{ConfigFile, TextEncoder};
+use crate::transformer::text::{CheckpointConfig, TextEncoder};
 
 /// Families of encoders that other code computes.
 #[derive(Clone, Copy)]
-pub struct Others {
+pub struct OtherFamilies {
     /// Their names: `model_type` in `config.json`.
     pub kinds: &'static [&'static str],
     /// Opens the checkpoint of one of them in a directory, and checks everything but the weights.
-    pub open: fn(&ConfigFile, &Path) -> Result<Box<dyn Opened>>,
+    pub open: fn(&CheckpointConfig, &Path) -> Result<Box<dyn OpenedEncoder>>,
 }
 
 /// A checkpoint whose weights have not been read.
-pub trait Opened {
+pub trait OpenedEncoder {
     /// The number of tokens in the vocabulary.
     fn vocabulary(&self) -> usize;
 
@@ -46,7 +46,7 @@ pub trait TokenRows: Send + Sync {
 }
 
 /// An encoder of this crate, or another one.
-pub(super) enum Encoder {
+pub(super) enum AnyEncoder {
     Own(Box<TextEncoder>),
     Other {
         rows: Box<dyn TokenRows>,
@@ -56,23 +56,23 @@ pub(super) enum Encoder {
     },
 }
 
-impl Encoder {
+impl AnyEncoder {
     pub(super) fn numeric(&self) -> Numeric {
         match self {
-            Encoder::Own(encoder) => encoder.numeric(),
-            Encoder::Other { .. } => Numeric::Float,
+            AnyEncoder::Own(encoder) => encoder.numeric(),
+            AnyEncoder::Other { .. } => Numeric::Float,
         }
     }
 
     /// A vector for each text, not normalised.
     pub(super) fn pooled(&self, texts: &[Encoding], pooling: Pooling) -> Result<Vec<Vec<f32>>> {
         match self {
-            Encoder::Own(encoder) => match pooling {
+            AnyEncoder::Own(encoder) => match pooling {
                 Pooling::Mean => encoder.means(texts),
                 Pooling::First => encoder.firsts(texts),
                 Pooling::Last => encoder.lasts(texts),
             },
-            Encoder::Other {
+            AnyEncoder::Other {
                 rows,
                 vocabulary,
                 hidden,

@@ -3,7 +3,7 @@
 //! The heads are small (32 or 64 numbers), and most sequences are short, so packing operands for a general product would take longer than the
 //! product. Here the keys of a head are transposed once, and several rows are computed at a time in registers.
 
-mod halves;
+mod int16;
 
 use std::ops::Range;
 
@@ -12,7 +12,7 @@ use rten_simd::{Isa, SimdOp};
 use rten_vecmath::Softmax;
 
 use crate::conv::{Buffer, BufferPool, Numeric};
-use halves::Halves;
+use int16::Int16Operands;
 
 /// Vectors that are computed at a time for each row.
 const VECTORS: usize = 2;
@@ -24,14 +24,14 @@ trait Operands {
     /// Query rows that are computed at a time.
     const ROWS: usize;
 
-    /// Writes the sums of the values for some rows of the query: (rows, values).
-    fn attend(&mut self, head: &Head, rows: Range<usize>, out: &mut [f32]);
+    /// Writes the weighted sums of the values for some rows of the query: (rows, values).
+    fn attend(&mut self, head: &AttentionHead, rows: Range<usize>, out: &mut [f32]);
 
     fn give_back(self, pool: &mut BufferPool);
 }
 
 /// One head of one sequence.
-pub(super) struct Head<'a> {
+pub(super) struct AttentionHead<'a> {
     /// Row r begins at `r · query_step`.
     pub query: &'a [f32],
     pub query_step: usize,
@@ -47,19 +47,19 @@ pub(super) struct Head<'a> {
     pub width: usize,
     /// How many of the keys row r of the query sees: `first_seen + r`, or all if None.
     pub first_seen: Option<usize>,
-    /// What is added to the products of row r with the keys begins at `queries - 1 - r`; nothing if None.
+    /// Numbers that are added to the scores; those of row r begin at `queries - 1 - r`. Nothing is added if None.
     pub bias: Option<&'a [f32]>,
 }
 
-impl Head<'_> {
+impl AttentionHead<'_> {
     /// Writes the weighted sums of the values: row r to `out[r · query_step ..]`, `width` numbers. In int8, products are computed in 16 bits, except where a
     /// row does not see all keys: the keys have a common scale, and the result of a row must not depend on what it does not see.
     pub fn attend(&self, numeric: Numeric, out: &mut [f32], pool: &mut BufferPool) {
-        if numeric == Numeric::Int8 && self.first_seen.is_none() && Halves::are_available() {
-            let operands = Halves::of(self, pool);
+        if numeric == Numeric::Int8 && self.first_seen.is_none() && Int16Operands::are_available() {
+            let operands = Int16Operands::of(self, pool);
             self.attend_with(operands, out, pool);
         } else {
-            let operands = Floats::of(self, pool);
+            let operands = FloatOperands::of(self, pool);
             self.attend_with(operands, out, pool);
         }
     }
@@ -89,7 +89,7 @@ impl Head<'_> {
         pool.give_back(mixed);
     }
 
-    /// What is added to the products of this row with the keys.
+    /// The numbers that are added to the scores of this row.
     fn bias_of(&self, row: usize) -> Option<&[f32]> {
         let bias = self.bias?;
         Some(&bias[self.queries - 1 - row..][..self.length])
@@ -97,7 +97,7 @@ impl Head<'_> {
 }
 
 /// Operands in floats.
-struct Floats {
+struct FloatOperands {
     /// (width, keys)
     keys: Buffer,
     /// (length, values)
@@ -107,8 +107,8 @@ struct Floats {
     columns: (usize, usize),
 }
 
-impl Floats {
-    fn of(head: &Head, pool: &mut BufferPool) -> Floats {
+impl FloatOperands {
+    fn of(head: &AttentionHead, pool: &mut BufferPool) -> FloatOperands {
         let columns = (head.keys(), head.values());
         let mut keys = pool.take(head.width * columns.0);
         for (d, row) in keys.chunks_mut(columns.0).enumerate() {
@@ -124,7 +124,7 @@ impl Floats {
             to[..head.width].copy_from_slice(&row[..head.width]);
             to[head.width..].fill(0.0);
         }
-        Floats {
+        FloatOperands {
             keys,
             values,
             scores: pool.take(ROWS * columns.0),
@@ -133,20 +133,20 @@ impl Floats {
     }
 }
 
-/// Rows that [`Floats`] computes at a time.
+/// Rows that [`FloatOperands`] computes at a time.
 const ROWS: usize = 4;
 
-impl Operands for Floats {
+impl Operands for FloatOperands {
     const ROWS: usize = ROWS;
 
-    fn attend(&mut self, head: &Head, rows: Range<usize>, out: &mut [f32]) {
+    fn attend(&mut self, head: &AttentionHead, rows: Range<usize>, out: &mut [f32]) {
         let (keys, values) = self.columns;
         let row = |r: usize| {
             // in the last block, the last row takes the place of missing rows, and their results are not used
             let from = (rows.start + r).min(rows.end - 1) * head.query_step;
             &head.query[from..from + head.width]
         };
-        Product {
+        RowsByMatrix {
             rows: std::array::from_fn(row),
             matrix: &self.keys,
             stride: keys,
@@ -166,7 +166,7 @@ impl Operands for Floats {
             most = most.max(seen);
         }
         let weights = |r: usize| &self.scores[r * keys..r * keys + most];
-        Product {
+        RowsByMatrix {
             rows: std::array::from_fn(weights),
             matrix: &self.values,
             stride: values,
@@ -183,7 +183,7 @@ impl Operands for Floats {
 }
 
 /// The product of [`ROWS`] rows with a matrix.
-struct Product<'a> {
+struct RowsByMatrix<'a> {
     /// All of the same length.
     rows: [&'a [f32]; ROWS],
     /// (length of the rows or more, stride)
@@ -194,7 +194,7 @@ struct Product<'a> {
     out: &'a mut [f32],
 }
 
-impl SimdOp for Product<'_> {
+impl SimdOp for RowsByMatrix<'_> {
     type Output = ();
 
     #[inline(always)]
@@ -227,7 +227,7 @@ mod tests {
     use super::*;
 
     /// Attention by its definition, in doubles.
-    fn naive(head: &Head, out: &mut [f64]) {
+    fn naive(head: &AttentionHead, out: &mut [f64]) {
         for r in 0..head.queries {
             let seen = head
                 .first_seen
@@ -278,7 +278,7 @@ mod tests {
                 numbers(length * key_step, 71),
             );
             let bias = numbers(length + queries - 1, 29);
-            let head = Head {
+            let head = AttentionHead {
                 query: &query,
                 query_step,
                 queries,

@@ -4,9 +4,9 @@ use std::path::Path;
 
 use serde::Deserialize;
 
-use super::kept::Keep;
-use super::text::{ConfigFile, Description, TextEncoder};
-use super::{Activation, Backend, EncoderConfig, LayerNames, NormOrder, TensorSource};
+use super::kept::LayerCache;
+use super::text::{CheckpointConfig, TextEncoder, TextEncoderSpec};
+use super::{Activation, EncoderBackend, EncoderConfig, LayerNames, NormOrder, TensorSource};
 use crate::checkpoint::ExpectedTensor;
 use crate::error::Result;
 use crate::tokens::Encoding;
@@ -98,7 +98,7 @@ impl BertConfig {
     /// # Errors
     /// The file is missing or damaged, it describes a model of another kind, or a size is out of range.
     pub fn read(dir: &Path) -> Result<Self> {
-        let file = ConfigFile::read(dir)?;
+        let file = CheckpointConfig::read(dir)?;
         file.ensure_kind(&[KIND])?;
         let config: BertConfig = file.parse()?;
         file.check(&config.describe(&BARE))?;
@@ -119,9 +119,9 @@ impl BertConfig {
     }
 
     /// The model, with tensors of these names.
-    pub fn describe(&self, names: &BertNames) -> Description {
+    pub fn describe(&self, names: &BertNames) -> TextEncoderSpec {
         let embedding = |what: &str| format!("{}.{what}_embeddings.weight", names.embeddings);
-        Description {
+        TextEncoderSpec {
             encoder: self.encoder(),
             layers: names.layers,
             words: (names.words(), self.vocab_size),
@@ -147,12 +147,12 @@ impl BertConfig {
         names: &BertNames,
         max_tokens: usize,
         source: &impl TensorSource,
-        backend: Backend,
-        examples: &[Encoding],
-        keep: Option<&dyn Keep>,
+        backend: EncoderBackend,
+        calibration: &[Encoding],
+        keep: Option<&dyn LayerCache>,
     ) -> Result<TextEncoder> {
         let model = self.describe(names);
-        TextEncoder::read(&model, max_tokens, source, backend, examples, keep)
+        TextEncoder::read(&model, max_tokens, source, backend, calibration, keep)
     }
 
     /// The embedding of positions with that of token types added: (types × `max_tokens`, hidden). The row of a token is its type times

@@ -6,14 +6,14 @@ use std::path::Path;
 
 use serde::Deserialize;
 
-use super::linear::Linear;
-use super::packed::{Examples, Norm, Sequence};
-use super::source::Checked;
+use super::linear::LinearLayer;
+use super::packed::{CalibrationRows, LayerNorm, Sequence};
+use super::source::CheckedSource;
 use super::{
-    Activation, Attention, Backend, Encoder, EncoderConfig, LayerNames, NormOrder, Rows,
-    TensorSource, check_size, expected_affine, expected_tensors, prefixes, row,
+    Activation, Attention, EncoderBackend, EncoderConfig, EncoderLayers, LayerNames, NormOrder,
+    TensorSource, WantedRows, check_size, expected_affine, expected_tensors, prefixes, row,
 };
-use crate::checkpoint::{ExpectedTensor, Table, read_json};
+use crate::checkpoint::{EmbeddingTable, ExpectedTensor, read_json};
 use crate::conv::Numeric;
 use crate::error::{Error, Result, While, ensure};
 use crate::normalise;
@@ -58,25 +58,25 @@ pub struct ClipConfig {
     /// The length of every vector.
     pub projection_dim: usize,
     /// The text tower.
-    pub text: TextConfig,
+    pub text: ClipTextConfig,
     /// The vision tower.
-    pub vision: VisionConfig,
+    pub vision: ClipVisionConfig,
 }
 
-/// `config.json` as it is spelled. Files of 2021 and 2022 also have the towers under names with `_dict`, and these take precedence.
+/// `config.json` as files have it. Those of 2021 and 2022 also have the towers under names with `_dict`, and these take precedence.
 #[derive(Deserialize)]
-struct ConfigFile {
+struct ClipConfigFile {
     projection_dim: Option<usize>,
-    text_config: Option<TextConfig>,
-    text_config_dict: Option<TextConfig>,
-    vision_config: Option<VisionConfig>,
-    vision_config_dict: Option<VisionConfig>,
+    text_config: Option<ClipTextConfig>,
+    text_config_dict: Option<ClipTextConfig>,
+    vision_config: Option<ClipVisionConfig>,
+    vision_config_dict: Option<ClipVisionConfig>,
 }
 
 /// The text tower.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(default)]
-pub struct TextConfig {
+pub struct ClipTextConfig {
     /// The number of tokens.
     pub vocab_size: usize,
     hidden_size: usize,
@@ -93,7 +93,7 @@ pub struct TextConfig {
 /// The vision tower.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(default)]
-pub struct VisionConfig {
+pub struct ClipVisionConfig {
     hidden_size: usize,
     intermediate_size: usize,
     num_hidden_layers: usize,
@@ -106,9 +106,9 @@ pub struct VisionConfig {
     layer_norm_eps: f64,
 }
 
-impl Default for TextConfig {
+impl Default for ClipTextConfig {
     fn default() -> Self {
-        TextConfig {
+        ClipTextConfig {
             vocab_size: 49408,
             hidden_size: 512,
             intermediate_size: 2048,
@@ -122,9 +122,9 @@ impl Default for TextConfig {
     }
 }
 
-impl Default for VisionConfig {
+impl Default for ClipVisionConfig {
     fn default() -> Self {
-        VisionConfig {
+        ClipVisionConfig {
             hidden_size: 768,
             intermediate_size: 3072,
             num_hidden_layers: 12,
@@ -138,7 +138,7 @@ impl Default for VisionConfig {
     }
 }
 
-impl TextConfig {
+impl ClipTextConfig {
     fn encoder(&self) -> EncoderConfig {
         EncoderConfig {
             hidden: self.hidden_size,
@@ -164,7 +164,7 @@ impl TextConfig {
     }
 }
 
-impl VisionConfig {
+impl ClipVisionConfig {
     fn encoder(&self) -> EncoderConfig {
         EncoderConfig {
             hidden: self.hidden_size,
@@ -190,7 +190,7 @@ impl ClipConfig {
     /// The file is missing or damaged, or a size is out of range.
     pub fn read(dir: &Path) -> Result<Self> {
         let path = dir.join("config.json");
-        let file: ConfigFile = read_json(&path)?;
+        let file: ClipConfigFile = read_json(&path)?;
         let text = file.text_config_dict.or(file.text_config);
         let vision = file.vision_config_dict.or(file.vision_config);
         let config = ClipConfig {
@@ -259,76 +259,76 @@ impl ClipConfig {
 }
 
 /// The text tower. Its methods can be called from several threads.
-pub struct TextTower {
-    input: TextInput,
+pub struct ClipTextTower {
+    input: ClipTextInput,
     output: Tower,
 }
 
 /// The vision tower. Its methods can be called from several threads.
-pub struct VisionTower {
-    input: VisionInput,
+pub struct ClipVisionTower {
+    input: ClipVisionInput,
     output: Tower,
 }
 
 /// Turns tokens into the rows that the first layer reads.
-struct TextInput {
-    config: TextConfig,
+struct ClipTextInput {
+    config: ClipTextConfig,
     /// (vocabulary, hidden)
-    tokens: Table,
+    tokens: EmbeddingTable,
     /// (positions, hidden)
     positions: Vec<f32>,
 }
 
 /// What follows the embeddings of a tower's input: layers, a norm and a projection.
 struct Tower {
-    encoder: Encoder,
-    norm: Norm,
-    projection: Linear,
+    encoder: EncoderLayers,
+    norm: LayerNorm,
+    projection: LinearLayer,
     agreement: Option<f32>,
 }
 
 /// Turns pictures into the rows that the first layer reads.
-struct VisionInput {
-    config: VisionConfig,
-    patches: Linear,
+struct ClipVisionInput {
+    config: ClipVisionConfig,
+    patches: LinearLayer,
     /// (1 + patches, hidden), with the class vector added to the first row.
     positions: Vec<f32>,
-    before: Norm,
+    before: LayerNorm,
 }
 
-impl VisionTower {
+impl ClipVisionTower {
     /// Reads the tower from `source`, with tensors as [`ClipConfig::expected_tensors`] lists them. With `int8`, a few pictures decide how it is
-    /// quantised, if `backend` is [`Backend::Auto`] and the machine has instructions for it.
+    /// quantised, if `backend` is [`EncoderBackend::Auto`] and the machine has instructions for it.
     ///
     /// # Errors
     /// A size in `config` is out of range, `source` fails or has a tensor of another size, or a given backend fails.
     pub fn read(
         config: &ClipConfig,
         source: &impl TensorSource,
-        backend: Backend,
+        backend: EncoderBackend,
         int8: bool,
     ) -> Result<Self> {
         config.check()?;
-        let source = &Checked::new(source, config.expected_tensors());
+        let source = &CheckedSource::new(source, config.expected_tensors());
         let vision = &config.vision;
         let mut positions = source.tensor(VISION_POSITIONS)?;
         let class = source.tensor(CLASS)?;
         positions.iter_mut().zip(&class).for_each(|(p, c)| *p += c);
         let epsilon = vision.layer_norm_eps;
         let projection = source.tensor(VISION_PROJECTION)?;
-        let input = VisionInput {
+        let input = ClipVisionInput {
             config: vision.clone(),
-            patches: Linear::new(&source.tensor(PATCHES)?, vision.hidden_size, None)?,
+            patches: LinearLayer::new(&source.tensor(PATCHES)?, vision.hidden_size, None)?,
             positions,
-            before: Norm::read(source, BEFORE_NORM, epsilon)?,
+            before: LayerNorm::read(source, BEFORE_NORM, epsilon)?,
         };
-        let int8 = int8 && matches!(backend, Backend::Auto);
-        let images = example_images(vision.image_size);
+        let int8 = int8 && matches!(backend, EncoderBackend::Auto);
+        let images = calibration_images(vision.image_size);
         let images: Vec<&[f32]> = images.iter().map(Vec::as_slice).collect();
         let tokens = 1 + vision.grid().pow(2);
-        let mut examples = int8
+        let mut calibration = int8
             .then(|| -> Result<_> {
-                Ok(Examples {
+                Ok(CalibrationRows {
                     rows: input.rows(&images)?,
                     sequences: Sequence::of(&vec![tokens; images.len()]),
                     attention: Attention::Full,
@@ -336,23 +336,23 @@ impl VisionTower {
             })
             .transpose()?;
         let encoder = vision.encoder();
-        let encoder = Encoder::read(
+        let encoder = EncoderLayers::read(
             &encoder,
             &VISION_LAYERS,
             source,
             backend,
-            examples.as_mut(),
+            calibration.as_mut(),
             None,
         )?;
         let output = Tower {
             encoder,
-            norm: Norm::read(source, AFTER_NORM, epsilon)?,
-            projection: Linear::new(&projection, config.projection_dim, None)?,
+            norm: LayerNorm::read(source, AFTER_NORM, epsilon)?,
+            projection: LinearLayer::new(&projection, config.projection_dim, None)?,
             agreement: None,
         };
-        let mut tower = VisionTower { input, output };
-        if let (Some(examples), Numeric::Int8) = (examples, tower.numeric()) {
-            let rows = examples.rows.chunks(tokens * vision.hidden_size);
+        let mut tower = ClipVisionTower { input, output };
+        if let (Some(calibration), Numeric::Int8) = (calibration, tower.numeric()) {
+            let rows = calibration.rows.chunks(tokens * vision.hidden_size);
             let classes = rows.flat_map(|rows| &rows[..vision.hidden_size]);
             let floats = tower.output.project(classes.copied().collect())?;
             tower.output.agreement = least_cosine(&floats, &tower.batch(&images)?);
@@ -371,7 +371,7 @@ impl VisionTower {
         self.output.agreement
     }
 
-    /// A vector of unit length for each picture: (colour, row, column), normalised, with [`VisionConfig::image_size`] rows and columns.
+    /// A vector of unit length for each picture: (colour, row, column), normalised, with [`ClipVisionConfig::image_size`] rows and columns.
     ///
     /// # Errors
     /// A picture has another size, or a given backend fails.
@@ -388,14 +388,14 @@ impl VisionTower {
         let x = self.input.rows(images)?;
         let lengths = vec![1 + self.input.config.grid().pow(2); images.len()];
         let classes = vec![0; images.len()];
-        let rows = Rows::OneEach(&classes);
+        let rows = WantedRows::OneEach(&classes);
         let encoder = &self.output.encoder;
         self.output
             .project(encoder.forward(x, &lengths, rows, Attention::Full)?)
     }
 }
 
-impl VisionInput {
+impl ClipVisionInput {
     /// The rows of pictures, (tokens, hidden), one picture after another.
     fn rows(&self, images: &[&[f32]]) -> Result<Vec<f32>> {
         let (side, patch) = (self.config.image_size, self.config.patch_size);
@@ -430,7 +430,7 @@ impl VisionInput {
 
 /// Pictures that decide how the vision tower is quantised, each (colour, row, column) in the range of normalised pixels: a gradient, stripes that
 /// resemble lines of text, a disc, and noise.
-fn example_images(side: usize) -> Vec<Vec<f32>> {
+fn calibration_images(side: usize) -> Vec<Vec<f32>> {
     let picture = |of: &dyn Fn(usize, f32, f32) -> f32| -> Vec<f32> {
         let mut pixels = Vec::with_capacity(CHANNELS * side * side);
         for (colour, y) in (0..CHANNELS).flat_map(|c| (0..side).map(move |y| (c, y))) {
@@ -471,50 +471,50 @@ fn least_cosine(a: &[Vec<f32>], b: &[Vec<f32>]) -> Option<f32> {
     a.iter().zip(b).map(cosine).reduce(f32::min)
 }
 
-impl TextTower {
-    /// Reads the tower from `source`, with tensors as [`ClipConfig::expected_tensors`] lists them. `examples`: texts that decide how it is quantised,
-    /// if `backend` is [`Backend::Auto`]; without any, it is computed in floats.
+impl ClipTextTower {
+    /// Reads the tower from `source`, with tensors as [`ClipConfig::expected_tensors`] lists them. `calibration`: texts that decide how it is quantised,
+    /// if `backend` is [`EncoderBackend::Auto`]; without any, it is computed in floats.
     ///
     /// # Errors
-    /// A size in `config` is out of range, `source` fails or has a tensor of another size, the model lacks a token of the examples, or a given
-    /// backend fails.
+    /// A size in `config` is out of range, `source` fails or has a tensor of another size, the model lacks a token of the calibration texts,
+    /// or a given backend fails.
     pub fn read(
         config: &ClipConfig,
         source: &impl TensorSource,
-        backend: Backend,
-        examples: &[Encoding],
+        backend: EncoderBackend,
+        calibration: &[Encoding],
     ) -> Result<Self> {
         config.check()?;
-        let source = &Checked::new(source, config.expected_tensors());
+        let source = &CheckedSource::new(source, config.expected_tensors());
         let text = &config.text;
         let projection = source.tensor(TEXT_PROJECTION)?;
-        let input = TextInput {
+        let input = ClipTextInput {
             config: text.clone(),
             tokens: source.table(TOKENS)?,
             positions: source.tensor(TEXT_POSITIONS)?,
         };
-        let ids: Vec<&[u32]> = examples.iter().map(Encoding::get_ids).collect();
+        let ids: Vec<&[u32]> = calibration.iter().map(Encoding::get_ids).collect();
         let lengths: Vec<usize> = ids.iter().map(|ids| ids.len()).collect();
-        let mut examples = Examples {
+        let mut calibration = CalibrationRows {
             rows: input.rows(&ids, |_| 0)?,
             sequences: Sequence::of(&lengths),
             attention: Attention::Causal,
         };
-        let by = (!ids.is_empty()).then_some(&mut examples);
+        let by = (!ids.is_empty()).then_some(&mut calibration);
         let output = Tower {
-            encoder: Encoder::read(&text.encoder(), &TEXT_LAYERS, source, backend, by, None)?,
-            norm: Norm::read(source, TEXT_NORM, text.layer_norm_eps)?,
-            projection: Linear::new(&projection, config.projection_dim, None)?,
+            encoder: EncoderLayers::read(&text.encoder(), &TEXT_LAYERS, source, backend, by, None)?,
+            norm: LayerNorm::read(source, TEXT_NORM, text.layer_norm_eps)?,
+            projection: LinearLayer::new(&projection, config.projection_dim, None)?,
             agreement: None,
         };
-        let mut tower = TextTower { input, output };
+        let mut tower = ClipTextTower { input, output };
         if tower.numeric() == Numeric::Int8 {
             let (hidden, ends) = (text.hidden_size, tower.input.ends(&ids));
             let mut rows = Vec::new();
             let mut first = 0;
             for (length, end) in lengths.iter().zip(&ends) {
                 let from = (first + end) * hidden;
-                rows.extend_from_slice(&examples.rows[from..from + hidden]);
+                rows.extend_from_slice(&calibration.rows[from..from + hidden]);
                 first += length;
             }
             let floats = tower.output.project(rows)?;
@@ -529,7 +529,7 @@ impl TextTower {
         self.output.encoder.numeric()
     }
 
-    /// The least cosine between vectors in int8 and vectors in floats, over the examples that decided how the tower was quantised; None if it is not
+    /// The least cosine between vectors in int8 and vectors in floats, over the texts that decided how the tower was quantised; None if it is not
     /// quantised.
     pub fn agreement(&self) -> Option<f32> {
         self.output.agreement
@@ -542,14 +542,14 @@ impl TextTower {
     pub fn embed(&self, texts: &[Encoding]) -> Result<Vec<Vec<f32>>> {
         let ids: Vec<&[u32]> = texts.iter().map(Encoding::get_ids).collect();
         match &self.output.encoder {
-            Encoder::Packed(encoder) => prefixes::in_batches(&ids, |texts, sequences| {
+            EncoderLayers::Packed(encoder) => prefixes::in_batches(&ids, |texts, sequences| {
                 let x = self.input.rows(texts, |n| sequences[n].shared.len())?;
                 let ends = self.input.ends(texts);
-                let rows = Rows::OneEach(&ends);
+                let rows = WantedRows::OneEach(&ends);
                 self.output
                     .project(encoder.forward(x, sequences, rows, Attention::Causal)?)
             }),
-            Encoder::Given(_) => {
+            EncoderLayers::Given(_) => {
                 let lengths: Vec<usize> = ids.iter().map(|ids| ids.len()).collect();
                 self.output.encoder.in_batches(&lengths, |batch| {
                     let ids: Vec<&[u32]> = batch.iter().map(|&n| ids[n]).collect();
@@ -562,14 +562,14 @@ impl TextTower {
 
     fn batch(&self, ids: &[&[u32]], lengths: &[usize]) -> Result<Vec<Vec<f32>>> {
         let (x, ends) = (self.input.rows(ids, |_| 0)?, self.input.ends(ids));
-        let rows = Rows::OneEach(&ends);
+        let rows = WantedRows::OneEach(&ends);
         let encoder = &self.output.encoder;
         self.output
             .project(encoder.forward(x, lengths, rows, Attention::Causal)?)
     }
 }
 
-impl TextInput {
+impl ClipTextInput {
     /// The embeddings of the tokens of texts, (tokens, hidden). The first `shared(n)` tokens of text n are left out.
     fn rows(&self, texts: &[&[u32]], shared: impl Fn(usize) -> usize) -> Result<Vec<f32>> {
         let mut x = Vec::new();

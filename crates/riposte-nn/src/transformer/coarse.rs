@@ -8,7 +8,7 @@ use rten_simd::{Isa, Simd, SimdUnaryOp};
 /// nearly 1.
 pub(super) struct Gelu;
 
-/// Numbers beyond it are taken for it, but for the factor.
+/// The greatest |x| for which Φ(x) is computed; beyond it, Φ stays the same.
 const FLAT: f32 = 4.38;
 /// The coefficient of the highest power first.
 const PHI: [f32; 9] = [
@@ -37,7 +37,7 @@ impl SimdUnaryOp<f32> for Gelu {
     }
 }
 
-/// e^x for x of at most 0, with a relative error below 1e-5. Numbers below -80 are taken for -80.
+/// e^x for x of at most 0, with a relative error below 1e-5. Numbers below -80 count as -80.
 #[derive(Default)]
 pub(super) struct Exp;
 

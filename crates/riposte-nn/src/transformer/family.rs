@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use super::bert::{self, BARE, BertConfig};
-use super::text::{ConfigFile, Description};
+use super::text::{CheckpointConfig, TextEncoderSpec};
 use super::{mpnet, roberta};
 use crate::error::{Result, While};
 
@@ -12,13 +12,13 @@ use crate::error::{Result, While};
 ///
 /// # Errors
 /// The file is missing or damaged, it describes a model of another family, or it has a setting that would change what the model computes.
-pub fn describe(dir: &Path) -> Result<Description> {
-    describe_beside(&ConfigFile::read(dir)?, &[])
+pub fn describe(dir: &Path) -> Result<TextEncoderSpec> {
+    describe_beside(&CheckpointConfig::read(dir)?, &[])
 }
 
 /// As [`describe`], for a file that has been read. `others`: families that other code computes. They are named if the file has neither one of them nor
 /// one of this crate's.
-pub(crate) fn describe_beside(file: &ConfigFile, others: &[&str]) -> Result<Description> {
+pub(crate) fn describe_beside(file: &CheckpointConfig, others: &[&str]) -> Result<TextEncoderSpec> {
     let own = [bert::KIND, mpnet::KIND, roberta::KIND];
     file.ensure_kind(&[&own[..], others].concat())?;
     let description = match file.kind() {

@@ -9,11 +9,11 @@ use safetensors::{Dtype, serialize};
 use crate::checkpoint::floats;
 use crate::error::{Error, Result, ensure};
 
-/// A place where packed layers are kept from one start to the next.
+/// Keeps packed layers from one start of the program to the next.
 ///
 /// Whoever keeps them has to tell apart the weights from which they were packed, the instructions of the machine and [`LAYOUT`], and to notice
 /// damage: here, only the sizes are checked.
-pub trait Keep {
+pub trait LayerCache {
     /// The bytes that were kept; `None` if there are none, or if they are damaged.
     fn get(&self) -> Option<Vec<u8>>;
 
@@ -26,9 +26,9 @@ pub const LAYOUT: u32 = 2;
 
 /// Tensors to be kept, by name.
 #[derive(Default)]
-pub(super) struct Parts(Vec<(String, Dtype, Vec<u8>)>);
+pub(super) struct PackedTensors(Vec<(String, Dtype, Vec<u8>)>);
 
-impl Parts {
+impl PackedTensors {
     pub fn add_floats(&mut self, name: String, numbers: &[f32]) {
         let bytes = numbers.iter().flat_map(|x| x.to_le_bytes()).collect();
         self.0.push((name, Dtype::F32, bytes));
@@ -56,14 +56,14 @@ impl Parts {
 }
 
 /// Tensors that were kept.
-pub(super) struct KeptParts<'a>(SafeTensors<'a>);
+pub(super) struct CachedTensors<'a>(SafeTensors<'a>);
 
-impl<'a> KeptParts<'a> {
+impl<'a> CachedTensors<'a> {
     /// # Errors
-    /// The bytes are not those of [`Parts`].
+    /// The bytes are not those of [`PackedTensors`].
     pub fn read(bytes: &'a [u8]) -> Result<Self> {
         let parts = SafeTensors::deserialize(bytes).map_err(Error::other)?;
-        Ok(KeptParts(parts))
+        Ok(CachedTensors(parts))
     }
 
     fn get(&self, name: &str, dtype: Dtype, length: usize) -> Result<&'a [u8]> {

@@ -1,8 +1,8 @@
 //! Linear layers of the packed backend.
 
-use super::kept::{KeptParts, Parts};
-use crate::conv::kernel::{Activation, CHANNEL_BLOCK, PackedWeights, Product, Windows};
-use crate::conv::quantised::{Begin, Far, Int8Product, Int8Weights};
+use super::kept::{CachedTensors, PackedTensors};
+use crate::conv::kernel::{CHANNEL_BLOCK, ConvActivation, PackedWeights, Product, SlidingWindows};
+use crate::conv::quantised::{InitialSums, Int8Product, Int8Weights, Outliers};
 use crate::conv::{Buffer, BufferPool, Numeric};
 use crate::error::{Result, ensure};
 
@@ -10,15 +10,15 @@ use crate::error::{Result, ensure};
 const INPUTS_AT_A_TIME: usize = 384;
 
 /// A linear layer: x · Wᵀ + b.
-pub struct Linear {
+pub struct LinearLayer {
     /// Inputs.
     width: usize,
     /// Outputs.
     out: usize,
-    weights: Weights,
+    weights: LinearWeights,
 }
 
-enum Weights {
+enum LinearWeights {
     /// One matrix for each [`INPUTS_AT_A_TIME`] inputs. The first has the bias.
     Float(Vec<PackedWeights>),
     Int8(Box<Int8>),
@@ -30,12 +30,12 @@ enum Weights {
 /// others. So before quantisation each input is multiplied by a factor, and its weights are divided by it, which brings the inputs' ranges nearer to
 /// each other (Xiao et al. 2023, SmoothQuant, <https://arxiv.org/abs/2211.10438>), and the [`KEPT`] widest products stay in floats (Dettmers et al.
 /// 2022, LLM.int8(), <https://arxiv.org/abs/2208.07339>). Which other inputs are large depends on the row, above all behind the activation of an MLP:
-/// there, what exceeds a limit is multiplied apart, by the same bytes of the weights.
+/// there, values are clipped, and their excess is multiplied separately, by the same bytes of the weights.
 struct Int8 {
     weights: Int8Weights,
     /// The factor of each input; 0 for inputs that are kept in floats.
     factors: Vec<f32>,
-    /// As [`Linear::in_int8`] has it.
+    /// Values are clipped at this multiple of the row's RMS.
     limit: f32,
     /// The inputs that are kept in floats.
     kept: [usize; KEPT],
@@ -48,7 +48,7 @@ const KEPT: usize = 8;
 /// Number of rows that one loop hands to the next at a time, so that they stay in the caches.
 const ROWS_AT_A_TIME: usize = 96;
 
-impl Linear {
+impl LinearLayer {
     /// Packs `weight` (out, in), row after row, in floats.
     ///
     /// # Errors
@@ -63,19 +63,19 @@ impl Linear {
             let matrix = transposed(weight, width, &inputs, |_| 1.0);
             parts.push(PackedWeights::new(&matrix, padded(bias, columns)));
         }
-        Ok(Linear {
+        Ok(LinearLayer {
             width,
             out,
-            weights: Weights::Float(parts),
+            weights: LinearWeights::Float(parts),
         })
     }
 
-    /// As [`Linear::new`], in int8. `ranges` has the greatest expected absolute value of each input, and `limit` how many times the root of a row's
-    /// mean square is left to its numbers; what is beyond it is multiplied apart, which takes time for each number. None if the machine has no instructions for
-    /// int8, or the layer is too small.
+    /// As [`LinearLayer::new`], in int8. `ranges` has the greatest expected absolute value of each input. Values are clipped at `limit` times the RMS
+    /// of their row; their excess is multiplied separately, which takes time for each. None if the machine has no instructions for int8, or the layer
+    /// is too small.
     ///
     /// # Errors
-    /// As [`Linear::new`], or the number of ranges is not that of the inputs.
+    /// As [`LinearLayer::new`], or the number of ranges is not that of the inputs.
     pub fn in_int8(
         weight: &[f32],
         out: usize,
@@ -108,8 +108,8 @@ impl Linear {
                 if kept.contains(&input) {
                     return 0.0;
                 }
-                // an input that was always zero, or has only zero weights, has no range to balance
-                // the fourth root leaves more of the difference to the inputs, whose largest are multiplied apart
+                // an input that was always zero, or has only zero weights, has no range to balance the fourth root leaves more of the difference to
+                // the inputs, the largest of which are clipped
                 let factor = (greatest[input] / ranges[input]).sqrt().sqrt();
                 if factor.is_normal() { factor } else { 1.0 }
             })
@@ -123,10 +123,10 @@ impl Linear {
             return Ok(None);
         };
         let kept_weights = transposed(weight, width, &kept, |_| 1.0);
-        Ok(Some(Linear {
+        Ok(Some(LinearLayer {
             width,
             out,
-            weights: Weights::Int8(Box::new(Int8 {
+            weights: LinearWeights::Int8(Box::new(Int8 {
                 weights,
                 factors,
                 limit,
@@ -137,8 +137,8 @@ impl Linear {
     }
 
     /// Adds the layer to what is kept, under this name. False if it is computed in floats.
-    pub(super) fn keep(&self, name: &str, parts: &mut Parts) -> bool {
-        let Weights::Int8(int8) = &self.weights else {
+    pub(super) fn keep(&self, name: &str, parts: &mut PackedTensors) -> bool {
+        let LinearWeights::Int8(int8) = &self.weights else {
             return false;
         };
         let (bytes, scale, sum) = int8.weights.packed();
@@ -157,7 +157,12 @@ impl Linear {
     ///
     /// # Errors
     /// It was not kept, or has other sizes.
-    pub(super) fn kept(name: &str, width: usize, out: usize, parts: &KeptParts) -> Result<Self> {
+    pub(super) fn kept(
+        name: &str,
+        width: usize,
+        out: usize,
+        parts: &CachedTensors,
+    ) -> Result<Self> {
         ensure!(
             out > 0 && out.is_multiple_of(CHANNEL_BLOCK) && Int8Weights::are_available(),
             Model,
@@ -173,10 +178,10 @@ impl Linear {
             "{name} has no such input"
         );
         let kept_weights = floats("kept_weights", KEPT * out)?;
-        Ok(Linear {
+        Ok(LinearLayer {
             width,
             out,
-            weights: Weights::Int8(Box::new(Int8 {
+            weights: LinearWeights::Int8(Box::new(Int8 {
                 weights: Int8Weights::of_packed(bytes, floats("scale", out)?, floats("sum", out)?),
                 factors: floats("factors", width)?,
                 limit: floats("limit", 1)?[0],
@@ -194,8 +199,8 @@ impl Linear {
     /// Whether the products are computed in int8 or in floats.
     pub fn numeric(&self) -> Numeric {
         match self.weights {
-            Weights::Float(_) => Numeric::Float,
-            Weights::Int8(_) => Numeric::Int8,
+            LinearWeights::Float(_) => Numeric::Float,
+            LinearWeights::Int8(_) => Numeric::Int8,
         }
     }
 
@@ -208,10 +213,10 @@ impl Linear {
         Ok(out.to_vec())
     }
 
-    /// As [`Linear::forward`], with buffers that are reused.
+    /// As [`LinearLayer::forward`], with buffers that are reused.
     ///
     /// # Errors
-    /// As [`Linear::forward`].
+    /// As [`LinearLayer::forward`].
     pub(crate) fn forward_with(&self, x: &[f32], pool: &mut BufferPool) -> Result<Buffer> {
         ensure!(
             x.len().is_multiple_of(self.width),
@@ -224,8 +229,8 @@ impl Linear {
         let columns = self.out.next_multiple_of(CHANNEL_BLOCK);
         let mut out = pool.take(rows * columns);
         match &self.weights {
-            Weights::Float(parts) => self.multiply(parts, x, &mut out),
-            Weights::Int8(int8) => int8.multiply(x, self.width, &mut out, pool),
+            LinearWeights::Float(parts) => self.multiply(parts, x, &mut out),
+            LinearWeights::Int8(int8) => int8.multiply(x, self.width, &mut out, pool),
         }
         if columns > self.out {
             let mut kept = pool.take(rows * self.out);
@@ -244,10 +249,10 @@ impl Linear {
         for (n, weights) in parts.iter().enumerate() {
             let inputs = [&x[first.min(x.len())..]];
             Product {
-                windows: Windows::new(&inputs, weights.rows(), self.width, rows),
+                windows: SlidingWindows::new(&inputs, weights.rows(), self.width, rows),
                 weights,
                 accumulate: n > 0,
-                activation: Activation::None,
+                activation: ConvActivation::None,
             }
             .run(out);
             first += weights.rows();
@@ -263,17 +268,17 @@ impl Int8 {
         let mut left = pool.take(width);
         let mut base = pool.take(ROWS_AT_A_TIME * columns);
         let mut kept = [0.0; ROWS_AT_A_TIME * KEPT];
-        let mut far = Far::default();
+        let mut outliers = Outliers::default();
         pool.bytes.grow(ROWS_AT_A_TIME * inputs);
         let blocks = x.chunks(ROWS_AT_A_TIME * width);
         for (x, out) in blocks.zip(out.chunks_mut(ROWS_AT_A_TIME * columns)) {
             let count = x.len() / width;
-            far.clear();
+            outliers.clear();
             pool.quantisations.clear();
             let rows = x.chunks(width).zip(pool.bytes.chunks_mut(inputs));
             for ((from, to), kept) in rows.zip(kept.chunks_mut(KEPT)) {
                 let by = (self.factors.as_slice(), self.limit);
-                let quantisation = self.weights.prepare(from, by, &mut left, &mut far, to);
+                let quantisation = self.weights.prepare(from, by, &mut left, &mut outliers, to);
                 pool.quantisations.push(quantisation);
                 for (to, &input) in kept.iter_mut().zip(&self.kept) {
                     *to = from[input];
@@ -281,15 +286,15 @@ impl Int8 {
             }
             let base = &mut base[..count * columns];
             let rows = [kept.as_slice()];
-            let windows = Windows::new(&rows, KEPT, KEPT, count);
-            Product::new(windows, &self.kept_weights, Activation::None).run(base);
+            let windows = SlidingWindows::new(&rows, KEPT, KEPT, count);
+            Product::new(windows, &self.kept_weights, ConvActivation::None).run(base);
             Int8Product {
-                windows: Windows::new(&[&pool.bytes], inputs, inputs, count),
+                windows: SlidingWindows::new(&[&pool.bytes], inputs, inputs, count),
                 quantisations: &pool.quantisations,
                 weights: &self.weights,
-                begin: Begin::Numbers(base),
-                far: Some(&far),
-                activation: Activation::None,
+                begin: InitialSums::Numbers(base),
+                outliers: Some(&outliers),
+                activation: ConvActivation::None,
             }
             .run(out);
         }
@@ -381,7 +386,7 @@ mod tests {
         ] {
             let (weight, bias) = (numbers(width * out, 1), numbers(out, 2));
             let x = numbers(rows * width, 3);
-            let layer = Linear::new(&weight, out, Some(&bias)).unwrap();
+            let layer = LinearLayer::new(&weight, out, Some(&bias)).unwrap();
             let found = layer.forward(&x).unwrap();
             let expected = naive(&weight, &bias, &x);
             assert_eq!(found.len(), expected.len());
@@ -393,8 +398,8 @@ mod tests {
             }
             assert!(layer.forward(&vec![0.0; width * 2 + 1]).is_err() || width == 1);
         }
-        assert!(Linear::new(&[1.0; 7], 2, None).is_err());
-        assert!(Linear::new(&[1.0; 8], 2, Some(&[0.0; 3])).is_err());
+        assert!(LinearLayer::new(&[1.0; 7], 2, None).is_err());
+        assert!(LinearLayer::new(&[1.0; 8], 2, Some(&[0.0; 3])).is_err());
     }
 
     /// In int8 a few inputs that are a hundred times as large as the others take no precision from these, and rows do not depend on
@@ -409,7 +414,8 @@ mod tests {
             *x *= size(n % width);
         }
         let ranges: Vec<f32> = (0..width).map(size).collect();
-        let Some(layer) = Linear::in_int8(&weight, out, Some(&bias), &ranges, 3.0).unwrap() else {
+        let Some(layer) = LinearLayer::in_int8(&weight, out, Some(&bias), &ranges, 3.0).unwrap()
+        else {
             // the machine has no instructions for it
             return;
         };
@@ -437,7 +443,7 @@ mod tests {
         let expected = naive(&weight, &bias, &x);
         let error_with = |limit| {
             let ranges = vec![1.0; width];
-            let layer = Linear::in_int8(&weight, out, Some(&bias), &ranges, limit).unwrap()?;
+            let layer = LinearLayer::in_int8(&weight, out, Some(&bias), &ranges, limit).unwrap()?;
             Some(relative_error(&layer.forward(&x).unwrap(), &expected))
         };
         let (Some(limited), Some(unlimited)) = (error_with(3.0), error_with(f32::INFINITY)) else {
@@ -452,10 +458,10 @@ mod tests {
 
     #[test]
     fn layers_that_are_too_small_for_int8_are_refused() {
-        let none = Linear::in_int8(&[1.0; 32 * 16], 16, None, &[1.0; 32], 3.0).unwrap();
+        let none = LinearLayer::in_int8(&[1.0; 32 * 16], 16, None, &[1.0; 32], 3.0).unwrap();
         assert!(none.is_none());
-        let none = Linear::in_int8(&[1.0; 384 * 17], 17, None, &[1.0; 384], 3.0).unwrap();
+        let none = LinearLayer::in_int8(&[1.0; 384 * 17], 17, None, &[1.0; 384], 3.0).unwrap();
         assert!(none.is_none());
-        assert!(Linear::in_int8(&[1.0; 384 * 16], 16, None, &[1.0; 383], 3.0).is_err());
+        assert!(LinearLayer::in_int8(&[1.0; 384 * 16], 16, None, &[1.0; 383], 3.0).is_err());
     }
 }

@@ -5,9 +5,9 @@
 
 mod attention;
 pub mod bert;
+pub mod calibration;
 pub mod clip;
 mod coarse;
-pub mod examples;
 pub mod family;
 pub mod kept;
 mod linear;
@@ -22,11 +22,11 @@ pub mod text;
 use rayon::prelude::*;
 use serde::Deserialize;
 
-pub use linear::Linear;
+pub use linear::LinearLayer;
 pub use relative::RelativeBias;
 pub use source::TensorSource;
 
-use kept::Keep;
+use kept::LayerCache;
 
 use crate::checkpoint::ExpectedTensor;
 use crate::conv::quantised::Int8Weights;
@@ -36,11 +36,11 @@ use crate::limits::{MAX_LAYERS, MAX_SIZE};
 
 /// The code that computes an encoder. The results of the backends agree within 1e-4, except in int8.
 #[derive(Clone, Copy, Debug, Default)]
-pub enum Backend {
+pub enum EncoderBackend {
     /// Packed matrices on the CPU, in int8 as far as the machine and the model allow.
     #[default]
     Auto,
-    /// As [`Backend::Auto`], in floats on every machine.
+    /// As [`EncoderBackend::Auto`], in floats on every machine.
     Float,
     /// Layers that this function makes, in floats.
     Given(NewLayers),
@@ -52,7 +52,7 @@ pub type NewLayers = fn(
     &mut dyn Iterator<Item = Result<Layer<Vec<f32>>>>,
 ) -> Result<Box<dyn Layers>>;
 
-/// The layers of an encoder, computed by other code than this crate's ([`Backend::Given`]).
+/// The layers of an encoder, computed by other code than this crate's ([`EncoderBackend::Given`]).
 pub trait Layers: Send + Sync {
     /// Maps the rows (tokens, hidden) of sequences of these lengths, one sequence after another, to the last layer's rows.
     ///
@@ -62,7 +62,7 @@ pub trait Layers: Send + Sync {
         &self,
         x: Vec<f32>,
         lengths: &[usize],
-        rows: Rows,
+        rows: WantedRows,
         attention: Attention,
     ) -> Result<Vec<f32>>;
 
@@ -70,12 +70,12 @@ pub trait Layers: Send + Sync {
     fn batch_tokens(&self) -> usize;
 }
 
-impl Backend {
+impl EncoderBackend {
     /// The backend for a mode of numbers.
-    pub fn of(mode: NumericMode) -> Backend {
+    pub fn of(mode: NumericMode) -> EncoderBackend {
         match mode {
-            NumericMode::Auto => Backend::Auto,
-            NumericMode::Float => Backend::Float,
+            NumericMode::Auto => EncoderBackend::Auto,
+            NumericMode::Float => EncoderBackend::Float,
         }
     }
 }
@@ -288,7 +288,7 @@ pub enum Attention<'a> {
 
 /// The rows of the last layer that are wanted.
 #[derive(Clone, Copy, Debug)]
-pub enum Rows<'a> {
+pub enum WantedRows<'a> {
     /// All rows, one sequence after another.
     All,
     /// One row of each sequence, by its position in the sequence.
@@ -296,42 +296,42 @@ pub enum Rows<'a> {
 }
 
 /// The layers of a model, by one of the backends.
-enum Encoder {
-    Packed(packed::Encoder),
+enum EncoderLayers {
+    Packed(packed::PackedEncoder),
     Given(Box<dyn Layers>),
 }
 
-impl Encoder {
-    /// If `backend` allows int8, the packed backend takes the layers that are kept. If there are none, `examples` decide how it is quantised, and their
-    /// rows are replaced by the last layer's rows in floats.
+impl EncoderLayers {
+    /// If `backend` allows int8, the packed backend takes the layers that are kept. If there are none, the rows of `calibration` decide how it is
+    /// quantised, and are replaced by the last layer's rows in floats.
     fn read(
         config: &EncoderConfig,
         names: &LayerNames,
         source: &impl TensorSource,
-        backend: Backend,
-        examples: Option<&mut packed::Examples>,
-        keep: Option<&dyn Keep>,
+        backend: EncoderBackend,
+        calibration: Option<&mut packed::CalibrationRows>,
+        keep: Option<&dyn LayerCache>,
     ) -> Result<Self> {
         let mut layers =
             (0..config.layers).map(|n| Layer::read(names, n, |name| source.tensor(name)));
         match backend {
-            Backend::Given(new) => Ok(Encoder::Given(new(config, &mut layers)?)),
-            Backend::Auto | Backend::Float => {
-                let int8 = matches!(backend, Backend::Auto) && Int8Weights::are_available();
-                let examples = examples.filter(|_| int8);
+            EncoderBackend::Given(new) => Ok(EncoderLayers::Given(new(config, &mut layers)?)),
+            EncoderBackend::Auto | EncoderBackend::Float => {
+                let int8 = matches!(backend, EncoderBackend::Auto) && Int8Weights::are_available();
+                let calibration = calibration.filter(|_| int8);
                 let keep = keep.filter(|_| int8);
-                if let Some(bytes) = keep.and_then(Keep::get)
-                    && let Ok(encoder) = packed::Encoder::of_bytes(config, &bytes)
+                if let Some(bytes) = keep.and_then(LayerCache::get)
+                    && let Ok(encoder) = packed::PackedEncoder::of_bytes(config, &bytes)
                 {
-                    return Ok(Encoder::Packed(encoder));
+                    return Ok(EncoderLayers::Packed(encoder));
                 }
-                let encoder = packed::Encoder::new(config, layers, examples)?;
+                let encoder = packed::PackedEncoder::new(config, layers, calibration)?;
                 if let Some(keep) = keep
                     && let Some(bytes) = encoder.to_bytes()
                 {
                     keep.put(&bytes);
                 }
-                Ok(Encoder::Packed(encoder))
+                Ok(EncoderLayers::Packed(encoder))
             }
         }
     }
@@ -339,8 +339,8 @@ impl Encoder {
     /// Whether any product is computed in int8.
     fn numeric(&self) -> Numeric {
         match self {
-            Encoder::Packed(encoder) => encoder.numeric(),
-            Encoder::Given(_) => Numeric::Float,
+            EncoderLayers::Packed(encoder) => encoder.numeric(),
+            EncoderLayers::Given(_) => Numeric::Float,
         }
     }
 
@@ -349,14 +349,14 @@ impl Encoder {
         &self,
         x: Vec<f32>,
         lengths: &[usize],
-        rows: Rows,
+        rows: WantedRows,
         attention: Attention,
     ) -> Result<Vec<f32>> {
         match self {
-            Encoder::Packed(encoder) => {
+            EncoderLayers::Packed(encoder) => {
                 encoder.forward(x, &packed::Sequence::of(lengths), rows, attention)
             }
-            Encoder::Given(layers) => layers.forward(x, lengths, rows, attention),
+            EncoderLayers::Given(layers) => layers.forward(x, lengths, rows, attention),
         }
     }
 
@@ -373,7 +373,7 @@ impl Encoder {
         let mut order: Vec<usize> = (0..lengths.len()).collect();
         order.sort_by_key(|&n| std::cmp::Reverse(lengths[n]));
         let results: Vec<Vec<T>> = match self {
-            Encoder::Packed(encoder) => {
+            EncoderLayers::Packed(encoder) => {
                 let (threads, least) = (rayon::current_num_threads(), encoder.least_batch_tokens());
                 let batches = batches_for_threads(&order, lengths, threads, least);
                 // a thread takes the next batch when it has finished one; a parallel iterator over the list would begin in several places of it
@@ -383,7 +383,7 @@ impl Encoder {
                 results.sort_by_key(|(n, _)| *n);
                 results.into_iter().map(|(_, results)| results).collect()
             }
-            Encoder::Given(layers) => {
+            EncoderLayers::Given(layers) => {
                 let tokens = layers.batch_tokens();
                 let batches = batches(&order, lengths, usize::MAX, |_| tokens);
                 let results = batches.iter().map(|batch| compute(batch));

@@ -1,17 +1,17 @@
 //! The description of MPNet (Song et al. 2020, <https://arxiv.org/abs/2004.09297>): as BERT, but without token types, with positions that begin after
-//! the token of padding, and with attention that depends on distance.
+//! the padding id, and with attention that depends on distance.
 
 use serde::Deserialize;
 
 use super::relative::BUCKETS;
-use super::text::{ConfigFile, Description};
+use super::text::{CheckpointConfig, TextEncoderSpec};
 use super::{Activation, EncoderConfig, LayerNames, NormOrder};
 use crate::error::{Result, ensure};
 
 /// `model_type` in the `config.json` of an MPNet.
 pub const KIND: &str = "mpnet";
 
-/// The id of the token of padding. Hugging Face's MPNetModel has it as a constant, whatever `pad_token_id` says.
+/// The padding id. Hugging Face's MPNetModel has it as a constant, whatever `pad_token_id` says.
 const PADDING: usize = 1;
 
 const LAYERS: LayerNames = LayerNames {
@@ -61,7 +61,7 @@ impl Default for MpnetConfig {
 ///
 /// # Errors
 /// A setting has another type, or asks for something that this crate does not compute.
-pub(super) fn describe(file: &ConfigFile) -> Result<Description> {
+pub(super) fn describe(file: &CheckpointConfig) -> Result<TextEncoderSpec> {
     let config: MpnetConfig = file.parse()?;
     // MPNetModel computes with 32 whatever this setting says, so another number would not be what the model was trained with
     ensure!(
@@ -70,7 +70,7 @@ pub(super) fn describe(file: &ConfigFile) -> Result<Description> {
         "relative_attention_num_buckets is {}: expected {BUCKETS}",
         config.relative_attention_num_buckets
     );
-    Ok(Description {
+    Ok(TextEncoderSpec {
         encoder: EncoderConfig {
             hidden: config.hidden_size,
             heads: config.num_attention_heads,

@@ -1,7 +1,7 @@
 //! The packed backend: an encoder on the CPU.
 //!
 //! Sequences lie one after another without padding, and each one attends only to itself. Matrix products are those of the convolution runtime
-//! ([`Linear`]), softmax and activations come from rten, the runtime of the OCR engine; all use the widest instructions that the machine has. In the
+//! ([`LinearLayer`]), softmax and activations come from rten, the runtime of the OCR engine; all use the widest instructions that the machine has. In the
 //! last layer, only the wanted rows are computed.
 
 use std::cell::RefCell;
@@ -9,10 +9,12 @@ use std::cell::RefCell;
 use rten_simd::{Isa, SimdOp, SimdUnaryOp};
 use rten_vecmath::{Gelu, Swish};
 
-use super::attention::Head;
-use super::kept::{KeptParts, Parts};
-use super::linear::Linear;
-use super::{Activation, Affine, Attention, EncoderConfig, NormOrder, Rows, TensorSource, coarse};
+use super::attention::AttentionHead;
+use super::kept::{CachedTensors, PackedTensors};
+use super::linear::LinearLayer;
+use super::{
+    Activation, Affine, Attention, EncoderConfig, NormOrder, TensorSource, WantedRows, coarse,
+};
 use crate::conv::{Buffer, BufferPool, Numeric};
 use crate::error::{Result, ensure};
 
@@ -32,32 +34,32 @@ thread_local! {
 }
 
 /// The layers of a model.
-pub(super) struct Encoder {
+pub(super) struct PackedEncoder {
     config: EncoderConfig,
-    layers: Vec<Layer>,
+    layers: Vec<PackedLayer>,
 }
 
-struct Layer {
+struct PackedLayer {
     /// The weights and the bias are already divided by √(head width).
-    query: Linear,
-    key_and_value: Linear,
-    output: Linear,
-    attention_norm: Norm,
-    up: Linear,
-    down: Linear,
-    mlp_norm: Norm,
+    query: LinearLayer,
+    key_and_value: LinearLayer,
+    output: LinearLayer,
+    attention_norm: LayerNorm,
+    up: LinearLayer,
+    down: LinearLayer,
+    mlp_norm: LayerNorm,
 }
 
 /// A layer norm.
-pub(crate) struct Norm {
+pub(crate) struct LayerNorm {
     weight: Vec<f32>,
     bias: Vec<f32>,
     epsilon: f32,
 }
 
-impl Norm {
+impl LayerNorm {
     fn of(affine: Affine<Vec<f32>>, epsilon: f64) -> Self {
-        Norm {
+        LayerNorm {
             weight: affine.weight,
             bias: affine.bias,
             epsilon: epsilon as f32,
@@ -70,7 +72,7 @@ impl Norm {
     /// `source` fails.
     pub fn read(source: &impl TensorSource, name: &str, epsilon: f64) -> Result<Self> {
         let affine = super::affine(name, &mut |name| source.tensor(name))?;
-        Ok(Norm::of(affine, epsilon))
+        Ok(LayerNorm::of(affine, epsilon))
     }
 
     /// Normalises each row in place.
@@ -89,7 +91,7 @@ impl Norm {
 /// A layer norm of rows, to which other rows are added first. It is a [`SimdOp`] so that the compiler uses the machine's widest vectors; the order of the
 /// sums is the same for all widths.
 struct Normalise<'a> {
-    norm: &'a Norm,
+    norm: &'a LayerNorm,
     x: &'a mut [f32],
     other: Option<&'a [f32]>,
 }
@@ -99,7 +101,7 @@ impl SimdOp for Normalise<'_> {
 
     #[inline(always)]
     fn eval<I: Isa>(self, _: I) {
-        let Norm {
+        let LayerNorm {
             weight,
             bias,
             epsilon,
@@ -186,19 +188,19 @@ impl Ranges {
     }
 }
 
-fn linear(affine: &Affine<Vec<f32>>) -> Result<Linear> {
-    Linear::new(&affine.weight, affine.bias.len(), Some(&affine.bias))
+fn linear(affine: &Affine<Vec<f32>>) -> Result<LinearLayer> {
+    LinearLayer::new(&affine.weight, affine.bias.len(), Some(&affine.bias))
 }
 
-/// How many times the root of a row's mean square is left to its numbers, behind a norm and behind the attention.
-const FAR: f32 = 3.5;
-/// The same behind the activation of an MLP. Without limits, the vectors of all-mpnet-base-v2 are nearly twice as far from those in floats; with smaller ones
-/// they are hardly nearer, and the products take longer.
-const FAR_BEHIND_ACTIVATION: f32 = 4.0;
+/// Values are clipped at this multiple of the row's RMS, after a norm and after the attention.
+const CLIP: f32 = 3.5;
+/// The same after the activation of an MLP. Without clipping, the vectors of all-mpnet-base-v2 are nearly twice as far from those in floats; with
+/// smaller multiples they are hardly nearer, and the products take longer.
+const CLIP_AFTER_ACTIVATION: f32 = 4.0;
 
-impl Layer {
+impl PackedLayer {
     /// The linear layers, with the names under which they are kept.
-    fn linears(&self) -> [(&'static str, &Linear); 5] {
+    fn linears(&self) -> [(&'static str, &LinearLayer); 5] {
         [
             ("query", &self.query),
             ("key_and_value", &self.key_and_value),
@@ -209,19 +211,19 @@ impl Layer {
     }
 
     /// The layer norms, with the names under which they are kept.
-    fn norms(&self) -> [(&'static str, &Norm); 2] {
+    fn norms(&self) -> [(&'static str, &LayerNorm); 2] {
         [
             ("attention_norm", &self.attention_norm),
             ("mlp_norm", &self.mlp_norm),
         ]
     }
 
-    /// Packs a layer. `examples` has rows of the input, which decide how the layer is quantised, and are then replaced by the layer's output; None
+    /// Packs a layer. `calibration` has rows of the input, which decide how the layer is quantised, and are then replaced by the layer's output; None
     /// leaves the layer in floats.
     fn new(
         config: &EncoderConfig,
         layer: super::Layer<Vec<f32>>,
-        examples: Option<&mut Examples>,
+        calibration: Option<&mut CalibrationRows>,
     ) -> Result<Self> {
         let scale = (config.head_width() as f32).powf(-0.5);
         let mut query = layer.query;
@@ -230,48 +232,48 @@ impl Layer {
         let mut key_and_value = layer.key;
         key_and_value.weight.extend(layer.value.weight);
         key_and_value.bias.extend(layer.value.bias);
-        let packed = Layer {
+        let packed = PackedLayer {
             query: linear(&query)?,
             key_and_value: linear(&key_and_value)?,
             output: linear(&layer.output)?,
-            attention_norm: Norm::of(layer.attention_norm, config.epsilon),
+            attention_norm: LayerNorm::of(layer.attention_norm, config.epsilon),
             up: linear(&layer.up)?,
             down: linear(&layer.down)?,
-            mlp_norm: Norm::of(layer.mlp_norm, config.epsilon),
+            mlp_norm: LayerNorm::of(layer.mlp_norm, config.epsilon),
         };
-        let Some(examples) = examples else {
+        let Some(calibration) = calibration else {
             return Ok(packed);
         };
         let mut ranges = Ranges::new(config);
-        let step = Step {
+        let step = LayerPass {
             config,
             layer: &packed,
-            sequences: &examples.sequences,
+            sequences: &calibration.sequences,
             positions: None,
-            attention: examples.attention,
+            attention: calibration.attention,
         };
         let rows = step.run(
-            &examples.rows,
+            &calibration.rows,
             &mut BufferPool::default(),
             Some(&mut ranges),
         )?;
-        examples.rows = rows.to_vec();
+        calibration.rows = rows.to_vec();
         let ranges = ranges.rounded();
         let int8 = |affine: &Affine<Vec<f32>>, ranges: &[f32], limit| {
             let bias = Some(affine.bias.as_slice());
-            Linear::in_int8(&affine.weight, affine.bias.len(), bias, ranges, limit)
+            LinearLayer::in_int8(&affine.weight, affine.bias.len(), bias, ranges, limit)
         };
-        // all or none, so that it can be said in which numbers a model computes
+        // all or none, so that a model computes either in int8 or in floats
         let (Some(query), Some(key_and_value), Some(output), Some(up), Some(down)) = (
-            int8(&query, &ranges.attention, FAR)?,
-            int8(&key_and_value, &ranges.attention, FAR)?,
-            int8(&layer.output, &ranges.output, FAR)?,
-            int8(&layer.up, &ranges.up, FAR)?,
-            int8(&layer.down, &ranges.down, FAR_BEHIND_ACTIVATION)?,
+            int8(&query, &ranges.attention, CLIP)?,
+            int8(&key_and_value, &ranges.attention, CLIP)?,
+            int8(&layer.output, &ranges.output, CLIP)?,
+            int8(&layer.up, &ranges.up, CLIP)?,
+            int8(&layer.down, &ranges.down, CLIP_AFTER_ACTIVATION)?,
         ) else {
             return Ok(packed);
         };
-        Ok(Layer {
+        Ok(PackedLayer {
             query,
             key_and_value,
             output,
@@ -283,7 +285,7 @@ impl Layer {
 }
 
 /// Sequences that decide how an encoder is quantised.
-pub(super) struct Examples<'a> {
+pub(super) struct CalibrationRows<'a> {
     /// (tokens, hidden): the input of the first layer; afterwards, the output of the last layer in floats.
     pub rows: Vec<f32>,
     pub sequences: Vec<Sequence>,
@@ -327,20 +329,20 @@ impl Sequence {
     }
 }
 
-impl Encoder {
-    /// Packs the layers, which have the sizes of `config`. With examples, the products of attention and MLP with weights are computed in int8, if the
-    /// machine has instructions for it.
+impl PackedEncoder {
+    /// Packs the layers, which have the sizes of `config`. With calibration rows, the products of attention and MLP with weights are computed in
+    /// int8, if the machine has instructions for it.
     ///
     /// # Errors
     /// A layer cannot be read, or has other sizes.
     pub(super) fn new(
         config: &EncoderConfig,
         layers: impl Iterator<Item = Result<super::Layer<Vec<f32>>>>,
-        mut examples: Option<&mut Examples>,
+        mut calibration: Option<&mut CalibrationRows>,
     ) -> Result<Self> {
-        Ok(Encoder {
+        Ok(PackedEncoder {
             layers: layers
-                .map(|layer| Layer::new(config, layer?, examples.as_deref_mut()))
+                .map(|layer| PackedLayer::new(config, layer?, calibration.as_deref_mut()))
                 .collect::<Result<_>>()?,
             config: config.clone(),
         })
@@ -348,7 +350,7 @@ impl Encoder {
 
     /// The layers as bytes ([`super::kept`]); `None` unless all of them are computed in int8.
     pub(super) fn to_bytes(&self) -> Option<Vec<u8>> {
-        let mut parts = Parts::default();
+        let mut parts = PackedTensors::default();
         for (n, layer) in self.layers.iter().enumerate() {
             for (name, linear) in layer.linears() {
                 linear
@@ -363,24 +365,25 @@ impl Encoder {
         parts.to_bytes().ok()
     }
 
-    /// The layers that [`Encoder::to_bytes`] made bytes of, on a machine with the same instructions.
+    /// The layers that [`PackedEncoder::to_bytes`] made bytes of, on a machine with the same instructions.
     ///
     /// # Errors
     /// They have other sizes than the configuration.
     pub(super) fn of_bytes(config: &EncoderConfig, bytes: &[u8]) -> Result<Self> {
-        let parts = KeptParts::read(bytes)?;
+        let parts = CachedTensors::read(bytes)?;
         let (hidden, inner) = (config.hidden, config.intermediate);
         let layer = |n: usize| {
-            let linear =
-                |name: &str, width, out| Linear::kept(&format!("{n}.{name}"), width, out, &parts);
-            let norm = |name: &str| -> Result<Norm> {
-                Ok(Norm {
+            let linear = |name: &str, width, out| {
+                LinearLayer::kept(&format!("{n}.{name}"), width, out, &parts)
+            };
+            let norm = |name: &str| -> Result<LayerNorm> {
+                Ok(LayerNorm {
                     weight: parts.floats(&format!("{n}.{name}.weight"), hidden)?,
                     bias: parts.floats(&format!("{n}.{name}.bias"), hidden)?,
                     epsilon: config.epsilon as f32,
                 })
             };
-            Ok(Layer {
+            Ok(PackedLayer {
                 query: linear("query", hidden, hidden)?,
                 key_and_value: linear("key_and_value", hidden, 2 * hidden)?,
                 output: linear("output", hidden, hidden)?,
@@ -390,7 +393,7 @@ impl Encoder {
                 mlp_norm: norm("mlp_norm")?,
             })
         };
-        Ok(Encoder {
+        Ok(PackedEncoder {
             layers: (0..config.layers).map(layer).collect::<Result<_>>()?,
             config: config.clone(),
         })
@@ -421,22 +424,22 @@ impl Encoder {
         }
     }
 
-    /// As [`super::Encoder::forward`].
+    /// As [`super::EncoderLayers::forward`].
     pub(super) fn forward(
         &self,
         x: Vec<f32>,
         sequences: &[Sequence],
-        rows: Rows,
+        rows: WantedRows,
         attention: Attention,
     ) -> Result<Vec<f32>> {
         BUFFERS.with_borrow_mut(|pool| {
             let mut x = Buffer::copy_of(&x);
             for (n, layer) in self.layers.iter().enumerate() {
                 let positions = match rows {
-                    Rows::OneEach(positions) if n + 1 == self.layers.len() => Some(positions),
+                    WantedRows::OneEach(positions) if n + 1 == self.layers.len() => Some(positions),
                     _ => None,
                 };
-                let step = Step {
+                let step = LayerPass {
                     config: &self.config,
                     layer,
                     sequences,
@@ -454,16 +457,16 @@ impl Encoder {
 }
 
 /// A layer, and the sequences that it is computed for.
-struct Step<'a> {
+struct LayerPass<'a> {
     config: &'a EncoderConfig,
-    layer: &'a Layer,
+    layer: &'a PackedLayer,
     sequences: &'a [Sequence],
     /// The position in each sequence of the row that is wanted; all rows if None.
     positions: Option<&'a [usize]>,
     attention: Attention<'a>,
 }
 
-impl Step<'_> {
+impl LayerPass<'_> {
     /// The layer's output for rows (tokens, hidden). `ranges` are widened to include the inputs of its products.
     fn run(
         &self,
@@ -605,7 +608,7 @@ impl Step<'_> {
                         (None, Some(rows))
                     }
                 };
-                Head {
+                AttentionHead {
                     query: &query[from..],
                     query_step: hidden,
                     queries,

@@ -87,11 +87,11 @@ mod tests {
     use std::sync::atomic::{AtomicUsize, Ordering};
 
     use super::super::{
-        Activation, Attention, EncoderConfig, Layer, LayerNames, NormOrder, Rows, TensorSource,
-        packed,
+        Activation, Attention, EncoderConfig, Layer, LayerNames, NormOrder, TensorSource,
+        WantedRows, packed,
     };
     use super::*;
-    use crate::checkpoint::Table;
+    use crate::checkpoint::EmbeddingTable;
 
     const HIDDEN: usize = 128;
 
@@ -139,8 +139,8 @@ mod tests {
             })
         }
 
-        fn table(&self, name: &str) -> Result<Table> {
-            Ok(Table::of(&self.tensor(name)?, HIDDEN))
+        fn table(&self, name: &str) -> Result<EmbeddingTable> {
+            Ok(EmbeddingTable::of(&self.tensor(name)?, HIDDEN))
         }
     }
 
@@ -180,13 +180,13 @@ mod tests {
         ];
         let layers =
             (0..config.layers).map(|n| Layer::read(&NAMES, n, |name| Weights.tensor(name)));
-        let encoder = packed::Encoder::new(&config, layers, None).unwrap();
+        let encoder = packed::PackedEncoder::new(&config, layers, None).unwrap();
         let expected: Vec<Vec<f32>> = texts
             .iter()
             .map(|ids| {
                 let mut x = Vec::new();
                 embed(ids, 0, &mut x);
-                let rows = Rows::OneEach(&[ids.len() - 1]);
+                let rows = WantedRows::OneEach(&[ids.len() - 1]);
                 let alone = Sequence::of(&[ids.len()]);
                 encoder.forward(x, &alone, rows, Attention::Causal).unwrap()
             })
@@ -199,7 +199,7 @@ mod tests {
                 longest.fetch_max(sequence.shared.len(), Ordering::Relaxed);
             }
             let ends: Vec<usize> = texts.iter().map(|ids| ids.len() - 1).collect();
-            let wanted = Rows::OneEach(&ends);
+            let wanted = WantedRows::OneEach(&ends);
             let rows = encoder.forward(x, sequences, wanted, Attention::Causal)?;
             Ok(rows.chunks(HIDDEN).map(<[f32]>::to_vec).collect())
         };

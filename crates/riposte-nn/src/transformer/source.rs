@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use crate::checkpoint::{Checkpoint, ExpectedTensor, Table};
+use crate::checkpoint::{Checkpoint, EmbeddingTable, ExpectedTensor};
 use crate::error::{Error, Result, ensure};
 
 /// Where a model's tensors come from. A checkpoint is one; another can change the tensors of a checkpoint.
@@ -17,7 +17,7 @@ pub trait TensorSource {
     ///
     /// # Errors
     /// As [`TensorSource::tensor`], or it is no matrix.
-    fn table(&self, name: &str) -> Result<Table>;
+    fn table(&self, name: &str) -> Result<EmbeddingTable>;
 }
 
 impl TensorSource for Checkpoint {
@@ -25,20 +25,20 @@ impl TensorSource for Checkpoint {
         self.read(name)
     }
 
-    fn table(&self, name: &str) -> Result<Table> {
+    fn table(&self, name: &str) -> Result<EmbeddingTable> {
         Checkpoint::table(self, name)
     }
 }
 
 /// A source whose tensors have the sizes that the model expects. A checkpoint is compared with them when it is opened, but other sources are not.
-pub(super) struct Checked<'s, S> {
+pub(super) struct CheckedSource<'s, S> {
     source: &'s S,
     expected: HashMap<String, Vec<usize>>,
 }
 
-impl<'s, S: TensorSource> Checked<'s, S> {
+impl<'s, S: TensorSource> CheckedSource<'s, S> {
     pub(super) fn new(source: &'s S, expected: Vec<ExpectedTensor>) -> Self {
-        Checked {
+        CheckedSource {
             source,
             expected: expected.into_iter().collect(),
         }
@@ -50,7 +50,7 @@ impl<'s, S: TensorSource> Checked<'s, S> {
     }
 }
 
-impl<S: TensorSource> TensorSource for Checked<'_, S> {
+impl<S: TensorSource> TensorSource for CheckedSource<'_, S> {
     fn tensor(&self, name: &str) -> Result<Vec<f32>> {
         let shape = self.shape(name)?;
         let numbers = self.source.tensor(name)?;
@@ -66,7 +66,7 @@ impl<S: TensorSource> TensorSource for Checked<'_, S> {
         Ok(numbers)
     }
 
-    fn table(&self, name: &str) -> Result<Table> {
+    fn table(&self, name: &str) -> Result<EmbeddingTable> {
         let shape = self.shape(name)?;
         let table = self.source.table(name)?;
         let (rows, width) = table.shape();

@@ -1,19 +1,19 @@
-//! Encoders of texts: from tokens to the rows of the last layer. A [`Description`] says what distinguishes a model from the others.
+//! Encoders of texts: from tokens to the rows of the last layer. A [`TextEncoderSpec`] says what distinguishes a model from the others.
 
 use std::path::{Path, PathBuf};
 
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use super::kept::Keep;
-use super::packed::{self, Norm};
+use super::kept::LayerCache;
+use super::packed::{self, LayerNorm};
 use super::relative::BUCKETS;
-use super::source::Checked;
+use super::source::CheckedSource;
 use super::{
-    Attention, Backend, Encoder, EncoderConfig, LayerNames, RelativeBias, Rows, TensorSource,
-    check_size, expected_affine, expected_tensors, row,
+    Attention, EncoderBackend, EncoderConfig, EncoderLayers, LayerNames, RelativeBias,
+    TensorSource, WantedRows, check_size, expected_affine, expected_tensors, row,
 };
-use crate::checkpoint::{ExpectedTensor, Table, read_json};
+use crate::checkpoint::{EmbeddingTable, ExpectedTensor, read_json};
 use crate::conv::Numeric;
 use crate::error::{Error, Result, While, bail, ensure};
 use crate::tokens::Encoding;
@@ -22,12 +22,12 @@ use crate::tokens::Encoding;
 const TOKEN_TYPES: usize = 2;
 
 /// `config.json` of a checkpoint directory. [`super::bert`] and its neighbours say what it means.
-pub struct ConfigFile {
+pub struct CheckpointConfig {
     path: PathBuf,
     value: Value,
 }
 
-impl ConfigFile {
+impl CheckpointConfig {
     /// Reads `config.json` in `dir`.
     ///
     /// # Errors
@@ -35,7 +35,7 @@ impl ConfigFile {
     pub fn read(dir: &Path) -> Result<Self> {
         let path = dir.join("config.json");
         let value = read_json(&path)?;
-        Ok(ConfigFile { path, value })
+        Ok(CheckpointConfig { path, value })
     }
 
     /// Where the file is.
@@ -114,7 +114,7 @@ impl ConfigFile {
     ///
     /// # Errors
     /// A size in the description is out of range.
-    pub fn check(&self, description: &Description) -> Result<()> {
+    pub fn check(&self, description: &TextEncoderSpec) -> Result<()> {
         description
             .check()
             .during(|| format!("reading {}", self.path.display()))
@@ -123,7 +123,7 @@ impl ConfigFile {
 
 /// What distinguishes an encoder of texts from others: its sizes, and the names of its tensors.
 #[derive(Clone)]
-pub struct Description {
+pub struct TextEncoderSpec {
     pub(super) encoder: EncoderConfig,
     pub(super) layers: LayerNames,
     /// The embedding of tokens, (vocabulary, hidden), and the size of the vocabulary.
@@ -134,14 +134,14 @@ pub struct Description {
     pub(super) types: Option<(String, usize)>,
     /// The layer norm of the sum of the embeddings.
     pub(super) norm: String,
-    /// The token of padding, if it takes part in the numbering of positions: they begin after its id, and a text that contains it has the position
-    /// of that id there, which does not count. `None`: positions begin with 0.
+    /// Positions begin after this id, as in RoBERTa; a padding token in a text has the id itself as its position, and is not counted. `None`:
+    /// positions begin with 0.
     pub(super) padding: Option<usize>,
     /// The embedding of distances, (buckets, heads); `None` if attention does not depend on distance.
     pub(super) distances: Option<String>,
 }
 
-impl Description {
+impl TextEncoderSpec {
     /// The number of tokens in the vocabulary.
     pub fn vocabulary(&self) -> usize {
         self.words.1
@@ -226,7 +226,7 @@ impl Description {
 ///
 /// On the CPU the result for a text does not depend on the texts beside it.
 pub struct TextEncoder {
-    encoder: Encoder,
+    encoder: EncoderLayers,
     embeddings: Embeddings,
     bias: Option<RelativeBias>,
 }
@@ -238,34 +238,34 @@ struct Embeddings {
     max_tokens: usize,
     types: usize,
     /// (vocabulary, hidden)
-    words: Table,
-    /// As [`Description::typed_positions`] makes it.
+    words: EmbeddingTable,
+    /// As [`TextEncoderSpec::typed_positions`] makes it.
     positions: Vec<f32>,
-    /// The number of positions, which is that of a token type's rows.
+    /// The number of positions: each token type has as many rows in `positions`.
     count: usize,
-    /// As in the [`Description`].
+    /// As in the [`TextEncoderSpec`].
     padding: Option<usize>,
-    norm: Norm,
+    norm: LayerNorm,
 }
 
 impl TextEncoder {
-    /// Reads a model from `source`, with tensors as [`Description::expected_tensors`] lists them. `max_tokens`: the length of the longest text, at
-    /// most [`Description::max_tokens`]. `examples`: texts that decide how the model is quantised, if `backend` is [`Backend::Auto`]; its layers are
+    /// Reads a model from `source`, with tensors as [`TextEncoderSpec::expected_tensors`] lists them. `max_tokens`: the length of the longest text, at
+    /// most [`TextEncoderSpec::max_tokens`]. `calibration`: texts that decide how the model is quantised, if `backend` is [`EncoderBackend::Auto`]; its layers are
     /// then taken from `keep`, or kept there.
     ///
     /// # Errors
     /// A size in the description is out of range, `source` fails or has a tensor of another size, a token is not one of the model's, or a given
     /// backend fails.
     pub fn read(
-        description: &Description,
+        description: &TextEncoderSpec,
         max_tokens: usize,
         source: &impl TensorSource,
-        backend: Backend,
-        examples: &[Encoding],
-        keep: Option<&dyn Keep>,
+        backend: EncoderBackend,
+        calibration: &[Encoding],
+        keep: Option<&dyn LayerCache>,
     ) -> Result<Self> {
         description.check()?;
-        let source = &Checked::new(source, description.expected_tensors());
+        let source = &CheckedSource::new(source, description.expected_tensors());
         let encoder = &description.encoder;
         let max_tokens = max_tokens.min(description.max_tokens());
         let count = description.first_position() + max_tokens;
@@ -279,7 +279,7 @@ impl TextEncoder {
             positions: description.typed_positions(count, source)?,
             count,
             padding: description.padding,
-            norm: Norm::read(source, &description.norm, encoder.epsilon)?,
+            norm: LayerNorm::read(source, &description.norm, encoder.epsilon)?,
         };
         let bias = match &description.distances {
             Some(name) => {
@@ -288,19 +288,19 @@ impl TextEncoder {
             }
             None => None,
         };
-        let lengths: Vec<usize> = examples.iter().map(Encoding::len).collect();
-        let mut examples = packed::Examples {
-            rows: embeddings.of(examples.iter())?,
+        let lengths: Vec<usize> = calibration.iter().map(Encoding::len).collect();
+        let mut calibration = packed::CalibrationRows {
+            rows: embeddings.of(calibration.iter())?,
             sequences: packed::Sequence::of(&lengths),
             attention: attention(bias.as_ref()),
         };
-        let examples = Some(&mut examples);
-        let encoder = Encoder::read(
+        let calibration = Some(&mut calibration);
+        let encoder = EncoderLayers::read(
             encoder,
             &description.layers,
             source,
             backend,
-            examples,
+            calibration,
             keep,
         )?;
         Ok(TextEncoder {
@@ -327,7 +327,7 @@ impl TextEncoder {
     ) -> Result<Vec<T>, E> {
         self.in_batches(texts, |x, lengths| {
             let firsts = vec![0; lengths.len()];
-            head(&self.forward(x, lengths, Rows::OneEach(&firsts))?)
+            head(&self.forward(x, lengths, WantedRows::OneEach(&firsts))?)
         })
     }
 
@@ -346,7 +346,7 @@ impl TextEncoder {
     pub fn lasts(&self, texts: &[Encoding]) -> Result<Vec<Vec<f32>>> {
         self.in_batches(texts, |x, lengths| {
             let lasts: Vec<usize> = lengths.iter().map(|n| n.saturating_sub(1)).collect();
-            let rows = self.forward(x, lengths, Rows::OneEach(&lasts))?;
+            let rows = self.forward(x, lengths, WantedRows::OneEach(&lasts))?;
             Ok(self.separate(&rows))
         })
     }
@@ -357,7 +357,7 @@ impl TextEncoder {
     /// As for [`TextEncoder::classify`].
     pub fn means(&self, texts: &[Encoding]) -> Result<Vec<Vec<f32>>> {
         self.in_batches(texts, |x, lengths| {
-            let rows = self.forward(x, lengths, Rows::All)?;
+            let rows = self.forward(x, lengths, WantedRows::All)?;
             let hidden = self.embeddings.hidden;
             let mut rows = rows.chunks(hidden);
             let mean = |&length: &usize| {
@@ -377,7 +377,7 @@ impl TextEncoder {
         rows.map(<[f32]>::to_vec).collect()
     }
 
-    fn forward(&self, x: Vec<f32>, lengths: &[usize], rows: Rows) -> Result<Vec<f32>> {
+    fn forward(&self, x: Vec<f32>, lengths: &[usize], rows: WantedRows) -> Result<Vec<f32>> {
         self.encoder
             .forward(x, lengths, rows, attention(self.bias.as_ref()))
     }

@@ -3,7 +3,7 @@
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use super::{About, Presence, Side, Understood};
+use super::{About, ClaimSide, Presence, Understood};
 
 /// The answer to a question: two sides, or a list of texts.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, ToSchema)]
@@ -24,11 +24,11 @@ pub struct Debated {
     pub objects: Option<[String; 2]>,
     /// Passages or other documents.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub texts: Option<Vec<Text>>,
+    pub texts: Option<Vec<ListedText>>,
     /// Whether anything in the collection is about the question; `None` if that was not judged.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub presence: Option<Presence>,
-    /// Whether nothing is. What is listed all the same is only the nearest that the collection has.
+    /// True if no document is about the question; the closest ones are listed anyway.
     pub nothing_about_it: bool,
 }
 
@@ -36,15 +36,15 @@ pub struct Debated {
 #[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
 pub struct SideOfDebate {
     /// The side.
-    pub side: Side,
+    pub side: ClaimSide,
     /// The claim of this side; empty for an open question.
     pub claim: String,
     /// Strongest first.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub arguments: Option<Vec<Argument>>,
+    pub arguments: Option<Vec<QuotedArgument>>,
     /// Best first.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub images: Option<Vec<Image>>,
+    pub images: Option<Vec<ListedImage>>,
 }
 
 /// What is about the question but takes no clear side.
@@ -52,10 +52,10 @@ pub struct SideOfDebate {
 pub struct Undecided {
     /// Strongest first.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub arguments: Option<Vec<Argument>>,
+    pub arguments: Option<Vec<QuotedArgument>>,
     /// Best first.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub images: Option<Vec<Image>>,
+    pub images: Option<Vec<ListedImage>>,
     /// The number of undecided arguments that are not among these.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub more_arguments: Option<usize>,
@@ -63,7 +63,8 @@ pub struct Undecided {
 
 /// An argument, quoted by the words that take its side most clearly.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, ToSchema)]
-pub struct Argument {
+#[schema(as = Argument)]
+pub struct QuotedArgument {
     /// Its id.
     pub id: String,
     /// Rank among all arguments, from 1.
@@ -91,9 +92,10 @@ pub struct Argument {
 
 /// An image, and the words that connect it with the question.
 #[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
-pub struct Image {
+#[schema(as = Image)]
+pub struct ListedImage {
     /// The list of the run that it is in.
-    pub list: Side,
+    pub list: ClaimSide,
     /// Its rank there, from 1.
     pub rank: u32,
     /// Its id.
@@ -123,7 +125,8 @@ pub struct Image {
 
 /// A passage, or a document of another text collection.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, ToSchema)]
-pub struct Text {
+#[schema(as = Text)]
+pub struct ListedText {
     /// From 1.
     pub rank: u32,
     /// Its id.

@@ -7,13 +7,15 @@ use rmcp::model::{Tool, ToolAnnotations};
 use serde_json::{Map, Value, json};
 
 use crate::limits::{MAX_HITS, MAX_QUESTION, MAX_TEXTS};
-use crate::log::Record;
-use crate::questions::{Address, Fields, Kind, Search, StanceBody, StanceQuestion, name};
+use crate::log::LogRecord;
+use crate::questions::{
+    Address, DocumentKind, QueryFields, Search, StanceBody, StanceQuestion, name,
+};
 use crate::refusal::Refusal;
 use crate::server::{Lane, Server, failed, json as encode};
 
-type Arguments = Map<String, Value>;
-type Answer<'s> = Pin<Box<dyn Future<Output = Result<Value, Refusal>> + Send + 's>>;
+type ToolArguments = Map<String, Value>;
+type ToolAnswer<'s> = Pin<Box<dyn Future<Output = Result<Value, Refusal>> + Send + 's>>;
 
 const SEARCH_ARGUMENTS: &str = "search_arguments";
 const SEARCH_IMAGES: &str = "search_images";
@@ -84,15 +86,19 @@ fn tool(name: &'static str, description: &'static str, fields: &Value, needed: &
 }
 
 /// The answer of a tool: a JSON object. `None` if there is no such tool.
-pub(super) fn call<'s>(server: &'s Server, tool: &str, arguments: Arguments) -> Option<Answer<'s>> {
-    let (tool, answer): (_, Answer<'s>) = match tool {
+pub(super) fn call<'s>(
+    server: &'s Server,
+    tool: &str,
+    arguments: ToolArguments,
+) -> Option<ToolAnswer<'s>> {
+    let (tool, answer): (_, ToolAnswer<'s>) = match tool {
         SEARCH_ARGUMENTS => (
             SEARCH_ARGUMENTS,
-            Box::pin(search(server, Kind::Arguments, arguments)),
+            Box::pin(search(server, DocumentKind::Arguments, arguments)),
         ),
         SEARCH_IMAGES => (
             SEARCH_IMAGES,
-            Box::pin(search(server, Kind::Images, arguments)),
+            Box::pin(search(server, DocumentKind::Images, arguments)),
         ),
         READ_DOCUMENT => (READ_DOCUMENT, Box::pin(read_document(server, arguments))),
         STANCE => (STANCE, Box::pin(stance(server, arguments))),
@@ -105,11 +111,11 @@ pub(super) fn call<'s>(server: &'s Server, tool: &str, arguments: Arguments) -> 
 async fn recorded(
     server: &Server,
     tool: &'static str,
-    answer: Answer<'_>,
+    answer: ToolAnswer<'_>,
 ) -> Result<Value, Refusal> {
     let begun = Instant::now();
     let answer = answer.await;
-    server.record(&Record {
+    server.record(&LogRecord {
         time: SystemTime::now(),
         method: "TOOL",
         route: tool,
@@ -121,7 +127,11 @@ async fn recorded(
     answer
 }
 
-async fn search(server: &Server, kind: Kind, arguments: Arguments) -> Result<Value, Refusal> {
+async fn search(
+    server: &Server,
+    kind: DocumentKind,
+    arguments: ToolArguments,
+) -> Result<Value, Refusal> {
     let mut search = Search::read(fields(arguments)?, "question")?;
     search.kind = Some(kind);
     let answer = server.kept(Lane::Models, "search", search, |desk, search, call| {
@@ -130,7 +140,7 @@ async fn search(server: &Server, kind: Kind, arguments: Arguments) -> Result<Val
     serde_json::from_slice(&answer.await?.bytes).map_err(failed)
 }
 
-async fn read_document(server: &Server, arguments: Arguments) -> Result<Value, Refusal> {
+async fn read_document(server: &Server, arguments: ToolArguments) -> Result<Value, Refusal> {
     let mut fields = fields(arguments)?;
     let collection = fields.take("collection").unwrap_or_default();
     let id = fields.take("id").unwrap_or_default();
@@ -145,7 +155,7 @@ async fn read_document(server: &Server, arguments: Arguments) -> Result<Value, R
     serde_json::from_slice(&answer.await?.bytes).map_err(failed)
 }
 
-async fn stance(server: &Server, arguments: Arguments) -> Result<Value, Refusal> {
+async fn stance(server: &Server, arguments: ToolArguments) -> Result<Value, Refusal> {
     let body = serde_json::from_value::<StanceBody>(Value::Object(arguments));
     let body = body.map_err(|error| Refusal::bad(error.to_string()))?;
     let stance = StanceQuestion::try_from(body)?;
@@ -158,7 +168,7 @@ async fn stance(server: &Server, arguments: Arguments) -> Result<Value, Refusal>
 }
 
 /// The arguments as the fields of a query string, which have the same checks.
-fn fields(arguments: Arguments) -> Result<Fields, Refusal> {
+fn fields(arguments: ToolArguments) -> Result<QueryFields, Refusal> {
     let fields = arguments.into_iter().filter(|(_, value)| !value.is_null());
     let fields = fields.map(|(name, value)| {
         let value = match value {
@@ -168,5 +178,5 @@ fn fields(arguments: Arguments) -> Result<Fields, Refusal> {
         };
         Ok((name, value))
     });
-    Ok(Fields::of(fields.collect::<Result<_, _>>()?))
+    Ok(QueryFields::of(fields.collect::<Result<_, _>>()?))
 }

@@ -2,19 +2,24 @@
 
 use askama::Template;
 
-use super::frame::{Frame, chosen};
-use super::head::{CLAIM, Head, Kept, has_sides, kept, name};
-use super::items::{Item, divided};
+use super::frame::{PageFrame, chosen};
+use super::head::{AnswerHead, CLAIM, ExportLink, has_sides, kept, name};
+use super::items::{ResultItem, divided};
 use super::links;
 use super::words::shortened;
-use crate::answers::{Argument, Collection, Debated, Found, Image, Side, Text, Undecided, WordHit};
+use crate::answers::{
+    ClaimSide, CollectionInfo, Debated, ListedImage, ListedText, QuotedArgument, SearchAnswer,
+    Undecided, WordHit,
+};
 use crate::desk::{Call, Desk};
 use crate::limits::MAX_SHOWN;
-use crate::questions::{Debate, Filters, Kind, OnSide, Page, Search, Stage, WordSearch};
+use crate::questions::{
+    BrowserRequest, DebateQuestion, DocumentKind, Filters, OnSide, PageStage, Search, WordSearch,
+};
 use crate::refusal::Refusal;
 use crate::server::failed;
 
-/// The documents of each list of a debate, as of `riposte ask`, and the results of a ranking.
+/// The number of documents in each list of a debate, as in `riposte ask`, and of results in a ranking.
 const NUMBER: usize = 5;
 const HITS: usize = 20;
 
@@ -22,13 +27,13 @@ const HITS: usize = 20;
 #[derive(Template)]
 #[template(path = "debate.html")]
 struct DebatePage {
-    frame: Frame,
-    head: Head,
+    frame: PageFrame,
+    head: AnswerHead,
     sides: Vec<SideView>,
     objects: Option<[String; 2]>,
     /// `None` if the answer has sides.
-    texts: Option<Vec<Item>>,
-    kept: Vec<Kept>,
+    texts: Option<Vec<ResultItem>>,
+    kept: Vec<ExportLink>,
 }
 
 struct SideView {
@@ -36,8 +41,8 @@ struct SideView {
     title: &'static str,
     says: String,
     /// `None` if the collection has none.
-    arguments: Option<Vec<Item>>,
-    images: Option<Vec<Item>>,
+    arguments: Option<Vec<ResultItem>>,
+    images: Option<Vec<ResultItem>>,
     /// The number of arguments that are not listed.
     more: usize,
 }
@@ -46,15 +51,15 @@ struct SideView {
 #[derive(Template)]
 #[template(path = "ranking.html")]
 struct RankingPage {
-    frame: Frame,
-    head: Head,
+    frame: PageFrame,
+    head: AnswerHead,
     title: &'static str,
     is_images: bool,
-    items: Vec<Item>,
+    items: Vec<ResultItem>,
     filters: Option<FilterForm>,
     /// The page with more results.
     more: Option<String>,
-    kept: Vec<Kept>,
+    kept: Vec<ExportLink>,
 }
 
 struct FilterForm {
@@ -72,42 +77,44 @@ struct FilterForm {
 #[derive(Template)]
 #[template(path = "words.html")]
 struct WordsPage {
-    frame: Frame,
-    head: Head,
+    frame: PageFrame,
+    head: AnswerHead,
     read: String,
-    items: Vec<Item>,
+    items: Vec<ResultItem>,
 }
 
 /// The HTML of an answer. `page` has a question.
 ///
 /// # Errors
 /// Those of the desk.
-pub(super) fn html(desk: &dyn Desk, page: &Page, call: &Call) -> Result<String, Refusal> {
+pub(super) fn html(desk: &dyn Desk, page: &BrowserRequest, call: &Call) -> Result<String, Refusal> {
     let collections = desk.collections(call)?;
     let collection = chosen(page.collection.as_deref(), &collections)?;
-    let page = Page {
+    let page = BrowserRequest {
         collection: Some(collection.name.clone()),
         ..page.clone()
     };
-    let frame = Frame::of(&page, &collections);
+    let frame = PageFrame::of(&page, &collections);
     let question = page.question.clone().unwrap_or_default();
     match (page.stage, page.tab) {
-        (Stage::Words, _) => words(desk, &page, question, collection, frame, call),
-        (Stage::Read, None) => debate(desk, page, question, collection, frame, call),
-        (Stage::Read, Some(kind)) => ranking(desk, page, question, kind, collection, frame, call),
+        (PageStage::Words, _) => words(desk, &page, question, collection, frame, call),
+        (PageStage::Read, None) => debate(desk, page, question, collection, frame, call),
+        (PageStage::Read, Some(kind)) => {
+            ranking(desk, page, question, kind, collection, frame, call)
+        }
     }
 }
 
 fn debate(
     desk: &dyn Desk,
-    page: Page,
+    page: BrowserRequest,
     question: String,
-    collection: &Collection,
-    frame: Frame,
+    collection: &CollectionInfo,
+    frame: PageFrame,
     call: &Call,
 ) -> Result<String, Refusal> {
     let number = page.hits.unwrap_or(NUMBER).min(crate::limits::MAX_NUMBER);
-    let asked = Debate {
+    let asked = DebateQuestion {
         question,
         collection: page.collection.clone(),
         number,
@@ -115,11 +122,11 @@ fn debate(
         claim: page.claim.clone(),
     };
     let debated = desk.debate(&asked, call)?;
-    let page = Page {
+    let page = BrowserRequest {
         hits: Some(number),
         ..page
     };
-    let head = Head::new(&page, collection)
+    let head = AnswerHead::new(&page, collection)
         .with_presence(debated.nothing_about_it, debated.presence)
         .with_understood(&page, debated.understood.as_ref())
         .with_sides(&page, &debated.sides);
@@ -136,23 +143,26 @@ fn debate(
     shown.render().map_err(failed)
 }
 
-fn sides(page: &Page, debated: &Debated) -> Vec<SideView> {
-    let view =
-        |class, title, says, arguments: Option<&Vec<Argument>>, images: Option<&Vec<Image>>| {
-            let beside = arguments.map_or(&[][..], Vec::as_slice);
-            SideView {
-                class,
+fn sides(page: &BrowserRequest, debated: &Debated) -> Vec<SideView> {
+    let view = |class,
                 title,
                 says,
-                arguments: arguments.map(|arguments| list_arguments(page, arguments)),
-                images: images.map(|images| list_images(page, images, beside)),
-                more: 0,
-            }
-        };
+                arguments: Option<&Vec<QuotedArgument>>,
+                images: Option<&Vec<ListedImage>>| {
+        let beside = arguments.map_or(&[][..], Vec::as_slice);
+        SideView {
+            class,
+            title,
+            says,
+            arguments: arguments.map(|arguments| list_arguments(page, arguments)),
+            images: images.map(|images| list_images(page, images, beside)),
+            more: 0,
+        }
+    };
     let sides = debated.sides.iter().map(|side| {
         let (class, title, answer) = match side.side {
-            Side::Pro => ("pro", "For", "yes"),
-            Side::Con => ("con", "Against", "no"),
+            ClaimSide::Pro => ("pro", "For", "yes"),
+            ClaimSide::Con => ("con", "Against", "no"),
         };
         let says = match side.claim.as_str() {
             "" => String::new(),
@@ -196,34 +206,38 @@ fn sides(page: &Page, debated: &Debated) -> Vec<SideView> {
     sides.chain(undecided).collect()
 }
 
-fn list_arguments(page: &Page, arguments: &[Argument]) -> Vec<Item> {
+fn list_arguments(page: &BrowserRequest, arguments: &[QuotedArgument]) -> Vec<ResultItem> {
     let items = (1..).zip(arguments);
-    let items = items.map(|(number, argument)| Item::argument(page, number, argument));
+    let items = items.map(|(number, argument)| ResultItem::argument(page, number, argument));
     divided(
         items.collect(),
         arguments.iter().map(|argument| &argument.about),
     )
 }
 
-fn list_images(page: &Page, images: &[Image], arguments: &[Argument]) -> Vec<Item> {
+fn list_images(
+    page: &BrowserRequest,
+    images: &[ListedImage],
+    arguments: &[QuotedArgument],
+) -> Vec<ResultItem> {
     let items = images
         .iter()
-        .map(|image| Item::image(page, image, arguments));
+        .map(|image| ResultItem::image(page, image, arguments));
     divided(items.collect(), images.iter().map(|image| &image.about))
 }
 
-fn list_texts(page: &Page, texts: &[Text]) -> Vec<Item> {
-    let items = texts.iter().map(|text| Item::text(page, text));
+fn list_texts(page: &BrowserRequest, texts: &[ListedText]) -> Vec<ResultItem> {
+    let items = texts.iter().map(|text| ResultItem::text(page, text));
     divided(items.collect(), texts.iter().map(|text| &text.about))
 }
 
 fn ranking(
     desk: &dyn Desk,
-    page: Page,
+    page: BrowserRequest,
     question: String,
-    kind: Kind,
-    collection: &Collection,
-    frame: Frame,
+    kind: DocumentKind,
+    collection: &CollectionInfo,
+    frame: PageFrame,
     call: &Call,
 ) -> Result<String, Refusal> {
     let hits = page.hits.unwrap_or(HITS).min(MAX_SHOWN);
@@ -237,20 +251,20 @@ fn ranking(
         filters: page.filters.clone(),
     };
     let found = desk.search(&asked, call)?;
-    let page = Page {
+    let page = BrowserRequest {
         hits: Some(hits),
         ..page
     };
-    let head = Head::new(&page, collection)
+    let head = AnswerHead::new(&page, collection)
         .with_presence(found.nothing_about_it, found.presence)
         .with_understood(&page, found.understood.as_ref());
     let results = &found.results;
     let mut items = Vec::with_capacity(results.len());
     for list in results.chunk_by(|a, b| a.list == b.list) {
         let numbered = (items.len() + 1..).zip(list);
-        let of_list = numbered.map(|(number, hit)| Item {
+        let of_list = numbered.map(|(number, hit)| ResultItem {
             anchor: Some(anchor(number)),
-            ..Item::hit(&page, kind, hit)
+            ..ResultItem::hit(&page, kind, hit)
         });
         let mut of_list = divided(of_list.collect(), list.iter().map(|hit| &hit.about));
         if let (Some(first), Some(hit)) = (of_list.first_mut(), list.first()) {
@@ -261,7 +275,7 @@ fn ranking(
     // filters leave out some of the results, so fewer than asked for are not all
     let is_all = results.len() < hits && page.filters == Filters::default();
     let more = (!is_all && hits < MAX_SHOWN).then(|| {
-        let more = links::page(&Page {
+        let more = links::page(&BrowserRequest {
             hits: Some((2 * hits).min(MAX_SHOWN)),
             ..page.clone()
         });
@@ -274,7 +288,7 @@ fn ranking(
         frame,
         head,
         title: name(kind),
-        is_images: kind == Kind::Images,
+        is_images: kind == DocumentKind::Images,
         items,
         filters: has_sides(kind).then(|| filter_form(&page, kind, &found)),
         more,
@@ -284,10 +298,10 @@ fn ranking(
 }
 
 /// The name of a list of a run.
-fn heading(list: Side) -> &'static str {
+fn heading(list: ClaimSide) -> &'static str {
     match list {
-        Side::Pro => "The PRO list of the run",
-        Side::Con => "The CON list of the run",
+        ClaimSide::Pro => "The PRO list of the run",
+        ClaimSide::Con => "The CON list of the run",
     }
 }
 
@@ -296,7 +310,7 @@ fn anchor(number: usize) -> String {
     format!("result-{number}")
 }
 
-fn filter_form(page: &Page, kind: Kind, found: &Found) -> FilterForm {
+fn filter_form(page: &BrowserRequest, kind: DocumentKind, found: &SearchAnswer) -> FilterForm {
     let filters = &page.filters;
     let mut portals: Vec<String> = found
         .results
@@ -322,10 +336,11 @@ fn filter_form(page: &Page, kind: Kind, found: &Found) -> FilterForm {
         minimum: filters
             .minimum
             .map_or_else(String::new, |it| it.to_string()),
-        portal: (kind == Kind::Arguments).then(|| filters.portal.clone().unwrap_or_default()),
+        portal: (kind == DocumentKind::Arguments)
+            .then(|| filters.portal.clone().unwrap_or_default()),
         portals,
         without: is_filtered.then(|| {
-            links::page(&Page {
+            links::page(&BrowserRequest {
                 filters: Filters::default(),
                 ..page.clone()
             })
@@ -335,15 +350,18 @@ fn filter_form(page: &Page, kind: Kind, found: &Found) -> FilterForm {
 
 fn words(
     desk: &dyn Desk,
-    page: &Page,
+    page: &BrowserRequest,
     question: String,
-    collection: &Collection,
-    frame: Frame,
+    collection: &CollectionInfo,
+    frame: PageFrame,
     call: &Call,
 ) -> Result<String, Refusal> {
     let has_texts = match page.tab {
-        Some(kind) => kind != Kind::Images,
-        None => collection.kinds.iter().any(|kind| *kind != Kind::Images),
+        Some(kind) => kind != DocumentKind::Images,
+        None => collection
+            .kinds
+            .iter()
+            .any(|kind| *kind != DocumentKind::Images),
     };
     let found: Vec<WordHit> = match has_texts {
         true => desk.words(
@@ -356,20 +374,20 @@ fn words(
         )?,
         false => Vec::new(),
     };
-    let read = links::page(&Page {
-        stage: Stage::Read,
+    let read = links::page(&BrowserRequest {
+        stage: PageStage::Read,
         ..page.clone()
     });
     let items = (1..).zip(&found);
     let shown = WordsPage {
-        frame: Frame {
+        frame: PageFrame {
             next: Some(read.clone()),
             ..frame
         },
-        head: Head::new(page, collection),
+        head: AnswerHead::new(page, collection),
         read,
         items: items
-            .map(|(number, hit)| Item::words(page, number, hit))
+            .map(|(number, hit)| ResultItem::words(page, number, hit))
             .collect(),
     };
     shown.render().map_err(failed)

@@ -8,12 +8,12 @@ use riposte_eval::escaped;
 /// Escapes a text for HTML. A text with letters from right to left is isolated, so that it does not change the order of the words around it. Characters
 /// that change the direction are shown as escapes: an override makes a reader see another text, and an end without a beginning would end the isolation.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Text;
+pub(crate) struct HtmlText;
 
 /// Begins a text whose direction is that of its first letter, and ends it.
 const ISOLATE: [char; 2] = ['\u{2068}', '\u{2069}'];
 
-impl Escaper for Text {
+impl Escaper for HtmlText {
     fn write_escaped_str<W: Write>(&self, mut page: W, text: &str) -> fmt::Result {
         let isolates = text.contains(is_from_right);
         if isolates {
@@ -53,7 +53,7 @@ mod tests {
     fn a_text_can_neither_become_html_nor_turn_what_stands_around_it() {
         let escape = |text: &str| {
             let mut page = String::new();
-            Text.write_escaped_str(&mut page, text).unwrap();
+            HtmlText.write_escaped_str(&mut page, text).unwrap();
             page
         };
         assert_eq!(escape("a<b \"né\""), "a&#60;b &#34;né&#34;");

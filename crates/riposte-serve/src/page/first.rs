@@ -2,20 +2,20 @@
 
 use askama::Template;
 
-use super::frame::{Frame, chosen};
+use super::frame::{PageFrame, chosen};
 use super::head::{name, reason};
 use super::links;
 use super::words::grouped;
-use crate::answers::{Collection, State};
+use crate::answers::{CollectionInfo, CollectionState};
 use crate::desk::{Call, Desk};
-use crate::questions::Page;
+use crate::questions::BrowserRequest;
 use crate::refusal::Refusal;
 use crate::server::failed;
 
 #[derive(Template)]
 #[template(path = "first.html")]
 struct FirstPage {
-    frame: Frame,
+    frame: PageFrame,
     collections: Vec<CollectionView>,
 }
 
@@ -33,9 +33,9 @@ struct CollectionView {
 ///
 /// # Errors
 /// Those of the desk.
-pub(super) fn html(desk: &dyn Desk, page: &Page, call: &Call) -> Result<String, Refusal> {
+pub(super) fn html(desk: &dyn Desk, page: &BrowserRequest, call: &Call) -> Result<String, Refusal> {
     let collections = desk.collections(call)?;
-    let mut frame = Frame::of(page, &collections);
+    let mut frame = PageFrame::of(page, &collections);
     if let Some(name) = page.collection.as_deref() {
         chosen(Some(name), &collections)?;
     } else if let Some(first) = collections.first() {
@@ -51,7 +51,7 @@ pub(super) fn html(desk: &dyn Desk, page: &Page, call: &Call) -> Result<String, 
     shown.render().map_err(failed)
 }
 
-fn view(page: &Page, collection: &Collection) -> CollectionView {
+fn view(page: &BrowserRequest, collection: &CollectionInfo) -> CollectionView {
     let kinds: Vec<String> = collection
         .kinds
         .iter()
@@ -59,7 +59,7 @@ fn view(page: &Page, collection: &Collection) -> CollectionView {
         .collect();
     let kinds = kinds.join(", ");
     let example = |question: &String| {
-        let href = links::page(&Page {
+        let href = links::page(&BrowserRequest {
             question: Some(question.clone()),
             collection: Some(collection.name.clone()),
             tab: None,
@@ -75,14 +75,14 @@ fn view(page: &Page, collection: &Collection) -> CollectionView {
             (Some(number), _) => format!("{} documents: {kinds}", grouped(number)),
         },
         state: match collection.state {
-            State::Ready => "",
-            State::Building => "is being prepared",
-            State::Damaged => "is damaged",
+            CollectionState::Ready => "",
+            CollectionState::Building => "is being prepared",
+            CollectionState::Damaged => "is damaged",
         },
         reason: reason(collection),
         examples: match collection.state {
-            State::Ready => collection.examples.iter().map(example).collect(),
-            State::Building | State::Damaged => Vec::new(),
+            CollectionState::Ready => collection.examples.iter().map(example).collect(),
+            CollectionState::Building | CollectionState::Damaged => Vec::new(),
         },
     }
 }

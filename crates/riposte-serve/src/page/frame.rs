@@ -1,12 +1,12 @@
 //! The frame of every page, with the box for a question.
 
-use crate::answers::Collection;
-use crate::questions::Page;
+use crate::answers::CollectionInfo;
+use crate::questions::BrowserRequest;
 use crate::refusal::Refusal;
 
 /// What is around a page.
 #[derive(Debug, Default)]
-pub(super) struct Frame {
+pub(super) struct PageFrame {
     /// What stands in the box.
     pub(super) question: String,
     /// The chosen collection.
@@ -17,9 +17,9 @@ pub(super) struct Frame {
     pub(super) next: Option<String>,
 }
 
-impl Frame {
-    pub(super) fn of(page: &Page, collections: &[Collection]) -> Frame {
-        Frame {
+impl PageFrame {
+    pub(super) fn of(page: &BrowserRequest, collections: &[CollectionInfo]) -> PageFrame {
+        PageFrame {
             question: page.question.clone().unwrap_or_default(),
             collection: page.collection.clone().unwrap_or_default(),
             collections: collections.iter().map(|it| it.name.clone()).collect(),
@@ -34,8 +34,8 @@ impl Frame {
 /// There is none.
 pub(super) fn chosen<'c>(
     name: Option<&str>,
-    collections: &'c [Collection],
-) -> Result<&'c Collection, Refusal> {
+    collections: &'c [CollectionInfo],
+) -> Result<&'c CollectionInfo, Refusal> {
     let found = match name {
         Some(name) => collections
             .iter()

@@ -2,12 +2,12 @@
 
 use super::links;
 use super::words::{sentence, shortened};
-use crate::answers::{Basis, Collection, Polarity, Presence, SideOfDebate, Understood};
-use crate::questions::{Filters, Kind, OnSide, Page, Stage};
+use crate::answers::{Basis, CollectionInfo, Polarity, Presence, SideOfDebate, Understood};
+use crate::questions::{BrowserRequest, DocumentKind, Filters, OnSide, PageStage};
 
 /// What stands above the results.
 #[derive(Debug)]
-pub(super) struct Head {
+pub(super) struct AnswerHead {
     pub(super) question: String,
     pub(super) understood: Option<UnderstoodAs>,
     pub(super) tabs: Vec<Tab>,
@@ -21,7 +21,7 @@ pub(super) struct UnderstoodAs {
     /// What "yes" and "no" say; empty for an open question.
     pub(super) claims: [String; 2],
     pub(super) polarity: &'static str,
-    /// Whether the reader has said so.
+    /// Whether the reader has given the claim.
     pub(super) is_corrected: bool,
     /// The rest of the form that corrects it.
     pub(super) fields: Vec<(&'static str, String)>,
@@ -37,7 +37,7 @@ pub(super) struct Tab {
 
 /// A link to the answer in another form.
 #[derive(Debug)]
-pub(super) struct Kept {
+pub(super) struct ExportLink {
     pub(super) name: &'static str,
     pub(super) href: String,
     /// The name of the file, if it is downloaded.
@@ -51,8 +51,8 @@ pub(super) const CLAIM: usize = 300;
 const RUN_TEXTS: &str = "1000";
 const RUN_IMAGES: &str = "20";
 
-impl Head {
-    pub(super) fn new(page: &Page, collection: &Collection) -> Head {
+impl AnswerHead {
+    pub(super) fn new(page: &BrowserRequest, collection: &CollectionInfo) -> AnswerHead {
         let has_sides = collection.kinds.iter().any(|kind| has_sides(*kind));
         let first = match has_sides {
             true => (None, "For and against"),
@@ -62,16 +62,16 @@ impl Head {
         let kinds = kinds.map(|kind| (Some(*kind), name(*kind)));
         let tab = |(tab, name)| Tab {
             name,
-            href: links::page(&Page {
+            href: links::page(&BrowserRequest {
                 tab,
                 hits: None,
                 filters: Filters::default(),
-                stage: Stage::Read,
+                stage: PageStage::Read,
                 ..page.clone()
             }),
             is_current: tab == page.tab,
         };
-        Head {
+        AnswerHead {
             question: page.question.clone().unwrap_or_default(),
             understood: None,
             tabs: [first].into_iter().chain(kinds).map(tab).collect(),
@@ -79,7 +79,7 @@ impl Head {
         }
     }
 
-    pub(super) fn with_presence(self, is_nothing: bool, presence: Option<Presence>) -> Head {
+    pub(super) fn with_presence(self, is_nothing: bool, presence: Option<Presence>) -> AnswerHead {
         let nothing = is_nothing.then(|| {
             presence.map_or_else(String::new, |Presence { about, least, by }| {
                 let by = match by {
@@ -89,10 +89,14 @@ impl Head {
                 format!("The likeliest result is about it with a probability of {about:.2}, below {least}, {by}.")
             })
         });
-        Head { nothing, ..self }
+        AnswerHead { nothing, ..self }
     }
 
-    pub(super) fn with_understood(self, page: &Page, understood: Option<&Understood>) -> Head {
+    pub(super) fn with_understood(
+        self,
+        page: &BrowserRequest,
+        understood: Option<&Understood>,
+    ) -> AnswerHead {
         let understood = understood.map(|understood| UnderstoodAs {
             claims: [&understood.claim, &understood.counter_claim]
                 .map(|claim| shortened(claim, CLAIM)),
@@ -104,11 +108,11 @@ impl Head {
             is_corrected: page.claim.is_some(),
             fields: fields(page),
         });
-        Head { understood, ..self }
+        AnswerHead { understood, ..self }
     }
 
-    /// What the sides say the question was understood as, if nothing else does.
-    pub(super) fn with_sides(self, page: &Page, sides: &[SideOfDebate]) -> Head {
+    /// Takes the claims of the sides as what the question was understood as, unless that is known.
+    pub(super) fn with_sides(self, page: &BrowserRequest, sides: &[SideOfDebate]) -> AnswerHead {
         match sides {
             [pro, con] if self.understood.is_none() => {
                 let understood = UnderstoodAs {
@@ -117,7 +121,7 @@ impl Head {
                     is_corrected: page.claim.is_some(),
                     fields: fields(page),
                 };
-                Head {
+                AnswerHead {
                     understood: Some(understood),
                     ..self
                 }
@@ -128,11 +132,11 @@ impl Head {
 }
 
 /// The fields of the question without the claim and the filters.
-fn fields(page: &Page) -> Vec<(&'static str, String)> {
+fn fields(page: &BrowserRequest) -> Vec<(&'static str, String)> {
     let fields = [
         ("q", page.question.as_deref()),
         ("collection", page.collection.as_deref()),
-        ("tab", page.tab.map(Kind::word)),
+        ("tab", page.tab.map(DocumentKind::word)),
         ("approach", page.approach.as_deref()),
     ];
     let fields = fields.into_iter();
@@ -142,7 +146,7 @@ fn fields(page: &Page) -> Vec<(&'static str, String)> {
 }
 
 /// The forms in which an answer can be kept. A ranking keeps its filters.
-pub(super) fn kept(page: &Page, collection: &Collection) -> Vec<Kept> {
+pub(super) fn kept(page: &BrowserRequest, collection: &CollectionInfo) -> Vec<ExportLink> {
     let number = page.hits.unwrap_or_default().to_string();
     let minimum = page.filters.minimum.map(|minimum| minimum.to_string());
     let filters = [
@@ -156,7 +160,7 @@ pub(super) fn kept(page: &Page, collection: &Collection) -> Vec<Kept> {
         Some(_) => filters.collect(),
         None => Vec::new(),
     };
-    let search = |kind: Kind, hits| {
+    let search = |kind: DocumentKind, hits| {
         let fields = [("kind", kind.word()), ("hits", hits)];
         [&fields, filters.as_slice()].concat()
     };
@@ -164,18 +168,18 @@ pub(super) fn kept(page: &Page, collection: &Collection) -> Vec<Kept> {
         None => links::other(page, "/api/debate", &[("number", &number)]),
         Some(kind) => links::other(page, "/api/search", &search(kind, &number)),
     };
-    let this = links::page(&Page {
-        stage: Stage::Read,
+    let this = links::page(&BrowserRequest {
+        stage: PageStage::Read,
         ..page.clone()
     });
     let kinds = collection.kinds.iter();
     let kinds = kinds.filter(|kind| page.tab.is_none_or(|tab| tab == **kind));
     let runs = kinds.map(|kind| {
         let (name, file, hits) = match kind {
-            Kind::Arguments => ("Run of arguments", "arguments.txt", RUN_TEXTS),
-            Kind::Images => ("Run of images", "images.txt", RUN_IMAGES),
-            Kind::Passages => ("Run of passages", "passages.txt", RUN_TEXTS),
-            Kind::Documents => ("Run of documents", "documents.txt", RUN_TEXTS),
+            DocumentKind::Arguments => ("Run of arguments", "arguments.txt", RUN_TEXTS),
+            DocumentKind::Images => ("Run of images", "images.txt", RUN_IMAGES),
+            DocumentKind::Passages => ("Run of passages", "passages.txt", RUN_TEXTS),
+            DocumentKind::Documents => ("Run of documents", "documents.txt", RUN_TEXTS),
         };
         (
             name,
@@ -194,26 +198,26 @@ pub(super) fn kept(page: &Page, collection: &Collection) -> Vec<Kept> {
     ];
     let forms = forms.into_iter().chain(runs).chain(report);
     forms
-        .map(|(name, href, file)| Kept { name, href, file })
+        .map(|(name, href, file)| ExportLink { name, href, file })
         .collect()
 }
 
 /// Whether results of this kind are for or against a claim.
-pub(super) fn has_sides(kind: Kind) -> bool {
-    matches!(kind, Kind::Arguments | Kind::Images)
+pub(super) fn has_sides(kind: DocumentKind) -> bool {
+    matches!(kind, DocumentKind::Arguments | DocumentKind::Images)
 }
 
 /// The heading of results of this kind.
-pub(super) fn name(kind: Kind) -> &'static str {
+pub(super) fn name(kind: DocumentKind) -> &'static str {
     match kind {
-        Kind::Arguments => "Arguments",
-        Kind::Images => "Images",
-        Kind::Passages => "Passages",
-        Kind::Documents => "Documents",
+        DocumentKind::Arguments => "Arguments",
+        DocumentKind::Images => "Images",
+        DocumentKind::Passages => "Passages",
+        DocumentKind::Documents => "Documents",
     }
 }
 
-/// What a damaged collection or one that is being built says of itself.
-pub(super) fn reason(collection: &Collection) -> Option<String> {
+/// What a collection that is damaged or being built says of itself.
+pub(super) fn reason(collection: &CollectionInfo) -> Option<String> {
     collection.reason.as_deref().map(sentence)
 }

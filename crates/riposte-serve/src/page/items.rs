@@ -2,14 +2,16 @@
 
 use serde_json::Value;
 
-use super::links::{self, Outside};
+use super::links::{self, WebAddress};
 use super::words::{shortened, three_decimals};
-use crate::answers::{About, Argument, Hit, Image, Side, Text, WordHit};
-use crate::questions::{Kind, Page};
+use crate::answers::{
+    About, ClaimSide, ListedImage, ListedText, QuotedArgument, SearchHit, WordHit,
+};
+use crate::questions::{BrowserRequest, DocumentKind};
 
 /// A result.
 #[derive(Debug, Default)]
-pub(super) struct Item {
+pub(super) struct ResultItem {
     /// Its place: "1", "PRO 3".
     pub(super) label: String,
     /// The class of its side: "pro", "con" or "none".
@@ -25,15 +27,15 @@ pub(super) struct Item {
     /// Where the words are.
     pub(super) place: Option<String>,
     pub(super) source: Option<String>,
-    pub(super) url: Option<Outside>,
+    pub(super) url: Option<WebAddress>,
     pub(super) picture: Option<String>,
-    pub(super) lean: Option<Lean>,
+    pub(super) lean: Option<StanceBar>,
     /// The number of the argument on this side that an image illustrates.
     pub(super) illustrates: Option<usize>,
     pub(super) repeats: Vec<(String, String)>,
-    /// The page that explains it; `None` if nothing has read it.
+    /// The page that explains it; `None` if no model has read it.
     pub(super) why: Option<String>,
-    /// By which a link reaches it on its page.
+    /// The name by which a link reaches it on its page.
     pub(super) anchor: Option<String>,
     /// The heading of its list, if it is the first one of a list among several.
     pub(super) heading: Option<&'static str>,
@@ -41,9 +43,9 @@ pub(super) struct Item {
     pub(super) begins_padding: bool,
 }
 
-/// A stance as a bar: what is for the claim from the left, what is against it from the right.
+/// A stance as a bar: the part for the claim from the left, the part against it from the right.
 #[derive(Debug)]
-pub(super) struct Lean {
+pub(super) struct StanceBar {
     pro: f64,
     con: f64,
     /// The numbers with their names, and as short as a legend allows.
@@ -56,14 +58,14 @@ const TEXT: usize = 600;
 const TITLE: usize = 200;
 const NAME: usize = 80;
 
-impl Item {
-    fn new(page: &Page, id: &str) -> Item {
-        Item {
+impl ResultItem {
+    fn new(page: &BrowserRequest, id: &str) -> ResultItem {
+        ResultItem {
             class: "none",
             id: id.to_owned(),
             href: document(page, id),
             title: shortened(id, TITLE),
-            ..Item::default()
+            ..ResultItem::default()
         }
     }
 
@@ -75,8 +77,12 @@ impl Item {
     }
 
     /// An argument of a list with sides; `number` is its place in it.
-    pub(super) fn argument(page: &Page, number: usize, argument: &Argument) -> Item {
-        let mut item = Item {
+    pub(super) fn argument(
+        page: &BrowserRequest,
+        number: usize,
+        argument: &QuotedArgument,
+    ) -> ResultItem {
+        let mut item = ResultItem {
             label: number.to_string(),
             score: format!(
                 "rank {}, score {}",
@@ -84,9 +90,9 @@ impl Item {
                 three_decimals(argument.score)
             ),
             text: shortened(&argument.text, TEXT),
-            lean: Some(Lean::balance(argument.stance)),
+            lean: Some(StanceBar::balance(argument.stance)),
             why: Some(why(page, &argument.id)),
-            ..Item::new(page, &argument.id)
+            ..ResultItem::new(page, &argument.id)
         };
         item.titled(Some(&argument.conclusion));
         item.from(argument.source.as_ref(), argument.url.as_ref());
@@ -95,30 +101,34 @@ impl Item {
     }
 
     /// An image of a list with sides.
-    pub(super) fn image(page: &Page, image: &Image, arguments: &[Argument]) -> Item {
+    pub(super) fn image(
+        page: &BrowserRequest,
+        image: &ListedImage,
+        arguments: &[QuotedArgument],
+    ) -> ResultItem {
         let mut arguments = arguments.iter().map(|argument| Some(&argument.id));
         let illustrated = image.argument.as_ref();
         let place = illustrated.and_then(|_| arguments.position(|id| id == illustrated));
-        Item {
+        ResultItem {
             label: listed(Some(image.list), image.rank),
             score: three_decimals(image.score),
             text: shortened(&image.words, TEXT),
             place: image.place.as_deref().map(|place| shortened(place, NAME)),
-            url: image.page.as_deref().and_then(Outside::of),
+            url: image.page.as_deref().and_then(WebAddress::of),
             picture: links::picture(image.picture.as_deref()),
             lean: image
                 .pro
                 .zip(image.con)
-                .map(|(pro, con)| Lean::of(pro, con)),
+                .map(|(pro, con)| StanceBar::of(pro, con)),
             illustrates: place.map(|place| place + 1),
             why: Some(why(page, &image.id)),
-            ..Item::new(page, &image.id)
+            ..ResultItem::new(page, &image.id)
         }
     }
 
     /// A passage or another document.
-    pub(super) fn text(page: &Page, text: &Text) -> Item {
-        Item {
+    pub(super) fn text(page: &BrowserRequest, text: &ListedText) -> ResultItem {
+        ResultItem {
             label: text.rank.to_string(),
             class: match text.stance.as_deref() {
                 Some("FIRST") => "pro",
@@ -131,34 +141,36 @@ impl Item {
                 .map(|stance| shortened(stance, TITLE)),
             score: format!("score {}", three_decimals(text.score)),
             text: shortened(&text.text, TEXT),
-            url: text.url.as_deref().and_then(Outside::of),
+            url: text.url.as_deref().and_then(WebAddress::of),
             why: Some(why(page, &text.id)),
-            ..Item::new(page, &text.id)
+            ..ResultItem::new(page, &text.id)
         }
     }
 
     /// A result of a ranking.
-    pub(super) fn hit(page: &Page, kind: Kind, hit: &Hit) -> Item {
-        let has_sides = matches!(kind, Kind::Arguments | Kind::Images);
+    pub(super) fn hit(page: &BrowserRequest, kind: DocumentKind, hit: &SearchHit) -> ResultItem {
+        let has_sides = matches!(kind, DocumentKind::Arguments | DocumentKind::Images);
         let (class, stance) = match hit.side {
-            Some(Side::Pro) => ("pro", "for"),
-            Some(Side::Con) => ("con", "against"),
+            Some(ClaimSide::Pro) => ("pro", "for"),
+            Some(ClaimSide::Con) => ("con", "against"),
             None => ("none", "undecided"),
         };
-        let mut item = Item {
+        let mut item = ResultItem {
             label: listed(hit.list, hit.rank),
             class,
             stance: has_sides.then(|| stance.to_owned()),
             score: match kind {
-                Kind::Images => three_decimals(hit.score),
+                DocumentKind::Images => three_decimals(hit.score),
                 _ => format!("score {}", three_decimals(hit.score)),
             },
             text: shortened(&hit.text, TEXT),
             place: hit.place.as_deref().map(|place| shortened(place, NAME)),
             picture: links::picture(hit.picture.as_deref()),
-            lean: hit.stance.map(|stance| Lean::of(stance.pro, stance.con)),
+            lean: hit
+                .stance
+                .map(|stance| StanceBar::of(stance.pro, stance.con)),
             why: Some(why(page, &hit.id)),
-            ..Item::new(page, &hit.id)
+            ..ResultItem::new(page, &hit.id)
         };
         item.titled(hit.title.as_deref());
         item.from(
@@ -170,13 +182,13 @@ impl Item {
     }
 
     /// A result of a search by words alone.
-    pub(super) fn words(page: &Page, number: usize, hit: &WordHit) -> Item {
+    pub(super) fn words(page: &BrowserRequest, number: usize, hit: &WordHit) -> ResultItem {
         let (title, text) = readable(&hit.stored);
-        let mut item = Item {
+        let mut item = ResultItem {
             label: number.to_string(),
             score: format!("score {}", three_decimals(hit.score)),
             text: shortened(&text, TEXT),
-            ..Item::new(page, &hit.id)
+            ..ResultItem::new(page, &hit.id)
         };
         item.titled(title.as_deref());
         item
@@ -184,10 +196,10 @@ impl Item {
 
     /// Says where it comes from: a link has the name of the source, if there is one.
     fn from(&mut self, source: Option<&String>, url: Option<&String>) {
-        self.url = url.and_then(|url| Outside::of(url));
+        self.url = url.and_then(|url| WebAddress::of(url));
         match (&mut self.url, source) {
             (
-                Some(Outside {
+                Some(WebAddress {
                     text,
                     link: Some(_),
                 }),
@@ -197,17 +209,17 @@ impl Item {
         }
     }
 
-    fn repeated_by(&mut self, page: &Page, ids: &[String]) {
+    fn repeated_by(&mut self, page: &BrowserRequest, ids: &[String]) {
         let item = |id: &String| (shortened(id, TITLE), document(page, id));
         self.repeats = ids.iter().map(item).collect();
     }
 }
 
-impl Lean {
-    fn of(pro: f64, con: f64) -> Lean {
+impl StanceBar {
+    fn of(pro: f64, con: f64) -> StanceBar {
         let [of_pro, of_con] = [pro, con].map(three_decimals);
         let says = format!("P(pro) {of_pro}, P(con) {of_con}");
-        Lean {
+        StanceBar {
             pro,
             con,
             short: says.clone(),
@@ -216,9 +228,9 @@ impl Lean {
     }
 
     /// The bar of P(pro) - P(con) alone.
-    fn balance(balance: f64) -> Lean {
+    fn balance(balance: f64) -> StanceBar {
         let short = format!("{balance:+.3}").replace('-', "−");
-        Lean {
+        StanceBar {
             pro: balance.max(0.0),
             con: (-balance).max(0.0),
             says: format!("P(pro) − P(con) {short}"),
@@ -235,24 +247,24 @@ impl Lean {
     }
 
     pub(super) fn pro(&self) -> String {
-        format!("{:.1}", Lean::width(self.pro))
+        format!("{:.1}", StanceBar::width(self.pro))
     }
 
     pub(super) fn con(&self) -> String {
-        format!("{:.1}", Lean::width(self.con))
+        format!("{:.1}", StanceBar::width(self.con))
     }
 
     /// Where the right part begins.
     pub(super) fn con_begins(&self) -> String {
-        format!("{:.1}", 100.0 - Lean::width(self.con))
+        format!("{:.1}", 100.0 - StanceBar::width(self.con))
     }
 }
 
 /// Draws a line above the results at the end of a list that are less likely to be about the question.
 pub(super) fn divided<'a>(
-    mut items: Vec<Item>,
+    mut items: Vec<ResultItem>,
     about: impl DoubleEndedIterator<Item = &'a About>,
-) -> Vec<Item> {
+) -> Vec<ResultItem> {
     let padding = about.rev().take_while(|about| about.is_padding).count();
     if padding > 0
         && let Some(begins) = items.len().checked_sub(padding)
@@ -263,20 +275,20 @@ pub(super) fn divided<'a>(
     items
 }
 
-fn document(page: &Page, id: &str) -> String {
+fn document(page: &BrowserRequest, id: &str) -> String {
     let collection = page.collection.as_deref().unwrap_or_default();
     links::document(collection, id, page.question.as_deref())
 }
 
-fn why(page: &Page, id: &str) -> String {
+fn why(page: &BrowserRequest, id: &str) -> String {
     links::other(page, "/why", &[("id", id)])
 }
 
 /// A rank, with the list of the run if there are two.
-fn listed(list: Option<Side>, rank: u32) -> String {
+fn listed(list: Option<ClaimSide>, rank: u32) -> String {
     match list {
-        Some(Side::Pro) => format!("PRO {rank}"),
-        Some(Side::Con) => format!("CON {rank}"),
+        Some(ClaimSide::Pro) => format!("PRO {rank}"),
+        Some(ClaimSide::Con) => format!("CON {rank}"),
         None => rank.to_string(),
     }
 }
@@ -324,7 +336,7 @@ mod tests {
             probability: None,
             is_padding,
         });
-        let items = (0..5).map(|_| Item::default()).collect();
+        let items = (0..5).map(|_| ResultItem::default()).collect();
         let items = divided(items, about.iter());
         let begins: Vec<bool> = items.iter().map(|item| item.begins_padding).collect();
         assert_eq!(begins, [false, false, false, true, false]);
@@ -332,12 +344,12 @@ mod tests {
 
     #[test]
     fn a_bar_stays_within_its_half() {
-        let lean = Lean::of(f64::NAN, 7.0);
+        let lean = StanceBar::of(f64::NAN, 7.0);
         assert_eq!(
             [lean.pro(), lean.con(), lean.con_begins()],
             ["0.0", "50.0", "50.0"]
         );
-        let lean = Lean::balance(-0.8);
+        let lean = StanceBar::balance(-0.8);
         assert_eq!(lean.says, "P(pro) − P(con) −0.800");
         assert_eq!([lean.pro(), lean.con()], ["0.0", "40.0"]);
     }

@@ -2,23 +2,23 @@
 
 use form_urlencoded::Serializer;
 
-use crate::questions::{Kind, OnSide, Page, Stage};
+use crate::questions::{BrowserRequest, DocumentKind, OnSide, PageStage};
 
 /// An address of the web, for a reader.
 #[derive(Debug)]
-pub(super) struct Outside {
-    /// What is shown: the host of a link, and the whole of what is no link.
+pub(super) struct WebAddress {
+    /// What is shown: the host of a link; if it is not a link, the whole text.
     pub(super) text: String,
-    /// Where it leads; `None` for what is no address of the web, such as a script.
+    /// Where it leads; `None` if it is not an address of the web, but a script, for example.
     pub(super) link: Option<String>,
 }
 
-/// The characters that are shown of what is no link.
+/// The characters that are shown of a text that is not a link.
 const SHOWN: usize = 100;
 
-impl Outside {
+impl WebAddress {
     /// Only addresses with http and https become links, and only without blanks and control characters.
-    pub(super) fn of(url: &str) -> Option<Outside> {
+    pub(super) fn of(url: &str) -> Option<WebAddress> {
         let (scheme, rest) = url.split_once("://").unwrap_or(("", ""));
         let is_web = ["http", "https"]
             .iter()
@@ -28,13 +28,13 @@ impl Outside {
         // what stands before an @ only looks like a host
         let host = host.rsplit('@').next().unwrap_or_default();
         if is_web && is_clean && !host.is_empty() {
-            return Some(Outside {
+            return Some(WebAddress {
                 text: host.chars().take(SHOWN).collect(),
                 link: Some(url.to_owned()),
             });
         }
         let text: String = url.trim().chars().take(SHOWN).collect();
-        (!text.is_empty()).then_some(Outside { text, link: None })
+        (!text.is_empty()).then_some(WebAddress { text, link: None })
     }
 }
 
@@ -45,7 +45,7 @@ pub(super) fn picture(address: Option<&str>) -> Option<String> {
 }
 
 /// The page itself.
-pub(super) fn page(page: &Page) -> String {
+pub(super) fn page(page: &BrowserRequest) -> String {
     let (hits, minimum) = (page.hits, page.filters.minimum);
     let (hits, minimum) = (
         hits.map(|it| it.to_string()),
@@ -54,20 +54,20 @@ pub(super) fn page(page: &Page) -> String {
     let fields = [
         ("q", page.question.as_deref()),
         ("collection", page.collection.as_deref()),
-        ("tab", page.tab.map(Kind::word)),
+        ("tab", page.tab.map(DocumentKind::word)),
         ("hits", hits.as_deref()),
         ("approach", page.approach.as_deref()),
         ("claim", page.claim.as_deref()),
         ("side", page.filters.side.map(OnSide::word)),
         ("portal", page.filters.portal.as_deref()),
         ("minimum", minimum.as_deref()),
-        ("stage", (page.stage == Stage::Words).then_some("words")),
+        ("stage", (page.stage == PageStage::Words).then_some("words")),
     ];
     with_fields("/", &fields)
 }
 
 /// The same answer from another route, with some fields more.
-pub(super) fn other(page: &Page, route: &str, more: &[(&str, &str)]) -> String {
+pub(super) fn other(page: &BrowserRequest, route: &str, more: &[(&str, &str)]) -> String {
     let more = more.iter().map(|(name, value)| (*name, Some(*value)));
     let same = [
         ("q", page.question.as_deref()),
@@ -116,7 +116,7 @@ mod tests {
 
     #[test]
     fn only_addresses_of_the_web_become_links() {
-        let of = |url: &str| Outside::of(url).unwrap();
+        let of = |url: &str| WebAddress::of(url).unwrap();
         let web = of("HTTPS://www.example.org:81/a?b#c");
         assert_eq!(web.text, "www.example.org:81");
         assert_eq!(
@@ -141,7 +141,7 @@ mod tests {
             let none = of(url);
             assert_eq!((none.text.as_str(), none.link), (url, None));
         }
-        assert!(Outside::of(" ").is_none());
+        assert!(WebAddress::of(" ").is_none());
         for address in [
             "https://evil.example/x.png",
             "//evil.example/picture/",

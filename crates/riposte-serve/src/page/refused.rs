@@ -6,9 +6,9 @@ use axum::http::header::{ACCEPT, CONTENT_TYPE};
 use axum::http::{HeaderValue, Method, Request, Uri};
 use axum::response::Response;
 
-use super::frame::Frame;
+use super::frame::PageFrame;
 use super::words::sentence;
-use crate::questions::Fields;
+use crate::questions::QueryFields;
 
 /// Why there is no answer. A refusal leaves it with its response, for a page instead of the JSON.
 #[derive(Clone, Debug)]
@@ -22,7 +22,7 @@ pub(crate) struct Refused {
 #[derive(Template)]
 #[template(path = "refused.html")]
 struct RefusedPage {
-    frame: Frame,
+    frame: PageFrame,
     title: &'static str,
     sentence: String,
     advice: String,
@@ -35,15 +35,15 @@ struct RefusedPage {
 const FOR_PROGRAMS: [&str; 5] = ["/api/", "/v1/", "/health", "/metrics", "/openapi.yaml"];
 
 /// A person who reads the answer to a request in a browser.
-pub(crate) struct Reader {
+pub(crate) struct BrowserReader {
     uri: Uri,
     /// Whether the address alone asks again.
     is_read: bool,
 }
 
-impl Reader {
+impl BrowserReader {
     /// The person who will read the refusal; `None` if a program sent this request.
-    pub(crate) fn of<B>(request: &Request<B>) -> Option<Reader> {
+    pub(crate) fn of<B>(request: &Request<B>) -> Option<BrowserReader> {
         let (uri, headers) = (request.uri(), request.headers());
         let accepted = headers.get_all(ACCEPT).iter();
         let mut accepted = accepted.filter_map(|value| value.to_str().ok());
@@ -53,7 +53,7 @@ impl Reader {
             .get("sec-fetch-mode")
             .is_some_and(|mode| mode == "navigate");
         let is_html = accepted.any(|value| value.to_ascii_lowercase().contains("text/html"));
-        (is_html && (is_shown || !is_for_programs)).then(|| Reader {
+        (is_html && (is_shown || !is_for_programs)).then(|| BrowserReader {
             uri: uri.clone(),
             is_read: [Method::GET, Method::HEAD].contains(request.method()),
         })
@@ -96,13 +96,13 @@ impl Reader {
         (_, Some(seconds)) => format!("It is worth another try in {seconds} seconds."),
         _ => String::new(),
     };
-        let mut fields = Fields::parse(uri.query()).ok();
+        let mut fields = QueryFields::parse(uri.query()).ok();
         let mut field = |name: &str| fields.as_mut().and_then(|fields| fields.take(name));
         RefusedPage {
-            frame: Frame {
+            frame: PageFrame {
                 question: field("q").unwrap_or_default(),
                 collection: field("collection").unwrap_or_default(),
-                ..Frame::default()
+                ..PageFrame::default()
             },
             title,
             sentence: sentence(&refused.sentence),

@@ -2,26 +2,26 @@
 
 use askama::Template;
 
-use super::frame::Frame;
+use super::frame::PageFrame;
 use super::html;
-use super::links::{self, Outside};
-use super::tree::{Row, rows};
+use super::links::{self, WebAddress};
+use super::tree::{ExplanationRow, rows};
 use super::words::number;
-use crate::answers::Document;
+use crate::answers::DocumentAnswer;
 use crate::cache::Encoded;
 use crate::desk::{Call, Desk};
-use crate::questions::{Address, Explain, Filters, Page, Stage};
+use crate::questions::{Address, BrowserRequest, Explain, Filters, PageStage};
 use crate::refusal::Refusal;
 use crate::server::failed;
 
 #[derive(Template)]
 #[template(path = "document.html")]
 struct DocumentPage {
-    frame: Frame,
+    frame: PageFrame,
     title: String,
-    document: Document,
+    document: DocumentAnswer,
     source: Option<String>,
-    url: Option<Outside>,
+    url: Option<WebAddress>,
     picture: Option<String>,
     /// The question that led here, and its answer.
     back: Option<(String, String)>,
@@ -30,12 +30,12 @@ struct DocumentPage {
 #[derive(Template)]
 #[template(path = "why.html")]
 struct WhyPage {
-    frame: Frame,
+    frame: PageFrame,
     id: String,
     href: String,
     score: String,
     reason: Option<String>,
-    rows: Vec<Row>,
+    rows: Vec<ExplanationRow>,
     back: (String, String),
 }
 
@@ -58,7 +58,7 @@ pub(crate) fn document(
         frame: frame(question.cloned(), Some(document.collection.clone())),
         title: title.unwrap_or(&document.id).to_owned(),
         source: document.source.clone().or_else(|| document.portal.clone()),
-        url: document.url.as_deref().and_then(Outside::of),
+        url: document.url.as_deref().and_then(WebAddress::of),
         picture: links::picture(document.picture.as_deref()),
         back: question.map(|question| {
             let page = page(question, Some(&document.collection));
@@ -75,7 +75,7 @@ pub(crate) fn document(
 /// Those of the desk.
 pub(crate) fn why(desk: &dyn Desk, explain: &Explain, call: &Call) -> Result<Encoded, Refusal> {
     let explained = desk.explain(explain, call)?;
-    let back = Page {
+    let back = BrowserRequest {
         approach: explain.approach.clone(),
         claim: explain.claim.clone(),
         ..page(&explain.question, Some(&explained.collection))
@@ -94,8 +94,8 @@ pub(crate) fn why(desk: &dyn Desk, explain: &Explain, call: &Call) -> Result<Enc
 }
 
 /// The answer to a question.
-fn page(question: &str, collection: Option<&str>) -> Page {
-    Page {
+fn page(question: &str, collection: Option<&str>) -> BrowserRequest {
+    BrowserRequest {
         question: Some(question.to_owned()),
         collection: collection.map(str::to_owned),
         tab: None,
@@ -103,15 +103,15 @@ fn page(question: &str, collection: Option<&str>) -> Page {
         approach: None,
         claim: None,
         filters: Filters::default(),
-        stage: Stage::Read,
+        stage: PageStage::Read,
     }
 }
 
 /// The box asks the same collection again.
-fn frame(question: Option<String>, collection: Option<String>) -> Frame {
-    Frame {
+fn frame(question: Option<String>, collection: Option<String>) -> PageFrame {
+    PageFrame {
         question: question.unwrap_or_default(),
         collection: collection.unwrap_or_default(),
-        ..Frame::default()
+        ..PageFrame::default()
     }
 }

@@ -9,18 +9,18 @@ use crate::limits::MAX_TREE_DEPTH;
 /// A number of an explanation, with the rows of its parts.
 #[derive(Debug, Default, Template)]
 #[template(path = "row.html")]
-pub(super) struct Row {
+pub(super) struct ExplanationRow {
     name: String,
     value: String,
     how: String,
-    bar: Option<Bar>,
-    rows: Vec<Row>,
+    bar: Option<ValueBar>,
+    rows: Vec<ExplanationRow>,
     is_open: bool,
 }
 
 /// A number as a bar, in per cent of the width. It begins in the middle if any row beside it is negative, else at the left.
 #[derive(Debug)]
-struct Bar {
+struct ValueBar {
     begins: String,
     width: String,
     is_negative: bool,
@@ -31,11 +31,11 @@ struct Bar {
 const OPEN: usize = 2;
 
 /// The rows of an explanation: a tree, or an object of trees as in `explain.jsonl`. What is not understood is shown as it is.
-pub(super) fn rows(explanation: &Value) -> Vec<Row> {
+pub(super) fn rows(explanation: &Value) -> Vec<ExplanationRow> {
     nested(explanation, 0)
 }
 
-fn nested(value: &Value, depth: usize) -> Vec<Row> {
+fn nested(value: &Value, depth: usize) -> Vec<ExplanationRow> {
     if depth > MAX_TREE_DEPTH {
         return Vec::new();
     }
@@ -46,8 +46,8 @@ fn nested(value: &Value, depth: usize) -> Vec<Row> {
             let has_middle = values().any(|value| value < 0.0);
             let of = |item| nested(item, depth).into_iter().map(move |row| (item, row));
             let rows = items.iter().flat_map(of);
-            rows.map(|(item, row)| Row {
-                bar: value_of(item).and_then(|value| Bar::of(value, widest, has_middle)),
+            rows.map(|(item, row)| ExplanationRow {
+                bar: value_of(item).and_then(|value| ValueBar::of(value, widest, has_middle)),
                 ..row
             })
             .collect()
@@ -57,17 +57,17 @@ fn nested(value: &Value, depth: usize) -> Vec<Row> {
                 let text = |name: &str| fields.get(name).and_then(Value::as_str);
                 let name = text("name").or_else(|| text("id")).unwrap_or("number");
                 let parts = fields.get("parts").unwrap_or(&Value::Null);
-                vec![Row {
+                vec![ExplanationRow {
                     name: name.to_owned(),
                     value: number(own),
                     how: text("how").unwrap_or_default().replace(" -", " −"),
                     rows: nested(parts, depth + 1),
                     is_open: depth < OPEN,
-                    ..Row::default()
+                    ..ExplanationRow::default()
                 }]
             }
             None => {
-                let row = |(name, value): (&String, &Value)| Row {
+                let row = |(name, value): (&String, &Value)| ExplanationRow {
                     name: name.replace('_', " "),
                     value: alone(value),
                     rows: match value {
@@ -75,15 +75,15 @@ fn nested(value: &Value, depth: usize) -> Vec<Row> {
                         _ => Vec::new(),
                     },
                     is_open: depth < OPEN,
-                    ..Row::default()
+                    ..ExplanationRow::default()
                 };
                 fields.iter().map(row).collect()
             }
         },
         Value::Null => Vec::new(),
-        other => vec![Row {
+        other => vec![ExplanationRow {
             value: alone(other),
-            ..Row::default()
+            ..ExplanationRow::default()
         }],
     }
 }
@@ -102,8 +102,8 @@ fn alone(value: &Value) -> String {
     }
 }
 
-impl Bar {
-    fn of(value: f64, widest: f64, has_middle: bool) -> Option<Bar> {
+impl ValueBar {
+    fn of(value: f64, widest: f64, has_middle: bool) -> Option<ValueBar> {
         let room = if has_middle { 50.0 } else { 100.0 };
         let width = room * value.abs() / widest;
         // none, or invisible
@@ -115,7 +115,7 @@ impl Bar {
             (true, false) => 50.0,
             (true, true) => 50.0 - width,
         };
-        Some(Bar {
+        Some(ValueBar {
             begins: format!("{begins:.0}"),
             width: format!("{width:.0}"),
             is_negative: value < 0.0,
@@ -135,7 +135,7 @@ mod tests {
         let tree = json!({"id": "score", "name": "score", "value": 1.0, "how": "sum", "parts": [
             {"name": "bm25 <ocr>", "value": 2.0}, {"name": "length", "value": -1.0, "how": "weight -0.5 × 2"}]});
         let rows = rows(&tree);
-        let bars: Vec<&Bar> = rows[0].rows.iter().flat_map(|row| &row.bar).collect();
+        let bars: Vec<&ValueBar> = rows[0].rows.iter().flat_map(|row| &row.bar).collect();
         assert_eq!([&bars[0].begins, &bars[0].width], ["50", "50"]);
         assert_eq!([&bars[1].begins, &bars[1].width], ["25", "25"]);
         let html = rows[0].render().unwrap();
@@ -148,7 +148,8 @@ mod tests {
     #[test]
     fn an_object_of_trees_is_shown_by_its_keys_and_depth_is_bounded() {
         let entry = json!({"topic": "1", "copy_of": null, "pro": {"name": "score", "value": 0.5}, "listed": [{"rank": 1}]});
-        let names = |rows: &[Row]| rows.iter().map(|row| row.name.clone()).collect::<Vec<_>>();
+        let names =
+            |rows: &[ExplanationRow]| rows.iter().map(|row| row.name.clone()).collect::<Vec<_>>();
         let rows = rows(&entry);
         assert_eq!(names(&rows), ["topic", "copy of", "pro", "listed"]);
         assert_eq!(names(&rows[2].rows), ["score"]);

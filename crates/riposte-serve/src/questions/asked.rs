@@ -1,14 +1,14 @@
-//! What requests whose answers are kept have in common.
+//! The trait of requests whose answers are kept.
 
 use serde::Serialize;
 
 use super::{
-    Address, Conversation, Debate, Explain, Page, QualityQuestion, Search, StanceQuestion,
-    WordSearch,
+    Address, BrowserRequest, Conversation, DebateQuestion, Explain, QualityQuestion, Search,
+    StanceQuestion, WordSearch,
 };
 
 /// A request whose answer is kept.
-pub(crate) trait Asked: Serialize + Send + 'static {
+pub(crate) trait CachedRequest: Serialize + Send + 'static {
     /// What was typed, for the log.
     fn question(&self) -> Option<&str> {
         None
@@ -20,7 +20,7 @@ pub(crate) trait Asked: Serialize + Send + 'static {
     }
 }
 
-impl Asked for Search {
+impl CachedRequest for Search {
     fn question(&self) -> Option<&str> {
         Some(&self.question)
     }
@@ -30,7 +30,7 @@ impl Asked for Search {
     }
 }
 
-impl Asked for Explain {
+impl CachedRequest for Explain {
     fn question(&self) -> Option<&str> {
         Some(&self.question)
     }
@@ -40,7 +40,7 @@ impl Asked for Explain {
     }
 }
 
-impl Asked for Debate {
+impl CachedRequest for DebateQuestion {
     fn question(&self) -> Option<&str> {
         Some(&self.question)
     }
@@ -50,7 +50,7 @@ impl Asked for Debate {
     }
 }
 
-impl Asked for Page {
+impl CachedRequest for BrowserRequest {
     fn question(&self) -> Option<&str> {
         self.question.as_deref()
     }
@@ -60,7 +60,7 @@ impl Asked for Page {
     }
 }
 
-impl Asked for WordSearch {
+impl CachedRequest for WordSearch {
     fn question(&self) -> Option<&str> {
         Some(&self.query)
     }
@@ -70,24 +70,24 @@ impl Asked for WordSearch {
     }
 }
 
-impl Asked for Address {
+impl CachedRequest for Address {
     fn collection(&self) -> Option<&str> {
         Some(&self.collection)
     }
 }
 
-impl Asked for StanceQuestion {}
+impl CachedRequest for StanceQuestion {}
 
-impl Asked for QualityQuestion {}
+impl CachedRequest for QualityQuestion {}
 
-impl Asked for Conversation {
+impl CachedRequest for Conversation {
     fn question(&self) -> Option<&str> {
         self.messages.last().map(|message| message.content.as_str())
     }
 }
 
-/// A request, with whatever else decides its answer.
-impl<R: Asked, M: Serialize + Send + 'static> Asked for (R, M) {
+/// A request together with what else decides its answer.
+impl<R: CachedRequest, M: Serialize + Send + 'static> CachedRequest for (R, M) {
     fn question(&self) -> Option<&str> {
         self.0.question()
     }

@@ -6,12 +6,12 @@ use crate::refusal::Refusal;
 
 /// Fields by their names. Each is taken once; what is left at the end is a mistake of the client. An empty field counts as absent, because forms send
 /// all of their fields.
-pub(crate) struct Fields(Vec<(String, String)>);
+pub(crate) struct QueryFields(Vec<(String, String)>);
 
-impl Fields {
+impl QueryFields {
     /// # Errors
     /// The query string is too long, or has a field twice.
-    pub(crate) fn parse(query: Option<&str>) -> Result<Fields, Refusal> {
+    pub(crate) fn parse(query: Option<&str>) -> Result<QueryFields, Refusal> {
         let query = query.unwrap_or_default();
         if query.len() > MAX_QUERY_BYTES {
             let sentence = format!("the query string has more than {MAX_QUERY_BYTES} bytes");
@@ -27,12 +27,12 @@ impl Fields {
                 return Err(Refusal::bad("the query string has too many fields"));
             }
         }
-        Ok(Fields(fields))
+        Ok(QueryFields(fields))
     }
 
     /// Fields whose names are different.
-    pub(crate) fn of(fields: Vec<(String, String)>) -> Fields {
-        Fields(fields)
+    pub(crate) fn of(fields: Vec<(String, String)>) -> QueryFields {
+        QueryFields(fields)
     }
 
     /// The value as it was sent, if it is not blank.

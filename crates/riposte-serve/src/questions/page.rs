@@ -2,18 +2,18 @@
 
 use serde::Serialize;
 
-use super::{Fields, Filters, KINDS, Kind};
+use super::{DocumentKind, Filters, KINDS, QueryFields};
 use crate::refusal::Refusal;
 
 /// What the page shows.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub(crate) struct Page {
+pub(crate) struct BrowserRequest {
     /// `None` for the first page.
     pub(crate) question: Option<String>,
     /// The collection; `None` for the only one, or the first.
     pub(crate) collection: Option<String>,
     /// The tab; `None` for the first, which has all sides.
-    pub(crate) tab: Option<Kind>,
+    pub(crate) tab: Option<DocumentKind>,
     /// The number of results at most, from 1 to 10,000; `None` for as many as the page shows at first.
     pub(crate) hits: Option<usize>,
     /// The name of an approach, as for a search.
@@ -23,24 +23,24 @@ pub(crate) struct Page {
     /// Which results are listed.
     pub(crate) filters: Filters,
     /// How much has been done for the results.
-    pub(crate) stage: Stage,
+    pub(crate) stage: PageStage,
 }
 
 /// How much is done for the results of a page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
-pub(crate) enum Stage {
+pub(crate) enum PageStage {
     /// They are found by their words, which is quick. Only the script of the page asks for this, because it also replaces them.
     Words,
     /// Models have read them.
     Read,
 }
 
-const STAGES: &[(&str, Stage)] = &[("words", Stage::Words), ("read", Stage::Read)];
+const STAGES: &[(&str, PageStage)] = &[("words", PageStage::Words), ("read", PageStage::Read)];
 
-impl Page {
-    pub(crate) fn read(mut fields: Fields) -> Result<Page, Refusal> {
-        let page = Page {
+impl BrowserRequest {
+    pub(crate) fn read(mut fields: QueryFields) -> Result<BrowserRequest, Refusal> {
+        let page = BrowserRequest {
             question: fields.optional_question("q")?,
             collection: fields.name("collection")?,
             tab: fields.choice("tab", KINDS)?,
@@ -48,7 +48,7 @@ impl Page {
             approach: fields.approach()?,
             claim: fields.claim()?,
             filters: Filters::read(&mut fields)?,
-            stage: fields.choice("stage", STAGES)?.unwrap_or(Stage::Read),
+            stage: fields.choice("stage", STAGES)?.unwrap_or(PageStage::Read),
         };
         fields.finish()?;
         Ok(page)

@@ -1,4 +1,4 @@
-//! The routes of Anserini's REST server, with its answers and its status codes, so that what asks one of its indexes or pyserini's server can ask here.
+//! The routes of Anserini's REST server, with its answers and its status codes, so that clients of this server or of pyserini's can ask here.
 
 use std::sync::Arc;
 
@@ -9,17 +9,17 @@ use serde_json::{Map, Value};
 use utoipa::ToSchema;
 
 use super::documents::address;
-use super::{InPath, Query, answered};
+use super::{InPath, QueryString, answered};
 use crate::limits::MAX_HITS;
-use crate::questions::{Fields, WordSearch, name, sentence};
+use crate::questions::{QueryFields, WordSearch, name, sentence};
 use crate::refusal::Refusal;
-use crate::respond::Fault;
+use crate::respond::ErrorBody;
 use crate::server::{Lane, Server, json};
 
-/// What a wrong path is told.
+/// The message for a wrong path.
 pub(super) const ROUTES: &str = "Expected route /v1/{index}/search or /v1/{index}/doc/{docid}";
 
-/// What a wrong method is told.
+/// The message for a wrong method.
 pub(super) const METHODS: &str = "Only GET is supported";
 
 /// The number of candidates if a request names none.
@@ -72,14 +72,14 @@ const API: &str = "v1";
     ),
     responses(
         (status = 200, body = SearchResponse),
-        (status = "4XX", body = Fault),
-        (status = "5XX", body = Fault),
+        (status = "4XX", body = ErrorBody),
+        (status = "5XX", body = ErrorBody),
     )
 )]
 pub(super) async fn search(
     State(server): State<Arc<Server>>,
     InPath(index): InPath<String>,
-    Query(mut fields): Query,
+    QueryString(mut fields): QueryString,
 ) -> Result<Response, Refusal> {
     let query = fields.take("query");
     let query = query.ok_or_else(|| Refusal::bad("Parameter 'query' is required"))?;
@@ -130,14 +130,14 @@ pub(super) async fn search(
     ),
     responses(
         (status = 200, body = DocumentResponse),
-        (status = "4XX", body = Fault),
-        (status = "5XX", body = Fault),
+        (status = "4XX", body = ErrorBody),
+        (status = "5XX", body = ErrorBody),
     )
 )]
 pub(super) async fn document(
     State(server): State<Arc<Server>>,
     InPath(path): InPath<(String, String)>,
-    Query(mut fields): Query,
+    QueryString(mut fields): QueryString,
 ) -> Result<Response, Refusal> {
     let address = address(path)?;
     let parse = parse(&mut fields)?;
@@ -162,7 +162,7 @@ pub(super) async fn document(
 }
 
 /// The number of candidates, with Anserini's messages. It has no upper bound there.
-fn hits(fields: &mut Fields) -> Result<usize, Refusal> {
+fn hits(fields: &mut QueryFields) -> Result<usize, Refusal> {
     let Some(hits) = fields.take("hits") else {
         return Ok(HITS);
     };
@@ -177,7 +177,7 @@ fn hits(fields: &mut Fields) -> Result<usize, Refusal> {
     }
 }
 
-fn parse(fields: &mut Fields) -> Result<bool, Refusal> {
+fn parse(fields: &mut QueryFields) -> Result<bool, Refusal> {
     match fields.take("parse") {
         None => Ok(true),
         Some(value) if value.eq_ignore_ascii_case("true") => Ok(true),

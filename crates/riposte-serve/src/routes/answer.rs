@@ -6,22 +6,22 @@ use axum::extract::{Request, State};
 use axum::response::Response;
 use serde::Serialize;
 
-use super::{Query, answered};
-use crate::answers::{Debated, Explained, Found, Quality, Reply, StanceAnswer};
+use super::{QueryString, answered};
+use crate::answers::{Debated, Explained, Quality, Reply, SearchAnswer, StanceAnswer};
 use crate::desk::{Call, Desk};
 use crate::questions::{
-    Asked, Conversation, ConversationBody, Debate, DebateBody, Explain, Kind, QualityBody,
-    QualityQuestion, Search, StanceBody, StanceQuestion,
+    CachedRequest, Conversation, ConversationBody, DebateBody, DebateQuestion, DocumentKind,
+    Explain, QualityBody, QualityQuestion, Search, StanceBody, StanceQuestion,
 };
 use crate::refusal::Refusal;
-use crate::respond::{Fault, body};
+use crate::respond::{ErrorBody, body};
 use crate::server::{Lane, Server, json};
 
 type Answered = Result<Response, Refusal>;
-type Shared = State<Arc<Server>>;
+type ServerState = State<Arc<Server>>;
 
 /// The JSON of what the desk answers with models.
-async fn answered_as_json<R: Asked, A: Serialize>(
+async fn answered_as_json<R: CachedRequest, A: Serialize>(
     server: &Server,
     route: &str,
     request: R,
@@ -44,7 +44,7 @@ async fn answered_as_json<R: Asked, A: Serialize>(
     params(
         ("q" = String, Query, description = "the question, at most 1,000 characters"),
         ("collection" = Option<String>, Query, description = "by default the only collection, or the first"),
-        ("kind" = Option<Kind>, Query, description = "what to find; by default what the collection has"),
+        ("kind" = Option<DocumentKind>, Query, description = "what to find; by default what the collection has"),
         ("hits" = Option<usize>, Query, minimum = 1, maximum = 10_000, description = "the number of results, by default 10"),
         ("approach" = Option<String>, Query, description = "the name of an approach"),
         ("claim" = Option<String>, Query, description = "what the question shall be understood as"),
@@ -53,12 +53,15 @@ async fn answered_as_json<R: Asked, A: Serialize>(
         ("minimum" = Option<f64>, Query, minimum = 0, maximum = 1, description = "only results with at least this |P(pro) - P(con)|"),
     ),
     responses(
-        (status = 200, body = Found),
-        (status = "4XX", body = Fault),
-        (status = "5XX", body = Fault),
+        (status = 200, body = SearchAnswer),
+        (status = "4XX", body = ErrorBody),
+        (status = "5XX", body = ErrorBody),
     )
 )]
-pub(super) async fn search(State(server): Shared, Query(fields): Query) -> Answered {
+pub(super) async fn search(
+    State(server): ServerState,
+    QueryString(fields): QueryString,
+) -> Answered {
     let search = Search::read(fields, "q")?;
     answered_as_json(&server, "search", search, |desk, search, call| {
         desk.search(search, call)
@@ -79,11 +82,14 @@ pub(super) async fn search(State(server): Shared, Query(fields): Query) -> Answe
     ),
     responses(
         (status = 200, body = Explained),
-        (status = "4XX", body = Fault),
-        (status = "5XX", body = Fault),
+        (status = "4XX", body = ErrorBody),
+        (status = "5XX", body = ErrorBody),
     )
 )]
-pub(super) async fn explain(State(server): Shared, Query(fields): Query) -> Answered {
+pub(super) async fn explain(
+    State(server): ServerState,
+    QueryString(fields): QueryString,
+) -> Answered {
     let explain = Explain::read(fields)?;
     answered_as_json(&server, "explain", explain, |desk, explain, call| {
         desk.explain(explain, call)
@@ -98,11 +104,11 @@ pub(super) async fn explain(State(server): Shared, Query(fields): Query) -> Answ
     request_body = StanceBody,
     responses(
         (status = 200, body = Vec<StanceAnswer>, description = "the stances, in the order of the texts"),
-        (status = "4XX", body = Fault),
-        (status = "5XX", body = Fault),
+        (status = "4XX", body = ErrorBody),
+        (status = "5XX", body = ErrorBody),
     )
 )]
-pub(super) async fn stance(State(server): Shared, request: Request) -> Answered {
+pub(super) async fn stance(State(server): ServerState, request: Request) -> Answered {
     let stance: StanceQuestion = body::<StanceBody>(&server, request).await?.try_into()?;
     answered_as_json(&server, "stance", stance, |desk, stance, call| {
         desk.stance(stance, call)
@@ -117,11 +123,11 @@ pub(super) async fn stance(State(server): Shared, request: Request) -> Answered 
     request_body = QualityBody,
     responses(
         (status = 200, body = Vec<Quality>, description = "the qualities, in the order of the texts"),
-        (status = "4XX", body = Fault),
-        (status = "5XX", body = Fault),
+        (status = "4XX", body = ErrorBody),
+        (status = "5XX", body = ErrorBody),
     )
 )]
-pub(super) async fn quality(State(server): Shared, request: Request) -> Answered {
+pub(super) async fn quality(State(server): ServerState, request: Request) -> Answered {
     let quality: QualityQuestion = body::<QualityBody>(&server, request).await?.try_into()?;
     answered_as_json(&server, "quality", quality, |desk, quality, call| {
         desk.quality(quality, call)
@@ -142,12 +148,15 @@ pub(super) async fn quality(State(server): Shared, request: Request) -> Answered
     ),
     responses(
         (status = 200, body = Debated),
-        (status = "4XX", body = Fault),
-        (status = "5XX", body = Fault),
+        (status = "4XX", body = ErrorBody),
+        (status = "5XX", body = ErrorBody),
     )
 )]
-pub(super) async fn debate(State(server): Shared, Query(fields): Query) -> Answered {
-    let debate = Debate::read(fields)?;
+pub(super) async fn debate(
+    State(server): ServerState,
+    QueryString(fields): QueryString,
+) -> Answered {
+    let debate = DebateQuestion::read(fields)?;
     debated(&server, debate).await
 }
 
@@ -158,16 +167,16 @@ pub(super) async fn debate(State(server): Shared, Query(fields): Query) -> Answe
     request_body = DebateBody,
     responses(
         (status = 200, body = Debated),
-        (status = "4XX", body = Fault),
-        (status = "5XX", body = Fault),
+        (status = "4XX", body = ErrorBody),
+        (status = "5XX", body = ErrorBody),
     )
 )]
-pub(super) async fn post_debate(State(server): Shared, request: Request) -> Answered {
-    let debate: Debate = body::<DebateBody>(&server, request).await?.try_into()?;
+pub(super) async fn post_debate(State(server): ServerState, request: Request) -> Answered {
+    let debate: DebateQuestion = body::<DebateBody>(&server, request).await?.try_into()?;
     debated(&server, debate).await
 }
 
-async fn debated(server: &Server, debate: Debate) -> Answered {
+async fn debated(server: &Server, debate: DebateQuestion) -> Answered {
     answered_as_json(server, "debate", debate, |desk, debate, call| {
         desk.debate(debate, call)
     })
@@ -181,11 +190,11 @@ async fn debated(server: &Server, debate: Debate) -> Answered {
     request_body = ConversationBody,
     responses(
         (status = 200, body = Reply),
-        (status = "4XX", body = Fault),
-        (status = "5XX", body = Fault),
+        (status = "4XX", body = ErrorBody),
+        (status = "5XX", body = ErrorBody),
     )
 )]
-pub(super) async fn reply(State(server): Shared, request: Request) -> Answered {
+pub(super) async fn reply(State(server): ServerState, request: Request) -> Answered {
     let conversation = body::<ConversationBody>(&server, request).await?;
     let conversation: Conversation = conversation.try_into()?;
     answered_as_json(&server, "reply", conversation, |desk, said, call| {

@@ -1,15 +1,15 @@
-//! What is there.
+//! The collections and their documents.
 
 use std::sync::Arc;
 
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
 
-use super::{InPath, Query, answered};
-use crate::answers::{Collection, Document};
+use super::{InPath, QueryString, answered};
+use crate::answers::{CollectionInfo, DocumentAnswer};
 use crate::questions::{Address, name};
 use crate::refusal::Refusal;
-use crate::respond::Fault;
+use crate::respond::ErrorBody;
 use crate::server::{Lane, Server, json};
 
 /// The collections that can be asked.
@@ -17,14 +17,14 @@ use crate::server::{Lane, Server, json};
     get,
     path = "/api/collections",
     responses(
-        (status = 200, body = Vec<Collection>),
-        (status = "4XX", body = Fault),
-        (status = "5XX", body = Fault),
+        (status = 200, body = Vec<CollectionInfo>),
+        (status = "4XX", body = ErrorBody),
+        (status = "5XX", body = ErrorBody),
     )
 )]
 pub(super) async fn collections(
     State(server): State<Arc<Server>>,
-    Query(fields): Query,
+    QueryString(fields): QueryString,
 ) -> Result<Response, Refusal> {
     fields.finish()?;
     let answer = server.call(Lane::Quick, |desk, call| json(&desk.collections(call)?));
@@ -40,15 +40,15 @@ pub(super) async fn collections(
         ("id" = String, Path, description = "the id of the document"),
     ),
     responses(
-        (status = 200, body = Document),
-        (status = "4XX", body = Fault),
-        (status = "5XX", body = Fault),
+        (status = 200, body = DocumentAnswer),
+        (status = "4XX", body = ErrorBody),
+        (status = "5XX", body = ErrorBody),
     )
 )]
 pub(super) async fn document(
     State(server): State<Arc<Server>>,
     InPath(path): InPath<(String, String)>,
-    Query(fields): Query,
+    QueryString(fields): QueryString,
 ) -> Result<Response, Refusal> {
     fields.finish()?;
     let address = address(path)?;

@@ -7,12 +7,12 @@ use axum::http::Uri;
 use axum::response::{IntoResponse, Response};
 
 use super::documents::address;
-use super::{InPath, Query, answered};
+use super::{InPath, QueryString, answered};
 use crate::guard::is_token;
 use crate::page::{self as html, Asset};
-use crate::questions::{Explain, Fields, Kind, Page, Stage};
+use crate::questions::{BrowserRequest, DocumentKind, Explain, PageStage, QueryFields};
 use crate::refusal::Refusal;
-use crate::respond::{Fault, briefly_kept, enter as enter_with, long_kept};
+use crate::respond::{ErrorBody, briefly_kept, enter as enter_with, long_kept};
 use crate::server::{Lane, Server, encoded};
 
 type Answered = Result<Response, Refusal>;
@@ -24,7 +24,7 @@ type Answered = Result<Response, Refusal>;
     params(
         ("q" = Option<String>, Query, description = "the question, at most 1,000 characters"),
         ("collection" = Option<String>, Query, description = "by default the only collection, or the first"),
-        ("tab" = Option<Kind>, Query, description = "what is shown"),
+        ("tab" = Option<DocumentKind>, Query, description = "what is shown"),
         ("hits" = Option<usize>, Query, minimum = 1, maximum = 10_000, description = "the number of results"),
         ("approach" = Option<String>, Query, description = "the name of an approach"),
         ("claim" = Option<String>, Query, description = "what the question shall be understood as"),
@@ -37,22 +37,25 @@ type Answered = Result<Response, Refusal>;
     responses(
         (status = 200, body = String, content_type = "text/html"),
         (status = 303, description = "the token is right, and is in a cookie now"),
-        (status = "4XX", body = Fault),
-        (status = "5XX", body = Fault),
+        (status = "4XX", body = ErrorBody),
+        (status = "5XX", body = ErrorBody),
     )
 )]
-pub(super) async fn page(State(server): State<Arc<Server>>, Query(mut fields): Query) -> Answered {
+pub(super) async fn page(
+    State(server): State<Arc<Server>>,
+    QueryString(mut fields): QueryString,
+) -> Answered {
     // without a token, or with one that the browser has already, the field means nothing
     fields.take(TOKEN);
-    let page = Page::read(fields)?;
+    let page = BrowserRequest::read(fields)?;
     if page.question.is_none() {
         // not kept: it says how each collection is, which no version tells
         let first = server.call(Lane::Quick, move |desk, call| html::page(desk, &page, call));
         return Ok(first.await?.into_response());
     }
     let lane = match page.stage {
-        Stage::Words => Lane::Quick,
-        Stage::Read => Lane::Models,
+        PageStage::Words => Lane::Quick,
+        PageStage::Read => Lane::Models,
     };
     Ok(answered(&server, lane, "page", page, html::page).await)
 }
@@ -70,11 +73,14 @@ pub(super) async fn page(State(server): State<Arc<Server>>, Query(mut fields): Q
     ),
     responses(
         (status = 200, body = String, content_type = "text/html"),
-        (status = "4XX", body = Fault),
-        (status = "5XX", body = Fault),
+        (status = "4XX", body = ErrorBody),
+        (status = "5XX", body = ErrorBody),
     )
 )]
-pub(super) async fn why(State(server): State<Arc<Server>>, Query(fields): Query) -> Answered {
+pub(super) async fn why(
+    State(server): State<Arc<Server>>,
+    QueryString(fields): QueryString,
+) -> Answered {
     let explain = Explain::read(fields)?;
     Ok(answered(&server, Lane::Models, "why", explain, html::why).await)
 }
@@ -90,14 +96,14 @@ pub(super) async fn why(State(server): State<Arc<Server>>, Query(fields): Query)
     ),
     responses(
         (status = 200, body = String, content_type = "text/html"),
-        (status = "4XX", body = Fault),
-        (status = "5XX", body = Fault),
+        (status = "4XX", body = ErrorBody),
+        (status = "5XX", body = ErrorBody),
     )
 )]
 pub(super) async fn document(
     State(server): State<Arc<Server>>,
     InPath(path): InPath<(String, String)>,
-    Query(mut fields): Query,
+    QueryString(mut fields): QueryString,
 ) -> Answered {
     let question = fields.optional_question("q")?;
     fields.finish()?;
@@ -125,8 +131,8 @@ pub(super) async fn document(
     ),
     responses(
         (status = 200, description = "WebP, PNG or JPEG", content_type = "image/*"),
-        (status = "4XX", body = Fault),
-        (status = "5XX", body = Fault),
+        (status = "4XX", body = ErrorBody),
+        (status = "5XX", body = ErrorBody),
     )
 )]
 pub(super) async fn picture(
@@ -148,8 +154,8 @@ pub(super) async fn picture(
     params(("name" = String, Path, description = "the name of the file")),
     responses(
         (status = 200, description = "a style, a script or an icon"),
-        (status = "4XX", body = Fault),
-        (status = "5XX", body = Fault),
+        (status = "4XX", body = ErrorBody),
+        (status = "5XX", body = ErrorBody),
     )
 )]
 pub(super) async fn asset(InPath(name): InPath<String>) -> Answered {
@@ -168,7 +174,7 @@ pub(super) fn enter(server: &Server, uri: &Uri) -> Option<Response> {
         .token
         .as_deref()
         .filter(|_| uri.path() == "/")?;
-    let sent = Fields::parse(uri.query()).ok()?.take(TOKEN)?;
+    let sent = QueryFields::parse(uri.query()).ok()?.take(TOKEN)?;
     is_token(&sent, token).then(|| {
         let query = uri.query().unwrap_or_default();
         let fields = form_urlencoded::parse(query.as_bytes());

@@ -5,10 +5,10 @@ use std::sync::Arc;
 use axum::extract::State;
 use axum::response::Response;
 
-use super::Query;
-use crate::questions::Debate;
+use super::QueryString;
+use crate::questions::DebateQuestion;
 use crate::refusal::Refusal;
-use crate::respond::{Fault, about, saved_report};
+use crate::respond::{ErrorBody, about, saved_report};
 use crate::server::{Lane, Server, encoded};
 
 /// The report of an answer: one HTML page that needs no other file, as `riposte ask -o` writes it.
@@ -24,15 +24,15 @@ use crate::server::{Lane, Server, encoded};
     ),
     responses(
         (status = 200, body = String, content_type = "text/html", description = "a file to save"),
-        (status = "4XX", body = Fault),
-        (status = "5XX", body = Fault),
+        (status = "4XX", body = ErrorBody),
+        (status = "5XX", body = ErrorBody),
     )
 )]
 pub(super) async fn report(
     State(server): State<Arc<Server>>,
-    Query(fields): Query,
+    QueryString(fields): QueryString,
 ) -> Result<Response, Refusal> {
-    let debate = Debate::read(fields)?;
+    let debate = DebateQuestion::read(fields)?;
     let question = Some(debate.question.clone());
     let answer = server.kept(Lane::Models, "report", debate, |desk, debate, call| {
         let page = desk.report(debate, call)?;

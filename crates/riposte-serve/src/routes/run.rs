@@ -7,11 +7,11 @@ use axum::response::Response;
 use riposte_eval::run::{ImageRunLine, TextRunLine, write_images, write_texts};
 use riposte_eval::{DocId, Stance, TopicId};
 
-use super::{Query, answered};
-use crate::answers::{Found, Hit, Side};
-use crate::questions::{Kind, Search};
+use super::{QueryString, answered};
+use crate::answers::{ClaimSide, SearchAnswer, SearchHit};
+use crate::questions::{DocumentKind, Search};
 use crate::refusal::Refusal;
-use crate::respond::Fault;
+use crate::respond::ErrorBody;
 use crate::server::{Lane, Server, encoded};
 
 /// The topic, if a request names none.
@@ -26,7 +26,7 @@ const TOPIC: &str = "1";
         ("q" = String, Query, description = "the question, at most 1,000 characters"),
         ("qid" = Option<String>, Query, description = "the number of the topic in the run, by default 1"),
         ("collection" = Option<String>, Query, description = "by default the only collection, or the first"),
-        ("kind" = Option<Kind>, Query, description = "what to find; by default what the collection has"),
+        ("kind" = Option<DocumentKind>, Query, description = "what to find; by default what the collection has"),
         ("hits" = Option<usize>, Query, minimum = 1, maximum = 10_000, description = "the number of results, by default 10"),
         ("approach" = Option<String>, Query, description = "the name of an approach"),
         ("claim" = Option<String>, Query, description = "what the question shall be understood as"),
@@ -36,13 +36,13 @@ const TOPIC: &str = "1";
     ),
     responses(
         (status = 200, body = String, content_type = "text/plain"),
-        (status = "4XX", body = Fault),
-        (status = "5XX", body = Fault),
+        (status = "4XX", body = ErrorBody),
+        (status = "5XX", body = ErrorBody),
     )
 )]
 pub(super) async fn run(
     State(server): State<Arc<Server>>,
-    Query(mut fields): Query,
+    QueryString(mut fields): QueryString,
 ) -> Result<Response, Refusal> {
     let topic = fields.name("qid")?.unwrap_or_else(|| TOPIC.to_owned());
     let search = Search::read(fields, "q")?;
@@ -62,25 +62,25 @@ pub(super) async fn run(
 }
 
 /// # Errors
-/// A field cannot be a part of a line, or a score is no number.
-fn lines(topic: &str, found: &Found) -> Result<String, Refusal> {
+/// A field cannot be a part of a line, or a score is not finite.
+fn lines(topic: &str, found: &SearchAnswer) -> Result<String, Refusal> {
     let (topic, tag) = (TopicId(topic.to_owned()), found.approach.clone());
     // an image without a list is in a run whose lists have no sides
-    let lists: Option<Vec<(&Hit, Side)>> = match found.kind {
-        Kind::Images => found
+    let lists: Option<Vec<(&SearchHit, ClaimSide)>> = match found.kind {
+        DocumentKind::Images => found
             .results
             .iter()
             .map(|hit| Some((hit, hit.list?)))
             .collect(),
-        Kind::Arguments | Kind::Passages | Kind::Documents => None,
+        DocumentKind::Arguments | DocumentKind::Passages | DocumentKind::Documents => None,
     };
     let lines = match lists {
         Some(hits) => {
-            let line = |(hit, list): (&Hit, Side)| ImageRunLine {
+            let line = |(hit, list): (&SearchHit, ClaimSide)| ImageRunLine {
                 topic: topic.clone(),
                 stance: match list {
-                    Side::Pro => Stance::Pro,
-                    Side::Con => Stance::Con,
+                    ClaimSide::Pro => Stance::Pro,
+                    ClaimSide::Con => Stance::Con,
                 },
                 image: DocId(hit.id.clone()),
                 rank: hit.rank,
@@ -90,7 +90,7 @@ fn lines(topic: &str, found: &Found) -> Result<String, Refusal> {
             write_images(&hits.into_iter().map(line).collect::<Vec<_>>())
         }
         None => {
-            let line = |hit: &Hit| TextRunLine {
+            let line = |hit: &SearchHit| TextRunLine {
                 topic: topic.clone(),
                 stance: None,
                 doc: DocId(hit.id.clone()),

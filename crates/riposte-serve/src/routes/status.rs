@@ -1,4 +1,4 @@
-//! How the server is, and what it offers.
+//! The state of the server, and the description of its routes.
 
 use std::sync::Arc;
 
@@ -8,10 +8,10 @@ use axum::response::{IntoResponse, Response};
 use utoipa::OpenApi;
 
 use super::{anserini, answer, documents, page, report, run};
-use crate::answers::{Health, State as Condition};
+use crate::answers::{CollectionState, Health};
 use crate::cache::Encoded;
 use crate::refusal::Refusal;
-use crate::respond::Fault;
+use crate::respond::ErrorBody;
 use crate::server::{Lane, Server, encoded, failed, json};
 
 #[derive(OpenApi)]
@@ -44,14 +44,14 @@ use crate::server::{Lane, Server, encoded, failed, json};
         metrics,
     )
 )]
-struct Description;
+struct ApiDescription;
 
 /// The description of the routes, as OpenAPI 3.1 has it.
 ///
 /// # Errors
 /// It cannot be written as JSON.
 pub(crate) fn document() -> Result<String, serde_json::Error> {
-    Description::openapi().to_json()
+    ApiDescription::openapi().to_json()
 }
 
 pub(super) async fn openapi_json() -> Result<Encoded, Refusal> {
@@ -71,8 +71,8 @@ pub(super) async fn openapi_yaml() -> Result<Encoded, Refusal> {
     responses(
         (status = 200, body = Health),
         (status = 503, body = Health, description = "no collection is ready"),
-        (status = "4XX", body = Fault),
-        (status = "5XX", body = Fault),
+        (status = "4XX", body = ErrorBody),
+        (status = "5XX", body = ErrorBody),
     )
 )]
 pub(super) async fn health(State(server): State<Arc<Server>>) -> Result<Response, Refusal> {
@@ -80,8 +80,8 @@ pub(super) async fn health(State(server): State<Arc<Server>>) -> Result<Response
         .call(Lane::Quick, |desk, call| desk.health(call))
         .await?;
     let mut all = health.collections.iter();
-    let answers = all.any(|collection| collection.state == Condition::Ready);
-    let status = match answers || health.state == Condition::Ready {
+    let answers = all.any(|collection| collection.state == CollectionState::Ready);
+    let status = match answers || health.state == CollectionState::Ready {
         true => StatusCode::OK,
         false => StatusCode::SERVICE_UNAVAILABLE,
     };
@@ -94,8 +94,8 @@ pub(super) async fn health(State(server): State<Arc<Server>>) -> Result<Response
     path = "/metrics",
     responses(
         (status = 200, body = String, content_type = "text/plain"),
-        (status = "4XX", body = Fault),
-        (status = "5XX", body = Fault),
+        (status = "4XX", body = ErrorBody),
+        (status = "5XX", body = ErrorBody),
     )
 )]
 pub(super) async fn metrics(State(server): State<Arc<Server>>) -> Result<Encoded, Refusal> {

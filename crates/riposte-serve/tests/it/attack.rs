@@ -1,7 +1,7 @@
 //! Answers of a collection that attacks whoever reads them.
 
 use riposte_serve::answers::*;
-use riposte_serve::questions::{Address, Kind, Search};
+use riposte_serve::questions::{Address, DocumentKind, Search};
 use serde_json::json;
 
 /// Ends whatever it stands in, runs scripts, turns the text around it, and is longer than a line.
@@ -22,20 +22,20 @@ const QUOTED: &str =
 /// A picture that is not on this server.
 const OUTSIDE: &str = "https://evil.example/x.png";
 
-pub fn collection() -> Collection {
-    Collection {
+pub fn collection() -> CollectionInfo {
+    CollectionInfo {
         name: text(),
-        kinds: vec![Kind::Arguments],
+        kinds: vec![DocumentKind::Arguments],
         documents: None,
-        state: State::Damaged,
+        state: CollectionState::Damaged,
         reason: Some(text()),
         approaches: Vec::new(),
         examples: vec![text()],
     }
 }
 
-pub fn hit(hit: Hit) -> Hit {
-    Hit {
+pub fn hit(hit: SearchHit) -> SearchHit {
+    SearchHit {
         id: text(),
         title: Some(text()),
         text: text(),
@@ -51,8 +51,8 @@ pub fn hit(hit: Hit) -> Hit {
     }
 }
 
-pub fn found(search: &Search, found: Found) -> Found {
-    Found {
+pub fn found(search: &Search, found: SearchAnswer) -> SearchAnswer {
+    SearchAnswer {
         question: search.question.clone(),
         understood: Some(understood()),
         results: found.results.into_iter().map(hit).collect(),
@@ -69,7 +69,7 @@ fn understood() -> Understood {
 }
 
 pub fn debated(debated: Debated) -> Debated {
-    let argument = |argument: Argument| Argument {
+    let argument = |argument: QuotedArgument| QuotedArgument {
         id: text(),
         conclusion: text(),
         text: text(),
@@ -78,7 +78,7 @@ pub fn debated(debated: Debated) -> Debated {
         url: Some(SCRIPT.to_owned()),
         ..argument
     };
-    let image = |image: Image| Image {
+    let image = |image: ListedImage| ListedImage {
         id: text(),
         words: text(),
         place: Some(text()),
@@ -98,12 +98,12 @@ pub fn debated(debated: Debated) -> Debated {
         }),
         ..side
     };
-    let passage = Text {
+    let passage = ListedText {
         id: text(),
         text: text(),
         stance: Some(text()),
         url: Some(SCRIPT.to_owned()),
-        ..Text::default()
+        ..ListedText::default()
     };
     Debated {
         understood: Some(understood()),
@@ -122,8 +122,8 @@ pub fn word_hit() -> WordHit {
     }
 }
 
-pub fn document(address: &Address) -> Document {
-    Document {
+pub fn document(address: &Address) -> DocumentAnswer {
+    DocumentAnswer {
         collection: address.collection.clone(),
         id: address.id.clone(),
         title: Some(text()),

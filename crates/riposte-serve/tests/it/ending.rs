@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering::SeqCst;
 use std::time::Duration;
 
-use riposte_serve::{Ended, ServeError, Settings, Switch, run};
+use riposte_serve::{ServeError, ServerSettings, ShutdownReport, Switch, run};
 
 use crate::client::{Response, connect, read_all};
 use crate::stub::{Running, Stub, until};
@@ -31,7 +31,7 @@ fn what_is_in_progress_is_answered_before_the_end() {
     server.stub.release();
     let response = Response::parse(&read_all(&mut stream)).unwrap();
     assert_eq!(response.status, 200);
-    assert_eq!(server.end(), Ended { cut: 0, running: 0 });
+    assert_eq!(server.end(), ShutdownReport { cut: 0, running: 0 });
     drop(idle);
 }
 
@@ -39,7 +39,7 @@ fn what_is_in_progress_is_answered_before_the_end() {
 fn what_takes_longer_than_the_grace_is_stopped() {
     let mut server = Running::start(|settings| settings.grace = Duration::from_millis(50));
     let mut stream = begin(&server, "wait");
-    assert_eq!(server.end(), Ended { cut: 1, running: 0 });
+    assert_eq!(server.end(), ShutdownReport { cut: 1, running: 0 });
     assert_eq!(server.stub.stopped.load(SeqCst), 1);
     assert!(read_all(&mut stream).is_empty());
     assert_eq!(server.lines(&["GET /api/search 499"]), 1);
@@ -49,7 +49,7 @@ fn what_takes_longer_than_the_grace_is_stopped() {
 fn a_call_that_does_not_heed_its_flag_does_not_hold_up_the_end() {
     let mut server = Running::start(|settings| settings.grace = Duration::from_millis(50));
     let _stream = begin(&server, "stubborn");
-    assert_eq!(server.end(), Ended { cut: 1, running: 1 });
+    assert_eq!(server.end(), ShutdownReport { cut: 1, running: 1 });
 }
 
 #[test]
@@ -60,18 +60,18 @@ fn a_switch_that_was_turned_before_the_start_ends_the_server() {
     let ended = run(
         listener,
         Arc::new(Stub::default()),
-        Settings::default(),
+        ServerSettings::default(),
         &switch,
     );
-    assert_eq!(ended.unwrap(), Ended { cut: 0, running: 0 });
+    assert_eq!(ended.unwrap(), ShutdownReport { cut: 0, running: 0 });
 }
 
 #[test]
 fn a_token_that_can_be_guessed_is_refused_at_the_start() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let settings = Settings {
+    let settings = ServerSettings {
         token: Some("secret".to_owned()),
-        ..Settings::default()
+        ..ServerSettings::default()
     };
     let refused = run(
         listener,

@@ -1,4 +1,4 @@
-//! A server on loopback, in front of a desk that does what the question says.
+//! A server on the loopback interface, in front of a desk that does what the question says.
 
 mod anserini;
 mod api;

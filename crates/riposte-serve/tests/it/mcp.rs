@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering::SeqCst;
 use std::time::Duration;
 
-use riposte_serve::{Settings, mcp};
+use riposte_serve::{ServerSettings, mcp};
 use serde_json::{Value, json};
 use tokio::io::{
     AsyncBufReadExt, AsyncWriteExt, BufReader, DuplexStream, ReadHalf, WriteHalf, duplex, split,
@@ -69,7 +69,7 @@ async fn until(is_so: impl Fn() -> bool) {
 }
 
 /// Runs a test with a client that has said hello.
-fn with_client(settings: Settings, test: impl AsyncFnOnce(&mut Client)) {
+fn with_client(settings: ServerSettings, test: impl AsyncFnOnce(&mut Client)) {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
@@ -108,7 +108,7 @@ fn with_client(settings: Settings, test: impl AsyncFnOnce(&mut Client)) {
 
 #[test]
 fn each_tool_takes_what_its_schema_has_and_answers_as_the_routes_do() {
-    with_client(Settings::default(), async |client| {
+    with_client(ServerSettings::default(), async |client| {
         let list = client.ask("tools/list", json!({})).await;
         let tools = list["result"]["tools"].as_array().unwrap();
         let names: Vec<&Value> = tools.iter().map(|tool| &tool["name"]).collect();
@@ -165,7 +165,7 @@ fn each_tool_takes_what_its_schema_has_and_answers_as_the_routes_do() {
 
 #[test]
 fn a_model_is_told_what_is_wrong() {
-    with_client(Settings::default(), async |client| {
+    with_client(ServerSettings::default(), async |client| {
         for (tool, arguments, words) in [
             ("search_arguments", json!({}), "`question` is missing"),
             (
@@ -241,9 +241,9 @@ fn a_model_is_told_what_is_wrong() {
 
 #[test]
 fn a_call_that_is_cancelled_or_late_is_stopped() {
-    let settings = Settings {
+    let settings = ServerSettings {
         deadline: Duration::from_millis(500),
-        ..Settings::default()
+        ..ServerSettings::default()
     };
     with_client(settings, async |client| {
         let fault = client
@@ -252,7 +252,7 @@ fn a_call_that_is_cancelled_or_late_is_stopped() {
         assert!(fault.contains("no answer in time"), "{fault}");
         until(|| client.stub.stopped.load(SeqCst) == client.stub.begun.load(SeqCst)).await;
     });
-    with_client(Settings::default(), async |client| {
+    with_client(ServerSettings::default(), async |client| {
         let params = json!({"name": "search_arguments", "arguments": {"question": "wait"}});
         let call = json!({"jsonrpc": "2.0", "id": 77, "method": "tools/call", "params": params});
         client.send(call).await;

@@ -22,7 +22,7 @@ fn a_report_is_a_file_with_what_was_asked() {
     // the bytes are those of the desk
     assert_eq!(
         report.text(),
-        "<!doctype html><script>1</script>Debate { question: \"Close zoos?\", collection: Some(\"debates\"), number: 7, \
+        "<!doctype html><script>1</script>DebateQuestion { question: \"Close zoos?\", collection: Some(\"debates\"), number: 7, \
          approach: Some(\"bm25\"), claim: Some(\"cages are bad\") } ä"
     );
     // it is kept, and is another answer than that of /api/debate

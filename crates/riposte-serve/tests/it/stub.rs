@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use riposte_serve::answers::*;
 use riposte_serve::questions::*;
-use riposte_serve::{Call, Desk, Ended, Refusal, Settings, Switch, run};
+use riposte_serve::{Call, Desk, Refusal, ServerSettings, ShutdownReport, Switch, run};
 use serde_json::json;
 
 use crate::attack;
@@ -132,12 +132,12 @@ impl Desk for Stub {
         (collection.is_none_or(|name| name == "debates")).then_some(version)
     }
 
-    fn collections(&self, _: &Call) -> Result<Vec<Collection>, Refusal> {
-        let debates = Collection {
+    fn collections(&self, _: &Call) -> Result<Vec<CollectionInfo>, Refusal> {
+        let debates = CollectionInfo {
             name: "debates".to_owned(),
-            kinds: vec![Kind::Arguments, Kind::Images],
+            kinds: vec![DocumentKind::Arguments, DocumentKind::Images],
             documents: Some(1234),
-            state: State::Ready,
+            state: CollectionState::Ready,
             reason: None,
             approaches: vec!["riposte".to_owned()],
             examples: vec!["Should zoos be closed?".to_owned()],
@@ -150,8 +150,8 @@ impl Desk for Stub {
 
     fn health(&self, _: &Call) -> Result<Health, Refusal> {
         let state = match self.version.load(SeqCst) {
-            99 => State::Building,
-            _ => State::Ready,
+            99 => CollectionState::Building,
+            _ => CollectionState::Ready,
         };
         let name = "debates".to_owned();
         Ok(Health {
@@ -160,20 +160,20 @@ impl Desk for Stub {
         })
     }
 
-    fn search(&self, search: &Search, call: &Call) -> Result<Found, Refusal> {
+    fn search(&self, search: &Search, call: &Call) -> Result<SearchAnswer, Refusal> {
         let collection = collection_of(search.collection.as_deref())?;
         self.act(&search.question, call)?;
         let text = match search.question.starts_with("large") {
             true => "x".repeat(self.size.load(SeqCst)),
             false => format!("{search:?}"),
         };
-        let hit = |rank: usize| Hit {
+        let hit = |rank: usize| SearchHit {
             rank: u32::try_from(rank).unwrap(),
             id: format!("d{rank}"),
             score: SCORE / rank as f64,
-            side: Some(Side::Con),
-            list: (search.kind == Some(Kind::Images)).then_some(Side::Con),
-            stance: Some(Stance {
+            side: Some(ClaimSide::Con),
+            list: (search.kind == Some(DocumentKind::Images)).then_some(ClaimSide::Con),
+            stance: Some(StanceProbabilities {
                 pro: 0.1,
                 con: 0.7,
                 neither: 0.2,
@@ -187,16 +187,16 @@ impl Desk for Stub {
                 probability: Some(0.9),
                 is_padding: rank == 3,
             },
-            ..Hit::default()
+            ..SearchHit::default()
         };
         let count = match search.question.as_str() {
             "large" => search.hits,
             _ => search.hits.min(3),
         };
-        let found = Found {
+        let found = SearchAnswer {
             question: search.question.clone(),
             collection,
-            kind: search.kind.unwrap_or(Kind::Arguments),
+            kind: search.kind.unwrap_or(DocumentKind::Arguments),
             approach: search.approach.clone().unwrap_or("riposte".to_owned()),
             understood: Some(Understood {
                 claim: "zoos should be closed".to_owned(),
@@ -231,16 +231,16 @@ impl Desk for Stub {
         Ok((1..=search.hits.min(3)).map(hit).collect())
     }
 
-    fn document(&self, address: &Address, _: &Call) -> Result<Document, Refusal> {
+    fn document(&self, address: &Address, _: &Call) -> Result<DocumentAnswer, Refusal> {
         if address.id == "attack" {
             return Ok(attack::document(address));
         }
-        Ok(Document {
+        Ok(DocumentAnswer {
             collection: address.collection.clone(),
             id: document_of(address)?.to_owned(),
             title: Some("A title".to_owned()),
             text: "A text.".to_owned(),
-            ..Document::default()
+            ..DocumentAnswer::default()
         })
     }
 
@@ -269,11 +269,11 @@ impl Desk for Stub {
     fn stance(&self, question: &StanceQuestion, call: &Call) -> Result<Vec<StanceAnswer>, Refusal> {
         let explanation = question.explain.then(|| json!({"id": "balance"}));
         let answer = match &question.target {
-            Target::Topic(topic) => {
+            StanceTarget::Topic(topic) => {
                 self.act(topic, call)?;
                 StanceAnswer::Claim {
                     stance: ClaimStance::Con,
-                    probabilities: Stance {
+                    probabilities: StanceProbabilities {
                         pro: 0.04,
                         con: 0.94,
                         neither: 0.02,
@@ -283,7 +283,7 @@ impl Desk for Stub {
                     explanation,
                 }
             }
-            Target::Objects(_) => StanceAnswer::Objects {
+            StanceTarget::Objects(_) => StanceAnswer::Objects {
                 stance: ObjectStance::First,
                 first: 0.97,
                 second: 0.01,
@@ -304,14 +304,14 @@ impl Desk for Stub {
         Ok(vec![quality; question.texts.len()])
     }
 
-    fn debate(&self, debate: &Debate, call: &Call) -> Result<Debated, Refusal> {
+    fn debate(&self, debate: &DebateQuestion, call: &Call) -> Result<Debated, Refusal> {
         collection_of(debate.collection.as_deref())?;
         self.act(&debate.question, call)?;
-        let argument = |side, number: usize| Argument {
+        let argument = |side, number: usize| QuotedArgument {
             id: format!("d{number}"),
             rank: number,
             score: SCORE,
-            stance: if side == Side::Pro { 0.8 } else { -0.8 },
+            stance: if side == ClaimSide::Pro { 0.8 } else { -0.8 },
             conclusion: "Zoos".to_owned(),
             text: format!("{side:?} argument {number}"),
             repeats: vec!["d8".to_owned(), "d9".to_owned()],
@@ -319,10 +319,10 @@ impl Desk for Stub {
                 probability: Some(0.5),
                 is_padding: number == 2,
             },
-            ..Argument::default()
+            ..QuotedArgument::default()
         };
-        let image = Image {
-            list: Side::Pro,
+        let image = ListedImage {
+            list: ClaimSide::Pro,
             rank: 1,
             id: "I1".to_owned(),
             score: 1.4,
@@ -350,7 +350,7 @@ impl Desk for Stub {
         };
         let debated = Debated {
             question: debate.question.clone(),
-            sides: vec![side(Side::Pro), side(Side::Con)],
+            sides: vec![side(ClaimSide::Pro), side(ClaimSide::Con)],
             undecided: Some(Undecided {
                 more_arguments: Some(2),
                 ..Undecided::default()
@@ -369,7 +369,7 @@ impl Desk for Stub {
         })
     }
 
-    fn report(&self, debate: &Debate, call: &Call) -> Result<String, Refusal> {
+    fn report(&self, debate: &DebateQuestion, call: &Call) -> Result<String, Refusal> {
         collection_of(debate.collection.as_deref())?;
         self.act(&debate.question, call)?;
         Ok(format!("<!doctype html><script>1</script>{debate:?} ä"))
@@ -388,9 +388,9 @@ impl Desk for Stub {
         })
     }
 
-    fn picture(&self, address: &Address, _: &Call) -> Result<Picture, Refusal> {
+    fn picture(&self, address: &Address, _: &Call) -> Result<EncodedPicture, Refusal> {
         document_of(address)?;
-        Ok(Picture {
+        Ok(EncodedPicture {
             format: PictureFormat::WebP,
             bytes: b"RIFF....WEBP".to_vec(),
         })
@@ -404,15 +404,15 @@ pub struct Running {
     pub switch: Switch,
     /// The lines of the log.
     pub log: Arc<Mutex<Vec<String>>>,
-    pub thread: Option<JoinHandle<Ended>>,
+    pub thread: Option<JoinHandle<ShutdownReport>>,
 }
 
 impl Running {
     /// With the settings that `change` makes of those by default. Only the end does not wait long.
-    pub fn start(change: impl FnOnce(&mut Settings)) -> Running {
+    pub fn start(change: impl FnOnce(&mut ServerSettings)) -> Running {
         let log: Arc<Mutex<Vec<String>>> = Arc::default();
         let lines = Arc::clone(&log);
-        let mut settings = Settings {
+        let mut settings = ServerSettings {
             deadline: LONG,
             quick_deadline: LONG,
             head_time: LONG,
@@ -420,7 +420,7 @@ impl Running {
             write_time: LONG,
             grace: Duration::from_millis(500),
             log: Arc::new(move |record| lines.lock().unwrap().push(record.to_string())),
-            ..Settings::default()
+            ..ServerSettings::default()
         };
         change(&mut settings);
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
@@ -438,7 +438,7 @@ impl Running {
         }
     }
 
-    pub fn end(&mut self) -> Ended {
+    pub fn end(&mut self) -> ShutdownReport {
         self.switch.end();
         self.thread.take().unwrap().join().unwrap()
     }

@@ -8,13 +8,13 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, bail, ensure};
 use clap::Args;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
-use riposte_eval::compare::{Correction, Test};
+use riposte_eval::compare::{Correction, SignificanceTest};
 use riposte_eval::edition::Edition;
 use riposte_eval::limits::{MAX_COMPARED, MAX_RUN_BYTES};
 use riposte_eval::measure::{Measure, NAMES};
 use riposte_eval::qrels::{Qrels, are_of_touche, read as read_qrels};
 use riposte_eval::verify::RunKind;
-use riposte_eval::{Error, Evaluation, JudgedBy, escaped, evaluate_by};
+use riposte_eval::{Error, JudgedBy, RunEvaluation, escaped, evaluate_by};
 use strum::VariantNames;
 
 use crate::{files, note, report_lines};
@@ -49,8 +49,8 @@ pub(crate) struct CompareArgs {
     #[arg(long, value_name = "METHOD", value_parser = by_name::<Correction>(), default_value = "holm")]
     correction: Correction,
     /// Test of the differences: the paired randomisation test or the paired t-test
-    #[arg(long, value_name = "TEST", value_parser = by_name::<Test>(), default_value = "randomisation")]
-    test: Test,
+    #[arg(long, value_name = "TEST", value_parser = by_name::<SignificanceTest>(), default_value = "randomisation")]
+    test: SignificanceTest,
     /// Highest p of a significant difference. A value has the letters of the runs that it is significantly better than
     #[arg(long, value_name = "P", default_value_t = 0.05)]
     alpha: f64,
@@ -81,7 +81,7 @@ struct Judgements {
 struct EvaluatedRun {
     name: String,
     path: PathBuf,
-    evaluation: Evaluation,
+    evaluation: RunEvaluation,
 }
 
 /// Returns whether all lines can be read, and something of each run is judged.
@@ -99,7 +99,7 @@ pub(crate) fn compare(args: &CompareArgs) -> Result<bool> {
         "from 2 to {MAX_COMPARED} runs can be compared, because a letter names each"
     );
     ensure!(
-        args.correction != Correction::Tukey || test == Test::Randomisation,
+        args.correction != Correction::Tukey || test == SignificanceTest::Randomisation,
         "--correction tukey is a randomisation test: leave out --test"
     );
     ensure!(

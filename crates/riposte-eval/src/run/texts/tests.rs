@@ -1,5 +1,5 @@
 use super::*;
-use crate::graded::TextRun;
+use crate::graded::SortedTextRun;
 use crate::measure::Measure;
 use crate::qrels::{self, Qrels};
 
@@ -13,7 +13,7 @@ fn each_format_of_a_run_gives_the_same_values() {
     let values = |run: &str| -> Vec<f64> {
         let read = ReadRun::read(run);
         assert!(read.errors.is_empty(), "{:?}", read.errors);
-        let run = TextRun::new(&read.lines);
+        let run = SortedTextRun::new(&read.lines);
         let value = |measure: &str| match measure.parse().unwrap() {
             Measure::Graded(measure) => run.measure(&qrels, &measure).all(),
             _ => unreachable!(),

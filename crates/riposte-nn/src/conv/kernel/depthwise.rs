@@ -10,7 +10,7 @@ use std::ops::Range;
 use rten_simd::ops::{BitOps, NumOps};
 use rten_simd::{Isa, SimdOp};
 
-use super::{Activation, CHANNEL_BLOCK, activate, holds};
+use super::{CHANNEL_BLOCK, ConvActivation, activate, holds};
 
 /// A depthwise convolution of some rows of output pixels: for each pixel and channel, the bias and the sum over the kernel's
 /// rows and columns of the channel's inputs times its weights. What lies outside the map counts as zero.
@@ -36,7 +36,7 @@ pub(crate) struct Depthwise<'a> {
     pub weights: &'a [f32],
     /// One number for each channel.
     pub bias: &'a [f32],
-    pub activation: Activation,
+    pub activation: ConvActivation,
 }
 
 impl Depthwise<'_> {
@@ -252,7 +252,7 @@ impl Depthwise<'_> {
                         continue;
                     }
                     let first = self.start(x) * step as isize + channel as isize;
-                    let under = Row {
+                    let under = KernelRow {
                         pixels: pixels.as_ptr().wrapping_offset(first),
                         step,
                         within: within.clone(),
@@ -325,7 +325,7 @@ impl Depthwise<'_> {
 }
 
 /// The channels of one vector in an input row under a tile.
-struct Row {
+struct KernelRow {
     /// The first pixel under the tile. It may lie before the row.
     pixels: *const f32,
     /// Numbers from a pixel to the next one.
@@ -336,7 +336,7 @@ struct Row {
     weights: *const f32,
 }
 
-impl Row {
+impl KernelRow {
     /// Adds the products of the row's pixels to the sums of the output rows `FROM..TO`, which it is under.
     ///
     /// # Safety
@@ -440,7 +440,7 @@ mod tests {
             let out_step = width * channels + apart;
             let of = Depthwise {
                 rows: &slices, pixels, kernel, channels, stride: (down, across), padding, columns: (left, left + width), out_step, weights: &weights,
-                bias: &bias, activation: Activation::Relu,
+                bias: &bias, activation: ConvActivation::Relu,
             };
             // exactly as many numbers as the results need
             let size = (height - 1) * out_step + width * channels;

@@ -8,13 +8,13 @@ fn hard_swish(x: f32) -> f32 {
     2.0 * x * (x + 3.0).clamp(0.0, 6.0) / 6.0 - 0.25
 }
 
-const HARD_SWISH: Activation = Activation::HardSwish {
+const HARD_SWISH: ConvActivation = ConvActivation::HardSwish {
     scale: 2.0,
     shift: -0.25,
 };
 
 /// The product with this machine's widest vectors, and with the portable ones of four lanes.
-fn on_both(windows: Windows<f32>, weights: &[f32], bias: &[f32]) -> [Vec<f32>; 2] {
+fn on_both(windows: SlidingWindows<f32>, weights: &[f32], bias: &[f32]) -> [Vec<f32>; 2] {
     let isa = GenericIsa::new();
     let packed = [
         PackedWeights::new(weights, bias.to_vec()),
@@ -52,7 +52,7 @@ proptest! {
         let weights = numbers(rows * length * columns, seed.rotate_left(9));
         let bias = numbers(columns, seed.rotate_left(17));
         let slices: Vec<&[f32]> = map.iter().map(Vec::as_slice).collect();
-        let windows = Windows { rows: &slices, length, step, count };
+        let windows = SlidingWindows { rows: &slices, length, step, count };
         for out in on_both(windows, &weights, &bias) {
             for m in 0..count {
                 for n in 0..columns {
@@ -74,7 +74,7 @@ proptest! {
 fn run_short(row: usize, out: usize) {
     let map = vec![1.0; row];
     let weights = PackedWeights::new(&[1.0; 3 * CHANNEL_BLOCK], vec![0.0; CHANNEL_BLOCK]);
-    let windows = Windows {
+    let windows = SlidingWindows {
         rows: &[&map],
         length: 3,
         step: 2,
@@ -84,7 +84,7 @@ fn run_short(row: usize, out: usize) {
         windows,
         weights: &weights,
         accumulate: false,
-        activation: Activation::None,
+        activation: ConvActivation::None,
     }
     .run(&mut vec![0.0; out]);
 }
@@ -126,7 +126,7 @@ fn a_product_in_parts_is_the_whole_product() {
     let run = |first: usize, length: usize, bias: Vec<f32>, accumulate, out: &mut [f32]| {
         let weights = &weights[first * columns..(first + length) * columns];
         Product {
-            windows: Windows {
+            windows: SlidingWindows {
                 rows: &[&map[first..]],
                 length,
                 step: inputs,
@@ -134,7 +134,7 @@ fn a_product_in_parts_is_the_whole_product() {
             },
             weights: &PackedWeights::new(weights, bias),
             accumulate,
-            activation: Activation::None,
+            activation: ConvActivation::None,
         }
         .run(out);
     };

@@ -63,7 +63,7 @@ fn is_allowed() -> bool {
 
 /// The sizes of the tiles. Tiles 0 to 3 have sums, 4 the left operand and 5 the right one; 6 and 7 have those of the last bytes of a window.
 #[repr(C, align(64))]
-struct Sizes {
+struct TileConfig {
     palette: u8,
     start_row: u8,
     reserved: [u8; 14],
@@ -71,10 +71,10 @@ struct Sizes {
     rows: [u8; 16],
 }
 
-impl Sizes {
+impl TileConfig {
     /// For windows that have `rest` bytes beyond the last 64.
-    fn new(rest: usize) -> Sizes {
-        let mut sizes = Sizes {
+    fn new(rest: usize) -> TileConfig {
+        let mut sizes = TileConfig {
             palette: 1,
             start_row: 0,
             reserved: [0; 14],
@@ -147,7 +147,7 @@ unsafe fn product(of: Int8Product, out: &mut [f32]) {
     }
     let mut sums = [const { MaybeUninit::<i32>::uninit() }; GROUP * 2 * LANES];
     let sums = sums.as_mut_ptr().cast::<i32>();
-    let sizes = Sizes::new(of.windows.length % BYTES);
+    let sizes = TileConfig::new(of.windows.length % BYTES);
     // SAFETY: the sizes are those of a palette that all machines with AMX have
     unsafe {
         asm!("ldtilecfg [{}]", in(reg) &raw const sizes, options(readonly, nostack, preserves_flags))

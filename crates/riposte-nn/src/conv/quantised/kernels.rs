@@ -5,17 +5,16 @@
     reason = "vectors are loaded and stored by pointer and need instructions that are detected at run time; the callers in `super` assert the bounds"
 )]
 
-use super::far::{Far, FarRow, cut_each, end_each};
+use super::outliers::{OutlierRow, Outliers, clip_each, end_each};
 #[cfg(target_arch = "x86_64")]
-use super::far::{cut_vector, end_vectors};
+use super::outliers::{clip_vector, end_vectors};
 use super::pairs::PairProduct;
-use super::{Begin, Instructions, Int8Product, Pixels, Quantisation};
-use crate::conv::kernel::Activation;
+use super::{InitialSums, Instructions, Int8Product, Pixels, Quantisation};
+use crate::conv::kernel::ConvActivation;
 
-/// The kinds of [`Activation`], and a product with numbers that were cut off. Each has a separate loop, so that no loop has to find out its kind for every
-/// vector.
+/// The kinds of [`ConvActivation`], and a product with outliers. Each has a separate loop, so that no loop has to find out its kind for every vector.
 const NONE: u8 = 0;
-const FAR: u8 = 4;
+const OUTLIERS: u8 = 4;
 const RELU: u8 = 1;
 const HARD_SWISH: u8 = 2;
 const HARD_SIGMOID: u8 = 3;
@@ -34,7 +33,7 @@ macro_rules! kernels {
     ($name:ident, $label:literal, $attribute:meta, $intrinsics:path, lanes $lanes:literal, narrow $narrow:literal, wide $wide:literal,
      $float:ty, $ints:ty,
      $load:ident, $store:ident, $set:ident, $zero:ident, $add:ident, $sub:ident, $mul:ident, $fma:ident, $min:ident, $max:ident,
-     $load_int:ident, $store_int:ident, $zero_int:ident, $set_int:ident, $add_int:ident, $dot:ident, $dot_pairs:ident, $to_float:ident, $cut:ident, $end:ident, |$x:ident, $to:ident| $narrowed:expr,
+     $load_int:ident, $store_int:ident, $zero_int:ident, $set_int:ident, $add_int:ident, $dot:ident, $dot_pairs:ident, $to_float:ident, $clip:ident, $end:ident, |$x:ident, $to:ident| $narrowed:expr,
      |$four:ident, $to_four:ident| $narrowed_four:expr) => {
         pub(super) mod $name {
             #[allow(clippy::wildcard_imports)]
@@ -44,8 +43,9 @@ macro_rules! kernels {
             use std::ops::Range;
 
             use super::{
-                Activation, Begin, FAR, Far, FarRow, HARD_SIGMOID, HARD_SWISH, Instructions,
-                Int8Product, NONE, PairProduct, Pixels, Quantisation, RELU, Results, $cut, $end,
+                ConvActivation, HARD_SIGMOID, HARD_SWISH, InitialSums, Instructions, Int8Product,
+                NONE, OUTLIERS, OutlierRow, Outliers, PairProduct, Pixels, Quantisation, RELU,
+                Results, $clip, $end,
             };
 
             pub(in super::super) const INSTRUCTIONS: Instructions = Instructions {
@@ -154,8 +154,8 @@ macro_rules! kernels {
                 }
             }
 
-            /// As [`Int8Weights::quantise_pixels`], with `line` bytes for each pixel. The scales of some pixels are computed together, so that
-            /// vectors divide: one pixel after the other, each would wait for its own divisions.
+            /// As [`Int8Weights::quantise_pixels`], with `line` bytes for each pixel. The scales of several pixels are computed together, with
+            /// divisions of vectors; otherwise, each pixel would wait for its own division.
             ///
             /// # Safety
             /// The machine has the instructions of this module.
@@ -207,10 +207,10 @@ macro_rules! kernels {
                 factors: &[f32],
                 times: f32,
                 row: &mut [f32],
-                far: &mut Far,
+                outliers: &mut Outliers,
                 to: &mut [u8],
             ) -> Quantisation {
-                // sixteen sums, whatever a vector holds, so that all machines cut off the same
+                // sixteen sums, whatever a vector holds, so that all machines clip at the same limit
                 let mut sums = [$zero(); 16 / LANES];
                 let (mut least, mut greatest) = ($zero(), $zero());
                 let (parts, rest) = numbers.as_chunks::<16>();
@@ -250,23 +250,23 @@ macro_rules! kernels {
                     half /= 2;
                 }
                 let limit = times * (squares[0] / numbers.len() as f32).sqrt();
-                far.begin_row(numbers.len());
+                outliers.begin_row(numbers.len());
                 let (parts, rest) = row.as_chunks_mut::<16>();
-                // in most rows nothing is far
+                // in most rows nothing is clipped
                 let any = !(low >= -limit && high <= limit);
                 let mut place = 0;
                 for part in parts.iter_mut().filter(|_| any) {
                     // SAFETY: there is room for all numbers, and the machine has the instructions of this module
-                    unsafe { $cut(part, limit, place, far) };
+                    unsafe { $clip(part, limit, place, outliers) };
                     place += 16;
                 }
                 for (place, x) in (place..).zip(rest).filter(|_| any) {
-                    far.cut(place, x, limit);
+                    outliers.clip(place, x, limit);
                 }
                 let by = Quantisation::of_range(low.max(-limit), high.min(limit));
                 // SAFETY: the machine has the instructions, and the places are those of the row
                 unsafe {
-                    $end(row, limit, far);
+                    $end(row, limit, outliers);
                     quantise(row, by, to);
                 }
                 by
@@ -288,7 +288,7 @@ macro_rules! kernels {
                 let mut half = LANES / 2;
                 while half > 0 {
                     for n in 0..half {
-                        // not `min` and `max`, which take several instructions each because of what is no number
+                        // not `min` and `max`, which take several instructions each because of NaN
                         let (low, high) = (lows[n + half], highs[n + half]);
                         lows[n] = if low < lows[n] { low } else { lows[n] };
                         highs[n] = if high > highs[n] { high } else { highs[n] };
@@ -301,9 +301,9 @@ macro_rules! kernels {
             /// Computes the product into `out`.
             ///
             /// # Safety
-            /// The machine has the instructions of this module. The windows fit into their rows and have as many bytes as the
-            /// weights have rows, a multiple of four; there is one quantisation, or one for each window; the numbers that results begin with
-            /// are as many as the results; `far` has a row for each, with places that the weights have; and the results fit into `out`.
+            /// The machine has the instructions of this module. The windows fit into their rows and have as many bytes as the weights have
+            /// rows, a multiple of four; there is one quantisation, or one for each window; there are as many initial sums as results; `outliers` has
+            /// a row for each window, with positions that the weights have; and the results fit into `out`.
             #[$attribute]
             // for some widths, the heights of narrow and wide tiles are the same
             #[allow(unreachable_patterns)]
@@ -376,22 +376,26 @@ macro_rules! kernels {
                 let none = (0.0, 0.0);
                 // SAFETY: the caller guarantees it
                 unsafe {
-                    match (of.activation, of.far) {
-                        (Activation::None, None) => finish::<NONE, WIDTH>(of, windows, none, out),
-                        (Activation::None, Some(_)) => finish::<FAR, WIDTH>(of, windows, none, out),
-                        (Activation::Relu, _) => finish::<RELU, WIDTH>(of, windows, none, out),
-                        (Activation::HardSwish { scale, shift }, _) => {
+                    match (of.activation, of.outliers) {
+                        (ConvActivation::None, None) => {
+                            finish::<NONE, WIDTH>(of, windows, none, out)
+                        }
+                        (ConvActivation::None, Some(_)) => {
+                            finish::<OUTLIERS, WIDTH>(of, windows, none, out)
+                        }
+                        (ConvActivation::Relu, _) => finish::<RELU, WIDTH>(of, windows, none, out),
+                        (ConvActivation::HardSwish { scale, shift }, _) => {
                             finish::<HARD_SWISH, WIDTH>(of, windows, (scale / 6.0, shift), out);
                         }
-                        (Activation::HardSigmoid { scale, shift }, _) => {
+                        (ConvActivation::HardSigmoid { scale, shift }, _) => {
                             finish::<HARD_SIGMOID, WIDTH>(of, windows, (scale, shift), out);
                         }
                     }
                 }
             }
 
-            /// Makes results of the integer sums of some windows: dequantised, with bias and the activation of this kind, which has a scale and a shift, or
-            /// with the products of what was cut off.
+            /// Makes results of the integer sums of some windows: dequantised, with the bias, and with the activation of this kind, which has a scale
+            /// and a shift, or the products of the outliers.
             ///
             /// # Safety
             /// As for [`product`]. The windows end at `count` at the latest, `WIDTH` vectors from the column on end at the columns, `panel` begins with their
@@ -413,14 +417,14 @@ macro_rules! kernels {
                 debug_assert!(windows.end <= of.windows.count);
                 let one = of.quantisations.len() == 1;
                 let columns = weights.columns();
-                // the numbers that the results of each window begin with, and how far they are from window to window
+                // the initial sums of each window, and how far they are from window to window
                 let (begin, step) = match of.begin {
-                    Begin::Bias => (weights.bias.as_ptr(), 0),
-                    Begin::Numbers(numbers) => (numbers.as_ptr(), columns),
-                    Begin::Out => (out.cast_const(), columns),
+                    InitialSums::Bias => (weights.bias.as_ptr(), 0),
+                    InitialSums::Numbers(numbers) => (numbers.as_ptr(), columns),
+                    InitialSums::Out => (out.cast_const(), columns),
                 };
-                // SAFETY: vectors from the column on lie within the weights' sums, scales and biases, and within the results of each window and what these
-                // begin with, as the caller guarantees
+                // SAFETY: vectors from the column on lie within the weights' sums, scales and biases, and within the results and the initial sums of
+                // each window, as the caller guarantees
                 unsafe {
                     let mut totals = [$zero(); WIDTH];
                     let mut scales = [$zero(); WIDTH];
@@ -450,16 +454,16 @@ macro_rules! kernels {
                                 _ => x,
                             };
                         }
-                        if let (FAR, Some(far)) = (KIND, of.far) {
-                            let FarRow {
+                        if let (OUTLIERS, Some(outliers)) = (KIND, of.outliers) {
+                            let OutlierRow {
                                 above,
                                 below,
                                 end,
                                 step,
-                            } = far.rows[m];
+                            } = outliers.rows[m];
                             if above < end {
-                                let beyond = far_sums::<WIDTH>(far, above..below, panel);
-                                let under = far_sums::<WIDTH>(far, below..end, panel);
+                                let beyond = outlier_sums::<WIDTH>(outliers, above..below, panel);
+                                let under = outlier_sums::<WIDTH>(outliers, below..end, panel);
                                 for v in 0..WIDTH {
                                     let steps = $sub($to_float(beyond[v]), $to_float(under[v]));
                                     results[v] =
@@ -481,14 +485,15 @@ macro_rules! kernels {
             /// For each of the numbers, `panel` has `WIDTH` vectors with the bytes of its four rows.
             #[$attribute]
             #[allow(clippy::needless_range_loop)]
-            unsafe fn far_sums<const WIDTH: usize>(
-                far: &Far,
+            unsafe fn outlier_sums<const WIDTH: usize>(
+                outliers: &Outliers,
                 numbers: Range<usize>,
                 panel: &[i8],
             ) -> [$ints; WIDTH] {
                 // two sums for each vector, because each addition would wait for the one before
                 let mut sums = [[$zero_int(); WIDTH]; 2];
-                let (fours, amounts) = (&far.fours[numbers.clone()], &far.amounts[numbers]);
+                let (fours, amounts) =
+                    (&outliers.fours[numbers.clone()], &outliers.amounts[numbers]);
                 let (pairs, last) = fours.as_chunks::<2>();
                 let (pair_amounts, last_amount) = amounts.as_chunks::<2>();
                 // SAFETY: the caller guarantees that the panel has the vectors
@@ -661,7 +666,7 @@ kernels!(
     _mm512_dpbusd_epi32,
     _mm512_dpwssd_epi32,
     _mm512_cvtepi32_ps,
-    cut_vector,
+    clip_vector,
     end_vectors,
     |x, to| _mm_storeu_si128(
         to.cast(),
@@ -706,7 +711,7 @@ kernels!(
     _mm256_dpbusd_avx_epi32,
     _mm256_dpwssd_avx_epi32,
     _mm256_cvtepi32_ps,
-    cut_each,
+    clip_each,
     end_each,
     |x, to| {
         let whole = _mm256_cvtps_epi32(x);
@@ -753,7 +758,7 @@ kernels!(
     dot,
     dot_pairs,
     to_float,
-    cut_each,
+    clip_each,
     end_each,
     |x, to| to.cast::<[u8; 4]>().write(x.map(|x| (x.round_ties_even() as i32).clamp(0, 255) as u8)),
     |four, to| for (n, x) in four.into_iter().enumerate() {

@@ -53,10 +53,10 @@ proptest! {
                 let weights = Int8Weights::pack(&weights, bias.clone(), Rounding::Nearest, instructions);
                 let line = weights.quantise_pixels(&map, length, step, count, &mut bytes, &mut quantisations);
                 let mut out = vec![f32::NAN; count * columns];
-                let windows = Windows { rows: &[&bytes], length: weights.rows(), step: line, count };
+                let windows = SlidingWindows { rows: &[&bytes], length: weights.rows(), step: line, count };
                 Int8Product {
-                    windows, quantisations: &quantisations, weights: &weights, begin: Begin::Bias, far: None,
-                    activation: Activation::None,
+                    windows, quantisations: &quantisations, weights: &weights, begin: InitialSums::Bias, outliers: None,
+                    activation: ConvActivation::None,
                 }
                 .run(&mut out);
                 out
@@ -91,12 +91,12 @@ fn each_activation_is_the_same_for_all_instructions() {
     let weights: Vec<f32> = (0..rows * columns).map(number).collect();
     let map: Vec<f32> = (0..rows * count).map(|n| number(n + 11)).collect();
     for activation in [
-        Activation::Relu,
-        Activation::HardSwish {
+        ConvActivation::Relu,
+        ConvActivation::HardSwish {
             scale: 1.5,
             shift: 0.25,
         },
-        Activation::HardSigmoid {
+        ConvActivation::HardSigmoid {
             scale: 0.2,
             shift: 0.5,
         },
@@ -114,7 +114,7 @@ fn each_activation_is_the_same_for_all_instructions() {
             weights.quantise(&map, quantisation, &mut bytes);
             let mut out = vec![f32::NAN; count * columns];
             Int8Product {
-                windows: Windows {
+                windows: SlidingWindows {
                     rows: &[&bytes],
                     length: rows,
                     step: rows,
@@ -122,8 +122,8 @@ fn each_activation_is_the_same_for_all_instructions() {
                 },
                 quantisations: &[quantisation],
                 weights: &weights,
-                begin: Begin::Bias,
-                far: None,
+                begin: InitialSums::Bias,
+                outliers: None,
                 activation,
             }
             .run(&mut out);
@@ -164,8 +164,9 @@ fn windows_over_several_rows_are_the_same_for_all_instructions() {
                 instructions,
             );
             let mut out = vec![f32::NAN; count * columns];
-            let windows = Windows::new(&rows, length, step, count);
-            Int8Product::new(windows, &[quantisation], &weights, Activation::None).run(&mut out);
+            let windows = SlidingWindows::new(&rows, length, step, count);
+            Int8Product::new(windows, &[quantisation], &weights, ConvActivation::None)
+                .run(&mut out);
             out
         });
         let first = results.next().expect("arrays are always there");
@@ -239,7 +240,7 @@ fn sums_can_begin_with_other_numbers_than_the_bias() {
         let run = |begin, out: &[f32]| {
             let mut out = out.to_vec();
             Int8Product {
-                windows: Windows {
+                windows: SlidingWindows {
                     rows: &[&bytes],
                     length: rows,
                     step,
@@ -248,16 +249,16 @@ fn sums_can_begin_with_other_numbers_than_the_bias() {
                 quantisations: &quantisations,
                 weights: &weights,
                 begin,
-                far: None,
-                activation: Activation::None,
+                outliers: None,
+                activation: ConvActivation::None,
             }
             .run(&mut out);
             out
         };
         let none = vec![f32::NAN; count * columns];
-        let with_bias = run(Begin::Bias, &none);
-        let with_base = run(Begin::Numbers(&base), &none);
-        assert_eq!(run(Begin::Out, &base), with_base);
+        let with_bias = run(InitialSums::Bias, &none);
+        let with_base = run(InitialSums::Numbers(&base), &none);
+        assert_eq!(run(InitialSums::Out, &base), with_base);
         for ((x, base), with_base) in with_bias.iter().zip(&base).zip(with_base) {
             assert!((x - 7.0 + base - with_base).abs() < 1e-4);
         }
@@ -274,12 +275,12 @@ fn whole_numbers_are_the_nearest_as_in_the_standard_library() {
     }
 }
 
-/// The place of each number of the only row, and what was cut off it.
-fn cut_off(far: &Far) -> Vec<(usize, f32)> {
-    let [row] = far.rows.as_slice() else {
-        panic!("one row was cut")
+/// The position of each clipped number of the only row, and its excess.
+fn cut_off(outliers: &Outliers) -> Vec<(usize, f32)> {
+    let [row] = outliers.rows.as_slice() else {
+        panic!("one row was clipped")
     };
-    let numbers = far.fours.iter().zip(&far.amounts).enumerate();
+    let numbers = outliers.fours.iter().zip(&outliers.amounts).enumerate();
     let cut = numbers.map(|(n, (four, amount))| {
         let byte = amount.trailing_zeros() / 8;
         let steps = amount >> (8 * byte);
@@ -290,20 +291,20 @@ fn cut_off(far: &Far) -> Vec<(usize, f32)> {
     cut.collect()
 }
 
-/// A row of zeros times the weights, which begins with `base`, with what was cut off.
-fn with_far(weights: &Int8Weights, far: &Far, base: &[f32]) -> Vec<f32> {
+/// A row of zeros and outliers times the weights, added to `base`.
+fn with_outliers(weights: &Int8Weights, outliers: &Outliers, base: &[f32]) -> Vec<f32> {
     let (zeros, rows) = (vec![0; weights.rows()], weights.rows());
     let inputs = [zeros.as_slice()];
     let by = [Quantisation::of_range(0.0, 1.0)];
     let mut out = vec![f32::NAN; weights.columns()];
     Int8Product {
-        begin: Begin::Numbers(base),
-        far: Some(far),
+        begin: InitialSums::Numbers(base),
+        outliers: Some(outliers),
         ..Int8Product::new(
-            Windows::new(&inputs, rows, rows, 1),
+            SlidingWindows::new(&inputs, rows, rows, 1),
             &by,
             weights,
-            Activation::None,
+            ConvActivation::None,
         )
     }
     .run(&mut out);
@@ -313,8 +314,8 @@ fn with_far(weights: &Int8Weights, far: &Far, base: &[f32]) -> Vec<f32> {
 proptest! {
     #![proptest_config(cases())]
 
-    /// What is left of each number is within the limit, and together with what was cut off it is the scaled number. What was cut off is multiplied by
-    /// the bytes of its row. All instructions give the same bits.
+    /// Each clipped number is within the limit, and with its excess it is the scaled number. The excess is multiplied by the bytes of its row. All
+    /// instructions give the same bits.
     #[test]
     fn what_lies_far_from_the_others_is_multiplied_apart(
         length in 1usize..usual_or_miri(70, 11), blocks in 1usize..usual_or_miri(7, 4), times in 0.3f32..4.0,
@@ -328,19 +329,19 @@ proptest! {
         let mut results = Vec::new();
         for instructions in available() {
             let packed = Int8Weights::pack(&weights, vec![0.0; columns], Rounding::Nearest, instructions);
-            let (mut left, mut far) = (vec![f32::NAN; length], Far::default());
+            let (mut left, mut outliers) = (vec![f32::NAN; length], Outliers::default());
             let mut bytes = vec![0; length];
-            let by = packed.prepare(&numbers, (&factors, times), &mut left, &mut far, &mut bytes);
+            let by = packed.prepare(&numbers, (&factors, times), &mut left, &mut outliers, &mut bytes);
             let base: Vec<f32> = (0..columns).map(at).collect();
-            let out = with_far(&packed, &far, &base);
-            results.push((left, bytes, by, far, out));
+            let out = with_outliers(&packed, &outliers, &base);
+            results.push((left, bytes, by, outliers, out));
         }
         let bits = |row: &[f32]| row.iter().map(|x| x.to_bits()).collect::<Vec<_>>();
-        let (left, bytes, by, far, out) = &results[0];
-        for (other, other_bytes, _, other_far, other_out) in &results[1..] {
+        let (left, bytes, by, outliers, out) = &results[0];
+        for (other, other_bytes, _, other_outliers, other_out) in &results[1..] {
             prop_assert_eq!(bits(left), bits(other));
             prop_assert_eq!(bytes, other_bytes);
-            prop_assert_eq!((&far.fours, &far.amounts, &far.rows), (&other_far.fours, &other_far.amounts, &other_far.rows));
+            prop_assert_eq!((&outliers.fours, &outliers.amounts, &outliers.rows), (&other_outliers.fours, &other_outliers.amounts, &other_outliers.rows));
             prop_assert_eq!(bits(out), bits(other_out));
         }
         for (x, byte) in left.iter().zip(bytes) {
@@ -348,7 +349,7 @@ proptest! {
         }
         let whole: Vec<f32> = numbers.iter().zip(&factors).map(|(x, by)| x * by).collect();
         let mean = whole.iter().map(|x| x * x).sum::<f32>() / length as f32;
-        let beyond = cut_off(far);
+        let beyond = cut_off(outliers);
         let mut joined = left.clone();
         for (place, rest) in &beyond {
             joined[*place] += rest;
@@ -401,7 +402,7 @@ proptest! {
     }
 }
 
-/// Damaged weights can make any number of a row infinite, or no number.
+/// Damaged weights can make any number of a row infinite or NaN.
 #[test]
 fn numbers_that_are_not_finite_end_in_no_panic() {
     for odd in [f32::NAN, f32::INFINITY, f32::MAX] {
@@ -423,10 +424,10 @@ fn numbers_that_are_not_finite_end_in_no_panic() {
             for place in [0, 17, 19] {
                 let mut numbers = vec![1.0; 20];
                 numbers[place] = odd;
-                let (mut left, mut far) = (vec![0.0; 20], Far::default());
+                let (mut left, mut outliers) = (vec![0.0; 20], Outliers::default());
                 let by = (&[1.0; 20][..], 2.0);
-                packed.prepare(&numbers, by, &mut left, &mut far, &mut [0; 20]);
-                with_far(&packed, &far, &[0.0; CHANNEL_BLOCK]);
+                packed.prepare(&numbers, by, &mut left, &mut outliers, &mut [0; 20]);
+                with_outliers(&packed, &outliers, &[0.0; CHANNEL_BLOCK]);
             }
         }
     }
@@ -449,9 +450,9 @@ fn weights_that_were_packed_before_give_the_same_results() {
         let (mut bytes, mut quantisations) = (Aligned::default(), Vec::new());
         let step = weights.quantise_pixels(&map, rows, rows, 7, &mut bytes, &mut quantisations);
         let inputs = [&*bytes];
-        let windows = Windows::new(&inputs, rows, step, 7);
+        let windows = SlidingWindows::new(&inputs, rows, step, 7);
         let mut out = vec![f32::NAN; 7 * columns];
-        Int8Product::new(windows, &quantisations, weights, Activation::None).run(&mut out);
+        Int8Product::new(windows, &quantisations, weights, ConvActivation::None).run(&mut out);
         out
     });
     assert!(first.iter().all(|x| x.is_finite()));

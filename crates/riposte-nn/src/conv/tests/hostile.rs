@@ -3,9 +3,9 @@
 use proptest::prelude::*;
 
 use super::{cases, map};
-use crate::conv::{BufferPool, Extent, FeatureMap, NumericMode, compile, usual_or_miri};
+use crate::conv::{BufferPool, CompileExtent, FeatureMap, NumericMode, compile, usual_or_miri};
 use crate::error::Result;
-use crate::onnx_writer::{Graph, Message, int, ints, numbers, text};
+use crate::onnx_writer::{GraphWriter, ProtobufMessage, int, ints, numbers, text};
 
 /// The image on which each graph is run.
 fn image() -> FeatureMap {
@@ -16,9 +16,9 @@ fn image() -> FeatureMap {
 /// the name of the tensor.
 ///
 /// Errors: no part of the graph is compiled, or the image cannot be computed.
-fn run(graph: &Graph) -> Result<([usize; 3], String)> {
+fn run(graph: &GraphWriter) -> Result<([usize; 3], String)> {
     let bytes = graph.model();
-    let parts = |mode| compile(&bytes, mode, None, Extent::Head)?.parts;
+    let parts = |mode| compile(&bytes, mode, None, CompileExtent::Head)?.parts;
     let (net, float) = (parts(NumericMode::Auto)?, parts(NumericMode::Float)?);
     let mut pool = BufferPool::default();
     let outputs = net.trunk.run(vec![image()], &mut pool)?;
@@ -36,8 +36,8 @@ fn run(graph: &Graph) -> Result<([usize; 3], String)> {
 }
 
 /// A graph that begins with a convolution of three colours, so that what follows is compiled. The tensor "x" has 16 channels.
-fn begun() -> Graph {
-    Graph::default()
+fn begun() -> GraphWriter {
+    GraphWriter::default()
         .input("image", &[1, 3, -1, -1])
         .floats("first", &[16, 3, 1, 1], &numbers(48))
         .node("Conv", &["image", "first"], "x", &[])
@@ -138,7 +138,7 @@ proptest! {
                 "BatchNormalization" => vec![first, second, second, second, second],
                 _ => vec![first, second],
             };
-            let attributes: &[Message] = if kind == "Conv" { &[] } else { &modes };
+            let attributes: &[ProtobufMessage] = if kind == "Conv" { &[] } else { &modes };
             graph = graph.node(kind, &reads, output, attributes);
         }
         let _ = run(&graph.output(names[last], &[1, -1, -1, -1]));
@@ -146,7 +146,7 @@ proptest! {
 }
 
 /// The error, or the name and the size of what is computed.
-fn said(graph: &Graph) -> String {
+fn said(graph: &GraphWriter) -> String {
     match run(graph) {
         Ok((size, name)) => format!("{name} {size:?}"),
         Err(error) => error.to_string(),
@@ -165,7 +165,7 @@ fn an_operator_that_reads_what_it_computes_ends_the_folding() {
 
 #[test]
 fn weights_without_numbers_declare_no_channels() {
-    let graph = Graph::default()
+    let graph = GraphWriter::default()
         .input("image", &[1, 3, -1, -1])
         .floats("w", &[0, i64::MAX, 1, 1], &[])
         .node("Conv", &["image", "w"], "y", &[])

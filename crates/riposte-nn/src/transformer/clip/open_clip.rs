@@ -6,10 +6,11 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use super::{
-    AFTER_NORM, BEFORE_NORM, CHANNELS, CLASS, ClipConfig, PATCHES, TEXT_NORM, TEXT_POSITIONS,
-    TEXT_PROJECTION, TOKENS, TextConfig, VISION_POSITIONS, VISION_PROJECTION, VisionConfig,
+    AFTER_NORM, BEFORE_NORM, CHANNELS, CLASS, ClipConfig, ClipTextConfig, ClipVisionConfig,
+    PATCHES, TEXT_NORM, TEXT_POSITIONS, TEXT_PROJECTION, TOKENS, VISION_POSITIONS,
+    VISION_PROJECTION,
 };
-use crate::checkpoint::{ExpectedTensor, FileNames, Table, read_json};
+use crate::checkpoint::{EmbeddingTable, ExpectedTensor, FileNames, read_json};
 use crate::error::{Error, Result, While, bail, ensure};
 use crate::transformer::{Activation, TensorSource};
 
@@ -35,13 +36,13 @@ pub struct OpenClip {
 }
 
 #[derive(Deserialize)]
-struct ConfigFile {
-    model_cfg: ModelFile,
+struct OpenClipConfigFile {
+    model_cfg: OpenClipModelFile,
 }
 
 /// The settings that are followed. `rest` has the others.
 #[derive(Deserialize)]
-struct ModelFile {
+struct OpenClipModelFile {
     embed_dim: usize,
     vision_cfg: VisionFile,
     text_cfg: TextFile,
@@ -177,11 +178,11 @@ impl OpenClip {
     /// The file is missing or damaged, a size is out of range, or a setting asks for something that is not computed here; the message names it.
     pub fn read(dir: &Path) -> Result<Self> {
         let path = dir.join(FILES.config);
-        let file: ConfigFile = read_json(&path)?;
+        let file: OpenClipConfigFile = read_json(&path)?;
         Self::of(&file.model_cfg).during(|| format!("reading {}", path.display()))
     }
 
-    fn of(file: &ModelFile) -> Result<Self> {
+    fn of(file: &OpenClipModelFile) -> Result<Self> {
         let (vision, text) = (&file.vision_cfg, &file.text_cfg);
         refuse(&file.rest).during(|| "model_cfg")?;
         refuse(&vision.rest).during(|| "vision_cfg")?;
@@ -193,7 +194,7 @@ impl OpenClip {
         };
         let clip = ClipConfig {
             projection_dim: file.embed_dim,
-            text: TextConfig {
+            text: ClipTextConfig {
                 vocab_size: text.vocab_size,
                 hidden_size: text.width,
                 intermediate_size: intermediate(text.width, text.mlp_ratio)
@@ -220,11 +221,11 @@ impl OpenClip {
         for (name, mut shape) in self.clip.expected_tensors() {
             let (name, part) = place(&name);
             match part {
-                Part::Whole => {}
-                Part::Transposed => shape.reverse(),
-                Part::Third(0) => shape.iter_mut().take(1).for_each(|rows| *rows *= 3),
+                TensorPart::Whole => {}
+                TensorPart::Transposed => shape.reverse(),
+                TensorPart::Third(0) => shape.iter_mut().take(1).for_each(|rows| *rows *= 3),
                 // the three parts of a tensor are one
-                Part::Third(_) => continue,
+                TensorPart::Third(_) => continue,
             }
             all.push((name, shape));
         }
@@ -243,7 +244,7 @@ fn intermediate(width: usize, ratio: f64) -> Result<usize> {
 }
 
 impl VisionFile {
-    fn tower(&self, hidden_act: Activation) -> Result<VisionConfig> {
+    fn tower(&self, hidden_act: Activation) -> Result<ClipVisionConfig> {
         let Some(layers) = size(&self.layers) else {
             bail!(
                 Model,
@@ -269,7 +270,7 @@ impl VisionFile {
             self.width,
             self.head_width
         );
-        Ok(VisionConfig {
+        Ok(ClipVisionConfig {
             hidden_size: self.width,
             intermediate_size: intermediate(self.width, self.mlp_ratio)?,
             num_hidden_layers: layers,
@@ -289,7 +290,7 @@ fn size(value: &Value) -> Option<usize> {
 
 /// How a tensor of Hugging Face's layout is kept in OpenCLIP's.
 #[derive(Clone, Copy)]
-enum Part {
+enum TensorPart {
     Whole,
     /// Rows and columns are exchanged.
     Transposed,
@@ -298,16 +299,16 @@ enum Part {
 }
 
 /// The name of OpenCLIP's tensor that has the numbers of a tensor of Hugging Face's layout.
-fn place(name: &str) -> (String, Part) {
-    let whole = |name: &str| (name.to_owned(), Part::Whole);
+fn place(name: &str) -> (String, TensorPart) {
+    let whole = |name: &str| (name.to_owned(), TensorPart::Whole);
     match name {
         TOKENS => return whole("token_embedding.weight"),
         TEXT_POSITIONS => return whole("positional_embedding"),
-        TEXT_PROJECTION => return ("text_projection".to_owned(), Part::Transposed),
+        TEXT_PROJECTION => return ("text_projection".to_owned(), TensorPart::Transposed),
         CLASS => return whole("visual.class_embedding"),
         PATCHES => return whole("visual.conv1.weight"),
         VISION_POSITIONS => return whole("visual.positional_embedding"),
-        VISION_PROJECTION => return ("visual.proj".to_owned(), Part::Transposed),
+        VISION_PROJECTION => return ("visual.proj".to_owned(), TensorPart::Transposed),
         _ => {}
     }
     for (from, to) in [
@@ -331,22 +332,22 @@ fn place(name: &str) -> (String, Part) {
         .replace(".self_attn.", ".attn.");
     for (third, of) in ["q_proj.", "k_proj.", "v_proj."].into_iter().enumerate() {
         if name.contains(of) {
-            return (name.replace(of, "in_proj_"), Part::Third(third));
+            return (name.replace(of, "in_proj_"), TensorPart::Third(third));
         }
     }
-    (name, Part::Whole)
+    (name, TensorPart::Whole)
 }
 
 /// A checkpoint of OpenCLIP, read by the names of Hugging Face's layout.
-pub struct Renamed<'s, S> {
+pub struct OpenClipTensors<'s, S> {
     source: &'s S,
     config: &'s ClipConfig,
 }
 
-impl<'s, S: TensorSource> Renamed<'s, S> {
+impl<'s, S: TensorSource> OpenClipTensors<'s, S> {
     /// `source` has the tensors of a model with this configuration.
     pub fn new(source: &'s S, config: &'s ClipConfig) -> Self {
-        Renamed { source, config }
+        OpenClipTensors { source, config }
     }
 
     /// The number of columns of a projection in Hugging Face's layout.
@@ -358,14 +359,14 @@ impl<'s, S: TensorSource> Renamed<'s, S> {
     }
 }
 
-impl<S: TensorSource> TensorSource for Renamed<'_, S> {
+impl<S: TensorSource> TensorSource for OpenClipTensors<'_, S> {
     fn tensor(&self, name: &str) -> Result<Vec<f32>> {
         let (place, part) = place(name);
         let numbers = self.source.tensor(&place)?;
         Ok(match part {
-            Part::Whole => numbers,
-            Part::Transposed => transposed(&numbers, self.width(name)),
-            Part::Third(third) => {
+            TensorPart::Whole => numbers,
+            TensorPart::Transposed => transposed(&numbers, self.width(name)),
+            TensorPart::Third(third) => {
                 let length = numbers.len() / 3;
                 let rows = numbers.chunks_exact(length.max(1)).nth(third);
                 let rows = rows.ok_or_else(|| Error::Model(format!("tensor {place} is empty")));
@@ -374,7 +375,7 @@ impl<S: TensorSource> TensorSource for Renamed<'_, S> {
         })
     }
 
-    fn table(&self, name: &str) -> Result<Table> {
+    fn table(&self, name: &str) -> Result<EmbeddingTable> {
         self.source.table(&place(name).0)
     }
 }

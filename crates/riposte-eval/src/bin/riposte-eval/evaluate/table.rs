@@ -4,10 +4,10 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use anyhow::Result;
-use riposte_eval::compare::{Pairs, Table};
+use riposte_eval::compare::{ComparisonTable, PairwiseTests};
 use riposte_eval::images::ImageEvaluation;
 use riposte_eval::measure::Measure;
-use riposte_eval::{Detail, Values, escaped, escaped_lines};
+use riposte_eval::{Detail, MeasureValues, escaped, escaped_lines};
 
 use super::{CompareArgs, EvaluateArgs, EvaluatedRun, Judgements};
 use crate::print;
@@ -45,18 +45,18 @@ pub(super) fn print_all(
     let rows = runs
         .iter()
         .map(|run| (run.name.clone(), run.evaluation.values.clone()));
-    let mut table = Table {
+    let mut table = ComparisonTable {
         columns: columns.collect(),
         rows: rows.collect(),
         attainable: attainable.collect(),
-        ..Table::default()
+        ..ComparisonTable::default()
     };
     let measures: Vec<&Measure> = judgements.iter().flat_map(|of| &of.measures).collect();
     if has_defaults {
         table.leave_out_repeated(&measures);
     }
-    let rows: Vec<&[Values]> = table.rows.iter().map(|(_, values)| &**values).collect();
-    table.pairs = comparison.map(|of| Pairs::new(&rows, of.test, of.correction, of.alpha));
+    let rows: Vec<&[MeasureValues]> = table.rows.iter().map(|(_, values)| &**values).collect();
+    table.pairs = comparison.map(|of| PairwiseTests::new(&rows, of.test, of.correction, of.alpha));
     let explanations = measures.iter().filter_map(|measure| measure.explanation());
     print_table(&mut table, explanations.collect())?;
     print_details(runs)?;
@@ -77,7 +77,7 @@ fn print_image_run(path: &Path, evaluation: &ImageEvaluation, by_topic: bool) ->
 }
 
 /// Prints the table and the differences between its runs, with `explanations` of the measures.
-fn print_table(table: &mut Table, mut explanations: BTreeSet<String>) -> Result<()> {
+fn print_table(table: &mut ComparisonTable, mut explanations: BTreeSet<String>) -> Result<()> {
     match table.attainable.iter().flatten().any(Option::is_some) {
         true => drop(explanations.insert(BOUND.to_owned())),
         false => table.attainable.clear(),

@@ -1,7 +1,7 @@
-//! The attention of a head, computed with 16-bit numbers.
+//! The attention of a head, computed with 16-bit integers.
 //!
-//! The machine multiplies 16-bit numbers twice as fast as floats. Eight bits would be too few for the weights: those of a text often have one that is many
-//! times as large as the others together.
+//! A machine multiplies 16-bit integers twice as fast as floats. Eight bits would be too few for the weights of attention: in many texts, one weight
+//! is many times as large as the others together.
 
 use std::ops::Range;
 
@@ -9,7 +9,7 @@ use rten_simd::ops::{BitOps, FloatOps, IntOps, NarrowSaturate, NumOps, ToFloat};
 use rten_simd::{Isa, Simd, SimdOp, SimdUnaryOp};
 
 use super::super::coarse::Exp;
-use super::{Head, Operands, PADDING};
+use super::{AttentionHead, Operands, PADDING};
 use crate::conv::BufferPool;
 use crate::conv::quantised::{PairBuffers, PairProduct};
 
@@ -17,25 +17,25 @@ use crate::conv::quantised::{PairBuffers, PairProduct};
 const ONE: f32 = 32767.0;
 
 /// The operands of a head's products in 16 bits.
-pub(super) struct Halves {
+pub(super) struct Int16Operands {
     /// The matrices are the keys, (pairs of a key's numbers, keys), and the values, (pairs of values, numbers of a value).
     buffers: PairBuffers,
     /// The greatest absolute value of a query's or key's numbers, so that their products fit into 32 bits.
     most: f32,
-    /// What one whole step stands for: of the keys, and of the values.
+    /// The quantisation steps of the keys and of the values.
     steps: [f32; 2],
     /// The numbers of keys and values, padded.
     columns: [usize; 2],
 }
 
-impl Halves {
+impl Int16Operands {
     pub fn are_available() -> bool {
         PairProduct::is_available()
     }
 
-    pub fn of(head: &Head, pool: &mut BufferPool) -> Halves {
+    pub fn of(head: &AttentionHead, pool: &mut BufferPool) -> Int16Operands {
         let most = ((i32::MAX as f32) / head.width as f32).sqrt().floor() - 1.0;
-        let mut halves = Halves {
+        let mut operands = Int16Operands {
             buffers: std::mem::take(&mut pool.pairs),
             most: most.min(ONE),
             steps: [0.0; 2],
@@ -43,17 +43,17 @@ impl Halves {
         };
         Pack {
             head,
-            halves: &mut halves,
+            operands: &mut operands,
         }
         .dispatch();
-        halves
+        operands
     }
 }
 
-impl Operands for Halves {
+impl Operands for Int16Operands {
     const ROWS: usize = 12;
 
-    fn attend(&mut self, head: &Head, rows: Range<usize>, out: &mut [f32]) {
+    fn attend(&mut self, head: &AttentionHead, rows: Range<usize>, out: &mut [f32]) {
         let [keys, values] = self.columns;
         let count = rows.len();
         let PairBuffers {
@@ -80,7 +80,7 @@ impl Operands for Halves {
             columns: keys,
         }
         .run(room(sums, count * keys));
-        Weights {
+        AttentionWeights {
             head,
             rows,
             steps: steps.map(|step| step * self.steps[0]),
@@ -121,8 +121,8 @@ fn room<T: Clone + Default>(buffer: &mut Vec<T>, length: usize) -> &mut [T] {
 
 /// Fills the keys and the values of a head's operands, and their steps.
 struct Pack<'a> {
-    head: &'a Head<'a>,
-    halves: &'a mut Halves,
+    head: &'a AttentionHead<'a>,
+    operands: &'a mut Int16Operands,
 }
 
 impl SimdOp for Pack<'_> {
@@ -130,19 +130,19 @@ impl SimdOp for Pack<'_> {
 
     #[inline(always)]
     fn eval<I: Isa>(self, isa: I) {
-        let Pack { head, halves } = self;
-        let [keys, values] = halves.columns;
+        let Pack { head, operands } = self;
+        let [keys, values] = operands.columns;
         let (width, length) = (head.width, head.length);
         let (ops, ints) = (isa.f32(), isa.i32());
-        halves.steps = [
-            step(greatest_of_rows(isa, head, head.key), halves.most),
+        operands.steps = [
+            step(greatest_of_rows(isa, head, head.key), operands.most),
             step(greatest_of_rows(isa, head, head.value), ONE),
         ];
-        let [per_step, per_step_of_values] = halves.steps.map(f32::recip);
+        let [per_step, per_step_of_values] = operands.steps.map(f32::recip);
         let (per_step, per_step_of_values) = (ops.splat(per_step), ops.splat(per_step_of_values));
 
         let pairs = width.div_ceil(2);
-        let to = room(&mut halves.buffers.matrices[0], pairs * keys);
+        let to = room(&mut operands.buffers.matrices[0], pairs * keys);
         let mut row = [0i16; PADDING];
         for first in (0..width).step_by(PADDING) {
             let part = first..width.min(first + PADDING);
@@ -158,7 +158,10 @@ impl SimdOp for Pack<'_> {
             row[length..].fill(0);
         }
 
-        let to = room(&mut halves.buffers.matrices[1], length.div_ceil(2) * values);
+        let to = room(
+            &mut operands.buffers.matrices[1],
+            length.div_ceil(2) * values,
+        );
         let low_half = ints.splat(0xffff);
         for (pair, to) in to.chunks_exact_mut(values).enumerate() {
             let first = value(head, 2 * pair);
@@ -175,7 +178,7 @@ impl SimdOp for Pack<'_> {
 
 /// The numbers of value `n`; none if there is no such value.
 #[inline(always)]
-fn value<'a>(head: &Head<'a>, n: usize) -> &'a [f32] {
+fn value<'a>(head: &AttentionHead<'a>, n: usize) -> &'a [f32] {
     if n >= head.length {
         return &[];
     }
@@ -183,7 +186,7 @@ fn value<'a>(head: &Head<'a>, n: usize) -> &'a [f32] {
     &head.value[from..from + head.width]
 }
 
-/// The step with which numbers up to `greatest` become whole ones of at most `most`.
+/// The step that maps numbers up to `greatest` to integers up to `most`.
 #[inline(always)]
 fn step(greatest: f32, most: f32) -> f32 {
     (greatest / most).max(f32::MIN_POSITIVE)
@@ -191,7 +194,7 @@ fn step(greatest: f32, most: f32) -> f32 {
 
 /// The greatest absolute value in the rows of the keys or the values.
 #[inline(always)]
-fn greatest_of_rows<I: Isa>(isa: I, head: &Head, from: &[f32]) -> f32 {
+fn greatest_of_rows<I: Isa>(isa: I, head: &AttentionHead, from: &[f32]) -> f32 {
     let mut most = isa.f32().zero();
     for row in from.chunks(head.key_step).take(head.length) {
         most = widened(isa, &row[..head.width], most);
@@ -199,9 +202,9 @@ fn greatest_of_rows<I: Isa>(isa: I, head: &Head, from: &[f32]) -> f32 {
     greatest_lane::<I>(most)
 }
 
-/// Maps the numbers of some rows of the query to whole ones, with a step for each row.
+/// Quantises some rows of the query, with a step for each row.
 struct Queries<'a> {
-    head: &'a Head<'a>,
+    head: &'a AttentionHead<'a>,
     rows: Range<usize>,
     most: f32,
     /// (rows, values); the padding becomes zero.
@@ -230,12 +233,12 @@ impl SimdOp for Queries<'_> {
     }
 }
 
-/// The softmax of each row of products with the keys, as whole numbers whose sum is [`ONE`], but for rounding.
-struct Weights<'a> {
-    head: &'a Head<'a>,
+/// The softmax of each row of scores, as integers that add up to [`ONE`], but for rounding.
+struct AttentionWeights<'a> {
+    head: &'a AttentionHead<'a>,
     rows: Range<usize>,
     /// What the sums of each row are multiplied by.
-    steps: [f32; Halves::ROWS],
+    steps: [f32; Int16Operands::ROWS],
     /// (rows, keys)
     sums: &'a [i32],
     /// Room for a row.
@@ -244,7 +247,7 @@ struct Weights<'a> {
     to: &'a mut [i16],
 }
 
-impl SimdOp for Weights<'_> {
+impl SimdOp for AttentionWeights<'_> {
     type Output = ();
 
     #[inline(always)]
@@ -321,7 +324,7 @@ fn load<I: Isa>(isa: I, numbers: &[f32], n: usize) -> I::F32 {
     }
 }
 
-/// The greatest absolute values of each lane so far and the numbers.
+/// `most`, widened by the absolute values of the numbers in each lane.
 #[inline(always)]
 fn widened<I: Isa>(isa: I, numbers: &[f32], mut most: I::F32) -> I::F32 {
     let ops = isa.f32();
@@ -351,10 +354,10 @@ fn whole_vector<I: Isa>(isa: I, numbers: &[f32], n: usize, by: I::F32) -> I::I32
 /// The numbers, each multiplied by `by` and rounded to the nearest whole number, and zeros up to the end of `to`.
 #[inline(always)]
 fn whole_numbers<I: Isa>(isa: I, numbers: &[f32], by: I::F32, to: &mut [i16]) {
-    let (ints, halves) = (isa.i32(), isa.i16());
-    for (n, to) in to.chunks_exact_mut(halves.len()).enumerate() {
+    let (ints, operands) = (isa.i32(), isa.i16());
+    for (n, to) in to.chunks_exact_mut(operands.len()).enumerate() {
         let low = whole_vector(isa, numbers, 2 * n, by);
         let high = whole_vector(isa, numbers, 2 * n + 1, by);
-        halves.store(ints.narrow_saturate(low, high), to);
+        operands.store(ints.narrow_saturate(low, high), to);
     }
 }

@@ -3,9 +3,9 @@
 use std::fmt;
 use std::ops::Range;
 
-/// The language in which a table is written.
+/// How a table is written.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Look {
+pub enum TableFormat {
     /// For a terminal.
     #[default]
     Text,
@@ -30,7 +30,7 @@ pub(super) enum Style {
 pub(super) struct Cell {
     pub text: String,
     pub style: Style,
-    /// Whether the value is the best of its column; `None` for what is no value.
+    /// Whether the value is the best of its column; `None` if the cell has no value.
     pub is_best: Option<bool>,
     /// The letters of the runs that are worse, from a to z.
     pub letters: String,
@@ -70,11 +70,11 @@ fn length(text: &str) -> usize {
 }
 
 impl Grid<'_> {
-    pub fn write(&self, f: &mut fmt::Formatter<'_>, look: Look) -> fmt::Result {
-        match look {
-            Look::Text => self.write_text(f),
-            Look::Markdown => self.write_markdown(f),
-            Look::Latex => self.write_latex(f),
+    pub fn write(&self, f: &mut fmt::Formatter<'_>, format: TableFormat) -> fmt::Result {
+        match format {
+            TableFormat::Text => self.write_text(f),
+            TableFormat::Markdown => self.write_markdown(f),
+            TableFormat::Latex => self.write_latex(f),
         }
     }
 
@@ -262,7 +262,7 @@ fn in_latex(text: &str) -> String {
 mod tests {
     use super::*;
 
-    fn written(look: Look, width: usize) -> String {
+    fn written(format: TableFormat, width: usize) -> String {
         let cell = |text: &str, letters: &str| Cell {
             text: text.to_owned(),
             is_best: Some(text == "0.9"),
@@ -280,7 +280,7 @@ mod tests {
             ],
             narrowest: 4,
         };
-        let written = fmt::from_fn(|f| grid.write(f, look));
+        let written = fmt::from_fn(|f| grid.write(f, format));
         format!("{written:width$}")
     }
 
@@ -290,11 +290,11 @@ mod tests {
                     run     P(rel=2)@5      RR\n\
                     my_run      0.9*ᵇᶜ  0.1   \n\
                     b|c         0.1     0.9*ᵃ \n";
-        assert_eq!(written(Look::Text, 80), wide);
+        assert_eq!(written(TableFormat::Text, 80), wide);
         let narrow = "100% of <all>\nmeasures\n\
                       run     P(rel=2)@5\nmy_run      0.9*ᵇᶜ\nb|c         0.1   \n\n\
                       run         RR\nmy_run  0.1   \nb|c     0.9*ᵃ \n";
-        assert_eq!(written(Look::Text, 18), narrow);
+        assert_eq!(written(TableFormat::Text, 18), narrow);
     }
 
     #[test]
@@ -303,8 +303,8 @@ mod tests {
                         | run | P(rel=2)@5 | RR |\n|---|---:|---:|\n\
                         | my\\_run | **0.9**<sup>bc</sup> | 0.1 |\n\
                         | b\\|c | 0.1 | **0.9**<sup>a</sup> |\n";
-        assert_eq!(written(Look::Markdown, 18), markdown);
-        let latex = written(Look::Latex, 18);
+        assert_eq!(written(TableFormat::Markdown, 18), markdown);
+        let latex = written(TableFormat::Latex, 18);
         for part in [
             "\\caption{100\\% of \\textless{}all\\textgreater{} measures}\n",
             "\\begin{tabular}{lrr}\n\\toprule\nrun & P(rel=2)@5 & RR \\\\\n\\midrule\n",

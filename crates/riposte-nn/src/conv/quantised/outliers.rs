@@ -1,27 +1,27 @@
-//! Numbers that are far from the others of their row: they are cut off before the row is quantised, and multiplied apart.
+//! Outliers, numbers far from the others of their row: they are clipped before the row is quantised, and their excess is multiplied separately.
 
 #![expect(
     unsafe_code,
     reason = "vectors are stored by pointer and need instructions that are detected at run time; the caller makes room for all numbers of a row"
 )]
 
-/// What was cut off the numbers of several rows: of each number a whole amount of its row's steps, so that the products are those of bytes.
+/// The excess of the clipped numbers of several rows. Each excess is a whole number of its row's steps, so that its products are those of bytes.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(crate) struct Far {
-    /// The place of each number in its row, divided by four.
+pub(crate) struct Outliers {
+    /// The position of each number in its row, divided by four.
     pub(super) fours: Vec<u32>,
-    /// What was cut off each number, in steps of the row, 1 to 255, in the byte that is the rest of this division.
+    /// The excess of each number, 1 to 255 steps of the row, in the byte that is the remainder of this division.
     pub(super) amounts: Vec<u32>,
-    pub(super) rows: Vec<FarRow>,
-    /// The place of each number of the row that is being cut.
+    pub(super) rows: Vec<OutlierRow>,
+    /// The positions of the clipped numbers in the row that is being clipped.
     places: Vec<u32>,
-    /// What lies beyond the limit of each of them.
+    /// Their excess, before it is rounded to steps.
     beyond: Vec<f32>,
 }
 
-/// What was cut off a row.
+/// The excess of one row.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct FarRow {
+pub(super) struct OutlierRow {
     /// Where the numbers above zero begin and where those below zero begin and end.
     pub above: usize,
     pub below: usize,
@@ -29,7 +29,7 @@ pub(super) struct FarRow {
     pub step: f32,
 }
 
-impl Far {
+impl Outliers {
     /// Forgets all rows.
     pub fn clear(&mut self) {
         self.fours.clear();
@@ -37,8 +37,7 @@ impl Far {
         self.rows.clear();
     }
 
-    /// Begins a row of `length` numbers, with room for what is cut off them and for one vector more: whole vectors are written, of which only a part is
-    /// kept.
+    /// Begins a row of `length` numbers. Makes room for all of them and for one vector more: whole vectors are written, of which only a part is kept.
     pub(super) fn begin_row(&mut self, length: usize) {
         self.places.clear();
         self.beyond.clear();
@@ -46,8 +45,8 @@ impl Far {
         self.beyond.reserve(length + 16);
     }
 
-    /// Cuts off what lies beyond the limit.
-    pub(super) fn cut(&mut self, place: u32, x: &mut f32, limit: f32) {
+    /// Clips a number at the limit.
+    pub(super) fn clip(&mut self, place: u32, x: &mut f32, limit: f32) {
         let most = within(*x, limit);
         if most != *x {
             self.places.push(place);
@@ -58,7 +57,7 @@ impl Far {
 
     /// Ends the row, which has the numbers from `above` on, those below zero from `below` on.
     fn end_row(&mut self, above: usize, below: usize, step: f32) {
-        self.rows.push(FarRow {
+        self.rows.push(OutlierRow {
             above,
             below,
             end: self.fours.len(),
@@ -67,63 +66,77 @@ impl Far {
     }
 }
 
-/// The number, or the limit that is nearer to it. Not `clamp`, which panics where damaged weights have made the limit no number.
+/// The number, clipped at the limit. Not `clamp`, which panics if damaged weights have made the limit NaN.
 fn within(x: f32, limit: f32) -> f32 {
     x.max(-limit).min(limit)
 }
 
-/// Cuts off a little more of the numbers that [`Far::cut`] has cut to `limit`, up to the next whole step: nothing is rounded but what remains, with the others of
-/// the row. Ends the row.
+/// Rounds each excess up to a whole step, by clipping a little more than [`Outliers::clip`] has: then only what remains in the row is rounded. Ends
+/// the row.
 ///
 /// # Safety
-/// It needs nothing. It is unsafe only because [`end_vectors`] is, which other machines call in its place.
-pub(super) unsafe fn end_each(row: &mut [f32], limit: f32, far: &mut Far) {
-    let greatest = far.beyond.iter().fold(0f32, |most, x| most.max(x.abs()));
+/// It has no requirements. It is unsafe only because [`end_vectors`] is, which replaces it on other machines.
+pub(super) unsafe fn end_each(row: &mut [f32], limit: f32, outliers: &mut Outliers) {
+    let greatest = outliers
+        .beyond
+        .iter()
+        .fold(0f32, |most, x| most.max(x.abs()));
     let step = greatest / 255.0;
     let per_step = step.recip();
-    let above = far.fours.len();
+    let above = outliers.fours.len();
     let mut below = above;
     for is_below in [false, true] {
-        for (&place, &beyond) in far.places.iter().zip(&far.beyond) {
+        for (&place, &beyond) in outliers.places.iter().zip(&outliers.beyond) {
             if (beyond < 0.0) == is_below {
                 let amount = ((beyond.abs() * per_step) as i32).min(254) + 1;
                 let cut = (amount as f32 * step).copysign(beyond);
                 row[place as usize] = limit.copysign(beyond) + (beyond - cut);
-                far.fours.push(place / 4);
-                far.amounts
+                outliers.fours.push(place / 4);
+                outliers
+                    .amounts
                     .push(amount.cast_unsigned() << (8 * (place % 4)));
             }
         }
         if !is_below {
-            below = far.fours.len();
+            below = outliers.fours.len();
         }
     }
-    far.end_row(above, below, step);
+    outliers.end_row(above, below, step);
 }
 
-/// [`Far::cut`] for sixteen numbers from place `first` on.
+/// [`Outliers::clip`] for sixteen numbers from place `first` on.
 ///
 /// # Safety
-/// `far` has room for sixteen more numbers.
+/// `outliers` has room for sixteen more numbers.
 #[inline]
-pub(super) unsafe fn cut_each(part: &mut [f32; 16], limit: f32, first: u32, far: &mut Far) {
+pub(super) unsafe fn clip_each(
+    part: &mut [f32; 16],
+    limit: f32,
+    first: u32,
+    outliers: &mut Outliers,
+) {
     // the sign of each difference, because the compiler joins signs with vectors
     let signs = part.iter().map(|x| (limit - x.abs()).to_bits());
     if signs.fold(0, |all, sign| all | sign) >> 31 == 1 {
         for (place, x) in (first..).zip(part) {
-            far.cut(place, x, limit);
+            outliers.clip(place, x, limit);
         }
     }
 }
 
-/// As [`cut_each`], with a vector.
+/// As [`clip_each`], with a vector.
 ///
 /// # Safety
-/// The machine has AVX-512, and `far` has room for sixteen more numbers.
+/// The machine has AVX-512, and `outliers` has room for sixteen more numbers.
 #[cfg(target_arch = "x86_64")]
 #[inline]
 #[target_feature(enable = "avx512f")]
-pub(super) unsafe fn cut_vector(part: &mut [f32; 16], limit: f32, first: u32, far: &mut Far) {
+pub(super) unsafe fn clip_vector(
+    part: &mut [f32; 16],
+    limit: f32,
+    first: u32,
+    outliers: &mut Outliers,
+) {
     use std::arch::x86_64::{
         _CMP_NEQ_UQ, _mm512_add_epi32, _mm512_cmp_ps_mask, _mm512_loadu_ps,
         _mm512_maskz_compress_epi32, _mm512_maskz_compress_ps, _mm512_max_ps, _mm512_min_ps,
@@ -134,35 +147,37 @@ pub(super) unsafe fn cut_vector(part: &mut [f32; 16], limit: f32, first: u32, fa
     // kept. Compressing happens in registers: some processors take very long to compress into memory.
     unsafe {
         let x = _mm512_loadu_ps(part.as_ptr());
-        // of two operands, one of which is no number, these instructions take the second
+        // if one operand is NaN, these instructions return the second
         let most = _mm512_max_ps(_mm512_set1_ps(-limit), x);
         let most = _mm512_min_ps(_mm512_set1_ps(limit), most);
-        let is_far = _mm512_cmp_ps_mask::<_CMP_NEQ_UQ>(most, x);
-        if is_far == 0 {
+        let is_outlier = _mm512_cmp_ps_mask::<_CMP_NEQ_UQ>(most, x);
+        if is_outlier == 0 {
             return;
         }
-        let end = far.places.len();
-        debug_assert!(far.places.capacity() >= end + 16 && far.beyond.capacity() >= end + 16);
+        let end = outliers.places.len();
+        debug_assert!(
+            outliers.places.capacity() >= end + 16 && outliers.beyond.capacity() >= end + 16
+        );
         _mm512_storeu_ps(part.as_mut_ptr(), most);
-        let beyond = _mm512_maskz_compress_ps(is_far, _mm512_sub_ps(x, most));
-        _mm512_storeu_ps(far.beyond.as_mut_ptr().add(end), beyond);
+        let beyond = _mm512_maskz_compress_ps(is_outlier, _mm512_sub_ps(x, most));
+        _mm512_storeu_ps(outliers.beyond.as_mut_ptr().add(end), beyond);
         let lanes = _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
         let places = _mm512_add_epi32(lanes, _mm512_set1_epi32(first.cast_signed()));
-        let places = _mm512_maskz_compress_epi32(is_far, places);
-        _mm512_storeu_si512(far.places.as_mut_ptr().add(end).cast(), places);
-        let count = is_far.count_ones() as usize;
-        far.places.set_len(end + count);
-        far.beyond.set_len(end + count);
+        let places = _mm512_maskz_compress_epi32(is_outlier, places);
+        _mm512_storeu_si512(outliers.places.as_mut_ptr().add(end).cast(), places);
+        let count = is_outlier.count_ones() as usize;
+        outliers.places.set_len(end + count);
+        outliers.beyond.set_len(end + count);
     }
 }
 
 /// As [`end_each`], sixteen numbers at a time.
 ///
 /// # Safety
-/// The machine has AVX-512, and `far` has places of the row, with room for sixteen more numbers.
+/// The machine has AVX-512, and `outliers` has places of the row, with room for sixteen more numbers.
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx512f")]
-pub(super) unsafe fn end_vectors(row: &mut [f32], limit: f32, far: &mut Far) {
+pub(super) unsafe fn end_vectors(row: &mut [f32], limit: f32, outliers: &mut Outliers) {
     use std::arch::x86_64::{
         __mmask16, _CMP_LT_OQ, _mm512_abs_ps, _mm512_add_epi32, _mm512_add_ps, _mm512_and_si512,
         _mm512_castps_si512, _mm512_castsi512_ps, _mm512_cmp_ps_mask, _mm512_cvtepi32_ps,
@@ -172,13 +187,13 @@ pub(super) unsafe fn end_vectors(row: &mut [f32], limit: f32, far: &mut Far) {
         _mm512_setzero_ps, _mm512_slli_epi32, _mm512_sllv_epi32, _mm512_srli_epi32,
         _mm512_storeu_si512, _mm512_sub_ps,
     };
-    let count = far.places.len();
-    let above = far.fours.len();
+    let count = outliers.places.len();
+    let above = outliers.fours.len();
     if count == 0 {
-        return far.end_row(above, above, 0.0);
+        return outliers.end_row(above, above, 0.0);
     }
-    far.fours.reserve(count + 16);
-    far.amounts.reserve(count + 16);
+    outliers.fours.reserve(count + 16);
+    outliers.amounts.reserve(count + 16);
     let chunks = || {
         (0..count).step_by(16).map(|first| {
             let lanes: __mmask16 = if count - first < 16 {
@@ -194,7 +209,7 @@ pub(super) unsafe fn end_vectors(row: &mut [f32], limit: f32, far: &mut Far) {
     unsafe {
         let mut greatest = _mm512_setzero_ps();
         for (first, lanes) in chunks() {
-            let beyond = _mm512_loadu_ps(far.beyond.as_ptr().add(first));
+            let beyond = _mm512_loadu_ps(outliers.beyond.as_ptr().add(first));
             greatest = _mm512_mask_max_ps(greatest, lanes, greatest, _mm512_abs_ps(beyond));
         }
         let step = _mm512_reduce_max_ps(greatest) / 255.0;
@@ -203,8 +218,8 @@ pub(super) unsafe fn end_vectors(row: &mut [f32], limit: f32, far: &mut Far) {
         let mut below = above;
         for is_below in [false, true] {
             for (first, lanes) in chunks() {
-                let beyond = _mm512_loadu_ps(far.beyond.as_ptr().add(first));
-                let place = _mm512_loadu_si512(far.places.as_ptr().add(first).cast());
+                let beyond = _mm512_loadu_ps(outliers.beyond.as_ptr().add(first));
+                let place = _mm512_loadu_si512(outliers.places.as_ptr().add(first).cast());
                 let negative = _mm512_cmp_ps_mask::<_CMP_LT_OQ>(beyond, _mm512_setzero_ps());
                 let wanted = lanes & if is_below { negative } else { !negative };
                 let amount = _mm512_cvttps_epi32(_mm512_mul_ps(_mm512_abs_ps(beyond), per_step));
@@ -222,9 +237,9 @@ pub(super) unsafe fn end_vectors(row: &mut [f32], limit: f32, far: &mut Far) {
                 let byte = _mm512_and_si512(place, _mm512_set1_epi32(3));
                 let amount = _mm512_sllv_epi32(amount, _mm512_slli_epi32::<3>(byte));
                 let four = _mm512_srli_epi32::<2>(place);
-                let to = far.fours.as_mut_ptr().add(end);
+                let to = outliers.fours.as_mut_ptr().add(end);
                 _mm512_storeu_si512(to.cast(), _mm512_maskz_compress_epi32(wanted, four));
-                let to = far.amounts.as_mut_ptr().add(end);
+                let to = outliers.amounts.as_mut_ptr().add(end);
                 _mm512_storeu_si512(to.cast(), _mm512_maskz_compress_epi32(wanted, amount));
                 end += wanted.count_ones() as usize;
             }
@@ -232,8 +247,8 @@ pub(super) unsafe fn end_vectors(row: &mut [f32], limit: f32, far: &mut Far) {
                 below = end;
             }
         }
-        far.fours.set_len(end);
-        far.amounts.set_len(end);
-        far.end_row(above, below, step);
+        outliers.fours.set_len(end);
+        outliers.amounts.set_len(end);
+        outliers.end_row(above, below, step);
     }
 }
