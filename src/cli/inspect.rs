@@ -2,12 +2,11 @@
 
 use anyhow::Result;
 
-use super::args::Task;
 use super::image_args::InspectArgs;
 use super::progress::EventPrinter;
 use super::texts::print_verified;
 use super::{print, shown};
-use riposte::index::inverted::Effort;
+use riposte::index::inverted::IndexingBudget;
 use riposte::report::inspect;
 use riposte::report::place::ReportPlace;
 use riposte::report::shown::InspectSettings;
@@ -17,7 +16,7 @@ pub fn inspect(args: &InspectArgs) -> Result<u8> {
     let indexing = &args.indexing;
     let depth = args.depth.map(|depth| depth as usize);
     let settings = InspectSettings {
-        task: args.task.map(Task::meant),
+        task: args.task,
         run: args.run.clone(),
         against: args.against.clone(),
         explain: args.explain.clone(),
@@ -25,7 +24,7 @@ pub fn inspect(args: &InspectArgs) -> Result<u8> {
         topics: args.topics.clone(),
         qrels: args.qrels.clone(),
         places: indexing.places(args.evidence.as_ref()),
-        effort: Effort::on(indexing.threads)?,
+        effort: IndexingBudget::on(indexing.threads)?,
         place: ReportPlace::new(&args.output, args.single_file, depth, args.edition),
     };
     args.faults.check(&settings.inputs())?;

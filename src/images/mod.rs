@@ -28,21 +28,21 @@ use riposte_eval::run::ImageRunLine;
 use riposte_eval::topic::Topic;
 use riposte_eval::{DocId, Explanation, NumberId, Stance, TopicId};
 
-use crate::evidence::image_text::Likeness;
-use crate::evidence::store::{Place, Store};
-use crate::evidence::table::Table;
+use crate::evidence::image_text::ImageTextLikeness;
+use crate::evidence::store::{Store, StoreFile};
+use crate::evidence::table::EvidenceTable;
 use crate::evidence::{clip, page, sentence, sentiment};
-use crate::files::explanations::{Explanations, Keep};
-use crate::index::images::{Field, Image, ImageIndex};
+use crate::files::explanations::{Explanations, KeepExplanations};
+use crate::index::images::{Field, ImageEvidence, ImageIndex};
 use crate::language::other_language;
 use crate::presence;
 use crate::presence::JudgedTopics;
 use crate::reading::{Reader, STOPPED};
 use crate::recipes::channels::SignalKey;
 use crate::recipes::image_approach::{
-    ArgumentRecipe, Cut, Eligible, Form, ImageApproach, Scale, StanceRecipe,
+    ArgumentRecipe, Cut, Eligible, ImageApproach, ListForm, Scale, StanceRecipe,
 };
-use crate::score::signal::{Inputs, Need, Values};
+use crate::score::signal::{SignalInputs, SignalNeed, SignalValues};
 use crate::score::{Opinion, explain_weighted_mean, weighted_mean};
 use crate::texts::likeness::Arguments;
 use crate::topic::question::{self, Question, TopicParts};
@@ -64,25 +64,28 @@ const TOPICS_PER_READING: usize = 64;
 
 /// The settings that a user chooses.
 #[derive(Clone, Debug)]
-pub struct Settings {
+pub struct ImageRankingSettings {
     pub approach: ImageApproach,
     pub parts: TopicParts,
     /// Whether an image may be in both lists of a topic.
     pub overlap: bool,
     pub tag: String,
-    /// The number of images in the list of a claim, for approaches of [`Form::Claims`].
+    /// The number of images in the list of a claim, for approaches of [`ListForm::Claims`].
     pub claim_length: usize,
     /// The images that may be listed for each topic; `None` for all.
     pub candidates: Option<Arc<Candidates>>,
     /// Where explanations are kept.
-    pub keep: Keep,
+    pub keep: KeepExplanations,
 }
 
-impl Settings {
+impl ImageRankingSettings {
     fn uses_crawl(&self) -> bool {
         self.approach.stance == StanceRecipe::Crawl
             || self.approach.relevance.candidates == Eligible::Crawled
-            || self.approach.relevance.uses(|need| need == Need::Crawl)
+            || self
+                .approach
+                .relevance
+                .uses(|need| need == SignalNeed::Crawl)
     }
 }
 
@@ -114,7 +117,7 @@ pub fn rank(
     reader: &mut Reader,
     arguments: Option<Arguments>,
     topics: &[Topic],
-    settings: &Settings,
+    settings: &ImageRankingSettings,
     on_progress: &mut dyn FnMut(usize) -> bool,
 ) -> Result<ImageRanking> {
     let mut ranking = ImageRanking {
@@ -163,7 +166,7 @@ pub fn rank(
 /// Reads the topics as questions. Notes name topics without candidates, and open questions, for which no image can be PRO or CON.
 fn read_questions(
     topics: &[Topic],
-    settings: &Settings,
+    settings: &ImageRankingSettings,
     notes: &mut Vec<String>,
 ) -> Result<Vec<Question>> {
     let mut questions: Vec<Question> = topics
@@ -175,7 +178,7 @@ fn read_questions(
         if candidates.is_some_and(|all| all.of(&topic.id).is_none_or(BTreeSet::is_empty)) {
             notes.push(format!("topic {} has no candidate to re-rank", topic.id));
         }
-        if settings.approach.form == Form::Stances && question.counter_claim.is_empty() {
+        if settings.approach.form == ListForm::Stances && question.counter_claim.is_empty() {
             notes.push(format!(
                 "topic {} ({:?}) is an open question: there is no claim that images could support or attack",
                 topic.id, topic.title
@@ -199,7 +202,7 @@ struct TopicTask<'a> {
 struct Column {
     name: &'static str,
     weight: f64,
-    values: Values,
+    values: SignalValues,
 }
 
 /// The opinions of all signals on the image with the number `at`.
@@ -219,13 +222,13 @@ type Pool = Vec<(usize, Explanation)>;
 struct Ranker<'a> {
     index: &'a ImageIndex,
     /// The evidence store, which each thread opens for itself.
-    store: Place,
-    settings: &'a Settings,
+    store: StoreFile,
+    settings: &'a ImageRankingSettings,
     embeddings: &'a Embeddings,
     /// Empty if the approach does not use it.
     crawl: CrawlRanks,
     /// The stored numbers that signals need.
-    numbers: BTreeMap<SignalKey, Values>,
+    numbers: BTreeMap<SignalKey, SignalValues>,
     /// The sentiment of every image, whose sign is the image's stance; `None` if the approach does not need it for all images.
     sentiment: Option<Vec<f64>>,
     /// `None` if the approach has no clusters of pictures.
@@ -240,7 +243,7 @@ impl<'a> Ranker<'a> {
     fn new(
         index: &'a ImageIndex,
         store: &Store,
-        settings: &'a Settings,
+        settings: &'a ImageRankingSettings,
         embeddings: &'a Embeddings,
     ) -> Result<Self> {
         let ImageApproach {
@@ -332,7 +335,7 @@ impl<'a> Ranker<'a> {
     ) -> Result<Vec<Vec<ScoredImage>>> {
         let images = self.candidates(&pools)?;
         let with_image = |(at, relevance)| Some((images.get(&at)?, relevance));
-        let pools: Vec<Vec<(&Image, Explanation)>> = pools
+        let pools: Vec<Vec<(&ImageEvidence, Explanation)>> = pools
             .into_iter()
             .map(|pool| pool.into_iter().filter_map(with_image).collect())
             .collect();
@@ -413,7 +416,7 @@ impl<'a> Ranker<'a> {
             });
         }
         ensure!(
-            approach.form == Form::Stances || !columns.is_empty(),
+            approach.form == ListForm::Stances || !columns.is_empty(),
             "all channels of the approach {} are off: there is nothing to rank with (riposte models list shows what is missing)",
             approach.name
         );
@@ -433,7 +436,7 @@ impl<'a> Ranker<'a> {
             })
             .filter(|(value, _)| !needs_match || *value > 0.0)
             .collect();
-        if recipe.form == Form::Claims && order.len() < self.settings.claim_length {
+        if recipe.form == ListForm::Claims && order.len() < self.settings.claim_length {
             // each claim gets a full list, if necessary with images that have nothing in common with it
             let known: HashSet<usize> = order.iter().map(|(_, at)| *at).collect();
             let others = members.iter().filter(|at| !known.contains(*at));
@@ -469,7 +472,7 @@ impl<'a> Ranker<'a> {
     }
 
     /// The evidence about the images in these pools, by the number of the image. Only what the approach uses is read.
-    fn candidates(&self, pools: &[Pool]) -> Result<HashMap<usize, Image>> {
+    fn candidates(&self, pools: &[Pool]) -> Result<HashMap<usize, ImageEvidence>> {
         let mut numbers: Vec<usize> = pools.iter().flatten().map(|(at, _)| *at).collect();
         numbers.sort_unstable();
         numbers.dedup();
@@ -481,7 +484,7 @@ impl<'a> Ranker<'a> {
             recipe.argument,
             ArgumentRecipe::Aramis { .. } | ArgumentRecipe::AramisNeural
         ) || recipe.stance.is_by_sign();
-        let needed: [(&'static Table, bool); 6] = [
+        let needed: [(&'static EvidenceTable, bool); 6] = [
             (&page::CRAWL_RANK, false),
             (&clip::CLIP, needs_clip),
             (&clip::IMAGE_TEXT, false),
@@ -493,12 +496,13 @@ impl<'a> Ranker<'a> {
             (&sentiment::AFINN, needs_sentiment),
         ];
         let left_out = needed.into_iter().filter(|(_, is_needed)| !is_needed);
-        let left_out: Vec<&Table> = left_out.map(|(table, _)| table).collect();
-        let read = |store: &mut Result<Store>, at: &usize| -> Result<Option<(usize, Image)>> {
-            let store = store.as_ref().map_err(|error| anyhow!("{error:#}"))?;
-            let id = self.index.ids().get(*at).context("no such image")?;
-            Ok(Image::read(store, id, &left_out)?.map(|image| (*at, image)))
-        };
+        let left_out: Vec<&EvidenceTable> = left_out.map(|(table, _)| table).collect();
+        let read =
+            |store: &mut Result<Store>, at: &usize| -> Result<Option<(usize, ImageEvidence)>> {
+                let store = store.as_ref().map_err(|error| anyhow!("{error:#}"))?;
+                let id = self.index.ids().get(*at).context("no such image")?;
+                Ok(ImageEvidence::read(store, id, &left_out)?.map(|image| (*at, image)))
+            };
         numbers
             .par_iter()
             .with_min_len(32)
@@ -521,12 +525,12 @@ struct TopicInputs<'a> {
     task: &'a TopicTask<'a>,
     members: &'a [usize],
     /// The cosines of the signal; `None` if it is not computed from cosines, or is off.
-    stored: Option<Values>,
+    stored: Option<SignalValues>,
     /// The stored numbers of the signal; `None` if it is not computed from them, or is off.
-    numbers: Option<&'a Values>,
+    numbers: Option<&'a SignalValues>,
 }
 
-impl Inputs for TopicInputs<'_> {
+impl SignalInputs for TopicInputs<'_> {
     fn images(&self) -> usize {
         self.ranker.index.ids().len()
     }
@@ -542,7 +546,7 @@ impl Inputs for TopicInputs<'_> {
         Ok((scores, best))
     }
 
-    fn likelihoods(&self, field: Field) -> Result<Values> {
+    fn likelihoods(&self, field: Field) -> Result<SignalValues> {
         let mu = self.ranker.settings.approach.relevance.mu;
         let mu = mu.context("a Dirichlet prior needs mu")?;
         let words = &self.task.question.words;
@@ -556,13 +560,14 @@ impl Inputs for TopicInputs<'_> {
         Ok(values)
     }
 
-    fn stored(&mut self) -> Option<Values> {
+    fn stored(&mut self) -> Option<SignalValues> {
         self.stored.take().or_else(|| self.numbers.cloned())
     }
 
-    fn likeness(&self, need: Need) -> Likeness {
+    fn likeness(&self, need: SignalNeed) -> ImageTextLikeness {
         let of = |model| self.ranker.embeddings.likeness(model);
-        need.image_text().map_or_else(Likeness::default, of)
+        need.image_text()
+            .map_or_else(ImageTextLikeness::default, of)
     }
 
     fn crawl_ranks(&self) -> BTreeMap<usize, u32> {

@@ -9,14 +9,14 @@ use anyhow::{Context, Result, bail, ensure};
 use riposte_eval::DocId;
 use riposte_nn::conv::{Numeric, NumericMode};
 
-pub use super::settings::{ExtractionOptions, ExtractionSettings};
+pub use super::extraction_settings::{ExtractionOptions, ExtractionSettings};
 use crate::collection::images::ImageCollection;
 use crate::device::Compute;
 use crate::disk::{self, regular};
 use crate::events::{Event, OnEvent, Stage, run_stage};
 use crate::evidence::channel::Extractor;
-use crate::evidence::extract::{self, Extent, Shard, Summary, Tools};
-use crate::evidence::store::{Merged, ShardFile, Store, is_damaged_record};
+use crate::evidence::extract::{self, ExtractionScope, ExtractionSummary, Extractors, Shard};
+use crate::evidence::store::{MergeResult, ShardFile, Store, is_damaged_record};
 use crate::evidence::{Channel, Channels};
 use crate::lazy::Lazy;
 use crate::models;
@@ -46,7 +46,7 @@ impl ExtractionOptions {
 
 /// What the program that runs a task must provide.
 #[derive(Clone, Copy)]
-pub struct Host<'a> {
+pub struct ExtractionHost<'a> {
     /// Begins to watch for the user's wish to stop. It is called only when all locks are held, so that Ctrl-C still ends a process that waits for
     /// another one.
     pub watch: &'a dyn Fn() -> Result<()>,
@@ -56,11 +56,11 @@ pub struct Host<'a> {
     pub try_apart: &'a TryApart<'a>,
 }
 
-impl<'a> Host<'a> {
+impl<'a> ExtractionHost<'a> {
     /// Of a program that calls the library. It cannot start itself again to try the documents in which it may have died, so they are tried in this
     /// process.
-    pub(crate) fn of_a_call(stop: &'a AtomicBool) -> Host<'a> {
-        Host {
+    pub(crate) fn of_a_call(stop: &'a AtomicBool) -> ExtractionHost<'a> {
+        ExtractionHost {
             watch: &|| Ok(()),
             stop,
             try_apart: &|_: &ExtractionSettings, _, _| Ok(Trial::default()),
@@ -90,7 +90,7 @@ impl ExtractionSettings {
     ///
     /// # Errors
     /// There is no image.
-    pub fn open_or_stored(&self) -> Result<ImageCollection> {
+    pub(crate) fn open_or_stored(&self) -> Result<ImageCollection> {
         if !regular::is_file(&self.input)? {
             return self.open();
         }
@@ -122,9 +122,9 @@ impl ExtractionSettings {
     ///
     /// # Errors
     /// The number of threads is 0, or too large.
-    pub fn extent(&self, shard: Shard) -> Result<Extent> {
+    pub(crate) fn extent(&self, shard: Shard) -> Result<ExtractionScope> {
         let cores = || std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
-        Ok(Extent {
+        Ok(ExtractionScope {
             shard,
             limit: self.limit,
             threads: self.threads.map_or_else(|| Ok(cores()), check_threads)?,
@@ -146,7 +146,7 @@ pub struct Trial {
 pub struct Extraction {
     models: Models,
     /// The installed extractors.
-    pub tools: Tools,
+    pub tools: Extractors,
     /// For each channel with a model, the model's name, or why there is none.
     model_status: BTreeMap<&'static str, String>,
     pub store: Store,
@@ -258,11 +258,11 @@ impl Extraction {
     ///
     /// # Errors
     /// The store cannot be read or written, the host fails, or the user has stopped the trial.
-    pub fn try_suspects(
+    pub(crate) fn try_suspects(
         &mut self,
         collection: &ImageCollection,
         settings: &ExtractionSettings,
-        host: &Host,
+        host: &ExtractionHost,
         on_event: &mut OnEvent,
     ) -> Result<()> {
         (host.watch)()?;
@@ -299,10 +299,10 @@ impl Extraction {
     pub fn extract(
         &mut self,
         collection: &ImageCollection,
-        extent: Extent,
+        extent: ExtractionScope,
         stop: &AtomicBool,
         on_event: &mut OnEvent,
-    ) -> Result<Summary> {
+    ) -> Result<ExtractionSummary> {
         if !self.store.is_read_only() {
             self.store.add_checksums()?;
         }
@@ -358,14 +358,14 @@ impl Extraction {
     fn extract_once(
         &mut self,
         collection: &ImageCollection,
-        extent: Extent,
+        extent: ExtractionScope,
         stop: &AtomicBool,
         on_event: &mut OnEvent,
-    ) -> Result<Summary> {
+    ) -> Result<ExtractionSummary> {
         let images = collection.entries.len();
         let total = extent.limit.unwrap_or(usize::MAX).min(images);
         run_stage(Stage::Extraction, total, on_event, |on_event| {
-            let on_progress = &mut |progress: extract::Progress| {
+            let on_progress = &mut |progress: extract::ExtractionProgress| {
                 on_event(Event::Progress {
                     done: progress.done,
                     // smaller than `total` above if the extent is a shard
@@ -402,9 +402,9 @@ pub fn attempt(
 pub fn run(
     settings: &ExtractionSettings,
     shard: Shard,
-    host: &Host,
+    host: &ExtractionHost,
     on_event: &mut OnEvent,
-) -> Result<(Extraction, Summary)> {
+) -> Result<(Extraction, ExtractionSummary)> {
     let collection = settings.open()?;
     let mut extraction = Extraction::prepare(settings, on_event)?;
     extraction.try_suspects(&collection, settings, host, on_event)?;
@@ -419,7 +419,7 @@ pub fn run(
 }
 
 /// Reports the faults of the documents of an extraction.
-pub(crate) fn report_faults(summary: &Summary, on_event: &mut OnEvent) {
+pub(crate) fn report_faults(summary: &ExtractionSummary, on_event: &mut OnEvent) {
     for fault in &summary.faults {
         on_event(Event::Fault(fault.clone()));
     }
@@ -451,7 +451,7 @@ pub(crate) fn find_wanted_tools(
     options: &ExtractionOptions,
     model_status: &mut BTreeMap<&'static str, String>,
     on_event: &mut OnEvent,
-) -> Result<Tools> {
+) -> Result<Extractors> {
     let tools = find_tools(models, options, model_status)?;
     for channel in &options.required {
         if !tools.has(channel) {
@@ -474,8 +474,8 @@ fn find_tools(
     models: &Models,
     options: &ExtractionOptions,
     status: &mut BTreeMap<&'static str, String>,
-) -> Result<Tools> {
-    Tools::new(CHANNELS, |channel| {
+) -> Result<Extractors> {
+    Extractors::new(CHANNELS, |channel| {
         let mut model = None;
         if let Some(role) = channel.role() {
             let chosen = options.chosen(channel.name());
@@ -501,7 +501,7 @@ fn find_tools(
 ///
 /// # Errors
 /// One of the stores cannot be read or written.
-pub fn merge(store: &mut Store, shard: &Path) -> Result<Merged> {
+pub fn merge(store: &mut Store, shard: &Path) -> Result<MergeResult> {
     if shard.is_dir() {
         let (from, into) = (shard.display(), store.path().display());
         let merging = format!("cannot merge {from} into {into}");

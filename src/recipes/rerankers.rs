@@ -1,4 +1,5 @@
-//! The list of the re-rankers of texts. A new re-ranker needs a file of its own or an [`OfText`], a line here, and a row in `docs/approaches.md`.
+//! The list of the re-rankers of texts. A new re-ranker needs a file of its own or a [`TextReranker`], a line here, and a row in
+//! `docs/approaches.md`.
 
 mod stance_encoder;
 pub(crate) mod windowed;
@@ -13,36 +14,36 @@ use serde::de::{Deserialize, Deserializer, Error};
 use crate::evidence::sentiment::Vader;
 use crate::score::quality;
 use crate::score::rerank::{RETRIEVAL, comparison};
-use crate::score::reranker::{Assessment, Candidates, OfText, Reading, Reranker};
+use crate::score::reranker::{Assessment, RerankedTexts, Reranker, RerankerModels, TextReranker};
 use crate::systems::arguing::Arguing;
 use crate::systems::svr;
 pub(crate) use crate::systems::text_clusters::Cluster;
 use crate::systems::trees::{FeatureSet, Trees};
-use stance_encoder::{Relevance, Side};
-use windowed::{Cross, Sentence};
+use stance_encoder::{RelevanceLogOdds, SideProbability};
+use windowed::{CrossEncoderScore, SentenceCosine};
 
 /// All re-rankers. Explanations list them in this order, and scores are summed in it.
 static RERANKERS: [&dyn Reranker; 16] = [
     &Retrieval,
-    &Sentence,
-    &Cross,
-    &OfText {
+    &SentenceCosine,
+    &CrossEncoderScore,
+    &TextReranker {
         why: Some(quality::explain),
-        ..OfText::unit("quality", quality::IN_REPORTS, quality::quality)
+        ..TextReranker::unit("quality", quality::IN_REPORTS, quality::quality)
     },
-    &OfText::unit(
+    &TextReranker::unit(
         "comparison",
         ["comparing words", "how much it compares"],
         |_, text| comparison(text),
     ),
-    &Side,
-    &Relevance,
-    &OfText::unit("adjectives", ["share of adjectives", ""], |_, text| {
+    &SideProbability,
+    &RelevanceLogOdds,
+    &TextReranker::unit("adjectives", ["share of adjectives", ""], |_, text| {
         tagger::adjectives(text)
     }),
     &svr::SVR_QUALITY,
     // whether positive or negative
-    &OfText::unit("sentiment", ["strength of sentiment", ""], |_, text| {
+    &TextReranker::unit("sentiment", ["strength of sentiment", ""], |_, text| {
         Vader::new().compound(text).abs()
     }),
     &Cluster,
@@ -77,9 +78,9 @@ impl<'de> Deserialize<'de> for Position {
 /// The weight of each re-ranker in a recipe. A re-ranker with the weight 0, or without a weight, is off.
 #[derive(Clone, Debug, Default, PartialEq, serde::Deserialize)]
 #[serde(transparent)]
-pub struct Weights(BTreeMap<Position, f64>);
+pub struct RerankerWeights(BTreeMap<Position, f64>);
 
-impl Weights {
+impl RerankerWeights {
     /// The re-rankers and their weights, in the order of the list.
     pub fn iter(&self) -> impl Iterator<Item = (&'static dyn Reranker, f64)> {
         let weights = self.0.iter();
@@ -111,7 +112,7 @@ impl Reranker for Retrieval {
         ["the topic's terms", ""]
     }
 
-    fn assess(&self, documents: &Candidates, _: &mut Reading) -> Result<Vec<Assessment>> {
+    fn assess(&self, documents: &RerankedTexts, _: &mut RerankerModels) -> Result<Vec<Assessment>> {
         let scores = documents.ranked.iter().map(|found| [found.score]);
         Ok(Assessment::all(scores))
     }

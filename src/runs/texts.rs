@@ -16,35 +16,37 @@ mod notes;
 
 use notes::{note_cut_texts, note_language, note_on_depth, note_on_objects};
 
-use super::description::{Description, described};
+use super::description::{RunDescription, described};
 use crate::collection::texts::open_collection;
 use crate::debate::sheet::DebateSheet;
 use crate::device::Compute;
 use crate::events::{Event, OnEvent, Stage, run_stage};
 use crate::evidence::sentence::Sentences;
-use crate::files::explanations::{Explanations, Keep};
+use crate::files::explanations::{Explanations, KeepExplanations};
 use crate::index::ScoredDoc;
-use crate::index::inverted::{self, Damage, Effort, InvertedIndex, TextCollection};
+use crate::index::inverted::{self, IndexDamage, IndexingBudget, InvertedIndex, TextCollection};
 use crate::index::wordnet::WordNet;
 use crate::lazy::Lazy;
 use crate::presence::JudgedTopics;
-use crate::reading::cross::Cross;
+use crate::reading::cross::CrossEncoder;
+use crate::reading::ranking_steps::RankingStep;
 use crate::reading::stance_encoder::StanceEncoder;
-use crate::reading::steps::Step;
 use crate::reading::{self, Reader};
-use crate::recipes::stages::ClusterLikeness;
 use crate::recipes::text_approach::TextApproach;
-use crate::score::reranker::Need;
+use crate::score::reranker::RerankerNeed;
+use crate::systems::text_clusters::ClusterLikeness;
 use crate::texts::dense::{DenseSearch, DenseSources};
 use crate::texts::indexes::{TextIndexes, damaged_shard, ensure_documents, shards_of};
-use crate::texts::{Offsets, Settings, Sources, comparative, controversial, dense, rank};
+use crate::texts::{
+    Offsets, TextRankingSettings, TextRankingSources, comparative, controversial, dense, rank,
+};
 use crate::topic::question::{self, TopicParts};
-use crate::weights::{Models, Role};
+use crate::weights::{ModelRole, Models};
 use crate::workspace::Outputs;
 use crate::{debate, models, presence};
 
 /// The user's request.
-pub struct TextRequest<'a> {
+pub(crate) struct TextRequest<'a> {
     pub task: TextTask,
     pub input: &'a Path,
     pub topics: &'a [Topic],
@@ -52,7 +54,7 @@ pub struct TextRequest<'a> {
     pub parts: TopicParts,
     pub tag: &'a str,
     /// Where explanations are kept.
-    pub keep: Keep,
+    pub keep: KeepExplanations,
     /// Whether scores are explained.
     pub explain: bool,
     /// Task 1: the number of arguments for each side of a debate sheet; `None` if no sheets are made.
@@ -63,7 +65,7 @@ pub struct TextRequest<'a> {
     pub base: &'a Path,
     pub models: &'a Models,
     pub compute: Compute,
-    pub effort: Effort,
+    pub effort: IndexingBudget,
     /// Whether all files of the collection are read and hashed to see if they have changed.
     pub rehash: bool,
     /// Set when the user wants to stop. The ranking then ends before models read more.
@@ -71,7 +73,7 @@ pub struct TextRequest<'a> {
 }
 
 /// A run, and figures about it.
-pub struct TextRun {
+pub struct FinishedTextRun {
     pub lines: Vec<TextRunLine>,
     pub explained: Explanations<ExplainedText>,
     /// What was added to the scores of a topic's re-ranked documents.
@@ -84,7 +86,7 @@ pub struct TextRun {
     pub index_seconds: f64,
     pub rank_seconds: f64,
     /// The seconds of each step of the ranking; their sum is that of the ranking.
-    pub steps: Vec<(Step, f64)>,
+    pub steps: Vec<(RankingStep, f64)>,
     /// The installed models that the approach could use, each with its checksum.
     pub models: BTreeMap<String, String>,
 }
@@ -111,10 +113,10 @@ pub(crate) fn check_services(task: TextTask, found: &[&TextApproach]) -> Result<
 
 impl TextRequest<'_> {
     /// The metadata of the run, without resources.
-    pub fn describe(&self, done: &TextRun) -> Description {
+    pub fn describe(&self, done: &FinishedTextRun) -> RunDescription {
         let documents = done.indexes.first().map_or(0, InvertedIndex::documents);
         let (approach, parts, topics) = (self.approach, self.parts, self.topics);
-        Description {
+        RunDescription {
             documents: documents as usize,
             models: done.models.clone(),
             offsets: done.offsets.clone(),
@@ -125,7 +127,7 @@ impl TextRequest<'_> {
 
 /// A collection of texts, opened for an approach: the models, which are loaded when they are first used, and the indexes. It can rank for one
 /// request after the other.
-pub struct OpenTexts {
+pub(crate) struct OpenTexts {
     collection: TextCollection,
     resources: Resources,
     /// `None` until the first ranking.
@@ -155,7 +157,7 @@ impl OpenTexts {
     ///
     /// # Errors
     /// The collection, a model, an index or the store of model outputs fails.
-    pub fn rank(&self, request: &TextRequest, on_event: &mut OnEvent) -> Result<TextRun> {
+    pub fn rank(&self, request: &TextRequest, on_event: &mut OnEvent) -> Result<FinishedTextRun> {
         if request.task == TextTask::Comparative && request.stances {
             let without: Vec<&Topic> = request
                 .topics
@@ -172,14 +174,14 @@ impl OpenTexts {
         note_language(request, on_event);
         match self.ranked(request, false, on_event) {
             Err(error) => {
-                let damage: Damage = error.downcast()?;
+                let damage: IndexDamage = error.downcast()?;
                 if matches!(self.collection, TextCollection::Shards(_)) {
                     return Err(damaged_shard(&damage));
                 }
                 if !damage.is_replaceable() {
                     return Err(damage.into());
                 }
-                on_event(Event::Index(inverted::Event::Damaged(damage.what())));
+                on_event(Event::Index(inverted::IndexEvent::Damaged(damage.what())));
                 self.ranked(request, true, on_event)
                     .context(damage.to_string())
             }
@@ -217,7 +219,7 @@ impl OpenTexts {
         request: &TextRequest,
         rebuild: bool,
         on_event: &mut OnEvent,
-    ) -> Result<TextRun> {
+    ) -> Result<FinishedTextRun> {
         let (topics, start) = (request.topics, Instant::now());
         let indexes = self.indexes(request, rebuild, on_event)?;
         let index_seconds = start.elapsed().as_secs_f64();
@@ -235,7 +237,7 @@ impl OpenTexts {
         } = rank_topics(request, resources, &indexes, &shards, &mut reader, on_event)?;
         let sheets = match (indexes.first(), request.debate) {
             (Some(index), Some(per_side)) => {
-                reader.enter(Step::DebateSheets);
+                reader.enter(RankingStep::DebateSheets);
                 run_stage(Stage::Debate, topics.len(), on_event, |on_event| {
                     debates(topics, index, &lines, per_side, &mut reader, on_event)
                 })?
@@ -252,7 +254,7 @@ impl OpenTexts {
                 "no document has a word of a topic: the run is empty".into(),
             ));
         }
-        Ok(TextRun {
+        Ok(FinishedTextRun {
             lines,
             explained,
             offsets,
@@ -279,7 +281,7 @@ fn prepare_dense<'a>(
     let TextRequest {
         topics, approach, ..
     } = *request;
-    reader.enter(Step::SentenceVectors);
+    reader.enter(RankingStep::SentenceVectors);
     let Some(index) = indexes.first() else {
         return Ok((None, None));
     };
@@ -319,7 +321,7 @@ fn rank_topics(
         ..
     } = *request;
     let (dense, clusters) = prepare_dense(request, resources, indexes, shards, reader, on_event)?;
-    let settings = Settings {
+    let settings = TextRankingSettings {
         approach: approach.clone(),
         parts,
         explain,
@@ -329,7 +331,7 @@ fn rank_topics(
     };
     let total = topics.len();
     run_stage(Stage::Ranking, total, on_event, |on_event| {
-        let sources = &mut Sources {
+        let sources = &mut TextRankingSources {
             corpora: &indexes.by_retrieval(),
             reader,
             wordnet: resources.wordnet.as_ref(),
@@ -420,7 +422,7 @@ fn ensure_rankable(indexes: &TextIndexes, approach: &TextApproach, input: &Path)
 struct Resources {
     sentences: Option<Arc<Lazy<Sentences>>>,
     pairs: Option<Arc<Lazy<StanceEncoder>>>,
-    cross: Option<Lazy<Cross>>,
+    cross: Option<Lazy<CrossEncoder>>,
     wordnet: Option<WordNet>,
     /// The names of the models, each with its checksum.
     names: BTreeMap<String, String>,
@@ -450,12 +452,12 @@ impl Resources {
         };
         let off = "sentence vectors are off, except for stored ones";
         let name = approach.sentence_encoder(models);
-        if let Some(model) = install(Role::Sentence, name, off, on_event)? {
+        if let Some(model) = install(ModelRole::Sentence, name, off, on_event)? {
             found.sentences = Some(models::sentences(models, &model, *compute));
         }
-        if approach.needs(Need::CrossEncoder) {
+        if approach.needs(RerankerNeed::CrossEncoder) {
             let off = "the cross-encoder is off, except for stored scores";
-            let model = install(Role::Cross, None, off, on_event)?;
+            let model = install(ModelRole::Cross, None, off, on_event)?;
             found.cross = model.map(|model| models::cross(&model, *compute));
         }
         match models::stance_base(models)? {
@@ -473,13 +475,13 @@ impl Resources {
         Ok(found)
     }
 
-    fn models(&self) -> reading::Models<'_> {
-        reading::Models {
+    fn models(&self) -> reading::ReadingModels<'_> {
+        reading::ReadingModels {
             clip: None,
             image_text: None,
             sentences: self.sentences.as_deref(),
             cross: self.cross.as_ref(),
-            pairs: self.pairs.as_deref(),
+            stance_encoder: self.pairs.as_deref(),
         }
     }
 }

@@ -8,14 +8,14 @@ use riposte_eval::topic::Topic;
 
 use super::indexes::TextIndexes;
 use super::likeness::Arguments;
-use super::{Settings, Sources};
+use super::{TextRankingSettings, TextRankingSources};
 use crate::collection::texts::open_collection;
 use crate::events::OnEvent;
-use crate::files::explanations::Keep;
+use crate::files::explanations::KeepExplanations;
 use crate::index::ScoredDoc;
-use crate::index::inverted::Effort;
+use crate::index::inverted::IndexingBudget;
 use crate::reading::Reader;
-use crate::reading::steps::OnOutputs;
+use crate::reading::ranking_steps::OnOutputs;
 use crate::recipes::text_approach::TextApproach;
 use crate::topic::question::TopicParts;
 
@@ -30,7 +30,12 @@ impl ArgumentSource {
     ///
     /// # Errors
     /// The file contains no arguments, or as [`TextIndexes::open`].
-    pub fn open(file: &Path, base: &Path, effort: Effort, on_event: &mut OnEvent) -> Result<Self> {
+    pub fn open(
+        file: &Path,
+        base: &Path,
+        effort: IndexingBudget,
+        on_event: &mut OnEvent,
+    ) -> Result<Self> {
         let approach = TextApproach::find(TextTask::Controversial, "riposte")?;
         let opening = || format!("cannot use the arguments in {}", file.display());
         let collection = open_collection(TextTask::Controversial, file).with_context(opening)?;
@@ -63,20 +68,20 @@ impl ArgumentSource {
         reader: &mut Reader,
         on_progress: &mut OnOutputs,
     ) -> Result<Vec<ScoredDoc>> {
-        let sources = &mut Sources {
+        let sources = &mut TextRankingSources {
             corpora: &self.indexes.by_retrieval(),
             reader,
             wordnet: None,
             dense: None,
             clusters: None,
         };
-        let settings = Settings {
+        let settings = TextRankingSettings {
             approach: self.approach.clone(),
             parts: TopicParts::default(),
             explain: false,
             // the debate sheet judges them
             judge: false,
-            keep: Keep::Nowhere,
+            keep: KeepExplanations::Nowhere,
         };
         Ok(super::rank(topic, sources, &settings, on_progress)?.documents)
     }

@@ -5,14 +5,14 @@ use rayon::prelude::*;
 use riposte_eval::ObjectStance;
 use riposte_eval::topic::Topic;
 
-use super::{Sources, TextRanking};
+use super::{TextRanking, TextRankingSources};
 use crate::index::ScoredDoc;
 use crate::language::other_language;
 use crate::reading::Reader;
 use crate::reading::pieces::truncate;
-use crate::reading::steps::{OnOutputs, Step};
+use crate::reading::ranking_steps::{OnOutputs, RankingStep};
 use crate::recipes::text_approach::TextApproach;
-use crate::score::object_stance::{MaskedLogits, Model, Objects, PREFERENCE};
+use crate::score::object_stance::{MaskedLogits, ObjectStanceModel, Objects, PREFERENCE};
 
 /// Detects the stance of each passage of a ranking, and explains those of the explained ones. None for a topic that does not name two objects, and for one
 /// in another language than English, whose passages would get stances at random.
@@ -21,12 +21,12 @@ use crate::score::object_stance::{MaskedLogits, Model, Objects, PREFERENCE};
 /// The index, the store of model outputs or the stance encoder fails.
 pub(crate) fn stances(
     topic: &Topic,
-    sources: &mut Sources,
+    sources: &mut TextRankingSources,
     approach: &TextApproach,
     ranking: &mut TextRanking,
     on_progress: &mut OnOutputs,
 ) -> Result<Vec<ObjectStance>> {
-    sources.reader.enter(Step::Stance);
+    sources.reader.enter(RankingStep::Stance);
     if let Some(fixed) = approach.stance {
         return Ok(vec![fixed; ranking.documents.len()]);
     }
@@ -56,7 +56,7 @@ pub(crate) fn stances(
         sources.reader,
         on_progress,
     )?;
-    let model = Model::committed();
+    let model = ObjectStanceModel::committed();
     let explained = ranking.explained.len();
     let detected: Vec<_> = (passages.par_iter().enumerate())
         .map(|(at, passage)| {

@@ -1,13 +1,13 @@
 //! Retrieval of texts, which all text tasks use: the searches of an approach, their fusion, re-ranking, and explanations.
 
-pub mod arguments;
-pub mod comparative;
-pub mod controversial;
+pub(crate) mod arguments;
+pub(crate) mod comparative;
+pub(crate) mod controversial;
 pub(crate) mod dense;
 pub mod indexes;
 pub mod likeness;
 mod pairwise;
-pub mod rank;
+pub(crate) mod rank;
 mod rerank;
 mod sources;
 
@@ -18,34 +18,35 @@ use riposte_eval::explained::ExplainedText;
 use riposte_eval::topic::Topic;
 use riposte_eval::{DocId, Explanation, NumberId};
 
-use crate::files::explanations::Keep;
+use crate::files::explanations::KeepExplanations;
 use crate::index::ScoredDoc;
 use crate::index::analyzer::{self, Analyzer};
 use crate::index::fusion::{Fusion, fuse};
 use crate::index::inverted::InvertedIndex;
-use crate::index::search::{Query, QueryPart, SearchOptions};
+use crate::index::search::{IndexQuery, QueryPart, SearchOptions};
 use crate::index::similarity::Similarity;
 use crate::index::wordnet::WordNet;
 use crate::presence;
-use crate::presence::{About, Judged};
-use crate::reading::steps::{OnOutputs, Step};
-use crate::recipes::stages::{Pairs, manifold};
+use crate::presence::{Judged, TopicProbabilities};
+use crate::reading::ranking_steps::{OnOutputs, RankingStep};
 use crate::recipes::text_approach::{Retrieval, SearchParameters, TextApproach};
 use crate::score::rerank::RETRIEVAL;
-use crate::score::reranker::{Candidates, Reading};
+use crate::score::reranker::{RerankedTexts, RerankerModels};
 use crate::score::select;
+use crate::systems::manifold;
+use crate::systems::proximity::TermPairs;
 use crate::topic::question::{self, TopicParts};
 use dense::DenseSearch;
 use rerank::Documents;
 pub use rerank::Offsets;
 
-pub use sources::Sources;
+pub use sources::TextRankingSources;
 
 /// Number of documents whose scores are explained if none is re-ranked.
 pub(crate) const EXPLAINED: usize = 20;
 
 /// The settings that a user chooses.
-pub struct Settings {
+pub struct TextRankingSettings {
     pub approach: TextApproach,
     pub parts: TopicParts,
     /// Whether scores are explained.
@@ -53,7 +54,7 @@ pub struct Settings {
     /// Whether the first documents are judged: are they about the topic?
     pub judge: bool,
     /// Where the explanations of a run are kept.
-    pub keep: Keep,
+    pub keep: KeepExplanations,
 }
 
 /// The ranking of one topic.
@@ -74,11 +75,11 @@ pub struct TextRanking {
 /// An index, the store of model outputs or a model fails, or a field of the approach is not in the collection.
 pub fn rank(
     topic: &Topic,
-    sources: &mut Sources,
-    settings: &Settings,
+    sources: &mut TextRankingSources,
+    settings: &TextRankingSettings,
     on_progress: &mut OnOutputs,
 ) -> Result<TextRanking> {
-    sources.reader.enter(Step::Search);
+    sources.reader.enter(RankingStep::Search);
     let approach = &settings.approach;
     let words = question::read(topic, settings.parts).words;
     let searches = search(topic, &words, sources, approach, sources.dense)?;
@@ -107,7 +108,7 @@ pub fn rank(
         let scores = ranking.iter().map(|found| (found.doc.clone(), found.score));
         retrieval_scores.extend(scores);
     }
-    sources.reader.enter(Step::Rerank);
+    sources.reader.enter(RankingStep::Rerank);
     let (mut reranked, mut offsets) = (HashMap::new(), None);
     if let Some(recipe) = &approach.rerank {
         if recipe.only {
@@ -124,7 +125,7 @@ pub fn rank(
         let explained = &mut reranked;
         pairwise::compare(&mut ranking, recipe, topic, sources, explained, on_progress)?;
     }
-    sources.reader.enter(Step::Search);
+    sources.reader.enter(RankingStep::Search);
     let documents = select::select_texts(ranking, approach.depth)
         .with_context(|| format!("cannot rank for topic {}", topic.id))?;
     let about = match sources.corpora.first().filter(|_| settings.judge) {
@@ -138,7 +139,7 @@ pub fn rank(
                 sources.reader,
             )?
         }
-        None => About::new(),
+        None => TopicProbabilities::new(),
     };
     let mut explained = if settings.explain {
         let searches = Searches {
@@ -166,7 +167,7 @@ pub fn rank(
 ///
 /// # Errors
 /// An index fails, or a field of the approach is not in the collection.
-pub fn by_words(
+pub(crate) fn by_words(
     query: &str,
     corpora: &[&InvertedIndex],
     approach: &TextApproach,
@@ -188,9 +189,9 @@ pub fn by_words(
 /// As [`rank`], and the errors of `read`.
 pub fn candidates<T>(
     topic: &Topic,
-    sources: &mut Sources,
-    settings: &Settings,
-    read: impl FnOnce(&Candidates) -> Result<T>,
+    sources: &mut TextRankingSources,
+    settings: &TextRankingSettings,
+    read: impl FnOnce(&RerankedTexts) -> Result<T>,
 ) -> Result<Option<T>> {
     let approach = &settings.approach;
     let words = question::read(topic, settings.parts).words;
@@ -203,7 +204,7 @@ pub fn candidates<T>(
     };
     ranking.truncate(recipe.depth);
     let mut documents = Documents::open(topic, &ranking, recipe.read_windows(), sources)?;
-    let reading = &mut Reading {
+    let reading = &mut RerankerModels {
         reader: sources.reader,
         on_progress: &mut |_| (),
     };
@@ -235,7 +236,7 @@ fn check_scores(topic: &Topic, searches: &[Search]) -> Result<()> {
 fn search<'a>(
     topic: &Topic,
     words: &str,
-    sources: &Sources<'a, '_>,
+    sources: &TextRankingSources<'a, '_>,
     approach: &'a TextApproach,
     dense: Option<&'a DenseSearch<'a>>,
 ) -> Result<Vec<Search<'a>>> {
@@ -417,9 +418,9 @@ struct Scoring<'a> {
     /// The analyzer of the topic.
     analyzer: &'a Analyzer,
     similarity: &'a Similarity,
-    pairs: Option<Pairs>,
+    pairs: Option<TermPairs>,
     /// The query, with synonyms and feedback terms.
-    query: Query,
+    query: IndexQuery,
     /// The terms of the topic, in their order.
     terms: Vec<String>,
 }
@@ -461,7 +462,7 @@ impl<'a> Scoring<'a> {
             analyzer,
             similarity: asked.similarity,
             pairs: asked.pairs,
-            query: Query { parts },
+            query: IndexQuery { parts },
             terms: analyzer::terms(&mut build, words),
         })
     }

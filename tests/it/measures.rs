@@ -35,7 +35,7 @@ pub fn values(name: &str, run: &str, judgements: &str) -> Values {
 }
 
 /// A random run and judgements, the same as tests/reference/measures.py makes.
-fn case(chance: &mut Chance) -> (String, String) {
+pub fn case(chance: &mut Chance) -> (String, String) {
     const GRADES: [i32; 7] = [-2, 0, 0, 1, 1, 2, 3];
     let (mut run, mut qrels) = (String::new(), String::new());
     for topic in 1..2 + chance.below(4) {

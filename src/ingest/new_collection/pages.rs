@@ -7,14 +7,14 @@ use anyhow::{Context, Result};
 use rayon::prelude::*;
 
 use super::Reason;
-use super::gathered::{Gathered, Page};
+use super::gathered::{Gathered, GatheredPage};
 use crate::collection::saved::{MAX_FILE_BYTES, embedded, location};
 use crate::collection::{Fault, FaultKind};
 use crate::disk::regular;
 use crate::events::{Event, OnEvent, Stage};
 use crate::evidence::guarded;
 use crate::evidence::page::decode;
-use crate::evidence::page::images::{Lack, PageImages, Shown, images};
+use crate::evidence::page::images::{MissingPicture, PageImages, ShownPicture, images};
 use crate::html::percent_decoded;
 
 /// Maximum number of images of a page, from the first one on.
@@ -147,7 +147,7 @@ pub(super) fn parsed(bytes: &[u8]) -> Result<PageImages> {
     guarded(|| Ok(images(&text, MAX_IMAGES)))
 }
 
-fn read(gathered: &Gathered, number: usize, page: &Page) -> Result<Read> {
+fn read(gathered: &Gathered, number: usize, page: &GatheredPage) -> Result<Read> {
     let parsed = parsed(&html(gathered, number)?)?;
     let bases = bases(page, &parsed);
     let most = (MAX_COPIED_BYTES / page.size.max(1)).max(1);
@@ -159,14 +159,14 @@ fn read(gathered: &Gathered, number: usize, page: &Page) -> Result<Read> {
         not_saved: 0,
     };
     let mut places: BTreeMap<usize, usize> = BTreeMap::new();
-    for Shown { urls, xpath, lack } in parsed.shown {
+    for ShownPicture { urls, xpath, lack } in parsed.shown {
         let found = urls
             .iter()
             .filter_map(|url| find(gathered, page, &bases, url));
         // the largest of several sizes; a small one may be there until a script loads another
         let Some(picture) = found.max_by_key(|picture| gathered.pictures[*picture].size) else {
-            read.not_saved += usize::from(lack == Lack::NotSaved);
-            read.embedded += usize::from(lack == Lack::Embedded);
+            read.not_saved += usize::from(lack == MissingPicture::NotSaved);
+            read.embedded += usize::from(lack == MissingPicture::Embedded);
             continue;
         };
         let shown = read.shown.len();
@@ -183,7 +183,7 @@ fn read(gathered: &Gathered, number: usize, page: &Page) -> Result<Read> {
 }
 
 /// The locations to which the references of a page can be relative, the likeliest first.
-fn bases(page: &Page, parsed: &PageImages) -> Vec<String> {
+fn bases(page: &GatheredPage, parsed: &PageImages) -> Vec<String> {
     let own = std::iter::once(&page.location).chain(&parsed.url);
     let own: Vec<&String> = own.collect();
     let based = own
@@ -193,7 +193,7 @@ fn bases(page: &Page, parsed: &PageImages) -> Vec<String> {
 }
 
 /// The picture that a URL of a page leads to.
-fn find(gathered: &Gathered, page: &Page, bases: &[String], url: &str) -> Option<usize> {
+fn find(gathered: &Gathered, page: &GatheredPage, bases: &[String], url: &str) -> Option<usize> {
     if url.starts_with(embedded::SCHEME) {
         return gathered.embedded(url);
     }

@@ -3,12 +3,12 @@
 use anyhow::Result;
 
 use crate::index::vector;
-use crate::score::reranker::{Assessment, Candidates, Need, Reading, Reranker};
+use crate::score::reranker::{Assessment, RerankedTexts, Reranker, RerankerModels, RerankerNeed};
 
 /// The cosine between the sentence vectors of the topic and each window.
-pub(crate) struct Sentence;
+pub(crate) struct SentenceCosine;
 
-impl Reranker for Sentence {
+impl Reranker for SentenceCosine {
     fn name(&self) -> &'static str {
         "sentence"
     }
@@ -20,7 +20,11 @@ impl Reranker for Sentence {
         ]
     }
 
-    fn assess(&self, documents: &Candidates, reading: &mut Reading) -> Result<Vec<Assessment>> {
+    fn assess(
+        &self,
+        documents: &RerankedTexts,
+        reading: &mut RerankerModels,
+    ) -> Result<Vec<Assessment>> {
         let windows = documents.split()?;
         let texts: Vec<&str> = windows.iter().flatten().map(String::as_str).collect();
         let topic = documents.topic.title.as_str();
@@ -36,9 +40,9 @@ impl Reranker for Sentence {
 }
 
 /// The cross-encoder's score of the topic with each window.
-pub(super) struct Cross;
+pub(super) struct CrossEncoderScore;
 
-impl Reranker for Cross {
+impl Reranker for CrossEncoderScore {
     fn name(&self) -> &'static str {
         "cross"
     }
@@ -50,11 +54,15 @@ impl Reranker for Cross {
         ]
     }
 
-    fn needs(&self) -> &'static [Need] {
-        &[Need::CrossEncoder]
+    fn needs(&self) -> &'static [RerankerNeed] {
+        &[RerankerNeed::CrossEncoder]
     }
 
-    fn assess(&self, documents: &Candidates, reading: &mut Reading) -> Result<Vec<Assessment>> {
+    fn assess(
+        &self,
+        documents: &RerankedTexts,
+        reading: &mut RerankerModels,
+    ) -> Result<Vec<Assessment>> {
         let windows = documents.split()?;
         let texts: Vec<&str> = windows.iter().flatten().map(String::as_str).collect();
         let topic = &documents.topic.title;
