@@ -18,7 +18,7 @@ const ARGUMENTS: &str = "args-me.json";
 /// A collection on disk, and where riposte stores what it computes about it.
 ///
 /// Opening a collection reads little: what is computed is stored, and used again by the next call and by the command line. The formats are those of
-/// `docs/formats.md`.
+/// `docs/images.md`, `docs/texts.md` and `docs/rank.md`.
 pub struct Collection {
     #[doc(hidden)]
     pub task: Task,

@@ -9,6 +9,7 @@ use riposte::collection::{Fault, FaultKind};
 use riposte_eval::Stance;
 
 use crate::support::assert_says;
+use crate::support::collection::read_and_faults;
 use crate::support::files::gzip;
 use crate::support::need::{Data, need};
 
@@ -28,14 +29,7 @@ fn read(bytes: &[u8]) -> (Vec<Argument>, Vec<Fault>) {
 }
 
 fn read_path(path: &Path) -> (Vec<Argument>, Vec<Fault>) {
-    let (mut arguments, mut faults) = (Vec::new(), Vec::new());
-    for read in ArgumentCollection::open(path).unwrap().arguments() {
-        match read {
-            Ok(argument) => arguments.push(argument),
-            Err(fault) => faults.push(fault),
-        }
-    }
-    (arguments, faults)
+    read_and_faults(ArgumentCollection::open(path).unwrap().arguments())
 }
 
 fn ids(arguments: &[Argument]) -> Vec<&str> {

@@ -10,8 +10,8 @@ use riposte_claims::claims;
 use serde_json::Value;
 use tempfile::TempDir;
 
-use crate::sentence::MINILM;
 use crate::support::files::{copy, json_lines, text, write};
+use crate::support::models::MINILM;
 use crate::support::need::{Model, Python, need};
 use crate::support::program::{
     WorkDir, code, on_terminal, riposte, stderr, stdout, succeed, typed,

@@ -19,8 +19,8 @@ use riposte_nn::transformer::EncoderBackend;
 use rusqlite::Connection;
 use tempfile::TempDir;
 
-use crate::extraction::contents;
 use crate::support::checkpoint::{largest_difference, texts_of_many_lengths};
+use crate::support::evidence::contents;
 use crate::support::files::text;
 use crate::support::models::{install_small_clips, small_models};
 use crate::support::program::WorkDir;

@@ -10,7 +10,7 @@ use std::process::{Command, Output};
 use crate::support::files::text;
 use crate::support::need::{Python, need};
 use crate::support::program::{WorkDir, code, stderr, stdout};
-use crate::support::root;
+use crate::support::{assert_says, root};
 
 const RIPOSTE: &str = env!("CARGO_BIN_EXE_riposte");
 
@@ -42,9 +42,9 @@ fn a_program_that_does_its_work_twice_is_slower_than_one_that_does_it_once() {
     let slower = guard(&python, riposte, &twice, "evaluate");
     let shown = stdout(&slower);
     assert_eq!(code(&slower), 1, "{shown}{}", stderr(&slower));
-    assert!(
-        shown.contains("slower by more than 5%, beyond the noise: evaluate"),
-        "{shown}"
+    assert_says(
+        &shown,
+        &["slower by more than 5%, beyond the noise: evaluate"],
     );
     // the other way round, it has become faster
     let faster = guard(&python, &twice, riposte, "evaluate");

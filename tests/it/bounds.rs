@@ -4,9 +4,9 @@ use riposte::evidence::page;
 use riposte::score::object_stance::Objects;
 use serde_json::json;
 
-use crate::sentence::MINILM;
 use crate::support::assert_says;
 use crate::support::files::{gzip, json_lines, write};
+use crate::support::models::MINILM;
 use crate::support::need::{Model, need};
 use crate::support::program::{WorkDir, code, riposte, stderr, stdout};
 

@@ -3,17 +3,16 @@
 use std::collections::BTreeSet;
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant, SystemTime};
+use std::time::{Duration, SystemTime};
 
 use riposte::disk::TemporaryDir;
 use serde_json::Value;
 
-use crate::index_files::arguments;
-use crate::messages::write_topic;
+use crate::support::collection::{arguments, write_topic};
 use crate::support::files::{self, json_lines, text, write};
 use crate::support::need::{Program, need};
 use crate::support::program::{WorkDir, code, rank_arguments, riposte, stderr, stdout, succeed};
-use crate::support::sample;
+use crate::support::{sample, wait};
 
 /// A directory with a cache: it has the evidence and the index of the sample's first image, and the index of the passages in `texts`.
 fn filled() -> WorkDir {
@@ -233,19 +232,12 @@ fn what_a_running_command_uses_stays() {
     let mut first = rank_arguments(&dir.path(""), input.path(), &out);
     let mut child = first.args(["--approach", "bm25"]).spawn().unwrap();
     let cache = dir.path("cache/riposte");
-    let start = Instant::now();
     let is_locked = || {
         let found = fs::read_dir(&cache).into_iter().flatten().flatten();
         let mut found = found.filter(|e| e.file_name().to_string_lossy().starts_with('.'));
         found.any(|entry| File::open(entry.path()).is_ok_and(|file| file.try_lock().is_err()))
     };
-    while !is_locked() {
-        assert!(
-            start.elapsed() < Duration::from_secs(60),
-            "no lock was taken"
-        );
-        std::thread::sleep(Duration::from_millis(1));
-    }
+    wait::until("a lock", is_locked);
     let signal = |name: &str| {
         let mut kill = std::process::Command::new("kill");
         succeed(kill.args([name, &child.id().to_string()]));

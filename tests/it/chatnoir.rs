@@ -4,17 +4,17 @@ mod answers;
 mod client;
 mod server;
 
+use std::fs;
 use std::path::Path;
 use std::process::{Command, Stdio};
-use std::time::Duration;
-use std::{fs, thread};
 
 use rusqlite::Connection;
 use serde_json::{Value, json};
 
-use crate::support::assert_says;
 use crate::support::files::{entries, json_lines};
 use crate::support::program::{WorkDir, code, riposte, stderr, stdout};
+use crate::support::runs::listed;
+use crate::support::{assert_says, wait};
 use server::{Reply, Server};
 
 const KEY: &str = "Xk7-not-a-real-key_09";
@@ -66,13 +66,6 @@ fn ask(dir: &WorkDir, server: &Server, more: &[&str]) -> (i32, String) {
     (code(&output), said)
 }
 
-/// The documents of a run, in its order.
-fn documents(run: &str) -> Vec<&str> {
-    run.lines()
-        .map(|line| line.split(' ').nth(2).unwrap())
-        .collect()
-}
-
 #[test]
 fn all_pages_of_results_are_asked_for_and_come_into_the_run_in_their_order() {
     // 230 results; every fiftieth has no TREC id, and the third page begins with the last result of the second
@@ -108,7 +101,7 @@ fn all_pages_of_results_are_asked_for_and_come_into_the_run_in_their_order() {
         .filter(|n| n % 50 != 49 && *n != 200)
         .map(|n| format!("clueweb12-{n:04}"))
         .collect();
-    assert_eq!(documents(&run), expected);
+    assert_eq!(listed(&run), expected);
     let first = run.lines().next().unwrap();
     assert_eq!(first, "1 Q0 clueweb12-0000 1 900.000000 riposte-chatnoir");
     assert_says(
@@ -136,7 +129,7 @@ fn a_server_that_knows_no_pages_is_not_asked_for_ever() {
     let dir = topics(&["Cats or dogs?"]);
     assert_eq!(ask(&dir, &server, &["-q"]).0, 0);
     assert_eq!(server.requests().len(), 2);
-    assert_eq!(documents(&dir.read("out/run.txt")), ["a", "b"]);
+    assert_eq!(listed(&dir.read("out/run.txt")), ["a", "b"]);
 }
 
 #[test]
@@ -148,7 +141,7 @@ fn results_of_equal_scores_keep_the_order_of_the_service() {
     let dir = topics(&["Cats or dogs?"]);
     assert_eq!(ask(&dir, &server, &[]).0, 0);
     let run = dir.read("out/run.txt");
-    assert_eq!(documents(&run), ["z", "a", "m", "b"]);
+    assert_eq!(listed(&run), ["z", "a", "m", "b"]);
     let scores: Vec<f32> = run
         .lines()
         .map(|line| line.split(' ').nth(4).unwrap().parse().unwrap())
@@ -252,13 +245,9 @@ fn a_run_that_was_killed_goes_on_and_a_second_run_asks_for_nothing() {
         _ => Reply::Silence,
     });
     let mut command = asking(&dir, &stuck, &[]);
-    let mut child = command.stderr(Stdio::null()).spawn().unwrap();
-    while stuck.count() < 2 {
-        assert!(child.try_wait().unwrap().is_none(), "it ended too early");
-        thread::sleep(Duration::from_millis(10));
-    }
-    child.kill().unwrap();
-    child.wait().unwrap();
+    let child = command.stderr(Stdio::null()).spawn().unwrap();
+    let is_killed = wait::kill_when(child, || stuck.count() >= 2);
+    assert!(is_killed, "it ended too early");
     assert!(!dir.path("out/run.txt").exists());
 
     // the same server answers now
@@ -269,7 +258,7 @@ fn a_run_that_was_killed_goes_on_and_a_second_run_asks_for_nothing() {
     assert_eq!(sent.len(), 1);
     assert_eq!(sent[0]["query"], "Tea or coffee?");
     let run = dir.read("out/run.txt");
-    assert_eq!(documents(&run), ["a", "b"]);
+    assert_eq!(listed(&run), ["a", "b"]);
 
     // stored answers need no key
     let mut again = asking(&dir, &stuck, &[]);
@@ -305,7 +294,7 @@ fn a_damaged_stored_answer_is_asked_for_again() {
         let (code, said) = ask(&dir, &server, &[]);
         assert_eq!(code, 0, "{said}");
         assert!(said.contains("asking again"), "{said}");
-        assert_eq!(documents(&dir.read("out/run.txt")), ["a"]);
+        assert_eq!(listed(&dir.read("out/run.txt")), ["a"]);
         assert_eq!(stored(), good);
     }
     assert_eq!(server.requests().len(), 4);
@@ -406,7 +395,7 @@ fn a_recipe_can_fix_the_stance_and_the_length_and_name_other_indexes() {
     assert_eq!(sent[0]["index"], json!(["cw09", "cw12"]));
     assert_eq!(sent[0]["size"], 2);
     let run = dir.read("out/run.txt");
-    assert_eq!(documents(&run), ["a", "b"]);
+    assert_eq!(listed(&run), ["a", "b"]);
     assert!(run.lines().all(|line| line.starts_with("1 NO ")), "{run}");
     command.arg("--no-stance");
     assert_eq!(code(&command.output().unwrap()), 0);

@@ -6,12 +6,11 @@ use std::process::Command;
 
 use serde_json::Value;
 
-use crate::measures::assert_close;
 use crate::support::chance::Chance;
 use crate::support::files::text;
 use crate::support::need::{Peer, need};
 use crate::support::program::{WorkDir, succeed};
-use crate::support::{assert_says, reference};
+use crate::support::{assert_close, assert_says, reference};
 
 /// A run of 30 topics in which the first relevant document has a random rank from 1 to `worst`.
 fn run(chance: &mut Chance, worst: usize) -> String {

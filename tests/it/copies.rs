@@ -7,9 +7,9 @@ use rusqlite::{Connection, params};
 use serde_json::Value;
 use tempfile::TempDir;
 
-use crate::images::images;
 use crate::support::files::{json_lines, text};
 use crate::support::program::{code, riposte, stderr, succeed};
+use crate::support::runs::images;
 use crate::support::{golden_evidence, sample};
 
 /// The sample's evidence, in which two images of topic 1 look the same. Both are in its PRO list.

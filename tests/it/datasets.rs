@@ -13,6 +13,7 @@ use std::process::Command;
 use std::time::Duration;
 
 use md5::{Digest as _, Md5};
+use riposte::disk::hex;
 use zip::write::{SimpleFileOptions, ZipWriter};
 
 use crate::support::program::{WorkDir, code, riposte, stderr, stdout};
@@ -33,6 +34,14 @@ impl Publisher {
             server: Server::start(),
             catalogue: String::new(),
         }
+    }
+
+    /// A data set `one` with the file `a.bin`.
+    fn of_one(body: &[u8]) -> Publisher {
+        let mut publisher = Publisher::new();
+        let one = publisher.dataset("one", "task = \"rank\"");
+        one.file("a.bin", body, "to = \"a.bin\"");
+        publisher
     }
 
     /// Begins a data set in the catalogue, with more lines about it.
@@ -108,8 +117,7 @@ impl Publisher {
 }
 
 fn md5(bytes: &[u8]) -> String {
-    let digest = Md5::digest(bytes);
-    digest.iter().map(|byte| format!("{byte:02x}")).collect()
+    hex(&Md5::digest(bytes))
 }
 
 fn zip(entries: &[(&str, &[u8])]) -> Vec<u8> {
@@ -229,10 +237,7 @@ fn a_transfer_that_breaks_off_is_continued() {
 #[test]
 fn a_connection_that_breaks_before_any_byte_is_tried_once_more() {
     let body = content();
-    let mut publisher = Publisher::new();
-    publisher
-        .dataset("one", "task = \"rank\"")
-        .file("a.bin", &body, "to = \"a.bin\"");
+    let publisher = Publisher::of_one(&body);
     let page = |resets, cut| Page {
         status: 200,
         body: body.clone(),

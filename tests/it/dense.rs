@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::time::Duration;
 
 use riposte::evidence::sentence::Sentences;
 use riposte::index::vector::dot;
@@ -12,13 +11,13 @@ use riposte_nn::transformer::EncoderBackend;
 use rusqlite::{Connection, OpenFlags};
 use serde_json::Value;
 
-use crate::sentence::{MINILM, MPNET};
-use crate::support::assert_says;
 use crate::support::chance::Chance;
 use crate::support::collection::{argument, write_arguments};
 use crate::support::files::json_lines;
+use crate::support::models::{MINILM, MPNET};
 use crate::support::need::{Model, need};
 use crate::support::program::{WorkDir, code, riposte, stderr, stdout, succeed};
+use crate::support::{assert_says, wait};
 
 const TOPICS: &str = "<topics><topic><number>1</number><title>Should goats be banned?</title></topic>\
     <topic><number>2</number><title>Is milk good for pupils?</title></topic></topics>";
@@ -342,16 +341,8 @@ fn a_killed_encoding_goes_on_where_it_was() {
         let mut command = command(&dir, models, line);
         let command = command.stderr(Stdio::null());
         let before = kept.last().copied().unwrap_or(0);
-        let mut child = command.spawn().unwrap();
-        // kills the process as soon as it has stored more vectors, unless it has ended
-        while child.try_wait().unwrap().is_none() {
-            if stored_so_far(&dir).is_some_and(|count| count > before) {
-                break;
-            }
-            std::thread::sleep(Duration::from_millis(2));
-        }
-        child.kill().unwrap();
-        child.wait().unwrap();
+        let has_more = || stored_so_far(&dir).is_some_and(|count| count > before);
+        wait::kill_when(command.spawn().unwrap(), has_more);
         kept.push(stored(&dir));
     }
     assert!(kept[0] > 0 && kept[0] < 400, "{kept:?}");
@@ -404,11 +395,7 @@ fn damaged_vectors_are_computed_anew_or_named() {
     );
     let again = "controversial -i in -o out --index kept --approach robin-hood-use";
     let output = succeed(&mut command(&dir, models, again));
-    assert!(
-        stderr(&output).contains("1 damaged records"),
-        "{}",
-        stderr(&output)
-    );
+    assert_says(&stderr(&output), &["1 damaged records"]);
     assert_eq!(dir.read("out/run.txt"), expected);
     succeed(&mut command(&dir, models, line));
 }

@@ -6,9 +6,9 @@ use std::path::Path;
 use riposte::weights::Models;
 
 use crate::golden_texts::{TASKS, golden};
-use crate::sentence::MINILM;
 use crate::shards::{divide, index, shards};
 use crate::support::files::text;
+use crate::support::models::MINILM;
 use crate::support::need::{Model, need};
 use crate::support::program::{collection_tools, riposte, succeed};
 

@@ -8,6 +8,7 @@ use std::process::Command;
 
 use riposte::weights::Models;
 
+use crate::support::files::below;
 use crate::support::need::{Model, Program, Python, need};
 use crate::support::program::{
     built, code, collection_tools, rank_arguments, riposte, stderr, stdout, succeed,
@@ -491,23 +492,47 @@ fn every_link_leads_somewhere() {
     assert!(faults.is_empty(), "{}", faults.join("\n"));
 }
 
+/// Whether a text is a path of the repository at which nothing is. A pattern, such as `docs/*.md` or `src/ROOM/`, is no path.
+fn is_missing(path: &str) -> bool {
+    let rooms = "src/ tests/ docs/ benches/ models/ approaches/ crates/ python/ packaging/ sample/ collection-tools/ .github/";
+    let is_pattern = path.contains(['*', '…', '<', '{', '$'])
+        || path.split('/').any(|part| {
+            part.len() > 1 && part == part.to_uppercase() && part.starts_with(char::is_alphabetic)
+        });
+    let is_path = rooms.split(' ').any(|room| path.starts_with(room));
+    is_path && !is_pattern && !root().join(path).exists()
+}
+
 #[test]
 fn every_file_that_is_named_is_in_the_repository() {
-    let rooms = "src/ tests/ docs/ benches/ models/ approaches/ crates/ python/ packaging/ sample/ collection-tools/ .github/";
     let mut faults = Vec::new();
     for page in pages() {
         for (number, span) in page.spans() {
             let path = span.split_whitespace().next().unwrap_or_default();
             let path = path.split([':', '#']).next().unwrap_or_default();
-            let is_path = rooms.split(' ').any(|room| path.starts_with(room));
-            let is_pattern = path.contains(['*', '…', '<', '{', '$'])
-                || path.split('/').any(|part| {
-                    part.len() > 1
-                        && part == part.to_uppercase()
-                        && part.starts_with(char::is_alphabetic)
-                });
-            if is_path && !is_pattern && !root().join(path).exists() {
+            if is_missing(path) {
                 faults.push(format!("{}:{number}: {path} does not exist", page.name));
+            }
+        }
+    }
+    assert!(faults.is_empty(), "{}", faults.join("\n"));
+}
+
+#[test]
+fn every_file_that_a_comment_names_is_in_the_repository() {
+    let mut faults = Vec::new();
+    for room in ["src", "crates", "tests", "benches"] {
+        for (extension, mark) in [("rs", "//"), ("py", "#"), ("sh", "#")] {
+            for file in below(&root().join(room), extension) {
+                let text = fs::read_to_string(&file).unwrap();
+                for (number, line) in (1..).zip(text.lines()) {
+                    let (_, comment) = line.split_once(mark).unwrap_or_default();
+                    let ends = |c: char| c.is_whitespace() || "`'\"()[],;:#".contains(c);
+                    let words = comment.split(ends).map(|word| word.trim_end_matches('.'));
+                    for path in words.filter(|word| is_missing(word)) {
+                        faults.push(format!("{}:{number}: {path}", file.display()));
+                    }
+                }
             }
         }
     }

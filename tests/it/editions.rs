@@ -5,10 +5,10 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
-use crate::images::images;
 use crate::support::files::{json_lines, text, write};
 use crate::support::need::{Peer, need};
 use crate::support::program::{WorkDir, collection_tools, riposte, stderr, stdout, succeed, typed};
+use crate::support::runs::images;
 use crate::support::{assert_says, golden_evidence, sample};
 
 /// A generated collection in the format of 2025: 12 claims of 6 topics, 40 images.
@@ -255,7 +255,7 @@ fn only_candidates_are_ranked_anew() {
 fn a_collection_may_have_its_topics_in_the_candidates_alone() {
     let dir = WorkDir::new();
     crate::support::files::copy(&sample().join("images"), &dir.path("in/images"));
-    let images = crate::images::documents(sample());
+    let images = crate::support::collection::documents(sample());
     let ids = images
         .iter()
         .map(|path| path.file_name().unwrap().to_str().unwrap());
@@ -273,7 +273,7 @@ fn a_collection_may_have_its_topics_in_the_candidates_alone() {
         lines.clone() + "{\"qid\": 52}\n",
     );
     let input = dir.path("in");
-    let (output, run) = crate::images::images(&dir.path(""), &input, &["--edition", "2023"]);
+    let (output, run) = crate::support::runs::images(&dir.path(""), &input, &["--edition", "2023"]);
     let said = stderr(&output);
     assert_eq!(output.status.code(), Some(0), "{said}");
     assert_says(&said, &["rerank.jsonl:31: ", "30 images, 30 of them new"]);

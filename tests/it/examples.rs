@@ -2,13 +2,13 @@
 
 use std::fs;
 use std::ops::ControlFlow;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 
 use riposte::{Approach, Collection, Error, Event, Stage, Task, TextTask};
 use tempfile::TempDir;
 
-use crate::support::files::{copy, text};
+use crate::support::files::{below, copy, text};
 use crate::support::need::{Model, need};
 use crate::support::program::{built, riposte, stdout, succeed};
 use crate::support::{assert_says, sample};
@@ -145,27 +145,13 @@ fn reading_a_picture_prints_the_text_of_the_command() {
     let home = TempDir::new().unwrap();
     let models = model.dir.parent().unwrap();
     let picture = sample().join("images");
-    let picture = walk(&picture, "webp").into_iter().next().unwrap();
+    let picture = below(&picture, "webp").into_iter().next().unwrap();
     let mut ours = example(home.path(), "read_picture", &[text(&picture)]);
     let ours = stdout(&succeed(ours.env("RIPOSTE_MODELS", models)));
     let mut theirs = riposte(home.path(), &["read", "--text", text(&picture)]);
     let theirs = stdout(&succeed(theirs.env("RIPOSTE_MODELS", models)));
     let expected = format!("{}\n{}\n", text(&picture), theirs.trim_end());
     assert!(ours.starts_with(&expected), "{ours}\n{theirs}");
-}
-
-/// The files below a directory with this extension, by their paths.
-fn walk(dir: &Path, extension: &str) -> Vec<PathBuf> {
-    let mut found = Vec::new();
-    for path in crate::support::files::entries(dir) {
-        if path.is_dir() {
-            found.extend(walk(&path, extension));
-        } else if path.extension().is_some_and(|of| of == extension) {
-            found.push(path);
-        }
-    }
-    found.sort();
-    found
 }
 
 #[test]
@@ -236,7 +222,7 @@ fn a_collection_that_is_kept_open_is_not_read_again() {
         let expected = answers(&open());
         assert_ne!(expected[0], expected[1]);
         assert_eq!(answers(&kept), expected);
-        let files = ["html", "txt", "json"].map(|extension| walk(&input, extension));
+        let files = ["html", "txt", "json"].map(|extension| below(&input, extension));
         for path in files.iter().flatten() {
             let words = fs::read_to_string(path).unwrap();
             fs::write(path, words.replace("zoo", "park").replace("Zoo", "Park")).unwrap();

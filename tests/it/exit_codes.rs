@@ -12,10 +12,10 @@ use riposte::recipes::channels::CHANNELS;
 use serde_json::json;
 use tempfile::TempDir;
 
-use crate::images::images;
 use crate::support::collection::argument;
 use crate::support::files::{text, write};
 use crate::support::program::{WorkDir, code, riposte, stderr};
+use crate::support::runs::images;
 use crate::support::{assert_says, sample};
 
 /// Two passages about the objects of [`TOPIC`], of more than twenty words each.

@@ -9,13 +9,12 @@ use std::process::Command;
 
 use rusqlite::Connection;
 
-use crate::measures::assert_close;
 use crate::store::small_store;
 use crate::support::chance::Chance;
 use crate::support::files::{entries, gzip, name, text, write};
 use crate::support::need::{OfficialRuns, Peer, need};
 use crate::support::program::{WorkDir, code, riposte, stderr, stdout, succeed};
-use crate::support::{assert_says, golden_evidence, root, sample};
+use crate::support::{assert_close, assert_says, golden_evidence, root, sample};
 
 /// For each directory, prints P@10 by ir_measures and by ranx for each kind of judgement, and P@10 of the PRO lists by ir_measures with the
 /// judgements of stance.

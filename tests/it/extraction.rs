@@ -2,51 +2,17 @@
 
 use std::fs;
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
-use std::time::Duration;
+use std::process::{Command, Stdio};
 
 use tempfile::TempDir;
 
-use crate::images::{documents, images};
-use crate::store::golden_copy;
+use crate::support::collection::documents;
+use crate::support::evidence::{assert_computed, contents, golden_copy};
 use crate::support::files::{copy, entries, name, text};
 use crate::support::need::{Model, need};
 use crate::support::program::{code, riposte, stderr, succeed};
-use crate::support::sample;
-
-/// Every row of every table of the evidence, as text.
-pub fn contents(evidence: &Path) -> Vec<String> {
-    let connection = rusqlite::Connection::open(evidence).unwrap();
-    let mut rows = Vec::new();
-    for table in [
-        "document",
-        "work",
-        "fault",
-        "page",
-        "crawl_rank",
-        "ocr_line",
-        "picture",
-        "clip",
-        "image_text",
-        "sentence",
-        "vader",
-        "afinn",
-    ] {
-        let mut statement = connection
-            .prepare(&format!("SELECT * FROM {table} ORDER BY 1, 2, 3"))
-            .or_else(|_| connection.prepare(&format!("SELECT * FROM {table} ORDER BY 1, 2")))
-            .unwrap();
-        let columns = statement.column_count();
-        let mut cursor = statement.query([]).unwrap();
-        while let Some(row) = cursor.next().unwrap() {
-            let values: Vec<String> = (0..columns)
-                .map(|c| format!("{:?}", row.get_ref(c).unwrap()))
-                .collect();
-            rows.push(format!("{table} {}", values.join(" ")));
-        }
-    }
-    rows
-}
+use crate::support::runs::images;
+use crate::support::{assert_says, sample, wait};
 
 /// The number of stored documents; 0 if there is no store yet.
 fn stored_documents(evidence: &Path) -> i64 {
@@ -56,18 +22,6 @@ fn stored_documents(evidence: &Path) -> i64 {
     };
     let store = rusqlite::Connection::open_with_flags(evidence, flags);
     store.and_then(count).unwrap_or(0)
-}
-
-/// Waits until the command has stored documents or has ended. Returns the number of stored documents.
-fn wait_for_documents(child: &mut Child, evidence: &Path) -> i64 {
-    loop {
-        let ended = child.try_wait().unwrap().is_some();
-        let count = stored_documents(evidence);
-        if count > 0 || ended {
-            return count;
-        }
-        std::thread::sleep(Duration::from_millis(2));
-    }
 }
 
 /// A collection with ten copies of each document of the sample, so that its extraction takes long enough to be interrupted.
@@ -100,10 +54,8 @@ fn an_extraction_killed_and_resumed_gives_the_same_evidence_and_run() {
         let args = ["extract", "-i", text(&input), "--evidence", text(&cut)];
         let mut command = riposte(home.path(), &args);
         command.args(["--threads", "1"]).stderr(Stdio::null());
-        let mut child = command.spawn().unwrap();
-        let count = wait_for_documents(&mut child, &cut);
-        child.kill().unwrap();
-        child.wait().unwrap();
+        wait::kill_when(command.spawn().unwrap(), || stored_documents(&cut) > 0);
+        let count = stored_documents(&cut);
         if count > 0 && count < total {
             interrupted = true;
             break;
@@ -146,7 +98,9 @@ fn control_c_stops_without_a_run_and_says_how_to_continue() {
             .args(["--threads", "1"])
             .stderr(Stdio::piped());
         let mut child = command.spawn().unwrap();
-        wait_for_documents(&mut child, &evidence);
+        wait::until("a document, or the end", || {
+            stored_documents(&evidence) > 0 || child.try_wait().unwrap().is_some()
+        });
         Command::new("kill")
             .args(["-INT", &child.id().to_string()])
             .status()
@@ -158,11 +112,7 @@ fn control_c_stops_without_a_run_and_says_how_to_continue() {
             continue;
         }
         assert_eq!(code(&output), 2, "{}", stderr(&output));
-        assert!(
-            stderr(&output).contains("the same command continues from there"),
-            "{}",
-            stderr(&output)
-        );
+        assert_says(&stderr(&output), &["the same command continues from there"]);
         assert!(!out.join("run.txt").exists());
         return;
     }
@@ -182,11 +132,7 @@ fn merged_shards_are_the_whole_evidence() {
     succeed(riposte(home.path(), &["merge"]).args(&files));
     let (_, run) = images(home.path(), sample(), &["--evidence", text(&path("whole"))]);
     let (output, joined) = images(home.path(), sample(), &["--evidence", text(&path("all"))]);
-    assert!(
-        stderr(&output).contains(" 0 of them new"),
-        "{}",
-        stderr(&output)
-    );
+    assert_computed(&output, 0);
     assert_eq!(joined, run);
     assert_eq!(contents(&path("all")), contents(&path("whole")));
 }
@@ -284,11 +230,7 @@ fn broken_input_is_named_and_the_rest_of_the_document_is_used() {
     // the faults are stored with the evidence
     let (output, _) = images(home.path(), &broken, &["-v"]);
     assert_eq!(code(&output), 0);
-    assert!(
-        stderr(&output).contains(" 0 of them new"),
-        "{}",
-        stderr(&output)
-    );
+    assert_computed(&output, 0);
     assert!(stderr(&output).contains("dom.html: empty file"));
 }
 
@@ -311,11 +253,7 @@ fn only_what_another_producer_has_made_is_computed_again() {
         .unwrap();
     drop(connection);
     let (output, _) = images(home.path(), sample(), &["--evidence", text(&evidence)]);
-    assert!(
-        stderr(&output).contains(" 3 of them new"),
-        "{}",
-        stderr(&output)
-    );
+    assert_computed(&output, 3);
     let nines = |rows: &[String]| {
         rows.iter()
             .filter(|r| r.starts_with("vader") && r.contains("Real(9.0)"))
@@ -350,10 +288,9 @@ fn where_the_cache_cannot_be_written_the_evidence_goes_to_a_temporary_directory(
         .env("XDG_CACHE_HOME", nowhere.join("cache"))
         .env("TMPDIR", &temporary);
     let output = succeed(&mut command);
-    assert!(
-        stderr(&output).contains("note: the cache directory cannot be written"),
-        "{}",
-        stderr(&output)
+    assert_says(
+        &stderr(&output),
+        &["note: the cache directory cannot be written"],
     );
     assert!(out.join("run.txt").exists());
     assert!(name(&entries(&temporary)[0]).starts_with("riposte"));

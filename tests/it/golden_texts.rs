@@ -92,6 +92,19 @@ pub(crate) fn differences(home: &Path, expected: &Path) -> Vec<String> {
     wrong
 }
 
+/// Asserts that all golden runs were seen and that none differs.
+#[track_caller]
+pub fn assert_golden(seen: usize, wrong: &[String]) {
+    assert!(seen >= 17, "only {seen} golden runs");
+    let shown = wrong.get(..20).unwrap_or(wrong);
+    assert!(
+        wrong.is_empty(),
+        "{} differences:\n{}",
+        wrong.len(),
+        shown.join("\n")
+    );
+}
+
 #[test]
 fn every_approach_ranks_texts_as_in_its_golden_run() {
     let home = tempfile::tempdir().unwrap();
@@ -105,12 +118,5 @@ fn every_approach_ranks_texts_as_in_its_golden_run() {
             wrong.extend(differences(home.path(), &expected));
         }
     }
-    assert!(seen >= 17, "only {seen} golden runs");
-    let shown = wrong.get(..20).unwrap_or(&wrong);
-    assert!(
-        wrong.is_empty(),
-        "{} differences:\n{}",
-        wrong.len(),
-        shown.join("\n")
-    );
+    assert_golden(seen, &wrong);
 }

@@ -10,8 +10,7 @@ use riposte::recipes::channels::CHANNELS;
 use rusqlite::Connection;
 use serde_json::Value;
 
-use crate::extraction::contents;
-use crate::store::golden_copy;
+use crate::support::evidence::{contents, golden_copy};
 use crate::support::files::{json_lines, text};
 use crate::support::models::{CLIPS, install_small_clips};
 use crate::support::program::WorkDir;

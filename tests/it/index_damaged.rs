@@ -9,10 +9,10 @@ use riposte::index::images::{self, ImageIndex};
 use riposte::index::inverted::{self, IndexEvent, IndexKind, InvertedIndex, TextCollection};
 use riposte_eval::DocId;
 
-use crate::index_files::{arguments, effort, open, ranked, words};
+use crate::index_files::{effort, open, ranked};
 use crate::index_images::{Evidence, scores};
-use crate::messages::write_topic;
 use crate::support::chance::Chance;
+use crate::support::collection::{arguments, words, write_topic};
 use crate::support::files::{copy, entries, name, text};
 use crate::support::program::{code, rank_arguments, riposte, stderr, succeed, typed};
 use crate::support::{assert_says, golden_evidence, sample};

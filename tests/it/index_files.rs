@@ -14,33 +14,14 @@ use riposte::index::similarity::Similarity;
 use riposte_eval::{DocId, Stance};
 
 use crate::search::{ALL, BM25, built, collection, doc, ids, query};
-use crate::support::chance::Chance;
-use crate::support::collection::{argument, argument_collection};
+use crate::support::collection::{argument, argument_collection, arguments};
 use crate::support::files::{entries, name};
 use crate::support::message;
 
 const DIRICHLET: Similarity = Similarity::Dirichlet { mu: 100.0 };
 
-/// Random words, some of which are frequent.
-pub fn words(chance: &mut Chance, count: usize) -> String {
-    let words = (0..count).map(|_| {
-        let frequent = chance.below(3) > 0;
-        format!("word{} ", chance.below(if frequent { 30 } else { 900 }))
-    });
-    words.collect()
-}
-
 pub fn effort(threads: usize) -> IndexingBudget {
     IndexingBudget { threads, bytes: 1 }
-}
-
-/// A collection with this number of arguments.
-pub fn arguments(count: usize) -> (tempfile::TempDir, TextCollection) {
-    let mut chance = Chance(5);
-    argument_collection((0..count).map(|n| {
-        let (premise, conclusion) = (words(&mut chance, 60), words(&mut chance, 5));
-        argument(&format!("a{n:05}"), &conclusion, &premise, "PRO")
-    }))
 }
 
 pub fn open(collection: &TextCollection, place: &Path) -> anyhow::Result<InvertedIndex> {

@@ -13,8 +13,9 @@ use riposte::index::images::{self, Field, ImageIndex, IndexChanges};
 use riposte::recipes::channels::CHANNELS;
 use riposte_eval::DocId;
 
-use crate::index_files::{effort, words};
+use crate::index_files::effort;
 use crate::support::chance::Chance;
+use crate::support::collection::words;
 
 /// Stored evidence about images with random words.
 pub struct Evidence {

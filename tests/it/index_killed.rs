@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use riposte::collection::arguments::ArgumentCollection;
 use riposte::evidence::store::Store;
@@ -12,13 +12,16 @@ use riposte::index::inverted::{self, IndexKind, TextCollection};
 use riposte::recipes::channels::CHANNELS;
 use riposte_eval::DocId;
 
-use crate::index_files::{arguments, effort, words};
+use crate::index_files::effort;
 use crate::index_images::{Evidence, scores};
 use crate::search::built;
 use crate::support::chance::Chance;
+use crate::support::collection::{arguments, words, write_topic};
 use crate::support::files::{copy, entries, text};
-use crate::support::program::{collection_tools, rank_arguments, riposte, succeed, typed};
-use crate::support::{golden_evidence, sample};
+use crate::support::program::{
+    collection_tools, rank_arguments, rank_images, riposte, succeed, typed,
+};
+use crate::support::{golden_evidence, sample, wait};
 
 /// The directories in which an index is being built, or was being built when riposte was killed.
 fn unfinished(dir: &Path) -> Vec<PathBuf> {
@@ -55,12 +58,7 @@ fn a_killed_build_leaves_nothing_that_is_taken_for_an_index() {
     };
     let mut killed = false;
     for _ in 0..20 {
-        let mut child = command.spawn().unwrap();
-        while !has_written() && child.try_wait().unwrap().is_none() {
-            std::thread::sleep(Duration::from_millis(1));
-        }
-        child.kill().unwrap();
-        child.wait().unwrap();
+        wait::kill_when(command.spawn().unwrap(), has_written);
         killed = !place.exists();
         if killed {
             break;
@@ -112,9 +110,7 @@ fn kill_and_repeat(command: &mut Command, prepare: &mut dyn FnMut(), check: &mut
 fn a_build_killed_at_thirty_moments_gives_the_same_run_afterwards() {
     let (dir, _) = arguments(3000);
     let home = dir.path();
-    let topics =
-        "<topics><topic><number>1</number><title>word1 word2 word40</title></topic></topics>";
-    fs::write(home.join("topics.xml"), topics).unwrap();
+    write_topic(home);
     let (kept, out) = (home.join("kept"), home.join("out"));
     let mut command = rank_arguments(home, home, &out);
     command.args(["--index", text(&kept), "--approach", "bm25"]);
@@ -200,15 +196,7 @@ fn a_run_killed_while_it_updates_the_index_is_the_same_when_it_is_repeated() {
     let home = tempfile::tempdir().unwrap();
     let at = |name: &str| home.path().join(name);
     let (evidence, out) = (at("e.sqlite"), at("out"));
-    let args = [
-        "images",
-        "--quiet=progress",
-        "-i",
-        text(sample()),
-        "-o",
-        text(&out),
-    ];
-    let mut command = riposte(home.path(), &args);
+    let mut command = rank_images(home.path(), sample(), &out);
     command.arg("--evidence").arg(&evidence);
     let run_file = out.join("run.txt");
     fs::copy(golden_evidence(), &evidence).unwrap();

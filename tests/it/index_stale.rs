@@ -8,11 +8,11 @@ use std::time::{Duration, SystemTime};
 use riposte::index::inverted::{IndexEvent, InvertedIndex};
 use riposte::workspace::Outputs;
 
-use crate::index_files::{arguments, effort, open, ranked};
-use crate::messages::write_topic;
+use crate::index_files::{effort, open, ranked};
+use crate::support::collection::{arguments, write_topic};
 use crate::support::files::text;
-use crate::support::message;
 use crate::support::program::{rank_arguments, riposte, stderr, succeed, typed};
+use crate::support::{message, wait};
 
 const REBUILDING: &str = "rebuilding the index, because the collection has changed";
 
@@ -29,8 +29,8 @@ impl Case {
         let (dir, _) = arguments(600);
         write_topic(dir.path());
         let case = Case { dir };
-        // riposte stores the hash of a file only if the file is three seconds old
-        std::thread::sleep(Duration::from_millis(4100));
+        // riposte stores the hash of a file only then
+        wait::until_settled(&case.file());
         case.rank(&[]);
         case
     }

@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 
 use riposte_nn::conv::int8_instructions;
 
-use crate::sentence::MINILM;
 use crate::support::files::{copy, entries, name, text, write};
+use crate::support::models::MINILM;
 use crate::support::need::{Model, need};
 use crate::support::program::{WorkDir, code, riposte, stdout, succeed};
 

@@ -21,7 +21,7 @@ use crate::support::chance::Chance;
 use crate::support::files::{json as read_json, text};
 use crate::support::need::{Data, OfficialRuns, Peer, Python, need};
 use crate::support::program::{WorkDir, riposte, succeed};
-use crate::support::{assert_says, reference};
+use crate::support::{assert_close, assert_says, reference};
 
 /// The values of the measure with this name, for the texts of a run and of judgements.
 pub fn values(name: &str, run: &str, judgements: &str) -> MeasureValues {
@@ -32,14 +32,6 @@ pub fn values(name: &str, run: &str, judgements: &str) -> MeasureValues {
     let mut evaluation = evaluate(run, &judgements, &[measure]).unwrap();
     assert_eq!(evaluation.errors, []);
     evaluation.values.remove(0)
-}
-
-#[track_caller]
-pub fn assert_close(found: f64, expected: f64, what: &dyn std::fmt::Display) {
-    assert!(
-        (found - expected).abs() < 1e-9,
-        "{what}: {found}, not {expected}"
-    );
 }
 
 /// A random run and judgements, the same as tests/reference/measures.py makes.

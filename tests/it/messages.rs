@@ -2,10 +2,9 @@
 #![cfg(target_os = "linux")]
 
 use std::fs::{self, File};
-use std::path::Path;
 use std::process::{Command, Stdio};
 
-use crate::index_files::arguments;
+use crate::support::collection::{arguments, write_topic};
 use crate::support::files::text;
 use crate::support::program::riposte;
 use crate::support::{golden_evidence, sample};
@@ -84,13 +83,6 @@ fn a_text_run_is_the_same_if_standard_error_cannot_be_written() {
     let code = run_the_same(|| riposte(home, &args), run_file);
     assert_eq!(code, Some(0));
     assert!(run_file().is_some_and(|run| run.len() > 1000));
-}
-
-/// A topic with words of [`crate::index_files::words`].
-pub fn write_topic(dir: &Path) {
-    let topics =
-        "<topics><topic><number>1</number><title>word1 word2 word40</title></topic></topics>";
-    fs::write(dir.join("topics.xml"), topics).unwrap();
 }
 
 /// The name of a file can contain a line break, but must not begin a line that looks like another message.

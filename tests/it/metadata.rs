@@ -2,10 +2,10 @@
 
 use std::process::Command;
 
-use crate::images::images;
 use crate::support::files::{text, write};
 use crate::support::need::{Peer, need};
 use crate::support::program::{WorkDir, riposte, stdout, succeed, typed};
+use crate::support::runs::images;
 use crate::support::{assert_says, golden_evidence, sample};
 
 const CONFIG: &str = "[actor]\nteam = \"Jeanne d'Arc\"\nfields = [\"ir\"]\n[implementation]\nrepository = \"https://example.org/riposte\"\n[data]\nir_datasets = \"touche-image\"\n";

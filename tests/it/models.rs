@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::Path;
 
+use riposte::disk::hex;
 use riposte::weights::{
     FetchOutcome, FetchReport, ModelCatalogue, ModelStatus, Models, ProgressDisplay, Trust, fetch,
     list,
@@ -19,10 +20,7 @@ use crate::support::server::{Page, Server};
 const UNREACHABLE: &str = "127.0.0.1:9";
 
 fn sha256(bytes: &[u8]) -> String {
-    Sha256::digest(bytes)
-        .iter()
-        .map(|b| format!("{b:02x}"))
-        .collect()
+    hex(&Sha256::digest(bytes))
 }
 
 /// A catalogue with one model, `m`. Each of its files has a name, lines that pin it, and addresses.

@@ -1,10 +1,10 @@
 //! A user adds models of their own, from directories and from a hub on the loopback interface, uses them by their names, and removes them.
 
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
-use std::time::{Duration, Instant};
-use std::{fs, thread};
 
+use riposte::disk::hex;
 use rusqlite::Connection;
 use serde_json::{Value, json};
 use sha1::{Digest, Sha1};
@@ -14,7 +14,7 @@ use crate::support::checkpoint::{edit_header, edit_json};
 use crate::support::files::{copy, entries, name, text, write};
 use crate::support::program::{WorkDir, code, riposte, stderr, stdout};
 use crate::support::server::{Page, Server};
-use crate::support::{assert_says, reference, sample};
+use crate::support::{assert_says, reference, sample, wait};
 use crate::texts::{arguments_in, with_collection};
 
 const COMMIT: &str = "3d74acf9a28c67741b2f4f2ea7635f0aaf6f0268";
@@ -431,10 +431,7 @@ fn publish(
         let at = format!("/{repository}/resolve/{commit}/{file}");
         let hub = ("X-Repo-Commit", commit.to_owned());
         if file.ends_with(".safetensors") {
-            let sha256: String = Sha256::digest(&body)
-                .iter()
-                .map(|b| format!("{b:02x}"))
-                .collect();
+            let sha256 = hex(&Sha256::digest(&body));
             let cdn = format!("/cdn/{sha256}");
             let headers = vec![
                 hub,
@@ -467,7 +464,7 @@ fn publish(
         } else {
             let mut git = Sha1::new_with_prefix(format!("blob {}\0", body.len()));
             git.update(&body);
-            let id: String = git.finalize().iter().map(|b| format!("{b:02x}")).collect();
+            let id = hex(&git.finalize());
             let headers = vec![hub, ("ETag", format!("\"{id}\""))];
             let authorization = page.authorization;
             server.page(
@@ -499,6 +496,12 @@ fn publish(
     );
 }
 
+/// Publishes the small CLIP model as the only revision of a repository.
+fn publish_clip(server: &Server, repository: &str, page: &Page) {
+    let dir = reference("tiny-clip");
+    publish(server, repository, "main", COMMIT, &dir, page);
+}
+
 /// `riposte models add` with this hub.
 fn adds(dir: &WorkDir, server: &Server, args: &[&str]) -> Command {
     let mut command = riposte(&dir.path(""), &["models", "add"]);
@@ -515,17 +518,16 @@ fn says(output: &Output, expected: i32, parts: &[&str]) {
     assert_says(&said, parts);
 }
 
+#[track_caller]
+fn adds_tiny(dir: &WorkDir, server: &Server, said: &str) {
+    let output = adds(dir, server, &["hf:o/tiny"]).output().unwrap();
+    says(&output, 0, &[said]);
+}
+
 #[test]
 fn a_model_of_the_hub_is_added_at_the_commit_of_its_revision() {
     let (dir, server) = (WorkDir::new(), Server::start());
-    publish(
-        &server,
-        "o/tiny",
-        "main",
-        COMMIT,
-        &reference("tiny-clip"),
-        &Page::default(),
-    );
+    publish_clip(&server, "o/tiny", &Page::default());
     let output = adds(&dir, &server, &["hf:o/tiny"]).output().unwrap();
     says(
         &output,
@@ -593,19 +595,8 @@ fn a_broken_connection_and_a_killed_process_are_continued() {
         cut: Some((50_000, 2)),
         ..Page::default()
     };
-    publish(
-        &server,
-        "o/tiny",
-        "main",
-        COMMIT,
-        &reference("tiny-clip"),
-        &cut,
-    );
-    says(
-        &adds(&dir, &server, &["hf:o/tiny"]).output().unwrap(),
-        0,
-        &["tiny: added"],
-    );
+    publish_clip(&server, "o/tiny", &cut);
+    adds_tiny(&dir, &server, "tiny: added");
     let ranges: Vec<String> = server
         .requests()
         .into_iter()
@@ -624,35 +615,19 @@ fn a_broken_connection_and_a_killed_process_are_continued() {
         stall: Some((60_000, 1)),
         ..Page::default()
     };
-    publish(
-        &server,
-        "o/tiny",
-        "main",
-        COMMIT,
-        &reference("tiny-clip"),
-        &stall,
-    );
-    let mut child = adds(&dir, &server, &["hf:o/tiny"])
+    publish_clip(&server, "o/tiny", &stall);
+    let child = adds(&dir, &server, &["hf:o/tiny"])
         .stderr(Stdio::null())
         .spawn()
         .unwrap();
     let part = models(&dir).join("tiny.part/model.safetensors.part");
-    let begun = Instant::now();
-    while fs::metadata(&part).map_or(0, |found| found.len()) < 60_000 {
-        assert!(begun.elapsed() < Duration::from_secs(60));
-        thread::sleep(Duration::from_millis(20));
-    }
-    child.kill().unwrap();
-    child.wait().unwrap();
+    let has_come = || fs::metadata(&part).is_ok_and(|found| found.len() >= 60_000);
+    assert!(wait::kill_when(child, has_come));
     // nothing of it is a model
     assert_eq!(installed(&dir), ["added.toml", "tiny.part"]);
     assert!(row(&dir, "tiny").is_none());
     server.requests();
-    says(
-        &adds(&dir, &server, &["hf:o/tiny"]).output().unwrap(),
-        0,
-        &["tiny: added"],
-    );
+    adds_tiny(&dir, &server, "tiny: added");
     let requests = server.requests();
     assert!(
         requests.iter().any(|r| r.ends_with(" 60000")),
@@ -668,22 +643,11 @@ fn a_broken_connection_and_a_killed_process_are_continued() {
 
     // killed before the entry was written: the files are there under their name
     write(&models(&dir).join("added.toml"), "");
-    says(
-        &adds(&dir, &server, &["hf:o/tiny"]).output().unwrap(),
-        0,
-        &["tiny"],
-    );
+    adds_tiny(&dir, &server, "tiny");
     assert_eq!(row(&dir, "tiny").unwrap()["installed"], true);
 
     // a beginning that nobody continues
-    publish(
-        &server,
-        "o/tiny",
-        "main",
-        COMMIT,
-        &reference("tiny-clip"),
-        &stall,
-    );
+    publish_clip(&server, "o/tiny", &stall);
     write(&models(&dir).join("begun.part/config.json"), "{}");
     dir.succeeds("models remove begun");
     assert_eq!(installed(&dir), ["added.toml", "tiny"]);
@@ -696,14 +660,7 @@ fn a_token_opens_a_gated_model_and_is_never_shown() {
         authorization: Some("Bearer hf_secret"),
         ..Page::default()
     };
-    publish(
-        &server,
-        "o/gated",
-        "main",
-        COMMIT,
-        &reference("tiny-clip"),
-        &gated,
-    );
+    publish_clip(&server, "o/gated", &gated);
     let page = format!("{}/o/gated", server.address);
     let output = adds(&dir, &server, &["hf:o/gated"]).output().unwrap();
     says(&output, 2, &["401", "HF_TOKEN", &page]);
@@ -743,19 +700,9 @@ fn what_the_hub_does_not_have_or_sends_wrong_is_one_line() {
     };
     one_line(&add("hf:o/none@v1"), &["hf:o/none@v1", "404"]);
     // wrong bytes of the weights
-    publish(
-        &server,
-        "o/wrong",
-        "main",
-        COMMIT,
-        &reference("tiny-clip"),
-        &Page::default(),
-    );
+    publish_clip(&server, "o/wrong", &Page::default());
     let weights = fs::read(reference("tiny-clip/model.safetensors")).unwrap();
-    let sha256: String = Sha256::digest(&weights)
-        .iter()
-        .map(|b| format!("{b:02x}"))
-        .collect();
+    let sha256 = hex(&Sha256::digest(&weights));
     let mut wrong = weights.clone();
     wrong[100_000] ^= 1;
     server.file(&format!("/cdn/{sha256}"), &wrong);
@@ -766,14 +713,7 @@ fn what_the_hub_does_not_have_or_sends_wrong_is_one_line() {
     assert!(!models(&dir).join("wrong").exists());
     // and of a file of settings
     server.file(&format!("/cdn/{sha256}"), &weights);
-    publish(
-        &server,
-        "o/settings",
-        "main",
-        COMMIT,
-        &reference("tiny-clip"),
-        &Page::default(),
-    );
+    publish_clip(&server, "o/settings", &Page::default());
     let headers = vec![
         ("X-Repo-Commit", COMMIT.to_owned()),
         ("ETag", format!("\"{}\"", "a".repeat(40))),

@@ -99,7 +99,7 @@ fn a_list_of_links_takes_no_stance_and_praise_of_both_is_neutral() {
 }
 
 #[test]
-fn probabilities_are_explained() {
+fn the_parts_of_an_explained_stance_multiply_to_its_probability() {
     let objects = Objects::new("cats", "dogs");
     let opened = ObjectStanceModel::committed().explain(&objects, FOR_CATS[0], None);
     let belief = belief("cats", "dogs", FOR_CATS[0]);

@@ -14,7 +14,7 @@ use tempfile::TempDir;
 use crate::clip::{Reference, picture};
 use crate::support::checkpoint::edit_json;
 use crate::support::files::{copy, json as read_json, text};
-use crate::support::program::{code, riposte, stderr};
+use crate::support::program::{riposte, stderr, succeed};
 use crate::support::{assert_says, message, reference, sample};
 
 const TOWERS: [&str; 2] = ["vision_model.onnx", "text_model.onnx"];
@@ -77,8 +77,7 @@ fn images_are_ranked_with_them() {
     let (models, out) = (home.path().join("no-models"), home.path().join("out"));
     let dir = model("onnx");
     let args = ["models", "add", text(dir.path()), "--name", "onnx-clip"];
-    let output = riposte(home.path(), &args).output().unwrap();
-    assert_eq!(code(&output), 0, "{}", stderr(&output));
+    succeed(&mut riposte(home.path(), &args));
     assert!(models.join("onnx-clip/onnx/text_model.onnx").is_file());
     let input = text(sample());
     let args = [
@@ -94,8 +93,7 @@ fn images_are_ranked_with_them() {
         "--limit",
         "6",
     ];
-    let output = riposte(home.path(), &args).output().unwrap();
-    assert_eq!(code(&output), 0, "{}", stderr(&output));
+    let output = succeed(&mut riposte(home.path(), &args));
     assert_says(&stderr(&output), &["6 images  onnx-clip"]);
     let run = fs::read_to_string(out.join("run.txt")).unwrap();
     assert!(run.lines().count() > 5, "{run}");

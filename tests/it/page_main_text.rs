@@ -2,9 +2,6 @@
 
 use riposte::evidence::page::{PageWords, read};
 
-use crate::support::need::{Data, need};
-use crate::support::pages::{self, f1};
-
 const URL: &str = "https://img.example.org/2021/poster-voting-age.jpg";
 /// What other pages say in the margin: longer than what Readability is content with.
 const OTHERS: &str = "We use cookies to keep this site running, to remember your choices, and to count how many people read which page. ";
@@ -230,22 +227,4 @@ fn tables_and_lists_are_text() {
         "{:?}",
         words.main
     );
-}
-
-/// The bounds are below what was measured (`benches/pages.py`), so that only a change for the worse fails.
-#[test]
-fn the_main_texts_of_real_pages_are_those_that_people_expect() {
-    let Some(file) = need(Data("pages/pages.jsonl.gz")) else {
-        return;
-    };
-    for (set, least) in [("readability", 0.98), ("aeb", 0.945)] {
-        let pages: Vec<pages::Page> = pages::of(&file).filter(|page| page.set == set).collect();
-        assert!(pages.len() >= 30, "{set}");
-        let scores = pages.iter().map(|page| {
-            let words = read(&page.html, &[], &page.image_url);
-            f1(&page.text, &words.main)
-        });
-        let mean = scores.sum::<f64>() / pages.len() as f64;
-        assert!(mean >= least, "{set}: {mean:.3}");
-    }
 }

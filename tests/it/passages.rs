@@ -7,6 +7,7 @@ use riposte::collection::passages::{Passage, PassageCollection};
 use riposte::collection::{Fault, FaultKind};
 use riposte_eval::{objects, topic};
 
+use crate::support::collection::read_and_faults;
 use crate::support::files::gzip;
 use crate::support::need::{Data, need};
 
@@ -23,14 +24,7 @@ fn read(bytes: &[u8]) -> (Vec<Passage>, Vec<Fault>) {
 }
 
 fn read_path(path: &Path) -> (Vec<Passage>, Vec<Fault>) {
-    let (mut passages, mut faults) = (Vec::new(), Vec::new());
-    for read in PassageCollection::open(path).unwrap().passages() {
-        match read {
-            Ok(passage) => passages.push(passage),
-            Err(fault) => faults.push(fault),
-        }
-    }
-    (passages, faults)
+    read_and_faults(PassageCollection::open(path).unwrap().passages())
 }
 
 #[test]

@@ -9,12 +9,11 @@ use std::process::Command;
 use riposte_eval::measure::Measure;
 use riposte_eval::{TopicId, evaluate, qrels};
 
-use crate::measures::assert_close;
 use crate::support::chance::Chance;
 use crate::support::files::text;
 use crate::support::need::{Peer, need};
 use crate::support::program::{WorkDir, succeed};
-use crate::support::reference;
+use crate::support::{assert_close, reference};
 
 /// A run and judgements.
 struct Case {

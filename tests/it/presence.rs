@@ -3,15 +3,14 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::path::Path;
 
 use serde_json::Value;
 
-use crate::sentence::MINILM;
 use crate::support::files::{json_lines, text};
+use crate::support::models::MINILM;
 use crate::support::need::{Model, need};
 use crate::support::program::{WorkDir, code, riposte, stderr, stdout, typed};
-use crate::support::{golden_evidence, sample};
+use crate::support::{assert_says, golden_evidence, runs, sample};
 
 /// Nothing in the sample is about this.
 const ABSENT: &str = "Should Germany leave the European Union?";
@@ -269,23 +268,7 @@ fn a_question_in_another_language_is_refused_where_the_answer_has_sides() {
     fs::write(home.path("plain/documents.jsonl"), document).unwrap();
     let (shown, said) = succeeds(&home, "ask -i plain --approach bm25", &[GERMAN]);
     assert!(shown.contains("d1") && !shown.contains(NOTHING), "{shown}");
-    assert!(
-        said.contains("does not look English (asked: German)"),
-        "{said}"
-    );
-}
-
-/// The documents of each list of a run.
-fn documents(run: &Path) -> BTreeMap<String, Vec<String>> {
-    let mut lists: BTreeMap<String, Vec<String>> = BTreeMap::new();
-    for line in fs::read_to_string(run).unwrap().lines() {
-        let fields: Vec<&str> = line.split(' ').collect();
-        lists
-            .entry(fields[1].to_owned())
-            .or_default()
-            .push(fields[2].to_owned());
-    }
-    lists
+    assert_says(&said, &["does not look English (asked: German)"]);
 }
 
 #[test]
@@ -300,27 +283,19 @@ fn a_run_reads_no_stance_towards_a_topic_in_another_language() {
     let images =
         "images -o out --topics topics.jsonl --evidence e.sqlite --explain out/explain.jsonl";
     let (_, said) = succeeds(&home, images, &place);
-    assert!(
-        said.contains("1 topic does not look English (1: German)"),
-        "{said}"
-    );
-    assert!(
-        said.contains("both of their lists have the same images"),
-        "{said}"
-    );
-    let lists = documents(&home.path("out/run.txt"));
-    assert_eq!(lists["PRO"], lists["CON"]);
+    assert_says(&said, &["1 topic does not look English (1: German)"]);
+    assert_says(&said, &["both of their lists have the same images"]);
+    let lists = runs::lists(&home.read("out/run.txt"));
+    let of = |stance: &str| &lists[&("1".to_owned(), stance.to_owned())];
+    assert_eq!(of("PRO"), of("CON"));
     // without a sentence model, only images with one of its words are found
-    assert!(!lists["PRO"].is_empty());
+    assert!(!of("PRO").is_empty());
     let why = fs::read_to_string(home.path("out/explain.jsonl")).unwrap();
     assert!(!why.contains("\"probability\""), "a stance is estimated");
 
     let debate = "controversial -o texts --topics topics.jsonl --debate texts/debate.jsonl --explain texts/explain.jsonl";
     let (_, said) = succeeds(&home, debate, &place);
-    assert!(
-        said.contains("no argument about them is on a side"),
-        "{said}"
-    );
+    assert_says(&said, &["no argument about them is on a side"]);
     let sheets = json_lines(&fs::read_to_string(home.path("texts/debate.jsonl")).unwrap());
     let listed = sheets[0]["arguments"].as_array().unwrap();
     assert!(listed.iter().all(|argument| argument["side"].is_null()));

@@ -4,8 +4,8 @@ use std::fmt::Write;
 use std::path::Path;
 use std::process::Command;
 
-use crate::sentence::MINILM;
 use crate::support::files::text;
+use crate::support::models::MINILM;
 use crate::support::need::{Model, Python, need};
 use crate::support::program::{WorkDir, on_terminal, riposte, stderr, succeed, typed};
 use crate::support::sample;

@@ -10,6 +10,7 @@ use riposte_eval::TextTask;
 use crate::support::collection::{argument, write_arguments};
 use crate::support::program::{WorkDir, rank_arguments, succeed};
 use crate::support::root;
+use crate::support::runs::listed;
 
 const SENTENCE: &str = "Don't the People's rights (yesssss!) matter in 2000?";
 
@@ -149,10 +150,7 @@ fn macbeth_searches_one_portal_and_yeagerists_writes_five_documents() {
         let mut command = rank_arguments(home.path(), home.path(), &out);
         succeed(command.args(["--quiet=progress", "--approach", approach]));
         let run = std::fs::read_to_string(out.join("run.txt")).unwrap();
-        let mut ids: Vec<String> = run
-            .lines()
-            .map(|line| line.split(' ').nth(2).unwrap().to_owned())
-            .collect();
+        let mut ids: Vec<String> = listed(&run).into_iter().map(str::to_owned).collect();
         ids.sort();
         ids
     };

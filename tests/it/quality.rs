@@ -6,9 +6,9 @@ use proptest::prelude::*;
 use riposte::score::quality::{self, GradedText};
 use serde_json::{Value, json};
 
-use crate::sentence::MINILM;
 use crate::support::assert_says;
 use crate::support::files::{json_lines, text as path_text};
+use crate::support::models::MINILM;
 use crate::support::need::{Model, need};
 use crate::support::program::{code, riposte, stderr, stdout};
 

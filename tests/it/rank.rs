@@ -6,8 +6,8 @@ use std::path::Path;
 
 use serde_json::json;
 
-use crate::sentence::MINILM;
 use crate::support::files::{gzip, json_lines, text, write};
+use crate::support::models::MINILM;
 use crate::support::need::{Model, need};
 use crate::support::program::{WorkDir, collection_tools, succeed, typed};
 

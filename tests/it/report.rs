@@ -17,7 +17,7 @@ use tempfile::TempDir;
 
 use crate::support::browser::{Page, file_url};
 use crate::support::files::{json_lines, text};
-use crate::support::program::{code, riposte, stderr, stdout, succeed};
+use crate::support::program::{code, rank_images, riposte, stderr, stdout, succeed};
 use crate::support::{assert_says, golden_evidence, sample};
 use crate::texts::QUESTION;
 
@@ -47,15 +47,7 @@ impl Fixture {
         let out = self.path(name);
         let explain = out.join("explain.jsonl");
         fs::create_dir_all(&out).unwrap();
-        let args = [
-            "images",
-            "--quiet=progress",
-            "-i",
-            text(sample()),
-            "-o",
-            text(&out),
-        ];
-        let mut command = riposte(self.home.path(), &args);
+        let mut command = rank_images(self.home.path(), sample(), &out);
         command
             .args(["--evidence", text(&self.evidence)])
             .args(["--explain", text(&explain)])
@@ -107,32 +99,6 @@ fn line(run: &Path, topic: &str, stance: &str, rank: &str) -> (String, String) {
     let fields: Vec<&str> = line.unwrap().split(' ').collect();
     (fields[2].to_owned(), fields[4].to_owned())
 }
-
-/// The contrast of text with its background, as WCAG 2 computes it: the six lowest, the lowest first.
-pub const CONTRASTS: &str = r"(() => {
-  const canvas = document.createElement('canvas').getContext('2d', { willReadFrequently: true });
-  const rgba = (colour) => { canvas.clearRect(0, 0, 1, 1); canvas.fillStyle = colour; canvas.fillRect(0, 0, 1, 1);
-    const d = canvas.getImageData(0, 0, 1, 1).data; return [d[0], d[1], d[2], d[3] / 255]; };
-  const over = (top, under) => [0, 1, 2].map(i => top[i] * top[3] + under[i] * (1 - top[3])).concat(1);
-  const luminance = (c) => { const [r, g, b] = c.slice(0, 3).map(v => { v /= 255; return v <= .03928 ? v / 12.92 : ((v + .055) / 1.055) ** 2.4; });
-    return .2126 * r + .7152 * g + .0722 * b; };
-  const ground = (e) => { if (!e) return rgba(getComputedStyle(document.documentElement).backgroundColor);
-    const own = rgba(getComputedStyle(e).backgroundColor); return own[3] >= 1 ? own : over(own, ground(e.parentElement)); };
-  const found = {};
-  const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
-  while (walker.nextNode()) {
-    const e = walker.currentNode.parentElement;
-    if (!walker.currentNode.data.trim() || !e.checkVisibility() || e.closest('script, style, .dim')) continue;
-    const style = getComputedStyle(e);
-    const back = e.closest('svg') ? ground(e.closest('figure, article, main')) : ground(e);
-    const front = over(rgba(e.closest('svg') ? style.fill : style.color), back);
-    const [a, b] = [luminance(front), luminance(back)].sort((x, y) => y - x);
-    const ratio = (a + .05) / (b + .05);
-    const name = e.tagName + '.' + (e.getAttribute('class') ?? '') + ' in ' + (e.parentElement.getAttribute('class') ?? e.parentElement.tagName);
-    found[name] = Math.min(found[name] ?? 99, ratio);
-  }
-  return Object.entries(found).sort((x, y) => x[1] - y[1]).slice(0, 6);
-})()";
 
 #[test]
 fn a_report_leads_from_the_topics_to_an_image_and_its_explanation() {
@@ -334,9 +300,9 @@ fn a_report_names_what_is_missing_and_shows_the_rest() {
     let output = succeed(&mut fixture.inspect_into(&foreign, &out));
     assert!(stdout(&output).contains("index.html"));
     let said = stderr(&output);
-    assert!(
-        said.contains("I00000000000000ff: there is no such image in the collection"),
-        "{said}"
+    assert_says(
+        &said,
+        &["I00000000000000ff: there is no such image in the collection"],
     );
     let index = fs::read_to_string(out.join("index.html")).unwrap();
     assert!(index.contains("no explanations beside the run") && index.contains("riposte extract"));
@@ -357,11 +323,7 @@ fn a_report_names_what_is_missing_and_shows_the_rest() {
     let mut command = fixture.inspect_into(&run, &out);
     let output = command.arg("--explain").arg(&explain).output().unwrap();
     assert_eq!(code(&output), 2);
-    assert!(
-        stderr(&output).contains("another run"),
-        "{}",
-        stderr(&output)
-    );
+    assert_says(&stderr(&output), &["another run"]);
     fs::copy(&explain, run.join("explain.jsonl")).unwrap();
     let report = fixture.inspect(&run, &[]);
     assert!(
@@ -421,11 +383,7 @@ fn only_an_earlier_report_is_replaced() {
     let inspect = |run: &Path, out: &Path| fixture.inspect_into(run, out).output().unwrap();
     let output = inspect(&run, &report);
     assert_eq!(code(&output), 2);
-    assert!(
-        stderr(&output).contains("mine.html was added"),
-        "{}",
-        stderr(&output)
-    );
+    assert_says(&stderr(&output), &["mine.html was added"]);
     let output = inspect(&run, &other);
     assert_eq!(code(&output), 2);
     assert!(stderr(&output).contains("no report"), "{}", stderr(&output));
@@ -588,8 +546,7 @@ fn a_report_of_texts_shows_words_stances_and_grades() {
         page.js::<String>("document.activeElement.querySelector('.rank').textContent"),
         "2"
     );
-    let worst: Vec<(String, f64)> = page.js(CONTRASTS);
-    assert!(worst[0].1 >= 4.5, "{worst:?}");
+    page.assert_contrast("text");
     assert_eq!(page.problems(), [""; 0]);
     assert!(page.requests().iter().all(|url| url.starts_with("file://")));
 }

@@ -1,17 +1,16 @@
 //! `riposte reproduce` measures what the commands alone measure, and says what has moved, what is unknown and what is not here.
 
 use std::collections::BTreeMap;
+use std::fs;
 use std::process::Stdio;
-use std::time::{Duration, Instant};
-use std::{fs, thread};
 
 use serde_json::Value;
 
-use crate::sentence::MINILM;
 use crate::support::files::{text, write};
+use crate::support::models::MINILM;
 use crate::support::need::{Model, need};
 use crate::support::program::{WorkDir, collection_tools, riposte, stderr, stdout, succeed};
-use crate::support::{assert_says, root, sample};
+use crate::support::{assert_says, root, sample, wait};
 
 /// Tables of a generated collection, as a user writes them.
 const TABLES: &str = "
@@ -265,10 +264,7 @@ run = \"gone.txt\"
             "{name}: {found} {because}"
         );
     }
-    assert!(
-        page.contains("cannot be had here: there is no file"),
-        "{page}"
-    );
+    assert_says(&page, &["cannot be had here: there is no file"]);
 }
 
 #[test]
@@ -334,15 +330,9 @@ fn a_killed_run_keeps_what_it_has_measured() {
         .current_dir(dir.path(""))
         .stdout(Stdio::null())
         .stderr(Stdio::null());
-    let mut child = command.spawn().unwrap();
-    let start = Instant::now();
     let file = dir.path("out/reproduce.json");
-    while !file.exists() {
-        assert!(start.elapsed() < Duration::from_secs(120), "no report");
-        thread::sleep(Duration::from_millis(2));
-    }
-    child.kill().unwrap();
-    child.wait().unwrap();
+    let is_killed = wait::kill_when(command.spawn().unwrap(), || file.exists());
+    assert!(is_killed, "it ended without a report");
     let killed = report(&dir, "out");
     assert_eq!(row(&killed, "bm25")["state"], "measured");
     dir.succeeds("reproduce --tables mine.toml -o out");

@@ -6,12 +6,11 @@ use std::fs::{self, File};
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
-use crate::measures::assert_close;
-use crate::support::assert_says;
 use crate::support::chance::Chance;
 use crate::support::files::{gzip, text, zstd};
 use crate::support::need::{Peer, need};
 use crate::support::program::{WorkDir, code, riposte, stderr, stdout, succeed};
+use crate::support::{assert_close, assert_says};
 
 const RUN: &str = "1 Q0 a 1 3.5 t\n1 Q0 b 2 3 t\n1 Q0 c 3 -1 t\n2 Q0 7 1 0.5 t\n";
 const QRELS: &str = "1 0 b 2\n1 0 c 1\n2 0 7 1\n2 0 8 1\n";

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use riposte::collection::saved::location::resolve;
+use riposte::disk::hex;
 use riposte::evidence::page::{self, FoundBy, PageWords};
 use sha2::{Digest, Sha256};
 
@@ -133,12 +134,7 @@ fn put(server: &Server, url: &str, kind: &str, body: &[u8]) -> String {
 
 /// The id of a picture, which is a hash of its bytes.
 fn id(picture: &[u8]) -> String {
-    let digest = Sha256::digest(picture);
-    let digits: String = digest[..8]
-        .iter()
-        .map(|byte| format!("{byte:02x}"))
-        .collect();
-    format!("I{digits}")
+    format!("I{}", hex(&Sha256::digest(picture)[..8]))
 }
 
 /// The ids of the pictures that the server has sent since the last call.

@@ -6,9 +6,9 @@ use rusqlite::{Connection, params};
 use serde_json::Value;
 use tempfile::TempDir;
 
-use crate::images::images;
 use crate::support::files::{json_lines, text};
 use crate::support::program::{code, stderr};
+use crate::support::runs::images;
 use crate::support::{golden_evidence, sample};
 
 /// P(pro) and P(con) of an image of the sample for topic 1, which demands a ban of cars. Its picture gets these lines, each given by left edge,

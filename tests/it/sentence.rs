@@ -12,13 +12,9 @@ use serde_json::json;
 use crate::clip::TextReference;
 use crate::support::checkpoint::{copy_of, edit_header, largest_difference, texts_of_many_lengths};
 use crate::support::files::json as read_json;
+use crate::support::models::{MINILM, MPNET};
 use crate::support::need::{Model, need};
 use crate::support::{message, reference};
-
-/// The name of the sentence encoder in the catalogue.
-pub const MINILM: &str = "all-minilm-l6-v2";
-/// A larger one.
-pub const MPNET: &str = "all-mpnet-base-v2";
 
 fn values(name: &str) -> Vec<TextReference> {
     let values: Vec<TextReference> = read_json(&reference(name));

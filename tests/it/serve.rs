@@ -10,7 +10,6 @@ use std::fs;
 use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
-use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -18,11 +17,9 @@ use tempfile::TempDir;
 use crate::support::files::{copy, json_lines, text};
 use crate::support::program::{riposte, stdout, succeed};
 use crate::support::sample;
+use crate::support::wait::{self, PATIENCE};
 
 const QUESTION: &str = "Should zoos be closed?";
-
-/// How long a server may take to be ready, and to notice a change.
-const PATIENCE: Duration = Duration::from_secs(120);
 
 /// A running server, which is ended when the test is over.
 struct Server {
@@ -375,23 +372,25 @@ fn a_signal_ends_the_server_and_a_kill_loses_nothing() {
     assert_eq!(server.get("/health").0, 200);
     let pid = server.child.id().to_string();
     succeed(Command::new("kill").args(["-TERM", &pid]));
-    let start = Instant::now();
-    let status = loop {
-        match server.child.try_wait().unwrap() {
-            Some(status) => break status,
-            None if start.elapsed() > PATIENCE => panic!("it does not end"),
-            None => std::thread::sleep(Duration::from_millis(20)),
-        }
-    };
-    assert_eq!(status.code(), Some(0));
+    let mut status = None;
+    wait::until("the end of the server", || {
+        status = server.child.try_wait().unwrap();
+        status.is_some()
+    });
+    assert_eq!(status.unwrap().code(), Some(0));
     // under load
     let mut server = Server::start(&mut serve(home.path(), &[sample()], &[]));
     let address = server.address.clone();
+    let (sender, answered) = std::sync::mpsc::channel();
     let asking = std::thread::spawn(move || {
         let path = "/api/search?q=Should+zoos+be+closed%3F&kind=arguments";
-        while ureq::get(format!("{address}{path}")).call().is_ok() {}
+        while ureq::get(format!("{address}{path}")).call().is_ok() {
+            let _ = sender.send(());
+        }
     });
-    std::thread::sleep(Duration::from_millis(300));
+    for _ in 0..3 {
+        answered.recv_timeout(PATIENCE).unwrap();
+    }
     server.child.kill().unwrap();
     server.child.wait().unwrap();
     asking.join().unwrap();

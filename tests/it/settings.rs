@@ -5,10 +5,10 @@ use std::path::Path;
 
 use serde_json::json;
 
-use crate::images::images;
 use crate::support::collection::{argument, write_arguments};
 use crate::support::files::{entries, text, write};
 use crate::support::program::{WorkDir, stderr};
+use crate::support::runs::{images, listed};
 use crate::support::{assert_says, golden_evidence, sample};
 
 /// A collection of short documents: `count` with "lion" and a growing number of other words, and one in ten with "wolf".
@@ -177,14 +177,7 @@ fn who_asks_for_more_than_the_lab_takes_gets_it_and_is_told() {
     // the same first thousand, of which the lab takes a run
     let (exit, _, said) = dir.run("controversial -i in -o out --approach bm25");
     assert_eq!((exit, said.contains("the lab takes")), (0, false), "{said}");
-    let documents = |run: &str| -> Vec<String> {
-        let ids = run.lines().filter_map(|line| line.split(' ').nth(2));
-        ids.map(str::to_owned).collect()
-    };
-    assert_eq!(
-        documents(&dir.read("out/run.txt")),
-        documents(&deep)[..1000]
-    );
+    assert_eq!(listed(&dir.read("out/run.txt")), listed(&deep)[..1000]);
     let (exit, said, _) = dir.run("verify out -i in");
     assert_eq!(exit, 0, "{said}");
     dir.succeeds("controversial -i in -o out --approach bm25 --hits 1000");

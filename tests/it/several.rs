@@ -2,10 +2,10 @@
 
 use std::fs;
 
-use crate::images::images;
 use crate::support::files::text;
 use crate::support::program::{WorkDir, stderr};
-use crate::support::{golden_evidence, root, sample};
+use crate::support::runs::images;
+use crate::support::{assert_says, golden_evidence, root, sample};
 
 #[test]
 fn images_are_ranked_by_each_approach_as_by_it_alone() {
@@ -99,10 +99,7 @@ fn approaches_to_images_that_name_different_models_are_refused() {
     let why = format!("name different models (clip: {small} and {large})");
     assert!(said.contains(&why), "{said}");
     let said = rank("--approach one.toml --approach third.toml --clip ViT");
-    assert!(
-        said.contains("(sentence: none and all-mpnet-base-v2)"),
-        "{said}"
-    );
+    assert_says(&said, &["(sentence: none and all-mpnet-base-v2)"]);
     // a model that a recipe names is needed, as one that an option names
     for (approach, name) in [("other", large), ("third", "all-mpnet-base-v2")] {
         let said = rank(&format!("--approach {approach}.toml"));

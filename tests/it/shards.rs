@@ -8,7 +8,9 @@ use std::path::{Path, PathBuf};
 use rusqlite::Connection;
 use serde_json::json;
 
-use crate::golden_texts::{TASKS, approach, command, differences, generate, golden, runs};
+use crate::golden_texts::{
+    TASKS, approach, assert_golden, command, differences, generate, golden, runs,
+};
 #[cfg(unix)]
 use crate::store_files::{as_user, set_mode};
 use crate::support::files::{entries, json_lines, text};
@@ -92,14 +94,7 @@ fn shards_opened_together_rank_as_the_golden_runs() {
             seen += 1;
         }
     }
-    assert!(seen >= 17, "only {seen} golden runs");
-    let shown = wrong.get(..20).unwrap_or(&wrong);
-    assert!(
-        wrong.is_empty(),
-        "{} differences:\n{}",
-        wrong.len(),
-        shown.join("\n")
-    );
+    assert_golden(seen, &wrong);
 }
 
 /// A directory without models, as for golden runs.

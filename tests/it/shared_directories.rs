@@ -8,11 +8,10 @@ use std::process::{Command, Stdio};
 
 use riposte::index::inverted::{self, IndexKind};
 
-use crate::index_files::arguments;
-use crate::messages::write_topic;
+use crate::support::collection::{arguments, write_topic};
 use crate::support::files::{entries, name, text};
 use crate::support::need::{Giving, need};
-use crate::support::program::{code, rank_arguments, riposte, stderr, succeed, typed};
+use crate::support::program::{code, rank_arguments, rank_images, riposte, stderr, succeed, typed};
 use crate::support::{assert_says, golden_evidence, sample};
 
 /// The names of the files and directories in a directory.
@@ -34,15 +33,7 @@ fn killed_reports_and_files_leave_nothing_behind_after_the_next_run() {
         fs::create_dir(out.join(name)).unwrap();
         fs::write(out.join(name).join("notes"), "of the user").unwrap();
     }
-    let args = [
-        "images",
-        "--quiet=progress",
-        "-i",
-        text(sample()),
-        "-o",
-        text(&out),
-    ];
-    let mut images = riposte(home.path(), &args);
+    let mut images = rank_images(home.path(), sample(), &out);
     let output = images.arg("--evidence").arg(&evidence).output().unwrap();
     assert!(code(&output) < 2, "{}", stderr(&output));
     assert_eq!(
@@ -173,11 +164,7 @@ fn a_directory_of_another_user_is_refused() {
     let mut command = without_cache(rank_arguments(home, home, &out), &tmp);
     let output = command.output().unwrap();
     assert_eq!(code(&output), 2);
-    assert!(
-        stderr(&output).contains("belongs to another user"),
-        "{}",
-        stderr(&output)
-    );
+    assert_says(&stderr(&output), &["belongs to another user"]);
 }
 
 #[test]

@@ -6,11 +6,11 @@ use std::process::Command;
 
 use serde::Deserialize;
 
-use crate::measures::{assert_close, case};
+use crate::measures::case;
 use crate::support::chance::Chance;
 use crate::support::files::{gzip, json};
 use crate::support::program::{WorkDir, built, code, stdout};
-use crate::support::{reference, root, sample};
+use crate::support::{assert_close, reference, root, sample};
 
 const ONE: &str = "1 Q0 d1 1 0.9 one\n1 Q0 d2 2 0.8 one\n1 Q0 d3 3 0.7 one\n2 Q0 d5 1 0.6 one\n2 Q0 d4 2 0.5 one\n7 Q0 d4 1 1 one\n";
 const TWO: &str = "1 Q0 d3 1 0.9 two\n1 Q0 d9 2 0.8 two\n1 Q0 d1 3 0.7 two\n2 Q0 d4 1 0.6 two\n";

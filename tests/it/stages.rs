@@ -8,8 +8,8 @@ use riposte::weights::CheckedModel;
 use riposte_nn::transformer::EncoderBackend;
 use serde_json::{Value, json};
 
-use crate::sentence::MINILM;
 use crate::support::files::json_lines;
+use crate::support::models::MINILM;
 use crate::support::need::{Model, need};
 use crate::support::program::WorkDir;
 

@@ -3,15 +3,15 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
-use std::time::Duration;
 
 use rusqlite::Connection;
 use tempfile::TempDir;
 
-use crate::images::documents;
+use crate::support::collection::documents;
+use crate::support::evidence::{self, assert_computed};
 use crate::support::files::{copy, entries, text};
-use crate::support::program::{riposte, stderr, succeed};
-use crate::support::{golden_evidence, sample};
+use crate::support::program::{riposte, succeed};
+use crate::support::{golden_evidence, sample, wait};
 
 /// The first documents of the sample.
 const DOCUMENTS: usize = 5;
@@ -29,15 +29,7 @@ fn collection(home: &Path) -> PathBuf {
 }
 
 fn extract(home: &Path, input: &Path, evidence: &Path, more: &[&str]) -> Output {
-    let mut args = vec!["extract", "-i", text(input), "--evidence", text(evidence)];
-    args.extend(more);
-    succeed(&mut riposte(home, &args))
-}
-
-#[track_caller]
-fn assert_computed(output: &Output, count: usize) {
-    let said = stderr(output);
-    assert!(said.contains(&format!(" {count} of them new")), "{said}");
+    succeed(evidence::extract(home, input, evidence).args(more))
 }
 
 /// Swaps two letters in the first page of a document. The length and the time of the last change remain the same.
@@ -76,8 +68,10 @@ fn an_edit_that_keeps_length_and_time_is_seen() {
     assert_computed(&run(&[]), 0);
     let before = stored_words(&evidence);
     // immediately, while the times of the files are too recent to be trusted, and later
-    for wait in [0, 3] {
-        std::thread::sleep(Duration::from_secs(wait));
+    for is_later in [false, true] {
+        if is_later {
+            wait::until_settled(&input);
+        }
         assert_computed(&run(&[]), 0);
         edit(&documents(&input)[2]);
         assert_computed(&run(&[]), 1);
@@ -149,11 +143,11 @@ fn a_collection_cloned_by_git_recomputes_nothing() {
 fn rehash_trusts_no_times() {
     let home = TempDir::new().unwrap();
     let (input, evidence) = (collection(home.path()), home.path().join("e.sqlite"));
-    std::thread::sleep(Duration::from_secs(3));
+    wait::until_settled(&input);
     assert_computed(&extract(home.path(), &input, &evidence, &[]), DOCUMENTS);
     // a file system that does not change times is imitated: the edited files get the former state
     edit(&documents(&input)[3]);
-    std::thread::sleep(Duration::from_secs(3));
+    wait::until_settled(&input);
     let other = home.path().join("other.sqlite");
     extract(home.path(), &input, &other, &[]);
     let connection = Connection::open(&evidence).unwrap();

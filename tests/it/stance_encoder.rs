@@ -10,9 +10,9 @@ use riposte_nn::transformer::EncoderBackend;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::sentence::MINILM;
 use crate::support::checkpoint::texts_of_many_lengths;
 use crate::support::files::{json as read_json, json_lines, text};
+use crate::support::models::MINILM;
 use crate::support::need::{Model, need};
 use crate::support::program::{code, riposte, stderr, stdout};
 use crate::support::{assert_says, message, reference};

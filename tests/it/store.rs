@@ -4,7 +4,6 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::Output;
 
 use riposte::collection::images::CrawlRank;
 use riposte::collection::{Fault, FaultKind};
@@ -19,12 +18,12 @@ use riposte_eval::DocId;
 use rusqlite::Connection;
 use tempfile::TempDir;
 
-use crate::extraction::contents;
-use crate::images::images;
-use crate::index_files::words;
 use crate::support::chance::Chance;
+use crate::support::collection::words;
+use crate::support::evidence::{assert_computed, contents, extract, golden_copy};
 use crate::support::files::text;
 use crate::support::program::{code, riposte, stderr, succeed, typed};
+use crate::support::runs::images;
 use crate::support::{assert_says, golden_evidence, message, root, sample};
 
 /// A store with each kind of evidence about invented documents, large enough for B-trees of several levels.
@@ -293,26 +292,6 @@ fn damage(evidence: &Path, change: &str) {
             .unwrap();
     }
     assert!(connection.execute(change, []).unwrap() > 0);
-}
-
-/// A copy of the golden evidence that this build has opened, so it has checksums.
-pub(crate) fn golden_copy(home: &Path) -> PathBuf {
-    let path = home.join("e.sqlite");
-    fs::copy(golden_evidence(), &path).unwrap();
-    succeed(&mut extract(home, sample(), &path));
-    path
-}
-
-pub(crate) fn extract(home: &Path, input: &Path, evidence: &Path) -> std::process::Command {
-    riposte(
-        home,
-        &["extract", "-i", text(input), "--evidence", text(evidence)],
-    )
-}
-
-pub(crate) fn assert_computed(output: &Output, count: usize) {
-    let said = stderr(output);
-    assert!(said.contains(&format!(" {count} of them new")), "{said}");
 }
 
 #[test]

@@ -12,12 +12,12 @@ use riposte_eval::DocId;
 use rusqlite::Connection;
 use tempfile::TempDir;
 
-use crate::extraction::contents;
-use crate::images::images;
 use crate::index_files::effort;
-use crate::store::{assert_computed, everything, extract, golden_copy, small_store};
+use crate::store::{everything, small_store};
+use crate::support::evidence::{assert_computed, contents, extract, golden_copy};
 use crate::support::files::{entries, text};
 use crate::support::program::{code, riposte, stderr, stdout, succeed, typed};
+use crate::support::runs::images;
 use crate::support::{assert_says, golden_evidence, root, sample};
 
 #[test]

@@ -14,7 +14,7 @@ use rusqlite::types::ValueRef;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use crate::images::documents;
+use crate::support::collection::documents;
 use crate::support::files::{copy, entries, name, text};
 use crate::support::program::{code, riposte, stderr, succeed};
 use crate::support::sample;

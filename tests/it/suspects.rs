@@ -11,11 +11,12 @@ use std::time::Duration;
 use image::ImageFormat;
 use tempfile::TempDir;
 
-use crate::images::images;
 use crate::support::bounded::run_within;
+use crate::support::evidence::assert_computed;
 use crate::support::files::text;
 use crate::support::pictures::{grey, hollow_png, id, write_collection};
 use crate::support::program::{code, riposte, stderr, typed};
+use crate::support::runs::images;
 
 /// The number of the document whose picture needs 400 MB.
 const LARGE: usize = 5;
@@ -108,11 +109,7 @@ fn a_document_that_ends_the_process_is_passed_over_until_retry() {
         let third = extract(home, limited, &[]);
         assert_eq!(code(&third), 0, "{}", stderr(&third));
         assert!(names(&third, FAULT), "{}", stderr(&third));
-        assert!(
-            stderr(&third).contains(" 0 of them new"),
-            "{}",
-            stderr(&third)
-        );
+        assert_computed(&third, 0);
         assert!(
             !stderr(&third).contains("may have died"),
             "{}",
@@ -140,11 +137,7 @@ fn a_document_that_ends_the_process_is_passed_over_until_retry() {
     );
     assert!(!names(&retried, FAULT), "{}", stderr(&retried));
     let last = extract(home, false, &[]);
-    assert!(
-        stderr(&last).contains(" 0 of them new"),
-        "{}",
-        stderr(&last)
-    );
+    assert_computed(&last, 0);
     assert!(!names(&last, FAULT), "{}", stderr(&last));
 }
 
@@ -180,11 +173,7 @@ fn notes_of_a_killed_run_about_healthy_documents_change_nothing() {
     let output = extract(home, false, &[]);
     assert_eq!(code(&output), 0, "{}", stderr(&output));
     assert!(stderr(&output).contains("may have died in one of these documents"));
-    assert!(
-        stderr(&output).contains(" 0 of them new"),
-        "{}",
-        stderr(&output)
-    );
+    assert_computed(&output, 0);
     assert_eq!(measured(home), before);
     assert_eq!(fs::read(&lock).unwrap(), b"");
     // the lock names other files, or no document: riposte tries none of them

@@ -8,9 +8,9 @@ use riposte::reading::cross::CrossEncoder;
 use riposte_nn::transformer::EncoderBackend;
 use serde_json::{Value, json};
 
-use crate::sentence::MINILM;
 use crate::support::collection::{argument, write_arguments};
 use crate::support::files::{copy, gzip, json_lines};
+use crate::support::models::MINILM;
 use crate::support::need::{Model, need};
 use crate::support::program::{WorkDir, riposte, stdout, succeed};
 use crate::support::{assert_says, golden_evidence, reference, root};

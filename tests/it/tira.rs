@@ -5,10 +5,10 @@ use std::process::Command;
 
 use riposte_eval::verify::refused_by_tira;
 
-use crate::images::images;
 use crate::support::files::{text, write};
 use crate::support::need::{Peer, need};
 use crate::support::program::{WorkDir, riposte, stdout, succeed};
+use crate::support::runs::images;
 use crate::support::{golden_evidence, sample};
 
 /// Prints, for each directory, whether TIRA accepts its run.

@@ -8,7 +8,7 @@ use yaml_serde::Value;
 
 use crate::support::files::name;
 use crate::support::need::{PeerProgram, need};
-use crate::support::program::{stderr, stdout};
+use crate::support::program::succeed;
 use crate::support::{make, root};
 
 /// The events that start a workflow. Others, such as `pull_request_target`, would give the code of a stranger's pull request a token.
@@ -181,11 +181,5 @@ fn actionlint_finds_nothing_in_the_workflows() {
     let mut command = Command::new(actionlint);
     command.args(["-shellcheck=", "-pyflakes=", "-no-color"]);
     command.args(Workflow::all().into_iter().map(|workflow| workflow.path));
-    let output = command.current_dir(root()).output().unwrap();
-    assert!(
-        output.status.success(),
-        "{}{}",
-        stdout(&output),
-        stderr(&output)
-    );
+    succeed(command.current_dir(root()));
 }

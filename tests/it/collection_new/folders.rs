@@ -2,15 +2,14 @@
 
 use std::fmt::Write as _;
 use std::fs;
-use std::time::Duration;
 
 use image::{ImageFormat, Rgb, RgbImage};
 
 use super::{TOPICS, assert_is_used, assert_words_are_found, images, page, picture, run, texts};
-use crate::support::assert_says;
 use crate::support::files::{entries, name};
 use crate::support::pictures::{encoded, grey};
 use crate::support::program::{WorkDir, riposte};
+use crate::support::{assert_says, wait};
 
 #[test]
 fn a_folder_of_pictures_and_pages_becomes_a_collection() {
@@ -175,22 +174,15 @@ fn a_killed_run_leaves_nothing_and_the_next_one_removes_what_it_wrote() {
         &dir.path("home"),
         &["collection", "new", "made", "--from", "in"],
     );
-    let mut child = command.current_dir(dir.path("")).spawn().unwrap();
+    let child = command.current_dir(dir.path("")).spawn().unwrap();
     let temporary = || {
         let found = entries(&dir.path("")).into_iter();
         found
             .filter(|path| name(path).starts_with(".riposte-"))
             .count()
     };
-    while temporary() < 2 {
-        assert!(
-            child.try_wait().unwrap().is_none(),
-            "it has ended too early"
-        );
-        std::thread::sleep(Duration::from_millis(5));
-    }
-    child.kill().unwrap();
-    child.wait().unwrap();
+    let is_killed = wait::kill_when(child, || temporary() >= 2);
+    assert!(is_killed, "it has ended too early");
     assert!(!dir.path("made").exists() && temporary() > 0);
     fs::create_dir(dir.path("few")).unwrap();
     fs::copy(dir.path("in/0.png"), dir.path("few/0.png")).unwrap();

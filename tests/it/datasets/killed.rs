@@ -1,42 +1,22 @@
 //! `datasets get` is killed, and goes on when it is given again.
 
+use std::fs;
 use std::path::Path;
 use std::process::{Command, Stdio};
-use std::time::{Duration, Instant};
-use std::{fs, thread};
 
 use super::{Page, Publisher, content, zip};
+use crate::support::wait;
 
 /// Starts `datasets get one`, and kills it as soon as `is_time` says so. Returns false if it ended before.
-fn kill_when(publisher: &Publisher, mut is_time: impl FnMut() -> bool) -> bool {
+fn kill_when(publisher: &Publisher, is_time: impl FnMut() -> bool) -> bool {
     let mut command = publisher.command("datasets get one -q");
-    let mut child = command
-        .stdout(Stdio::null())
-        .stderr(Stdio::null())
-        .spawn()
-        .unwrap();
-    let begin = Instant::now();
-    while !is_time() {
-        if child.try_wait().unwrap().is_some() {
-            return false;
-        }
-        assert!(
-            begin.elapsed() < Duration::from_secs(120),
-            "nothing happens"
-        );
-        thread::sleep(Duration::from_millis(1));
-    }
-    child.kill().unwrap();
-    child.wait().unwrap();
-    true
+    command.stdout(Stdio::null()).stderr(Stdio::null());
+    wait::kill_when(command.spawn().unwrap(), is_time)
 }
 
 /// A data set `one` with the file `a.bin`. The server sends 7,000 bytes of it and then waits, once.
 fn stalling(body: &[u8]) -> Publisher {
-    let mut publisher = Publisher::new();
-    publisher
-        .dataset("one", "task = \"rank\"")
-        .file("a.bin", body, "to = \"a.bin\"");
+    let publisher = Publisher::of_one(body);
     let page = Page {
         status: 200,
         body: body.to_vec(),
@@ -120,10 +100,7 @@ fn a_killed_copy_of_a_mirror_goes_on_where_it_was() {
 #[test]
 fn a_download_that_only_had_to_be_checked_is_not_fetched_again() {
     let body = content();
-    let mut publisher = Publisher::new();
-    publisher
-        .dataset("one", "task = \"rank\"")
-        .file("a.bin", &body, "to = \"a.bin\"");
+    let publisher = Publisher::of_one(&body);
     for name in ["a.bin.part", "a.bin"] {
         crate::support::files::write(&publisher.path("one/.get").join(name), &body);
         publisher.succeeds("datasets get one");

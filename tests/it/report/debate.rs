@@ -2,10 +2,10 @@
 
 use std::fs;
 
-use super::{CONTRASTS, Fixture, WIDE};
-use crate::sentence::MINILM;
+use super::{Fixture, WIDE};
 use crate::support::browser::{Page, file_url};
 use crate::support::files::{json_lines, text};
+use crate::support::models::MINILM;
 use crate::support::need::{Model, need};
 use crate::support::program::{riposte, stderr, succeed, typed};
 use crate::support::sample;
@@ -102,11 +102,7 @@ fn a_sheet_fits_has_contrast_and_is_printed_on_a_page_for_each_side() {
                 width.0,
                 width.1
             );
-            for scheme in ["light", "dark"] {
-                page.set_scheme(scheme);
-                let worst: Vec<(String, f64)> = page.js(CONTRASTS);
-                assert!(worst[0].1 >= 4.5, "{scheme} {url}: {worst:?}");
-            }
+            page.assert_contrasts(&url);
         }
         page.set_scheme("dark");
         // a page for each side, and one for what is undecided

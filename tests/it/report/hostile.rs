@@ -13,7 +13,7 @@ use serde_json::json;
 use super::WIDE;
 use crate::support::browser::{Page, file_url};
 use crate::support::files::{text, write};
-use crate::support::program::{code, riposte, stderr, succeed};
+use crate::support::program::{code, rank_images, riposte, stderr, succeed};
 
 /// Scripts that would leave a mark if they ran.
 pub const SCRIPT: &str = "<script>window.pwned=1</script>";
@@ -144,15 +144,7 @@ fn a_hostile_collection_is_shown_as_text_and_runs_nothing() {
     let tag = format!("\"'><{}", &SCRIPT[1..]);
     fs::create_dir(&out).unwrap();
     let explain = out.join("explain.jsonl");
-    let args = [
-        "images",
-        "--quiet=progress",
-        "-i",
-        text(&data),
-        "-o",
-        text(&out),
-    ];
-    let output = riposte(home.path(), &args)
+    let output = rank_images(home.path(), &data, &out)
         .args(["--evidence", text(&evidence)])
         .args(["--tag", &tag, "--explain", text(&explain)])
         .output()

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::PathBuf;
 
-use super::{CONTRASTS, Fixture, WIDE, line, open_index};
+use super::{Fixture, WIDE, line, open_index};
 use crate::support::browser::{Page, file_url};
 use crate::support::collection::{argument, write_arguments};
 use crate::support::files::text;
@@ -50,11 +50,7 @@ fn check(page: &Page, url: &str) {
     assert_eq!(page.js::<Vec<String>>(BEYOND), [""; 0], "{url}");
     assert_eq!(page.js::<Vec<String>>(BROKEN), [""; 0], "{url}");
     assert_eq!(page.js::<Vec<String>>(CUT_NAMES), [""; 0], "{url}");
-    for scheme in ["light", "dark"] {
-        page.set_scheme(scheme);
-        let worst: Vec<(String, f64)> = page.js(CONTRASTS);
-        assert!(worst[0].1 >= 4.5, "{scheme} {url}: {worst:?}");
-    }
+    page.assert_contrasts(url);
 }
 
 /// A report of a run of six arguments about zoos; the last two have no conclusion.

@@ -8,8 +8,8 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use super::{Response, Server, serve, start, without_addresses};
-use crate::sentence::MINILM;
 use crate::support::files::{text, write};
+use crate::support::models::MINILM;
 use crate::support::need::{Model, Python, need};
 use crate::support::program::{code, riposte, stderr, stdout, succeed};
 use crate::support::{root, sample};

@@ -8,7 +8,6 @@ use tempfile::TempDir;
 
 use super::page::{NARROW, WIDE, assert_harmless, assert_stays};
 use super::{QUESTION, Server, start};
-use crate::report::CONTRASTS;
 use crate::report::hostile::{self, BREAK_OUT, SCRIPT, assert_isolated};
 use crate::support::browser::{Page, file_url};
 use crate::support::files::write;
@@ -43,11 +42,7 @@ fn images_stand_on_their_sides_and_the_answer_is_saved_as_a_report() {
             assert_eq!(page.count("img:not([alt])"), 0);
             let width: u32 = page.js("document.documentElement.scrollWidth");
             assert!(width <= size.0, "{tab}: {width} in {}", size.0);
-            for scheme in ["light", "dark"] {
-                page.set_scheme(scheme);
-                let worst: Vec<(String, f64)> = page.js(CONTRASTS);
-                assert!(worst[0].1 >= 4.5, "{scheme} {tab}: {worst:?}");
-            }
+            page.assert_contrasts(tab);
         }
     }
     // each picture is one of the answer, and leads to its document

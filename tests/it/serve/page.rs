@@ -5,10 +5,9 @@ use std::fs;
 use tempfile::TempDir;
 
 use super::{QUESTION, Server, serve};
-use crate::report::CONTRASTS;
-use crate::sentence::MINILM;
 use crate::support::browser::Page;
 use crate::support::files::write;
+use crate::support::models::MINILM;
 use crate::support::need::{Model, need};
 use crate::support::sample;
 
@@ -118,11 +117,7 @@ fn text_has_contrast_and_fits_wide_and_narrow_light_and_dark() {
         page.set_size(size);
         for path in &paths {
             page.go(&format!("{}{path}", server.address));
-            for scheme in ["light", "dark"] {
-                page.set_scheme(scheme);
-                let worst: Vec<(String, f64)> = page.js(CONTRASTS);
-                assert!(worst[0].1 >= 4.5, "{scheme} {path}: {worst:?}");
-            }
+            page.assert_contrasts(path);
             let width: u32 = page.js("document.documentElement.scrollWidth");
             assert!(width <= size.0, "{path}: {width} in {}", size.0);
             assert_eq!(page.count("img:not([alt])"), 0);

@@ -210,6 +210,22 @@ impl Page {
         panic!("{} never got to {condition}", self.tab.get_url());
     }
 
+    /// Asserts that all visible text has enough contrast with its background, in a light and in a dark scheme. The dark one stays.
+    #[track_caller]
+    pub fn assert_contrasts(&self, what: &str) {
+        for scheme in ["light", "dark"] {
+            self.set_scheme(scheme);
+            self.assert_contrast(&format!("{scheme} {what}"));
+        }
+    }
+
+    /// Asserts that all visible text has at least the contrast that WCAG 2 asks for.
+    #[track_caller]
+    pub fn assert_contrast(&self, what: &str) {
+        let worst: Vec<(String, f64)> = self.js(CONTRASTS);
+        assert!(worst[0].1 >= 4.5, "{what}: {worst:?}");
+    }
+
     /// Presses keys one after the other ("j", "Enter", "ArrowDown").
     pub fn keys(&self, keys: &[&str]) {
         for key in keys {
@@ -287,3 +303,29 @@ impl Page {
 pub fn file_url(path: &Path) -> String {
     format!("file://{}", path.canonicalize().unwrap().display())
 }
+
+/// The contrast of text with its background, as WCAG 2 computes it: the six lowest, the lowest first.
+const CONTRASTS: &str = r"(() => {
+  const canvas = document.createElement('canvas').getContext('2d', { willReadFrequently: true });
+  const rgba = (colour) => { canvas.clearRect(0, 0, 1, 1); canvas.fillStyle = colour; canvas.fillRect(0, 0, 1, 1);
+    const d = canvas.getImageData(0, 0, 1, 1).data; return [d[0], d[1], d[2], d[3] / 255]; };
+  const over = (top, under) => [0, 1, 2].map(i => top[i] * top[3] + under[i] * (1 - top[3])).concat(1);
+  const luminance = (c) => { const [r, g, b] = c.slice(0, 3).map(v => { v /= 255; return v <= .03928 ? v / 12.92 : ((v + .055) / 1.055) ** 2.4; });
+    return .2126 * r + .7152 * g + .0722 * b; };
+  const ground = (e) => { if (!e) return rgba(getComputedStyle(document.documentElement).backgroundColor);
+    const own = rgba(getComputedStyle(e).backgroundColor); return own[3] >= 1 ? own : over(own, ground(e.parentElement)); };
+  const found = {};
+  const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+  while (walker.nextNode()) {
+    const e = walker.currentNode.parentElement;
+    if (!walker.currentNode.data.trim() || !e.checkVisibility() || e.closest('script, style, .dim')) continue;
+    const style = getComputedStyle(e);
+    const back = e.closest('svg') ? ground(e.closest('figure, article, main')) : ground(e);
+    const front = over(rgba(e.closest('svg') ? style.fill : style.color), back);
+    const [a, b] = [luminance(front), luminance(back)].sort((x, y) => y - x);
+    const ratio = (a + .05) / (b + .05);
+    const name = e.tagName + '.' + (e.getAttribute('class') ?? '') + ' in ' + (e.parentElement.getAttribute('class') ?? e.parentElement.tagName);
+    found[name] = Math.min(found[name] ?? 99, ratio);
+  }
+  return Object.entries(found).sort((x, y) => x[1] - y[1]).slice(0, 6);
+})()";

@@ -20,6 +20,19 @@ pub fn entries(dir: &Path) -> Vec<PathBuf> {
     paths
 }
 
+/// The files below a directory whose names have this extension, sorted. What Cargo builds is left out.
+pub fn below(dir: &Path, extension: &str) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    for path in entries(dir) {
+        if path.is_dir() && !path.ends_with("target") {
+            found.extend(below(&path, extension));
+        } else if path.extension().is_some_and(|of| of == extension) {
+            found.push(path);
+        }
+    }
+    found
+}
+
 /// The name of a file or directory.
 pub fn name(path: &Path) -> &str {
     path.file_name().unwrap().to_str().unwrap()

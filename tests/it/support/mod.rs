@@ -1,18 +1,21 @@
-//! Functions that the tests share, for things that can be missing, files, collections, commands, checkpoints a web server and a web browser.
+//! What the tests share: files, collections, commands and what they write, waiting, things that can be missing, checkpoints, a web server and a web
+//! browser.
 
 pub mod bounded;
 pub mod browser;
 pub mod chance;
 pub mod checkpoint;
 pub mod collection;
+pub mod evidence;
 pub mod files;
 pub mod make;
 pub mod models;
 pub mod need;
-pub mod pages;
 pub mod pictures;
 pub mod program;
+pub mod runs;
 pub mod server;
+pub mod wait;
 
 use std::path::{Path, PathBuf};
 
@@ -51,4 +54,13 @@ pub fn assert_says(text: &str, parts: &[&str]) {
     for part in parts {
         assert!(text.contains(part), "{part:?} is missing in: {text}");
     }
+}
+
+/// Asserts that two values are the same but for the rounding of sums.
+#[track_caller]
+pub fn assert_close(found: f64, expected: f64, what: &dyn std::fmt::Display) {
+    assert!(
+        (found - expected).abs() < 1e-9,
+        "{what}: {found}, not {expected}"
+    );
 }

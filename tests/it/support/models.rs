@@ -7,6 +7,11 @@ use riposte::weights::{ModelCatalogue, Models};
 
 use super::{files, reference};
 
+/// The name of the sentence encoder in the catalogue.
+pub const MINILM: &str = "all-minilm-l6-v2";
+/// A larger one.
+pub const MPNET: &str = "all-mpnet-base-v2";
+
 /// Two CLIP models of the catalogue whose files have no fixed checksums, so that small ones can take their places: tiny-clip is the first, tiny-clip-gelu
 /// the second.
 pub const CLIPS: [&str; 2] = ["clip-vit-base-patch32", "clip-vit-base-patch16"];

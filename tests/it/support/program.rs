@@ -50,6 +50,13 @@ pub fn rank_arguments(home: &Path, input: &Path, out: &Path) -> Command {
     riposte(home, &["controversial", "-i", input, "-o", out])
 }
 
+/// `riposte images` on the collection in `input`, with the run in `out`, started like [`riposte`].
+pub fn rank_images(home: &Path, input: &Path, out: &Path) -> Command {
+    let mut command = riposte(home, &["images", "--quiet=progress", "-i"]);
+    command.arg(input).arg("-o").arg(out);
+    command
+}
+
 /// A program that Cargo builds beside these tests, but whose path it does not pass to them: of another package (`folder` is empty), or an example. It
 /// is in the workspace's target directory, two levels above this test (target/PROFILE/deps/it-…).
 pub fn built(folder: &str, name: &str) -> PathBuf {
