@@ -49,6 +49,7 @@ pub mod html;
 pub mod lazy;
 #[cfg_attr(docsrs, doc(hidden))]
 pub mod names;
+mod stopped;
 #[cfg_attr(docsrs, doc(hidden))]
 pub mod threads;
 mod web;

@@ -37,13 +37,14 @@ use crate::index::images::{Field, Image, ImageIndex};
 use crate::language::other_language;
 use crate::presence;
 use crate::presence::JudgedTopics;
-use crate::reading::{Reader, STOPPED};
+use crate::reading::Reader;
 use crate::recipes::channels::SignalKey;
 use crate::recipes::image_approach::{
     ArgumentRecipe, Cut, Eligible, Form, ImageApproach, Scale, StanceRecipe,
 };
 use crate::score::signal::{Inputs, Need, Values};
 use crate::score::{Opinion, explain_weighted_mean, weighted_mean};
+use crate::stopped::Stopped;
 use crate::texts::likeness::Arguments;
 use crate::topic::question::{self, Question, TopicParts};
 use embeddings::{Embeddings, TopicVectors};
@@ -147,7 +148,7 @@ pub fn rank(
         let mut cosines = signals::read(store, index.ids(), &vectors, relevance)?;
         let groups = tasks.chunks(TOPICS_AT_ONCE);
         for (group, cosines) in groups.zip(cosines.chunks_mut(TOPICS_AT_ONCE)) {
-            ensure!(on_progress(done), STOPPED);
+            ensure!(on_progress(done), Stopped::Models);
             ranker.rank(group, cosines, reader, &mut ranking)?;
             done += group.len();
         }

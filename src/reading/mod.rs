@@ -24,7 +24,6 @@ use crate::evidence::sentence::Sentences;
 use crate::lazy::Lazy;
 use crate::workspace::{self, Outputs as Workspace};
 use cross::Cross;
-pub(crate) use outputs::STOPPED;
 use outputs::{Compute, complete};
 use pieces::ClaimedPieces;
 pub use queries::QueryEncoder;

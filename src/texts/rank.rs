@@ -1,19 +1,19 @@
 //! Ranks the documents of any text collection for queries.
 
 use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::AtomicBool;
 
-use anyhow::{Result, bail};
+use anyhow::Result;
 use riposte_eval::explained::ExplainedText;
 use riposte_eval::run::TextRunLine;
 use riposte_eval::topic::Topic;
 use riposte_eval::{ObjectStance, TopicId};
 
 use super::{Offsets, Settings, Sources, TextRanking, rank};
-use crate::events::STOPPED;
 use crate::files::explanations::Explanations;
 use crate::presence::JudgedTopics;
 use crate::reading::steps::{OnOutputs, Outputs};
+use crate::stopped::Stopped;
 
 /// The rankings of all topics.
 pub(crate) struct Ranked {
@@ -55,9 +55,7 @@ pub(crate) fn run<'a, 'r>(
     };
     for (done, topic) in topics.iter().enumerate() {
         on_progress(done, None);
-        if stop.load(Ordering::Relaxed) {
-            bail!(STOPPED);
-        }
+        Stopped::Run.check(stop)?;
         let on_outputs: &mut OnOutputs = &mut |outputs| on_progress(done, Some(outputs));
         let mut ranking = rank(topic, sources, settings, on_outputs)?;
         let mut stances = stances(topic, sources, &mut ranking, on_outputs)?.into_iter();

@@ -20,6 +20,7 @@ const FLOORS: [&[&str]; 20] = [
         "html",
         "lazy",
         "names",
+        "stopped",
         "threads",
         "wording",
     ],
