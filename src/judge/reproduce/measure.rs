@@ -15,6 +15,7 @@ use crate::collection::task::Task;
 use crate::disk::TemporaryDir;
 use crate::events::OnEvent;
 use crate::files::NamedRun;
+use crate::files::stdin::Stdin;
 use crate::judge::evaluate::{EvaluationSettings, evaluate};
 use crate::judge::verify::{VerificationSettings, Verifier};
 use crate::runs::run_files::plain_word;
@@ -165,6 +166,7 @@ impl Measuring<'_> {
                 path: run.to_owned(),
             }],
             measures: table.measures()?,
+            stdin: Stdin::default(),
         };
         let evaluation = evaluate(&settings, on_event)?;
         let evaluated = evaluation.runs.first().context("no run was evaluated")?;
