@@ -13,11 +13,9 @@ pub mod sections;
 pub mod stance_encoder;
 pub mod steps;
 
-use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use anyhow::Result;
-use riposte_eval::DocId;
 
 use crate::evidence::clip::Clip;
 use crate::evidence::sentence::Sentences;
@@ -49,7 +47,6 @@ pub struct Reader<'a> {
     sentence_producer: Option<String>,
     cross_producer: Option<String>,
     pair_producer: Option<String>,
-    cut_texts: BTreeMap<DocId, String>,
 }
 
 fn producer<T>(
@@ -126,7 +123,6 @@ impl<'a> Reader<'a> {
                 clock: Clock::default(),
                 stop: None,
             },
-            cut_texts: BTreeMap::new(),
         })
     }
 
@@ -145,18 +141,6 @@ impl<'a> Reader<'a> {
     /// The seconds that each step has taken so far.
     pub(crate) fn seconds(&mut self) -> Vec<(Step, f64)> {
         self.store.clock.seconds()
-    }
-
-    /// Records that a text was not read to its end. `cuts` says what was left out.
-    pub(crate) fn note_cuts(&mut self, document: &DocId, cuts: &[String]) {
-        if !cuts.is_empty() {
-            self.cut_texts.insert(document.clone(), cuts.join("; "));
-        }
-    }
-
-    /// The documents whose texts were not read to their ends, each with what was left out.
-    pub(crate) fn cut_texts(&self) -> &BTreeMap<DocId, String> {
-        &self.cut_texts
     }
 
     /// A note if stored outputs were damaged.

@@ -7,7 +7,7 @@ use anyhow::Result;
 use riposte_eval::explained::ExplainedText;
 use riposte_eval::run::TextRunLine;
 use riposte_eval::topic::Topic;
-use riposte_eval::{ObjectStance, TopicId};
+use riposte_eval::{DocId, ObjectStance, TopicId};
 
 use super::{Offsets, Settings, Sources, TextRanking, rank};
 use crate::files::explanations::Explanations;
@@ -24,6 +24,8 @@ pub(crate) struct Ranked {
     pub offsets: BTreeMap<TopicId, Offsets>,
     /// Which of the first documents are about their topic; empty if that was not judged.
     pub judged: JudgedTopics,
+    /// The documents whose texts were not read to their ends, each with what was left out.
+    pub cut_texts: BTreeMap<DocId, String>,
 }
 
 /// Ranks the documents for each topic. `stances` finds the stances of each topic's documents,
@@ -52,6 +54,7 @@ pub(crate) fn run<'a, 'r>(
         explained: Explanations::new(&settings.keep)?,
         offsets: BTreeMap::new(),
         judged: JudgedTopics::new(),
+        cut_texts: BTreeMap::new(),
     };
     for (done, topic) in topics.iter().enumerate() {
         on_progress(done, None);
@@ -76,6 +79,7 @@ pub(crate) fn run<'a, 'r>(
         let offsets = ranking.offsets.map(|of| (topic.id.clone(), of));
         ranked.offsets.extend(offsets);
     }
+    ranked.cut_texts = std::mem::take(&mut sources.cut_texts);
     on_progress(topics.len(), None);
     Ok(ranked)
 }
