@@ -43,8 +43,6 @@ pub struct ShardCollection {
     pub task: TextTask,
     /// The workspace of each shard; the shard's indexes are beside it.
     pub bases: Vec<PathBuf>,
-    /// Identifies the contents of the shards.
-    pub content: String,
 }
 
 impl ShardCollection {
@@ -74,7 +72,6 @@ impl ShardCollection {
             bases: (list.shards.iter())
                 .map(|name| dir.join(name).join(WORKSPACE_FILE))
                 .collect(),
-            content: list.content,
             file,
         }))
     }

@@ -139,8 +139,6 @@ impl Shard {
 pub struct Progress {
     pub done: usize,
     pub total: usize,
-    /// The number of documents done for which something was computed.
-    pub computed: usize,
 }
 
 /// The result of an extraction.
@@ -362,11 +360,7 @@ impl Writer<'_> {
             let start = Instant::now();
             done += self.write(members?)?;
             self.seconds += start.elapsed().as_secs_f64();
-            on_progress(Progress {
-                done,
-                total,
-                computed: self.summary.computed,
-            });
+            on_progress(Progress { done, total });
         }
         if !self.states.is_empty() {
             self.store.write_file_states(&self.states)?;

@@ -443,29 +443,6 @@ impl Store {
         })
     }
 
-    /// Calls `each` with the number in `column` of each row, ordered by document. The table belongs to a channel.
-    pub(crate) fn each_number(
-        &self,
-        table: &str,
-        column: &str,
-        mut each: impl FnMut(&str, f64),
-    ) -> Result<()> {
-        let mut tables = self
-            .place
-            .channels
-            .iter()
-            .flat_map(|channel| channel.tables());
-        let known = tables.find(|known| known.name == table);
-        let table = known.with_context(|| format!("no channel has a table {table}"))?;
-        let mut columns = table.columns().into_iter();
-        let at = columns.position(|known| known.name == column);
-        let at = at.with_context(|| format!("{} has no column {column}", table.name))?;
-        self.each_row(table, ALL, |row| {
-            each(row.get_ref(0)?.as_str()?, row.get(at)?);
-            Ok(())
-        })
-    }
-
     /// Calls `each` with the valence of every text in a table of [`sentiment`](super::sentiment), ordered by document.
     pub(crate) fn each_valence(
         &self,

@@ -38,7 +38,6 @@ use crate::language::other_language;
 use crate::presence;
 use crate::presence::JudgedTopics;
 use crate::reading::Reader;
-use crate::recipes::channels::SignalKey;
 use crate::recipes::image_approach::{
     ArgumentRecipe, Cut, Eligible, Form, ImageApproach, Scale, StanceRecipe,
 };
@@ -225,8 +224,6 @@ struct Ranker<'a> {
     embeddings: &'a Embeddings,
     /// Empty if the approach does not use it.
     crawl: CrawlRanks,
-    /// The stored numbers that signals need.
-    numbers: BTreeMap<SignalKey, Values>,
     /// The sentiment of every image, whose sign is the image's stance; `None` if the approach does not need it for all images.
     sentiment: Option<Vec<f64>>,
     /// `None` if the approach has no clusters of pictures.
@@ -260,7 +257,6 @@ impl<'a> Ranker<'a> {
             } else {
                 CrawlRanks::default()
             },
-            numbers: signals::read_numbers(store, index.ids(), relevance)?,
             sentiment: match (lists.cut, *stance) {
                 (Cut::AfterStance, StanceRecipe::Sign { signal }) => {
                     Some(signals::read_sentiment(store, index.ids(), signal)?)
@@ -396,7 +392,6 @@ impl<'a> Ranker<'a> {
                         .map(|value| (!value.is_nan()).then_some(value))
                         .collect()
                 }),
-                numbers: self.numbers.get(key),
             };
             // a signal that is off has no column
             let Some(mut values) = signal.values(&mut inputs)? else {
@@ -523,8 +518,6 @@ struct TopicInputs<'a> {
     members: &'a [usize],
     /// The cosines of the signal; `None` if it is not computed from cosines, or is off.
     stored: Option<Values>,
-    /// The stored numbers of the signal; `None` if it is not computed from them, or is off.
-    numbers: Option<&'a Values>,
 }
 
 impl Inputs for TopicInputs<'_> {
@@ -558,7 +551,7 @@ impl Inputs for TopicInputs<'_> {
     }
 
     fn stored(&mut self) -> Option<Values> {
-        self.stored.take().or_else(|| self.numbers.cloned())
+        self.stored.take()
     }
 
     fn likeness(&self, need: Need) -> Likeness {

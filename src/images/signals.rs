@@ -15,7 +15,7 @@ use crate::index::images::position;
 use crate::index::vector;
 use crate::recipes::channels::SignalKey;
 use crate::recipes::image_approach::{Relevance, Sentiment};
-use crate::score::signal::{Need, Values};
+use crate::score::signal::Need;
 use crate::texts::likeness::{ArgumentVectors, Likeness};
 
 /// Number of images whose vectors a thread reads at once.
@@ -240,34 +240,6 @@ impl CurrentImage {
         let both = [likeness_of(TextPart::Ocr), likeness_of(TextPart::Near)];
         both.iter().flatten().map(Likeness::best).reduce(f64::max)
     }
-}
-
-/// Reads the stored numbers that the signals of the approach need: for each signal, one value for each image. A signal without any value is off, and
-/// is left out.
-///
-/// # Errors
-/// The store cannot be read.
-pub(super) fn read_numbers(
-    store: &Store,
-    ids: &[DocId],
-    relevance: &Relevance,
-) -> Result<BTreeMap<SignalKey, Values>> {
-    let mut all = BTreeMap::new();
-    for key in relevance.channels.keys() {
-        let Need::Number { table, column } = key.signal().need() else {
-            continue;
-        };
-        let mut values = vec![None; ids.len()];
-        store.each_number(table, column, |document, value| {
-            if let Some(slot) = position(ids, document).and_then(|at| values.get_mut(at)) {
-                *slot = Some(value);
-            }
-        })?;
-        if values.iter().any(Option::is_some) {
-            all.insert(*key, values);
-        }
-    }
-    Ok(all)
 }
 
 /// The sentiment of every image: the sum over its pages of the values that [`Sentiment`] names; 0 without a text.

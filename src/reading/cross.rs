@@ -27,7 +27,6 @@ const CLASSIFIER: &str = "classifier";
 
 /// A loaded model. Several threads can call its methods at the same time.
 pub struct Cross {
-    sha: String,
     tokenizer: Tokenizer,
     bert: TextEncoder,
     pooler: Linear,
@@ -35,30 +34,25 @@ pub struct Cross {
 }
 
 impl Cross {
-    /// Loads the checkpoint in `dir`. `sha` identifies its weights in [`Cross::producer`].
+    /// Loads the checkpoint in `dir`.
     ///
     /// # Errors
     /// A file is missing or damaged, the configuration is invalid, there is more than one label, or a tensor is missing or has another shape or
     /// number type than the configuration says. These errors are found before weights are read, and the message names them.
-    pub fn load(dir: &Path, sha: &str, backend: Backend) -> Result<Self> {
-        Self::load_kept(dir, sha, backend, None)
+    pub fn load(dir: &Path, backend: Backend) -> Result<Self> {
+        Self::load_kept(dir, backend, None)
     }
 
     /// As [`Cross::load`]; the packed layers are taken from `keep`, or kept there.
     ///
     /// # Errors
     /// Those of [`Cross::load`].
-    pub fn load_kept(
-        dir: &Path,
-        sha: &str,
-        backend: Backend,
-        keep: Option<&dyn Keep>,
-    ) -> Result<Self> {
-        Self::load_from(dir, sha, backend, keep)
+    pub fn load_kept(dir: &Path, backend: Backend, keep: Option<&dyn Keep>) -> Result<Self> {
+        Self::load_from(dir, backend, keep)
             .with_context(|| format!("loading the cross-encoder from {}", dir.display()))
     }
 
-    fn load_from(dir: &Path, sha: &str, backend: Backend, keep: Option<&dyn Keep>) -> Result<Self> {
+    fn load_from(dir: &Path, backend: Backend, keep: Option<&dyn Keep>) -> Result<Self> {
         let config = BertConfig::read(dir)?;
         let hidden = config.hidden_size;
         let max_tokens = MAX_TOKENS.min(config.max_position_embeddings);
@@ -74,7 +68,6 @@ impl Cross {
         };
         let examples = tokenizer.encode(examples::pairs())?;
         Ok(Cross {
-            sha: sha.to_owned(),
             tokenizer,
             bert: config.load(
                 &WITH_HEAD,
@@ -89,12 +82,8 @@ impl Cross {
         })
     }
 
-    /// The name under which the scores are stored: model, version and checkpoint. Scores of different producers must not be compared.
-    pub fn producer(&self) -> String {
-        Self::producer_of(&self.sha)
-    }
-
-    /// The producer's name for the checkpoint with this sha256, which need not be loaded.
+    /// The name under which the scores of the checkpoint with this sha256 are stored: model, version and checkpoint. Scores of different producers must not be
+    /// compared.
     pub fn producer_of(sha: &str) -> String {
         format!("cross/{VERSION} {sha}")
     }

@@ -70,11 +70,6 @@ pub enum Need {
     Arguments,
     /// The ranks of the crawl.
     Crawl,
-    /// A number that is stored for each image, in a table with one row for each image.
-    Number {
-        table: &'static str,
-        column: &'static str,
-    },
 }
 
 impl Need {
@@ -115,7 +110,6 @@ impl Need {
             Need::About(_) | Need::Title(_) => ("what it shows", Quoted::Pixels),
             Need::Arguments => ("its likeness to arguments", Quoted::Page),
             Need::Crawl => ("its ranks in the crawl", Quoted::Page),
-            Need::Number { column, .. } => (column, Quoted::Page),
         }
     }
 }

@@ -211,7 +211,6 @@ fn image_of(tweet: &Tweet) -> Result<Image> {
         clip: None,
         sentences: Vec::new(),
         afinn: Vec::new(),
-        rankings: Vec::new(),
     })
 }
 

@@ -8,7 +8,7 @@ pub mod bert;
 pub mod clip;
 mod coarse;
 pub mod examples;
-pub mod family;
+pub(crate) mod family;
 pub mod kept;
 mod linear;
 mod mpnet;
