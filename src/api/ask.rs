@@ -107,7 +107,7 @@ pub struct Answer {
     /// Whether anything in the collection is about the question; `None` if that was not judged.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub presence: Option<Presence>,
-    /// Whether nothing is. What is listed all the same is only the nearest that the collection has.
+    /// True if no document is about the question; the closest ones are listed anyway.
     pub nothing_about_it: bool,
 }
 
@@ -195,10 +195,10 @@ pub struct About {
     /// The probability; `None` if it was not judged.
     #[serde(rename = "about")]
     pub probability: Option<f64>,
-    /// Whether it is among those at the end of its list that are less likely to be about it.
+    /// True if it belongs to the padding: the documents at the end of a list that are less likely to be about the question.
     #[serde(rename = "padding")]
     pub is_padding: bool,
-    /// Whether it is the first of them in its list.
+    /// True for the first document of the padding.
     #[serde(skip)]
     begins_padding: bool,
 }

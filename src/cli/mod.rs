@@ -144,8 +144,8 @@ enum Command {
 }
 
 impl Command {
-    /// Whether the command uses a configuration. `completions` and `man`, which shells and packages call, work even if it is broken. None of the commands
-    /// that `calls` runs has an option with a default in it.
+    /// False for commands that work without riposte.toml, even if it is broken: shells and packages call `completions` and `man`, and no command that
+    /// `calls` runs takes a default from it.
     fn reads_configuration(&self) -> bool {
         if matches!(self, Command::Calls) {
             return false;

@@ -1,8 +1,8 @@
 //! Temporary directories, and files that are written completely or not at all.
 //!
-//! What is being written is in a directory with a temporary name, and its writer holds a lock on the directory. When a writer is killed, the system
-//! releases the lock, and the next run removes the directory. It recognises the directory by a marker in it. A name alone is no proof that riposte made
-//! it, and removes only a directory that is empty, because its maker was killed before it wrote the marker; such names end with a hash.
+//! A writer works in a directory with a temporary name, and holds a lock on it. When the writer is killed, the system releases the lock, and the next
+//! run removes the directory. A marker file in the directory proves that riposte made it. Without the marker, the directory is removed only if it is
+//! empty and its name ends with a hash: then its writer was killed before it wrote the marker.
 
 use std::fs::{self, File, TryLockError};
 use std::hash::{BuildHasher, Hasher, RandomState};

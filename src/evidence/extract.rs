@@ -178,7 +178,7 @@ pub struct Extent {
 /// many documents are read again.
 const STATES_AT_ONCE: usize = 512;
 
-/// What the store has about the first `limit` documents of a collection whose files are elsewhere: the result of an extraction that computes nothing.
+/// The stored documents of a collection whose files are on another machine, at most `limit`, as the result of an extraction that computes nothing.
 ///
 /// # Errors
 /// The store cannot be read.

@@ -153,8 +153,8 @@ impl<'a> Reader<'a> {
         self.sentence_producer.as_deref()
     }
 
-    /// The sentence vectors of texts that are found by queries or compared with each other, of unit length and in the given order. `on_progress` receives the number of vectors that have been
-    /// computed. `None` if one is missing in the workspace and no sentence model is installed.
+    /// The sentence vectors of documents, of unit length, in the order of `texts`. `on_progress` receives the number of vectors computed so far. `None` if
+    /// a vector is not in the workspace and no sentence model is installed.
     ///
     /// # Errors
     /// The model fails, or the workspace cannot be read or written. The other methods have the same errors.

@@ -209,7 +209,7 @@ pub enum StanceRecipe {
     /// Every image is on both sides, so only relevance decides.
     Both,
     /// The likeliest of PRO, CON and neither, as the stance encoder reads the texts ([`crate::score::text_stance`]). The score is the probability of
-    /// that side. If two texts decide and only one takes a side, with probability p, the score is `p / 2 + (1 - q) / 4`, where q is the probability
+    /// that side. If only one of the two texts takes a side, with probability p, the score is `p / 2 + (1 - q) / 4`, where q is the probability
     /// of the other text's decision. If both take the same side, the score is the mean; if they take different sides, the image is on neither.
     Texts { of: StanceTexts },
     /// By the smallest rank at which the crawl found the image for a query that ends in " good" (PRO) or " anti" (CON). The score is (101 - rank) /

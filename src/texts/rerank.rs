@@ -19,8 +19,8 @@ use crate::score::rerank::{self, Column, Combine};
 use crate::score::reranker::{Assessment, Candidates, Reading, Reranker};
 use crate::score::windows::ReadWindows;
 
-/// What is added to the mean of a document's opinions, which is in [0, 1], so that no score of a re-ranked document is below the scores by which the
-/// other documents were ranked. It is a whole number, so that the mean can be seen in the score.
+/// Numbers that are added to the mean opinion of re-ranked documents, which is in [0, 1], so that they rank above all other documents. They are whole
+/// numbers, so that the score still shows the mean.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Offsets {
     #[serde(rename = "re-ranked")]
