@@ -317,6 +317,11 @@ impl Model {
         &COMMITTED
     }
 
+    /// The log-odds of PRO against CON by only the words.
+    pub fn words(&self, claim: &str, text: &str) -> f64 {
+        self.sides.log_odds(&features(claim, text).0)
+    }
+
     /// How a text differs from everything that the weights were learned from; `None` if it does not, or takes no side anyway.
     pub fn unlike(&self, text: &str) -> Option<String> {
         is_sentence(text).then(|| self.kinds.unlike(&Pieces::of(text).whole))?
