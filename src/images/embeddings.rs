@@ -3,13 +3,13 @@
 use anyhow::{Result, ensure};
 use riposte_eval::topic::Topic;
 
-use super::Settings;
+use super::ImageRankingSettings;
 use crate::evidence::clip::Slot;
 use crate::evidence::image_text::Likeness;
 use crate::evidence::store::Store;
 use crate::index::vector::mean_direction;
 use crate::reading::{QueryEncoder, Reader};
-use crate::recipes::image_approach::{Form, StanceRecipe};
+use crate::recipes::image_approach::{ListForm, StanceRecipe};
 use crate::score::signal::Need;
 use crate::stopped::Stopped;
 use crate::texts::likeness::{ArgumentVectors, Arguments, argument_sentences};
@@ -78,7 +78,7 @@ impl Embeddings {
         reader: &mut Reader,
         topics: &[Topic],
         questions: &[Question],
-        settings: &Settings,
+        settings: &ImageRankingSettings,
         notes: &mut Vec<String>,
     ) -> Result<Self> {
         let mut embeddings = Embeddings {
@@ -223,11 +223,11 @@ impl Embeddings {
 fn prompt_groups(
     topics: &[Topic],
     questions: &[Question],
-    settings: &Settings,
+    settings: &ImageRankingSettings,
     model: Slot,
 ) -> Vec<prompts::Group> {
     let mut groups: Vec<prompts::Group> = match settings.approach.form {
-        Form::Stances => (topics.iter().zip(questions))
+        ListForm::Stances => (topics.iter().zip(questions))
             .flat_map(|(topic, question)| {
                 prompts::topic_groups(
                     &topic.title,
@@ -237,7 +237,7 @@ fn prompt_groups(
             })
             .chain(prompts::kind_groups())
             .collect(),
-        Form::Claims => {
+        ListForm::Claims => {
             let relevance = &settings.approach.relevance;
             let all = relevance.uses(|need| need == Need::About(model));
             let about = topics.iter();
