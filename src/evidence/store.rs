@@ -29,28 +29,28 @@ use riposte_nn::conv::Numeric;
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, MAIN_DB, Row, params};
 
-pub use super::channel::{Backend, Made, Record};
 use super::channel::{Channel, Channels};
+pub use super::channel::{ChannelBackend, NewEvidence, Provenance};
 use super::clip::Slot;
-use super::picture::{self, Picture};
-use super::table::Table;
+use super::picture::{self, PictureStatistics};
+use super::table::EvidenceTable;
 pub(crate) use super::table::vector_of;
 use super::{Evidence, TextPart, page, sentence};
 use crate::collection::Fault;
 use crate::collection::images::{CrawlRank, FileState};
 use crate::disk::regular;
-use crate::workspace::file::Steps;
+use crate::workspace::file::StepBudget;
 use crate::workspace::schema::Schema;
 use crate::workspace::{Lock, OUTPUTS, file};
-pub use at_work::{AtWork, Note};
+pub use at_work::{AtWork, DocumentAtWork};
 use checksum::{ALL, AllSums, readable};
 pub use checksum::{DamagedRecord, is_damaged_record};
 use documents::MainProducers;
 pub use documents::StoredDocument;
 pub use export::exported_files;
-pub use merge::Merged;
+pub use merge::MergeResult;
 pub use passed_over::PassedOver;
-pub use portable::{Scratch, describe};
+pub use portable::{MemoryStore, describe};
 use rows::{fault_of, read_channel, read_document, read_words, write_file_state, write_record};
 pub use shard_file::ShardFile;
 use tables::SCHEMA_VERSION;
@@ -60,16 +60,16 @@ const STATEMENTS: usize = 64;
 
 /// The file of a store, and the channels that it has. Each thread opens the store for itself.
 #[derive(Clone)]
-pub struct Place {
+pub struct StoreFile {
     pub path: PathBuf,
     pub channels: Channels,
     /// The tables that riposte creates, found once for all that open the store: SQLite takes milliseconds to create them.
     schema: Arc<OnceLock<Schema>>,
 }
 
-impl Place {
-    pub fn new(path: PathBuf, channels: Channels) -> Place {
-        Place {
+impl StoreFile {
+    pub fn new(path: PathBuf, channels: Channels) -> StoreFile {
+        StoreFile {
             path,
             channels,
             schema: Arc::default(),
@@ -77,8 +77,8 @@ impl Place {
     }
 
     /// A store in another file, with the same channels.
-    fn with_path(&self, path: &Path) -> Place {
-        Place {
+    fn with_path(&self, path: &Path) -> StoreFile {
+        StoreFile {
             path: path.to_owned(),
             ..self.clone()
         }
@@ -125,8 +125,8 @@ impl Place {
 /// An open evidence store.
 pub struct Store {
     connection: Connection,
-    steps: Steps,
-    place: Place,
+    steps: StepBudget,
+    place: StoreFile,
     /// A lock that is held while the store is open for writing, so that there is only one writer. Its file names the documents at work.
     lock: Option<Lock>,
     /// The most frequent producer of each channel, once it is known.
@@ -140,7 +140,7 @@ impl Store {
     /// Another process is writing the store ([`crate::disk::Busy`]), the file is not an evidence store, or it has another version.
     pub fn open(path: &Path, channels: Channels) -> Result<Self> {
         let lock = Lock::try_to_write(path)?;
-        let place = Place::new(path.to_owned(), channels);
+        let place = StoreFile::new(path.to_owned(), channels);
         let open = || {
             let connection = file::open(path)?;
             Self::prepare(&connection, &place)?;
@@ -149,9 +149,9 @@ impl Store {
         Self::of(open(), &place, Some(lock))
     }
 
-    fn of(opened: Result<Connection>, place: &Place, lock: Option<Lock>) -> Result<Self> {
+    fn of(opened: Result<Connection>, place: &StoreFile, lock: Option<Lock>) -> Result<Self> {
         let opened = opened.and_then(|mut connection| {
-            let steps = Steps::of(&mut connection, &place.path)?;
+            let steps = StepBudget::of(&mut connection, &place.path)?;
             Ok((connection, steps))
         });
         let (connection, steps) =
@@ -182,10 +182,10 @@ impl Store {
     /// # Errors
     /// The file does not exist, is damaged, or is not an evidence store of this version.
     pub fn open_to_read(path: &Path, channels: Channels) -> Result<Self> {
-        Place::new(path.to_owned(), channels).open_to_read()
+        StoreFile::new(path.to_owned(), channels).open_to_read()
     }
 
-    fn open_read_only(place: &Place) -> Result<Self> {
+    fn open_read_only(place: &StoreFile) -> Result<Self> {
         let open = || {
             let connection = file::open_read_only(&place.path)?;
             keep_plans(&connection)?;
@@ -199,7 +199,7 @@ impl Store {
         Self::of(open(), place, None)
     }
 
-    fn prepare(connection: &Connection, place: &Place) -> Result<()> {
+    fn prepare(connection: &Connection, place: &StoreFile) -> Result<()> {
         keep_plans(connection)?;
         // first, so that the message about a file of another program says what it is
         let others = "SELECT count(*) FROM sqlite_schema WHERE tbl_name <> 'output'";
@@ -243,7 +243,7 @@ impl Store {
     }
 
     /// From this, other threads can open the store.
-    pub fn place(&self) -> Place {
+    pub fn place(&self) -> StoreFile {
         self.place.clone()
     }
 
@@ -261,7 +261,7 @@ impl Store {
     ///
     /// # Errors
     /// The lock file cannot be read.
-    pub(crate) fn notes(&self) -> Result<Vec<Note>> {
+    pub(crate) fn notes(&self) -> Result<Vec<DocumentAtWork>> {
         let file = self.lock.as_ref().and_then(Lock::file);
         let notes = file.map_or(Ok(Vec::new()), at_work::notes);
         notes.with_context(|| format!("cannot read the lock of {}", self.place.path.display()))
@@ -289,14 +289,14 @@ impl Store {
     }
 
     /// The backend of a document's channel; `None` if it is not recorded.
-    pub fn backend(&self, id: &DocId, channel: &str) -> Result<Option<Backend>> {
+    pub fn backend(&self, id: &DocId, channel: &str) -> Result<Option<ChannelBackend>> {
         let id = id.0.as_str();
         let mut backend = None;
         self.each_row(&tables::BACKEND, (id, id), |row| {
             if row.get_ref(1)?.as_str()? == channel {
                 let numeric = row.get_ref(3)?.as_str()?.parse().ok();
                 let name = row.get(2)?;
-                backend = numeric.map(|numeric| Backend { name, numeric });
+                backend = numeric.map(|numeric| ChannelBackend { name, numeric });
             }
             Ok(())
         })?;
@@ -329,7 +329,7 @@ impl Store {
     }
 
     /// Writes the records in one transaction.
-    pub fn write(&mut self, records: &[Record]) -> Result<()> {
+    pub fn write(&mut self, records: &[NewEvidence]) -> Result<()> {
         self.producers.take();
         let (place, steps) = (self.place.clone(), self.steps.clone());
         self.writing(|c| {
@@ -347,7 +347,11 @@ impl Store {
     }
 
     /// The evidence about a document, apart from these tables; `None` if the store does not have the document.
-    pub fn read_without(&self, id: &DocId, left_out: &[&Table]) -> Result<Option<Evidence>> {
+    pub fn read_without(
+        &self,
+        id: &DocId,
+        left_out: &[&EvidenceTable],
+    ) -> Result<Option<Evidence>> {
         self.reading(|c| read_document(c, self.place.channels, id, left_out))
     }
 
@@ -446,7 +450,7 @@ impl Store {
     /// Calls `each` with the valence of every text in a table of [`sentiment`](super::sentiment), ordered by document.
     pub(crate) fn each_valence(
         &self,
-        table: &Table,
+        table: &EvidenceTable,
         mut each: impl FnMut(&str, TextPart, f64),
     ) -> Result<()> {
         self.each_row(table, ALL, |row| {
@@ -458,7 +462,10 @@ impl Store {
     }
 
     /// Calls `each` with the statistics of every picture, ordered by document.
-    pub(crate) fn each_picture(&self, mut each: impl FnMut(&str, &Picture)) -> Result<()> {
+    pub(crate) fn each_picture(
+        &self,
+        mut each: impl FnMut(&str, &PictureStatistics),
+    ) -> Result<()> {
         self.each_row(&picture::PICTURE, ALL, |row| {
             each(row.get_ref(0)?.as_str()?, &picture::picture_of(row)?);
             Ok(())
@@ -508,7 +515,7 @@ impl Store {
     /// Calls `each` with the rows of a table about a range of documents.
     fn each_row(
         &self,
-        table: &Table,
+        table: &EvidenceTable,
         range: (&str, &str),
         each: impl FnMut(&Row) -> rusqlite::Result<()>,
     ) -> Result<()> {

@@ -26,14 +26,14 @@ const POOLER: &str = "bert.pooler.dense";
 const CLASSIFIER: &str = "classifier";
 
 /// A loaded model. Several threads can call its methods at the same time.
-pub struct Cross {
+pub struct CrossEncoder {
     tokenizer: Tokenizer,
     bert: TextEncoder,
     pooler: Linear,
     classifier: Linear,
 }
 
-impl Cross {
+impl CrossEncoder {
     /// Loads the checkpoint in `dir`.
     ///
     /// # Errors
@@ -43,10 +43,10 @@ impl Cross {
         Self::load_kept(dir, backend, None)
     }
 
-    /// As [`Cross::load`]; the packed layers are taken from `keep`, or kept there.
+    /// As [`CrossEncoder::load`]; the packed layers are taken from `keep`, or kept there.
     ///
     /// # Errors
-    /// Those of [`Cross::load`].
+    /// Those of [`CrossEncoder::load`].
     pub fn load_kept(dir: &Path, backend: Backend, keep: Option<&dyn Keep>) -> Result<Self> {
         Self::load_from(dir, backend, keep)
             .with_context(|| format!("loading the cross-encoder from {}", dir.display()))
@@ -67,7 +67,7 @@ impl Cross {
             Ok(Linear::new(&weight, out, Some(&bias))?)
         };
         let examples = tokenizer.encode(examples::pairs())?;
-        Ok(Cross {
+        Ok(CrossEncoder {
             tokenizer,
             bert: config.load(
                 &WITH_HEAD,

@@ -12,7 +12,7 @@ use riposte_eval::{DocId, ObjectStance, TopicId};
 use super::{Offsets, TextRanking, TextRankingSettings, TextRankingSources, rank};
 use crate::files::explanations::Explanations;
 use crate::presence::JudgedTopics;
-use crate::reading::steps::{OnOutputs, Outputs};
+use crate::reading::ranking_steps::{OnOutputs, OutputProgress};
 use crate::stopped::Stopped;
 
 /// The rankings of all topics.
@@ -41,7 +41,7 @@ pub(crate) fn run<'a, 'r>(
     settings: &TextRankingSettings,
     tag: &str,
     stop: &AtomicBool,
-    on_progress: &mut dyn FnMut(usize, Option<Outputs>),
+    on_progress: &mut dyn FnMut(usize, Option<OutputProgress>),
     mut stances: impl FnMut(
         &Topic,
         &mut TextRankingSources<'a, 'r>,
