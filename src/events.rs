@@ -54,10 +54,6 @@ pub enum Event {
 /// The receiver of a task's events.
 pub(crate) type OnEvent<'a> = dyn FnMut(Event) + 'a;
 
-/// The error message after the user has stopped a run.
-pub(crate) const STOPPED: &str =
-    "stopped before the end, without a run; the same command continues from there";
-
 /// Runs a stage and reports its beginning and its end.
 pub(crate) fn run_stage<T>(
     stage: Stage,

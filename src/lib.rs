@@ -54,6 +54,7 @@ pub mod lazy;
 pub mod limits;
 #[cfg_attr(docsrs, doc(hidden))]
 pub mod names;
+mod stopped;
 #[cfg_attr(docsrs, doc(hidden))]
 pub mod threads;
 mod web;

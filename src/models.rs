@@ -144,11 +144,11 @@ pub fn installed_stance_encoder(
 
 /// The cross-encoder.
 pub fn cross(model: &CheckedModel, compute: Compute) -> Lazy<CrossEncoder> {
-    let (dir, sha) = (model.dir.clone(), model.sha256.clone());
-    let producer = CrossEncoder::producer_of(&sha);
+    let dir = model.dir.clone();
+    let producer = CrossEncoder::producer_of(&model.sha256);
     let keep = KeptWeights::of(model, "cross", &producer);
     Lazy::new(producer, move || {
-        CrossEncoder::load_kept(&dir, &sha, compute.backend(), Some(&keep))
+        CrossEncoder::load_kept(&dir, compute.backend(), Some(&keep))
     })
 }
 

@@ -1,6 +1,6 @@
 //! What can go wrong, by what was being done.
 
-use std::sync::atomic::{AtomicBool, Ordering};
+use crate::stopped::Stopped;
 
 /// What can go wrong. A message is complete: it names the file, and often what would mend it.
 #[derive(Debug, thiserror::Error)]
@@ -63,10 +63,10 @@ impl Error {
     }
 
     /// The error of a computation that could be stopped.
-    pub(super) fn computation(error: anyhow::Error, stop: &AtomicBool) -> Error {
-        if stop.load(Ordering::Relaxed) {
-            return Error::Stopped;
+    pub(super) fn computation(error: anyhow::Error) -> Error {
+        match error.is::<Stopped>() {
+            true => Error::Stopped,
+            false => Error::Computation(Cause(error)),
         }
-        Error::Computation(Cause(error))
     }
 }

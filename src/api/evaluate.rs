@@ -7,6 +7,7 @@ use riposte_eval::edition::Edition;
 use super::Error;
 use crate::events::Event;
 use crate::files::NamedRun;
+use crate::files::stdin::Stdin;
 use crate::judge::evaluate;
 use crate::judge::evaluate::{ChosenMeasure, EvaluationSettings};
 
@@ -41,6 +42,7 @@ pub fn evaluate(
             path: run.as_ref().to_owned(),
         }],
         measures: measures.collect::<Result<_>>().map_err(Error::input)?,
+        stdin: Stdin::default(),
     };
     let evaluation = evaluate::evaluate(&settings, &mut on_event).map_err(Error::input)?;
     evaluation.report_differences(&mut on_event);

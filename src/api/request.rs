@@ -367,5 +367,5 @@ pub(super) fn stoppable<T>(
             stop.store(true, Ordering::Relaxed);
         }
     };
-    compute(&stop, on_event).map_err(|error| Error::computation(error, &stop))
+    compute(&stop, on_event).map_err(Error::computation)
 }

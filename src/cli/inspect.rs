@@ -6,6 +6,7 @@ use super::image_args::InspectArgs;
 use super::progress::EventPrinter;
 use super::texts::print_verified;
 use super::{print, shown};
+use riposte::files::stdin::Stdin;
 use riposte::index::inverted::IndexingBudget;
 use riposte::report::inspect;
 use riposte::report::place::ReportPlace;
@@ -26,6 +27,7 @@ pub fn inspect(args: &InspectArgs) -> Result<u8> {
         places: indexing.places(args.evidence.as_ref()),
         effort: IndexingBudget::on(indexing.threads)?,
         place: ReportPlace::new(&args.output, args.single_file, depth, args.edition),
+        stdin: Stdin::default(),
     };
     args.faults.check(&settings.inputs())?;
     let log = args.faults.log(None, indexing.verbose);

@@ -138,9 +138,3 @@ fn read_header(file: &Path) -> Result<TextTask> {
     );
     TextTask::parse(&header.task).with_context(|| format!("there is no task {:?}", header.task))
 }
-
-/// The first line of a file for this task, with its line break.
-pub fn header(task: TextTask) -> String {
-    let task = task.word();
-    format!("{{\"format\":{FORMAT},\"task\":\"{task}\"}}\n")
-}

@@ -38,8 +38,6 @@ pub struct ShardCollection {
     pub task: TextTask,
     /// The workspace of each shard; the shard's indexes are beside it.
     pub bases: Vec<PathBuf>,
-    /// Identifies the contents of the shards.
-    pub content: String,
 }
 
 impl ShardCollection {
@@ -70,7 +68,6 @@ impl ShardCollection {
             bases: (list.shards.iter())
                 .map(|name| dir.join(name).join(WORKSPACE_FILE))
                 .collect(),
-            content: list.content,
             file,
         }))
     }

@@ -29,7 +29,6 @@ const VERSION: u32 = 4;
 /// A loaded model. Several threads can call its methods at the same time.
 pub struct Clip {
     side: usize,
-    dimension: usize,
     preprocessing: Preprocessing,
     texts: Texts,
     likeness: ImageTextLikeness,
@@ -50,7 +49,6 @@ impl Clip {
             Ok(Clip {
                 towers: model.towers(backend, numeric)?,
                 side: model.side(),
-                dimension: model.dimension(),
                 likeness: model.likeness,
                 runtime: model.runtime(backend),
                 preprocessing: model.preprocessing,
@@ -102,11 +100,6 @@ impl Clip {
     /// producers must not be compared.
     pub fn producer_of(sha: &str) -> String {
         format!("clip/{VERSION} {sha}")
-    }
-
-    /// The length of every vector: `projection_dim` of CLIP (512 for ViT-B, 768 for L/14), `hidden_size` of SigLIP.
-    pub fn dimension(&self) -> usize {
-        self.dimension
     }
 
     /// What the model was trained to make of a cosine.

@@ -139,8 +139,6 @@ impl Shard {
 pub struct ExtractionProgress {
     pub done: usize,
     pub total: usize,
-    /// The number of documents done for which something was computed.
-    pub computed: usize,
 }
 
 /// The result of an extraction.
@@ -365,11 +363,7 @@ impl Writer<'_> {
             let start = Instant::now();
             done += self.write(members?)?;
             self.seconds += start.elapsed().as_secs_f64();
-            on_progress(ExtractionProgress {
-                done,
-                total,
-                computed: self.summary.computed,
-            });
+            on_progress(ExtractionProgress { done, total });
         }
         if !self.states.is_empty() {
             self.store.write_file_states(&self.states)?;

@@ -135,15 +135,6 @@ impl Family {
         }
     }
 
-    fn dimension(&self) -> usize {
-        match self {
-            Family::Clip(config) => config.projection_dim,
-            Family::OpenClip(config) => config.clip.projection_dim,
-            Family::Siglip(config, _) => config.dimension(),
-            Family::ChineseClip(config) => config.dimension(),
-        }
-    }
-
     /// Whether the model was trained with the sigmoid of each pair, which has a bias.
     fn has_bias(&self) -> bool {
         match self {
@@ -209,14 +200,6 @@ impl UnloadedModel {
         match &self.weights {
             WeightFiles::Safetensors(family, _) => family.side(),
             WeightFiles::Onnx(config, _) => config.vision.image_size,
-        }
-    }
-
-    /// The length of every vector.
-    pub fn dimension(&self) -> usize {
-        match &self.weights {
-            WeightFiles::Safetensors(family, _) => family.dimension(),
-            WeightFiles::Onnx(config, _) => config.projection_dim,
         }
     }
 

@@ -92,11 +92,6 @@ impl Sentences {
         self.runtime
     }
 
-    /// The length of every vector: `hidden_size` (384 for all-MiniLM-L6-v2).
-    pub fn dimension(&self) -> usize {
-        self.model.dimension()
-    }
-
     /// A vector of unit length for each text, in the given order: as a text that is found by queries or compared with texts of its kind.
     ///
     /// Texts are truncated to the number of tokens that the model's files say (all-MiniLM-L6-v2: 256, including the two special ones). An empty text

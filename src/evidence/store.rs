@@ -21,7 +21,7 @@ mod tables;
 use std::cell::OnceCell;
 use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, OnceLock};
 
 use anyhow::{Context, Error, Result, bail, ensure};
 use riposte_eval::DocId;
@@ -63,15 +63,62 @@ const STATEMENTS: usize = 64;
 pub struct StoreFile {
     pub path: PathBuf,
     pub channels: Channels,
+    /// The tables that riposte creates, found once for all that open the store: SQLite takes milliseconds to create them.
+    schema: Arc<OnceLock<Schema>>,
 }
 
 impl StoreFile {
+    pub fn new(path: PathBuf, channels: Channels) -> StoreFile {
+        StoreFile {
+            path,
+            channels,
+            schema: Arc::default(),
+        }
+    }
+
+    /// A store in another file, with the same channels.
+    fn with_path(&self, path: &Path) -> StoreFile {
+        StoreFile {
+            path: path.to_owned(),
+            ..self.clone()
+        }
+    }
+
     /// Opens the store for reading.
     ///
     /// # Errors
     /// Those of [`Store::open_to_read`].
     pub fn open_to_read(&self) -> Result<Store> {
-        Store::open_to_read(&self.path, self.channels)
+        let store = file::recovering(&self.path, || Store::open_read_only(self))?;
+        let path = self.path.display();
+        for table in tables::portable(self.channels) {
+            let name = table.name;
+            if file::has_table(&store.connection, "main", name)? {
+                continue;
+            }
+            ensure!(
+                table.is_later,
+                "{path} was written by an earlier build of riposte, without the table {name}: `riposte merge NEW {path}` copies its evidence"
+            );
+            store.connection.execute_batch(&table.create_temporary())?;
+        }
+        Ok(store)
+    }
+
+    /// Checks that a database of the connection has no tables, indexes and triggers but those that riposte creates.
+    ///
+    /// # Errors
+    /// It has another one, or it cannot be read.
+    fn check_schema(&self, c: &Connection, database: &str) -> Result<()> {
+        let schema = match self.schema.get() {
+            Some(schema) => schema,
+            None => {
+                let created = format!("{}{OUTPUTS}", tables::schema(self.channels));
+                let schema = Schema::of(&created)?;
+                self.schema.get_or_init(|| schema)
+            }
+        };
+        schema.check(c, database, None)
     }
 }
 
@@ -79,8 +126,7 @@ impl StoreFile {
 pub struct Store {
     connection: Connection,
     steps: StepBudget,
-    path: PathBuf,
-    channels: Channels,
+    place: StoreFile,
     /// A lock that is held while the store is open for writing, so that there is only one writer. Its file names the documents at work.
     lock: Option<Lock>,
     /// The most frequent producer of each channel, once it is known.
@@ -94,30 +140,26 @@ impl Store {
     /// Another process is writing the store ([`crate::disk::Busy`]), the file is not an evidence store, or it has another version.
     pub fn open(path: &Path, channels: Channels) -> Result<Self> {
         let lock = Lock::try_to_write(path)?;
+        let place = StoreFile::new(path.to_owned(), channels);
         let open = || {
             let connection = file::open(path)?;
-            Self::prepare(&connection, path, channels)?;
+            Self::prepare(&connection, &place)?;
             Ok(connection)
         };
-        Self::of(open(), path, channels, Some(lock))
+        Self::of(open(), &place, Some(lock))
     }
 
-    fn of(
-        opened: Result<Connection>,
-        path: &Path,
-        channels: Channels,
-        lock: Option<Lock>,
-    ) -> Result<Self> {
+    fn of(opened: Result<Connection>, place: &StoreFile, lock: Option<Lock>) -> Result<Self> {
         let opened = opened.and_then(|mut connection| {
-            let steps = StepBudget::of(&mut connection, path)?;
+            let steps = StepBudget::of(&mut connection, &place.path)?;
             Ok((connection, steps))
         });
-        let (connection, steps) = opened.map_err(|error| explain(error, path, "cannot open"))?;
+        let (connection, steps) =
+            opened.map_err(|error| explain(error, &place.path, "cannot open"))?;
         Ok(Store {
             connection,
             steps,
-            path: path.to_owned(),
-            channels,
+            place: place.clone(),
             lock,
             producers: OnceCell::new(),
         })
@@ -140,37 +182,24 @@ impl Store {
     /// # Errors
     /// The file does not exist, is damaged, or is not an evidence store of this version.
     pub fn open_to_read(path: &Path, channels: Channels) -> Result<Self> {
-        let store = file::recovering(path, || Self::open_read_only(path, channels))?;
-        let path = path.display();
-        for table in tables::portable(channels) {
-            let name = table.name;
-            if file::has_table(&store.connection, "main", name)? {
-                continue;
-            }
-            ensure!(
-                table.is_later,
-                "{path} was written by an earlier build of riposte, without the table {name}: `riposte merge NEW {path}` copies its evidence"
-            );
-            store.connection.execute_batch(&table.create_temporary())?;
-        }
-        Ok(store)
+        StoreFile::new(path.to_owned(), channels).open_to_read()
     }
 
-    fn open_read_only(path: &Path, channels: Channels) -> Result<Self> {
+    fn open_read_only(place: &StoreFile) -> Result<Self> {
         let open = || {
-            let connection = file::open_read_only(path)?;
+            let connection = file::open_read_only(&place.path)?;
             keep_plans(&connection)?;
-            check_schema(&connection, "main", channels)?;
+            place.check_schema(&connection, "main")?;
             if version(&connection)? != SCHEMA_VERSION {
                 bail!("it is not an evidence store of this version of riposte");
             }
-            file::check(&connection, path)?;
+            file::check(&connection, &place.path)?;
             Ok(connection)
         };
-        Self::of(open(), path, channels, None)
+        Self::of(open(), place, None)
     }
 
-    fn prepare(connection: &Connection, path: &Path, channels: Channels) -> Result<()> {
+    fn prepare(connection: &Connection, place: &StoreFile) -> Result<()> {
         keep_plans(connection)?;
         // first, so that the message about a file of another program says what it is
         let others = "SELECT count(*) FROM sqlite_schema WHERE tbl_name <> 'output'";
@@ -186,9 +215,9 @@ impl Store {
                 "it was written by another version of riposte (its tables have version {other}, but this version needs {SCHEMA_VERSION})"
             ),
         };
-        check_schema(connection, "main", channels)?;
-        file::check(connection, path)?;
-        let schema = tables::schema(channels);
+        place.check_schema(connection, "main")?;
+        file::check(connection, &place.path)?;
+        let schema = tables::schema(place.channels);
         Ok(connection.execute_batch(&format!("BEGIN;{schema}{version}COMMIT;"))?)
     }
 
@@ -203,7 +232,7 @@ impl Store {
     /// Another process is writing it ([`crate::disk::Busy`]).
     pub fn lock_again(&mut self) -> Result<()> {
         if self.lock.is_none() && !self.is_read_only() {
-            self.lock = Some(Lock::try_to_write(&self.path)?);
+            self.lock = Some(Lock::try_to_write(&self.place.path)?);
         }
         Ok(())
     }
@@ -215,20 +244,17 @@ impl Store {
 
     /// From this, other threads can open the store.
     pub fn place(&self) -> StoreFile {
-        StoreFile {
-            path: self.path.clone(),
-            channels: self.channels,
-        }
+        self.place.clone()
     }
 
     /// The channels that the store has been opened with.
     pub(crate) fn channels(&self) -> Channels {
-        self.channels
+        self.place.channels
     }
 
     /// The store's file.
     pub fn path(&self) -> &Path {
-        &self.path
+        &self.place.path
     }
 
     /// The documents that an extraction was working on when its process was killed; empty if the store is open only for reading.
@@ -238,7 +264,7 @@ impl Store {
     pub(crate) fn notes(&self) -> Result<Vec<DocumentAtWork>> {
         let file = self.lock.as_ref().and_then(Lock::file);
         let notes = file.map_or(Ok(Vec::new()), at_work::notes);
-        notes.with_context(|| format!("cannot read the lock of {}", self.path.display()))
+        notes.with_context(|| format!("cannot read the lock of {}", self.place.path.display()))
     }
 
     /// The notes in which an extraction records what it works on; `None` if the store is open only for reading.
@@ -248,7 +274,7 @@ impl Store {
     pub(crate) fn begin_work(&self) -> Result<Option<AtWork>> {
         let file = self.lock.as_ref().and_then(Lock::file);
         let begun = file.map(AtWork::begin).transpose();
-        begun.with_context(|| format!("cannot write the lock of {}", self.path.display()))
+        begun.with_context(|| format!("cannot write the lock of {}", self.place.path.display()))
     }
 
     /// Whether a channel of a document has been computed, whatever was found.
@@ -305,12 +331,12 @@ impl Store {
     /// Writes the records in one transaction.
     pub fn write(&mut self, records: &[NewEvidence]) -> Result<()> {
         self.producers.take();
-        let (channels, path, steps) = (self.channels, self.path.clone(), self.steps.clone());
+        let (place, steps) = (self.place.clone(), self.steps.clone());
         self.writing(|c| {
             records.iter().try_for_each(|record| {
                 // records can be larger than the store, which may be empty
-                steps.renew(&[&path]);
-                write_record(c, channels, record)
+                steps.renew(&[&place.path]);
+                write_record(c, place.channels, record)
             })
         })
     }
@@ -326,7 +352,7 @@ impl Store {
         id: &DocId,
         left_out: &[&EvidenceTable],
     ) -> Result<Option<Evidence>> {
-        self.reading(|c| read_document(c, self.channels, id, left_out))
+        self.reading(|c| read_document(c, self.place.channels, id, left_out))
     }
 
     /// Adds a channel of a document to its evidence.
@@ -421,25 +447,6 @@ impl Store {
         })
     }
 
-    /// Calls `each` with the number in `column` of each row, ordered by document. The table belongs to a channel.
-    pub(crate) fn each_number(
-        &self,
-        table: &str,
-        column: &str,
-        mut each: impl FnMut(&str, f64),
-    ) -> Result<()> {
-        let mut tables = self.channels.iter().flat_map(|channel| channel.tables());
-        let known = tables.find(|known| known.name == table);
-        let table = known.with_context(|| format!("no channel has a table {table}"))?;
-        let mut columns = table.columns().into_iter();
-        let at = columns.position(|known| known.name == column);
-        let at = at.with_context(|| format!("{} has no column {column}", table.name))?;
-        self.each_row(table, ALL, |row| {
-            each(row.get_ref(0)?.as_str()?, row.get(at)?);
-            Ok(())
-        })
-    }
-
     /// Calls `each` with the valence of every text in a table of [`sentiment`](super::sentiment), ordered by document.
     pub(crate) fn each_valence(
         &self,
@@ -496,7 +503,7 @@ impl Store {
             hashes.push((DocId(row.get(0)?), row.get::<_, String>(3)?));
             Ok(())
         })?;
-        let path = self.path.display();
+        let path = self.place.path.display();
         let hashes = hashes.into_iter().map(|(id, text)| {
             let hash = u64::from_str_radix(&text, 16);
             let hash = hash.with_context(|| format!("{path}: {text:?} is not a perceptual hash"));
@@ -517,50 +524,27 @@ impl Store {
 
     /// Writes in one transaction. After an error, nothing is written.
     fn writing(&mut self, write: impl FnOnce(&Connection) -> Result<()>) -> Result<()> {
-        self.steps.renew(&[&self.path]);
+        self.steps.renew(&[&self.place.path]);
         let connection = &mut self.connection;
         let written = (|| {
             let transaction = connection.transaction()?;
             write(&transaction)?;
             Ok(transaction.commit()?)
         })();
-        written.map_err(|error| explain(error, &self.path, "cannot write to"))
+        written.map_err(|error| explain(error, &self.place.path, "cannot write to"))
     }
 
     /// Reads in one transaction. Otherwise SQLite would lock the file for each statement, and a document needs a dozen statements.
     fn reading<T>(&self, read: impl FnOnce(&Connection) -> Result<T>) -> Result<T> {
-        self.steps.renew(&[&self.path]);
+        self.steps.renew(&[&self.place.path]);
         let read = || {
             let transaction = self.connection.unchecked_transaction()?;
             let value = read(&transaction)?;
             transaction.commit()?;
             Ok(value)
         };
-        read().map_err(|error| explain(error, &self.path, "cannot read"))
+        read().map_err(|error| explain(error, &self.place.path, "cannot read"))
     }
-}
-
-/// Checks that a database of the connection has no tables, indexes and triggers but those that riposte creates.
-///
-/// # Errors
-/// It has another one, or it cannot be read.
-fn check_schema(c: &Connection, database: &str, channels: Channels) -> Result<()> {
-    // a task opens a store many times, and always with the same channels
-    static KNOWN: Mutex<Vec<(Channels, Arc<Schema>)>> = Mutex::new(Vec::new());
-    let known = {
-        let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
-        let found = known.iter().find(|(of, _)| std::ptr::eq(*of, channels));
-        match found.map(|(_, schema)| Arc::clone(schema)) {
-            Some(schema) => schema,
-            None => {
-                let schema = Schema::of(&format!("{}{OUTPUTS}", tables::schema(channels)))?;
-                let schema = Arc::new(schema);
-                known.push((channels, Arc::clone(&schema)));
-                schema
-            }
-        }
-    };
-    known.check(c, database, None)
 }
 
 /// As [`file::explain`]. `doing` is, for example, "cannot read".

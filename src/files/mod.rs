@@ -5,7 +5,7 @@
 
 pub mod explanations;
 pub mod metadata;
-pub(crate) mod stdin;
+pub mod stdin;
 
 use std::borrow::Cow;
 use std::collections::HashSet;
@@ -23,6 +23,7 @@ use crate::disk::{self, regular};
 use crate::events::{Event, OnEvent};
 use crate::limits::MAX_RUN_BYTES;
 use crate::wording::counted;
+use stdin::Stdin;
 
 /// The name of a run's file.
 pub(crate) const RUN_FILE: &str = "run.txt";
@@ -255,10 +256,10 @@ pub(crate) fn run_names(runs: &[PathBuf]) -> Vec<String> {
 
 /// Reads a run: its path and its bytes. `run`, which can have a name ([`named_run`]), is a file, `-` for standard input or, as on TIRA, a directory with
 /// a run.txt, possibly in a directory named output. As in the organisers' scripts, a .txt file with another name is used if it is the only one.
-pub(crate) fn read_run(run: &Path) -> Result<(PathBuf, Vec<u8>)> {
+pub(crate) fn read_run(run: &Path, stdin: &Stdin) -> Result<(PathBuf, Vec<u8>)> {
     let (_, run) = named_run(run);
     if stdin::is_stdin(run) {
-        return Ok((run.to_owned(), stdin::read(MAX_RUN_BYTES)?));
+        return Ok((run.to_owned(), stdin.read(MAX_RUN_BYTES)?));
     }
     let path = if run.is_dir() {
         let names = ["run.txt", "run.txt.gz", "run.txt.zst", "results.jsonl"];
@@ -304,9 +305,9 @@ pub(crate) struct JudgementsFile {
 }
 
 /// The bytes of a file of judgements; `-` is standard input.
-fn read_bytes_of_judgements(path: &Path) -> Result<Vec<u8>> {
+fn read_bytes_of_judgements(path: &Path, stdin: &Stdin) -> Result<Vec<u8>> {
     match stdin::is_stdin(path) {
-        true => stdin::read(MAX_RUN_BYTES),
+        true => stdin.read(MAX_RUN_BYTES),
         false => read_judged(path, MAX_RUN_BYTES),
     }
 }
@@ -315,7 +316,11 @@ fn read_bytes_of_judgements(path: &Path) -> Result<Vec<u8>> {
 ///
 /// # Errors
 /// The file cannot be read, or contains no judgement.
-pub(crate) fn read_judgements(argument: &str, on_event: &mut OnEvent) -> Result<JudgementsFile> {
+pub(crate) fn read_judgements(
+    argument: &str,
+    stdin: &Stdin,
+    on_event: &mut OnEvent,
+) -> Result<JudgementsFile> {
     let whole = Path::new(argument);
     let stem = || whole.file_stem().unwrap_or_default().to_string_lossy();
     let (name, path) = match argument.split_once('=') {
@@ -327,7 +332,7 @@ pub(crate) fn read_judgements(argument: &str, on_event: &mut OnEvent) -> Result<
         !path.is_dir(),
         "{file} is a directory: judgements are a file (--qrels FILE)"
     );
-    let text = decode(read_bytes_of_judgements(path)?);
+    let text = decode(read_bytes_of_judgements(path, stdin)?);
     let (qrels, errors) = qrels::read(&text);
     report_broken_lines(FaultKind::Judgement, path, &errors, on_event);
     ensure!(!qrels.is_empty(), "there is no judgement in {file}");
@@ -359,13 +364,13 @@ fn report_without_relevant(path: &Path, grades: &GradedQrels, on_event: &mut OnE
 
 /// Whether a word names a file of judgements: some of its lines are judgements, and none is a line of a run. What can be both, such as ranx's JSON, is a
 /// run.
-pub fn has_judgements(word: &str) -> bool {
+pub fn has_judgements(word: &str, stdin: &Stdin) -> bool {
     let (_, path) = named_run(Path::new(word));
     if !path.is_file() && !stdin::is_stdin(path) {
         return false;
     }
     // a file that cannot be read is reported as a run
-    let Ok(bytes) = read_bytes_of_judgements(path) else {
+    let Ok(bytes) = read_bytes_of_judgements(path, stdin) else {
         return false;
     };
     let text = decode(bytes);
@@ -377,7 +382,7 @@ pub fn has_judgements(word: &str) -> bool {
 }
 
 /// Whether a word names a run that can be no judgements: a directory, or a file with lines of a run and no judgement.
-pub fn is_only_run(word: &str) -> bool {
+pub fn is_only_run(word: &str, stdin: &Stdin) -> bool {
     let (_, path) = named_run(Path::new(word));
     if path.is_dir() {
         return true;
@@ -385,7 +390,7 @@ pub fn is_only_run(word: &str) -> bool {
     if !path.is_file() {
         return false;
     }
-    let Ok(bytes) = read_bytes_of_judgements(path) else {
+    let Ok(bytes) = read_bytes_of_judgements(path, stdin) else {
         return false;
     };
     let text = decode(bytes);

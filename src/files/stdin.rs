@@ -1,30 +1,31 @@
 //! Standard input as a run or as judgements: `-`.
 
 use std::path::Path;
-use std::sync::{Mutex, PoisonError};
+use std::sync::OnceLock;
 
 use anyhow::Result;
 
 use crate::collection::read_judged_stdin;
-
-/// What has been read from standard input. A command can read a run several times, and standard input gives its bytes only once.
-static READ: Mutex<Option<Vec<u8>>> = Mutex::new(None);
 
 /// Whether a path means standard input. A file with this name is `./-`.
 pub(crate) fn is_stdin(path: &Path) -> bool {
     path == Path::new("-")
 }
 
-/// The bytes of standard input, unpacked, at most `most`.
-///
-/// # Errors
-/// It cannot be read, or is too large.
-pub(crate) fn read(most: u64) -> Result<Vec<u8>> {
-    let mut read = READ.lock().unwrap_or_else(PoisonError::into_inner);
-    if let Some(bytes) = &*read {
-        return Ok(bytes.clone());
+/// Standard input of a command, which gives its bytes only once. They are kept, because a command can read a run several times.
+#[derive(Debug, Default)]
+pub struct Stdin(OnceLock<Vec<u8>>);
+
+impl Stdin {
+    /// The bytes, unpacked, at most `most`.
+    ///
+    /// # Errors
+    /// They cannot be read, or are too many.
+    pub(crate) fn read(&self, most: u64) -> Result<Vec<u8>> {
+        if let Some(bytes) = self.0.get() {
+            return Ok(bytes.clone());
+        }
+        let bytes = read_judged_stdin(most)?;
+        Ok(self.0.get_or_init(|| bytes).clone())
     }
-    let bytes = read_judged_stdin(most)?;
-    *read = Some(bytes.clone());
-    Ok(bytes)
 }

@@ -3,7 +3,7 @@
 use anyhow::{Result, ensure};
 use riposte_eval::topic::Topic;
 
-use super::{ImageRankingSettings, STOPPED};
+use super::ImageRankingSettings;
 use crate::evidence::clip::Slot;
 use crate::evidence::image_text::ImageTextLikeness;
 use crate::evidence::store::Store;
@@ -11,6 +11,7 @@ use crate::index::vector::mean_direction;
 use crate::reading::{QueryEncoder, Reader};
 use crate::recipes::image_approach::{ListForm, StanceRecipe};
 use crate::score::signal::SignalNeed;
+use crate::stopped::Stopped;
 use crate::texts::likeness::{ArgumentVectors, Arguments, argument_sentences};
 use crate::topic::prompts::{self, PromptRole};
 use crate::topic::question::Question;
@@ -187,7 +188,7 @@ impl Embeddings {
             return Ok(());
         }
         for (topic, question) in self.topics.iter_mut().zip(questions) {
-            ensure!(on_progress(0), STOPPED);
+            ensure!(on_progress(0), Stopped::Models);
             let sentences = argument_sentences(arguments, question, reader)?;
             let texts: Vec<String> = sentences.iter().map(|s| s.text.clone()).collect();
             let (mut words, mut clip) = (None, None);

@@ -37,13 +37,13 @@ use crate::index::images::{Field, ImageEvidence, ImageIndex};
 use crate::language::other_language;
 use crate::presence;
 use crate::presence::JudgedTopics;
-use crate::reading::{Reader, STOPPED};
-use crate::recipes::channels::SignalKey;
+use crate::reading::Reader;
 use crate::recipes::image_approach::{
     ArgumentRecipe, Cut, Eligible, ImageApproach, ListForm, Scale, StanceRecipe,
 };
 use crate::score::signal::{SignalInputs, SignalNeed, SignalValues};
 use crate::score::{Opinion, explain_weighted_mean, weighted_mean};
+use crate::stopped::Stopped;
 use crate::texts::likeness::Arguments;
 use crate::topic::question::{self, Question, TopicParts};
 use embeddings::{Embeddings, TopicVectors};
@@ -150,7 +150,7 @@ pub fn rank(
         let mut cosines = signals::read(store, index.ids(), &vectors, relevance)?;
         let groups = tasks.chunks(TOPICS_AT_ONCE);
         for (group, cosines) in groups.zip(cosines.chunks_mut(TOPICS_AT_ONCE)) {
-            ensure!(on_progress(done), STOPPED);
+            ensure!(on_progress(done), Stopped::Models);
             ranker.rank(group, cosines, reader, &mut ranking)?;
             done += group.len();
         }
@@ -227,8 +227,6 @@ struct Ranker<'a> {
     embeddings: &'a Embeddings,
     /// Empty if the approach does not use it.
     crawl: CrawlRanks,
-    /// The stored numbers that signals need.
-    numbers: BTreeMap<SignalKey, SignalValues>,
     /// The sentiment of every image, whose sign is the image's stance; `None` if the approach does not need it for all images.
     sentiment: Option<Vec<f64>>,
     /// `None` if the approach has no clusters of pictures.
@@ -262,7 +260,6 @@ impl<'a> Ranker<'a> {
             } else {
                 CrawlRanks::default()
             },
-            numbers: signals::read_numbers(store, index.ids(), relevance)?,
             sentiment: match (lists.cut, *stance) {
                 (Cut::AfterStance, StanceRecipe::Sign { signal }) => {
                     Some(signals::read_sentiment(store, index.ids(), signal)?)
@@ -398,7 +395,6 @@ impl<'a> Ranker<'a> {
                         .map(|value| (!value.is_nan()).then_some(value))
                         .collect()
                 }),
-                numbers: self.numbers.get(key),
             };
             // a signal that is off has no column
             let Some(mut values) = signal.values(&mut inputs)? else {
@@ -526,8 +522,6 @@ struct TopicInputs<'a> {
     members: &'a [usize],
     /// The cosines of the signal; `None` if it is not computed from cosines, or is off.
     stored: Option<SignalValues>,
-    /// The stored numbers of the signal; `None` if it is not computed from them, or is off.
-    numbers: Option<&'a SignalValues>,
 }
 
 impl SignalInputs for TopicInputs<'_> {
@@ -561,7 +555,7 @@ impl SignalInputs for TopicInputs<'_> {
     }
 
     fn stored(&mut self) -> Option<SignalValues> {
-        self.stored.take().or_else(|| self.numbers.cloned())
+        self.stored.take()
     }
 
     fn likeness(&self, need: SignalNeed) -> ImageTextLikeness {

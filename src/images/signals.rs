@@ -15,7 +15,7 @@ use crate::index::images::position;
 use crate::index::vector;
 use crate::recipes::channels::SignalKey;
 use crate::recipes::image_approach::{RelevanceRecipe, Sentiment};
-use crate::score::signal::{SignalNeed, SignalValues};
+use crate::score::signal::SignalNeed;
 use crate::texts::likeness::{ArgumentVectors, SideLikeness};
 
 /// Number of images whose vectors a thread reads at once.
@@ -243,34 +243,6 @@ impl CurrentImage {
             .map(SideLikeness::best)
             .reduce(f64::max)
     }
-}
-
-/// Reads the stored numbers that the signals of the approach need: for each signal, one value for each image. A signal without any value is off, and
-/// is left out.
-///
-/// # Errors
-/// The store cannot be read.
-pub(super) fn read_numbers(
-    store: &Store,
-    ids: &[DocId],
-    relevance: &RelevanceRecipe,
-) -> Result<BTreeMap<SignalKey, SignalValues>> {
-    let mut all = BTreeMap::new();
-    for key in relevance.channels.keys() {
-        let SignalNeed::Number { table, column } = key.signal().need() else {
-            continue;
-        };
-        let mut values = vec![None; ids.len()];
-        store.each_number(table, column, |document, value| {
-            if let Some(slot) = position(ids, document).and_then(|at| values.get_mut(at)) {
-                *slot = Some(value);
-            }
-        })?;
-        if values.iter().any(Option::is_some) {
-            all.insert(*key, values);
-        }
-    }
-    Ok(all)
 }
 
 /// The sentiment of every image: the sum over its pages of the values that [`Sentiment`] names; 0 without a text.

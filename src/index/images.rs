@@ -18,7 +18,7 @@ use super::inverted::{
 use super::search::QueryPart;
 use super::similarity::{FieldCounts, Similarity, TermCounts};
 use super::vector;
-use crate::collection::images::{CrawlRank, GivenTexts};
+use crate::collection::images::GivenTexts;
 use crate::disk::hex;
 use crate::evidence::ocr::OcrLine;
 use crate::evidence::picture::PictureStatistics;
@@ -402,7 +402,6 @@ pub struct ImageEvidence {
     pub sentences: Vec<PartValue<Vec<f32>>>,
     pub vader: Vec<PartValue<f64>>,
     pub afinn: Vec<PartValue<AfinnValence>>,
-    pub rankings: Vec<CrawlRank>,
 }
 
 impl ImageEvidence {
@@ -430,22 +429,7 @@ impl ImageEvidence {
             sentences: evidence.sentences,
             vader: evidence.vader,
             afinn: evidence.afinn,
-            rankings: evidence
-                .pages
-                .into_iter()
-                .flat_map(|p| p.rankings)
-                .collect(),
         }))
-    }
-
-    /// The largest cosine similarity of the query and a text of this part, over all pages; `None` if the image has no vector for this
-    /// part, or none of the query's dimension.
-    pub fn likeness(&self, part: TextPart, query: &[f32]) -> Option<f64> {
-        self.sentences
-            .iter()
-            .filter(|s| s.part == part && s.value.len() == query.len())
-            .map(|s| f64::from(vector::dot(&s.value, query)))
-            .reduce(f64::max)
     }
 
     /// The vectors of a part, one for each page.

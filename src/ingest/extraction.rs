@@ -22,12 +22,10 @@ use crate::lazy::Lazy;
 use crate::models;
 use crate::reading::stance_encoder::StanceEncoder;
 use crate::recipes::channels::CHANNELS;
+use crate::stopped::Stopped;
 use crate::threads::check_threads;
 use crate::weights::Models;
 use crate::workspace::Outputs;
-
-/// The error message after the user has stopped an extraction.
-const STOPPED: &str = "stopped before the end; the same command continues from there";
 
 /// Number of damaged records that a note names.
 const NAMED_RECORDS: usize = 5;
@@ -278,7 +276,7 @@ impl Extraction {
             suspects.len()
         )));
         let trial = (host.try_apart)(settings, self.store.path(), &suspects)?;
-        ensure!(!trial.interrupted, STOPPED);
+        ensure!(!trial.interrupted, Stopped::Extraction);
         for suspect in &suspects {
             let death = trial.deaths.iter().find(|(died, _)| died == suspect);
             match death {
@@ -413,7 +411,7 @@ pub fn run(
     }
     let extent = settings.extent(shard)?;
     let summary = extraction.extract(&collection, extent, host.stop, on_event)?;
-    ensure!(!summary.stopped, STOPPED);
+    ensure!(!summary.stopped, Stopped::Extraction);
     report_faults(&summary, on_event);
     Ok((extraction, summary))
 }

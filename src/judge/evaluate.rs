@@ -16,6 +16,7 @@ use riposte_eval::{
 
 use crate::collection::FaultKind;
 use crate::events::{Event, OnEvent};
+use crate::files::stdin::Stdin;
 use crate::files::{
     JudgementsFile, NamedRun, decoded, names_of_runs, read_judgements, read_run,
     report_broken_lines,
@@ -34,6 +35,8 @@ pub struct EvaluationSettings {
     pub runs: Vec<NamedRun>,
     /// Empty for the default measures of the judgements.
     pub measures: Vec<ChosenMeasure>,
+    /// Where a run or judgements that are named `-` are.
+    pub stdin: Stdin,
 }
 
 /// Runs, and the values of the measures for each.
@@ -112,7 +115,7 @@ pub fn evaluate(settings: &EvaluationSettings, on_event: &mut OnEvent) -> Result
             qrels,
             are_of_touche,
             errors,
-        } = read_judgements(file, on_event)?;
+        } = read_judgements(file, &settings.stdin, on_event)?;
         has_faults |= errors > 0;
         judgements.push(Judgements {
             name: escaped(&name).to_string(),
@@ -125,7 +128,7 @@ pub fn evaluate(settings: &EvaluationSettings, on_event: &mut OnEvent) -> Result
     }
     let runs = settings.runs.par_iter().zip(names_of_runs(&settings.runs));
     let runs = runs
-        .map(|(run, name)| EvaluatedRun::read(&run.path, name, &judgements, settings.edition))
+        .map(|(run, name)| EvaluatedRun::read(&run.path, name, &judgements, settings))
         .collect::<Result<Vec<EvaluatedRun>>>()?;
     for run in &runs {
         report_broken_lines(FaultKind::Run, &run.path, &run.errors, on_event);
@@ -160,9 +163,9 @@ impl EvaluatedRun {
         run: &Path,
         name: String,
         judgements: &[Judgements],
-        edition: &'static Edition,
+        settings: &EvaluationSettings,
     ) -> Result<EvaluatedRun> {
-        let (path, bytes) = read_run(run)?;
+        let (path, bytes) = read_run(run, &settings.stdin)?;
         check_kind(&path, &bytes, judgements)?;
         let text = decoded(&bytes);
         let judged_by = judgements.iter().map(|judgements| JudgedBy {
@@ -170,6 +173,7 @@ impl EvaluatedRun {
             qrels: &judgements.qrels,
             measures: &judgements.measures,
         });
+        let edition = settings.edition;
         let evaluation = evaluate_by(&text, &judged_by.collect::<Vec<_>>(), edition);
         let mut evaluated = EvaluatedRun {
             name,

@@ -12,6 +12,7 @@ use riposte_eval::{Stance, TopicId};
 
 use crate::collection::FaultKind;
 use crate::events::{Event, OnEvent};
+use crate::files::stdin::Stdin;
 use crate::files::{check_once, decode, read_judgements, read_run, report_broken_lines};
 
 /// The files of a run: its PRO lists, its CON lists, and both.
@@ -56,7 +57,8 @@ pub struct ExportedFile {
 pub fn run(settings: &RunExportSettings, on_event: &mut OnEvent) -> Result<RunExport> {
     let judgements = settings.qrels.iter().map(Path::new);
     check_once(judgements.chain([&*settings.run]))?;
-    let (path, bytes) = read_run(&settings.run)?;
+    let stdin = Stdin::default();
+    let (path, bytes) = read_run(&settings.run, &stdin)?;
     let (lines, errors) = run::read_images(&decode(bytes));
     report_broken_lines(FaultKind::Run, &path, &errors, on_event);
     ensure!(
@@ -76,7 +78,7 @@ pub fn run(settings: &RunExportSettings, on_event: &mut OnEvent) -> Result<RunEx
         });
     }
     if let Some(argument) = &settings.qrels {
-        let judgements = read_judgements(argument, on_event)?;
+        let judgements = read_judgements(argument, &stdin, on_event)?;
         let Qrels::Images(qrels) = &judgements.qrels else {
             bail!("{argument} has no judgements of images (topic ONTOPIC|PRO|CON image grade)");
         };

@@ -13,7 +13,6 @@ mod tables;
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail, ensure};
@@ -21,6 +20,7 @@ use anyhow::{Context, Result, bail, ensure};
 use super::leaderboards::leaderboards;
 use crate::events::OnEvent;
 use crate::files::write_atomically;
+use crate::stopped::Stopped;
 use crate::weights::Models;
 use crate::wording::nearest;
 use measure::Measuring;
@@ -156,9 +156,7 @@ pub fn reproduce(
                 of_row,
             }
             .measure(line, host, on_event);
-            if host.stop.load(Ordering::Relaxed) {
-                bail!("{}", crate::events::STOPPED);
-            }
+            Stopped::Run.check(host.stop)?;
             if let Err(error) = measured {
                 line.state = RowState::Failed;
                 line.why = Some(format!("{error:#}"));

@@ -18,7 +18,8 @@ use crate::collection::{read_bytes, read_regular};
 use crate::disk;
 use crate::events::{Event, OnEvent};
 use crate::files::metadata::Described;
-use crate::files::{decode, metadata, own_topics, read_run, read_topics, stdin};
+use crate::files::stdin::{Stdin, is_stdin};
+use crate::files::{decode, metadata, own_topics, read_run, read_topics};
 use crate::limits::MAX_RUN_BYTES;
 
 /// What is expected of the runs.
@@ -94,7 +95,7 @@ impl<'a> Verifier<'a> {
     /// # Errors
     /// The run or the collection cannot be read, or the task was not part of the lab in this year.
     pub fn verify(&mut self, run: &Path) -> Result<VerifiedRun> {
-        let (path, bytes) = read_run(run)?;
+        let (path, bytes) = read_run(run, &Stdin::default())?;
         let kind = RunKind::of_run(&bytes);
         let task = match (self.settings.task, &self.settings.input) {
             (Some(chosen), _) => chosen,
@@ -141,7 +142,7 @@ impl<'a> Verifier<'a> {
 /// requires in tasks with metadata.
 fn findings_of_metadata(run: &Path, bytes: &[u8], all: bool) -> Vec<Finding> {
     let file = disk::parent(run).join(metadata::FILE);
-    if stdin::is_stdin(run) || !file.is_file() {
+    if is_stdin(run) || !file.is_file() {
         return Vec::new();
     }
     let found = |severity, what: String, hint: &str| Finding {

@@ -294,9 +294,4 @@ limits! {
     /// They have a few lines.
     /// The metadata leave out what is in the file.
     pub const MAX_PROCESS_FILE_BYTES: u64 = 1 << 16;
-
-    /// A counter of energy (`/sys/class/powercap`).
-    /// It is a number.
-    /// The metadata leave out what is in the file.
-    pub const MAX_ENERGY_BYTES: u64 = 4096;
 }

@@ -26,7 +26,6 @@ const CLASSIFIER: &str = "classifier";
 
 /// A loaded model. Several threads can call its methods at the same time.
 pub struct CrossEncoder {
-    sha: String,
     tokenizer: Tokenizer,
     bert: TextEncoder,
     pooler: LinearLayer,
@@ -34,13 +33,13 @@ pub struct CrossEncoder {
 }
 
 impl CrossEncoder {
-    /// Loads the checkpoint in `dir`. `sha` identifies its weights in [`CrossEncoder::producer`].
+    /// Loads the checkpoint in `dir`.
     ///
     /// # Errors
     /// A file is missing or damaged, the configuration is invalid, there is more than one label, or a tensor is missing or has another shape or
     /// number type than the configuration says. These errors are found before weights are read, and the message names them.
-    pub fn load(dir: &Path, sha: &str, backend: EncoderBackend) -> Result<Self> {
-        Self::load_kept(dir, sha, backend, None)
+    pub fn load(dir: &Path, backend: EncoderBackend) -> Result<Self> {
+        Self::load_kept(dir, backend, None)
     }
 
     /// As [`CrossEncoder::load`]; the packed layers are taken from `keep`, or kept there.
@@ -49,17 +48,15 @@ impl CrossEncoder {
     /// Those of [`CrossEncoder::load`].
     pub fn load_kept(
         dir: &Path,
-        sha: &str,
         backend: EncoderBackend,
         keep: Option<&dyn LayerCache>,
     ) -> Result<Self> {
-        Self::load_from(dir, sha, backend, keep)
+        Self::load_from(dir, backend, keep)
             .with_context(|| format!("loading the cross-encoder from {}", dir.display()))
     }
 
     fn load_from(
         dir: &Path,
-        sha: &str,
         backend: EncoderBackend,
         keep: Option<&dyn LayerCache>,
     ) -> Result<Self> {
@@ -78,7 +75,6 @@ impl CrossEncoder {
         };
         let calibration = tokenizer.encode(calibration::pairs())?;
         Ok(CrossEncoder {
-            sha: sha.to_owned(),
             tokenizer,
             bert: config.load(
                 &WITH_HEAD,
@@ -93,12 +89,8 @@ impl CrossEncoder {
         })
     }
 
-    /// The name under which the scores are stored: model, version and checkpoint. Scores of different producers must not be compared.
-    pub fn producer(&self) -> String {
-        Self::producer_of(&self.sha)
-    }
-
-    /// The producer's name for the checkpoint with this sha256, which need not be loaded.
+    /// The name under which the scores of the checkpoint with this sha256 are stored: model, version and checkpoint. Scores of different producers must not be
+    /// compared.
     pub fn producer_of(sha: &str) -> String {
         format!("cross/{VERSION} {sha}")
     }

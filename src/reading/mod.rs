@@ -13,18 +13,15 @@ pub mod ranking_steps;
 pub mod sections;
 pub mod stance_encoder;
 
-use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use anyhow::Result;
-use riposte_eval::DocId;
 
 use crate::evidence::clip::Clip;
 use crate::evidence::sentence::Sentences;
 use crate::lazy::Lazy;
 use crate::workspace::{self, Outputs as Workspace};
 use cross::CrossEncoder;
-pub(crate) use outputs::STOPPED;
 use outputs::{OutputModel, complete};
 use pieces::ClaimedPieces;
 pub use queries::QueryEncoder;
@@ -50,7 +47,6 @@ pub struct Reader<'a> {
     sentence_producer: Option<String>,
     cross_producer: Option<String>,
     stance_producer: Option<String>,
-    cut_texts: BTreeMap<DocId, String>,
 }
 
 fn producer<T>(
@@ -127,7 +123,6 @@ impl<'a> Reader<'a> {
                 clock: StepClock::default(),
                 stop: None,
             },
-            cut_texts: BTreeMap::new(),
         })
     }
 
@@ -146,18 +141,6 @@ impl<'a> Reader<'a> {
     /// The seconds that each step has taken so far.
     pub(crate) fn seconds(&mut self) -> Vec<(RankingStep, f64)> {
         self.store.clock.seconds()
-    }
-
-    /// Records that a text was not read to its end. `cuts` says what was left out.
-    pub(crate) fn note_cuts(&mut self, document: &DocId, cuts: &[String]) {
-        if !cuts.is_empty() {
-            self.cut_texts.insert(document.clone(), cuts.join("; "));
-        }
-    }
-
-    /// The documents whose texts were not read to their ends, each with what was left out.
-    pub(crate) fn cut_texts(&self) -> &BTreeMap<DocId, String> {
-        &self.cut_texts
     }
 
     /// A note if stored outputs were damaged.

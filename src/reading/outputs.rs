@@ -6,14 +6,12 @@ use anyhow::{Result, ensure};
 use riposte_nn::conv::Numeric;
 
 use crate::lazy::Lazy;
+use crate::stopped::Stopped;
 use crate::workspace::Outputs;
 use crate::workspace::blob::{blob_of, vector_of};
 
 /// Number of outputs that are computed and written together. A killed process loses at most these, and one that is stopped finishes them.
 const BATCH: usize = 128;
-
-/// The error if the user stops the work.
-pub(crate) const STOPPED: &str = "stopped before the end; what the models have computed is stored";
 
 /// A model that is installed, and how outputs are computed with it.
 pub(super) struct OutputModel<'m, M, F> {
@@ -79,7 +77,7 @@ where
         };
         let mut done = 0;
         for batch in missing.chunks(BATCH) {
-            ensure!(on_progress(done, missing.len()), STOPPED);
+            ensure!(on_progress(done, missing.len()), Stopped::Models);
             let model = compute.model.get()?;
             let batch_inputs: Vec<I> = batch.iter().map(|(_, input)| *input).collect();
             let computed = (compute.run)(model, &batch_inputs)?;

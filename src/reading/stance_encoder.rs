@@ -86,16 +86,10 @@ const GROUP: usize = 64;
 /// Steps are in -7 ..= 7.
 const TOP_STEP: f32 = 7.0;
 
-fn producer_of(sha: &str, trained: &[u8]) -> String {
-    let changes = hex(&Sha256::digest(trained));
-    format!("pair/{VERSION} {sha} {changes}")
-}
-
 static COMMITTED: &[u8] = include_bytes!("../../models/own/stance.safetensors");
 
 /// A loaded model. Several threads can call its methods at the same time.
 pub struct StanceEncoder {
-    producer: String,
     tokenizer: Tokenizer,
     bert: TextEncoder,
     dense: LinearLayer,
@@ -186,7 +180,6 @@ impl StanceEncoder {
         let tokenizer = Tokenizer::read(dir, Input::Pair, max_tokens, config.vocab_size)?;
         let calibration = tokenizer.encode(calibration::pairs())?;
         Ok(StanceEncoder {
-            producer: producer_of(sha, bytes),
             tokenizer,
             dense: head(HEAD_DENSE, config.hidden_size)?,
             hidden: config.hidden_size,
@@ -205,14 +198,11 @@ impl StanceEncoder {
         })
     }
 
-    /// The producer's name for the committed changes and the checkpoint with this sha256, which need not be loaded.
+    /// The name under which the logits of the committed changes and the checkpoint with this sha256 are stored: version, checkpoint and changes. Logits of
+    /// different producers must not be compared.
     pub fn producer_of(sha: &str) -> String {
-        producer_of(sha, COMMITTED)
-    }
-
-    /// The name under which the logits are stored: version, checkpoint and changes. Logits of different producers must not be compared.
-    pub fn producer(&self) -> &str {
-        &self.producer
+        let changes = hex(&Sha256::digest(COMMITTED));
+        format!("pair/{VERSION} {sha} {changes}")
     }
 
     /// Whether any product is computed in int8.

@@ -48,7 +48,7 @@ pub fn inspect(settings: &InspectSettings, on_event: &mut OnThreadEvent) -> Resu
     let judgements = settings.qrels.iter().map(Path::new);
     let runs = [&settings.run].into_iter().chain(&settings.against);
     check_once(judgements.chain(runs.map(PathBuf::as_path)))?;
-    let (_, run) = read_run(&settings.run)?;
+    let (_, run) = read_run(&settings.run, &settings.stdin)?;
     let task = match settings.task {
         Some(task) => task,
         None => Task::of_run(&settings.input, &run)?,
@@ -64,7 +64,7 @@ fn inspect_images(
     on_event: &mut OnThreadEvent,
 ) -> Result<WrittenReport> {
     let mut run = ShownRun::read(settings, on_event)?;
-    let qrels = image_qrels(&settings.qrels, on_event)?;
+    let qrels = image_qrels(settings, on_event)?;
     let collection = ImageCollection::open(&settings.input)?;
     let store = open_evidence(settings, &mut run.notes, on_event)?;
     if run.topics.iter().any(|topic| topic.argument.is_some()) {
@@ -85,7 +85,7 @@ fn inspect_texts(
     on_event: &mut OnEvent,
 ) -> Result<WrittenReport> {
     let run = ShownRun::read(settings, on_event)?;
-    let judged = text_qrels(&settings.qrels, on_event)?;
+    let judged = text_qrels(settings, on_event)?;
     // texts are read from the indexes of the default approach
     let approach = TextApproach::find(task, "riposte")?;
     let collection = open_collection(task, &settings.input)?;
@@ -232,10 +232,10 @@ fn open_evidence(
 }
 
 /// Judgements by name.
-fn text_qrels(files: &[String], on_event: &mut OnEvent) -> Result<Vec<(String, Qrels)>> {
+fn text_qrels(settings: &InspectSettings, on_event: &mut OnEvent) -> Result<Vec<(String, Qrels)>> {
     let mut judged = Vec::new();
-    for file in files {
-        let read = read_judgements(file, on_event)?;
+    for file in &settings.qrels {
+        let read = read_judgements(file, &settings.stdin, on_event)?;
         ensure!(
             !matches!(read.qrels, Qrels::Images(_) | Qrels::Answers(_)),
             "{file} contains no judgements of a text task"
@@ -252,15 +252,15 @@ fn judged_fact<'a>(topics: &[Topic], judged: impl Iterator<Item = &'a TopicId>) 
 }
 
 /// The judgements, if there are any.
-fn image_qrels(files: &[String], on_event: &mut OnEvent) -> Result<Option<ImageQrels>> {
-    let [file] = files else {
+fn image_qrels(settings: &InspectSettings, on_event: &mut OnEvent) -> Result<Option<ImageQrels>> {
+    let [file] = &*settings.qrels else {
         ensure!(
-            files.is_empty(),
+            settings.qrels.is_empty(),
             "the image task takes a single file of judgements"
         );
         return Ok(None);
     };
-    let read = read_judgements(file, on_event)?;
+    let read = read_judgements(file, &settings.stdin, on_event)?;
     match read.qrels {
         Qrels::Images(qrels) => Ok(Some(qrels)),
         _ => bail!("{file} contains no judgements of the image task"),

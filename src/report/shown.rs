@@ -18,7 +18,7 @@ use crate::debate::sheet;
 use crate::debate::sheet::DebateSheet;
 use crate::disk::regular;
 use crate::events::{Event, OnEvent};
-use crate::files::stdin::is_stdin;
+use crate::files::stdin::{Stdin, is_stdin};
 use crate::files::{
     check_distinct, check_writable, decode, named_run, read_run, read_topics, report_broken_lines,
     run_names,
@@ -49,6 +49,8 @@ pub struct InspectSettings {
     pub places: Places,
     pub effort: IndexingBudget,
     pub place: ReportPlace,
+    /// Where a run or judgements that are named `-` are.
+    pub stdin: Stdin,
 }
 
 /// A run that is shown.
@@ -221,11 +223,11 @@ impl<T: RunLine> ShownRun<T> {
         settings.check_output()?;
         let input = &settings.input;
         let topics = read_topics(settings.topics.as_deref(), input, on_event)?;
-        let (path, lines) = read_lines::<T>(&settings.run, on_event)?;
+        let (path, lines) = read_lines::<T>(&settings.run, &settings.stdin, on_event)?;
         let mut names = vec![name_of(&settings.run, &lines)];
         let mut others = Vec::new();
         for other in &settings.against {
-            let (_, other_lines) = read_lines::<T>(other, on_event)?;
+            let (_, other_lines) = read_lines::<T>(other, &settings.stdin, on_event)?;
             names.push(name_of(other, &other_lines));
             others.push(other_lines);
         }
@@ -361,8 +363,12 @@ impl InspectSettings {
 }
 
 /// Reads a run: its path and its lines. Reports the lines that cannot be read.
-fn read_lines<T: RunLine>(run: &Path, on_event: &mut OnEvent) -> Result<(PathBuf, Vec<T>)> {
-    let (path, bytes) = read_run(run)?;
+fn read_lines<T: RunLine>(
+    run: &Path,
+    stdin: &Stdin,
+    on_event: &mut OnEvent,
+) -> Result<(PathBuf, Vec<T>)> {
+    let (path, bytes) = read_run(run, stdin)?;
     let (lines, errors) = T::read(&decode(bytes));
     report_broken_lines(FaultKind::Run, &path, &errors, on_event);
     ensure!(

@@ -1,13 +1,10 @@
-//! What making a run took: time, memory and energy, in the fields in which the program tirex-tracker adds them to ir_metadata.
-
-mod energy;
+//! What making a run took: time and memory, in the fields in which the program tirex-tracker adds them to ir_metadata.
 
 use std::path::Path;
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use self::energy::EnergyMeter;
 use crate::disk::regular;
 
 /// Linux counts the time of processes in hundredths of a second on every architecture that riposte is built for.
@@ -17,7 +14,6 @@ const TICK: Duration = Duration::from_millis(10);
 pub struct Meter {
     began: Instant,
     cpu: Option<CpuTime>,
-    energy: EnergyMeter,
 }
 
 /// What was used between the start of a [`Meter`] and a later moment. What this system does not tell is `None`.
@@ -28,10 +24,6 @@ pub struct Used {
     pub cpu: Option<CpuTime>,
     /// The most memory that this process has had since it began, in units of 1000 bytes.
     pub peak_kilobytes: Option<u64>,
-    /// What all processors of the machine took, in joules: other programs count, too.
-    pub processor_joules: Option<f64>,
-    /// What the memory of the machine took, in joules.
-    pub memory_joules: Option<f64>,
 }
 
 /// Time that processors spent on a process.
@@ -48,13 +40,11 @@ impl Meter {
         Meter {
             began: Instant::now(),
             cpu: CpuTime::of_text(&about("stat")),
-            energy: EnergyMeter::start(Path::new(energy::ZONES)),
         }
     }
 
     /// What has been used since the start.
     pub fn used(&self) -> Used {
-        let energy = self.energy.used();
         Used {
             wall: Some(self.began.elapsed()),
             cpu: CpuTime::of_text(&about("stat"))
@@ -64,8 +54,6 @@ impl Meter {
                     system: now.system.saturating_sub(then.system),
                 }),
             peak_kilobytes: peak_kilobytes(&about("status")),
-            processor_joules: energy.processors,
-            memory_joules: energy.memory,
         }
     }
 }
@@ -74,21 +62,14 @@ impl Used {
     /// The part `resources` of ir_metadata. What is not known is null.
     pub fn to_json(self) -> Value {
         let milliseconds = |time: Duration| format!("{} ms", time.as_millis());
-        let joules = |joules: Option<f64>| {
-            joules.map(|joules| json!({"energy used system": format!("{joules:.1} J")}))
-        };
-        let mut ram = joules(self.memory_joules);
-        if let Some(peak) = self.peak_kilobytes {
-            ram.get_or_insert_with(|| json!({}))["used process"] = json!({"max": peak});
-        }
+        let ram = |peak: u64| json!({"used process": {"max": peak}});
         json!({
             "runtime": {
                 "wallclock": self.wall.map(milliseconds),
                 "user": self.cpu.map(|cpu| milliseconds(cpu.user)),
                 "system": self.cpu.map(|cpu| milliseconds(cpu.system)),
             },
-            "cpu": joules(self.processor_joules),
-            "ram": ram,
+            "ram": self.peak_kilobytes.map(ram),
         })
     }
 }
@@ -171,19 +152,15 @@ mod tests {
                 system: Duration::from_millis(20),
             }),
             peak_kilobytes: Some(5062),
-            processor_joules: Some(12.34),
-            memory_joules: Some(1.0),
         };
         assert_eq!(
             used.to_json(),
             json!({
                 "runtime": {"wallclock": "1086 ms", "user": "900 ms", "system": "20 ms"},
-                "cpu": {"energy used system": "12.3 J"},
-                "ram": {"energy used system": "1.0 J", "used process": {"max": 5062}},
+                "ram": {"used process": {"max": 5062}},
             })
         );
-        let unknown = Used::default().to_json();
-        assert!(unknown["cpu"].is_null() && unknown["ram"].is_null());
+        assert!(Used::default().to_json()["ram"].is_null());
     }
 
     #[test]

@@ -3,9 +3,9 @@
 
 use std::collections::HashMap;
 use std::path::Path;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::AtomicBool;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result};
 use riposte_eval::explained::ExplainedText;
 use riposte_eval::run::{TextRunLine, unfit_field};
 use riposte_eval::topic::Topic;
@@ -13,7 +13,7 @@ use riposte_eval::{DocId, Explanation, NumberId, TextTask};
 
 use super::description::{RunDescription, described};
 use crate::collection::{Fault, FaultKind};
-use crate::events::{Event, OnEvent, STOPPED, Stage, run_stage};
+use crate::events::{Event, OnEvent, Stage, run_stage};
 use crate::files::explanations::Explanations;
 use crate::index::ScoredDoc;
 use crate::recipes::services::{
@@ -21,6 +21,7 @@ use crate::recipes::services::{
 };
 use crate::recipes::text_approach::TextApproach;
 use crate::score::select;
+use crate::stopped::Stopped;
 use crate::texts::EXPLAINED;
 use crate::topic::question::{self, TopicParts};
 use crate::workspace::{self, Outputs};
@@ -87,9 +88,7 @@ pub(crate) fn run(request: &ServiceRequest, on_event: &mut OnEvent) -> Result<Se
     let total = request.topics.len();
     run_stage(Stage::Asking, total, on_event, |on_event| {
         for (n, topic) in request.topics.iter().enumerate() {
-            if request.stop.load(Ordering::Relaxed) {
-                bail!(STOPPED);
-            }
+            Stopped::Run.check(request.stop)?;
             let found = find(topic, engine, request, &client, &mut stored, &mut done, on_event)
                 .with_context(|| {
                     format!(

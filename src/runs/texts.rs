@@ -234,6 +234,7 @@ impl OpenTexts {
             explained,
             offsets,
             judged,
+            cut_texts,
         } = rank_topics(request, resources, &indexes, &shards, &mut reader, on_event)?;
         let sheets = match (indexes.first(), request.debate) {
             (Some(index), Some(per_side)) => {
@@ -244,7 +245,7 @@ impl OpenTexts {
             }
             _ => Vec::new(),
         };
-        note_cut_texts(&reader, on_event);
+        note_cut_texts(&cut_texts, on_event);
         presence::note_nothing(topics, &judged, on_event);
         if let Some(note) = reader.note_of_damage() {
             on_event(Event::Note(note));
@@ -337,6 +338,7 @@ fn rank_topics(
             wordnet: resources.wordnet.as_ref(),
             dense: dense.as_ref(),
             clusters: clusters.as_ref(),
+            cut_texts: BTreeMap::new(),
         };
         let on_progress = &mut |done, outputs| {
             on_event(Event::Progress {

@@ -70,11 +70,6 @@ pub enum SignalNeed {
     Arguments,
     /// The ranks of the crawl.
     Crawl,
-    /// A number that is stored for each image, in a table with one row for each image.
-    Number {
-        table: &'static str,
-        column: &'static str,
-    },
 }
 
 impl SignalNeed {
@@ -115,7 +110,6 @@ impl SignalNeed {
             SignalNeed::About(_) | SignalNeed::Title(_) => ("what it shows", Quoted::Pixels),
             SignalNeed::Arguments => ("its likeness to arguments", Quoted::Page),
             SignalNeed::Crawl => ("its ranks in the crawl", Quoted::Page),
-            SignalNeed::Number { column, .. } => (column, Quoted::Page),
         }
     }
 }

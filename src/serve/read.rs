@@ -1,6 +1,6 @@
 //! What models say of texts that are not in a collection.
 
-use anyhow::{Result, bail};
+use anyhow::{Result, ensure};
 use riposte_eval::Explanation;
 use riposte_serve::Call;
 use riposte_serve::answers::{self, Quality, StanceAnswer};
@@ -10,10 +10,10 @@ use serde_json::{Value, json};
 use crate::answer::quality::rate;
 use crate::answer::stance::{ClaimStance, answer};
 use crate::answer::{quality, stance};
-use crate::events::STOPPED;
 use crate::lazy::Lazy;
 use crate::reading::stance_encoder::StanceEncoder;
 use crate::score::object_stance::Objects;
+use crate::stopped::Stopped;
 
 /// Texts that are read before the next look at whether the client is still there. Long texts have several pieces.
 const AT_ONCE: usize = 16;
@@ -114,8 +114,6 @@ pub(super) fn qualities(
 }
 
 fn ensure_wanted(call: &Call) -> Result<()> {
-    if call.is_stopped() {
-        bail!(STOPPED);
-    }
+    ensure!(!call.is_stopped(), Stopped::Run);
     Ok(())
 }

@@ -1,5 +1,6 @@
 //! A collection of arguments that another task uses: images are compared with the arguments, and debate sheets quote the strongest ones.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use anyhow::{Context, Result};
@@ -74,6 +75,7 @@ impl ArgumentSource {
             wordnet: None,
             dense: None,
             clusters: None,
+            cut_texts: BTreeMap::new(),
         };
         let settings = TextRankingSettings {
             approach: self.approach.clone(),

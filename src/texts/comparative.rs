@@ -74,7 +74,7 @@ pub(crate) fn stances(
         })
         .collect();
     for (found, passage) in ranking.documents.iter().zip(&passages) {
-        sources.reader.note_cuts(&found.doc, &passage.cuts);
+        sources.note_cuts(&found.doc, &passage.cuts);
     }
     let (stances, explanations): (Vec<_>, Vec<_>) = detected.into_iter().unzip();
     for (explained, explanation) in ranking.explained.iter_mut().zip(explanations) {

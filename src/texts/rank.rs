@@ -1,19 +1,19 @@
 //! Ranks the documents of any text collection for queries.
 
 use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::AtomicBool;
 
-use anyhow::{Result, bail};
+use anyhow::Result;
 use riposte_eval::explained::ExplainedText;
 use riposte_eval::run::TextRunLine;
 use riposte_eval::topic::Topic;
-use riposte_eval::{ObjectStance, TopicId};
+use riposte_eval::{DocId, ObjectStance, TopicId};
 
 use super::{Offsets, TextRanking, TextRankingSettings, TextRankingSources, rank};
-use crate::events::STOPPED;
 use crate::files::explanations::Explanations;
 use crate::presence::JudgedTopics;
 use crate::reading::ranking_steps::{OnOutputs, OutputProgress};
+use crate::stopped::Stopped;
 
 /// The rankings of all topics.
 pub(crate) struct Ranked {
@@ -24,6 +24,8 @@ pub(crate) struct Ranked {
     pub offsets: BTreeMap<TopicId, Offsets>,
     /// Which of the first documents are about their topic; empty if that was not judged.
     pub judged: JudgedTopics,
+    /// The documents whose texts were not read to their ends, each with what was left out.
+    pub cut_texts: BTreeMap<DocId, String>,
 }
 
 /// Ranks the documents for each topic. `stances` finds the stances of each topic's documents,
@@ -52,12 +54,11 @@ pub(crate) fn run<'a, 'r>(
         explained: Explanations::new(&settings.keep)?,
         offsets: BTreeMap::new(),
         judged: JudgedTopics::new(),
+        cut_texts: BTreeMap::new(),
     };
     for (done, topic) in topics.iter().enumerate() {
         on_progress(done, None);
-        if stop.load(Ordering::Relaxed) {
-            bail!(STOPPED);
-        }
+        Stopped::Run.check(stop)?;
         let on_outputs: &mut OnOutputs = &mut |outputs| on_progress(done, Some(outputs));
         let mut ranking = rank(topic, sources, settings, on_outputs)?;
         let mut stances = stances(topic, sources, &mut ranking, on_outputs)?.into_iter();
@@ -78,6 +79,7 @@ pub(crate) fn run<'a, 'r>(
         let offsets = ranking.offsets.map(|of| (topic.id.clone(), of));
         ranked.offsets.extend(offsets);
     }
+    ranked.cut_texts = std::mem::take(&mut sources.cut_texts);
     on_progress(topics.len(), None);
     Ok(ranked)
 }

@@ -128,7 +128,7 @@ impl<'a> Documents<'a> {
             let document = index.document(&found.doc)?;
             let mut text = index.meta().kind.main_text(&document.texts).into_owned();
             let cut = truncate(&mut text);
-            sources.reader.note_cuts(&found.doc, &cut);
+            sources.note_cuts(&found.doc, &cut);
             texts.push(text);
             cuts.push(cut);
         }

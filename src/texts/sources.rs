@@ -1,5 +1,9 @@
 //! What the stages of a text task share.
 
+use std::collections::BTreeMap;
+
+use riposte_eval::DocId;
+
 use super::dense::DenseSearch;
 use crate::index::inverted::InvertedIndex;
 use crate::index::wordnet::WordNet;
@@ -16,4 +20,15 @@ pub struct TextRankingSources<'a, 'm> {
     pub dense: Option<&'a DenseSearch<'a>>,
     /// The clusters of the documents, compared with all topics.
     pub clusters: Option<&'a ClusterLikeness>,
+    /// The documents whose texts were not read to their ends, each with what was left out.
+    pub cut_texts: BTreeMap<DocId, String>,
+}
+
+impl TextRankingSources<'_, '_> {
+    /// Records that a text was not read to its end. `cuts` says what was left out.
+    pub(super) fn note_cuts(&mut self, document: &DocId, cuts: &[String]) {
+        if !cuts.is_empty() {
+            self.cut_texts.insert(document.clone(), cuts.join("; "));
+        }
+    }
 }

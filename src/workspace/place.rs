@@ -58,7 +58,8 @@ pub fn workspace(cache: &Path, collection: &Path) -> Result<PathBuf> {
     Ok(dir.join(FILE))
 }
 
-/// The locks of the workspaces that this process may use until it ends, by directory.
+/// The locks of the workspaces that this process may use until it ends, by directory. They belong to the process, because what is given out is a path:
+/// indexes, stores and collections that were made of a folder are opened by it long after whoever asked for the workspace is gone.
 static HELD: Mutex<BTreeMap<PathBuf, Lock>> = Mutex::new(BTreeMap::new());
 
 /// Locks a workspace until the process ends. A server asks for the same workspace with each question, and has one lock of it.

@@ -21,6 +21,7 @@ const FLOORS: [&[&str]; 21] = [
         "html",
         "lazy",
         "names",
+        "stopped",
         "threads",
         "wording",
     ],

@@ -45,11 +45,11 @@ fn vectors_are_those_of_hugging_face_and_depend_on_nothing_else() {
     for inner in ["", "onnx"] {
         let dir = model(inner);
         let clip = load(dir.path()).unwrap();
-        assert_eq!(clip.dimension(), 20);
         let (texts, images) = (&expected.texts, &expected.images);
         let words: Vec<&str> = texts.iter().map(|of| of.text.as_str()).collect();
         let vectors = clip.embed_texts(&words).unwrap();
         for (of, vector) in texts.iter().zip(&vectors) {
+            assert_eq!(vector.len(), 20);
             assert!(cosine(&of.vector, vector) > 0.9999, "{}", of.text);
             // neither the order nor the texts beside it matter
             assert_eq!(clip.embed_texts(&[&of.text]).unwrap()[0], *vector);

@@ -511,7 +511,7 @@ fn a_cross_encoder_reranks_the_top_and_its_scores_are_stored() {
     assert_eq!(first["score"]["parts"][1]["name"], "cross", "{first}");
 
     let order = documents(&with, "1");
-    let model = CrossEncoder::load(&from, "sha", EncoderBackend::default()).unwrap();
+    let model = CrossEncoder::load(&from, EncoderBackend::default()).unwrap();
     let texts: Vec<&str> = order
         .iter()
         .map(|id| {

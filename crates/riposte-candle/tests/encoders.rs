@@ -125,7 +125,7 @@ fn scores_of_a_cross_encoder_are_those_of_sentence_transformers() {
         score: f32,
     }
     let expected: Vec<Pair> = values("tiny-cross.json");
-    let model = CrossEncoder::load(&reference("tiny-cross"), "sha", CANDLE).unwrap();
+    let model = CrossEncoder::load(&reference("tiny-cross"), CANDLE).unwrap();
     for pair in &expected {
         let score = model.score(&pair.topic, &[&pair.text]).unwrap();
         agree(&pair.text, &score, &[pair.score]);

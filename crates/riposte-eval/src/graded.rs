@@ -20,8 +20,6 @@ use formulas::{TOP_GRADE_OF_ERR, TopicGrades, compatibility, dcg, ideal_gains};
 /// A text run, with the results of each topic sorted as evaluators sort them.
 pub struct SortedTextRun<'a> {
     topics: BTreeMap<&'a TopicId, TopicResults<'a>>,
-    /// The number of lines that repeat a document. trec_eval rejects such a run; here only the best line of a document counts.
-    pub repeated: usize,
 }
 
 /// The results of one topic.
@@ -98,13 +96,12 @@ fn by_score(a: &TextRunLine, b: &TextRunLine, as_read: impl Fn(f64) -> f64) -> O
 }
 
 impl<'a> SortedTextRun<'a> {
-    /// Sorts the lines of a run by topic and within each topic.
+    /// Sorts the lines of a run by topic and within each topic. If several lines repeat a document, which trec_eval rejects, only the best one counts.
     pub fn new(lines: &'a [TextRunLine]) -> SortedTextRun<'a> {
         let mut lists: HashMap<&TopicId, Vec<&TextRunLine>> = HashMap::new();
         for line in lines {
             lists.entry(&line.topic).or_default().push(line);
         }
-        let mut repeated = 0;
         let topics = lists
             .into_iter()
             .map(|(topic, by_file)| {
@@ -113,11 +110,10 @@ impl<'a> SortedTextRun<'a> {
                 by_score.sort_by(|a, b| by_trec_eval(a, b));
                 let mut seen = HashSet::with_capacity(by_score.len());
                 by_score.retain(|line| seen.insert(&line.doc));
-                repeated += by_file.len() - by_score.len();
                 (topic, TopicResults { by_score, by_file })
             })
             .collect();
-        SortedTextRun { topics, repeated }
+        SortedTextRun { topics }
     }
 
     pub(super) fn topic(&self, topic: &TopicId) -> Option<&TopicResults<'a>> {

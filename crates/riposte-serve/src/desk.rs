@@ -143,15 +143,6 @@ impl Call {
         self.0.stop.load(Ordering::Relaxed) || Instant::now() >= self.deadline()
     }
 
-    /// # Errors
-    /// The call is stopped.
-    pub fn check(&self) -> Result<(), Refusal> {
-        match self.is_stopped() {
-            true => Err(Refusal::Stopped),
-            false => Ok(()),
-        }
-    }
-
     /// Lets another client, which waits until `deadline`, share this call. Returns `false` if the call has already been stopped.
     pub(crate) fn join(&self, deadline: Instant) -> bool {
         let mut last = self.lock();

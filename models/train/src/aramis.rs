@@ -211,7 +211,6 @@ fn image_of(tweet: &Tweet) -> Result<ImageEvidence> {
         clip: None,
         sentences: Vec::new(),
         afinn: Vec::new(),
-        rankings: Vec::new(),
     })
 }
 

@@ -181,6 +181,7 @@ fn candidates(inputs: &Inputs, relevance: &Grades) -> Result<Vec<Candidates>> {
         wordnet: None,
         dense: None,
         clusters: None,
+        cut_texts: BTreeMap::new(),
     };
     let settings = TextRankingSettings {
         approach: approach.clone(),

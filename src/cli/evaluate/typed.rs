@@ -11,6 +11,7 @@ use riposte_eval::limits::MAX_COMPARED;
 use riposte_eval::measure::TOUCHE_LEVELS;
 
 use super::super::parse;
+use riposte::files::stdin::Stdin;
 use riposte::files::{NamedRun, check_once, has_judgements, is_only_run};
 use riposte::judge::evaluate::{ChosenMeasure, EvaluationSettings};
 
@@ -107,16 +108,17 @@ impl EvaluateArgs {
             judgements: Vec::new(),
             runs: Vec::new(),
             measures: Vec::new(),
+            stdin: Stdin::default(),
         };
         let mut words = self.words.as_slice();
-        let is_missing =
-            self.qrels.is_empty() && words.first().is_some_and(|first| is_only_run(first));
+        let is_only_run = |word: &String| is_only_run(word, &settings.stdin);
+        let is_missing = self.qrels.is_empty() && words.first().is_some_and(is_only_run);
         ensure!(
             !is_missing,
             "judgements are missing: give their file or the name of their data set before the runs, or with --qrels"
         );
         if let Some((first, others)) = words.split_first()
-            && (self.qrels.is_empty() || has_judgements(first))
+            && (self.qrels.is_empty() || has_judgements(first, &settings.stdin))
         {
             settings.judgements.push(first.clone());
             words = others;

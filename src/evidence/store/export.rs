@@ -41,7 +41,7 @@ impl Store {
     ) -> Result<Vec<(String, u64)>> {
         let writing = || format!("cannot write to {}", dir.display());
         fs::create_dir_all(dir).with_context(writing)?;
-        for name in exported_files(self.channels) {
+        for name in exported_files(self.place.channels) {
             let path = dir.join(name);
             ensure!(!path.is_dir(), "{}: it is a directory", path.display());
         }
@@ -49,11 +49,11 @@ impl Store {
         let mut failed = None;
         // in one transaction, so that all files have the same state of the store
         let exported = self.reading(|c| {
-            let total = count_rows(c, self.channels)?;
+            let total = count_rows(c, self.place.channels)?;
             ensure!(total > 0, "there is nothing to export: it is empty");
             let mut done = 0;
             let mut exported = Vec::new();
-            for table in with_checksums(self.channels) {
+            for table in with_checksums(self.place.channels) {
                 let before = done;
                 let on_row = &mut || {
                     if done % REPORTED == 0 {

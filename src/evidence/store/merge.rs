@@ -10,7 +10,7 @@ use rusqlite::{Connection, params_from_iter};
 
 use super::rows::is_stored;
 use super::tables::{BESIDE, with_checksums};
-use super::{StepBudget, Store, check_schema, checksum};
+use super::{StepBudget, Store, StoreFile, checksum};
 use crate::evidence::channel::Channels;
 use crate::evidence::table::EvidenceTable;
 use crate::workspace::file::{has_table, is_malformed, malformed, open_read_only, read_only_uri};
@@ -37,15 +37,15 @@ impl Store {
     pub fn merge(&mut self, other: &Path) -> Result<MergeResult> {
         let (from, into) = (other.display(), self.path().display());
         let merging = format!("cannot merge {from} into {into}");
-        let channels = self.channels;
-        if let Err(error) = Store::open_read_only(other, channels)
+        let place = self.place.with_path(other);
+        if let Err(error) = Store::open_read_only(&place)
             && !is_malformed(&error)
         {
             return Err(error.context(merging));
         }
-        self.steps.renew(&[&self.path, other]);
-        let merged = match merge_attached(&mut self.connection, channels, other) {
-            Err(error) if is_malformed(&error) => merge_each(&mut self.connection, channels, other),
+        self.steps.renew(&[&self.place.path, other]);
+        let merged = match merge_attached(&mut self.connection, &place) {
+            Err(error) if is_malformed(&error) => merge_each(&mut self.connection, &place),
             merged => merged,
         };
         merged.context(merging)
@@ -53,10 +53,10 @@ impl Store {
 }
 
 /// Attaches the other store, copies all documents that are missing here, and detaches it.
-fn merge_attached(c: &mut Connection, channels: Channels, other: &Path) -> Result<MergeResult> {
+fn merge_attached(c: &mut Connection, other: &StoreFile) -> Result<MergeResult> {
     // this reads the file, so it fails if the file is too short
-    c.execute("ATTACH DATABASE ? AS shard", [read_only_uri(other)?])?;
-    let merged = check_attached(c, channels).and_then(|()| merge_all(c, channels));
+    c.execute("ATTACH DATABASE ? AS shard", [read_only_uri(&other.path)?])?;
+    let merged = check_attached(c, other).and_then(|()| merge_all(c, other.channels));
     c.execute_batch("DETACH DATABASE shard")?;
     merged
 }
@@ -65,8 +65,8 @@ fn merge_attached(c: &mut Connection, channels: Channels, other: &Path) -> Resul
 ///
 /// # Errors
 /// It has a table, index or trigger that riposte does not create, or it is damaged ([`is_malformed`]).
-fn check_attached(c: &Connection, channels: Channels) -> Result<()> {
-    check_schema(c, "shard", channels)?;
+fn check_attached(c: &Connection, other: &StoreFile) -> Result<()> {
+    other.check_schema(c, "shard")?;
     let sql = "PRAGMA shard.quick_check(1)";
     let found: String = c.query_row(sql, [], |row| row.get(0))?;
     if found != "ok" {
@@ -119,17 +119,14 @@ fn merge_all(connection: &mut Connection, channels: Channels) -> Result<MergeRes
 
 /// Copies from a damaged store the documents that this one lacks, if they can be read and agree with their checksums. The damaged store has a
 /// separate connection, so that its errors do not end the transaction.
-fn merge_each(
-    connection: &mut Connection,
-    channels: Channels,
-    other: &Path,
-) -> Result<MergeResult> {
-    let mut shard = open_read_only(other)?;
+fn merge_each(connection: &mut Connection, other: &StoreFile) -> Result<MergeResult> {
+    let channels = other.channels;
+    let mut shard = open_read_only(&other.path)?;
     // without this, SQLite reads nothing from a file that is too short
     shard.set_db_config(DbConfig::SQLITE_DBCONFIG_DEFENSIVE, false)?;
     shard.pragma_update(None, "writable_schema", true)?;
-    check_schema(&shard, "main", channels)?;
-    let _steps = StepBudget::of(&mut shard, other)?;
+    other.check_schema(&shard, "main")?;
+    let _steps = StepBudget::of(&mut shard, &other.path)?;
     let mut tables = Vec::new();
     for table in with_checksums(channels).chain(BESIDE) {
         if has_table(&shard, "main", table.name)? {

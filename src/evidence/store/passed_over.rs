@@ -63,7 +63,7 @@ impl Store {
     /// # Errors
     /// The store cannot be written.
     pub(crate) fn pass_over(&mut self, document: &PassedOver) -> Result<()> {
-        let channels = self.channels;
+        let channels = self.place.channels;
         self.writing(|c| {
             let id = document.document.0.as_str();
             if rows::is_stale(c, id, &document.fingerprint, Some(&document.content))? {

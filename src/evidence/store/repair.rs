@@ -33,7 +33,7 @@ impl Store {
     /// # Errors
     /// The store cannot be read or written.
     pub(crate) fn add_checksums(&mut self) -> Result<()> {
-        let tables = with_checksums(self.channels).count() as i64;
+        let tables = with_checksums(self.place.channels).count() as i64;
         let wanting: Vec<String> = self.reading(|c| {
             let mut statement = c.prepare(
                 "SELECT document FROM document d
@@ -108,7 +108,7 @@ impl Store {
     /// # Errors
     /// The store cannot be read or written.
     pub(crate) fn remove_misfits(&mut self) -> Result<()> {
-        let channels = self.channels;
+        let channels = self.place.channels;
         self.writing(|c| {
             for table in tables::all(channels) {
                 let name = table.name;
@@ -139,7 +139,7 @@ impl Store {
     /// # Errors
     /// The store cannot be read or written, or removing records does not mend its damage.
     pub(crate) fn remove_damaged(&mut self, damaged: &[DamagedRecord]) -> Result<()> {
-        let channels = self.channels;
+        let channels = self.place.channels;
         let mut damaged = damaged.iter();
         self.producers.take();
         self.writing(|c| damaged.try_for_each(|record| remove(c, channels, record)))?;

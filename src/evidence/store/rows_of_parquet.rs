@@ -35,7 +35,7 @@ impl Store {
     /// written.
     pub fn merge_parquet(&mut self, dir: &Path) -> Result<MergeResult> {
         self.producers.take();
-        let (path, channels) = (self.path().to_owned(), self.channels);
+        let (path, channels) = (self.path().to_owned(), self.place.channels);
         let files = files(dir)?;
         let before = stamps(&files)?;
         let mut latest: HashMap<String, i64> = HashMap::new();

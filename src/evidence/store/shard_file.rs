@@ -22,7 +22,7 @@ impl ShardFile {
     /// # Errors
     /// The copy cannot be made.
     pub fn new(path: &Path, target: &Store) -> Result<Self> {
-        let opened = Store::open_read_only(path, target.channels);
+        let opened = Store::open_read_only(&target.place.with_path(path));
         let target = target.path();
         if !opened.is_err_and(|error| needs_recovery(&error)) {
             return Ok(ShardFile {

@@ -14,6 +14,7 @@ use super::report::{RowReport, RowState, Took};
 use crate::disk::TemporaryDir;
 use crate::events::OnEvent;
 use crate::files::NamedRun;
+use crate::files::stdin::Stdin;
 use crate::judge::evaluate::{EvaluationSettings, evaluate};
 use crate::judge::verify::{VerificationSettings, Verifier};
 use crate::runs::run_files::plain_word;
@@ -164,6 +165,7 @@ impl Measuring<'_> {
                 path: run.to_owned(),
             }],
             measures: table.measures()?,
+            stdin: Stdin::default(),
         };
         let evaluation = evaluate(&settings, on_event)?;
         let evaluated = evaluation.runs.first().context("no run was evaluated")?;

@@ -7,7 +7,7 @@ use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, ensure};
 use riposte_eval::TopicId;
 use riposte_eval::run::ImageRunLine;
 use riposte_eval::topic::Topic;
@@ -17,7 +17,7 @@ use crate::collection::images::ImageCollection;
 use crate::debate::PER_SIDE;
 use crate::debate::sheet::DebateSheet;
 use crate::disk::{self, TemporaryDir};
-use crate::events::{Event, OnEvent, STOPPED, Stage, run_stage};
+use crate::events::{Event, OnEvent, Stage, run_stage};
 use crate::evidence::clip::{ImageTextModel, Slot};
 use crate::evidence::extract::{self, ExtractionSummary, Shard};
 use crate::evidence::store::{Store, is_damaged_record};
@@ -33,6 +33,7 @@ use crate::reading::stance_encoder::StanceEncoder;
 use crate::reading::{self, Reader};
 use crate::recipes::english;
 use crate::recipes::image_approach::StanceRecipe;
+use crate::stopped::Stopped;
 use crate::texts::arguments::ArgumentSource;
 use crate::texts::indexes::ensure_documents;
 use crate::workspace::Outputs;
@@ -255,9 +256,7 @@ fn extract(
     }
     let extent = settings.extent(Shard::WHOLE)?;
     let summary = extraction.extract(collection, extent, host.stop, on_event)?;
-    if summary.stopped {
-        bail!(STOPPED);
-    }
+    ensure!(!summary.stopped, Stopped::Run);
     Ok(summary)
 }
 
@@ -339,11 +338,7 @@ impl Ranking<'_> {
         let topics = self.request.topics;
         let mut sheets = Vec::with_capacity(topics.len());
         for (done, topic) in topics.iter().enumerate() {
-            if self.host.stop.load(Ordering::Relaxed) {
-                bail!(
-                    "stopped before the debate sheets were made, without a run; the same command continues from there"
-                );
-            }
+            Stopped::DebateSheets.check(self.host.stop)?;
             let on_progress = &mut |outputs| {
                 on_event(Event::Progress {
                     done,

@@ -1,12 +1,13 @@
 //! What the user is told of a run of texts before and after it.
 
-use riposte_eval::TextTask;
+use std::collections::BTreeMap;
+
 use riposte_eval::topic::Topic;
+use riposte_eval::{DocId, TextTask};
 
 use super::TextRequest;
 use crate::events::{Event, OnEvent};
 use crate::limits::RUN_DEPTH;
-use crate::reading::Reader;
 use crate::recipes::english;
 use crate::recipes::text_approach::TextApproach;
 
@@ -60,8 +61,7 @@ pub(super) fn note_language(request: &TextRequest, on_event: &mut OnEvent) {
 const NAMED_CUTS: usize = 5;
 
 /// Reports the texts that were not read to their ends.
-pub(super) fn note_cut_texts(reader: &Reader, on_event: &mut OnEvent) {
-    let cut = reader.cut_texts();
+pub(super) fn note_cut_texts(cut: &BTreeMap<DocId, String>, on_event: &mut OnEvent) {
     for (document, what) in cut.iter().take(NAMED_CUTS) {
         on_event(Event::Note(format!("{document}: {what}")));
     }

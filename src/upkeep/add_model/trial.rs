@@ -61,7 +61,7 @@ pub(super) fn run(role: ModelRole, dir: &Path) -> Result<String> {
         }
         ModelRole::Cross => {
             let [_, first, texts @ ..] = &TEXTS;
-            let scores = CrossEncoder::load(dir, "", EncoderBackend::Auto)?.score(first, texts)?;
+            let scores = CrossEncoder::load(dir, EncoderBackend::Auto)?.score(first, texts)?;
             ensure!(
                 scores.windows(2).all(|two| two[0] != two[1]),
                 "different texts have the same score: the weights are damaged, or not trained"

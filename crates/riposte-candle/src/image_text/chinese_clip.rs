@@ -202,11 +202,6 @@ impl ChineseClipConfig {
         self.vision.image_size
     }
 
-    /// The length of every vector.
-    pub fn dimension(&self) -> usize {
-        self.projection
-    }
-
     /// The number of tokens in the vocabulary.
     pub fn vocabulary(&self) -> usize {
         self.text.vocab_size

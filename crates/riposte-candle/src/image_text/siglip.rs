@@ -165,11 +165,6 @@ impl SiglipConfig {
         self.vision_config.image_size
     }
 
-    /// The length of every vector.
-    pub fn dimension(&self) -> usize {
-        self.text_config.sizes.hidden_size
-    }
-
     /// The number of tokens in the vocabulary.
     pub fn vocabulary(&self) -> usize {
         self.text_config.vocab_size

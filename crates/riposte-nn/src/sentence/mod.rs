@@ -75,7 +75,7 @@ impl SentenceEncoder {
         {
             return Self::load_other(dir, layout, (others.open)(&config, dir)?);
         }
-        let model = family::describe_beside(&config, others.kinds)?;
+        let model = family::describe(&config, others.kinds)?;
         let tokenizer = tokenizer(
             dir,
             &layout,

@@ -8,7 +8,7 @@ pub mod bert;
 pub mod calibration;
 pub mod clip;
 mod coarse;
-pub mod family;
+pub(crate) mod family;
 pub mod kept;
 mod linear;
 mod mpnet;
