@@ -35,8 +35,6 @@ COPY approaches approaches
 COPY datasets datasets
 COPY models models
 COPY build.rs ./
-# the table of exit codes is part of the program
-COPY docs/exit-codes.md docs/
 COPY crates crates
 COPY src src
 # The metadata of runs name the commit: --build-arg RIPOSTE_COMMIT=$(git rev-parse HEAD)

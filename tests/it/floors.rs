@@ -140,8 +140,7 @@ const CRATES: [(&str, &[&str]); 5] = [
 const WITHOUT_FILES: [&str; 2] = ["riposte-claims", "riposte-eval"];
 
 /// The files that code may embed from other directories, and who may embed them. The first entry that fits counts.
-const OWNERS: [(&str, &[&str]); 11] = [
-    ("docs/exit-codes.md", &["cli/shell.rs"]),
+const OWNERS: [(&str, &[&str]); 10] = [
     ("approaches/", &["cli/approaches.rs", "judge/", "recipes/"]),
     ("datasets/datasets.toml", &["datasets/"]),
     ("datasets/reproduce.toml", &["judge/reproduce/"]),
