@@ -21,6 +21,7 @@ pub use super::splitter::{Splitter, Words};
 pub use super::stemmer::Stemmer;
 pub use super::stop_words::StopList;
 use super::term_cache::{self, Packed, TermCache, Word};
+use crate::wording::UnknownName;
 use cjk::Bigrams;
 pub use fold::Fold;
 use runs::{next_short_word, next_standard_word, next_word};
@@ -164,7 +165,7 @@ impl From<Analyzer> for String {
     untagged,
     expecting = "an analyzer is a text, such as \"stop=lucene stem=porter\", or a table of its parts"
 )]
-enum Written {
+pub(crate) enum Written {
     Text(String),
     Parts(BTreeMap<String, Part>),
 }
@@ -172,7 +173,7 @@ enum Written {
 /// The value of a part of an analyzer.
 #[derive(Deserialize)]
 #[serde(untagged)]
-enum Part {
+pub(crate) enum Part {
     Text(String),
     Number(u64),
 }
@@ -181,7 +182,15 @@ impl TryFrom<Written> for Analyzer {
     type Error = String;
 
     fn try_from(written: Written) -> Result<Self, String> {
-        let text = match written {
+        written.read().map_err(|error| format!("{error:#}"))
+    }
+}
+
+impl Written {
+    /// # Errors
+    /// A part is unknown, or its value is wrong. The error is an [`UnknownName`] if the value is a name that is not known.
+    pub(crate) fn read(self) -> Result<Analyzer> {
+        let text = match self {
             Written::Text(text) => text,
             Written::Parts(parts) => {
                 let mut words = Vec::new();
@@ -191,7 +200,7 @@ impl TryFrom<Written> for Analyzer {
                         Part::Number(number) => number.to_string(),
                     };
                     if value.contains(char::is_whitespace) {
-                        return Err(format!("{key}: {value:?} has a blank in it"));
+                        bail!("{key}: {value:?} has a blank in it");
                     }
                     words.push(format!("{key}={value}"));
                 }
@@ -199,7 +208,6 @@ impl TryFrom<Written> for Analyzer {
             }
         };
         text.parse()
-            .map_err(|error: anyhow::Error| format!("{error:#}"))
     }
 }
 
@@ -266,15 +274,8 @@ fn named<T: FromStr + VariantNames>(name: &str) -> Result<T> {
 
 /// The position of a name among those that are known.
 fn one_of(known: &[&str], name: &str) -> Result<usize> {
-    known
-        .iter()
-        .position(|word| *word == name)
-        .with_context(|| {
-            format!(
-                "there is no value {name:?}: choose one of {}",
-                known.join(", ")
-            )
-        })
+    let found = known.iter().position(|word| *word == name);
+    found.ok_or_else(|| UnknownName::new("value", name, known).into())
 }
 
 impl Analyzer {
