@@ -53,13 +53,30 @@ pub(crate) struct Beliefs {
 /// Maximum absolute contribution of one signal, in log-odds, so that no single signal decides.
 const MAX_CONTRIBUTION: f64 = 2.5;
 
-/// How explanations describe a signal: its name, what its value measures, and what it is read from, as a sentence about the image names it ("the text in
-/// it").
-type Described = (&'static str, &'static str, &'static str);
+/// What a signal is read from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Source {
+    /// The subject of a sentence about the image: "the text in it".
+    pub words: &'static str,
+    pub is_plural: bool,
+}
 
-const IN_PICTURE: &str = "the text in it";
-const AROUND: &str = "the words around it";
-const SHOWN: &str = "what it shows";
+impl Source {
+    const fn singular(words: &'static str) -> Source {
+        let is_plural = false;
+        Source { words, is_plural }
+    }
+}
+
+/// How explanations describe a signal: its name, what its value measures, and what it is read from.
+type Described = (&'static str, &'static str, Source);
+
+const IN_PICTURE: Source = Source::singular("the text in it");
+const AROUND: Source = Source {
+    words: "the words around it",
+    is_plural: true,
+};
+const SHOWN: Source = Source::singular("what it shows");
 const TO_ARGUMENTS: &str = "likeness to arguments for it minus against it";
 
 /// All signals, in the order of explanations.
@@ -93,7 +110,7 @@ const SIGNALS: [Described; 6] = [
 ];
 
 /// What the signal with this name is read from ([`Described`]); `None` if there is no such signal.
-pub(crate) fn source(name: &str) -> Option<&'static str> {
+pub(crate) fn source(name: &str) -> Option<Source> {
     let signal = SIGNALS.iter().find(|(known, ..)| *known == name);
     signal.map(|(.., source)| *source)
 }
