@@ -16,8 +16,7 @@ use super::{Fault, FaultKind};
 use crate::disk::regular;
 pub(super) use documents::MAX_FILE_BYTES;
 pub use documents::{
-    CrawlRank, FileState, GivenTexts, ImageDocument, Listing, NO_PAGE, PageDocument, Unread,
-    bytes_of,
+    CrawlRank, FileState, GivenTexts, ImageDocument, Listing, PageDocument, Unread, bytes_of,
 };
 
 /// The documents of an image collection, with the directory of each.

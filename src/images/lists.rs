@@ -13,6 +13,7 @@ use super::opinions::{argument_scores, stance_scores};
 use super::signals::CrawlRanks;
 use super::texts::{PoolTexts, TextStances};
 use super::{ImageRanking, POOL, Settings, TopicTask, rationale};
+use crate::events::{Note, NoteKind};
 use crate::index::images::Image;
 use crate::presence::{About, Judged};
 use crate::recipes::image_approach::{Form, ScoreRecipe, StanceRecipe};
@@ -326,15 +327,19 @@ fn note_short_lists(
     topic: &Topic,
     listed: &[Selected],
     settings: &Settings,
-    notes: &mut Vec<String>,
+    notes: &mut Vec<Note>,
 ) {
     let id = &topic.id;
+    let mut note = |text| {
+        let kind = NoteKind::ShortList(id.clone());
+        notes.push(Note { kind, text });
+    };
     match settings.approach.form {
         Form::Stances => {
             for stance in Stance::BOTH {
                 let count = listed.iter().filter(|s| s.stance == stance).count();
                 if count < LIST_LENGTH {
-                    notes.push(format!(
+                    note(format!(
                         "topic {id}: only {count} of {LIST_LENGTH} images for {stance}"
                     ));
                 }
@@ -343,7 +348,7 @@ fn note_short_lists(
         Form::Claims => {
             let (count, length) = (listed.len(), settings.claim_length);
             if count < length {
-                notes.push(format!("argument {id}: only {count} of {length} images"));
+                note(format!("argument {id}: only {count} of {length} images"));
             }
         }
     }

@@ -16,6 +16,9 @@ use riposte_nn::transformer::kept::Keep;
 use riposte_nn::transformer::text::TextEncoder;
 use riposte_nn::transformer::{Backend, Linear, TensorSource, examples, expected_affine};
 
+/// How the names of all cross-encoders begin as producers.
+pub(super) const PRODUCERS: &str = "cross/";
+
 /// A part of the producer's name. It must change whenever the same checkpoint would give other scores.
 const VERSION: u32 = 4;
 
@@ -96,7 +99,7 @@ impl Cross {
 
     /// The producer's name for the checkpoint with this sha256, which need not be loaded.
     pub fn producer_of(sha: &str) -> String {
-        format!("cross/{VERSION} {sha}")
+        format!("{PRODUCERS}{VERSION} {sha}")
     }
 
     /// Whether any product is computed in int8.

@@ -20,7 +20,7 @@ use anyhow::Result;
 use riposte_eval::DocId;
 
 use crate::evidence::clip::Clip;
-use crate::evidence::sentence::Sentences;
+use crate::evidence::sentence::{self, Sentences};
 use crate::lazy::Lazy;
 use crate::workspace::{self, Outputs as Workspace};
 use cross::Cross;
@@ -118,9 +118,9 @@ impl<'a> Reader<'a> {
     /// The workspace cannot be read.
     pub fn new(models: Models<'a>, outputs: Workspace) -> Result<Self> {
         Ok(Reader {
-            sentence_producer: producer(models.sentences, &outputs, "sentence/")?,
-            cross_producer: producer(models.cross, &outputs, "cross/")?,
-            pair_producer: producer(models.pairs, &outputs, "pair/")?,
+            sentence_producer: producer(models.sentences, &outputs, sentence::PRODUCERS)?,
+            cross_producer: producer(models.cross, &outputs, cross::PRODUCERS)?,
+            pair_producer: producer(models.pairs, &outputs, stance_encoder::PRODUCERS)?,
             models,
             store: Store {
                 outputs,

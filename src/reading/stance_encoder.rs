@@ -80,6 +80,9 @@ pub const HEAD_DENSE: &str = "head.dense";
 /// The name of the second layer.
 pub const HEAD_OUT: &str = "head.out";
 
+/// How the names of all stance encoders begin as producers.
+pub(super) const PRODUCERS: &str = "pair/";
+
 /// A part of the producer's name. It must change whenever the same weights would give other logits.
 const VERSION: u32 = 4;
 
@@ -90,7 +93,7 @@ const MAX_STEP: f32 = 7.0;
 
 fn producer_of(sha: &str, trained: &[u8]) -> String {
     let changes = hex(&Sha256::digest(trained));
-    format!("pair/{VERSION} {sha} {changes}")
+    format!("{PRODUCERS}{VERSION} {sha} {changes}")
 }
 
 static COMMITTED: &[u8] = include_bytes!("../../models/own/stance.safetensors");

@@ -108,6 +108,7 @@ fn record(c: &mut Chance, n: usize) -> Record {
         what: "broken".to_owned(),
         document: Some(DocId(format!("I{n:016x}"))),
         transient: None,
+        lacks_page: false,
     };
     let mut made = CHANNELS
         .iter()

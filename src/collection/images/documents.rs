@@ -20,9 +20,6 @@ pub(in crate::collection) const MAX_FILE_BYTES: u64 = 256 << 20;
 /// Maximum size of a document's texts (pages, XPaths, rankings, URLs) together, in bytes; more is a fault. They are in memory at the same time.
 const MAX_TEXT_BYTES: u64 = 128 << 20;
 
-/// The fault of an image without a page.
-pub const NO_PAGE: &str = "no page";
-
 /// The names of image files. The first one that can be decoded is used.
 const IMAGE_FILES: [&str; 4] = ["image.webp", "image.png", "image.jpg", "image.jpeg"];
 
@@ -309,7 +306,7 @@ impl Entry {
             faults.push(fault(FaultKind::Image, &self.dir, "no image file"));
         }
         if listing.pages.is_empty() {
-            faults.push(fault(FaultKind::Page, &self.dir, NO_PAGE));
+            faults.push(Fault::no_page(&self.dir));
         }
         let mut texts = TextFiles {
             listing,
