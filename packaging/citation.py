@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Copies the version and the address of the repository from Cargo.toml to CITATION.cff, and makes codemeta.json from CITATION.cff.
+"""Copies the version and the address of the repository from Cargo.toml to CITATION.cff, and makes packaging/codemeta.json from CITATION.cff.
 
     make -C packaging citation          # in the repository
     python3 packaging/citation.py DIR   # writes both files to DIR
@@ -43,7 +43,8 @@ def main(target):
         "programmingLanguage": "Rust",
     }
     (target / "CITATION.cff").write_text(citation, encoding="utf-8")
-    (target / "codemeta.json").write_text(json.dumps(made, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+    (target / "packaging").mkdir(exist_ok=True)
+    (target / "packaging/codemeta.json").write_text(json.dumps(made, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

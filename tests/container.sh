@@ -1,5 +1,5 @@
 #!/bin/sh
-# Tests the Dockerfile without Docker: replays its instructions in directories, with Debian's tools, and then runs the image as TIRA would:
+# Tests packaging/Dockerfile without Docker: replays its instructions in directories, with Debian's tools, and then runs the image as TIRA would:
 # without network, with a read-only input, as a user that the image does not know. `make container-proof` calls this script.
 #
 # It needs root on Linux with amd64; mmdebstrap, unshare, mount and chroot (Debian: mmdebstrap, util-linux, coreutils); the Rust toolchain of
@@ -17,8 +17,8 @@
 #
 # The script understands these parts of Dockerfiles: comments, continued lines, FROM [--platform=linux/amd64] IMAGE [AS NAME], ARG NAME=VALUE,
 # ENV NAME=VALUE… (without blanks or variables in a value), LABEL, WORKDIR DIR, RUN COMMAND, COPY [--from=STAGE] SOURCE… TARGET (without
-# wildcards) and CMD ["WORD", …]. Any other instruction or option is an error, so nothing is skipped silently. In .dockerignore it understands
-# the lines * and !PATH.
+# wildcards) and CMD ["WORD", …]. Any other instruction or option is an error, so nothing is skipped silently. In packaging/Dockerfile.dockerignore
+# it understands the lines * and !PATH.
 set -eu
 cd "$(dirname "$0")/.."
 
@@ -102,15 +102,15 @@ base() {
     fi
 }
 
-# context DIR: copies the files that .dockerignore does not exclude to DIR.
+# context DIR: copies the files that Dockerfile.dockerignore does not exclude to DIR.
 context() {
     rm -rf "$1"
     mkdir "$1"
-    sed -e '/^#/d' -e '/^[[:space:]]*$/d' .dockerignore >"$work/ignore"
-    [ "$(head -n 1 "$work/ignore")" = '*' ] || die ".dockerignore: the first line must be *"
+    sed -e '/^#/d' -e '/^[[:space:]]*$/d' packaging/Dockerfile.dockerignore >"$work/ignore"
+    [ "$(head -n 1 "$work/ignore")" = '*' ] || die "Dockerfile.dockerignore: the first line must be *"
     sed 1d "$work/ignore" >"$work/kept"
     if grep -v '^![^*?]*$' "$work/kept" >&2; then
-        die ".dockerignore: these lines are not understood"
+        die "Dockerfile.dockerignore: these lines are not understood"
     fi
     sed 's/^!//' "$work/kept" | tar -cf - -T - | tar -xf - --no-same-owner -C "$1"
 }
@@ -120,7 +120,7 @@ instructions() {
     awk '/^[ \t]*#/ { next }
          { line = $0; more = sub(/\\[ \t]*$/, "", line); whole = whole line }
          !more { if (whole ~ /[^ \t]/) print whole; whole = "" }
-         END { if (whole != "") print whole }' Dockerfile
+         END { if (whole != "") print whole }' packaging/Dockerfile
 }
 
 # run COMMAND: runs a RUN instruction in the current stage, with this machine's network, as root.
@@ -167,7 +167,7 @@ copy() {
         case $1 in
         -* | *[*?[]*) die "COPY $1: not understood" ;;
         esac
-        [ -e "$from/$1" ] || die "COPY $1: not in ${from##*/}: does .dockerignore keep it?"
+        [ -e "$from/$1" ] || die "COPY $1: not in ${from##*/}: does Dockerfile.dockerignore keep it?"
         sources="$sources $1"
         shift
     done
@@ -202,7 +202,7 @@ assignment() {
     die "$1: not understood as NAME=VALUE"
 }
 
-step "the files that .dockerignore keeps"
+step "the files that Dockerfile.dockerignore keeps"
 context "$work/context"
 if [ -n "$(git status --porcelain 2>/dev/null)" ]; then
     echo "note: there are uncommitted changes; tira-cli code-submission would refuse them"
@@ -366,10 +366,9 @@ docker_keeps_the_same() {
 import sys
 from pathlib import Path
 from docker.utils.build import exclude_paths
-lines = [line.strip() for line in open(".dockerignore")]
+lines = [line.strip() for line in open("packaging/Dockerfile.dockerignore")]
 patterns = [line for line in lines if line and not line.startswith("#")]
-# Docker sends these two in any case, because it needs them
-kept = {path for path in exclude_paths(".", patterns) if Path(path).is_file()} - {"Dockerfile", ".dockerignore"}
+kept = {path for path in exclude_paths(".", patterns) if Path(path).is_file()}
 context = Path(sys.argv[1])
 found = {str(path.relative_to(context)) for path in context.rglob("*") if path.is_file()}
 if kept != found:
@@ -445,7 +444,7 @@ check "the input is unchanged" cmp "$work/input-before" "$work/input-after"
 
 if "$tira_python" -c 'import tira' 2>/dev/null; then
     tira="the parts that ran here are from tira $("$tira_python" -c 'from importlib.metadata import version; print(version("tira"))')"
-    check "Docker's Python client, which tira uses, keeps the same files by .dockerignore" docker_keeps_the_same
+    check "Docker's Python client, which tira uses, keeps the same files by Dockerfile.dockerignore" docker_keeps_the_same
     check "tira's own check accepts the run (check_format, run.txt)" tira_accepts "$first"
     # if the tracker runs in an image, TIRA starts the command with it, to measure resources
     tracker=$("$tira_python" -c 'from tira.tirex_tracker import find_tirex_tracker_executable_or_none as find; print(find() or "")')

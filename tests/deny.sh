@@ -1,5 +1,5 @@
 #!/bin/sh
-# Checks all dependencies with cargo-deny (deny.toml). `sh tests/deny.sh optional` names what it cannot check, because cargo-deny or the list of
+# Checks all dependencies with cargo-deny (tests/deny.toml). `sh tests/deny.sh optional` names what it cannot check, because cargo-deny or the list of
 # vulnerabilities is missing; `sh tests/deny.sh required` then fails.
 set -eu
 cd "$(dirname "$0")/.."
@@ -25,9 +25,10 @@ if ! $cargo deny --version >/dev/null 2>&1; then
     not_checked "cargo-deny is not installed (cargo install cargo-deny --locked)"
     exit
 fi
-if $cargo deny fetch db; then
-    $cargo deny --workspace check advisories bans licenses sources
+deny="$cargo deny --config tests/deny.toml --workspace"
+if $deny fetch db; then
+    $deny check advisories bans licenses sources
 else
-    $cargo deny --workspace check bans licenses sources
+    $deny check bans licenses sources
     not_checked "whether dependencies have known vulnerabilities: the list of them cannot be fetched"
 fi

@@ -17,7 +17,7 @@ reveal_type(run.to_frame())  # DataFrame
 reveal_type(riposte.evaluate([run, "run.txt"], {"1": {"d": 1}}, ["RR"], ci=True))  # DataFrame
 reveal_type(riposte.verify(run).findings[0].line)  # Union[int, None]
 reveal_type(riposte.read_text("a.png")[0])  # Union[riposte._texts.PictureText, None]
-reveal_type(riposte.explain(run, "1", "d").parts)  # tuple[riposte._run.Explanation, ...]
+reveal_type(riposte.explain(run, "1", "d").parts)  # tuple[riposte._explanation.Explanation, ...]
 riposte.stance("no pairs", explain="yes")  # error
 """
 

@@ -71,7 +71,7 @@ def test_it_contains_what_it_should_and_is_small(wheel):
         licence = archive.read(f"riposte_ir-{VERSION}.dist-info/licenses/licenses/LICENSE-MIT")
     info = f"riposte_ir-{VERSION}.dist-info"
     shared = ["_calls", "_clash", "_cluster", "_documents", "_frames", "_hugging", "_layout", "_program", "_shards", "_show", "_stream"]
-    typed = ["_collection", "_judge", "_run", "_server", "_texts"]
+    typed = ["_collection", "_explanation", "_judge", "_run", "_server", "_texts"]
     spark = ["_spark_extract", "_spark_rank", "_spark_texts", "spark"]
     pyterrier = ["_pt_base", "_pt_read", "pt"]
     modules = ["__init__", "__main__", *shared, *typed, *spark, *pyterrier, "datasets", "evidence", "measures"]

@@ -24,7 +24,7 @@ const EVERYWHERE: usize = 500;
 
 /// The frame of every page.
 #[derive(Template)]
-#[template(path = "page.html")]
+#[template(path = "page.html", config = "src/report/askama.toml")]
 struct Page<'a> {
     title: &'a str,
     policy: &'a str,
@@ -50,7 +50,7 @@ struct Place {
 
 /// The table of topics.
 #[derive(Template)]
-#[template(path = "index.html")]
+#[template(path = "index.html", config = "src/report/askama.toml")]
 struct Index<'a> {
     head: &'a Head,
     tiles: Vec<Cell<'a>>,
@@ -88,7 +88,7 @@ struct IndexRow<'a> {
 
 /// The page of a topic. Its body has separate templates.
 #[derive(Template)]
-#[template(path = "topic.html")]
+#[template(path = "topic.html", config = "src/report/askama.toml")]
 struct Topic<'a> {
     report: &'a TopicReport,
     anchor: String,
@@ -104,7 +104,7 @@ struct Topic<'a> {
 
 /// The debate sheet of a topic.
 #[derive(Template)]
-#[template(path = "debate.html")]
+#[template(path = "debate.html", config = "src/report/askama.toml")]
 struct DebatePage<'a> {
     report: &'a TopicReport,
     debate: &'a Debate,

@@ -7,7 +7,7 @@ use super::words::{number, with_minus_signs};
 
 /// A number of an explanation, with the rows of its parts.
 #[derive(Debug, Template)]
-#[template(path = "explanation.html")]
+#[template(path = "explanation.html", config = "src/report/askama.toml")]
 pub struct Row {
     name: String,
     value: String,

@@ -1,4 +1,4 @@
-//! CITATION.cff, by which riposte is cited, and codemeta.json, which catalogues of software read.
+//! CITATION.cff, by which riposte is cited, and codemeta.json, for catalogues of software.
 
 use std::process::Command;
 
@@ -41,7 +41,7 @@ fn both_files_are_those_that_the_script_makes() {
     let mut script = Command::new(python);
     script.arg(root().join("packaging/citation.py"));
     succeed(script.arg(dir.path()));
-    for name in ["CITATION.cff", "codemeta.json"] {
+    for name in ["CITATION.cff", "packaging/codemeta.json"] {
         let made = std::fs::read_to_string(dir.path().join(name)).unwrap();
         assert_eq!(made, read(name), "make -C packaging citation");
     }

@@ -182,7 +182,7 @@ fn the_manual_publishes_each_crate_after_those_that_it_needs() {
 /// The Dockerfile compiles dependencies before there are sources: its first `COPY` lines have all that the manifests of the workspace need.
 #[test]
 fn the_manifests_that_the_dockerfile_copies_are_a_workspace() {
-    let dockerfile = fs::read_to_string(root().join("Dockerfile")).unwrap();
+    let dockerfile = fs::read_to_string(root().join("packaging/Dockerfile")).unwrap();
     let dir = tempfile::tempdir().unwrap();
     let mut packages = vec![dir.path().to_owned()];
     let copied = dockerfile

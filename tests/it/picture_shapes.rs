@@ -189,7 +189,7 @@ fn strips_are_read_within_bounds() {
 /// A palette whose length is no multiple of three makes the PNG decoder panic.
 #[test]
 fn a_picture_on_which_a_decoder_panics_is_a_fault_of_every_command() {
-    let odd = include_bytes!("../../fuzz-targets/corpus/pictures/odd-palette.png");
+    let odd = include_bytes!("../fuzz-targets/corpus/pictures/odd-palette.png");
     let dir = WorkDir::with(&[("pictures/odd.png", odd)]);
     let whole = grey(80, 80, ImageFormat::Png);
     write(&dir.path("pictures/whole.png"), &whole);

@@ -55,6 +55,11 @@ fn types_are_those_that_type_checkers_read() {
 }
 
 #[test]
+fn no_file_imports_itself_through_others() {
+    passes("test_imports.py");
+}
+
+#[test]
 fn pyterrier_ranks_and_measures_what_the_command_line_does() {
     passes("test_pt.py");
 }

@@ -24,9 +24,10 @@ from typing import TYPE_CHECKING, Any
 
 from ._clash import warn_of_clash
 from ._collection import Answer, Collection, report
+from ._explanation import Explanation
 from ._judge import Finding, Verdict, compare, evaluate, verify
 from ._program import RiposteError, RiposteWarning, find_binary, run
-from ._run import Explanation, Ranked, Run, explain
+from ._run import Ranked, Run, explain
 from ._server import Server
 from ._texts import PictureText, TextLine, quality, read_text, stance
 

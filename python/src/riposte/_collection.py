@@ -14,7 +14,7 @@ from . import _frames, _layout, _show
 from ._frames import options, toml
 from ._program import RiposteError
 from ._program import run as program
-from ._run import Run, read_explanations
+from ._run import Run
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -140,7 +140,9 @@ class Collection:
             command += options(hits=hits, tag=tag, edition=edition, explain=explained if explain else None)
             _frames.with_notes(program(command), 2)
             ranked = Run.read(out / "run.txt", collection=self)
-            ranked._explanations = read_explanations(explained) if explain else None
+            if not explain:
+                # those beside the run are of an older one
+                ranked._explanations = None
             ranked._topics = given
         return ranked
 
@@ -298,21 +300,20 @@ def report(
         >>> riposte.report(run, output="pets.html").name
         'pets.html'
     """
-    if collection is None and isinstance(run, Run):
-        collection = run.collection
-    if collection is None:
+    source = run.collection if collection is None and isinstance(run, Run) else collection
+    if source is None:
         raise ValueError("the report of a run shows its documents: give its collection")
-    if not isinstance(collection, Collection):
-        collection = Collection(collection)
+    if isinstance(source, (str, os.PathLike)):
+        source = Collection(source)
     with tempfile.TemporaryDirectory(prefix="riposte-") as work:
         given = _run_file(run, Path(work, "run"))
-        command = ["inspect", "--quiet=progress", str(given), *collection._options(with_models=False), "-o", os.fspath(output), "--single-file"]
+        command = ["inspect", "--quiet=progress", str(given), *source._options(with_models=False), "-o", os.fspath(output), "--single-file"]
         topics = run._topics if isinstance(run, Run) else None
         if isinstance(topics, str):
             topics = Path(work, "queries.jsonl")
             topics.write_text(run._topics, "utf-8")  # type: ignore[union-attr, arg-type]
         other = None if against is None else _run_file(against, Path(work, "against"))
-        command += options(task=collection.task, topics=topics, qrels=qrels, depth=depth, against=other)
+        command += options(task=source.task, topics=topics, qrels=qrels, depth=depth, against=other)
         _frames.with_notes(program(command), 2)
     return Path(output)
 

@@ -1,4 +1,4 @@
-"""Runs and their explanations."""
+"""Runs, and the explanations of their scores."""
 
 from __future__ import annotations
 
@@ -7,17 +7,25 @@ import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from . import _frames, _layout, _show
+from ._explanation import Explanation, explanation_in, stances_of_images
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from ._collection import Collection
-
 #: The second field of a line that names no stance.
 _NO_STANCE = ("Q0", "0")
+
+
+class Source(Protocol):
+    """What a run needs of the `Collection` that was ranked: a protocol, because the file of that class imports this one."""
+
+    path: Path
+    task: str
+
+    def _options(self, *, with_models: bool = True) -> list[str]: ...
 
 
 @dataclass(frozen=True)
@@ -48,7 +56,7 @@ class Run:
     Attributes:
         lines: the documents, in the order of the file.
         tag: the last field of each line.
-        collection: what was ranked, if this process has ranked it.
+        collection: the `Collection` that was ranked, if this process has ranked it.
 
     Example:
         >>> run = riposte.Run.from_dict({"1": {"d1": 2.0, "d2": 1.0}}, tag="mine")
@@ -61,13 +69,13 @@ class Run:
 
     lines: list[Ranked]
     tag: str = "riposte"
-    collection: Collection | None = field(default=None, repr=False, compare=False)
+    collection: Source | None = field(default=None, repr=False, compare=False)
     _explanations: list[dict[str, Any]] | None = field(default=None, repr=False, compare=False)
     #: The file of the topics, or its text, if they are not those of the collection.
     _topics: Path | str | None = field(default=None, repr=False, compare=False)
 
     @classmethod
-    def read(cls, path: str | os.PathLike[str], *, collection: Collection | None = None) -> Run:
+    def read(cls, path: str | os.PathLike[str], *, collection: Source | None = None) -> Run:
         """Reads a run: lines of topic, stance (or Q0), document, rank, score and tag.
 
         Args:
@@ -172,8 +180,10 @@ class Run:
 
     def to_frame(self) -> pd.DataFrame:
         """A row for each line, in their order: `topic`, `stance` (or None), `document` (strings), `rank` (int, from 1) and `score` (float)."""
-        rows = [(of.topic, of.stance, of.document, of.rank, of.score) for of in self.lines]
-        return _frames.new_frame(rows, columns=["topic", "stance", "document", "rank", "score"])
+        return _frames.new_frame(self._rows(), columns=["topic", "stance", "document", "rank", "score"])
+
+    def _rows(self) -> list[tuple[str, str | None, str, int, float]]:
+        return [(of.topic, of.stance, of.document, of.rank, of.score) for of in self.lines]
 
     def explain(self, topic: str, document: str, stance: str | None = None) -> Explanation:
         """The same as `riposte.explain`."""
@@ -181,57 +191,12 @@ class Run:
 
     def _repr_html_(self) -> str:
         if self.collection is not None and self.collection.task == "images":
-            return _show.images(self, self.collection.path)
+            return _show.images(self._rows(), stances_of_images(self._explanations or ()), self.collection.path)
         rows = [[of.topic, of.stance or "", of.document, str(of.rank), f"{of.score:.6f}"] for of in self.lines[: _show.ROWS]]
         topics = len({of.topic for of in self.lines})
         return _show.table(
             ["topic", "stance", "document", "rank", "score"], rows, f"{self.tag}: {len(self)} documents for {topics} topics", len(self)
         )
-
-
-@dataclass(frozen=True)
-class Explanation:
-    """A number, and the numbers that it was computed from.
-
-    `print` shows the tree; in a notebook, its parts can be folded.
-
-    Attributes:
-        name: what the number is, for people.
-        value: the number.
-        how: how it was computed from its parts; empty for a number that is given.
-        parts: the explanations of these numbers.
-        id: what the number is, for programs: a word, or `{word: parameter}`.
-    """
-
-    name: str
-    value: float
-    how: str = ""
-    parts: tuple[Explanation, ...] = ()
-    id: Any = None
-
-    @classmethod
-    def of(cls, tree: Mapping[str, Any]) -> Explanation:
-        """An explanation of the JSON that riposte writes."""
-        parts = tuple(cls.of(part) for part in tree.get("parts", ()))
-        return cls(tree["name"], tree["value"], tree.get("how") or "", parts, tree.get("id"))
-
-    def find(self, name: str) -> Explanation | None:
-        """The first number of this name: this one or one below it."""
-        if self.name == name:
-            return self
-        return next((found for part in self.parts if (found := part.find(name))), None)
-
-    def __str__(self) -> str:
-        return "\n".join(self._lines(0))
-
-    def _lines(self, depth: int) -> Iterator[str]:
-        how = f"  ({self.how})" if self.how else ""
-        yield f"{'  ' * depth}{self.value:.6f}  {self.name}{how}"
-        for part in self.parts:
-            yield from part._lines(depth + 1)
-
-    def _repr_html_(self) -> str:
-        return _show.tree(self)
 
 
 def explain(run: Run | str | os.PathLike[str], topic: str, document: str, stance: str | None = None) -> Explanation:
@@ -266,17 +231,3 @@ def explain(run: Run | str | os.PathLike[str], topic: str, document: str, stance
         if (tree := explanation_in(found, stance)) is not None:
             return tree
     raise ValueError(f"there is no explanation of the document {document!r} for the topic {topic!r}")
-
-
-def explanation_in(found: Mapping[str, Any], stance: str | None = None) -> Explanation | None:
-    """The explanation of the score in a line of `explain.jsonl`: of an image, that in the list of this stance."""
-    if "score" in found:
-        return Explanation.of(found["score"])
-    listed = next((of["stance"] for of in found["listed"]), "PRO")
-    tree = found.get((stance or listed).lower())
-    return None if tree is None else Explanation.of(tree)
-
-
-def read_explanations(path: Path) -> list[dict[str, Any]]:
-    """The explanations in a file that `--explain` has written."""
-    return _frames.objects_in(path.read_text("utf-8"))

@@ -17,9 +17,9 @@ from typing import IO, TYPE_CHECKING, Any
 
 from . import _frames
 from ._collection import Answer
+from ._explanation import Explanation, explanation_in
 from ._frames import options
 from ._program import RiposteError, find_binary
-from ._run import Explanation, explanation_in
 
 if TYPE_CHECKING:
     import pandas as pd

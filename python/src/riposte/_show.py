@@ -4,13 +4,9 @@ from __future__ import annotations
 
 import base64
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from html import escape
 from pathlib import Path
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from ._run import Explanation, Ranked, Run
 
 #: Maximum number of rows that are shown of a table.
 ROWS = 20
@@ -27,14 +23,13 @@ def table(columns: Sequence[str], rows: Sequence[Sequence[str]], caption: str, c
     return f"<table><caption>{escape(caption)}</caption><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{more}"
 
 
-def tree(of: Explanation, depth: int = 0) -> str:
-    """An explanation as nested lists, of which the upper two levels are open."""
-    how = f" <small>{escape(of.how)}</small>" if of.how else ""
-    line = f"<b>{of.value:.4f}</b> {escape(of.name)}{how}"
-    if not of.parts:
+def number(name: str, value: float, how: str, parts: Sequence[str], is_open: bool) -> str:
+    """A number of an explanation; below it, its parts (HTML) in a list that can be folded."""
+    how = f" <small>{escape(how)}</small>" if how else ""
+    line = f"<b>{value:.4f}</b> {escape(name)}{how}"
+    if not parts:
         return f"<div style='margin-left:1.2em'>{line}</div>"
-    parts = "".join(tree(part, depth + 1) for part in of.parts)
-    return f"<details style='margin-left:1.2em'{' open' if depth < 2 else ''}><summary>{line}</summary>{parts}</details>"
+    return f"<details style='margin-left:1.2em'{' open' if is_open else ''}><summary>{line}</summary>{''.join(parts)}</details>"
 
 
 def bar(pro: float, con: float) -> str:
@@ -65,37 +60,30 @@ def picture_of(collection: Path, document: str) -> Path | None:
     return next((file for file in sorted(directory.glob("image.*")) if file.is_file()), None)
 
 
-def images(run: Run, collection: Path) -> str:
-    """The first topics of a run of images: for each list its images, with bars of their stances if the run is explained."""
-    topics = list(dict.fromkeys(of.topic for of in run.lines))
-    stances = _stances(run)
+def images(rows: Sequence[tuple[str, str | None, str, int, float]], stances: Mapping[tuple[str, str], tuple[float, float]], collection: Path) -> str:
+    """The first topics of a run of images: for each list its images, with bars of their stances.
+
+    Args:
+        rows: topic, stance, image, rank and score of each line.
+        stances: P(pro) and P(con) by topic and image. An image without them has no bar.
+        collection: the directory in which the pictures are.
+    """
+    topics = list(dict.fromkeys(topic for topic, *_ in rows))
     shown = []
     for topic in topics[:TOPICS]:
         shown.append(f"<h4>topic {escape(topic)}</h4>")
-        of_topic = [of for of in run.lines if of.topic == topic]
-        for stance in dict.fromkeys(of.stance for of in of_topic):
-            cells = "".join(_image(of, collection, stances) for of in of_topic if of.stance == stance)
+        lists: dict[str | None, str] = {}
+        for qid, stance, image, rank, score in rows:
+            if qid == topic:
+                cell = _image(image, rank, score, stances.get((topic, image)), collection)
+                lists[stance] = lists.get(stance, "") + cell
+        for stance, cells in lists.items():
             shown.append(f"<div style='margin:8px 0 4px'><b>{escape(stance or '')}</b></div><div style='display:flex;flex-wrap:wrap;gap:8px'>{cells}</div>")
     more = f"<p>… and {len(topics) - TOPICS} more topics</p>" if len(topics) > TOPICS else ""
     return f"<div>{''.join(shown)}{more}</div>"
 
 
-def _image(of: Ranked, collection: Path, stances: dict[tuple[str, str], tuple[float, float]]) -> str:
-    found = stances.get((of.topic, of.document))
-    below = bar(*found) if found else ""
-    caption = f"<div style='font-size:11px;line-height:1.4;overflow-wrap:anywhere'>{of.rank}. {of.score:.3f}<br>{escape(of.document)}</div>"
-    return f"<div style='width:120px'>{thumbnail(picture_of(collection, of.document))}{below}{caption}</div>"
-
-
-def _stances(run: Run) -> dict[tuple[str, str], tuple[float, float]]:
-    """P(pro) and P(con) by topic and image, from the explanations."""
-    from ._run import Explanation
-
-    found = {}
-    for of in run._explanations or ():
-        if "image" not in of:
-            continue
-        sides = [Explanation.of(of[side]).find(name) if side in of else None for side, name in (("pro", "P(pro)"), ("con", "P(con)"))]
-        if sides[0] is not None and sides[1] is not None:
-            found[(of["topic"], of["image"])] = (sides[0].value, sides[1].value)
-    return found
+def _image(image: str, rank: int, score: float, stance: tuple[float, float] | None, collection: Path) -> str:
+    below = bar(*stance) if stance else ""
+    caption = f"<div style='font-size:11px;line-height:1.4;overflow-wrap:anywhere'>{rank}. {score:.3f}<br>{escape(image)}</div>"
+    return f"<div style='width:120px'>{thumbnail(picture_of(collection, image))}{below}{caption}</div>"

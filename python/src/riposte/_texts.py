@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias, Union
 
 from . import _frames, _layout
 from ._calls import call
+from ._explanation import Explanation
 from ._frames import options, pandas
-from ._run import Explanation
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -4,7 +4,7 @@
 //! reads, is checked only where a wrong answer can be recognised: a damaged index must not change a ranking.
 //!
 //! `cargo test -p fuzz-targets` runs the committed inputs in `corpus/`, and then mutated ones for a short time. `make -C tests fuzz MINUTES=n`
-//! runs mutated inputs for n minutes. `fuzz/` passes the same functions to cargo-fuzz.
+//! runs mutated inputs for n minutes. `tests/fuzz/` passes the same functions to cargo-fuzz.
 
 pub mod chatnoir;
 pub mod damage;

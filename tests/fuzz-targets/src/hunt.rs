@@ -64,7 +64,7 @@ pub fn corpus(target: &Target) -> Result<Vec<(String, Vec<u8>)>> {
 
 /// The directory for failing inputs of a target.
 pub fn failures_of(target: &Target) -> PathBuf {
-    let workspace = Path::new(env!("CARGO_MANIFEST_DIR")).parent();
+    let workspace = Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2);
     let default = || workspace.unwrap_or(Path::new(".")).join("target");
     let base = std::env::var_os("CARGO_TARGET_DIR").map_or_else(default, PathBuf::from);
     base.join("fuzz-failures").join(target.name)

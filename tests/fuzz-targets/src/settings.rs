@@ -1,9 +1,9 @@
 //! riposte.toml. The program reads it, and not the library, so the program's files with the reader are compiled here as well.
 
-#[path = "../../src/cli/config/contents.rs"]
+#[path = "../../../src/cli/config/contents.rs"]
 mod contents;
 #[allow(dead_code, reason = "the program has more options than its file")]
-#[path = "../../src/cli/parse.rs"]
+#[path = "../../../src/cli/parse.rs"]
 mod parse;
 
 use std::path::Path;

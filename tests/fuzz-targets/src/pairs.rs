@@ -1,7 +1,7 @@
 //! Lines of `stance --jsonl` and `quality --jsonl`. The program reads them, and not the library, so the program's file with the reader is compiled
 //! here as well.
 
-#[path = "../../src/cli/lines/questions.rs"]
+#[path = "../../../src/cli/lines/questions.rs"]
 mod questions;
 
 use std::io::Cursor;

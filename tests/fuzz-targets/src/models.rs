@@ -10,7 +10,7 @@ use riposte_nn::conv::NumericMode;
 use riposte_nn::onnx_writer;
 use riposte_nn::transformer::Backend;
 
-const DETECTOR: &[u8] = include_bytes!("../../src/evidence/ocr/reference/convnet-detector.onnx");
+const DETECTOR: &[u8] = include_bytes!("../../../src/evidence/ocr/reference/convnet-detector.onnx");
 
 pub const NETWORK_WORDS: &[&[u8]] = &[
     b"Conv",
@@ -83,11 +83,11 @@ pub fn networks(bytes: &[u8]) {
 const CONFIG: [(&str, &[u8]); 2] = [
     (
         "config.json",
-        include_bytes!("../../tests/reference/tiny-sentence/config.json"),
+        include_bytes!("../../reference/tiny-sentence/config.json"),
     ),
     (
         "tokenizer.json",
-        include_bytes!("../../tests/reference/tiny-sentence/tokenizer.json"),
+        include_bytes!("../../reference/tiny-sentence/tokenizer.json"),
     ),
 ];
 
@@ -103,7 +103,7 @@ pub const CHECKPOINT_WORDS: &[&[u8]] = &[
     b"\xff\xff\xff\xff\xff\xff\xff\x7f",
 ];
 
-const CHECKPOINT: &[u8] = include_bytes!("../../tests/reference/tiny-sentence/model.safetensors");
+const CHECKPOINT: &[u8] = include_bytes!("../../reference/tiny-sentence/model.safetensors");
 
 /// Loads the bytes ([`edited`]) as the weights of a small encoder, and embeds a text if they can be loaded.
 pub fn checkpoints(bytes: &[u8]) {

@@ -7,7 +7,7 @@ use riposte::evidence::picture;
 use riposte_nn::conv::NumericMode;
 
 /// A detector of text with random weights (tests/reference/convnet.py).
-const DETECTOR: &[u8] = include_bytes!("../../src/evidence/ocr/reference/convnet-detector.onnx");
+const DETECTOR: &[u8] = include_bytes!("../../../src/evidence/ocr/reference/convnet-detector.onnx");
 
 /// The signatures of image formats, the names of their chunks and markers, and widths and heights.
 pub const WORDS: &[&[u8]] = &[
