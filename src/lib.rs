@@ -61,10 +61,10 @@ pub mod workspace;
 #[cfg_attr(docsrs, doc(hidden))]
 pub mod collection;
 #[cfg_attr(docsrs, doc(hidden))]
-pub mod datasets;
-#[cfg_attr(docsrs, doc(hidden))]
 pub mod weights;
 
+#[cfg_attr(docsrs, doc(hidden))]
+pub mod datasets;
 #[cfg_attr(docsrs, doc(hidden))]
 pub mod evidence;
 #[cfg_attr(docsrs, doc(hidden))]
@@ -95,18 +95,15 @@ pub mod places;
 #[cfg_attr(docsrs, doc(hidden))]
 pub mod recipes;
 
-#[cfg_attr(docsrs, doc(hidden))]
-pub mod presence;
+mod presence;
 #[cfg_attr(docsrs, doc(hidden))]
 pub mod texts;
 
-#[cfg_attr(docsrs, doc(hidden))]
-pub mod images;
+mod images;
 #[cfg_attr(docsrs, doc(hidden))]
 pub mod ingest;
 
-#[cfg_attr(docsrs, doc(hidden))]
-pub mod debate;
+mod debate;
 
 #[cfg_attr(docsrs, doc(hidden))]
 pub mod runs;

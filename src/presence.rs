@@ -30,7 +30,7 @@ const NAMED: usize = 5;
 const STOP_LIST: &str = "long";
 
 /// The probabilities that documents are about a topic, with what they were computed from. Empty if nothing was judged.
-pub(crate) type About = HashMap<DocId, Explanation>;
+pub(crate) type TopicProbabilities = HashMap<DocId, Explanation>;
 
 /// Which of the first documents of a ranking are about its topic.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -44,7 +44,7 @@ pub struct Judged {
 pub type JudgedTopics = BTreeMap<TopicId, Judged>;
 
 impl Judged {
-    pub(crate) fn of(about: &About) -> Judged {
+    pub(crate) fn of(about: &TopicProbabilities) -> Judged {
         let values = about.iter();
         Judged {
             presence: Presence::of(about.values()),
@@ -72,8 +72,8 @@ pub(crate) fn of_texts<'a>(
     index: &InvertedIndex,
     by_sentences: bool,
     reader: &mut Reader,
-) -> Result<About> {
-    let mut judged = About::new();
+) -> Result<TopicProbabilities> {
+    let mut judged = TopicProbabilities::new();
     if other_language(&topic.title).is_some() {
         return Ok(judged);
     }
@@ -112,8 +112,8 @@ pub(crate) fn of_images<'a>(
     images: impl Iterator<Item = &'a DocId>,
     store: &Store,
     vector: Option<(&[f32], &str)>,
-) -> Result<About> {
-    let mut judged = About::new();
+) -> Result<TopicProbabilities> {
+    let mut judged = TopicProbabilities::new();
     if other_language(topic.conveyed()).is_some() {
         return Ok(judged);
     }

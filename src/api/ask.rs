@@ -27,7 +27,7 @@ use crate::debate::sheet::DebateSheet;
 use crate::events::{Event, Note, NoteKind, OnEvent};
 use crate::files::{TopicSource, write_atomically};
 use crate::images::ImageRanking;
-use crate::ingest::extraction::Host;
+use crate::ingest::extraction::ExtractionHost;
 use crate::ingest::own_folder::OwnFolder;
 use crate::language::refusal;
 use crate::recipes::settings::Setting;
@@ -37,7 +37,7 @@ use crate::report::shown::ShownRun;
 use crate::report::words::Marker;
 use crate::runs::images::ImageRuns;
 use crate::runs::run_files::{DEBATE, EXPLANATIONS, OutputSettings};
-use crate::runs::texts::TextRun;
+use crate::runs::texts::FinishedTextRun;
 use crate::score::presence::Presence;
 use crate::topic::ASKED;
 
@@ -86,7 +86,7 @@ pub enum ReportOutput {
 /// The run with the question as its topic.
 pub enum AnsweringRun {
     Images(Box<ImageRuns>),
-    Texts(TextTask, Box<TextRun>),
+    Texts(TextTask, Box<FinishedTextRun>),
 }
 
 /// The answer to a question: two sides, or a list of texts.
@@ -226,7 +226,7 @@ impl Collection {
             folder: None,
         };
         let answered = stoppable(&mut on_event, |stop, on_event| {
-            settings.answer(&Host::of_a_call(stop), on_event)
+            settings.answer(&ExtractionHost::of_a_call(stop), on_event)
         })?;
         Ok(answered.answer)
     }
@@ -237,7 +237,7 @@ impl AskSettings<'_> {
     ///
     /// # Errors
     /// The question is empty or too long, there is nothing to answer with, or the run fails.
-    pub fn answer(&self, host: &Host, on_event: &mut OnEvent) -> Result<Answered> {
+    pub fn answer(&self, host: &ExtractionHost, on_event: &mut OnEvent) -> Result<Answered> {
         let words: Vec<&str> = self.question.split_whitespace().collect();
         let question = words.join(" ");
         ensure!(!question.is_empty(), "the question is empty");
@@ -309,7 +309,7 @@ impl AskSettings<'_> {
     fn ask_images(
         &self,
         topic: &Topic,
-        host: &Host,
+        host: &ExtractionHost,
         on_event: &mut OnEvent,
     ) -> Result<(Answer, AnsweringRun)> {
         let debate = self.arguments.is_some();
@@ -517,7 +517,7 @@ impl Answer {
     }
 
     /// The arguments of the debate sheet.
-    fn of_arguments(question: &str, number: usize, run: &TextRun) -> Result<Answer> {
+    fn of_arguments(question: &str, number: usize, run: &FinishedTextRun) -> Result<Answer> {
         let sheet = run.sheets.first().context("the run has no debate sheet")?;
         let sides = Stance::BOTH.map(|stance| Side {
             arguments: Some(arguments_of(sheet, Some(stance), number)),
@@ -532,7 +532,12 @@ impl Answer {
     }
 
     /// The first texts of the ranking.
-    fn of_texts(task: TextTask, question: &str, number: usize, run: &TextRun) -> Result<Answer> {
+    fn of_texts(
+        task: TextTask,
+        question: &str,
+        number: usize,
+        run: &FinishedTextRun,
+    ) -> Result<Answer> {
         let index = run.indexes.first().context("the approach has no index")?;
         let mut words = Marker::new(question);
         let lines = run.lines.iter().take(number);

@@ -7,9 +7,9 @@ use super::{Approach, Error, Request};
 use crate::collection::task::Task;
 use crate::events::Event;
 use crate::files::read_topics;
-use crate::ingest::settings::{ExtractionOptions, ExtractionSettings};
+use crate::ingest::extraction_settings::{ExtractionOptions, ExtractionSettings};
 use crate::places::Places;
-use crate::runs::kept::Kept;
+use crate::runs::open_collection::OpenCollection;
 use crate::weights::Models;
 
 /// The arguments in a collection of images, which answer together with the images.
@@ -26,7 +26,7 @@ pub struct Collection {
     pub settings: ExtractionSettings,
     /// What stays open between requests; `None` if nothing does.
     #[doc(hidden)]
-    pub kept: Option<Arc<Kept>>,
+    pub kept: Option<Arc<OpenCollection>>,
 }
 
 impl Collection {

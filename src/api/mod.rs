@@ -1,14 +1,14 @@
 //! What can a program call? The types at the root of the crate, which the command line uses too.
 
-pub mod approach;
+mod approach;
 pub mod ask;
-pub mod collection;
+mod collection;
 mod error;
-pub mod evaluate;
+mod evaluate;
 pub mod picture_text;
-pub mod ranking;
+mod ranking;
 pub mod request;
-pub mod stance;
+mod stance;
 
 pub use approach::Approach;
 pub use ask::{About, Answer, Argument, Image, Side, Text};

@@ -10,9 +10,9 @@ use riposte_eval::{DocId, Explanation, ObjectStance, Stance, TopicId};
 
 use super::Error;
 use crate::debate::sheet::DebateSheet;
-use crate::files::metadata::Config;
-use crate::recipes::Named;
-use crate::runs::description::Description;
+use crate::files::metadata::UserMetadata;
+use crate::recipes::NamedApproach;
+use crate::runs::description::RunDescription;
 use crate::runs::run_files::{DEBATE, EXPLANATIONS, OutputSettings, RunFiles};
 
 /// The ranked documents of all topics, with what is known about how they were ranked.
@@ -20,7 +20,7 @@ pub struct Ranking {
     content: Box<dyn Content>,
     /// One for each topic, if they were requested; otherwise empty.
     sheets: Vec<DebateSheet>,
-    description: Description,
+    description: RunDescription,
     /// By topic and document, the position of its explanation. Filled when the first explanation is looked up.
     positions: OnceLock<HashMap<(TopicId, DocId), usize>>,
 }
@@ -56,7 +56,7 @@ trait Content: Send + Sync {
         &self,
         files: &RunFiles,
         sheets: &[DebateSheet],
-        description: &Description,
+        description: &RunDescription,
     ) -> Result<()>;
 }
 
@@ -78,7 +78,11 @@ pub struct RankedDocument<'a> {
 }
 
 impl Ranking {
-    fn new(content: Box<dyn Content>, sheets: Vec<DebateSheet>, description: Description) -> Self {
+    fn new(
+        content: Box<dyn Content>,
+        sheets: Vec<DebateSheet>,
+        description: RunDescription,
+    ) -> Self {
         Ranking {
             content,
             sheets,
@@ -137,10 +141,10 @@ impl Ranking {
             tag: Some(description.tag.clone()),
             explain: is_explained.then(|| dir.join(EXPLANATIONS)),
             debate: (!self.sheets.is_empty()).then(|| dir.join(DEBATE)),
-            metadata: Some(Config::default()),
+            metadata: Some(UserMetadata::default()),
             faults: None,
         };
-        let named = Named {
+        let named = NamedApproach {
             name: &description.approach,
             set: &description.set,
         };

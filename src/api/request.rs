@@ -13,19 +13,19 @@ use super::{Approach, Collection, Error, Ranking};
 use crate::collection::task::Task;
 use crate::debate::PER_SIDE;
 use crate::events::{Event, OnEvent, of_approach};
-use crate::files::explanations::Keep;
+use crate::files::explanations::KeepExplanations;
 use crate::files::{RUN_FILE, TopicSource, read_topics};
 use crate::index::inverted::Effort;
-use crate::ingest::extraction::Host;
+use crate::ingest::extraction::ExtractionHost;
 use crate::recipes::settings::Setting;
 use crate::recipes::text_approach::TextApproach;
-use crate::recipes::{Named, default_tag};
-use crate::runs::description::Description;
+use crate::recipes::{NamedApproach, default_tag};
+use crate::runs::description::RunDescription;
 use crate::runs::resources::Meter;
 use crate::runs::run_files::{OutputSettings, RunFiles};
 use crate::runs::service::ServiceRun;
 use crate::runs::texts;
-use crate::runs::texts::{OpenTexts, TextRequest, TextRun};
+use crate::runs::texts::{FinishedTextRun, OpenTexts, TextRequest};
 use crate::topic::question::TopicParts;
 
 /// What is ranked, for which topics, and how.
@@ -83,16 +83,16 @@ pub struct ImageOptions {
 
 /// A finished run of texts, by a search of the collection or by a search engine on the web.
 pub enum DoneTexts {
-    Searched(TextRun),
+    Searched(FinishedTextRun),
     Asked(ServiceRun),
 }
 
 /// The receiver of a finished run of texts, with its metadata and its files.
-pub type OnDone<'a> = dyn FnMut(DoneTexts, Written) -> Result<()> + 'a;
+pub type OnDone<'a> = dyn FnMut(DoneTexts, WrittenRun) -> Result<()> + 'a;
 
 /// How a run of texts was described, and where it was written.
-pub struct Written<'a> {
-    pub description: Description,
+pub struct WrittenRun<'a> {
+    pub description: RunDescription,
     /// The number of topics.
     pub topics: usize,
     /// The workspace of the collection.
@@ -165,7 +165,7 @@ impl<'c> Request<'c> {
 
     fn rank_one(&self, stop: &AtomicBool, on_event: &mut OnEvent) -> Result<Ranking> {
         if self.collection.task == Task::Images {
-            let (done, _) = self.rank_images(None, &Host::of_a_call(stop), on_event)?;
+            let (done, _) = self.rank_images(None, &ExtractionHost::of_a_call(stop), on_event)?;
             return Ranking::of_images(done);
         }
         let mut ranking = None;
@@ -195,7 +195,8 @@ impl<'c> Request<'c> {
         texts::check_services(task, &approaches)?;
         let settings = &self.collection.settings;
         let topics = self.read_topics(on_event)?;
-        let names: Vec<Named> = approaches.iter().map(|approach| approach.named()).collect();
+        let names: Vec<NamedApproach> =
+            approaches.iter().map(|approach| approach.named()).collect();
         let read = self.files_to_read();
         let files = output.map(|output| output.check(RUN_FILE, &names, &read));
         let files = files.transpose()?.unwrap_or_default();
@@ -228,7 +229,7 @@ impl<'c> Request<'c> {
         Ok(())
     }
 
-    fn tag_of(&self, approach: Named) -> String {
+    fn tag_of(&self, approach: NamedApproach) -> String {
         self.tag.clone().unwrap_or_else(|| default_tag(approach))
     }
 
@@ -304,7 +305,9 @@ impl OneRun<'_> {
             parts: request.parts,
             tag: self.tag,
             explain: request.explain,
-            keep: files.map_or(Keep::InMemory, |files| files.keep(self.topics.len())),
+            keep: files.map_or(KeepExplanations::InMemory, |files| {
+                files.keep(self.topics.len())
+            }),
             stances: request.stances,
             debate: request.debate.then_some(PER_SIDE),
             base: self.base,
@@ -331,7 +334,7 @@ impl OneRun<'_> {
     fn finish(
         &self,
         done: DoneTexts,
-        mut description: Description,
+        mut description: RunDescription,
         files: Option<&RunFiles>,
         on_done: &mut OnDone,
     ) -> Result<()> {
@@ -343,7 +346,7 @@ impl OneRun<'_> {
             };
             files.write(&run::write_texts(lines)?, explained, sheets, &description)?;
         }
-        let written = Written {
+        let written = WrittenRun {
             description,
             topics: self.topics.len(),
             base: self.base,

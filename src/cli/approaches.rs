@@ -4,16 +4,16 @@ use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
 use anyhow::{Result, bail};
-use clap::ValueEnum;
+use riposte_eval::TextTask;
 use serde_json::{Value, json};
 
-use super::args::Task;
 use super::lines::without_nulls;
 use super::text_args::{ApproachesArgs, ApproachesCommand};
 use super::{print, terminal};
+use riposte::collection::task::Task;
 use riposte::judge::leaderboards::{Leaderboard, System, leaderboards};
 use riposte::recipes::approaches;
-use riposte::recipes::approaches::About;
+use riposte::recipes::approaches::ShippedApproach;
 
 /// Indentation of the lines below a system or an approach.
 const INDENT: usize = 6;
@@ -50,12 +50,12 @@ pub fn approaches(args: &ApproachesArgs) -> Result<u8> {
 fn list(args: &ApproachesArgs) -> Result<String> {
     let mut systems = leaderboards()?;
     let mut listed = String::new();
-    for task in Task::value_variants().iter().copied() {
+    for task in Task::ALL {
         if args.task.is_some_and(|only| only != task) {
             continue;
         }
-        let approaches = approaches::all(task.text())?;
-        let of_task = systems.extract_if(.., |of| of.task.to_string() == task.word());
+        let approaches = approaches::all(task)?;
+        let of_task = systems.extract_if(.., |of| of.task == task);
         let mut leaderboards: Vec<Leaderboard> = of_task.collect();
         for leaderboard in &mut leaderboards {
             only_known(leaderboard, &approaches);
@@ -76,7 +76,7 @@ fn list(args: &ApproachesArgs) -> Result<String> {
 }
 
 /// Writes a line for each approach.
-fn write_lines(listed: &mut String, task: Task, approaches: &[About]) -> Result<()> {
+fn write_lines(listed: &mut String, task: Task, approaches: &[ShippedApproach]) -> Result<()> {
     if !listed.is_empty() {
         listed.push('\n');
     }
@@ -96,9 +96,9 @@ fn write_lines(listed: &mut String, task: Task, approaches: &[About]) -> Result<
 fn file(name: &str, task: Option<Task>) -> Result<&'static str> {
     let mut found = Vec::new();
     let mut known = Vec::new();
-    for of in Task::value_variants().iter().copied() {
+    for of in Task::ALL {
         if task.is_none_or(|only| only == of) {
-            let all = approaches::all(of.text())?;
+            let all = approaches::all(of)?;
             let named = all.iter().find(|about| about.name == name);
             found.extend(named.map(|about| (of, about.text)));
             known.extend(all.into_iter().map(|about| about.name));
@@ -110,7 +110,7 @@ fn file(name: &str, task: Option<Task>) -> Result<&'static str> {
             let mut seen = BTreeSet::new();
             let known = known.iter().map(String::as_str);
             let known: Vec<&str> = known.filter(|name| seen.insert(*name)).collect();
-            let kind = task.map_or("", |task| approaches::adjective(task.text()));
+            let kind = task.map_or("", approaches::adjective);
             Err(approaches::unknown_name(kind, name, &known))
         }
         _ => {
@@ -125,14 +125,18 @@ fn file(name: &str, task: Option<Task>) -> Result<&'static str> {
 fn template(task: Task) -> &'static str {
     match task {
         Task::Images => include_str!("../../approaches/template-images.toml"),
-        Task::Controversial => include_str!("../../approaches/template-controversial.toml"),
-        Task::Comparative => include_str!("../../approaches/template-comparative.toml"),
-        Task::Rank => include_str!("../../approaches/template-rank.toml"),
+        Task::Texts(TextTask::Controversial) => {
+            include_str!("../../approaches/template-controversial.toml")
+        }
+        Task::Texts(TextTask::Comparative) => {
+            include_str!("../../approaches/template-comparative.toml")
+        }
+        Task::Texts(TextTask::Rank) => include_str!("../../approaches/template-rank.toml"),
     }
 }
 
 /// Replaces the names of approaches that this version does not have with the reason.
-fn only_known(leaderboard: &mut Leaderboard, approaches: &[About]) {
+fn only_known(leaderboard: &mut Leaderboard, approaches: &[ShippedApproach]) {
     for system in &mut leaderboard.rows {
         let is_known = |name: &mut String| approaches.iter().any(|about| about.name == *name);
         if let Some(name) = system.recipe.take_if(|name| !is_known(name)) {
@@ -142,25 +146,32 @@ fn only_known(leaderboard: &mut Leaderboard, approaches: &[About]) {
 }
 
 /// The approaches that rebuild none of the systems: riposte's own, and baselines.
-fn own<'a>(approaches: &'a [About], leaderboards: &[Leaderboard]) -> Vec<&'a About> {
+fn own<'a>(
+    approaches: &'a [ShippedApproach],
+    leaderboards: &[Leaderboard],
+) -> Vec<&'a ShippedApproach> {
     let systems = leaderboards.iter().flat_map(|of| &of.rows);
     let rebuilding: BTreeSet<&str> = systems.filter_map(|row| row.recipe.as_deref()).collect();
-    let is_own = |about: &&About| !rebuilding.contains(about.name.as_str());
+    let is_own = |about: &&ShippedApproach| !rebuilding.contains(about.name.as_str());
     approaches.iter().filter(is_own).collect()
 }
 
 /// The approach that rebuilds a system.
-fn rebuilds<'a>(approaches: &'a [About], system: &System) -> Option<&'a About> {
+fn rebuilds<'a>(approaches: &'a [ShippedApproach], system: &System) -> Option<&'a ShippedApproach> {
     let name = system.recipe.as_ref()?;
     approaches.iter().find(|about| about.name == *name)
 }
 
 /// A system of a leaderboard and the approach that rebuilds it, or an approach that rebuilds none, as an object.
-fn row(task: Task, system: Option<(&Leaderboard, &System)>, about: Option<&About>) -> Value {
+fn row(
+    task: Task,
+    system: Option<(&Leaderboard, &System)>,
+    about: Option<&ShippedApproach>,
+) -> Value {
     let (leaderboard, system) = system.unzip();
     let own = about.filter(|_| system.is_none());
     without_nulls(json!({
-        "task": task,
+        "task": task.word(),
         "year": leaderboard.map(|of| of.year),
         "leaderboard": leaderboard.map(|of| &of.title),
         "team": system.map(|of| &of.team),
@@ -182,7 +193,7 @@ fn row(task: Task, system: Option<(&Leaderboard, &System)>, about: Option<&About
 fn write_json(
     listed: &mut String,
     task: Task,
-    approaches: &[About],
+    approaches: &[ShippedApproach],
     leaderboards: &[Leaderboard],
 ) -> Result<()> {
     for about in own(approaches, leaderboards) {
@@ -201,7 +212,7 @@ fn write_json(
 fn write_table(
     listed: &mut String,
     task: Task,
-    approaches: &[About],
+    approaches: &[ShippedApproach],
     leaderboards: &[Leaderboard],
 ) -> Result<()> {
     if !listed.is_empty() {
@@ -255,7 +266,7 @@ fn write_table(
 }
 
 /// Writes the source of an approach, and what it does not say.
-fn write_about(listed: &mut String, about: &About) {
+fn write_about(listed: &mut String, about: &ShippedApproach) {
     listed.push_str(&terminal::wrapped(&about.source, INDENT));
     if !about.unknown.is_empty() {
         let unknown = format!("unpublished or different here: {}", about.unknown);

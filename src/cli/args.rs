@@ -3,11 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
-use riposte_eval::TextTask;
-use serde::{Deserialize, Serialize};
-use strum::IntoStaticStr;
 
-use riposte::collection::task;
 use riposte::directories::CACHE_VARIABLE;
 
 /// The environment variables of the options that riposte.toml has defaults for.
@@ -39,35 +35,3 @@ pub(super) enum Quiet {
 
 /// The words of `-q`, which without a value means [`Quiet::All`].
 pub(super) const QUIET: &str = "all";
-
-/// A task of the lab, or `rank`.
-#[derive(Clone, Copy, PartialEq, Eq, ValueEnum, Deserialize, Serialize, IntoStaticStr)]
-#[serde(rename_all = "lowercase")]
-#[strum(serialize_all = "lowercase")]
-pub(super) enum Task {
-    /// Image retrieval for arguments
-    Images,
-    /// Argument retrieval for controversial questions
-    Controversial,
-    /// Passage retrieval for comparative questions
-    Comparative,
-    /// Retrieval from any text collection, in the layout of BEIR or TIREx
-    Rank,
-}
-
-impl Task {
-    /// The name of the task's command.
-    pub(super) fn word(self) -> &'static str {
-        self.into()
-    }
-
-    /// The same task in the type of the library.
-    pub(super) fn meant(self) -> task::Task {
-        self.text().into()
-    }
-
-    /// The text task; `None` for images.
-    pub(super) fn text(self) -> Option<TextTask> {
-        TextTask::parse(self.word())
-    }
-}

@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 use anyhow::{Context, Result, bail};
 use clap::Args;
 
-use super::args::{CacheArgs, QUIET, Quiet, STORAGE, THREADS, Task};
+use super::args::{CacheArgs, QUIET, Quiet, STORAGE, THREADS};
 use super::faults::FaultArgs;
 use super::images::with_host;
 use super::progress::EventPrinter;
@@ -15,9 +15,9 @@ use super::text_args::{INPUT, RerankArgs};
 use super::{parse, print, print_json, shown, terminal};
 use riposte::api::Collection;
 use riposte::api::ask::{Answer, AskSettings, ReportOutput};
-use riposte::collection::task;
+use riposte::collection::task::Task;
+use riposte::ingest::extraction_settings::{ExtractionOptions, ExtractionSettings};
 use riposte::ingest::own_folder::OwnFolder;
-use riposte::ingest::settings::{ExtractionOptions, ExtractionSettings};
 
 /// Maximum number of documents in an answer. An answer is for reading; `riposte rank` and its siblings write long lists.
 const MAX_NUMBER: i64 = 100;
@@ -35,7 +35,7 @@ pub(super) struct AskArgs {
     #[arg(long, value_name = "FILE")]
     pub(super) arguments: Option<PathBuf>,
     /// Task whose documents answer. By default inferred from the collection
-    #[arg(long, value_enum)]
+    #[arg(long, value_parser = parse::task())]
     pub(super) task: Option<Task>,
     /// Approach: a name that `riposte approaches` lists, or a .toml file
     #[arg(long, value_name = "NAME", default_value = "riposte")]
@@ -93,14 +93,14 @@ pub fn ask(args: &AskArgs) -> Result<u8> {
     let places = args
         .cache
         .places(args.evidence.as_ref(), args.index.as_ref());
-    let chosen = args.task.map(Task::meant);
+    let chosen = args.task;
     let folder = OwnFolder::is_needed(&args.input, chosen);
     let folder = folder.then(|| OwnFolder::open(&args.input, &places, on_event));
     let folder = folder.transpose()?;
     let task = match (&folder, chosen) {
         (Some(folder), _) => folder.task(chosen, &question)?,
         (None, Some(task)) => task,
-        (None, None) => task::Task::of_collection(&args.input)?,
+        (None, None) => Task::of_collection(&args.input)?,
     };
     let input = folder.as_ref().map_or(&args.input, |folder| &folder.dir);
     let settings = ExtractionSettings {

@@ -15,18 +15,18 @@ use super::{print, print_json, shown, terminal};
 use riposte::directories::cache_directory;
 use riposte::disk;
 use riposte::upkeep::cache;
-use riposte::upkeep::cache::{Entry, Listed, Removal};
+use riposte::upkeep::cache::{CacheContents, CacheEntry, Removal};
 
 #[derive(Subcommand)]
 pub(super) enum CacheCommand {
     /// List the entries of the cache: kind, size, time of last use, collection and name
-    List(ListArgs),
+    List(CacheListArgs),
     /// Remove entries from the cache, except those in use by another process and files that are not riposte's
     Clear(ClearArgs),
 }
 
 #[derive(Args)]
-pub(super) struct ListArgs {
+pub(super) struct CacheListArgs {
     #[command(flatten)]
     cache: CacheArgs,
     /// Print each entry as a JSON object
@@ -84,7 +84,7 @@ pub fn cache(command: &CacheCommand) -> Result<u8> {
 
 /// The cache directories with their entries: the chosen one, or else the user's cache directory and the one that replaces it if it cannot be
 /// written.
-fn directories(args: &CacheArgs) -> Result<Vec<(PathBuf, Listed)>> {
+fn directories(args: &CacheArgs) -> Result<Vec<(PathBuf, CacheContents)>> {
     let temporary = || disk::existing_private_directory(&std::env::temp_dir(), "riposte");
     let instead = if args.dir.is_none() {
         temporary()
@@ -99,7 +99,7 @@ fn directories(args: &CacheArgs) -> Result<Vec<(PathBuf, Listed)>> {
         .collect()
 }
 
-fn list(args: &ListArgs) -> Result<u8> {
+fn list(args: &CacheListArgs) -> Result<u8> {
     let directories = directories(&args.cache)?;
     let now = SystemTime::now();
     for (dir, listed) in &directories {
@@ -130,12 +130,12 @@ fn list(args: &ListArgs) -> Result<u8> {
 }
 
 /// The size of these entries.
-fn size(entries: &[Entry]) -> HumanBytes {
+fn size(entries: &[CacheEntry]) -> HumanBytes {
     HumanBytes(entries.iter().map(|entry| entry.bytes).sum())
 }
 
 /// A line of the table.
-fn line(entry: &Entry, now: SystemTime) -> String {
+fn line(entry: &CacheEntry, now: SystemTime) -> String {
     let age = entry.used.map(|used| now.duration_since(used));
     let used = match age {
         Some(Ok(age)) => format!("{} ago", HumanDuration(age)),
@@ -160,7 +160,7 @@ fn line(entry: &Entry, now: SystemTime) -> String {
     }
 }
 
-fn to_json(entry: &Entry) -> serde_json::Value {
+fn to_json(entry: &CacheEntry) -> serde_json::Value {
     let since_1970 = entry
         .used
         .and_then(|used| used.duration_since(SystemTime::UNIX_EPOCH).ok());
@@ -178,7 +178,7 @@ fn to_json(entry: &Entry) -> serde_json::Value {
 fn clear(args: &ClearArgs) -> Result<u8> {
     let now = SystemTime::now();
     let directories = directories(&args.cache)?.into_iter();
-    let mut chosen: Vec<Entry> = directories.flat_map(|(_, listed)| listed.entries).collect();
+    let mut chosen: Vec<CacheEntry> = directories.flat_map(|(_, listed)| listed.entries).collect();
     // a misspelt name is found before anything is removed
     for name in &args.names {
         ensure!(
@@ -186,7 +186,7 @@ fn clear(args: &ClearArgs) -> Result<u8> {
             "nothing in the cache is named {name}: `riposte cache list` prints all names"
         );
     }
-    let is_old = |entry: &Entry| match (args.older_than, entry.used) {
+    let is_old = |entry: &CacheEntry| match (args.older_than, entry.used) {
         (None, _) => true,
         (Some(age), Some(used)) => now.duration_since(used).is_ok_and(|time| time >= age),
         (Some(_), None) => false,

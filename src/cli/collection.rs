@@ -12,7 +12,7 @@ use super::progress::EventPrinter;
 use super::terminal::counted;
 use super::{print, shown};
 use riposte::ingest::check_collection::check;
-use riposte::ingest::new_collection::{MIN_SIDE, Made, NewCollection, new_collection};
+use riposte::ingest::new_collection::{MIN_SIDE, MadeCollection, NewCollection, new_collection};
 
 #[derive(Subcommand)]
 pub(super) enum CollectionCommand {
@@ -85,7 +85,7 @@ fn new(args: &NewArgs) -> Result<u8> {
 }
 
 /// What was made, what was left out, and what to do next.
-fn summary(args: &NewArgs, made: &Made) -> String {
+fn summary(args: &NewArgs, made: &MadeCollection) -> String {
     let dir = shown(&args.dir);
     let mut lines = format!(
         "{dir}: {} on {} of {} that were read\n",

@@ -18,7 +18,7 @@ use serde_json::{Map, Value, json};
 
 use super::args::{CacheArgs, Quiet, TAG, THREADS};
 use super::{parse, print, print_json};
-use contents::Contents;
+use contents::ConfigContents;
 use riposte::collection::read_regular;
 use riposte::directories::{CACHE_VARIABLE, MODELS_VARIABLE, cache_directory, models_directory};
 use riposte::disk::regular;
@@ -81,7 +81,7 @@ pub(super) struct ConfigArgs {
 pub(super) struct Configuration {
     path: PathBuf,
     sha256: String,
-    contents: Contents,
+    contents: ConfigContents,
 }
 
 impl Configuration {
@@ -115,7 +115,7 @@ impl Configuration {
         let bytes = read_regular(path, MAX_BYTES).with_context(reading)?;
         let sha256 = metadata::sha256(&bytes);
         let text = String::from_utf8(bytes).with_context(reading)?;
-        let mut contents = Contents::read(&text).with_context(reading)?;
+        let mut contents = ConfigContents::read(&text).with_context(reading)?;
         let cache = contents.cache.map(|cache| absolute(&cache, path));
         contents.cache = cache.transpose().with_context(reading)?;
         Ok(Configuration {

@@ -19,7 +19,7 @@ use riposte::datasets::{DataFile, Datasets, Entry, Status};
 #[derive(Subcommand)]
 pub(super) enum DatasetsCommand {
     /// List the data sets with their sizes, and whether each is here
-    List(ListArgs),
+    List(DatasetsListArgs),
     /// Show a data set: its files, licence, citation and directory
     Info(NameArgs),
     /// Download data sets, check them, and unpack them into the layout that the commands read
@@ -39,7 +39,7 @@ pub(super) struct DirArgs {
 }
 
 #[derive(Args)]
-pub(super) struct ListArgs {
+pub(super) struct DatasetsListArgs {
     #[command(flatten)]
     dir: DirArgs,
     /// Print a JSON object for each data set
@@ -69,7 +69,7 @@ pub fn datasets(command: &DatasetsCommand) -> Result<u8> {
     }
 }
 
-fn list(args: &ListArgs) -> Result<u8> {
+fn list(args: &DatasetsListArgs) -> Result<u8> {
     let datasets = Datasets::at(args.dir.dir.as_deref())?;
     let entries = datasets.catalogue().entries();
     if args.json {
@@ -90,7 +90,7 @@ fn list(args: &ListArgs) -> Result<u8> {
         let line = format!(
             "  {:<width$}  {:<13}  {:>11}  {here:<6}  {}",
             entry.name,
-            entry.task.to_string(),
+            entry.task.word().to_owned(),
             size(with_used(&datasets, entry)),
             if entry.consent.is_some() { "ask" } else { "" }
         );
@@ -141,7 +141,7 @@ fn info(args: &NameArgs) -> Result<u8> {
     let mut text = format!("{}\n", entry.name);
     for line in [
         entry.about.clone(),
-        format!("ranked by: riposte {}", entry.task),
+        format!("ranked by: riposte {}", entry.task.word()),
         format!("licence: {}", entry.licence),
         entry
             .consent
@@ -238,7 +238,7 @@ fn to_json(datasets: &Datasets, entry: &Entry) -> Result<Value> {
     Ok(without_nulls(json!({
         "name": entry.name,
         "aliases": entry.aliases,
-        "task": entry.task.to_string(),
+        "task": entry.task.word(),
         "about": entry.about,
         "licence": entry.licence,
         "consent": entry.consent,

@@ -10,16 +10,16 @@ use std::path::Path;
 use anyhow::{Context, Result, ensure};
 use riposte_eval::compare::{Look, Pairs, Table};
 use riposte_eval::images::ImageEvaluation;
-use riposte_eval::measure::{ImageMeasure, Measure};
+use riposte_eval::measure::Measure;
 use riposte_eval::{Values, escaped, escaped_lines};
 
 use super::faults::FaultLog;
 use super::notes::NotePrinter;
 use super::{print, terminal};
-use cells::{Column, print_cells};
+use cells::{CellColumn, print_cells};
 use riposte::files::{check_distinct, check_writable};
 use riposte::judge::evaluate;
-use riposte::judge::evaluate::{Detail, EvaluatedRun, Evaluation, Judgements};
+use riposte::judge::evaluate::{Detail, EvaluatedRun, EvaluatedRuns};
 use typed::{Format, PrintedAs};
 
 pub(super) use typed::EvaluateArgs;
@@ -61,11 +61,11 @@ pub fn evaluate(args: &EvaluateArgs) -> Result<u8> {
 
 fn print_evaluation(
     args: &EvaluateArgs,
-    evaluation: &Evaluation,
+    evaluation: &EvaluatedRuns,
     default_measures: bool,
 ) -> Result<()> {
     let (judgements, runs) = (&evaluation.judgements, &evaluation.runs);
-    let columns: Vec<Column> = judgements
+    let columns: Vec<CellColumn> = judgements
         .iter()
         .flat_map(|j| j.measures.iter().map(|m| (j.name.as_str(), m.to_string())))
         .collect();
@@ -99,7 +99,8 @@ fn print_evaluation(
         look,
     };
     if default_measures {
-        leave_out_repeated(&mut table, judgements);
+        let measures: Vec<&Measure> = judgements.iter().flat_map(|j| &j.measures).collect();
+        table.leave_out_repeated(&measures);
     }
     let explanations = judgements.iter().flat_map(|j| &j.measures);
     let explanations: BTreeSet<String> = explanations.filter_map(Measure::explanation).collect();
@@ -117,7 +118,7 @@ fn pairs(args: &EvaluateArgs, rows: &[&[Values]]) -> Option<Pairs> {
 
 /// # Errors
 /// Runs are to be compared by a test that a measure does not fit.
-fn check_test(args: &EvaluateArgs, columns: &[Column], runs: &[EvaluatedRun]) -> Result<()> {
+fn check_test(args: &EvaluateArgs, columns: &[CellColumn], runs: &[EvaluatedRun]) -> Result<()> {
     for run in runs.iter().filter(|_| runs.len() > 1) {
         for ((_, measure), values) in columns.iter().zip(&run.values) {
             ensure!(
@@ -196,36 +197,4 @@ fn print_table(
         }
     }
     Ok(())
-}
-
-/// Leaves out each measure over all judged topics that equals the same measure over the topics of the run. They are equal if every run has all judged
-/// topics.
-fn leave_out_repeated(table: &mut Table, judgements: &[Judgements]) {
-    let measures = judgements.iter().flat_map(|judgements| {
-        let own = judgements.measures.iter();
-        own.map(|measure| (&judgements.name, measure))
-    });
-    let measures: Vec<(&String, &Measure)> = measures.collect();
-    let repeats = |at: usize| {
-        let (name, Measure::Image(measure)) = measures[at] else {
-            return false;
-        };
-        let of_run = Measure::Image(ImageMeasure {
-            all_judged: false,
-            ..*measure
-        });
-        let first = measures.iter().position(|m| *m == (name, &of_run));
-        let same = |(_, values): &(String, Vec<Values>)| {
-            first.is_some_and(|first| values[first].topics == values[at].topics)
-        };
-        measure.all_judged && table.rows.iter().all(same)
-    };
-    let kept: Vec<usize> = (0..measures.len()).filter(|at| !repeats(*at)).collect();
-    table.columns = kept.iter().map(|at| table.columns[*at].clone()).collect();
-    for (_, values) in &mut table.rows {
-        *values = kept.iter().map(|at| values[*at].clone()).collect();
-    }
-    for attainable in &mut table.attainable {
-        *attainable = kept.iter().map(|at| attainable[*at]).collect();
-    }
 }

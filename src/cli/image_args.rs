@@ -7,17 +7,18 @@ use clap::{Args, Command};
 use riposte_eval::edition::Edition;
 use riposte_nn::conv::Numeric;
 
-use super::args::{CacheArgs, LAST, QUIET, Quiet, STORAGE, TAG, THREADS, Task};
+use super::args::{CacheArgs, LAST, QUIET, Quiet, STORAGE, TAG, THREADS};
 use super::faults::FaultArgs;
 use super::parse;
 use super::recipe_args::SetArgs;
 use super::text_args::{
     EncoderArgs, INPUT, IndexingArgs, MODELS, MetadataArgs, ModelsArgs, OUTPUT,
 };
+use riposte::collection::task::Task;
 use riposte::evidence::channel::{self, Precision};
 use riposte::evidence::extract::Shard;
 use riposte::evidence::ocr::Script;
-use riposte::ingest::settings::{ExtractionOptions, ExtractionSettings};
+use riposte::ingest::extraction_settings::{ExtractionOptions, ExtractionSettings};
 use riposte::recipes::channels::CHANNELS;
 use riposte::wording::nearest;
 
@@ -246,7 +247,7 @@ pub(super) struct InspectArgs {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=MAX_DEPTH))]
     pub(super) depth: Option<u32>,
     /// Task that the run is for. By default inferred from the collection or, if it has images and texts, from the run
-    #[arg(long, value_enum)]
+    #[arg(long, value_parser = parse::task())]
     pub(super) task: Option<Task>,
     /// Topics: XML, or queries.jsonl of TIREx or BEIR. By default topics.xml, queries.jsonl or queries.xml in the collection
     #[arg(long, value_name = "FILE")]

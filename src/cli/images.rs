@@ -29,8 +29,8 @@ use riposte::evidence::extract::{Shard, Summary};
 use riposte::evidence::ocr::OcrLine;
 use riposte::evidence::store::Store;
 use riposte::files::TopicSource;
-use riposte::ingest::extraction::{Extraction, Host};
-use riposte::ingest::settings::ExtractionSettings;
+use riposte::ingest::extraction::{Extraction, ExtractionHost};
+use riposte::ingest::extraction_settings::ExtractionSettings;
 use riposte::ingest::stream::StreamRequest;
 use riposte::ingest::{extraction, shards, stream};
 use riposte::recipes::channels::CHANNELS;
@@ -255,7 +255,7 @@ pub fn merge(args: &MergeArgs) -> Result<u8> {
 }
 
 /// Runs a task, which Ctrl-C stops and which can try documents in separate processes of this program. A second Ctrl-C ends the process at once.
-pub(super) fn with_host<T>(run: impl FnOnce(&Host) -> Result<T>) -> Result<T> {
+pub(super) fn with_host<T>(run: impl FnOnce(&ExtractionHost) -> Result<T>) -> Result<T> {
     let stop = Arc::new(AtomicBool::new(false));
     let watch = || {
         let interrupted = stop.clone();
@@ -270,7 +270,7 @@ pub(super) fn with_host<T>(run: impl FnOnce(&Host) -> Result<T>) -> Result<T> {
     let try_apart = |settings: &ExtractionSettings, evidence: &Path, documents: &[DocId]| {
         probe::try_apart(settings, evidence, documents, &stop)
     };
-    run(&Host {
+    run(&ExtractionHost {
         watch: &watch,
         stop: &stop,
         try_apart: &try_apart,

@@ -3,7 +3,6 @@
 use anyhow::Result;
 use serde_json::json;
 
-use super::args::Task;
 use super::progress::EventPrinter;
 use super::text_args::IndexArgs;
 use super::texts::print_all_verified;
@@ -16,7 +15,7 @@ use riposte::ingest::index::{IndexSettings, Indexed, IndexedVectors};
 pub fn index(args: &IndexArgs) -> Result<u8> {
     let indexing = &args.indexing;
     let settings = IndexSettings {
-        task: args.task.map(Task::meant),
+        task: args.task,
         input: args.input.clone(),
         approach: args.approach.clone(),
         set: args.set.settings(),

@@ -2,7 +2,6 @@
 
 use anyhow::Result;
 
-use super::args::Task;
 use super::image_args::InspectArgs;
 use super::progress::EventPrinter;
 use super::texts::print_verified;
@@ -17,7 +16,7 @@ pub fn inspect(args: &InspectArgs) -> Result<u8> {
     let indexing = &args.indexing;
     let depth = args.depth.map(|depth| depth as usize);
     let settings = InspectSettings {
-        task: args.task.map(Task::meant),
+        task: args.task,
         run: args.run.clone(),
         against: args.against.clone(),
         explain: args.explain.clone(),

@@ -3,11 +3,11 @@
 use super::Command;
 use super::notes::note;
 use super::text_args::{INPUT, MetadataArgs, OUTPUT};
-use riposte::files::metadata::{Config, FILE};
+use riposte::files::metadata::{FILE, UserMetadata};
 
 impl Command {
     /// The command, with what the configuration says of a run's makers, if it writes metadata.
-    pub(super) fn with_metadata(mut self, config: Config) -> Command {
+    pub(super) fn with_metadata(mut self, config: UserMetadata) -> Command {
         match &mut self {
             Command::Images(args) => args.metadata.config = config,
             Command::Controversial(args) => args.texts.metadata.config = config,

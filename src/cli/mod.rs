@@ -207,13 +207,18 @@ fn innermost(matches: &ArgMatches) -> ArgMatches {
 
 /// Whether a command processes no images and no texts of a collection, so it needs little memory.
 fn is_small(command: &Command) -> bool {
-    match command {
-        Command::Verify(_) | Command::Evaluate(_) | Command::Config(_) => true,
-        Command::Completions(_) | Command::Man(_) => true,
-        Command::Models(_) | Command::Datasets(_) | Command::Approaches(_) => true,
-        Command::Cache(_) => true,
-        _ => false,
-    }
+    matches!(
+        command,
+        Command::Verify(_)
+            | Command::Evaluate(_)
+            | Command::Config(_)
+            | Command::Completions(_)
+            | Command::Man(_)
+            | Command::Models(_)
+            | Command::Datasets(_)
+            | Command::Approaches(_)
+            | Command::Cache(_)
+    )
 }
 
 /// Runs the command that was typed. Returns the exit code.

@@ -32,11 +32,11 @@ pub(super) enum ModelsCommand {
     /// Remove a model from the models directory
     Remove(add::RemoveArgs),
     /// List the models with their purposes, and whether each is installed
-    List(ListArgs),
+    List(ModelsListArgs),
 }
 
 #[derive(Args)]
-pub(super) struct ListArgs {
+pub(super) struct ModelsListArgs {
     /// Directory of the models. By default $RIPOSTE_MODELS, or riposte/models in the user's data directory
     #[arg(long, value_name = "DIR")]
     models: Option<PathBuf>,

@@ -3,11 +3,13 @@
 use std::str::FromStr;
 
 use anyhow::{Context, Result, bail};
-use clap::builder::{PossibleValuesParser, RangedI64ValueParser, TypedValueParser};
+use clap::builder::{PossibleValue, PossibleValuesParser, RangedI64ValueParser, TypedValueParser};
+use riposte_eval::TextTask;
 use riposte_eval::edition::{self, Edition};
 use riposte_eval::run::unfit_field;
 use strum::VariantNames;
 
+use riposte::collection::task::Task;
 use riposte::threads::check_threads;
 
 /// Parses a year that is not before the first of these editions, nor after the last.
@@ -25,6 +27,21 @@ pub(super) fn edition_with_stances() -> impl TypedValueParser<Value = &'static E
         let found = editions().find(|edition| edition.to_string() == year);
         found.context("there is no such edition")
     })
+}
+
+/// Parses the name of a task.
+pub(super) fn task() -> impl TypedValueParser<Value = Task> {
+    let about = |task| match task {
+        Task::Images => "Image retrieval for arguments",
+        Task::Texts(TextTask::Controversial) => "Argument retrieval for controversial questions",
+        Task::Texts(TextTask::Comparative) => "Passage retrieval for comparative questions",
+        Task::Texts(TextTask::Rank) => {
+            "Retrieval from any text collection, in the layout of BEIR or TIREx"
+        }
+    };
+    let names = Task::ALL.map(|task| PossibleValue::new(task.word()).help(about(task)));
+    PossibleValuesParser::new(names)
+        .try_map(|name| Task::parse(&name).context("there is no such task"))
 }
 
 /// Parses the name of a variant.

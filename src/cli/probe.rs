@@ -15,7 +15,7 @@ use super::notes::print_notes;
 use riposte::collection::images::ImageCollection;
 use riposte::ingest::extraction;
 use riposte::ingest::extraction::Trial;
-use riposte::ingest::settings::ExtractionSettings;
+use riposte::ingest::extraction_settings::ExtractionSettings;
 use riposte::threads;
 use riposte::weights::Role;
 

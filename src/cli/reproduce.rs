@@ -17,7 +17,8 @@ use super::notes::NotePrinter;
 use super::{print, print_json, shown, terminal};
 use riposte::judge::reproduce;
 use riposte::judge::reproduce::{
-    Ended, Host, Job, Listed, REPORT, REPORT_JSON, Settings, State, Turn,
+    FinishedJob, Job, ListedTable, REPORT, REPORT_JSON, ReproduceHost, ReproduceSettings, RowState,
+    Turn,
 };
 use riposte::runs::resources;
 
@@ -54,7 +55,7 @@ pub(super) struct ReproduceArgs {
 
 /// `riposte reproduce`. The exit code is 1 if a figure has moved or something could not be ranked.
 pub fn reproduce(args: &ReproduceArgs) -> Result<u8> {
-    let settings = Settings {
+    let settings = ReproduceSettings {
         names: args.names.clone(),
         approaches: args.approaches.clone(),
         tables: args.tables.clone(),
@@ -74,7 +75,7 @@ pub fn reproduce(args: &ReproduceArgs) -> Result<u8> {
         }
     })
     .context("cannot watch for Ctrl-C")?;
-    let mut host = Host {
+    let mut host = ReproduceHost {
         run: &mut run,
         on_turn: &mut |turn| {
             if !args.quiet {
@@ -91,19 +92,22 @@ pub fn reproduce(args: &ReproduceArgs) -> Result<u8> {
     } else {
         print(&report.markdown())?;
     }
-    let (moved, failed) = (report.count(State::Moved), report.count(State::Failed));
+    let (moved, failed) = (
+        report.count(RowState::Moved),
+        report.count(RowState::Failed),
+    );
     for (table, row) in report
         .tables
         .iter()
         .flat_map(|table| table.rows.iter().map(move |row| (table, row)))
     {
-        if let (State::Moved | State::Failed, Some(why)) = (row.state, &row.why) {
+        if let (RowState::Moved | RowState::Failed, Some(why)) = (row.state, &row.why) {
             let line = format!("{}, {}: {why}", table.name, row.name);
             say!("riposte: {}", escaped(&line));
         }
     }
     if !args.quiet {
-        let measured = report.count(State::Measured);
+        let measured = report.count(RowState::Measured);
         let rows = terminal::counted(measured, "row is", "rows are");
         let dir = shown(&args.output);
         say!(
@@ -113,7 +117,7 @@ pub fn reproduce(args: &ReproduceArgs) -> Result<u8> {
     Ok(u8::from(moved + failed > 0))
 }
 
-fn list(args: &ReproduceArgs, tables: &[Listed]) -> Result<u8> {
+fn list(args: &ReproduceArgs, tables: &[ListedTable]) -> Result<u8> {
     if args.json {
         for table in tables {
             print_json(table)?;
@@ -164,7 +168,7 @@ fn announce(turn: &Turn) {
 }
 
 /// Runs a command of this program.
-fn run(job: &Job) -> Result<Ended> {
+fn run(job: &Job) -> Result<FinishedJob> {
     let program = std::env::current_exe().context("cannot find the program's own file")?;
     let start = Instant::now();
     let mut child = Command::new(program)
@@ -185,7 +189,7 @@ fn run(job: &Job) -> Result<Ended> {
         }
         thread::sleep(GLANCE);
     };
-    Ok(Ended {
+    Ok(FinishedJob {
         code: status.code(),
         seconds: start.elapsed().as_secs_f64(),
         peak_kilobytes,

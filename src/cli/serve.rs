@@ -16,7 +16,7 @@ use super::parse;
 use super::progress::EventPrinter;
 use super::text_args::RerankArgs;
 use riposte::collection::read_bytes;
-use riposte::ingest::settings::{ExtractionOptions, ExtractionSettings};
+use riposte::ingest::extraction_settings::{ExtractionOptions, ExtractionSettings};
 use riposte::serve::ServedCollections;
 
 /// The maximum number of bytes of a file with a token.

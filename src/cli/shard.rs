@@ -6,7 +6,8 @@ use std::path::PathBuf;
 use anyhow::{Context, Result};
 use clap::{Args, Subcommand};
 
-use super::args::Task;
+use super::parse;
+use riposte::collection::task::Task;
 use riposte::collection::texts::open_collection;
 use riposte::ingest::shards;
 
@@ -18,7 +19,7 @@ pub(super) enum ShardCommand {
 
 #[derive(Args)]
 pub(super) struct ReadTextsArgs {
-    #[arg(long)]
+    #[arg(long, value_parser = parse::task())]
     task: Task,
     /// Collection. By default lines are read from stdin
     #[arg(short, long)]

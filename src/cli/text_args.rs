@@ -6,12 +6,13 @@ use anyhow::Result;
 use clap::{Args, Subcommand};
 use riposte_nn::conv::NumericMode;
 
-use super::args::{CacheArgs, LAST, QUIET, Quiet, STORAGE, TAG, THREADS, Task};
+use super::args::{CacheArgs, LAST, QUIET, Quiet, STORAGE, TAG, THREADS};
 use super::faults::FaultArgs;
 use super::parse;
 use super::recipe_args::{SearchArgs, SetArgs};
+use riposte::collection::task::Task;
 use riposte::device::{BackendMode, Compute};
-use riposte::files::metadata::Config;
+use riposte::files::metadata::UserMetadata;
 use riposte::places::Places;
 use riposte::topic::question::TopicParts;
 use riposte::weights::Models;
@@ -39,7 +40,7 @@ impl CacheArgs {
 pub(super) struct MetadataArgs {
     /// What the configuration says of the run's makers.
     #[arg(skip)]
-    pub(super) config: Config,
+    pub(super) config: UserMetadata,
     /// Do not write ir-metadata.yml beside the run
     #[arg(long)]
     pub(super) no_metadata: bool,
@@ -47,10 +48,10 @@ pub(super) struct MetadataArgs {
 
 impl MetadataArgs {
     /// The part of the metadata that only the user knows, and the command as it was typed; `None` with --no-metadata.
-    pub(super) fn config(&self) -> Option<Config> {
+    pub(super) fn config(&self) -> Option<UserMetadata> {
         let words = std::env::args_os();
         let command = words.map(|word| word.to_string_lossy().into_owned());
-        (!self.no_metadata).then(|| Config {
+        (!self.no_metadata).then(|| UserMetadata {
             command: command.collect(),
             ..self.config.clone()
         })
@@ -153,7 +154,7 @@ pub(super) struct IndexArgs {
     #[arg(short, long = "input", value_name = "DIR", env = INPUT)]
     pub(super) input: PathBuf,
     /// Task that the collection is for. By default inferred from the names of its files
-    #[arg(long, value_enum)]
+    #[arg(long, value_parser = parse::task())]
     pub(super) task: Option<Task>,
     /// Approach whose indexes are built (texts only)
     #[arg(long, value_name = "NAME", default_value = "riposte")]
@@ -234,7 +235,7 @@ pub(super) struct ApproachesArgs {
     #[command(subcommand)]
     pub(super) command: Option<ApproachesCommand>,
     /// List only the approaches to this task
-    #[arg(long, value_enum)]
+    #[arg(long, value_parser = parse::task())]
     pub(super) task: Option<Task>,
     /// List the systems of the lab with their official figures, the approaches that rebuild them, and why others are not rebuilt
     #[arg(long, conflicts_with = "json")]
@@ -252,13 +253,13 @@ pub(super) enum ApproachesCommand {
         #[arg(value_name = "NAME")]
         name: String,
         /// Task of the approach, if approaches to several tasks have this name
-        #[arg(long, value_enum)]
+        #[arg(long, value_parser = parse::task())]
         task: Option<Task>,
     },
     /// Print a commented recipe, from which a new approach can be written
     New {
         /// Task of the approach
-        #[arg(long, value_enum, default_value_t = Task::Controversial)]
+        #[arg(long, value_parser = parse::task(), default_value = "controversial")]
         task: Task,
     },
 }

@@ -9,15 +9,15 @@ use riposte_eval::TextTask;
 use super::progress::EventPrinter;
 use super::text_args::{ComparativeArgs, ControversialArgs, TextArgs, topic_parts};
 use super::{shown, terminal};
-use riposte::api::request::{DoneTexts, Written};
+use riposte::api::request::{DoneTexts, WrittenRun};
 use riposte::api::{Approach, Collection, Request};
 use riposte::collection::task::Task;
 use riposte::files::TopicSource;
 use riposte::index::inverted::{self, InvertedIndex, Verified};
-use riposte::ingest::settings::{ExtractionOptions, ExtractionSettings};
+use riposte::ingest::extraction_settings::{ExtractionOptions, ExtractionSettings};
 use riposte::runs::run_files::OutputSettings;
 use riposte::runs::service::ServiceRun;
-use riposte::runs::texts::TextRun;
+use riposte::runs::texts::FinishedTextRun;
 use riposte::texts::indexes::TextIndexes;
 
 /// `riposte controversial`.
@@ -134,7 +134,7 @@ fn retrieve(args: &TextArgs, task: TextTask, wanted: Wanted) -> Result<u8> {
 }
 
 /// Prints figures about a run.
-fn print_run(args: &TextArgs, done: &TextRun, written: &Written) {
+fn print_run(args: &TextArgs, done: &FinishedTextRun, written: &WrittenRun) {
     if args.indexing.verbose {
         print_all_verified(&done.indexes);
     }
@@ -154,7 +154,7 @@ fn print_run(args: &TextArgs, done: &TextRun, written: &Written) {
     print_written(done.lines.len(), written);
 }
 
-fn print_written(lines: usize, written: &Written) {
+fn print_written(lines: usize, written: &WrittenRun) {
     if let Some(file) = written.file {
         print_lines(lines, written.topics, file);
     }
@@ -168,7 +168,7 @@ pub(super) fn print_lines(lines: usize, topics: usize, file: &Path) {
 }
 
 /// Prints figures about a run that a search engine has answered.
-fn print_answers(args: &TextArgs, done: &ServiceRun, written: &Written) {
+fn print_answers(args: &TextArgs, done: &ServiceRun, written: &WrittenRun) {
     if args.indexing.quiet.is_some() {
         return;
     }

@@ -10,12 +10,12 @@ use riposte_eval::escaped;
 use riposte_eval::verify::{Finding, Severity, is_valid};
 use serde_json::{Value, json};
 
-use super::args::Task;
 use super::faults::FaultLog;
 use super::notes::NotePrinter;
 use super::{parse, print, print_json, terminal};
+use riposte::collection::task::Task;
 use riposte::files::{check_distinct, check_once, check_writable, named_run};
-use riposte::judge::verify::{Verdict, VerificationSettings, Verifier};
+use riposte::judge::verify::{VerificationSettings, VerifiedRun, Verifier};
 
 /// Number of findings of each kind that are printed without `--verbose`.
 const PRINTED: usize = 5;
@@ -26,7 +26,7 @@ pub(super) struct VerifyArgs {
     #[arg(value_name = "RUN", required = true)]
     runs: Vec<PathBuf>,
     /// Task that the runs are for. By default inferred from the collection, or without one from the lines of each run
-    #[arg(long, value_enum)]
+    #[arg(long, value_parser = parse::task())]
     task: Option<Task>,
     /// Year of the lab whose topics and ids are expected. By default inferred from the lines of each run; `rank` has no editions
     #[arg(long, value_name = "YEAR", value_parser = parse::year(EDITIONS.iter()))]
@@ -67,7 +67,7 @@ pub fn verify(args: &VerifyArgs) -> Result<u8> {
         check_distinct(&[("--prototext", file)], &inputs)?;
     }
     let settings = VerificationSettings {
-        task: args.task.map(Task::meant),
+        task: args.task,
         edition: args.edition,
         input: args.input.clone(),
         ids: args.ids.clone(),
@@ -92,7 +92,7 @@ pub fn verify(args: &VerifyArgs) -> Result<u8> {
     Ok(u8::from(!all_valid || verifier.has_faults))
 }
 
-fn print_verdict(args: &VerifyArgs, run: &Path, verdict: &Verdict) -> Result<()> {
+fn print_verdict(args: &VerifyArgs, run: &Path, verdict: &VerifiedRun) -> Result<()> {
     if args.json {
         return print_json(&to_json(verdict));
     }
@@ -143,7 +143,7 @@ fn is_refused_by_tira(findings: &[Finding]) -> bool {
     findings.iter().any(|f| f.severity == Severity::Tira)
 }
 
-fn to_json(verdict: &Verdict) -> Value {
+fn to_json(verdict: &VerifiedRun) -> Value {
     let findings = verdict.findings.as_slice();
     let valid = is_valid(findings);
     let finding = |of: &Finding| {

@@ -1,10 +1,11 @@
-//! Infers the task of a collection or a run.
+//! The tasks, and which of them a collection or a run is for.
 
 use std::path::Path;
 
 use anyhow::{Context, Result, ensure};
 use riposte_eval::TextTask;
 use riposte_eval::verify::RunKind;
+use serde::{Deserialize, Deserializer, de};
 
 use crate::collection::texts::task_of;
 
@@ -18,6 +19,19 @@ pub enum Task {
 }
 
 impl Task {
+    /// All tasks, in the order in which lists have them.
+    pub const ALL: [Task; 4] = [
+        Task::Images,
+        Task::Texts(TextTask::Controversial),
+        Task::Texts(TextTask::Comparative),
+        Task::Texts(TextTask::Rank),
+    ];
+
+    /// The task whose command has this name.
+    pub fn parse(word: &str) -> Option<Task> {
+        Task::ALL.into_iter().find(|task| task.word() == word)
+    }
+
     /// Infers the task from the names of the files in a directory. A collection of images and texts counts as images.
     ///
     /// # Errors
@@ -75,5 +89,13 @@ impl Task {
 impl From<Option<TextTask>> for Task {
     fn from(task: Option<TextTask>) -> Task {
         task.map_or(Task::Images, Task::Texts)
+    }
+}
+
+impl<'de> Deserialize<'de> for Task {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let word = String::deserialize(deserializer)?;
+        let known = &["images", "controversial", "comparative", "rank"];
+        Task::parse(&word).ok_or_else(|| de::Error::unknown_variant(&word, known))
     }
 }

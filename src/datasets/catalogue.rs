@@ -5,12 +5,11 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, ensure};
 use serde::Deserialize;
-use strum::VariantNames;
 
 use super::entry_name::{self, Taken};
+use crate::collection::task::Task;
 use crate::directories::CATALOGUE_VARIABLE;
 use crate::disk::{is_hex, is_plain_name, regular};
-use crate::names::serde_by_name;
 
 /// Maximum size of a catalogue of one's own. riposte's has 32 kB.
 const MAX_CATALOGUE_BYTES: u64 = 16 << 20;
@@ -21,28 +20,6 @@ const MAX_UNPACKED_MORE: u64 = 64 << 20;
 
 /// What the catalogue says of an archive's unpacked size is approximate, so an archive may unpack to this many times as much.
 const MAX_TIMES_STATED: u64 = 2;
-
-/// The command that ranks a data set.
-#[derive(
-    Clone,
-    Copy,
-    Debug,
-    PartialEq,
-    Eq,
-    strum::Display,
-    strum::EnumString,
-    strum::IntoStaticStr,
-    VariantNames,
-)]
-#[strum(serialize_all = "lowercase")]
-pub enum RankedBy {
-    Images,
-    Controversial,
-    Comparative,
-    Rank,
-}
-
-serde_by_name!(RankedBy);
 
 /// One file of a data set.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
@@ -100,7 +77,8 @@ pub struct Entry {
     /// Other names, such as the ids of ir_datasets.
     #[serde(default)]
     pub aliases: Vec<String>,
-    pub task: RankedBy,
+    /// The task of the command that ranks it.
+    pub task: Task,
     pub about: String,
     pub licence: String,
     /// What a user must accept before anything is fetched.

@@ -8,7 +8,7 @@ mod entry_name;
 mod get;
 mod unpack;
 
-pub use catalogue::{Catalogue, DataFile, Entry, RankedBy};
+pub use catalogue::{Catalogue, DataFile, Entry};
 pub use entry_name::Taken;
 pub use get::{Asked, Got, get};
 

@@ -5,7 +5,7 @@
 //! The comparison is by sentences, because two sentences show a reader better than two whole texts why an image and an argument belong together.
 
 mod images;
-pub mod sheet;
+pub(crate) mod sheet;
 
 use std::collections::HashMap;
 

@@ -18,7 +18,7 @@ pub(crate) const MAX_EXPLANATION_BYTES: u64 = 256 << 20;
 
 /// Where the explanations are kept until the run is finished.
 #[derive(Clone, Debug, Default)]
-pub enum Keep {
+pub enum KeepExplanations {
     #[default]
     InMemory,
     /// Nobody asked for them.
@@ -68,11 +68,11 @@ impl<E> Explanations<E> {
     ///
     /// # Errors
     /// No temporary file can be created.
-    pub(crate) fn new(keep: &Keep) -> Result<Self> {
+    pub(crate) fn new(keep: &KeepExplanations) -> Result<Self> {
         Ok(Explanations(match keep {
-            Keep::InMemory => Kept::InMemory(Vec::new()),
-            Keep::Nowhere => Kept::Nowhere,
-            Keep::InFile(dir) => Kept::InFile(Spool {
+            KeepExplanations::InMemory => Kept::InMemory(Vec::new()),
+            KeepExplanations::Nowhere => Kept::Nowhere,
+            KeepExplanations::InFile(dir) => Kept::InFile(Spool {
                 file: tempfile::tempfile_in(dir).with_context(|| writing(dir))?,
                 dir: dir.clone(),
                 bytes: 0,

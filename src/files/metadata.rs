@@ -14,17 +14,17 @@ pub const FILE: &str = "ir-metadata.yml";
 
 /// What riposte cannot know: who makes the run, and where the program is published. The user gives it in riposte.toml.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Config {
+pub struct UserMetadata {
     pub actor: Actor,
-    pub implementation: Source,
-    pub data: Collection,
+    pub implementation: ProgramSource,
+    pub data: CollectionMetadata,
     /// The words of the command that makes the run.
     pub command: Vec<String>,
     /// The file that this was read from; `None` if there is no configuration.
-    pub file: Option<ConfigFile>,
+    pub file: Option<RecordedConfigFile>,
 }
 
-impl Config {
+impl UserMetadata {
     /// The fields that TIRA requires and that only the user can give, if they are missing or empty.
     pub fn missing_for_tira(&self) -> Vec<&'static str> {
         let is_missing = |value: &Option<String>| value.as_ref().is_none_or(String::is_empty);
@@ -39,7 +39,7 @@ impl Config {
 
 /// The configuration file that a command has read.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
-pub struct ConfigFile {
+pub struct RecordedConfigFile {
     /// The file's name, without the directory, which may tell who the user is.
     #[serde(rename = "file")]
     pub name: String,
@@ -66,14 +66,14 @@ pub struct Actor {
 /// Where the program's source is.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Source {
+pub struct ProgramSource {
     pub repository: Option<String>,
 }
 
 /// The name and the source of the user's collection, if it is not the lab's.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Collection {
+pub struct CollectionMetadata {
     pub name: Option<String>,
     pub source: Option<String>,
     pub ir_datasets: Option<String>,

@@ -329,7 +329,7 @@ pub(crate) fn read_judgements(argument: &str, on_event: &mut OnEvent) -> Result<
     let text = decode(read_bytes_of_judgements(path)?);
     let (qrels, errors) = qrels::read(&text);
     report_broken_lines(FaultKind::Judgement, path, &errors, on_event);
-    ensure!(!is_empty(&qrels), "there is no judgement in {file}");
+    ensure!(!qrels.is_empty(), "there is no judgement in {file}");
     if let (Some(grades), false) = (qrels.grades(), matches!(qrels, Qrels::Answers(_))) {
         report_without_relevant(path, grades, on_event);
     }
@@ -372,7 +372,7 @@ pub fn has_judgements(word: &str) -> bool {
     let (lines, errors) = run::read_texts(&text);
     let odd = errors.iter().filter(|error| error.is_read).count();
     // judgements with five columns could be read as odd lines of a run, so only other lines count
-    !is_empty(&qrels) && lines.len() == odd
+    !qrels.is_empty() && lines.len() == odd
 }
 
 /// Whether a word names a run that can be no judgements: a directory, or a file with lines of a run and no judgement.
@@ -388,15 +388,7 @@ pub fn is_only_run(word: &str) -> bool {
         return false;
     };
     let text = decode(bytes);
-    is_empty(&qrels::read(&text).0) && !run::read_texts(&text).0.is_empty()
-}
-
-fn is_empty(qrels: &Qrels) -> bool {
-    match qrels {
-        Qrels::Images(images) => images.is_empty(),
-        Qrels::Stances(stances) => stances.is_empty(),
-        graded => graded.grades().is_none_or(GradedQrels::is_empty),
-    }
+    qrels::read(&text).0.is_empty() && !run::read_texts(&text).0.is_empty()
 }
 
 /// Decodes UTF-8. Each invalid byte becomes a private character of its own, so that ids with different bytes stay different.

@@ -3,7 +3,7 @@
 use anyhow::{Result, ensure};
 use riposte_eval::topic::Topic;
 
-use super::{STOPPED, Settings};
+use super::{ImageRankingSettings, STOPPED};
 use crate::events::Note;
 use crate::evidence::clip::Slot;
 use crate::evidence::extract::without_inputs;
@@ -11,7 +11,7 @@ use crate::evidence::image_text::Likeness;
 use crate::evidence::store::Store;
 use crate::index::vector::mean_direction;
 use crate::reading::{QueryEncoder, Reader};
-use crate::recipes::image_approach::{Form, StanceRecipe};
+use crate::recipes::image_approach::{ListForm, StanceRecipe};
 use crate::score::signal::Need;
 use crate::texts::likeness::{ArgumentVectors, Arguments, argument_sentences};
 use crate::topic::prompts::{self, Role};
@@ -79,7 +79,7 @@ impl Embeddings {
         reader: &mut Reader,
         topics: &[Topic],
         questions: &[Question],
-        settings: &Settings,
+        settings: &ImageRankingSettings,
         notes: &mut Vec<Note>,
     ) -> Result<Self> {
         let mut embeddings = Embeddings {
@@ -225,11 +225,11 @@ impl Embeddings {
 fn prompt_groups(
     topics: &[Topic],
     questions: &[Question],
-    settings: &Settings,
+    settings: &ImageRankingSettings,
     model: Slot,
 ) -> Vec<prompts::Group> {
     let mut groups: Vec<prompts::Group> = match settings.approach.form {
-        Form::Stances => (topics.iter().zip(questions))
+        ListForm::Stances => (topics.iter().zip(questions))
             .flat_map(|(topic, question)| {
                 prompts::topic_groups(
                     &topic.title,
@@ -239,7 +239,7 @@ fn prompt_groups(
             })
             .chain(prompts::kind_groups())
             .collect(),
-        Form::Claims => {
+        ListForm::Claims => {
             let relevance = &settings.approach.relevance;
             let all = relevance.uses(|need| need == Need::About(model));
             let about = topics.iter();

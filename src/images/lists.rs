@@ -12,11 +12,11 @@ use super::embeddings::KindVector;
 use super::opinions::{argument_scores, stance_scores};
 use super::signals::CrawlRanks;
 use super::texts::{PoolTexts, TextStances};
-use super::{ImageRanking, POOL, Settings, TopicTask, rationale};
+use super::{ImageRanking, ImageRankingSettings, POOL, TopicTask, rationale};
 use crate::events::{Note, NoteKind};
 use crate::index::images::Image;
-use crate::presence::{About, Judged};
-use crate::recipes::image_approach::{Form, ScoreRecipe, StanceRecipe};
+use crate::presence::{Judged, TopicProbabilities};
+use crate::recipes::image_approach::{ListForm, ScoreRecipe, StanceRecipe};
 use crate::score::mixture::{Scaling, mix};
 use crate::score::picture_text::PictureText;
 use crate::score::select::{self, Candidate, LIST_LENGTH, Selected, Selection};
@@ -75,7 +75,7 @@ pub(super) fn score_candidates(
     task: &TopicTask,
     kinds: &[KindVector],
     texts: Option<PoolTexts>,
-    settings: &Settings,
+    settings: &ImageRankingSettings,
 ) -> Vec<ScoredImage> {
     let TopicTask {
         question, vectors, ..
@@ -90,7 +90,7 @@ pub(super) fn score_candidates(
         stances = texts.stances(question);
     }
     let arguments = argument_scores(&pool, kinds, &stances, recipe.argument);
-    let stances = match task.is_foreign && recipe.form == Form::Stances {
+    let stances = match task.is_foreign && recipe.form == ListForm::Stances {
         true => pool.iter().map(|_| Sides::both()).collect(),
         false => stance_scores(&pool, question, vectors, &stances, recipe),
     };
@@ -114,7 +114,7 @@ pub(super) fn score_candidates(
         ScoreRecipe::Mixture { topic, scaling } => mixtures(&estimated, stance, topic, scaling),
     });
     let [pro, mut con]: [Vec<Option<Explanation>>; 2] = lists;
-    let is_claim = recipe.form == Form::Claims;
+    let is_claim = recipe.form == ListForm::Claims;
     if is_claim {
         con.fill(None);
     }
@@ -239,9 +239,9 @@ fn score_in_list(value: f64, how: impl Into<String>, parts: Vec<Explanation>) ->
 pub(super) fn select_lists(
     task: &TopicTask,
     scored: Vec<ScoredImage>,
-    settings: &Settings,
+    settings: &ImageRankingSettings,
     ranking: &mut ImageRanking,
-    judge: impl FnOnce(&mut dyn Iterator<Item = &DocId>) -> Result<About>,
+    judge: impl FnOnce(&mut dyn Iterator<Item = &DocId>) -> Result<TopicProbabilities>,
 ) -> Result<()> {
     let topic = task.topic;
     for image in &scored {
@@ -267,8 +267,8 @@ pub(super) fn select_lists(
     let is_one_list = task.is_foreign && settings.approach.stance != StanceRecipe::Crawl;
     let overlap = settings.overlap || settings.approach.lists.overlap || is_one_list;
     let Selection { listed, mut copies } = match settings.approach.form {
-        Form::Stances => select::select(&candidates, overlap),
-        Form::Claims => select::select_claim(&candidates, settings.claim_length),
+        ListForm::Stances => select::select(&candidates, overlap),
+        ListForm::Claims => select::select_claim(&candidates, settings.claim_length),
     };
     note_short_lists(topic, &listed, settings, &mut ranking.notes);
     let mut about = judge(&mut listed.iter().map(|image| &image.doc))?;
@@ -326,7 +326,7 @@ pub(super) fn select_lists(
 fn note_short_lists(
     topic: &Topic,
     listed: &[Selected],
-    settings: &Settings,
+    settings: &ImageRankingSettings,
     notes: &mut Vec<Note>,
 ) {
     let id = &topic.id;
@@ -335,7 +335,7 @@ fn note_short_lists(
         notes.push(Note { kind, text });
     };
     match settings.approach.form {
-        Form::Stances => {
+        ListForm::Stances => {
             for stance in Stance::BOTH {
                 let count = listed.iter().filter(|s| s.stance == stance).count();
                 if count < LIST_LENGTH {
@@ -345,7 +345,7 @@ fn note_short_lists(
                 }
             }
         }
-        Form::Claims => {
+        ListForm::Claims => {
             let (count, length) = (listed.len(), settings.claim_length);
             if count < length {
                 note(format!("argument {id}: only {count} of {length} images"));

@@ -33,7 +33,7 @@ use crate::evidence::image_text::Likeness;
 use crate::evidence::store::{Place, Store};
 use crate::evidence::table::Table;
 use crate::evidence::{clip, page, sentence, sentiment};
-use crate::files::explanations::{Explanations, Keep};
+use crate::files::explanations::{Explanations, KeepExplanations};
 use crate::index::images::{Field, Image, ImageIndex};
 use crate::language::other_language;
 use crate::presence;
@@ -41,7 +41,7 @@ use crate::presence::JudgedTopics;
 use crate::reading::{Reader, STOPPED};
 use crate::recipes::channels::SignalKey;
 use crate::recipes::image_approach::{
-    ArgumentRecipe, Cut, Eligible, Form, ImageApproach, Scale, StanceRecipe,
+    ArgumentRecipe, Cut, Eligible, ImageApproach, ListForm, Scale, StanceRecipe,
 };
 use crate::score::signal::{Inputs, Need, Values};
 use crate::score::{Opinion, explain_weighted_mean, weighted_mean};
@@ -65,21 +65,21 @@ const TOPICS_PER_READING: usize = 64;
 
 /// The settings that a user chooses.
 #[derive(Clone, Debug)]
-pub struct Settings {
+pub struct ImageRankingSettings {
     pub approach: ImageApproach,
     pub parts: TopicParts,
     /// Whether an image may be in both lists of a topic.
     pub overlap: bool,
     pub tag: String,
-    /// The number of images in the list of a claim, for approaches of [`Form::Claims`].
+    /// The number of images in the list of a claim, for approaches of [`ListForm::Claims`].
     pub claim_length: usize,
     /// The images that may be listed for each topic; `None` for all.
     pub candidates: Option<Arc<Candidates>>,
     /// Where explanations are kept.
-    pub keep: Keep,
+    pub keep: KeepExplanations,
 }
 
-impl Settings {
+impl ImageRankingSettings {
     fn uses_crawl(&self) -> bool {
         self.approach.stance == StanceRecipe::Crawl
             || self.approach.relevance.candidates == Eligible::Crawled
@@ -115,7 +115,7 @@ pub fn rank(
     reader: &mut Reader,
     arguments: Option<Arguments>,
     topics: &[Topic],
-    settings: &Settings,
+    settings: &ImageRankingSettings,
     on_progress: &mut dyn FnMut(usize) -> bool,
 ) -> Result<ImageRanking> {
     let mut ranking = ImageRanking {
@@ -166,7 +166,7 @@ pub fn rank(
 /// Reads the topics as questions. Notes name topics without candidates, and open questions, for which no image can be PRO or CON.
 fn read_questions(
     topics: &[Topic],
-    settings: &Settings,
+    settings: &ImageRankingSettings,
     notes: &mut Vec<Note>,
 ) -> Result<Vec<Question>> {
     let mut questions: Vec<Question> = topics
@@ -178,7 +178,7 @@ fn read_questions(
         if candidates.is_some_and(|all| all.of(&topic.id).is_none_or(BTreeSet::is_empty)) {
             notes.push(format!("topic {} has no candidate to re-rank", topic.id).into());
         }
-        if settings.approach.form == Form::Stances && question.counter_claim.is_empty() {
+        if settings.approach.form == ListForm::Stances && question.counter_claim.is_empty() {
             let text = format!(
                 "topic {} ({:?}) is an open question: there is no claim that images could support or attack",
                 topic.id, topic.title
@@ -224,7 +224,7 @@ struct Ranker<'a> {
     index: &'a ImageIndex,
     /// The evidence store, which each thread opens for itself.
     store: Place,
-    settings: &'a Settings,
+    settings: &'a ImageRankingSettings,
     embeddings: &'a Embeddings,
     /// Empty if the approach does not use it.
     crawl: CrawlRanks,
@@ -244,7 +244,7 @@ impl<'a> Ranker<'a> {
     fn new(
         index: &'a ImageIndex,
         store: &Store,
-        settings: &'a Settings,
+        settings: &'a ImageRankingSettings,
         embeddings: &'a Embeddings,
     ) -> Result<Self> {
         let ImageApproach {
@@ -417,7 +417,7 @@ impl<'a> Ranker<'a> {
             });
         }
         ensure!(
-            approach.form == Form::Stances || !columns.is_empty(),
+            approach.form == ListForm::Stances || !columns.is_empty(),
             "all channels of the approach {} are off: there is nothing to rank with (riposte models list shows what is missing)",
             approach.name
         );
@@ -437,7 +437,7 @@ impl<'a> Ranker<'a> {
             })
             .filter(|(value, _)| !needs_match || *value > 0.0)
             .collect();
-        if recipe.form == Form::Claims && order.len() < self.settings.claim_length {
+        if recipe.form == ListForm::Claims && order.len() < self.settings.claim_length {
             // each claim gets a full list, if necessary with images that have nothing in common with it
             let known: HashSet<usize> = order.iter().map(|(_, at)| *at).collect();
             let others = members.iter().filter(|at| !known.contains(*at));

@@ -14,7 +14,7 @@ use crate::score::argument::{self, PictureFeatures};
 use crate::score::side::Sides;
 use crate::score::stance::{self, Signal, StanceSignals};
 use crate::score::text_stance::{self, Stances};
-use crate::texts::likeness::Likeness;
+use crate::texts::likeness::SideLikeness;
 use crate::topic::question::Question;
 
 /// The argumentativeness of each candidate; `None` if the approach does not estimate it.
@@ -202,7 +202,7 @@ fn stance_signals(image: &Image, vectors: &TopicVectors, texts: &TextStances) ->
                 .collect(),
         })
     };
-    let likeness_signal = |likeness: Option<Likeness>| {
+    let likeness_signal = |likeness: Option<SideLikeness>| {
         likeness.map(|l| Signal {
             value: l.difference(),
             how: format!(

@@ -14,9 +14,9 @@ use crate::evidence::{TextPart, sentiment};
 use crate::index::images::position;
 use crate::index::vector;
 use crate::recipes::channels::SignalKey;
-use crate::recipes::image_approach::{Relevance, Sentiment};
+use crate::recipes::image_approach::{RelevanceRecipe, Sentiment};
 use crate::score::signal::{Need, Values};
-use crate::texts::likeness::{ArgumentVectors, Likeness};
+use crate::texts::likeness::{ArgumentVectors, SideLikeness};
 
 /// Number of images whose vectors a thread reads at once.
 const CHUNK: usize = 128;
@@ -32,7 +32,7 @@ pub(super) fn read(
     store: &Store,
     ids: &[DocId],
     topics: &[&TopicVectors],
-    relevance: &Relevance,
+    relevance: &RelevanceRecipe,
 ) -> Result<Vec<Cosines>> {
     let mut cosines = vec![Cosines::new(); topics.len()];
     let place = store.place();
@@ -238,7 +238,10 @@ impl CurrentImage {
             arguments.likeness(of_part.map(|(_, vector)| vector.as_slice()))
         };
         let both = [likeness_of(TextPart::Ocr), likeness_of(TextPart::Near)];
-        both.iter().flatten().map(Likeness::best).reduce(f64::max)
+        both.iter()
+            .flatten()
+            .map(SideLikeness::best)
+            .reduce(f64::max)
     }
 }
 
@@ -250,7 +253,7 @@ impl CurrentImage {
 pub(super) fn read_numbers(
     store: &Store,
     ids: &[DocId],
-    relevance: &Relevance,
+    relevance: &RelevanceRecipe,
 ) -> Result<BTreeMap<SignalKey, Values>> {
     let mut all = BTreeMap::new();
     for key in relevance.channels.keys() {

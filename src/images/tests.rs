@@ -156,13 +156,13 @@ impl Collection {
         };
         let outputs = Outputs::open(&self.dir.path().join("outputs.sqlite")).unwrap();
         let mut reader = Reader::new(models, outputs).unwrap();
-        let settings = Settings {
+        let settings = ImageRankingSettings {
             approach: approach.clone(),
             parts: TopicParts::default(),
             overlap: false,
             tag: "t".to_owned(),
             claim_length: 5,
-            keep: Keep::InMemory,
+            keep: KeepExplanations::InMemory,
             candidates: None,
         };
         let topic = Topic {

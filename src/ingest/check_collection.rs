@@ -16,7 +16,7 @@ const MAX_JUDGEMENTS_BYTES: u64 = 256 << 20;
 
 /// What is in a collection.
 #[derive(Debug)]
-pub struct Checked {
+pub struct CheckedCollection {
     pub images: usize,
     /// Number of the pages of all images. A page that shows two images counts twice.
     pub pages: usize,
@@ -32,7 +32,7 @@ pub struct Checked {
 ///
 /// # Errors
 /// The directory is no collection.
-pub fn check(dir: &Path) -> Result<Checked> {
+pub fn check(dir: &Path) -> Result<CheckedCollection> {
     let collection = ImageCollection::open(dir)?;
     let mut faults = collection.faults.clone();
     let topics = topics_of(dir, &mut faults)?;
@@ -47,7 +47,7 @@ pub fn check(dir: &Path) -> Result<Checked> {
     let without_page = found.iter().filter(|(pages, _)| *pages == 0).count();
     let of_images = found.into_iter().flat_map(|(_, faults)| faults);
     faults.extend(of_images.filter(|fault| pages > 0 || !fault.lacks_page));
-    Ok(Checked {
+    Ok(CheckedCollection {
         images: collection.entries.len(),
         pages,
         without_page,

@@ -9,7 +9,7 @@ use anyhow::{Context, Result, bail, ensure};
 use riposte_eval::DocId;
 use riposte_nn::conv::{Numeric, NumericMode};
 
-pub use super::settings::{ExtractionOptions, ExtractionSettings};
+pub use super::extraction_settings::{ExtractionOptions, ExtractionSettings};
 use crate::collection::images::ImageCollection;
 use crate::device::Compute;
 use crate::disk::{self, regular};
@@ -46,7 +46,7 @@ impl ExtractionOptions {
 
 /// What the program that runs a task must provide.
 #[derive(Clone, Copy)]
-pub struct Host<'a> {
+pub struct ExtractionHost<'a> {
     /// Begins to watch for the user's wish to stop. It is called only when all locks are held, so that Ctrl-C still ends a process that waits for
     /// another one.
     pub watch: &'a dyn Fn() -> Result<()>,
@@ -56,11 +56,11 @@ pub struct Host<'a> {
     pub try_apart: &'a TryApart<'a>,
 }
 
-impl<'a> Host<'a> {
+impl<'a> ExtractionHost<'a> {
     /// Of a program that calls the library. It cannot start itself again to try the documents in which it may have died, so they are tried in this
     /// process.
-    pub(crate) fn of_a_call(stop: &'a AtomicBool) -> Host<'a> {
-        Host {
+    pub(crate) fn of_a_call(stop: &'a AtomicBool) -> ExtractionHost<'a> {
+        ExtractionHost {
             watch: &|| Ok(()),
             stop,
             try_apart: &|_: &ExtractionSettings, _, _| Ok(Trial::default()),
@@ -90,7 +90,7 @@ impl ExtractionSettings {
     ///
     /// # Errors
     /// There is no image.
-    pub fn open_or_stored(&self) -> Result<ImageCollection> {
+    pub(crate) fn open_or_stored(&self) -> Result<ImageCollection> {
         if !regular::is_file(&self.input)? {
             return self.open();
         }
@@ -122,7 +122,7 @@ impl ExtractionSettings {
     ///
     /// # Errors
     /// The number of threads is 0, or too large.
-    pub fn extent(&self, shard: Shard) -> Result<Extent> {
+    pub(crate) fn extent(&self, shard: Shard) -> Result<Extent> {
         let cores = || std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
         Ok(Extent {
             shard,
@@ -258,11 +258,11 @@ impl Extraction {
     ///
     /// # Errors
     /// The store cannot be read or written, the host fails, or the user has stopped the trial.
-    pub fn try_suspects(
+    pub(crate) fn try_suspects(
         &mut self,
         collection: &ImageCollection,
         settings: &ExtractionSettings,
-        host: &Host,
+        host: &ExtractionHost,
         on_event: &mut OnEvent,
     ) -> Result<()> {
         (host.watch)()?;
@@ -402,7 +402,7 @@ pub fn attempt(
 pub fn run(
     settings: &ExtractionSettings,
     shard: Shard,
-    host: &Host,
+    host: &ExtractionHost,
     on_event: &mut OnEvent,
 ) -> Result<(Extraction, Summary)> {
     let collection = settings.open()?;

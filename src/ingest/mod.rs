@@ -2,10 +2,10 @@
 
 pub mod check_collection;
 pub mod extraction;
+pub mod extraction_settings;
 pub(crate) mod image_index;
 pub mod index;
 pub mod new_collection;
 pub mod own_folder;
-pub mod settings;
 pub mod shards;
 pub mod stream;

@@ -118,7 +118,7 @@ impl Reason {
 
 /// The error that there is no image to make a collection of.
 #[derive(Debug)]
-pub struct NoImage {
+pub(crate) struct NoImage {
     /// Number of pictures and pages that were read.
     pub found: usize,
     /// What was read, and why it was left out.
@@ -135,7 +135,7 @@ impl std::error::Error for NoImage {}
 
 /// What was made.
 #[derive(Debug, Default)]
-pub struct Made {
+pub struct MadeCollection {
     pub images: usize,
     /// Number of pages that show one of them.
     pub pages: usize,
@@ -152,7 +152,7 @@ pub struct Made {
 ///
 /// # Errors
 /// The directory is not empty or cannot be written, the topics or a source cannot be read, a source is too large, or there is no image.
-pub fn new_collection(wanted: &NewCollection, on_event: &mut OnEvent) -> Result<Made> {
+pub fn new_collection(wanted: &NewCollection, on_event: &mut OnEvent) -> Result<MadeCollection> {
     let dir = &wanted.dir;
     ensure_empty(dir)?;
     ensure!(
@@ -160,9 +160,9 @@ pub fn new_collection(wanted: &NewCollection, on_event: &mut OnEvent) -> Result<
         "give files or folders with --from"
     );
     let read = wanted.topics.as_deref().map(read_topics).transpose()?;
-    let mut made = Made {
+    let mut made = MadeCollection {
         topics: read.map(|topics| topics.len()),
-        ..Made::default()
+        ..MadeCollection::default()
     };
     for source in &wanted.sources {
         ensure!(
@@ -223,7 +223,7 @@ pub fn new_collection(wanted: &NewCollection, on_event: &mut OnEvent) -> Result<
 fn gather(
     wanted: &NewCollection,
     gathered: &mut Gathered,
-    made: &mut Made,
+    made: &mut MadeCollection,
     on_event: &mut OnEvent,
 ) -> Result<()> {
     let mut files = Vec::new();

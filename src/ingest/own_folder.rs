@@ -118,7 +118,7 @@ impl OwnFolder {
 
     /// The same without a lock: a server makes the collection again when the folder has changed, while the older one still answers.
     #[must_use]
-    pub fn unlocked(self) -> OwnFolder {
+    pub(crate) fn unlocked(self) -> OwnFolder {
         OwnFolder {
             reading: None,
             ..self
@@ -139,16 +139,14 @@ impl OwnFolder {
     }
 
     /// The tasks that its documents are for: images, and what texts can be read as.
-    pub fn tasks(&self) -> Vec<Task> {
-        let texts = [
-            TextTask::Controversial,
-            TextTask::Comparative,
-            TextTask::Rank,
-        ];
+    pub(crate) fn tasks(&self) -> Vec<Task> {
         match (self.has_images, self.has_texts) {
             (true, true) => vec![Task::Images, Task::Texts(TextTask::Controversial)],
             (true, false) => vec![Task::Images],
-            (false, _) => texts.map(Task::Texts).into(),
+            (false, _) => Task::ALL
+                .into_iter()
+                .filter(|task| *task != Task::Images)
+                .collect(),
         }
     }
 

@@ -22,7 +22,7 @@ use crossbeam_channel::{Receiver, Sender, bounded, select};
 use serde_json::{Value, json};
 
 use super::extraction::find_wanted_tools;
-use super::settings::ExtractionOptions;
+use super::extraction_settings::ExtractionOptions;
 use crate::collection::frames::{FramedDocument, read_frame};
 use crate::disk::TemporaryDir;
 use crate::events::OnEvent;

@@ -6,15 +6,11 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Result, anyhow, bail};
 use rayon::prelude::*;
-use riposte_eval::confusion::Confusion;
 use riposte_eval::edition::Edition;
-use riposte_eval::graded::TextRun;
-use riposte_eval::images::{ImageEvaluation, evaluate_images};
 use riposte_eval::measure::{self, Measure};
-use riposte_eval::qrels::{Qrels, StanceQrels};
-use riposte_eval::run::{ImageRunLine, ReadRun};
+use riposte_eval::qrels::Qrels;
 use riposte_eval::verify::RunKind;
-use riposte_eval::{Error, LineError, TextTask, Values, escaped, run};
+use riposte_eval::{Error, JudgedBy, LineError, TextTask, Values, escaped, evaluate_by, run};
 
 use crate::collection::FaultKind;
 use crate::events::{Event, OnEvent};
@@ -22,7 +18,9 @@ use crate::files::{
     JudgementsFile, NamedRun, decoded, names_of_runs, read_judgements, read_run,
     report_broken_lines,
 };
-use crate::wording::{counted, nearest};
+use crate::wording::nearest;
+
+pub use riposte_eval::Detail;
 
 /// What is evaluated, and how.
 pub struct EvaluationSettings {
@@ -37,7 +35,7 @@ pub struct EvaluationSettings {
 }
 
 /// Runs, and the values of the measures for each.
-pub struct Evaluation {
+pub struct EvaluatedRuns {
     pub judgements: Vec<Judgements>,
     pub runs: Vec<EvaluatedRun>,
     /// Whether a line of a file cannot be read, a run repeats a document, or a run has no line or none that is judged.
@@ -70,18 +68,6 @@ pub struct EvaluatedRun {
     is_empty: bool,
 }
 
-/// Results that are printed in addition to the values of the measures.
-pub enum Detail {
-    Images(ImageEvaluation),
-    Stances {
-        qrels: String,
-        /// Of all results.
-        all: Confusion,
-        /// Of the first five results of each topic.
-        first: Confusion,
-    },
-}
-
 /// A measure. The same word can mean one measure of texts and several of images.
 pub struct ChosenMeasure {
     word: String,
@@ -111,11 +97,11 @@ fn check_kind(run: &Path, bytes: &[u8], judgements: &[Judgements]) -> Result<()>
 }
 
 /// Evaluates the runs. Reports lines that cannot be read, and what else affects the values, such as topics without judgements.
-/// [`Evaluation::report_differences`] reports where image runs have other values by the organisers' evaluator.
+/// [`EvaluatedRuns::report_differences`] reports where image runs have other values by the organisers' evaluator.
 ///
 /// # Errors
 /// A file cannot be read or has no judgement, or a measure cannot be computed from the judgements.
-pub fn evaluate(settings: &EvaluationSettings, on_event: &mut OnEvent) -> Result<Evaluation> {
+pub fn evaluate(settings: &EvaluationSettings, on_event: &mut OnEvent) -> Result<EvaluatedRuns> {
     let mut has_faults = false;
     let mut judgements = Vec::new();
     for file in &settings.judgements {
@@ -147,7 +133,7 @@ pub fn evaluate(settings: &EvaluationSettings, on_event: &mut OnEvent) -> Result
         let has_errors = run.errors.iter().any(|error| !error.is_read);
         has_faults |= run.is_empty || has_errors;
     }
-    Ok(Evaluation {
+    Ok(EvaluatedRuns {
         judgements,
         runs,
         has_faults,
@@ -175,125 +161,35 @@ impl EvaluatedRun {
         edition: &'static Edition,
     ) -> Result<EvaluatedRun> {
         let (path, bytes) = read_run(run)?;
+        check_kind(&path, &bytes, judgements)?;
+        let text = decoded(&bytes);
+        let judged_by = judgements.iter().map(|judgements| JudgedBy {
+            name: &judgements.name,
+            qrels: &judgements.qrels,
+            measures: &judgements.measures,
+        });
+        let evaluation = evaluate_by(&text, &judged_by.collect::<Vec<_>>(), edition);
         let mut evaluated = EvaluatedRun {
             name,
             path,
+            values: evaluation.values,
+            attainable: evaluation.attainable,
+            details: evaluation.details,
+            errors: evaluation.errors,
+            remarks: evaluation.remarks,
+            is_empty: !evaluation.is_judged,
             ..EvaluatedRun::default()
         };
-        check_kind(&evaluated.path, &bytes, judgements)?;
-        let text = decoded(&bytes);
-        let is_of_images = |j: &Judgements| matches!(j.qrels, Qrels::Images(_));
-        let (mut images, mut texts) = (Vec::new(), Vec::new());
-        if judgements.iter().any(is_of_images) {
-            (images, evaluated.errors) = run::read_images(&text);
-        }
-        if !judgements.iter().all(is_of_images) {
-            let read = ReadRun::read(&text);
-            evaluated.remarks.extend(contradicted(&read));
-            (texts, evaluated.errors) = read.into_parts();
-        }
-        if images.is_empty() && texts.is_empty() {
-            evaluated.is_empty = true;
-            let what = "no line of a run can be read: everything counts as 0";
-            evaluated.remarks.push(what.to_owned());
-        }
-        let texts = TextRun::new(&texts);
-        let mut is_judged = false;
-        for judgements in judgements {
-            is_judged = is_judged
-                || match &judgements.qrels {
-                    Qrels::Images(qrels) => images.iter().any(|line: &ImageRunLine| {
-                        let of_topic = qrels.get(&line.topic);
-                        of_topic.is_some_and(|of| of.contains_key(&line.image))
-                    }),
-                    qrels => texts.is_judged(qrels),
-                };
-            let unjudged = match &judgements.qrels {
-                Qrels::Images(qrels) => {
-                    let evaluation = evaluate_images(&images, qrels, edition);
-                    evaluated.add_images(evaluation, judgements)
-                }
-                Qrels::Stances(qrels) => evaluated.add_stances(&texts, qrels, judgements),
-                qrels => evaluated.add_graded(&texts, qrels, judgements),
-            };
-            if unjudged > 0 {
-                evaluated.remarks.push(format!(
-                    "{} without judgements in {}",
-                    counted(unjudged, "topic", "topics"),
-                    judgements.name
-                ));
+        if (judgements.iter()).any(|j| matches!(j.qrels, Qrels::Images(_))) {
+            let (images, _) = run::read_images(&text);
+            if !images.is_empty() {
+                let differences = evaluated.differences(&bytes, &images, judgements, edition);
+                evaluated.from_organisers = differences;
             }
-        }
-        if !is_judged && !evaluated.is_empty {
-            evaluated.is_empty = true;
-            let what = "no document of the run is judged: are these the judgements of its topics and of its collection?";
-            evaluated.remarks.push(what.to_owned());
-        }
-        if !images.is_empty() {
-            evaluated.from_organisers = evaluated.differences(&bytes, &images, judgements, edition);
         }
         evaluated.bytes = bytes;
         Ok(evaluated)
     }
-
-    /// Adds the values of the measures. Returns the number of topics without judgements, as do the next two methods.
-    fn add_images(&mut self, evaluation: ImageEvaluation, judgements: &Judgements) -> usize {
-        for measure in &judgements.measures {
-            if let Measure::Image(measure) = measure {
-                self.values.push(evaluation.measure(measure));
-                let most = evaluation.attainable(measure).all();
-                self.attainable.push((most < 1.0).then_some(most));
-            }
-        }
-        let topics = evaluation.topics.values();
-        let unjudged = topics.filter(|t| t.in_run && !t.is_judged).count();
-        self.details.push(Detail::Images(evaluation));
-        unjudged
-    }
-
-    fn add_graded(&mut self, run: &TextRun, qrels: &Qrels, judgements: &Judgements) -> usize {
-        for measure in &judgements.measures {
-            if let Some(values) = run.measure_by(qrels, measure) {
-                self.values.push(values);
-                self.attainable.push(None);
-            }
-        }
-        let grades = qrels.grades();
-        run.unjudged_topics(|topic| grades.is_some_and(|grades| grades.contains_key(topic)))
-    }
-
-    fn add_stances(
-        &mut self,
-        run: &TextRun,
-        qrels: &StanceQrels,
-        judgements: &Judgements,
-    ) -> usize {
-        for measure in &judgements.measures {
-            if let Measure::Stance(measure) = measure {
-                self.values.push(run.measure_stances(qrels, measure));
-                self.attainable.push(None);
-            }
-        }
-        let sum = |cutoff| {
-            let topics = run.confusions(qrels, cutoff);
-            (topics.values()).fold(Confusion::default(), |sum, c| sum.and(c))
-        };
-        self.details.push(Detail::Stances {
-            qrels: judgements.name.clone(),
-            all: sum(None),
-            first: sum(Some(5)),
-        });
-        run.unjudged_topics(|topic| qrels.contains_key(topic))
-    }
-}
-
-/// A remark about ranks that contradict the scores of a text run.
-fn contradicted(run: &ReadRun) -> Option<String> {
-    let found = run.contradiction()?;
-    Some(format!(
-        "the ranks of {} contradict the scores; the scores count, as in trec_eval, except in the organisers' nDCG. The first is {found}",
-        counted(found.topics, "topic", "topics")
-    ))
 }
 
 impl ChosenMeasure {

@@ -3,7 +3,7 @@
 use anyhow::{Context, Result};
 use serde::Deserialize;
 
-use crate::datasets::RankedBy;
+use crate::collection::task::Task;
 
 /// The systems on the result pages of the lab.
 const SYSTEMS: &str = include_str!("../../approaches/systems.toml");
@@ -19,7 +19,7 @@ struct Systems {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Leaderboard {
-    pub task: RankedBy,
+    pub task: Task,
     pub year: u32,
     pub title: String,
     /// In the order of the page.

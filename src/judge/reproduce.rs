@@ -25,25 +25,25 @@ use crate::weights::Models;
 use crate::wording::nearest;
 use measure::Measuring;
 use plan::Planned;
-use tables::Table;
+use tables::ReproduceTable;
 
-pub use host::{Ended, Host, Turn};
+pub use host::{FinishedJob, ReproduceHost, Turn};
 pub use plan::Job;
-pub use report::{Figure, Report, RowReport, State, TableReport, Took};
+pub use report::{Figure, ReproduceReport, RowReport, RowState, TableReport, Took};
 
 /// The files with the report, in the output directory.
 pub const REPORT: &str = "reproduce.md";
 pub const REPORT_JSON: &str = "reproduce.json";
 
 /// What was measured, as rows of a file of tables.
-pub const EXPECTED: &str = "expected.toml";
+pub(crate) const EXPECTED: &str = "expected.toml";
 
 /// The number of tables for which an error says why they cannot be measured.
 const REASONS: usize = 5;
 
 /// What is measured.
 #[derive(Debug, Default)]
-pub struct Settings {
+pub struct ReproduceSettings {
     /// The names of tables; all that are here if it is empty.
     pub names: Vec<String>,
     /// The names of approaches; all if it is empty.
@@ -60,7 +60,7 @@ pub struct Settings {
 
 /// A table in a list.
 #[derive(Debug, serde::Serialize)]
-pub struct Listed {
+pub struct ListedTable {
     pub name: String,
     pub about: String,
     /// The rows that would be measured.
@@ -86,10 +86,10 @@ pub fn names() -> Result<Vec<String>> {
 ///
 /// # Errors
 /// The tables cannot be used, or there is none of a given name.
-pub fn list(settings: &Settings) -> Result<Vec<Listed>> {
+pub fn list(settings: &ReproduceSettings) -> Result<Vec<ListedTable>> {
     let tables = chosen(settings)?;
     let planned = planned(settings, &tables)?;
-    let listed = planned.iter().map(|of| Listed {
+    let listed = planned.iter().map(|of| ListedTable {
         name: of.table.name.clone(),
         about: of.table.about.clone(),
         rows: of
@@ -109,7 +109,11 @@ pub fn list(settings: &Settings) -> Result<Vec<Listed>> {
 ///
 /// # Errors
 /// The tables cannot be used, nothing can be measured, or the output cannot be written.
-pub fn reproduce(settings: &Settings, host: &mut Host, on_event: &mut OnEvent) -> Result<Report> {
+pub fn reproduce(
+    settings: &ReproduceSettings,
+    host: &mut ReproduceHost,
+    on_event: &mut OnEvent,
+) -> Result<ReproduceReport> {
     let tables = chosen(settings)?;
     let planned = planned(settings, &tables)?;
     let of: usize = planned.iter().map(Planned::to_measure).sum();
@@ -119,7 +123,7 @@ pub fn reproduce(settings: &Settings, host: &mut Host, on_event: &mut OnEvent) -
     let output = &settings.output;
     let writing = || format!("cannot write {}", output.display());
     fs::create_dir_all(output).with_context(writing)?;
-    let mut report = Report {
+    let mut report = ReproduceReport {
         riposte: env!("CARGO_PKG_VERSION").to_owned(),
         tables: planned.iter().map(Planned::report).collect(),
     };
@@ -156,7 +160,7 @@ pub fn reproduce(settings: &Settings, host: &mut Host, on_event: &mut OnEvent) -
                 bail!("{}", crate::events::STOPPED);
             }
             if let Err(error) = measured {
-                line.state = State::Failed;
+                line.state = RowState::Failed;
                 line.why = Some(format!("{error:#}"));
             }
             write(output, &report).with_context(writing)?;
@@ -166,7 +170,7 @@ pub fn reproduce(settings: &Settings, host: &mut Host, on_event: &mut OnEvent) -
 }
 
 /// Why nothing can be measured.
-fn nothing(settings: &Settings, planned: &[Planned]) -> String {
+fn nothing(settings: &ReproduceSettings, planned: &[Planned]) -> String {
     let absent = planned.iter().flat_map(|of| {
         let of_rows = of.rows.iter().filter_map(|row| row.absent.as_deref());
         of.absent.as_deref().into_iter().chain(of_rows).take(1)
@@ -179,7 +183,7 @@ fn nothing(settings: &Settings, planned: &[Planned]) -> String {
 }
 
 /// The tables that are asked for.
-fn chosen(settings: &Settings) -> Result<Vec<Table>> {
+fn chosen(settings: &ReproduceSettings) -> Result<Vec<ReproduceTable>> {
     let tables = tables::read(settings.tables.as_deref())?;
     let known: Vec<&str> = tables.iter().map(|table| table.name.as_str()).collect();
     for name in &settings.names {
@@ -190,7 +194,7 @@ fn chosen(settings: &Settings) -> Result<Vec<Table>> {
         }
     }
     let is_asked =
-        |table: &Table| settings.names.is_empty() || settings.names.contains(&table.name);
+        |table: &ReproduceTable| settings.names.is_empty() || settings.names.contains(&table.name);
     Ok(tables
         .iter()
         .filter(|table| is_asked(table))
@@ -198,7 +202,10 @@ fn chosen(settings: &Settings) -> Result<Vec<Table>> {
         .collect())
 }
 
-fn planned<'t>(settings: &Settings, tables: &'t [Table]) -> Result<Vec<Planned<'t>>> {
+fn planned<'t>(
+    settings: &ReproduceSettings,
+    tables: &'t [ReproduceTable],
+) -> Result<Vec<Planned<'t>>> {
     let beside = settings.tables.as_deref().map(crate::disk::parent);
     let data = settings.data.as_deref().or(beside);
     let (boards, models) = (leaderboards()?, Models::at(None)?);
@@ -220,7 +227,7 @@ fn planned<'t>(settings: &Settings, tables: &'t [Table]) -> Result<Vec<Planned<'
     Ok(planned)
 }
 
-fn write(output: &Path, report: &Report) -> Result<()> {
+fn write(output: &Path, report: &ReproduceReport) -> Result<()> {
     write_atomically(&output.join(REPORT), markdown::write(report).as_bytes())?;
     let json = serde_json::to_string_pretty(report)?;
     write_atomically(&output.join(REPORT_JSON), json.as_bytes())?;
@@ -228,7 +235,7 @@ fn write(output: &Path, report: &Report) -> Result<()> {
     Ok(())
 }
 
-impl Report {
+impl ReproduceReport {
     /// The report as a Markdown page.
     pub fn markdown(&self) -> String {
         markdown::write(self)

@@ -3,8 +3,8 @@
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result, bail, ensure};
-use riposte_eval::edition::{self, ASSUMED, Edition};
+use anyhow::{Context, Result};
+use riposte_eval::edition::Edition;
 use riposte_eval::verify::{Finding, Rule, Rules, RunKind, Severity, verify_for_tira};
 use riposte_eval::{DocId, TopicId, run};
 
@@ -46,7 +46,7 @@ pub struct Verifier<'a> {
 }
 
 /// What was found in a run.
-pub struct Verdict {
+pub struct VerifiedRun {
     /// The file of the run.
     pub path: PathBuf,
     pub task: Task,
@@ -89,7 +89,7 @@ impl<'a> Verifier<'a> {
     ///
     /// # Errors
     /// The run or the collection cannot be read, or the task was not part of the lab in this year.
-    pub fn verify(&mut self, run: &Path) -> Result<Verdict> {
+    pub fn verify(&mut self, run: &Path) -> Result<VerifiedRun> {
         let (path, bytes) = read_run(run)?;
         let kind = RunKind::of_run(&bytes);
         let task = match (self.settings.task, &self.settings.input) {
@@ -97,7 +97,7 @@ impl<'a> Verifier<'a> {
             (None, Some(input)) => Task::of_run(input, &bytes)?,
             (None, None) => kind.task.into(),
         };
-        let edition = edition_of(self.settings.edition, task, kind)?;
+        let edition = kind.edition_for(task.text(), self.settings.edition)?;
         let verdict = verify_for_tira(&bytes, self.rules(task, edition)?);
         let has_stances = edition.is_some_and(Edition::has_stances);
         let prototext = has_stances.then(|| verdict.prototext());
@@ -105,7 +105,7 @@ impl<'a> Verifier<'a> {
         findings.extend(findings_of_metadata(&path, &bytes, self.settings.all));
         let mut of_tira = findings.iter().map(|of| of.severity == Severity::Tira);
         let refused_by_tira = verdict.refused_by_tira || of_tira.any(|is_of_tira| is_of_tira);
-        Ok(Verdict {
+        Ok(VerifiedRun {
             path,
             task,
             edition,
@@ -180,34 +180,6 @@ fn findings_of_metadata(run: &Path, bytes: &[u8], all: bool) -> Vec<Finding> {
         findings.push(found(Severity::Note, what, hint));
     }
     findings
-}
-
-/// The edition of a run. If the user has named a year, it is the edition of that year. Otherwise the run's lines decide or, if they are not lines of
-/// this task, it is that of [`ASSUMED`]. `None` for `rank`, which has no editions.
-///
-/// # Errors
-/// The task had no edition in the named year.
-fn edition_of(named: Option<u32>, task: Task, kind: RunKind) -> Result<Option<&'static Edition>> {
-    let text = task.text();
-    let years = edition::years(Edition::all(text));
-    let (Some(first), Some(last)) = (years.first(), years.last()) else {
-        return Ok(None);
-    };
-    let Some(year) = named else {
-        let of_lines = kind.edition.filter(|edition| edition.task == text);
-        return Ok(of_lines.or(Edition::find(text, ASSUMED)));
-    };
-    let found = Edition::find(text, year);
-    if found.is_none() && text.is_none() {
-        bail!("there was no image task in {year}, only in {first} to {last}");
-    }
-    let before: Vec<String> = years.range(..last).map(u32::to_string).collect();
-    ensure!(
-        found.is_some(),
-        "there were text tasks in {} and {last}, not in {year}",
-        before.join(", ")
-    );
-    Ok(found)
 }
 
 /// The ids that runs can have; `None` if those of the edition are expected.

@@ -8,7 +8,8 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
 use super::settings::Setting;
-use super::{checks, recipe, settings};
+use super::{checks, hinted_toml, settings};
+use crate::collection::task::Task;
 use crate::disk::regular;
 use crate::wording::nearest;
 
@@ -16,12 +17,12 @@ use crate::wording::nearest;
 const MAX_RECIPE_BYTES: u64 = 1 << 20;
 
 /// An approach to a task, as its file describes it.
-pub trait Approach: DeserializeOwned {
-    /// Checks what the types of the recipe leave open, and keeps the text of the file. `task` is `None` for images.
+pub(crate) trait ApproachRecipe: DeserializeOwned {
+    /// Checks what the types of the recipe leave open, and keeps the text of the file.
     ///
     /// # Errors
     /// A value is impossible, or two of them do not go together.
-    fn complete(&mut self, task: Option<TextTask>, text: &str) -> Result<()>;
+    fn complete(&mut self, task: Task, text: &str) -> Result<()>;
 
     /// Keeps the names of the settings that were typed.
     fn keep_settings(&mut self, labels: Vec<String>);
@@ -29,7 +30,7 @@ pub trait Approach: DeserializeOwned {
 
 /// What the file of an approach that comes with riposte says about itself.
 #[derive(Clone, Debug, Deserialize)]
-pub struct About {
+pub struct ShippedApproach {
     pub name: String,
     /// The publication that describes the approach.
     pub source: String,
@@ -45,14 +46,14 @@ pub struct About {
     pub text: &'static str,
 }
 
-/// The approaches to a task that come with riposte, the default first. `task` is `None` for images.
+/// The approaches to a task that come with riposte, the default first.
 ///
 /// # Errors
 /// A file is damaged, which is a defect of the program.
-pub fn all(task: Option<TextTask>) -> Result<Vec<About>> {
+pub fn all(task: Task) -> Result<Vec<ShippedApproach>> {
     let files = files(task).iter();
-    let about = files.map(|text| -> Result<About> {
-        Ok(About {
+    let about = files.map(|text| -> Result<ShippedApproach> {
+        Ok(ShippedApproach {
             text,
             ..toml::from_str(text)?
         })
@@ -65,11 +66,7 @@ pub fn all(task: Option<TextTask>) -> Result<Vec<About>> {
 /// # Errors
 /// There is no such approach (the message names a similar one or lists all), the file is not an approach, or a setting is wrong (the message names its
 /// option).
-pub(crate) fn find<A: Approach>(
-    task: Option<TextTask>,
-    name: &str,
-    settings: &[Setting],
-) -> Result<A> {
+pub(crate) fn find<A: ApproachRecipe>(task: Task, name: &str, settings: &[Setting]) -> Result<A> {
     if name.ends_with(".toml") {
         let text = regular::read_text(Path::new(name), MAX_RECIPE_BYTES)
             .with_context(|| format!("cannot read the approach in {name}"))?;
@@ -87,9 +84,9 @@ pub(crate) fn find<A: Approach>(
 }
 
 /// The approach, or the one that its text describes with settings.
-fn with_settings<A: Approach>(
+fn with_settings<A: ApproachRecipe>(
     approach: A,
-    task: Option<TextTask>,
+    task: Task,
     text: &str,
     settings: &[Setting],
 ) -> Result<A> {
@@ -97,7 +94,7 @@ fn with_settings<A: Approach>(
         return Ok(approach);
     }
     let mut approach: A = settings::read_with(text, settings, |text| {
-        let mut approach: A = recipe::read_unplaced(text)?;
+        let mut approach: A = hinted_toml::read_unplaced(text)?;
         check(&mut approach, task, text)?;
         Ok(approach)
     })?;
@@ -109,22 +106,22 @@ fn with_settings<A: Approach>(
 ///
 /// # Errors
 /// The text is not a recipe for this task. The error names the line.
-pub(crate) fn parse<A: Approach>(task: Option<TextTask>, text: &str) -> Result<A> {
-    let mut approach: A = recipe::read(text)?;
+pub(crate) fn parse<A: ApproachRecipe>(task: Task, text: &str) -> Result<A> {
+    let mut approach: A = hinted_toml::read(text)?;
     let checked = check(&mut approach, task, text);
     checked.map_err(|error| checks::located(text, error))?;
     Ok(approach)
 }
 
 /// Checks what the types of a recipe leave open.
-fn check<A: Approach>(approach: &mut A, task: Option<TextTask>, text: &str) -> Result<()> {
+fn check<A: ApproachRecipe>(approach: &mut A, task: Task, text: &str) -> Result<()> {
     checks::check_numbers(text)?;
     approach.complete(task, text)
 }
 
-/// The adjective with which messages name the approaches to a task ("image"). `task` is `None` for images.
-pub fn adjective(task: Option<TextTask>) -> &'static str {
-    task.map_or("image", TextTask::word)
+/// The adjective with which messages name the approaches to a task ("image").
+pub fn adjective(task: Task) -> &'static str {
+    task.text().map_or("image", TextTask::word)
 }
 
 /// The error for a name that no approach has. `kind` is a word for the approaches in question ("image"), or empty.
@@ -148,10 +145,10 @@ macro_rules! files {
     };
 }
 
-/// The texts of the approaches that come with riposte, the default first. `task` is `None` for images.
-fn files(task: Option<TextTask>) -> &'static [&'static str] {
+/// The texts of the approaches that come with riposte, the default first.
+fn files(task: Task) -> &'static [&'static str] {
     match task {
-        None => files! {
+        Task::Images => files! {
             "images"
             "riposte" "minsc" "boromir-afinn" "boromir-query" "boromir-bert" "aramis"
             "boromir-clusters" "boromir-afinn-clusters" "boromir-afinn-clusters-only" "jester"
@@ -159,7 +156,7 @@ fn files(task: Option<TextTask>) -> &'static [&'static str] {
             "jean-luc-picard-text" "jean-luc-picard-image-text" "jean-luc-picard-both-texts"
             "riposte-claims" "claims-caption" "claims-clip" "claims-text" "claims-page"
         },
-        Some(TextTask::Controversial) => files! {
+        Task::Texts(TextTask::Controversial) => files! {
             "controversial"
             "riposte" "riposte-dense" "bm25" "dirichlet" "elrond" "elrond-simple" "elrond-pos"
             "pippin-took" "robin-hood" "robin-hood-use" "skeletor" "skeletor-manifold" "shanks"
@@ -168,13 +165,13 @@ fn files(task: Option<TextTask>) -> &'static [&'static str] {
             "macbeth" "blade" "blade-dirichlet" "deadpool" "little-foot" "gandalf"
             "oscar-francois-de-jarjayes" "dread-pirate-roberts" "dread-pirate-roberts-small"
         },
-        Some(TextTask::Comparative) => files! {
+        Task::Texts(TextTask::Comparative) => files! {
             "comparative"
             "riposte" "bm25" "dirichlet" "aldo-nadi" "aldo-nadi-quality" "puss-in-boots"
             "grimjack" "captain-tempesta" "aldo-nadi-rrf" "aldo-nadi-rrf-quality"
             "olivier-armstrong" "captain-levi" "captain-levi-dense" "chatnoir"
         },
-        Some(TextTask::Rank) => files! {
+        Task::Texts(TextTask::Rank) => files! {
             "rank"
             "riposte" "bm25" "bm25-flat" "bm25-rm3" "dirichlet" "dph" "dense"
         },

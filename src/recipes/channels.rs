@@ -32,7 +32,7 @@ pub const CHANNELS: Channels = &[
 ];
 
 /// All signals, in the order in which explanations list them.
-pub const SIGNALS: Signals = &[
+pub(crate) const SIGNALS: Signals = &[
     &Bm25("bm25 ocr", Field::Ocr),
     &Bm25("bm25 title", Field::Title),
     &Bm25("bm25 near", Field::Near),
@@ -57,7 +57,7 @@ pub const SIGNALS: Signals = &[
 
 /// Identifies a signal of [`SIGNALS`]. Keys are sorted as the signals are in the list.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub struct SignalKey(usize);
+pub(crate) struct SignalKey(usize);
 
 impl SignalKey {
     /// The signal with this name.

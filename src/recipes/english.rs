@@ -3,7 +3,7 @@
 use riposte_eval::TextTask;
 use riposte_eval::topic::Topic;
 
-use super::image_approach::{ArgumentRecipe, Form, ImageApproach, StanceRecipe};
+use super::image_approach::{ArgumentRecipe, ImageApproach, ListForm, StanceRecipe};
 use super::text_approach::TextApproach;
 use crate::index::analyzer::Analyzer;
 use crate::language::other_language;
@@ -68,7 +68,7 @@ pub(crate) fn note_on_images(approach: &ImageApproach, topics: &[Topic]) -> Opti
         &approach.name,
         &[&approach.relevance.analyzer],
         parts,
-        without.filter(|_| approach.form == Form::Stances),
+        without.filter(|_| approach.form == ListForm::Stances),
         topics,
     )
 }

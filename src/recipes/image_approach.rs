@@ -3,19 +3,19 @@
 use std::collections::BTreeMap;
 
 use anyhow::Result;
-use riposte_eval::TextTask;
 use serde::Deserialize;
 
+use crate::collection::task::Task;
 use crate::index::analyzer::Analyzer;
-use crate::recipes::approaches::Approach;
+use crate::recipes::approaches::ApproachRecipe;
 use crate::recipes::channels::SignalKey;
 use crate::recipes::checks::{At, check_weight, ensure_at};
 use crate::recipes::settings::Setting;
-use crate::recipes::stages::PictureClusters;
-use crate::recipes::{Named, approaches};
+use crate::recipes::{NamedApproach, approaches};
 use crate::score::mixture::Scaling;
 pub use crate::score::rerank::Scale;
 use crate::score::signal::Need;
+use crate::systems::picture_clusters::PictureClusters;
 
 /// An approach to the image task.
 #[derive(Clone, Debug, Deserialize)]
@@ -35,7 +35,7 @@ pub struct ImageApproach {
     #[serde(skip)]
     pub set: Vec<String>,
     #[serde(default)]
-    pub form: Form,
+    pub(crate) form: ListForm,
     /// The name of the sentence encoder; without it, the first that is installed. What the user chooses for a run precedes it, and the same holds for
     /// other models.
     pub sentence: Option<String>,
@@ -45,18 +45,18 @@ pub struct ImageApproach {
     #[serde(rename = "image-text")]
     pub image_text: Option<String>,
     #[serde(default)]
-    pub query: QueryRecipe,
-    pub relevance: Relevance,
-    pub argument: ArgumentRecipe,
-    pub stance: StanceRecipe,
+    pub(crate) query: QueryRecipe,
+    pub relevance: RelevanceRecipe,
+    pub(crate) argument: ArgumentRecipe,
+    pub(crate) stance: StanceRecipe,
     #[serde(default)]
-    pub lists: ListRecipe,
+    pub(crate) lists: ListRecipe,
 }
 
 /// What the lists of a run are for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Form {
+pub(crate) enum ListForm {
     /// One list of images for the claim of each topic, and one against it (2022 and 2023).
     #[default]
     Stances,
@@ -67,7 +67,7 @@ pub enum Form {
 /// How the words of a topic are changed before the search. The steps are applied in the order of these fields.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
-pub struct QueryRecipe {
+pub(crate) struct QueryRecipe {
     /// Characters that are deleted.
     pub delete: String,
     /// Words, in lower case, that are left out. Words are separated by white space.
@@ -79,7 +79,7 @@ pub struct QueryRecipe {
 /// Base forms of words.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Lemmas {
+pub(crate) enum Lemmas {
     /// Base forms of nouns, as [`crate::index::wordnet::WordNet::noun`] finds them in an installed copy of WordNet.
     WordnetNouns,
 }
@@ -87,10 +87,10 @@ pub enum Lemmas {
 /// The channels that determine topic relevance, and their weights.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Relevance {
+pub struct RelevanceRecipe {
     /// Either [`Scale::Unit`] or [`Scale::Raw`].
     pub scale: Scale,
-    pub channels: BTreeMap<SignalKey, f64>,
+    pub(crate) channels: BTreeMap<SignalKey, f64>,
     /// The analyzer of the words of images and of the query.
     #[serde(
         default = "crate::index::images::analyzer",
@@ -100,7 +100,7 @@ pub struct Relevance {
     /// The weight μ of the Dirichlet prior in the channel "dirichlet main".
     pub mu: Option<f64>,
     #[serde(default)]
-    pub candidates: Eligible,
+    pub(crate) candidates: Eligible,
     /// The weight, 0 or more, of the stance encoder's estimate that the texts of a candidate are about the topic. All channels together have the weight
     /// 1. The estimate does not affect which images are candidates.
     #[serde(default)]
@@ -109,7 +109,7 @@ pub struct Relevance {
     pub clusters: Option<PictureClusters>,
 }
 
-impl Relevance {
+impl RelevanceRecipe {
     /// Whether one of the signals has a need that `is_meant` accepts.
     pub(crate) fn uses(&self, is_meant: impl Fn(Need) -> bool) -> bool {
         let mut needs = self.channels.keys().map(|key| key.signal().need());
@@ -120,7 +120,7 @@ impl Relevance {
 /// The images that can be listed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Eligible {
+pub(crate) enum Eligible {
     /// Images with a relevance above 0.
     #[default]
     Matching,
@@ -133,7 +133,7 @@ pub enum Eligible {
 /// How the lists are made from the candidates.
 #[derive(Clone, Copy, Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
-pub struct ListRecipe {
+pub(crate) struct ListRecipe {
     pub cut: Cut,
     /// Whether several images of the same picture are listed. With the stance "crawl", which does not look at pictures, they always are.
     pub duplicates: bool,
@@ -158,7 +158,7 @@ pub enum Cut {
 /// The score of an image in a list.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Deserialize)]
 #[serde(tag = "model", rename_all = "lowercase", deny_unknown_fields)]
-pub enum ScoreRecipe {
+pub(crate) enum ScoreRecipe {
     /// `relevance × (1 + argues + stance)`.
     #[default]
     Product,
@@ -175,7 +175,7 @@ pub enum ScoreRecipe {
 /// How the argumentativeness of an image is estimated.
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
 #[serde(tag = "model", rename_all = "lowercase", deny_unknown_fields)]
-pub enum ArgumentRecipe {
+pub(crate) enum ArgumentRecipe {
     /// It is not estimated, and does not change the scores.
     None,
     /// By [`crate::score::argument::argues`].
@@ -191,7 +191,7 @@ pub enum ArgumentRecipe {
 /// How the stance of an image is estimated.
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
 #[serde(tag = "model", rename_all = "lowercase", deny_unknown_fields)]
-pub enum StanceRecipe {
+pub(crate) enum StanceRecipe {
     /// As P(pro) and P(con) ([`crate::score::stance`]).
     Beliefs,
     /// PRO if a sentiment is positive, CON if it is negative, neither if it is 0.
@@ -220,7 +220,7 @@ pub enum StanceRecipe {
 /// The texts of an image that decide its stance.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum StanceTexts {
+pub(crate) enum StanceTexts {
     /// The titles of the image's pages and the words around the image.
     Page,
     /// The text in the image.
@@ -230,12 +230,12 @@ pub enum StanceTexts {
 
 impl StanceRecipe {
     /// Whether the stance encoder reads the texts of the candidates.
-    pub fn reads_texts(&self) -> bool {
+    pub(crate) fn reads_texts(&self) -> bool {
         matches!(self, StanceRecipe::Beliefs | StanceRecipe::Texts { .. })
     }
 
     /// Whether each image is on one side or on neither, independently of other images. Such a stance is cheap enough to be estimated for all images.
-    pub fn is_by_sign(&self) -> bool {
+    pub(crate) fn is_by_sign(&self) -> bool {
         matches!(
             self,
             StanceRecipe::Sign { .. } | StanceRecipe::Aramis { .. } | StanceRecipe::AramisNeural
@@ -245,7 +245,7 @@ impl StanceRecipe {
 
 /// A sentiment whose sign decides the stance.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
-pub enum Sentiment {
+pub(crate) enum Sentiment {
     /// AFINN's sum over the main text of the pages.
     #[serde(rename = "afinn main")]
     AfinnMain,
@@ -263,7 +263,7 @@ impl ImageApproach {
     /// # Errors
     /// There is no such approach (the message names a similar one or lists all), or the file is not an approach.
     pub fn find(name: &str) -> Result<Self> {
-        approaches::find(None, name, &[])
+        approaches::find(Task::Images, name, &[])
     }
 
     /// Like [`ImageApproach::find`], changed by settings.
@@ -271,12 +271,12 @@ impl ImageApproach {
     /// # Errors
     /// Those of [`ImageApproach::find`], and a wrong setting, whose option the message names.
     pub fn find_with(name: &str, settings: &[Setting]) -> Result<Self> {
-        approaches::find(None, name, settings)
+        approaches::find(Task::Images, name, settings)
     }
 
     /// Its name and its settings.
-    pub(crate) fn named(&self) -> Named<'_> {
-        Named {
+    pub(crate) fn named(&self) -> NamedApproach<'_> {
+        NamedApproach {
             name: &self.name,
             set: &self.set,
         }
@@ -302,7 +302,7 @@ impl ImageApproach {
         );
         ensure_at!(
             "form",
-            self.form == Form::Stances
+            self.form == ListForm::Stances
                 || self.argument == ArgumentRecipe::None
                     && self.lists.score == ScoreRecipe::Product
                     && matches!(self.stance, StanceRecipe::Both | StanceRecipe::Beliefs),
@@ -318,8 +318,8 @@ impl ImageApproach {
     }
 }
 
-impl Approach for ImageApproach {
-    fn complete(&mut self, _: Option<TextTask>, text: &str) -> Result<()> {
+impl ApproachRecipe for ImageApproach {
+    fn complete(&mut self, _: Task, text: &str) -> Result<()> {
         text.clone_into(&mut self.text);
         self.relevance.check().at("relevance")?;
         if let ArgumentRecipe::Aramis { weights } = &self.argument {
@@ -337,7 +337,7 @@ impl Approach for ImageApproach {
     }
 }
 
-impl Relevance {
+impl RelevanceRecipe {
     fn check(&self) -> Result<()> {
         for (channel, weight) in &self.channels {
             let name = channel.signal().name();

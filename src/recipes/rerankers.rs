@@ -18,14 +18,14 @@ use crate::systems::arguing::Arguing;
 use crate::systems::svr;
 pub(crate) use crate::systems::text_clusters::Cluster;
 use crate::systems::trees::{FeatureSet, Trees};
-use stance_encoder::{Relevance, Side};
-use windowed::{Cross, Sentence};
+use stance_encoder::{RelevanceLogOdds, SideProbability};
+use windowed::{CrossEncoderScore, SentenceCosine};
 
 /// All re-rankers. Explanations list them in this order, and scores are summed in it.
 static RERANKERS: [&dyn Reranker; 16] = [
     &Retrieval,
-    &Sentence,
-    &Cross,
+    &SentenceCosine,
+    &CrossEncoderScore,
     &OfText {
         why: Some(quality::explain),
         ..OfText::unit("quality", quality::IN_REPORTS, quality::quality)
@@ -35,8 +35,8 @@ static RERANKERS: [&dyn Reranker; 16] = [
         ["comparing words", "how much it compares"],
         |_, text| comparison(text),
     ),
-    &Side,
-    &Relevance,
+    &SideProbability,
+    &RelevanceLogOdds,
     &OfText::unit("adjectives", ["share of adjectives", ""], |_, text| {
         tagger::adjectives(text)
     }),
@@ -77,9 +77,9 @@ impl<'de> Deserialize<'de> for Position {
 /// The weight of each re-ranker in a recipe. A re-ranker with the weight 0, or without a weight, is off.
 #[derive(Clone, Debug, Default, PartialEq, serde::Deserialize)]
 #[serde(transparent)]
-pub struct Weights(BTreeMap<Position, f64>);
+pub struct RerankerWeights(BTreeMap<Position, f64>);
 
-impl Weights {
+impl RerankerWeights {
     /// The re-rankers and their weights, in the order of the list.
     pub fn iter(&self) -> impl Iterator<Item = (&'static dyn Reranker, f64)> {
         let weights = self.0.iter();

@@ -13,6 +13,7 @@ use serde::Deserialize;
 use strum::VariantNames;
 
 use crate::collection::portal::Portal;
+use crate::collection::task::Task;
 use crate::index::analyzer::Analyzer;
 use crate::index::dense::Unit;
 use crate::index::feedback::Rm3;
@@ -21,17 +22,19 @@ use crate::index::options::{PortalSet, SearchOptions};
 use crate::index::passages::{Passages, Windows};
 use crate::index::similarity::Similarity;
 use crate::index::wordnet::Synonyms;
-use crate::recipes::approaches::Approach;
+use crate::recipes::approaches::ApproachRecipe;
 use crate::recipes::checks::{At, ensure_at};
-use crate::recipes::rerankers::Weights;
-use crate::recipes::rerankers::windowed::Sentence;
+use crate::recipes::rerankers::RerankerWeights;
+use crate::recipes::rerankers::windowed::SentenceCosine;
 use crate::recipes::services::Engine;
 use crate::recipes::settings::Setting;
-use crate::recipes::stages::{ClusterRecipe, Manifold, Pairs};
-use crate::recipes::{DEPTH, Named, analyzers, approaches};
+use crate::recipes::{DEPTH, NamedApproach, analyzers, approaches};
 use crate::score::rerank::{Combine, Scale};
 use crate::score::reranker::{Need, Reranker};
 use crate::score::windows::ReadWindows;
+use crate::systems::manifold::Manifold;
+use crate::systems::proximity::Pairs;
+use crate::systems::text_clusters::ClusterRecipe;
 use crate::weights::{Models, Role};
 use crate::wording::UnknownName;
 
@@ -59,7 +62,7 @@ pub struct TextApproach {
     #[serde(default)]
     pub retrieval: Vec<Retrieval>,
     /// A search for passages that are similar to the topic.
-    pub dense: Option<Dense>,
+    pub(crate) dense: Option<DenseRetrieval>,
     /// The name of the sentence encoder; without it, the first that is installed. What the user chooses for a run precedes it.
     sentence: Option<String>,
     /// The search engine that is queried instead of an index.
@@ -67,15 +70,15 @@ pub struct TextApproach {
     /// How several rankings are fused.
     pub fusion: Option<Fusion>,
     /// A second search, whose scores replace those of the first one. It ranks the documents that the first one has found.
-    pub rescore: Option<Rescore>,
+    pub(crate) rescore: Option<Rescore>,
     /// A ranking by similarity to the first documents of the ranking so far, which it replaces.
     pub manifold: Option<Manifold>,
     /// The clusters that re-ranking compares with the topic.
     pub clusters: Option<ClusterRecipe>,
-    pub rerank: Option<Rerank>,
-    pub pairwise: Option<Pairwise>,
+    pub(crate) rerank: Option<Rerank>,
+    pub(crate) pairwise: Option<Pairwise>,
     /// Read with [`TextApproach::keeps`].
-    keep: Option<Keep>,
+    keep: Option<KeptDocuments>,
     /// The debate portals whose arguments are ranked; all portals if the list is empty.
     #[serde(default)]
     pub portals: Vec<String>,
@@ -134,7 +137,7 @@ fn one() -> f64 {
 /// A search of the sentence vectors of a whole collection.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Dense {
+pub(crate) struct DenseRetrieval {
     /// The field whose texts are compared with the topic. Several names joined by `+` are compared as one text, in this order.
     pub field: String,
     /// How the texts of the field are split into passages. The nearest passage of a document counts.
@@ -153,7 +156,7 @@ pub struct Dense {
 /// A second search of the index of the first retrieval.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Rescore {
+pub(crate) struct Rescore {
     pub similarity: Similarity,
     /// As in a [`Retrieval`].
     pub fields: BTreeMap<String, f64>,
@@ -166,10 +169,10 @@ pub struct Rescore {
 /// How the top of a ranking is re-ranked.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Rerank {
+pub(crate) struct Rerank {
     /// Number of documents that are re-ranked.
     pub depth: usize,
-    pub weights: Weights,
+    pub weights: RerankerWeights,
     #[serde(default)]
     pub scale: Scale,
     #[serde(default)]
@@ -196,11 +199,11 @@ pub struct Rerank {
 /// ([`crate::score::pairwise`]).
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Pairwise {
+pub(crate) struct Pairwise {
     /// Number of documents that are compared.
     pub depth: usize,
     /// The weight of each opinion in a preference.
-    pub weights: Weights,
+    pub weights: RerankerWeights,
     #[serde(default)]
     pub windows: Windows,
 }
@@ -208,7 +211,7 @@ pub struct Pairwise {
 /// Documents that are ranked although they are of little use.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Keep {
+pub struct KeptDocuments {
     /// Documents with fewer than 20 words.
     #[serde(default)]
     pub short: bool,
@@ -227,8 +230,8 @@ impl Rerank {
     }
 }
 
-impl Approach for TextApproach {
-    fn complete(&mut self, task: Option<TextTask>, text: &str) -> Result<()> {
+impl ApproachRecipe for TextApproach {
+    fn complete(&mut self, task: Task, text: &str) -> Result<()> {
         text.clone_into(&mut self.text);
         ensure_at!("depth", self.depth > 0, "depth must be above 0");
         self.check_depth().at("depth")?;
@@ -236,9 +239,9 @@ impl Approach for TextApproach {
             engine.check().at("service")?;
             return self.check_service();
         }
-        if task == Some(TextTask::Rank) {
+        if task == Task::Texts(TextTask::Rank) {
             // in an unknown collection, short documents and copies may be useful
-            self.keep.get_or_insert(Keep {
+            self.keep.get_or_insert(KeptDocuments {
                 short: true,
                 duplicates: true,
             });
@@ -282,7 +285,7 @@ impl TextApproach {
     /// # Errors
     /// There is no such approach (the message names a similar one or lists all), or the file is not an approach.
     pub fn find(task: TextTask, name: &str) -> Result<Self> {
-        approaches::find(Some(task), name, &[])
+        approaches::find(Task::Texts(task), name, &[])
     }
 
     /// Like [`TextApproach::find`], changed by settings.
@@ -290,12 +293,12 @@ impl TextApproach {
     /// # Errors
     /// Those of [`TextApproach::find`], and a wrong setting, whose option the message names.
     pub fn find_with(task: TextTask, name: &str, settings: &[Setting]) -> Result<Self> {
-        approaches::find(Some(task), name, settings)
+        approaches::find(Task::Texts(task), name, settings)
     }
 
     /// Its name and its settings.
-    pub(crate) fn named(&self) -> Named<'_> {
-        Named {
+    pub(crate) fn named(&self) -> NamedApproach<'_> {
+        NamedApproach {
             name: &self.name,
             set: &self.set,
         }
@@ -303,14 +306,14 @@ impl TextApproach {
 
     /// Which documents are ranked although they are of little use. If the approach does not say which, these are all of them for [`TextTask::Rank`],
     /// and none for the tasks of the lab.
-    pub fn keeps(&self) -> Keep {
+    pub fn keeps(&self) -> KeptDocuments {
         self.keep.unwrap_or_default()
     }
 
     /// Whether the approach compares sentence vectors of texts with the topic.
     pub(crate) fn reads_sentences(&self) -> bool {
         let mut used = self.rerank.iter().flat_map(|recipe| recipe.weights.used());
-        self.dense.is_some() || used.any(|(reranker, _)| reranker.name() == Sentence.name())
+        self.dense.is_some() || used.any(|(reranker, _)| reranker.name() == SentenceCosine.name())
     }
 
     /// The analyzers of the indexes that the approach searches, one for each retrieval. Without a retrieval, the analyzer of the index that holds the
@@ -324,10 +327,10 @@ impl TextApproach {
     }
 
     /// Whether this is needed by a re-ranker that has a weight above 0 in `rerank` or `pairwise`.
-    pub fn needs(&self, need: Need) -> bool {
+    pub(crate) fn needs(&self, need: Need) -> bool {
         let rerank = self.rerank.iter().map(|rerank| &rerank.weights);
         let pairwise = self.pairwise.iter().map(|pairwise| &pairwise.weights);
-        let mut used = rerank.chain(pairwise).flat_map(Weights::used);
+        let mut used = rerank.chain(pairwise).flat_map(RerankerWeights::used);
         used.any(|(reranker, _)| reranker.needs().contains(&need))
     }
 
@@ -336,7 +339,7 @@ impl TextApproach {
     /// # Errors
     /// Those of [`TextApproach::portals`].
     pub(crate) fn search_options(&self, k: usize) -> Result<SearchOptions> {
-        let Keep { short, duplicates } = self.keeps();
+        let KeptDocuments { short, duplicates } = self.keeps();
         Ok(SearchOptions {
             k,
             short,

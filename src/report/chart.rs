@@ -9,7 +9,7 @@ fn per_cent(share: f64) -> String {
 
 /// A plot with a column for each topic.
 #[derive(Debug)]
-pub(crate) struct Columns {
+pub(crate) struct ColumnChart {
     /// The width of the plot in pixels, if the page is as wide.
     pub width: u32,
     /// Whether all names can be read in a narrow window.
@@ -17,14 +17,14 @@ pub(crate) struct Columns {
     /// The width of a bar.
     pub bar: String,
     /// From left to right: where the bar of a column begins, its middle, and its data.
-    pub columns: Vec<(String, String, Column)>,
+    pub columns: Vec<(String, String, TopicColumn)>,
     /// The value at which a line is drawn.
     pub mean: Option<f64>,
 }
 
 /// A topic's column.
 #[derive(Clone, Debug)]
-pub(crate) struct Column {
+pub(crate) struct TopicColumn {
     pub href: String,
     /// The topic's number; `None` where names would overlap.
     pub name: Option<String>,
@@ -55,9 +55,9 @@ const NAME_WIDTH: u32 = 22;
 /// The maximum number of characters of such a name.
 const NAME: usize = 4;
 
-impl Columns {
+impl ColumnChart {
     /// Lays out the columns, from left to right.
-    pub fn new(columns: Vec<Column>, mean: Option<f64>) -> Columns {
+    pub fn new(columns: Vec<TopicColumn>, mean: Option<f64>) -> ColumnChart {
         let count = columns.len().max(1);
         let step = (COLUMNS_WIDTH / count as u32).clamp(MIN_STEP, MAX_STEP);
         let each_named = NAME_WIDTH.div_ceil(step) as usize;
@@ -68,7 +68,7 @@ impl Columns {
             let (bar, middle) = (n as f64 + (1.0 - BAR) / 2.0, n as f64 + 0.5);
             (of_all(bar), of_all(middle), column)
         });
-        Columns {
+        ColumnChart {
             columns: columns.collect(),
             width: count as u32 * step,
             is_few: count as u32 * NAME_WIDTH <= NARROW,
@@ -86,7 +86,7 @@ impl Columns {
 /// A plot of candidates: relevance from left to right, P(pro) - P(con) from bottom to top.
 #[derive(Debug)]
 pub(crate) struct Scatter {
-    pub candidates: Vec<Candidate>,
+    pub candidates: Vec<PlottedCandidate>,
     /// The values at the right, upper and lower ends.
     pub most: f64,
     pub highest: f64,
@@ -95,7 +95,7 @@ pub(crate) struct Scatter {
 
 /// A candidate in the plot.
 #[derive(Debug)]
-pub(crate) struct Candidate {
+pub(crate) struct PlottedCandidate {
     pub relevance: f64,
     /// P(pro) - P(con).
     pub lean: f64,
@@ -115,7 +115,7 @@ const LABEL_HEIGHT: f64 = 16.0;
 
 impl Scatter {
     /// `None` if there are fewer than three candidates, or all are alike.
-    pub fn new(mut candidates: Vec<Candidate>) -> Option<Scatter> {
+    pub fn new(mut candidates: Vec<PlottedCandidate>) -> Option<Scatter> {
         let most = candidates.iter().map(|c| c.relevance).fold(0.0, f64::max);
         let highest = candidates.iter().map(|c| c.lean).fold(0.0, f64::max);
         let lowest = candidates.iter().map(|c| c.lean).fold(0.0, f64::min);
@@ -133,7 +133,7 @@ impl Scatter {
         SCATTER_HEIGHT
     }
 
-    pub fn x(&self, candidate: &Candidate) -> String {
+    pub fn x(&self, candidate: &PlottedCandidate) -> String {
         per_cent(candidate.relevance / self.most)
     }
 
@@ -146,7 +146,7 @@ impl Scatter {
     }
 
     /// Whether 0 has a label; near the ends it would overlap with their labels.
-    pub fn labels_zero(&self) -> bool {
+    pub(crate) fn labels_zero(&self) -> bool {
         (LABEL_HEIGHT..=SCATTER_HEIGHT - LABEL_HEIGHT).contains(&self.zero())
     }
 
@@ -206,21 +206,21 @@ mod tests {
 
     #[test]
     fn columns_nest_and_stay_inside() {
-        let column = |values: Vec<f64>| Column {
+        let column = |values: Vec<f64>| TopicColumn {
             href: String::new(),
             name: Some("7".into()),
             title: String::new(),
             values,
             against: Some(2.0),
         };
-        let columns = Columns::new(vec![column(vec![0.5, 0.25])], Some(0.5));
+        let columns = ColumnChart::new(vec![column(vec![0.5, 0.25])], Some(0.5));
         let heights = [0.5, 0.25, 2.0].map(|value| columns.up(&value));
         assert_eq!(heights, ["50.0", "25.0", "100.0"]);
         // few columns are not spread over a wide page, and names of many do not overlap
-        let of = |count| Columns::new(vec![column(vec![0.5]); count], None);
+        let of = |count| ColumnChart::new(vec![column(vec![0.5]); count], None);
         assert_eq!(of(2).width, 128);
         assert_eq!(of(2).columns[1].1, "75.00");
-        let is_named = |(_, _, column): &&(String, String, Column)| column.name.is_some();
+        let is_named = |(_, _, column): &&(String, String, TopicColumn)| column.name.is_some();
         let named = |count: usize| of(count).columns.iter().filter(is_named).count();
         for count in [2, 50, 100, 300] {
             let width = named(count) as u32 * NAME_WIDTH;
@@ -232,7 +232,7 @@ mod tests {
 
     #[test]
     fn pro_is_above_and_the_most_relevant_right() {
-        let candidate = |relevance: f64, lean: f64, list| Candidate {
+        let candidate = |relevance: f64, lean: f64, list| PlottedCandidate {
             relevance,
             lean,
             list,

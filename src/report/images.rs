@@ -18,9 +18,9 @@ use riposte_eval::topic::Topic;
 use riposte_eval::{DocId, Explanation, Stance};
 
 use super::TopicReport;
-use super::pictures::{self, Destination, PictureList, Pictures, Size};
+use super::pictures::{self, Destination, PictureList, ReportPictures, Size};
 use super::place::ReportPlace;
-use super::reason::image::Candidates;
+use super::reason::image::CandidateFacts;
 use super::shown::{OfTopic, ShownRun, by_rank};
 use crate::collection::images::ImageCollection;
 use crate::evidence::picture::hamming;
@@ -30,10 +30,10 @@ use crate::score::picture_text::PictureText;
 use crate::score::select::{SAME_PICTURE_BITS, is_same_picture};
 pub(crate) use debate::sheet;
 use topic::PageBuilder;
-pub(crate) use view::{Debate, ImagesTopic, NOT_LISTED, Thumbnail};
+pub(crate) use view::{DebateView, ImagesTopic, NOT_LISTED, Thumbnail};
 
 /// The data from which the report is made.
-pub struct Sources<'a> {
+pub(crate) struct ImageReportData<'a> {
     pub collection: &'a ImageCollection,
     /// `None` if there is no evidence.
     pub store: Option<&'a Store>,
@@ -57,7 +57,7 @@ const THUMBNAILS: usize = 48;
 const MAX_THUMBNAILS: usize = 4;
 
 /// What is shown for a topic, decided before the pictures are made.
-pub struct TopicPlan<'a> {
+pub(crate) struct TopicPlan<'a> {
     topic: Topic,
     lists: [Vec<&'a ImageRunLine>; 2],
     /// The stances and ranks of images that are in the run, but below the depth that is shown.
@@ -69,7 +69,7 @@ pub struct TopicPlan<'a> {
     explained: HashMap<&'a DocId, &'a ExplainedImage>,
     candidate_ranks: HashMap<&'a DocId, CandidateRanks>,
     /// The facts that concern all candidates of the topic.
-    candidates: Candidates,
+    candidates: CandidateFacts,
     changed: Option<usize>,
 }
 
@@ -84,7 +84,7 @@ struct CandidateRanks {
 
 /// An image that looks the same as another one.
 #[derive(Debug)]
-pub struct LookAlike {
+pub(crate) struct LookAlike {
     pub id: DocId,
     /// The number of bits, of 64, in which the perceptual hashes differ.
     pub bits: u32,
@@ -93,17 +93,20 @@ pub struct LookAlike {
 }
 
 /// For each image that is shown, the images that look the same: copies first, then by distance.
-pub type LookAlikes = HashMap<DocId, Vec<LookAlike>>;
+pub(crate) type LookAlikes = HashMap<DocId, Vec<LookAlike>>;
 
 /// Decides what is shown for each topic, and finds look-alikes. Errors: the evidence cannot be read.
-pub fn plan<'a>(sources: &Sources<'a>) -> Result<(Vec<TopicPlan<'a>>, LookAlikes)> {
+pub fn plan<'a>(sources: &ImageReportData<'a>) -> Result<(Vec<TopicPlan<'a>>, LookAlikes)> {
     let topics = sources.run.by_topic().into_iter();
     let plans: Vec<TopicPlan> = topics.map(|topic| plan_topic(topic, sources)).collect();
     let look_alikes = look_alikes(sources.store, &plans)?;
     Ok((plans, look_alikes))
 }
 
-fn plan_topic<'a>(of_topic: OfTopic<'a, ImageRunLine>, sources: &Sources<'a>) -> TopicPlan<'a> {
+fn plan_topic<'a>(
+    of_topic: OfTopic<'a, ImageRunLine>,
+    sources: &ImageReportData<'a>,
+) -> TopicPlan<'a> {
     let OfTopic {
         topic,
         own,
@@ -149,7 +152,7 @@ fn plan_topic<'a>(of_topic: OfTopic<'a, ImageRunLine>, sources: &Sources<'a>) ->
         other,
         missed,
         more_missed,
-        candidates: Candidates::new(explained.iter().copied()),
+        candidates: CandidateFacts::new(explained.iter().copied()),
         explained: explained.into_iter().map(|c| (&c.image, c)).collect(),
         candidate_ranks,
         changed,
@@ -298,11 +301,11 @@ pub(crate) fn picture_list(plans: &[TopicPlan], look_alikes: &LookAlikes) -> Pic
 
 /// Makes the pictures of the report; see [`pictures::make`].
 pub(crate) fn make_pictures(
-    sources: &Sources,
+    sources: &ImageReportData,
     list: &PictureList,
     destination: Destination,
     on_progress: &mut (dyn FnMut(usize) + Send),
-) -> Result<Pictures> {
+) -> Result<ReportPictures> {
     let entries = &sources.collection.entries;
     let files = |id: &DocId| -> Option<Vec<PathBuf>> {
         let at = entries.binary_search_by(|entry| entry.id.cmp(id)).ok()?;
@@ -313,10 +316,10 @@ pub(crate) fn make_pictures(
 
 /// Makes the pages of all topics. Errors: the evidence cannot be read.
 pub fn topics(
-    sources: &Sources,
+    sources: &ImageReportData,
     plans: &[TopicPlan],
     look_alikes: &LookAlikes,
-    pictures: &Pictures,
+    pictures: &ReportPictures,
 ) -> Result<Vec<TopicReport>> {
     let thumbnails = thumbnails_per_list(plans.len());
     let report = |plan| {

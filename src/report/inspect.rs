@@ -16,7 +16,7 @@ use super::overview::RunRow;
 use super::pictures::Destination;
 use super::place::{PICTURES, ReportPlace};
 use super::shown::{InspectSettings, ShownRun};
-use super::{Head, MeasureColumn, Report, images, texts};
+use super::{MeasureColumn, ReportHead, RunReport, images, texts};
 use crate::collection::images::ImageCollection;
 use crate::collection::task::Task;
 use crate::collection::texts::open_collection;
@@ -33,7 +33,7 @@ use crate::texts::indexes::TextIndexes;
 pub(crate) type OnThreadEvent<'a> = dyn FnMut(Event) + Send + 'a;
 
 /// A report that was written.
-pub struct Written {
+pub struct WrittenReport {
     /// Its first page.
     pub page: PathBuf,
     /// How much of each index was verified.
@@ -44,7 +44,7 @@ pub struct Written {
 ///
 /// # Errors
 /// A file cannot be read, has nothing of this task, or the report cannot be written.
-pub fn inspect(settings: &InspectSettings, on_event: &mut OnThreadEvent) -> Result<Written> {
+pub fn inspect(settings: &InspectSettings, on_event: &mut OnThreadEvent) -> Result<WrittenReport> {
     let judgements = settings.qrels.iter().map(Path::new);
     let runs = [&settings.run].into_iter().chain(&settings.against);
     check_once(judgements.chain(runs.map(PathBuf::as_path)))?;
@@ -59,7 +59,10 @@ pub fn inspect(settings: &InspectSettings, on_event: &mut OnThreadEvent) -> Resu
     }
 }
 
-fn inspect_images(settings: &InspectSettings, on_event: &mut OnThreadEvent) -> Result<Written> {
+fn inspect_images(
+    settings: &InspectSettings,
+    on_event: &mut OnThreadEvent,
+) -> Result<WrittenReport> {
     let mut run = ShownRun::read(settings, on_event)?;
     let qrels = image_qrels(&settings.qrels, on_event)?;
     let collection = ImageCollection::open(&settings.input)?;
@@ -70,7 +73,7 @@ fn inspect_images(settings: &InspectSettings, on_event: &mut OnThreadEvent) -> R
     }
     let (store, qrels) = (store.as_ref(), qrels.as_ref());
     let page = write_images(&run, &collection, store, qrels, &settings.place, on_event)?;
-    Ok(Written {
+    Ok(WrittenReport {
         page,
         verified: Vec::new(),
     })
@@ -80,7 +83,7 @@ fn inspect_texts(
     settings: &InspectSettings,
     task: TextTask,
     on_event: &mut OnEvent,
-) -> Result<Written> {
+) -> Result<WrittenReport> {
     let run = ShownRun::read(settings, on_event)?;
     let judged = text_qrels(&settings.qrels, on_event)?;
     // texts are read from the indexes of the default approach
@@ -91,7 +94,7 @@ fn inspect_texts(
     let indexes = TextIndexes::open(&collection, &base, &approach, effort, false, on_event)?;
     let index = indexes.first();
     let index = index.context("the default approach has no retrieval")?;
-    Ok(Written {
+    Ok(WrittenReport {
         page: write_texts(&run, task, index, &judged, &settings.place)?,
         verified: indexes.all().iter().map(InvertedIndex::verified).collect(),
     })
@@ -118,7 +121,7 @@ pub(crate) fn write_images(
     };
     let measures = measures_of(evaluation.as_ref(), other.as_ref())?;
     let runs = RunRow::of_all(run, |lines| measures_of(evaluate(lines).as_ref(), None))?;
-    let sources = images::Sources {
+    let sources = images::ImageReportData {
         collection,
         store,
         run,
@@ -129,7 +132,7 @@ pub(crate) fn write_images(
     let wanted = images::picture_list(&plans, &look_alikes);
     let mut facts = vec![format!("{} images", collection.entries.len())];
     facts.extend(qrels.map(|qrels| judged_fact(&run.topics, qrels.keys())));
-    let head = Head {
+    let head = ReportHead {
         runs,
         ..run.head("Image retrieval for arguments", facts, measures)
     };
@@ -157,7 +160,7 @@ pub(crate) fn write_images(
         faults.for_each(|fault| on_event(Event::Fault(fault)));
     }
     let topics = images::topics(&sources, &plans, &look_alikes, &pictures)?;
-    place.write(draft, &Report { head, topics })
+    place.write(draft, &RunReport { head, topics })
 }
 
 /// Writes the report of a text run, with judgements and their names. Returns the path of its first page.
@@ -174,7 +177,7 @@ pub(crate) fn write_texts(
     let draft = place.start_draft()?;
     let measures = text_measures(task, judged, &run.lines, run.against.as_deref())?;
     let runs = RunRow::of_all(run, |lines| text_measures(task, judged, lines, None))?;
-    let topics = texts::topics(&texts::Sources {
+    let topics = texts::topics(&texts::TextReportData {
         task,
         index,
         run,
@@ -197,11 +200,11 @@ pub(crate) fn write_texts(
         };
         facts.push(format!("{name} {fact}"));
     }
-    let head = Head {
+    let head = ReportHead {
         runs,
         ..run.head(title, facts, measures)
     };
-    place.write(draft, &Report { head, topics })
+    place.write(draft, &RunReport { head, topics })
 }
 
 /// Opens the evidence store. Without one, a note says what is missing in the report.

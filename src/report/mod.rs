@@ -26,7 +26,7 @@ pub(crate) mod words;
 
 /// Facts for all pages of a report.
 #[derive(Debug)]
-pub struct Head {
+pub(crate) struct ReportHead {
     /// The name of the task: "Image retrieval for arguments".
     pub task: &'static str,
     /// The name of the run.
@@ -44,7 +44,7 @@ pub struct Head {
 
 /// A measure of the run, shown as a column.
 #[derive(Debug)]
-pub struct MeasureColumn {
+pub(crate) struct MeasureColumn {
     /// A short name: "on stance".
     pub name: String,
     /// The kind of the value: "P@10".
@@ -60,14 +60,14 @@ pub struct MeasureColumn {
 
 /// A report that can be written.
 #[derive(Debug)]
-pub struct Report {
-    pub head: Head,
+pub(crate) struct RunReport {
+    pub head: ReportHead,
     pub topics: Vec<TopicReport>,
 }
 
 /// A topic of a report.
 #[derive(Debug)]
-pub struct TopicReport {
+pub(crate) struct TopicReport {
     topic: Topic,
     /// For the table of topics: thumbnails of the first images of the PRO list and of the CON list.
     thumbnails: [Vec<images::Thumbnail>; 2],
@@ -79,7 +79,7 @@ pub struct TopicReport {
     /// Says that nothing in the collection is about the topic, if that is so.
     nothing: Option<String>,
     /// The debate sheet; `None` if the run has none.
-    debate: Option<images::Debate>,
+    debate: Option<images::DebateView>,
     body: Body,
 }
 
@@ -105,16 +105,16 @@ enum Body {
 
 /// How the rank of a document differs from that in the other run.
 #[derive(Clone, Debug)]
-pub(crate) struct Change {
+pub(crate) struct RankChange {
     /// The CSS class: "new", "up", "down" or "same"; for images also "crossed" and "gone".
     pub class: &'static str,
     pub text: String,
     pub title: String,
 }
 
-impl Change {
+impl RankChange {
     /// Compares a rank with that in the run called `name`, `None` if the document is not in that run.
-    fn between(name: &str, before: Option<u32>, rank: u32) -> Change {
+    fn between(name: &str, before: Option<u32>, rank: u32) -> RankChange {
         let (class, text, title) = match before {
             None => ("new", "new".into(), format!("not in {name}")),
             Some(before) if before == rank => {
@@ -131,23 +131,23 @@ impl Change {
                 format!("rank {before} in {name}"),
             ),
         };
-        Change { class, text, title }
+        RankChange { class, text, title }
     }
 }
 
 /// Whether a report is a directory of files or a single page. It decides how pages link to each other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Form {
+pub(crate) enum ReportForm {
     Directory,
     SingleFile,
 }
 
-impl Form {
+impl ReportForm {
     /// The address of the table of topics.
     fn index(self) -> &'static str {
         match self {
-            Form::Directory => "index.html",
-            Form::SingleFile => "#",
+            ReportForm::Directory => "index.html",
+            ReportForm::SingleFile => "#",
         }
     }
 
@@ -164,16 +164,16 @@ impl Form {
     fn page(self, begins: &str, topic: &TopicId) -> String {
         let slug = words::slug(&topic.0);
         match self {
-            Form::Directory => format!("{begins}-{slug}.html"),
-            Form::SingleFile => format!("#{begins}-{slug}"),
+            ReportForm::Directory => format!("{begins}-{slug}.html"),
+            ReportForm::SingleFile => format!("#{begins}-{slug}"),
         }
     }
 
     /// The address of an element of a topic's debate sheet, with this fragment.
     fn debate_part(self, topic: &TopicId, anchor: &str) -> String {
         match self {
-            Form::Directory => format!("{}#{anchor}", self.debate(topic)),
-            Form::SingleFile => format!("#{anchor}"),
+            ReportForm::Directory => format!("{}#{anchor}", self.debate(topic)),
+            ReportForm::SingleFile => format!("#{anchor}"),
         }
     }
 
@@ -181,16 +181,16 @@ impl Form {
     fn anchor(self, topic: &TopicId, id: &str) -> String {
         let id = words::slug(id);
         match self {
-            Form::Directory => id,
-            Form::SingleFile => format!("topic-{}/{id}", words::slug(&topic.0)),
+            ReportForm::Directory => id,
+            ReportForm::SingleFile => format!("topic-{}/{id}", words::slug(&topic.0)),
         }
     }
 
     /// The address of a document, as seen from the table of topics.
     fn document(self, topic: &TopicId, id: &str) -> String {
         match self {
-            Form::Directory => format!("{}#{}", self.topic(topic), self.anchor(topic, id)),
-            Form::SingleFile => format!("#{}", self.anchor(topic, id)),
+            ReportForm::Directory => format!("{}#{}", self.topic(topic), self.anchor(topic, id)),
+            ReportForm::SingleFile => format!("#{}", self.anchor(topic, id)),
         }
     }
 }

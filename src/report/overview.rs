@@ -14,7 +14,7 @@ const NAMED: usize = 5;
 
 /// A run beside others.
 #[derive(Debug)]
-pub struct RunRow {
+pub(crate) struct RunRow {
     pub(super) name: String,
     /// How many topics and documents it has.
     pub(super) topics: usize,

@@ -7,11 +7,11 @@ use base64::engine::general_purpose::STANDARD;
 use riposte_eval::{TopicId, Values};
 use sha2::{Digest, Sha256};
 
-use super::chart::{Column, Columns};
-use super::images::{Debate, NOT_LISTED};
+use super::chart::{ColumnChart, TopicColumn};
+use super::images::{DebateView, NOT_LISTED};
 use super::overview::{self, Differing};
 use super::words::{difference, shortened, slug, three_decimals};
-use super::{Body, Form, Head, MeasureColumn, Report, TopicReport};
+use super::{Body, MeasureColumn, ReportForm, ReportHead, RunReport, TopicReport};
 
 const STYLE: &str = include_str!("pages/report.css");
 const SCRIPT: &str = include_str!("pages/report.js");
@@ -52,9 +52,9 @@ struct Place {
 #[derive(Template)]
 #[template(path = "index.html", config = "src/report/askama.toml")]
 struct Index<'a> {
-    head: &'a Head,
+    head: &'a ReportHead,
     tiles: Vec<Cell<'a>>,
-    columns: Option<Columns>,
+    columns: Option<ColumnChart>,
     /// Whether the bars of a column are drawn in front of each other, because each measure counts a part of the one before.
     is_nested: bool,
     rows: Vec<IndexRow<'a>>,
@@ -107,7 +107,7 @@ struct Topic<'a> {
 #[template(path = "debate.html", config = "src/report/askama.toml")]
 struct DebatePage<'a> {
     report: &'a TopicReport,
-    debate: &'a Debate,
+    debate: &'a DebateView,
     anchor: String,
     topic_href: String,
     previous: Option<Neighbour>,
@@ -142,10 +142,10 @@ impl MeasureColumn {
     }
 }
 
-impl Report {
+impl RunReport {
     /// The pages of a report that is a directory: their file names and contents.
     pub fn pages(&self) -> Result<Vec<(String, String)>> {
-        let form = Form::Directory;
+        let form = ReportForm::Directory;
         let title = &self.head.run;
         let mut pages = vec![(
             "index.html".into(),
@@ -166,7 +166,7 @@ impl Report {
 
     /// The report as a single page.
     pub(crate) fn single_page(&self) -> Result<String> {
-        let form = Form::SingleFile;
+        let form = ReportForm::SingleFile;
         let mut body = self.index(form)?;
         for at in 0..self.topics.len() {
             body.push_str(&self.topic(form, at)?);
@@ -175,7 +175,7 @@ impl Report {
         self.page(form, &self.head.run, true, &body)
     }
 
-    fn page(&self, form: Form, title: &str, is_index: bool, body: &str) -> Result<String> {
+    fn page(&self, form: ReportForm, title: &str, is_index: bool, body: &str) -> Result<String> {
         let hash = |text: &str| STANDARD.encode(Sha256::digest(text));
         // a page on disk has no origin: `file:` allows its pictures, and nothing from the network
         let policy = format!(
@@ -183,8 +183,8 @@ impl Report {
             hash(SCRIPT),
             hash(STYLE),
             match form {
-                Form::Directory => "'self' file:",
-                Form::SingleFile => "data:",
+                ReportForm::Directory => "'self' file:",
+                ReportForm::SingleFile => "data:",
             }
         );
         let page = Page {
@@ -193,7 +193,7 @@ impl Report {
             style: STYLE,
             script: SCRIPT,
             index: form.index(),
-            is_single: form == Form::SingleFile,
+            is_single: form == ReportForm::SingleFile,
             is_index,
             task: self.head.task,
             run: &self.head.run,
@@ -204,7 +204,7 @@ impl Report {
     }
 
     /// What the search of a page finds. In a large report, only the table of topics has the ids of documents.
-    fn places(&self, form: Form, is_index: bool) -> Vec<Place> {
+    fn places(&self, form: ReportForm, is_index: bool) -> Vec<Place> {
         let documents: Vec<Vec<&str>> = self.topics.iter().map(ranked).collect();
         let all: usize = documents.iter().map(Vec::len).sum();
         let has_documents = is_index || all <= EVERYWHERE;
@@ -219,7 +219,7 @@ impl Report {
         self.topics.iter().zip(documents).map(place).collect()
     }
 
-    fn index<'a>(&'a self, form: Form) -> Result<String> {
+    fn index<'a>(&'a self, form: ReportForm) -> Result<String> {
         let measures = &self.head.measures;
         let mut topics = self.topics.iter();
         let is_nested = topics.any(|t| matches!(t.body, Body::Images(_)));
@@ -230,13 +230,13 @@ impl Report {
             measures.get(..1).unwrap_or_default()
         };
         let topics = self.topics.iter();
-        let columns: Vec<Column> = topics.filter_map(|t| column(t, plotted, form)).collect();
+        let columns: Vec<TopicColumn> = topics.filter_map(|t| column(t, plotted, form)).collect();
         let mean = plotted.last().map(|m| m.values.all());
         let row = |report: &'a TopicReport| {
             let topic = &report.topic;
             let begins = match form {
-                Form::Directory => "topic",
-                Form::SingleFile => "row",
+                ReportForm::Directory => "topic",
+                ReportForm::SingleFile => "row",
             };
             IndexRow {
                 report,
@@ -251,7 +251,7 @@ impl Report {
                 .iter()
                 .map(|m| m.cell(|of| Some(of.all())))
                 .collect(),
-            columns: (columns.len() > 1).then(|| Columns::new(columns, mean)),
+            columns: (columns.len() > 1).then(|| ColumnChart::new(columns, mean)),
             is_nested,
             rows: self.topics.iter().map(row).collect(),
             differing: self.differing(plotted.last(), form),
@@ -263,7 +263,7 @@ impl Report {
     }
 
     /// The topics in which the first two runs differ most: by the measure, or else by the number of documents that only this run shows.
-    fn differing(&self, measure: Option<&MeasureColumn>, form: Form) -> Vec<Differing> {
+    fn differing(&self, measure: Option<&MeasureColumn>, form: ReportForm) -> Vec<Differing> {
         let by = |report: &TopicReport| match measure {
             Some(measure) => {
                 let value = |of: &Values| of.topics.get(&report.topic.id).copied();
@@ -305,7 +305,7 @@ impl Report {
     }
 
     /// The debate sheet of the topic with this number, if it has one.
-    fn debate(&self, form: Form, at: usize) -> Result<Option<String>> {
+    fn debate(&self, form: ReportForm, at: usize) -> Result<Option<String>> {
         let debate_of = |at: usize| self.topics.get(at)?.debate.as_ref();
         let (Some(report), Some(debate)) = (self.topics.get(at), debate_of(at)) else {
             return Ok(None);
@@ -327,7 +327,7 @@ impl Report {
         page.render().map(Some).with_context(rendering)
     }
 
-    fn topic(&self, form: Form, at: usize) -> Result<String> {
+    fn topic(&self, form: ReportForm, at: usize) -> Result<String> {
         let report = &self.topics[at];
         let id = &report.topic.id;
         let neighbour = |at: usize| self.neighbour(at, |id| form.topic(id));
@@ -362,7 +362,11 @@ fn ranked(report: &TopicReport) -> Vec<&str> {
 }
 
 /// A topic's column in the plot of these measures; `None` if one of them has no value for it.
-fn column(report: &TopicReport, plotted: &[MeasureColumn], form: Form) -> Option<Column> {
+fn column(
+    report: &TopicReport,
+    plotted: &[MeasureColumn],
+    form: ReportForm,
+) -> Option<TopicColumn> {
     let id = &report.topic.id;
     let value = |values: &Values| values.topics.get(id).copied();
     let values = plotted.iter().map(|measure| value(&measure.values));
@@ -371,7 +375,7 @@ fn column(report: &TopicReport, plotted: &[MeasureColumn], form: Form) -> Option
     let named: Vec<String> = named
         .map(|(measure, value)| format!("{} {}", measure.name, three_decimals(*value)))
         .collect();
-    Some(Column {
+    Some(TopicColumn {
         href: form.topic(id),
         name: Some(id.0.clone()),
         title: format!("{id} {}: {}", report.topic.title, named.join(", ")),

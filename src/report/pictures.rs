@@ -84,7 +84,7 @@ const LOW_QUALITY: f32 = 30.0;
 
 /// The pictures that a report shows, and their sizes.
 #[derive(Debug, Default)]
-pub struct PictureList(BTreeMap<DocId, BTreeSet<Size>>);
+pub(crate) struct PictureList(BTreeMap<DocId, BTreeSet<Size>>);
 
 impl PictureList {
     /// Adds an image in a size.
@@ -105,7 +105,7 @@ impl PictureList {
 
 /// Where pictures are written.
 #[derive(Clone, Copy, Debug)]
-pub enum Destination<'a> {
+pub(crate) enum Destination<'a> {
     /// To files in this directory, which the pages address as [`PICTURES`]`/…`.
     Files(&'a Path),
     /// Into the page, as `data:` addresses.
@@ -114,7 +114,7 @@ pub enum Destination<'a> {
 
 /// A picture, as a page refers to it.
 #[derive(Clone, Debug, Default)]
-pub struct Source {
+pub(crate) struct PictureSource {
     /// Its address, relative to the report's pages.
     pub address: String,
     pub width: u32,
@@ -123,8 +123,8 @@ pub struct Source {
 
 /// The pictures of an image, or the reason why there are none.
 #[derive(Clone, Debug, Default)]
-pub struct ImagePictures {
-    pub sizes: BTreeMap<Size, Source>,
+pub(crate) struct ImagePictures {
+    pub sizes: BTreeMap<Size, PictureSource>,
     /// The width of the image itself after its EXIF orientation was applied; OCR corners are in these pixels. 0 if it could not be
     /// decoded.
     pub width: u32,
@@ -135,7 +135,7 @@ pub struct ImagePictures {
 }
 
 /// The pictures of a report, by image.
-pub type Pictures = BTreeMap<DocId, ImagePictures>;
+pub(crate) type ReportPictures = BTreeMap<DocId, ImagePictures>;
 
 /// Makes all pictures. `files` returns the files of an image in the order in which they are tried, `None` if the collection does not
 /// have the image. `on_progress` is called with the number of images done so far.
@@ -146,7 +146,7 @@ pub fn make(
     files: impl Fn(&DocId) -> Option<Vec<PathBuf>> + Sync,
     destination: Destination,
     on_progress: &mut (dyn FnMut(usize) + Send),
-) -> Result<Pictures> {
+) -> Result<ReportPictures> {
     if let Destination::Files(dir) = destination {
         fs::create_dir_all(dir).with_context(|| format!("cannot create {}", dir.display()))?;
     }
@@ -207,7 +207,7 @@ fn make_sizes(
             Destination::Inline => format!("data:image/webp;base64,{}", STANDARD.encode(&bytes)),
         };
         let (width, height) = shown.dimensions();
-        let source = Source {
+        let source = PictureSource {
             address,
             width,
             height,
@@ -227,7 +227,11 @@ fn make_sizes(
 ///
 /// # Errors
 /// It cannot be encoded.
-pub fn picture_within(id: &DocId, files: Vec<PathBuf>, side: u32) -> Result<Option<Vec<u8>>> {
+pub(crate) fn picture_within(
+    id: &DocId,
+    files: Vec<PathBuf>,
+    side: u32,
+) -> Result<Option<Vec<u8>>> {
     let Ok(decoded) = decode_first(id, Some(files)) else {
         return Ok(None);
     };

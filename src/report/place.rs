@@ -9,7 +9,7 @@ use anyhow::{Context, Result, bail};
 use riposte_eval::edition::Edition;
 use serde::{Deserialize, Serialize};
 
-use super::{Form, Report};
+use super::{ReportForm, RunReport};
 use crate::collection::read_regular;
 use crate::disk::{self, TemporaryDir, regular};
 use crate::files::write_atomically;
@@ -18,7 +18,7 @@ use crate::files::write_atomically;
 pub struct ReportPlace {
     /// The directory of the report, or its file.
     pub output: PathBuf,
-    pub form: Form,
+    pub(crate) form: ReportForm,
     /// Number of documents that are shown of each list; `None` for the number that fits the task.
     pub depth: Option<usize>,
     /// Decides which grades of images count as relevant.
@@ -34,8 +34,8 @@ impl ReportPlace {
         edition: &'static Edition,
     ) -> Self {
         let (form, output) = match single_file {
-            true => (Form::SingleFile, html_file(output)),
-            false => (Form::Directory, output.to_owned()),
+            true => (ReportForm::SingleFile, html_file(output)),
+            false => (ReportForm::Directory, output.to_owned()),
         };
         ReportPlace {
             output,
@@ -46,15 +46,15 @@ impl ReportPlace {
     }
 
     /// Starts a report that is a directory; `None` for a single file.
-    pub fn start_draft(&self) -> Result<Option<ReportWriter<'_>>> {
+    pub(crate) fn start_draft(&self) -> Result<Option<ReportWriter<'_>>> {
         match self.form {
-            Form::Directory => ReportWriter::begin(&self.output).map(Some),
-            Form::SingleFile => Ok(None),
+            ReportForm::Directory => ReportWriter::begin(&self.output).map(Some),
+            ReportForm::SingleFile => Ok(None),
         }
     }
 
     /// Writes the report. Returns the path of its first page.
-    pub fn write(&self, draft: Option<ReportWriter>, report: &Report) -> Result<PathBuf> {
+    pub(crate) fn write(&self, draft: Option<ReportWriter>, report: &RunReport) -> Result<PathBuf> {
         if let Some(draft) = draft {
             draft.finish(report)?;
             return Ok(self.output.join("index.html"));
@@ -95,7 +95,7 @@ const HEAD_BYTES: u64 = 1 << 16;
 pub(crate) const PICTURES: &str = "pictures";
 
 /// Writes a report to a temporary directory, which replaces `dir` at the end.
-pub struct ReportWriter<'a> {
+pub(crate) struct ReportWriter<'a> {
     dir: &'a Path,
     temporary: TemporaryDir,
 }
@@ -117,7 +117,7 @@ impl<'a> ReportWriter<'a> {
     }
 
     /// Writes the pages, and replaces `dir` with the finished report.
-    pub fn finish(self, report: &Report) -> Result<()> {
+    pub fn finish(self, report: &RunReport) -> Result<()> {
         for (name, page) in report.pages()? {
             let path = self.temporary.path().join(name);
             fs::write(&path, page).with_context(|| format!("cannot write {}", path.display()))?;

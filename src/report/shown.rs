@@ -11,7 +11,7 @@ use riposte_eval::{DocId, LineError, Stance, TopicId};
 use serde::de::DeserializeOwned;
 
 use super::place::{ReportPlace, ReportWriter, ensure_replaceable_page};
-use super::{Form, Head, MeasureColumn};
+use super::{MeasureColumn, ReportForm, ReportHead};
 use crate::collection::task::Task;
 use crate::collection::{FaultKind, read_bytes, read_regular};
 use crate::debate::sheet;
@@ -200,7 +200,7 @@ impl RunLine for TextRunLine {
 
 impl<T: RunLine> ShownRun<T> {
     /// A run that was just made, for one topic.
-    pub fn made(
+    pub(crate) fn made(
         topic: Topic,
         name: Option<String>,
         lines: Vec<T>,
@@ -266,7 +266,7 @@ impl<T: RunLine> ShownRun<T> {
     }
 
     /// The name of the other run.
-    pub fn other(&self) -> Option<&str> {
+    pub(crate) fn other(&self) -> Option<&str> {
         self.names.get(1).map(String::as_str)
     }
 
@@ -295,9 +295,9 @@ impl<T: RunLine> ShownRun<T> {
         task: &'static str,
         mut facts: Vec<String>,
         measures: Vec<MeasureColumn>,
-    ) -> Head {
+    ) -> ReportHead {
         facts.insert(0, counted(self.topics.len(), "topic", "topics"));
-        Head {
+        ReportHead {
             task,
             run: self.names.first().cloned().unwrap_or_default(),
             against: self.names.get(1).cloned(),
@@ -343,7 +343,7 @@ impl InspectSettings {
     /// Checks that the report can be written, before any work is done.
     fn check_output(&self) -> Result<()> {
         let output = &self.place.output;
-        if self.place.form == Form::Directory {
+        if self.place.form == ReportForm::Directory {
             // only a check: the report is begun when its inputs have been read
             return ReportWriter::begin(output).map(drop);
         }

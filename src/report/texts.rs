@@ -14,16 +14,16 @@ use super::chart::Scores;
 use super::images::sheet;
 use super::place::ReportPlace;
 use super::shown::{ShownRun, by_rank};
-use super::tree::{Gauge, Row};
-use super::words::{Marker, Span, number, shortened, three_decimals, web_address};
-use super::{Body, Change, TopicReport, nothing_about, reason};
+use super::tree::{ExplanationRow, Gauge};
+use super::words::{MarkedSpan, Marker, number, shortened, three_decimals, web_address};
+use super::{Body, RankChange, TopicReport, nothing_about, reason};
 use crate::index::inverted::{Document, InvertedIndex};
 use crate::score::presence::padding;
 use crate::score::side_taken as side_of;
 use crate::topic::question::{self, TopicParts};
 
 /// The data from which the report is made.
-pub struct Sources<'a> {
+pub(crate) struct TextReportData<'a> {
     pub task: TextTask,
     pub index: &'a InvertedIndex,
     pub run: &'a ShownRun<TextRunLine>,
@@ -73,8 +73,8 @@ pub(crate) struct TextView {
     pub position: String,
     pub score: Option<String>,
     /// The conclusion or, if it has none, the title of the debate.
-    pub title: Vec<Span>,
-    pub text: Vec<Span>,
+    pub title: Vec<MarkedSpan>,
+    pub text: Vec<MarkedSpan>,
     /// The number of characters that are not shown.
     pub more: usize,
     /// Whether it is the first result that is less likely to be about the topic.
@@ -82,13 +82,13 @@ pub(crate) struct TextView {
     pub stance: Option<StanceView>,
     /// The side of an argument towards the topic's claim, if it was read in the text.
     pub side: Option<StanceView>,
-    pub grades: Vec<GradeView>,
+    pub grades: Vec<TextGradeView>,
     pub quality: Option<String>,
-    pub change: Option<Change>,
+    pub change: Option<RankChange>,
     /// The sentence that explains its rank; `None` if its score is not explained.
     pub reason: Option<String>,
     pub gauges: Vec<Gauge>,
-    pub rows: Vec<Row>,
+    pub rows: Vec<ExplanationRow>,
     pub url: String,
     pub link: Option<String>,
 }
@@ -105,14 +105,14 @@ pub(crate) struct StanceView {
 
 /// The grade of a text in one file of judgements.
 #[derive(Debug)]
-pub(crate) struct GradeView {
+pub(crate) struct TextGradeView {
     pub class: &'static str,
     pub name: String,
     pub text: String,
 }
 
 /// Makes the pages of all topics. Errors: a stored text cannot be read.
-pub fn topics(sources: &Sources) -> Result<Vec<TopicReport>> {
+pub fn topics(sources: &TextReportData) -> Result<Vec<TopicReport>> {
     let topics = sources.run.by_topic().into_iter();
     topics
         .map(|of| {
@@ -131,7 +131,7 @@ pub fn topics(sources: &Sources) -> Result<Vec<TopicReport>> {
 
 /// Collects the content of a topic's page.
 struct PageBuilder<'a> {
-    sources: &'a Sources<'a>,
+    sources: &'a TextReportData<'a>,
     topic: &'a Topic,
     own: Vec<&'a TextRunLine>,
     other: Vec<&'a TextRunLine>,
@@ -253,9 +253,20 @@ impl<'a> PageBuilder<'a> {
             .as_ref()
             .and_then(|document| document.url.as_deref());
         let url = url.unwrap_or_default();
-        let mut rows: Vec<Row> = explained.iter().map(|e| Row::new(&e.score)).collect();
-        rows.extend(explained.and_then(|e| e.stance.as_ref()).map(Row::new));
-        rows.extend(explained.and_then(|e| e.about.as_ref()).map(Row::new));
+        let mut rows: Vec<ExplanationRow> = explained
+            .iter()
+            .map(|e| ExplanationRow::new(&e.score))
+            .collect();
+        rows.extend(
+            explained
+                .and_then(|e| e.stance.as_ref())
+                .map(ExplanationRow::new),
+        );
+        rows.extend(
+            explained
+                .and_then(|e| e.about.as_ref())
+                .map(ExplanationRow::new),
+        );
         Ok(TextView {
             anchor: self.sources.place.form.anchor(&self.topic.id, &id.0),
             id: id.0.clone(),
@@ -333,7 +344,7 @@ impl<'a> PageBuilder<'a> {
         }
     }
 
-    fn grades(&self, id: &DocId) -> Vec<GradeView> {
+    fn grades(&self, id: &DocId) -> Vec<TextGradeView> {
         let topic = &self.topic.id;
         let judged = self.sources.judged.iter();
         let views = judged.filter_map(|(name, qrels)| {
@@ -349,7 +360,7 @@ impl<'a> PageBuilder<'a> {
             };
             let (class, text) = grade.unwrap_or(("unjudged", "unjudged".into()));
             let name = name.clone();
-            Some(GradeView { class, name, text })
+            Some(TextGradeView { class, name, text })
         });
         views.collect()
     }
@@ -381,11 +392,11 @@ impl<'a> PageBuilder<'a> {
         Ok((views.collect::<Result<_>>()?, more))
     }
 
-    fn change(&self, line: &TextRunLine) -> Option<Change> {
+    fn change(&self, line: &TextRunLine) -> Option<RankChange> {
         let name = self.sources.run.other()?;
         let before = self.other.iter().find(|other| other.doc == line.doc);
         let before = before.map(|other| other.rank);
-        Some(Change::between(name, before, line.rank))
+        Some(RankChange::between(name, before, line.rank))
     }
 
     fn plot(&self) -> Option<Scores> {

@@ -8,12 +8,12 @@ use super::words::{number, with_minus_signs};
 /// A number of an explanation, with the rows of its parts.
 #[derive(Debug, Template)]
 #[template(path = "explanation.html", config = "src/report/askama.toml")]
-pub struct Row {
+pub(crate) struct ExplanationRow {
     name: String,
     value: String,
     how: String,
     bar: Option<Bar>,
-    rows: Vec<Row>,
+    rows: Vec<ExplanationRow>,
     is_open: bool,
     /// A CSS class: the text about its origin needs a separate line in narrow trees ("medium") or in all trees ("long").
     length: &'static str,
@@ -59,15 +59,18 @@ fn length(name: &str, how: &str) -> &'static str {
 /// The rows of this many levels are expanded; deeper ones are collapsed.
 const EXPANDED: usize = 2;
 
-impl Row {
+impl ExplanationRow {
     /// Lays out an explanation.
-    pub fn new(explanation: &Explanation) -> Row {
-        Row::nested(explanation, None, 0)
+    pub fn new(explanation: &Explanation) -> ExplanationRow {
+        ExplanationRow::nested(explanation, None, 0)
     }
 
     /// Lays out an explanation that is shown below `other`. Parts that `other` also contains are not opened again: equal parts, and numbers with
     /// the same parts as a number there.
-    pub(crate) fn without_repeats(explanation: &Explanation, other: &Explanation) -> Row {
+    pub(crate) fn without_repeats(
+        explanation: &Explanation,
+        other: &Explanation,
+    ) -> ExplanationRow {
         let closed = |of: &Explanation, how: &str| of.clone().with_how(how).with_parts(Vec::new());
         let signal = |of: &Explanation| {
             let mut above = other.parts().iter().flat_map(Explanation::parts);
@@ -84,18 +87,18 @@ impl Row {
             of.clone().with_parts(signals.collect())
         };
         let parts = explanation.parts().iter().map(part).collect();
-        Row::new(&explanation.clone().with_parts(parts))
+        ExplanationRow::new(&explanation.clone().with_parts(parts))
     }
 
-    fn nested(explanation: &Explanation, bar: Option<Bar>, depth: usize) -> Row {
+    fn nested(explanation: &Explanation, bar: Option<Bar>, depth: usize) -> ExplanationRow {
         let values = || explanation.parts().iter().map(Explanation::value);
         let widest = values().fold(0.0, |widest: f64, value| widest.max(value.abs()));
         let has_middle = values().any(|value| value < 0.0);
         let row = |part: &Explanation| {
             let bar = Bar::of(part.value(), widest, has_middle);
-            Row::nested(part, bar, depth + 1)
+            ExplanationRow::nested(part, bar, depth + 1)
         };
-        Row {
+        ExplanationRow {
             name: explanation.name().to_owned(),
             value: number(explanation.value()),
             how: with_minus_signs(explanation.how()),
@@ -144,7 +147,7 @@ mod tests {
     fn bars_share_a_scale_with_the_rows_beside_them() {
         let feature = |value| Explanation::new(NumberId::feature("length"), value);
         let of = Explanation::sum(NumberId::Score, vec![feature(2.0), feature(-1.0)]);
-        let row = Row::new(&of);
+        let row = ExplanationRow::new(&of);
         let bars: Vec<_> = row.rows.iter().flat_map(|row| &row.bar).collect();
         assert_eq!((bars[0].x.as_str(), bars[0].width.as_str()), ("50", "50"));
         assert_eq!((bars[1].x.as_str(), bars[1].width.as_str()), ("25", "25"));
@@ -159,7 +162,7 @@ mod tests {
             let probability = Explanation::new(NumberId::Probability(Stance::Pro), stance);
             Explanation::sum(NumberId::Score, vec![relevance, probability])
         };
-        let row = Row::without_repeats(&side(0.2), &side(0.8));
+        let row = ExplanationRow::without_repeats(&side(0.2), &side(0.8));
         assert_eq!(row.rows[0].how, "the same as above");
         assert!(row.rows[0].rows.is_empty());
         let html = row.render().unwrap();

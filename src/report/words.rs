@@ -92,7 +92,7 @@ pub fn slug(id: &str) -> String {
 
 /// A piece of a text.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Span {
+pub(crate) struct MarkedSpan {
     pub text: String,
     /// Whether it is a word of the topic.
     pub is_match: bool,
@@ -127,12 +127,12 @@ impl Marker {
     }
 
     /// Splits a text into pieces. Together they are the whole text.
-    pub fn mark(&mut self, text: &str) -> Vec<Span> {
+    pub fn mark(&mut self, text: &str) -> Vec<MarkedSpan> {
         let mut spans = Vec::new();
         let mut end = 0;
         let mut push = |piece: Option<&str>, is_match| {
             if let Some(piece) = piece.filter(|piece| !piece.is_empty()) {
-                spans.push(Span {
+                spans.push(MarkedSpan {
                     text: piece.to_owned(),
                     is_match,
                 });

@@ -11,7 +11,7 @@ use yaml_serde::Value;
 
 use super::resources::Used;
 use crate::disk::regular;
-use crate::files::metadata::{Collection, Config};
+use crate::files::metadata::{CollectionMetadata, UserMetadata};
 use crate::recipes::text_approach::TextApproach;
 use crate::texts::Offsets;
 use crate::topic::question::TopicParts;
@@ -31,7 +31,7 @@ const OFFSETS: &str = "The score of a re-ranked document is its fused score, fro
 
 /// A run that is described.
 #[derive(Clone, Debug)]
-pub struct Description {
+pub struct RunDescription {
     pub tag: String,
     /// The task, as the lab calls it.
     pub task: String,
@@ -71,7 +71,7 @@ pub(crate) fn described(
     parts: TopicParts,
     topics: &[Topic],
     tag: &str,
-) -> Description {
+) -> RunDescription {
     let named = input.file_name().unwrap_or_default();
     let (task, test_collection) = match task {
         TextTask::Controversial => (
@@ -84,7 +84,7 @@ pub(crate) fn described(
         ),
         TextTask::Rank => ("text retrieval", named.to_string_lossy().into_owned()),
     };
-    Description {
+    RunDescription {
         tag: tag.to_owned(),
         task: task.to_owned(),
         year: None,
@@ -104,12 +104,12 @@ pub(crate) fn described(
     }
 }
 
-impl Description {
+impl RunDescription {
     /// The text of the file.
     ///
     /// # Errors
     /// The recipe is not TOML.
-    pub fn write(&self, config: &Config) -> Result<String> {
+    pub fn write(&self, config: &UserMetadata) -> Result<String> {
         let recipe: toml::Table = toml::from_str(&self.recipe).context("the recipe")?;
         let mut recipe = yaml_serde::to_value(recipe)?;
         if let Value::Mapping(recipe) = &mut recipe {
@@ -178,8 +178,8 @@ impl Description {
         (!self.offsets.is_empty()).then(|| json!({"rule": OFFSETS, "topics": topics}))
     }
 
-    fn test_collection(&self, config: &Config) -> Json {
-        let Collection {
+    fn test_collection(&self, config: &UserMetadata) -> Json {
+        let CollectionMetadata {
             name,
             source,
             ir_datasets,
@@ -196,7 +196,7 @@ impl Description {
     }
 }
 
-fn implementation(config: &Config) -> Json {
+fn implementation(config: &UserMetadata) -> Json {
     let command = config.command.iter().map(|word| quoted(word));
     json!({
         "executable": {"cmd": command.collect::<Vec<_>>().join(" ")},
@@ -268,10 +268,10 @@ fn quoted(word: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::files::metadata::{ConfigFile, Described};
+    use crate::files::metadata::{Described, RecordedConfigFile};
 
-    fn described(parts: TopicParts) -> Description {
-        Description {
+    fn described(parts: TopicParts) -> RunDescription {
+        RunDescription {
             tag: "riposte".to_owned(),
             task: "image retrieval for arguments".to_owned(),
             year: Some(2022),
@@ -293,19 +293,19 @@ mod tests {
 
     #[test]
     fn the_file_has_all_parts_and_is_read_again() {
-        let file = ConfigFile {
+        let file = RecordedConfigFile {
             name: "riposte.toml".to_owned(),
             sha256: "ab12".to_owned(),
             options: BTreeMap::from([("threads".to_owned(), "2".to_owned())]),
         };
-        let config = Config {
+        let config = UserMetadata {
             actor: toml::from_str("team = \"Jeanne\"").unwrap(),
             implementation: toml::from_str("repository = \"https://example.org/r\"").unwrap(),
             command: ["riposte", "images", "-i", "my data"]
                 .map(str::to_owned)
                 .to_vec(),
             file: Some(file),
-            ..Config::default()
+            ..UserMetadata::default()
         };
         let text = described(TopicParts::default()).write(&config).unwrap();
         let read: Value = yaml_serde::from_str(&text).unwrap();
@@ -344,7 +344,7 @@ mod tests {
             narrative: true,
             ..TopicParts::default()
         };
-        let config = Config::default();
+        let config = UserMetadata::default();
         let text = described(parts).write(&config).unwrap();
         let found = Described::parse(&text).unwrap();
         assert!(found.is_manual);

@@ -15,7 +15,7 @@ use riposte_eval::topic::Topic;
 
 pub(crate) use self::open::ImageRequest;
 pub use self::open::{Extracted, OpenImages};
-use super::description::Description;
+use super::description::RunDescription;
 use super::resources::{Meter, Used};
 use super::shelf::Shelf;
 use crate::collection::images::ImageCollection;
@@ -23,16 +23,16 @@ use crate::collection::{FaultKind, read_bytes};
 use crate::debate::sheet::DebateSheet;
 use crate::disk::regular;
 use crate::events::{Event, OnEvent, of_approach};
-use crate::files::explanations::Keep;
+use crate::files::explanations::KeepExplanations;
 use crate::files::{
     MAX_RUN_BYTES, TopicSource, decode, own_topics, read_topics, report_broken_lines,
 };
-use crate::images::{ImageRanking, Settings};
+use crate::images::{ImageRanking, ImageRankingSettings};
 use crate::index::inverted::Verified;
-use crate::ingest::extraction::{Host, report_faults};
-use crate::ingest::settings::ExtractionSettings;
-use crate::recipes::Named;
-use crate::recipes::image_approach::{Form, ImageApproach, StanceRecipe};
+use crate::ingest::extraction::{ExtractionHost, report_faults};
+use crate::ingest::extraction_settings::ExtractionSettings;
+use crate::recipes::NamedApproach;
+use crate::recipes::image_approach::{ImageApproach, ListForm, StanceRecipe};
 use crate::recipes::settings::Setting;
 use crate::score::signal::Need;
 use crate::topic::question::TopicParts;
@@ -90,7 +90,7 @@ pub struct ImageRuns {
 
 /// A run, and figures about it.
 pub struct ImageRun {
-    pub settings: Settings,
+    pub settings: ImageRankingSettings,
     pub ranking: ImageRanking,
     /// One for each topic, if sheets were requested; otherwise empty.
     pub sheets: Vec<DebateSheet>,
@@ -153,7 +153,7 @@ impl<'s> PreparedImages<'s> {
     }
 
     /// The names of the approaches, and their settings.
-    pub fn names(&self) -> Vec<Named<'_>> {
+    pub fn names(&self) -> Vec<NamedApproach<'_>> {
         let approaches = self.approaches.iter();
         approaches.map(ImageApproach::named).collect()
     }
@@ -166,8 +166,8 @@ impl<'s> PreparedImages<'s> {
     pub fn run(
         self,
         tags: &[&str],
-        keep: &Keep,
-        host: &Host,
+        keep: &KeepExplanations,
+        host: &ExtractionHost,
         on_event: &mut OnEvent,
     ) -> Result<ImageRuns> {
         let (settings, extraction) = (self.settings, self.extraction);
@@ -194,7 +194,7 @@ impl<'s> PreparedImages<'s> {
             let name = approach.name.clone();
             let request = ImageRequest {
                 topics: &self.topics,
-                settings: Settings {
+                settings: ImageRankingSettings {
                     approach,
                     parts: settings.parts,
                     overlap: settings.overlap,
@@ -265,10 +265,10 @@ fn approaches(
 ) -> Result<Vec<ImageApproach>> {
     let (form, default, theirs) = if edition.has_stances() {
         let theirs = "one list for each claim, and this year needs lists for and against it";
-        (Form::Stances, "riposte", theirs)
+        (ListForm::Stances, "riposte", theirs)
     } else {
         let theirs = "lists for and against a claim, and this year needs a single list";
-        (Form::Claims, "riposte-claims", theirs)
+        (ListForm::Claims, "riposte-claims", theirs)
     };
     if named.is_empty() {
         return Ok(vec![ImageApproach::find_with(default, set)?]);
@@ -382,11 +382,11 @@ impl ImageRuns {
     ///
     /// # Errors
     /// The evidence cannot be read.
-    pub fn describe(&self, run: &ImageRun) -> Result<Description> {
+    pub fn describe(&self, run: &ImageRun) -> Result<RunDescription> {
         let edition = self.edition;
         let approach = &run.settings.approach;
         let extracted = self.images.extracted();
-        Ok(Description {
+        Ok(RunDescription {
             tag: run.settings.tag.clone(),
             task: "image retrieval for arguments".to_owned(),
             year: Some(edition.year),

@@ -2,9 +2,9 @@
 
 pub mod description;
 pub mod images;
-pub mod kept;
+pub(crate) mod open_collection;
 pub mod resources;
 pub mod run_files;
 pub mod service;
-pub mod shelf;
+pub(crate) mod shelf;
 pub mod texts;

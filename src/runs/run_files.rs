@@ -7,13 +7,13 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, ensure};
 use serde::Serialize;
 
-use super::description::Description;
+use super::description::RunDescription;
 use crate::debate::sheet;
 use crate::debate::sheet::DebateSheet;
-use crate::files::explanations::{Explanations, Keep};
-use crate::files::metadata::Config;
+use crate::files::explanations::{Explanations, KeepExplanations};
+use crate::files::metadata::UserMetadata;
 use crate::files::{check_distinct, check_writable, metadata, write_atomically};
-use crate::recipes::{Named, default_tag};
+use crate::recipes::{NamedApproach, default_tag};
 
 /// The name of the file with the explanations of the run in the same directory.
 pub(crate) const EXPLANATIONS: &str = "explain.jsonl";
@@ -33,7 +33,7 @@ pub struct OutputSettings {
     /// The file of debate sheets, for a single approach.
     pub debate: Option<PathBuf>,
     /// The user's fields of the metadata; `None` to write no metadata.
-    pub metadata: Option<Config>,
+    pub metadata: Option<UserMetadata>,
     /// The list of faults, which the caller writes.
     pub faults: Option<PathBuf>,
 }
@@ -53,7 +53,7 @@ impl OutputSettings {
     pub fn check(
         &self,
         run: &str,
-        approaches: &[Named],
+        approaches: &[NamedApproach],
         read: &[&Path],
     ) -> Result<Vec<RunFiles<'_>>> {
         let files = self.run_files(run, approaches)?;
@@ -81,7 +81,7 @@ impl OutputSettings {
         Ok(files)
     }
 
-    fn run_files(&self, run: &str, approaches: &[Named]) -> Result<Vec<RunFiles<'_>>> {
+    fn run_files(&self, run: &str, approaches: &[NamedApproach]) -> Result<Vec<RunFiles<'_>>> {
         let files = |dir: &Path, tag| RunFiles {
             run: dir.join(run),
             tag,
@@ -93,7 +93,7 @@ impl OutputSettings {
             return Ok(vec![files(&self.dir, tag)]);
         }
         let mut seen = HashSet::new();
-        let of_approach = |approach: &Named| {
+        let of_approach = |approach: &NamedApproach| {
             let name = approach.name;
             let word = plain_word(name);
             ensure!(
@@ -115,11 +115,11 @@ pub(crate) fn plain_word(name: &str) -> String {
 
 impl RunFiles<'_> {
     /// Where the explanations of a run for this number of topics are kept until they are written. `ask` shows those of its single topic, too.
-    pub(crate) fn keep(&self, topics: usize) -> Keep {
+    pub(crate) fn keep(&self, topics: usize) -> KeepExplanations {
         match &self.settings.explain {
-            None => Keep::Nowhere,
-            Some(_) if topics == 1 => Keep::InMemory,
-            Some(file) => Keep::InFile(crate::disk::parent(file).to_owned()),
+            None => KeepExplanations::Nowhere,
+            Some(_) if topics == 1 => KeepExplanations::InMemory,
+            Some(file) => KeepExplanations::InFile(crate::disk::parent(file).to_owned()),
         }
     }
 
@@ -132,7 +132,7 @@ impl RunFiles<'_> {
         lines: &str,
         explained: &Explanations<E>,
         sheets: &[DebateSheet],
-        description: &Description,
+        description: &RunDescription,
     ) -> Result<()> {
         write_atomically(&self.run, lines.as_bytes())?;
         let OutputSettings {

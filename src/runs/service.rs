@@ -11,7 +11,7 @@ use riposte_eval::run::{TextRunLine, unfit_field};
 use riposte_eval::topic::Topic;
 use riposte_eval::{DocId, Explanation, NumberId, TextTask};
 
-use super::description::{Description, described};
+use super::description::{RunDescription, described};
 use crate::collection::{Fault, FaultKind};
 use crate::events::{Event, OnEvent, STOPPED, Stage, run_stage};
 use crate::files::explanations::Explanations;
@@ -44,7 +44,7 @@ pub(crate) struct ServiceRequest<'a> {
 
 impl ServiceRequest<'_> {
     /// The metadata of a run for the topics of the collection `input`, without resources.
-    pub fn describe(&self, input: &Path) -> Description {
+    pub fn describe(&self, input: &Path) -> RunDescription {
         let (approach, parts, topics) = (self.approach, self.parts, self.topics);
         described(
             TextTask::Comparative,

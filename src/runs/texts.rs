@@ -16,13 +16,13 @@ mod notes;
 
 use notes::{note_cut_texts, note_language, note_on_depth, note_on_objects};
 
-use super::description::{Description, described};
+use super::description::{RunDescription, described};
 use crate::collection::texts::open_collection;
 use crate::debate::sheet::DebateSheet;
 use crate::device::Compute;
 use crate::events::{Event, OnEvent, Stage, run_stage};
 use crate::evidence::sentence::Sentences;
-use crate::files::explanations::{Explanations, Keep};
+use crate::files::explanations::{Explanations, KeepExplanations};
 use crate::index::ScoredDoc;
 use crate::index::inverted::{self, Damage, Effort, InvertedIndex, TextCollection};
 use crate::index::wordnet::WordNet;
@@ -32,19 +32,21 @@ use crate::reading::cross::Cross;
 use crate::reading::stance_encoder::StanceEncoder;
 use crate::reading::steps::Step;
 use crate::reading::{self, Reader};
-use crate::recipes::stages::ClusterLikeness;
 use crate::recipes::text_approach::TextApproach;
 use crate::score::reranker::Need;
+use crate::systems::text_clusters::ClusterLikeness;
 use crate::texts::dense::{DenseSearch, DenseSources};
 use crate::texts::indexes::{TextIndexes, damaged_shard, ensure_documents, shards_of};
-use crate::texts::{Offsets, Settings, Sources, comparative, controversial, dense, rank};
+use crate::texts::{
+    Offsets, TextRankingSettings, TextRankingSources, comparative, controversial, dense, rank,
+};
 use crate::topic::question::{self, TopicParts};
 use crate::weights::{Models, Role};
 use crate::workspace::Outputs;
 use crate::{debate, models, presence};
 
 /// The user's request.
-pub struct TextRequest<'a> {
+pub(crate) struct TextRequest<'a> {
     pub task: TextTask,
     pub input: &'a Path,
     pub topics: &'a [Topic],
@@ -52,7 +54,7 @@ pub struct TextRequest<'a> {
     pub parts: TopicParts,
     pub tag: &'a str,
     /// Where explanations are kept.
-    pub keep: Keep,
+    pub keep: KeepExplanations,
     /// Whether scores are explained.
     pub explain: bool,
     /// Task 1: the number of arguments for each side of a debate sheet; `None` if no sheets are made.
@@ -71,7 +73,7 @@ pub struct TextRequest<'a> {
 }
 
 /// A run, and figures about it.
-pub struct TextRun {
+pub struct FinishedTextRun {
     pub lines: Vec<TextRunLine>,
     pub explained: Explanations<ExplainedText>,
     /// What was added to the scores of a topic's re-ranked documents.
@@ -111,10 +113,10 @@ pub(crate) fn check_services(task: TextTask, found: &[&TextApproach]) -> Result<
 
 impl TextRequest<'_> {
     /// The metadata of the run, without resources.
-    pub fn describe(&self, done: &TextRun) -> Description {
+    pub fn describe(&self, done: &FinishedTextRun) -> RunDescription {
         let documents = done.indexes.first().map_or(0, InvertedIndex::documents);
         let (approach, parts, topics) = (self.approach, self.parts, self.topics);
-        Description {
+        RunDescription {
             documents: documents as usize,
             models: done.models.clone(),
             offsets: done.offsets.clone(),
@@ -125,7 +127,7 @@ impl TextRequest<'_> {
 
 /// A collection of texts, opened for an approach: the models, which are loaded when they are first used, and the indexes. It can rank for one
 /// request after the other.
-pub struct OpenTexts {
+pub(crate) struct OpenTexts {
     collection: TextCollection,
     resources: Resources,
     /// `None` until the first ranking.
@@ -155,7 +157,7 @@ impl OpenTexts {
     ///
     /// # Errors
     /// The collection, a model, an index or the store of model outputs fails.
-    pub fn rank(&self, request: &TextRequest, on_event: &mut OnEvent) -> Result<TextRun> {
+    pub fn rank(&self, request: &TextRequest, on_event: &mut OnEvent) -> Result<FinishedTextRun> {
         if request.task == TextTask::Comparative && request.stances {
             let without: Vec<&Topic> = request
                 .topics
@@ -217,7 +219,7 @@ impl OpenTexts {
         request: &TextRequest,
         rebuild: bool,
         on_event: &mut OnEvent,
-    ) -> Result<TextRun> {
+    ) -> Result<FinishedTextRun> {
         let (topics, start) = (request.topics, Instant::now());
         let indexes = self.indexes(request, rebuild, on_event)?;
         let index_seconds = start.elapsed().as_secs_f64();
@@ -252,7 +254,7 @@ impl OpenTexts {
                 "no document has a word of a topic: the run is empty",
             ));
         }
-        Ok(TextRun {
+        Ok(FinishedTextRun {
             lines,
             explained,
             offsets,
@@ -319,7 +321,7 @@ fn rank_topics(
         ..
     } = *request;
     let (dense, clusters) = prepare_dense(request, resources, indexes, shards, reader, on_event)?;
-    let settings = Settings {
+    let settings = TextRankingSettings {
         approach: approach.clone(),
         parts,
         explain,
@@ -329,7 +331,7 @@ fn rank_topics(
     };
     let total = topics.len();
     run_stage(Stage::Ranking, total, on_event, |on_event| {
-        let sources = &mut Sources {
+        let sources = &mut TextRankingSources {
             corpora: &indexes.by_retrieval(),
             reader,
             wordnet: resources.wordnet.as_ref(),

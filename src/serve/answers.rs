@@ -6,7 +6,7 @@ use riposte_claims::{Polarity, claims, polarity};
 use riposte_eval::{DocId, Stance};
 use riposte_serve::answers as served;
 
-use super::opened::Part;
+use super::opened::OpenedPart;
 use crate::api::ask;
 use crate::score::presence::{self, Basis};
 
@@ -70,7 +70,7 @@ fn about(of: ask::About) -> served::About {
 
 /// # Errors
 /// The index is damaged.
-fn argument(of: ask::Argument, part: &Part) -> Result<served::Argument> {
+fn argument(of: ask::Argument, part: &OpenedPart) -> Result<served::Argument> {
     // the arguments of an answer by images are those of the collection, too
     let document = part.document(&DocId(of.id.clone()))?;
     let source = document.as_ref().and_then(|document| document.texts.get(2));
@@ -107,7 +107,7 @@ fn text(of: ask::Text) -> served::Text {
 pub(super) fn debated(
     answer: ask::Answer,
     collection: &str,
-    arguments: Option<&Part>,
+    arguments: Option<&OpenedPart>,
 ) -> Result<served::Debated> {
     let image = |of: ask::Image| served::Image {
         picture: Some(picture_address(collection, &of.id)),

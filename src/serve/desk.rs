@@ -17,12 +17,12 @@ use riposte_serve::questions::{
 use riposte_serve::{Call, Desk, Refusal};
 
 use super::answers::debated;
-use super::opened::{Asked, Opened, Part};
+use super::opened::{OpenedCollection, OpenedPart, QuestionAsked};
 use super::served::{Served, ServedSettings, distinct};
 use super::{document, explain, read, reply, report, search, served};
 use crate::api::Approach;
 use crate::events::OnEvent;
-use crate::ingest::settings::ExtractionSettings;
+use crate::ingest::extraction_settings::ExtractionSettings;
 use crate::language::refusal;
 use crate::lazy::Lazy;
 use crate::models;
@@ -82,7 +82,8 @@ impl ServedCollections {
                 break;
             }
         }
-        let is_ready = |served: &Served| matches!(served.state(), served::State::Ready(_));
+        let is_ready =
+            |served: &Served| matches!(served.state(), served::CollectionState::Ready(_));
         match last {
             Some((_, error)) if !self.collections.iter().any(is_ready) => return Err(error),
             Some((name, error)) => on_failed(name, &error),
@@ -95,7 +96,7 @@ impl ServedCollections {
     pub fn contents(&self) -> Vec<(String, Vec<(&'static str, u64)>)> {
         let contents = self.collections.iter().map(|served| {
             let parts = match served.state() {
-                served::State::Ready(opened) => opened
+                served::CollectionState::Ready(opened) => opened
                     .parts
                     .iter()
                     .map(|part| (part.task().word(), part.documents))
@@ -144,10 +145,10 @@ impl ServedCollections {
         name: Option<&str>,
         kind: Option<Kind>,
         question: &str,
-        answer: impl FnOnce(&str, &Opened, &Part) -> Result<T, Refusal>,
+        answer: impl FnOnce(&str, &OpenedCollection, &OpenedPart) -> Result<T, Refusal>,
     ) -> Result<T, Refusal> {
         let served = self.find(name)?;
-        let opened: Arc<Opened> = served.ready()?;
+        let opened: Arc<OpenedCollection> = served.ready()?;
         match opened.part(kind.or_else(|| opened.kind_for(question))) {
             Some(part) => answer(&served.name, &opened, part),
             None => Err(Refusal::BadRequest(format!(
@@ -161,16 +162,16 @@ impl ServedCollections {
     fn debated<T>(
         &self,
         asked: &Debate,
-        answer: impl FnOnce(&str, &Opened, &Part, &Asked) -> Result<T, Refusal>,
+        answer: impl FnOnce(&str, &OpenedCollection, &OpenedPart, &QuestionAsked) -> Result<T, Refusal>,
     ) -> Result<T, Refusal> {
         let (name, question) = (asked.collection.as_deref(), asked.question.as_str());
         self.part(name, None, question, |name, opened, part| {
             let question = answerable(question, asked.claim.as_deref(), part)?;
             check_approach(asked.approach.as_deref(), part)?;
-            let with = Asked {
+            let with = QuestionAsked {
                 approach: asked.approach.as_deref(),
                 number: asked.number,
-                ..Asked::first(question)
+                ..QuestionAsked::first(question)
             };
             answer(name, opened, part, &with)
         })
@@ -192,7 +193,11 @@ fn refused(call: &Call) -> impl Fn(Error) -> Refusal + '_ {
 ///
 /// # Errors
 /// It is in another language.
-fn answerable<'a>(asked: &'a str, claim: Option<&'a str>, part: &Part) -> Result<&'a str, Refusal> {
+fn answerable<'a>(
+    asked: &'a str,
+    claim: Option<&'a str>,
+    part: &OpenedPart,
+) -> Result<&'a str, Refusal> {
     let question = claim.unwrap_or(asked);
     match refusal(question).filter(|_| part.task().has_sides()) {
         Some(why) => Err(Refusal::Unanswerable(why)),
@@ -202,7 +207,7 @@ fn answerable<'a>(asked: &'a str, claim: Option<&'a str>, part: &Part) -> Result
 
 /// # Errors
 /// The part has no approach of this name, or it asks a search engine on the web.
-fn check_approach(name: Option<&str>, part: &Part) -> Result<(), Refusal> {
+fn check_approach(name: Option<&str>, part: &OpenedPart) -> Result<(), Refusal> {
     let Some(name) = name else {
         return Ok(());
     };
@@ -235,18 +240,18 @@ impl Desk for ServedCollections {
                 examples: Vec::new(),
             };
             match served.state() {
-                served::State::Ready(opened) => {
-                    found.kinds = opened.parts.iter().map(Part::kind).collect();
+                served::CollectionState::Ready(opened) => {
+                    found.kinds = opened.parts.iter().map(OpenedPart::kind).collect();
                     found.documents = opened.parts.first().map(|part| part.documents);
                     found.examples.clone_from(&opened.examples);
-                    let first = opened.parts.first().map(|part| part.task().text());
+                    let first = opened.parts.first().map(OpenedPart::task);
                     let all = first.map(approaches::all).transpose();
                     let all = all.map_err(|why| Refusal::Failed(format!("{why:#}")))?;
                     let names = all.into_iter().flatten().map(|about| about.name);
                     found.approaches = names.collect();
                 }
-                served::State::Building => {}
-                served::State::Damaged => {
+                served::CollectionState::Building => {}
+                served::CollectionState::Damaged => {
                     found.reason = Some("it cannot be read; the server's log says why".into());
                 }
             }
@@ -276,11 +281,11 @@ impl Desk for ServedCollections {
             let question = answerable(&asked.question, asked.claim.as_deref(), part)?;
             check_approach(asked.approach.as_deref(), part)?;
             let set = settings_of(asked, part)?;
-            let with = Asked {
+            let with = QuestionAsked {
                 approach: asked.approach.as_deref(),
                 set: &set,
                 number: asked.hits,
-                ..Asked::first(question)
+                ..QuestionAsked::first(question)
             };
             let answered = part.answer(&with, call.stop(), &mut |_| ());
             answered
@@ -405,11 +410,11 @@ impl Desk for ServedCollections {
     }
 }
 
-fn state_of(state: &served::State) -> State {
+fn state_of(state: &served::CollectionState) -> State {
     match state {
-        served::State::Building => State::Building,
-        served::State::Ready(_) => State::Ready,
-        served::State::Damaged => State::Damaged,
+        served::CollectionState::Building => State::Building,
+        served::CollectionState::Ready(_) => State::Ready,
+        served::CollectionState::Damaged => State::Damaged,
     }
 }
 
@@ -417,7 +422,7 @@ fn state_of(state: &served::State) -> State {
 ///
 /// # Errors
 /// There is no such portal, or the documents have none.
-fn settings_of(asked: &Search, part: &Part) -> Result<Vec<Setting>, Refusal> {
+fn settings_of(asked: &Search, part: &OpenedPart) -> Result<Vec<Setting>, Refusal> {
     let Some(portal) = &asked.filters.portal else {
         return Ok(Vec::new());
     };

@@ -7,7 +7,7 @@ use riposte_serve::questions::Kind;
 use serde_json::json;
 
 use super::answers::picture_address;
-use super::opened::{Opened, Part};
+use super::opened::{OpenedCollection, OpenedPart};
 use crate::debate::image_sentences;
 use crate::index::inverted::Document;
 use crate::report::pictures::picture_within;
@@ -19,7 +19,10 @@ const SIDE: u32 = 1_024;
 ///
 /// # Errors
 /// The index is damaged.
-pub(super) fn part_with<'a>(opened: &'a Opened, id: &DocId) -> Result<Option<&'a Part>> {
+pub(super) fn part_with<'a>(
+    opened: &'a OpenedCollection,
+    id: &DocId,
+) -> Result<Option<&'a OpenedPart>> {
     for part in &opened.parts {
         if entry(part, id).is_some() || part.document(id)?.is_some() {
             return Ok(Some(part));
@@ -29,7 +32,7 @@ pub(super) fn part_with<'a>(opened: &'a Opened, id: &DocId) -> Result<Option<&'a
 }
 
 /// The place of an image in its collection.
-fn entry(part: &Part, id: &DocId) -> Option<usize> {
+fn entry(part: &OpenedPart, id: &DocId) -> Option<usize> {
     let entries = &part.images.as_ref()?.collection.entries;
     entries.binary_search_by(|entry| entry.id.cmp(id)).ok()
 }
@@ -40,7 +43,7 @@ fn entry(part: &Part, id: &DocId) -> Option<usize> {
 /// The index or the evidence is damaged.
 pub(super) fn find(
     collection: &str,
-    opened: &Opened,
+    opened: &OpenedCollection,
     id: &DocId,
 ) -> Result<Option<answers::Document>> {
     let Some(part) = part_with(opened, id)? else {
@@ -105,7 +108,7 @@ pub(super) fn stored(document: &Document, kind: Kind) -> String {
 ///
 /// # Errors
 /// It cannot be encoded.
-pub(super) fn picture(opened: &Opened, id: &DocId) -> Result<Option<Picture>> {
+pub(super) fn picture(opened: &OpenedCollection, id: &DocId) -> Result<Option<Picture>> {
     for part in &opened.parts {
         let (Some(images), Some(at)) = (&part.images, entry(part, id)) else {
             continue;

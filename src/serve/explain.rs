@@ -10,7 +10,7 @@ use riposte_serve::answers::Explained;
 use riposte_serve::questions::Explain;
 use serde_json::json;
 
-use super::opened::{Asked, Part, one_topic};
+use super::opened::{OpenedPart, QuestionAsked, one_topic};
 use crate::api::ask::AnsweringRun;
 use crate::api::request::DoneTexts;
 use crate::api::{Approach, Request};
@@ -30,15 +30,15 @@ pub(super) fn score(
     asked: &Explain,
     question: &str,
     collection: &str,
-    part: &Part,
+    part: &OpenedPart,
     stop: &AtomicBool,
 ) -> Result<Option<Explained>> {
     let id = DocId(asked.id.clone());
     let approach = asked.approach.as_deref();
     let found = if part.task() == Task::Images {
-        let asked = Asked {
+        let asked = QuestionAsked {
             approach,
-            ..Asked::first(question)
+            ..QuestionAsked::first(question)
         };
         let answered = part.answer(&asked, stop, &mut |_| ())?;
         let AnsweringRun::Images(runs) = answered.run else {
@@ -68,7 +68,7 @@ fn of_image(id: &DocId, ranking: &ImageRanking) -> Result<Found> {
         return Ok(None);
     };
     let image = all[at];
-    let candidates = reason::image::Candidates::new(all.iter().copied());
+    let candidates = reason::image::CandidateFacts::new(all.iter().copied());
     let original = image.copy_of.as_ref();
     let original = original.and_then(|of| all.iter().find(|one| one.image == *of).copied());
     let sentence = reason::image::sentence(image, &candidates, at + 1, original);
@@ -94,7 +94,7 @@ fn of_text(
     id: &DocId,
     question: &str,
     approach: Option<&str>,
-    part: &Part,
+    part: &OpenedPart,
     stop: &AtomicBool,
 ) -> Result<Found> {
     let approach = Approach::find(part.task(), approach.unwrap_or("riposte"))?;

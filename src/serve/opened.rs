@@ -17,9 +17,9 @@ use crate::collection::task::Task;
 use crate::events::OnEvent;
 use crate::files::TopicSource;
 use crate::index::inverted::Document;
-use crate::ingest::extraction::Host;
+use crate::ingest::extraction::ExtractionHost;
+use crate::ingest::extraction_settings::ExtractionSettings;
 use crate::ingest::own_folder::OwnFolder;
-use crate::ingest::settings::ExtractionSettings;
 use crate::recipes::settings::Setting;
 use crate::recipes::text_approach::TextApproach;
 use crate::runs::images::OpenImages;
@@ -37,9 +37,9 @@ const ANY_QUESTION: &str = "Should zoos be closed?";
 const EXAMPLES: usize = 6;
 
 /// A collection with everything open.
-pub(super) struct Opened {
+pub(super) struct OpenedCollection {
     /// What it has, first that by which it is known.
-    pub parts: Vec<Part>,
+    pub parts: Vec<OpenedPart>,
     /// Questions of its own topics.
     pub examples: Vec<String>,
     /// The folder that it was made of, if it was.
@@ -47,7 +47,7 @@ pub(super) struct Opened {
 }
 
 /// The documents of one kind.
-pub(super) struct Part {
+pub(super) struct OpenedPart {
     pub collection: Collection,
     pub documents: u64,
     pub images: Option<Arc<OpenImages>>,
@@ -56,7 +56,7 @@ pub(super) struct Part {
 }
 
 /// A question, and how it is answered.
-pub(super) struct Asked<'a> {
+pub(super) struct QuestionAsked<'a> {
     pub question: &'a str,
     /// The name of the approach; `None` for the default.
     pub approach: Option<&'a str>,
@@ -68,10 +68,10 @@ pub(super) struct Asked<'a> {
     pub explain: bool,
 }
 
-impl<'a> Asked<'a> {
+impl<'a> QuestionAsked<'a> {
     /// A question that the default approach answers with the first of each list.
     pub fn first(question: &'a str) -> Self {
-        Asked {
+        QuestionAsked {
             question,
             approach: None,
             set: &[],
@@ -96,7 +96,7 @@ pub(super) fn kind_of(task: Task) -> Kind {
     }
 }
 
-impl Opened {
+impl OpenedCollection {
     /// Opens a collection: computes missing evidence, builds missing indexes and loads the models, by answering a first question.
     ///
     /// # Errors
@@ -105,7 +105,7 @@ impl Opened {
         settings: &ExtractionSettings,
         stop: &AtomicBool,
         on_event: &mut OnEvent,
-    ) -> Result<Opened> {
+    ) -> Result<OpenedCollection> {
         let mut settings = settings.clone();
         let mut folder = None;
         if OwnFolder::is_needed(&settings.input, None) {
@@ -124,8 +124,8 @@ impl Opened {
         let examples: Vec<String> = titles.take(EXAMPLES).collect();
         let question = examples.first().map_or(ANY_QUESTION, String::as_str);
         let parts = tasks.into_iter();
-        let parts = parts.map(|task| Part::open(open(task), question, stop, on_event));
-        Ok(Opened {
+        let parts = parts.map(|task| OpenedPart::open(open(task), question, stop, on_event));
+        Ok(OpenedCollection {
             parts: parts.collect::<Result<_>>()?,
             examples,
             folder,
@@ -133,20 +133,20 @@ impl Opened {
     }
 
     /// The kind of the documents that answer a question, if the question decides: of a folder with texts only.
-    pub fn kind_for(&self, question: &str) -> Option<Kind> {
+    pub(crate) fn kind_for(&self, question: &str) -> Option<Kind> {
         let folder = self.folder.as_ref();
         let folder = folder.filter(|folder| !folder.has(Task::Images))?;
         folder.task(None, question).ok().map(kind_of)
     }
 
     /// The part with documents of this kind; the first for `None`.
-    pub fn part(&self, kind: Option<Kind>) -> Option<&Part> {
+    pub fn part(&self, kind: Option<Kind>) -> Option<&OpenedPart> {
         let mut parts = self.parts.iter();
         parts.find(|part| kind.is_none_or(|kind| kind == part.kind()))
     }
 
     /// The texts; `None` if there are only images.
-    pub fn texts(&self) -> Option<&Part> {
+    pub fn texts(&self) -> Option<&OpenedPart> {
         self.parts.iter().find(|part| part.words.is_some())
     }
 }
@@ -162,20 +162,20 @@ fn tasks_of(input: &Path, open: impl Fn(Task) -> Collection) -> Result<Vec<Task>
     Ok([first].into_iter().chain(arguments).collect())
 }
 
-impl Part {
+impl OpenedPart {
     fn open(
         collection: Collection,
         question: &str,
         stop: &AtomicBool,
         on_event: &mut OnEvent,
-    ) -> Result<Part> {
-        let mut part = Part {
+    ) -> Result<OpenedPart> {
+        let mut part = OpenedPart {
             collection,
             documents: 0,
             images: None,
             words: None,
         };
-        let answered = part.answer(&Asked::first(question), stop, on_event)?;
+        let answered = part.answer(&QuestionAsked::first(question), stop, on_event)?;
         match answered.run {
             AnsweringRun::Images(runs) => {
                 part.documents = runs.images.extracted().summary.documents as u64;
@@ -230,7 +230,7 @@ impl Part {
     /// The question cannot be answered, or the run fails.
     pub fn answer(
         &self,
-        asked: &Asked,
+        asked: &QuestionAsked,
         stop: &AtomicBool,
         on_event: &mut OnEvent,
     ) -> Result<Answered> {
@@ -245,7 +245,7 @@ impl Part {
             output: None,
             folder: None,
         };
-        settings.answer(&Host::of_a_call(stop), on_event)
+        settings.answer(&ExtractionHost::of_a_call(stop), on_event)
     }
 
     /// The best documents for the words of a query, each with its score.

@@ -4,7 +4,7 @@ use anyhow::Result;
 use riposte_claims::words::sentences;
 use riposte_serve::answers::{Reply, UsedArgument};
 
-use super::opened::Part;
+use super::opened::OpenedPart;
 
 /// The number of arguments that a reply is made of.
 const ARGUMENTS: usize = 3;
@@ -19,7 +19,7 @@ const NOTHING: &str = "I know no argument about this.";
 ///
 /// # Errors
 /// The index is damaged.
-pub(super) fn to(said: &str, part: &Part) -> Result<Reply> {
+pub(super) fn to(said: &str, part: &OpenedPart) -> Result<Reply> {
     let mut arguments = Vec::new();
     for (id, score) in part.by_words(said, ARGUMENTS)? {
         let Some(document) = part.document(&id)? else {

@@ -5,7 +5,7 @@ use std::sync::atomic::AtomicBool;
 use anyhow::{Context, Result};
 use riposte_serve::limits::MAX_ANSWER_BYTES;
 
-use super::opened::{Asked, Part};
+use super::opened::{OpenedPart, QuestionAsked};
 use crate::api::ask::ReportOutput;
 use crate::disk::{TemporaryDir, regular};
 
@@ -13,8 +13,8 @@ use crate::disk::{TemporaryDir, regular};
 ///
 /// # Errors
 /// The question cannot be answered, a document cannot be read, or the temporary file cannot be written.
-pub(super) fn page(asked: &Asked, part: &Part, stop: &AtomicBool) -> Result<String> {
-    let explained = Asked {
+pub(super) fn page(asked: &QuestionAsked, part: &OpenedPart, stop: &AtomicBool) -> Result<String> {
+    let explained = QuestionAsked {
         explain: true,
         ..*asked
     };

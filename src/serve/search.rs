@@ -8,7 +8,7 @@ use riposte_serve::answers::{About, Found, Hit, Side};
 use riposte_serve::questions::{Filters, OnSide, Search};
 
 use super::answers::{picture_address, presence, side, understood};
-use super::opened::Part;
+use super::opened::OpenedPart;
 use crate::api::ask::{self, Answered, AnsweringRun};
 use crate::collection::task::Task;
 use crate::debate::sheet::{DebateArgument, DebateSheet};
@@ -22,7 +22,7 @@ pub(super) fn found(
     search: &Search,
     question: &str,
     collection: &str,
-    part: &Part,
+    part: &OpenedPart,
     answered: Answered,
 ) -> Result<Found> {
     let has_sides = part.task().has_sides();
@@ -100,7 +100,7 @@ fn about(of: ask::About) -> About {
 fn texts_with_stances(
     texts: Vec<ask::Text>,
     sheet: Option<&DebateSheet>,
-    part: &Part,
+    part: &OpenedPart,
 ) -> Result<Vec<Balanced>> {
     let arguments = sheet.iter().flat_map(|sheet| &sheet.arguments);
     let arguments: HashMap<&str, &DebateArgument> = arguments

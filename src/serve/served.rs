@@ -8,17 +8,17 @@ use std::time::Duration;
 use anyhow::Result;
 use riposte_serve::Refusal;
 
-use super::opened::Opened;
-use super::watch::Stamp;
+use super::opened::OpenedCollection;
+use super::watch::DirectoryStamp;
 use crate::events::OnEvent;
-use crate::ingest::settings::ExtractionSettings;
+use crate::ingest::extraction_settings::ExtractionSettings;
 
 /// When it is worth asking again for a collection that is being opened or mended.
 const TRY_AGAIN: Duration = Duration::from_secs(5);
 
 /// A collection to serve.
 #[derive(Clone)]
-pub struct ServedSettings {
+pub(crate) struct ServedSettings {
     /// The name that requests have.
     pub name: String,
     pub settings: ExtractionSettings,
@@ -27,16 +27,16 @@ pub struct ServedSettings {
 pub(super) struct Served {
     pub name: String,
     settings: ExtractionSettings,
-    state: RwLock<State>,
+    state: RwLock<CollectionState>,
     /// Grows with each change of the state.
     version: AtomicU64,
 }
 
 /// Whether a collection can be asked.
 #[derive(Clone)]
-pub(super) enum State {
+pub(super) enum CollectionState {
     Building,
-    Ready(Arc<Opened>),
+    Ready(Arc<OpenedCollection>),
     /// It could not be opened.
     Damaged,
 }
@@ -46,7 +46,7 @@ impl Served {
         Served {
             name: settings.name,
             settings: settings.settings,
-            state: RwLock::new(State::Building),
+            state: RwLock::new(CollectionState::Building),
             version: AtomicU64::new(1),
         }
     }
@@ -55,7 +55,7 @@ impl Served {
         &self.settings.input
     }
 
-    pub fn state(&self) -> State {
+    pub fn state(&self) -> CollectionState {
         let state = self.state.read().unwrap_or_else(PoisonError::into_inner);
         state.clone()
     }
@@ -64,7 +64,7 @@ impl Served {
         self.version.load(Ordering::Acquire)
     }
 
-    fn set(&self, state: State) {
+    fn set(&self, state: CollectionState) {
         *self.state.write().unwrap_or_else(PoisonError::into_inner) = state;
         self.version.fetch_add(1, Ordering::Release);
     }
@@ -73,11 +73,11 @@ impl Served {
     ///
     /// # Errors
     /// It cannot be asked at the moment.
-    pub fn ready(&self) -> Result<Arc<Opened>, Refusal> {
+    pub fn ready(&self) -> Result<Arc<OpenedCollection>, Refusal> {
         let reason = match self.state() {
-            State::Ready(opened) => return Ok(opened),
-            State::Building => format!("the collection {:?} is being opened", self.name),
-            State::Damaged => {
+            CollectionState::Ready(opened) => return Ok(opened),
+            CollectionState::Building => format!("the collection {:?} is being opened", self.name),
+            CollectionState::Damaged => {
                 format!(
                     "the collection {:?} cannot be read; the server's log says why",
                     self.name
@@ -95,21 +95,21 @@ impl Served {
     /// # Errors
     /// It cannot be opened. Nothing is open then.
     pub fn open(&self, stop: &AtomicBool, on_event: &mut OnEvent) -> Result<()> {
-        match Opened::open(&self.settings, stop, on_event) {
+        match OpenedCollection::open(&self.settings, stop, on_event) {
             Ok(opened) => {
-                self.set(State::Ready(Arc::new(opened)));
+                self.set(CollectionState::Ready(Arc::new(opened)));
                 Ok(())
             }
             Err(error) => {
-                self.set(State::Damaged);
+                self.set(CollectionState::Damaged);
                 Err(error)
             }
         }
     }
 
     /// What its files look like at the moment.
-    pub fn stamp(&self) -> Stamp {
-        Stamp::of(self.dir())
+    pub fn stamp(&self) -> DirectoryStamp {
+        DirectoryStamp::of(self.dir())
     }
 }
 

@@ -8,17 +8,17 @@ use std::path::Path;
 /// A hash of the names, sizes and times of what is in the directory of a collection, down to the directories of single images. A file that is replaced
 /// within the directory of an image is not noticed: looking at all of these files would take as long as opening the collection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Stamp(u64);
+pub(super) struct DirectoryStamp(u64);
 
 /// How far down directories are listed.
 const DEPTH: usize = 2;
 
-impl Stamp {
+impl DirectoryStamp {
     /// What the directory looks like now. One that cannot be read looks like an empty one.
-    pub fn of(dir: &Path) -> Stamp {
+    pub fn of(dir: &Path) -> DirectoryStamp {
         let mut hasher = DefaultHasher::new();
         add(dir, DEPTH, &mut hasher);
-        Stamp(hasher.finish())
+        DirectoryStamp(hasher.finish())
     }
 }
 
@@ -51,12 +51,12 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let image = dir.path().join("images/I00/I00abc");
         fs::create_dir_all(&image).unwrap();
-        let empty = Stamp::of(dir.path());
-        assert_eq!(Stamp::of(dir.path()), empty);
+        let empty = DirectoryStamp::of(dir.path());
+        assert_eq!(DirectoryStamp::of(dir.path()), empty);
         fs::create_dir(dir.path().join("images/I00/I00abd")).unwrap();
-        let two = Stamp::of(dir.path());
+        let two = DirectoryStamp::of(dir.path());
         assert_ne!(two, empty);
         fs::write(dir.path().join("args-me.json"), "{}").unwrap();
-        assert_ne!(Stamp::of(dir.path()), two);
+        assert_ne!(DirectoryStamp::of(dir.path()), two);
     }
 }

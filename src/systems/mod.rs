@@ -1,4 +1,4 @@
-//! What only one published team did. Each system is a file or a folder, and implements traits of the lower rooms. Only the lists in `recipes/` name the
+//! What only one published team did. Each system is a file or a folder, and implements traits of the lower rooms. Only recipes and what ranks by them name the
 //! systems.
 
 pub mod aramis;

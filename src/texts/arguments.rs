@@ -8,10 +8,10 @@ use riposte_eval::topic::Topic;
 
 use super::indexes::TextIndexes;
 use super::likeness::Arguments;
-use super::{Settings, Sources};
+use super::{TextRankingSettings, TextRankingSources};
 use crate::collection::texts::open_collection;
 use crate::events::OnEvent;
-use crate::files::explanations::Keep;
+use crate::files::explanations::KeepExplanations;
 use crate::index::ScoredDoc;
 use crate::index::inverted::Effort;
 use crate::reading::Reader;
@@ -63,20 +63,20 @@ impl ArgumentSource {
         reader: &mut Reader,
         on_progress: &mut OnOutputs,
     ) -> Result<Vec<ScoredDoc>> {
-        let sources = &mut Sources {
+        let sources = &mut TextRankingSources {
             corpora: &self.indexes.by_retrieval(),
             reader,
             wordnet: None,
             dense: None,
             clusters: None,
         };
-        let settings = Settings {
+        let settings = TextRankingSettings {
             approach: self.approach.clone(),
             parts: TopicParts::default(),
             explain: false,
             // the debate sheet judges them
             judge: false,
-            keep: Keep::Nowhere,
+            keep: KeepExplanations::Nowhere,
         };
         Ok(super::rank(topic, sources, &settings, on_progress)?.documents)
     }

@@ -5,7 +5,7 @@ use rayon::prelude::*;
 use riposte_eval::ObjectStance;
 use riposte_eval::topic::Topic;
 
-use super::{Sources, TextRanking};
+use super::{TextRanking, TextRankingSources};
 use crate::index::ScoredDoc;
 use crate::language::other_language;
 use crate::reading::Reader;
@@ -21,7 +21,7 @@ use crate::score::object_stance::{MaskedLogits, Model, Objects, PREFERENCE};
 /// The index, the store of model outputs or the stance encoder fails.
 pub(crate) fn stances(
     topic: &Topic,
-    sources: &mut Sources,
+    sources: &mut TextRankingSources,
     approach: &TextApproach,
     ranking: &mut TextRanking,
     on_progress: &mut OnOutputs,

@@ -5,7 +5,7 @@ use riposte_claims::claims;
 use riposte_eval::explained::ExplainedText;
 use riposte_eval::topic::Topic;
 
-use super::Sources;
+use super::TextRankingSources;
 use crate::language::other_language;
 use crate::reading::steps::{OnOutputs, Step};
 use crate::score::text_stance::Model;
@@ -17,7 +17,7 @@ use crate::score::text_stance::Model;
 /// The index, the store of model outputs or the stance encoder fails.
 pub(crate) fn explain_stances(
     topic: &Topic,
-    sources: &mut Sources,
+    sources: &mut TextRankingSources,
     explained: &mut [ExplainedText],
     on_progress: &mut OnOutputs,
 ) -> Result<()> {

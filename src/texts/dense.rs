@@ -15,12 +15,12 @@ use crate::index::inverted::InvertedIndex;
 use crate::index::options::SearchOptions;
 use crate::lazy::Lazy;
 use crate::reading::Reader;
-use crate::recipes::stages::ClusterLikeness;
-use crate::recipes::text_approach::{Dense, TextApproach};
+use crate::recipes::text_approach::{DenseRetrieval, TextApproach};
+use crate::systems::text_clusters::ClusterLikeness;
 
 /// The vectors of a collection, and the documents or passages that are nearest to each topic.
 pub struct DenseSearch<'a> {
-    recipe: &'a Dense,
+    recipe: &'a DenseRetrieval,
     pub(super) index: &'a InvertedIndex,
     pub(super) vectors: Vectors,
     /// Which documents are ranked.
@@ -176,7 +176,7 @@ pub(crate) fn clusters(
 }
 
 /// The vectors that a dense search needs.
-pub(crate) fn wanted(recipe: &Dense, producer: &str) -> Wanted {
+pub(crate) fn wanted(recipe: &DenseRetrieval, producer: &str) -> Wanted {
     Wanted {
         field: recipe.field.clone(),
         passages: recipe.passages,

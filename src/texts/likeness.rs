@@ -194,7 +194,7 @@ pub struct ArgumentVectors {
 
 /// The likeness of something to the arguments of each side.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Likeness {
+pub struct SideLikeness {
     /// Mean cosine to the most similar sentences for the claim, in [-1, 1].
     pub pro: f64,
     /// Mean cosine to the most similar sentences against the claim, in [-1, 1].
@@ -220,7 +220,7 @@ impl ArgumentVectors {
 
     /// The likeness of something that these vectors of unit length describe. For each sentence, the largest cosine counts. `None` if no vector has as
     /// many dimensions as the vectors of the sentences.
-    pub fn likeness<'v>(&self, vectors: impl Iterator<Item = &'v [f32]>) -> Option<Likeness> {
+    pub fn likeness<'v>(&self, vectors: impl Iterator<Item = &'v [f32]>) -> Option<SideLikeness> {
         let mut best: Vec<Option<f64>> = vec![None; self.sentences.len()];
         let mut cosines = Vec::with_capacity(self.sentences.len());
         for vector in vectors.filter(|vector| vector.len() == self.width) {
@@ -244,7 +244,7 @@ impl ArgumentVectors {
         let nearest = compared
             .filter_map(|(sentence, best)| Some((sentence, (*best)?)))
             .reduce(|a, b| if b.1 > a.1 { b } else { a })?;
-        Some(Likeness {
+        Some(SideLikeness {
             pro: mean(Stance::Pro)?,
             con: mean(Stance::Con)?,
             nearest: nearest.0.clone(),
@@ -252,7 +252,7 @@ impl ArgumentVectors {
     }
 }
 
-impl Likeness {
+impl SideLikeness {
     /// Likeness to the arguments for the claim minus likeness to those against it, in [-2, 2].
     pub fn difference(&self) -> f64 {
         self.pro - self.con

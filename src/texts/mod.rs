@@ -1,13 +1,13 @@
 //! Retrieval of texts, which all text tasks use: the searches of an approach, their fusion, re-ranking, and explanations.
 
-pub mod arguments;
-pub mod comparative;
-pub mod controversial;
+pub(crate) mod arguments;
+pub(crate) mod comparative;
+pub(crate) mod controversial;
 pub(crate) mod dense;
 pub mod indexes;
 pub mod likeness;
 mod pairwise;
-pub mod rank;
+pub(crate) mod rank;
 mod rerank;
 mod sources;
 
@@ -18,7 +18,7 @@ use riposte_eval::explained::ExplainedText;
 use riposte_eval::topic::Topic;
 use riposte_eval::{DocId, Explanation, NumberId};
 
-use crate::files::explanations::Keep;
+use crate::files::explanations::KeepExplanations;
 use crate::index::ScoredDoc;
 use crate::index::analyzer::{self, Analyzer};
 use crate::index::fusion::{Fusion, fuse};
@@ -27,25 +27,26 @@ use crate::index::search::{Query, QueryPart, SearchOptions};
 use crate::index::similarity::Similarity;
 use crate::index::wordnet::WordNet;
 use crate::presence;
-use crate::presence::{About, Judged};
+use crate::presence::{Judged, TopicProbabilities};
 use crate::reading::steps::{OnOutputs, Step};
-use crate::recipes::stages::{Pairs, manifold};
 use crate::recipes::text_approach::{Retrieval, SearchParameters, TextApproach};
 use crate::score::rerank::RETRIEVAL;
 use crate::score::reranker::{Candidates, Reading};
 use crate::score::select;
+use crate::systems::manifold;
+use crate::systems::proximity::Pairs;
 use crate::topic::question::{self, TopicParts};
 use dense::DenseSearch;
 use rerank::Documents;
 pub use rerank::Offsets;
 
-pub use sources::Sources;
+pub use sources::TextRankingSources;
 
 /// Number of documents whose scores are explained if none is re-ranked.
 pub(crate) const EXPLAINED: usize = 20;
 
 /// The settings that a user chooses.
-pub struct Settings {
+pub struct TextRankingSettings {
     pub approach: TextApproach,
     pub parts: TopicParts,
     /// Whether scores are explained.
@@ -53,7 +54,7 @@ pub struct Settings {
     /// Whether the first documents are judged: are they about the topic?
     pub judge: bool,
     /// Where the explanations of a run are kept.
-    pub keep: Keep,
+    pub keep: KeepExplanations,
 }
 
 /// The ranking of one topic.
@@ -74,8 +75,8 @@ pub struct TextRanking {
 /// An index, the store of model outputs or a model fails, or a field of the approach is not in the collection.
 pub fn rank(
     topic: &Topic,
-    sources: &mut Sources,
-    settings: &Settings,
+    sources: &mut TextRankingSources,
+    settings: &TextRankingSettings,
     on_progress: &mut OnOutputs,
 ) -> Result<TextRanking> {
     sources.reader.enter(Step::Search);
@@ -138,7 +139,7 @@ pub fn rank(
                 sources.reader,
             )?
         }
-        None => About::new(),
+        None => TopicProbabilities::new(),
     };
     let mut explained = if settings.explain {
         let searches = Searches {
@@ -166,7 +167,7 @@ pub fn rank(
 ///
 /// # Errors
 /// An index fails, or a field of the approach is not in the collection.
-pub fn by_words(
+pub(crate) fn by_words(
     query: &str,
     corpora: &[&InvertedIndex],
     approach: &TextApproach,
@@ -188,8 +189,8 @@ pub fn by_words(
 /// As [`rank`], and the errors of `read`.
 pub fn candidates<T>(
     topic: &Topic,
-    sources: &mut Sources,
-    settings: &Settings,
+    sources: &mut TextRankingSources,
+    settings: &TextRankingSettings,
     read: impl FnOnce(&Candidates) -> Result<T>,
 ) -> Result<Option<T>> {
     let approach = &settings.approach;
@@ -235,7 +236,7 @@ fn check_scores(topic: &Topic, searches: &[Search]) -> Result<()> {
 fn search<'a>(
     topic: &Topic,
     words: &str,
-    sources: &Sources<'a, '_>,
+    sources: &TextRankingSources<'a, '_>,
     approach: &'a TextApproach,
     dense: Option<&'a DenseSearch<'a>>,
 ) -> Result<Vec<Search<'a>>> {

@@ -7,7 +7,7 @@ use riposte_eval::topic::Topic;
 use riposte_eval::{Base, DocId, Explanation, NumberId};
 
 use super::rerank::Documents;
-use super::sources::Sources;
+use super::sources::TextRankingSources;
 use crate::index::ScoredDoc;
 use crate::reading::steps::OnOutputs;
 use crate::recipes::text_approach::Pairwise;
@@ -25,7 +25,7 @@ pub(super) fn compare(
     ranking: &mut [ScoredDoc],
     recipe: &Pairwise,
     topic: &Topic,
-    sources: &mut Sources,
+    sources: &mut TextRankingSources,
     explained: &mut HashMap<DocId, Explanation>,
     on_progress: &mut OnOutputs,
 ) -> Result<()> {

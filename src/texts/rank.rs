@@ -9,7 +9,7 @@ use riposte_eval::run::TextRunLine;
 use riposte_eval::topic::Topic;
 use riposte_eval::{ObjectStance, TopicId};
 
-use super::{Offsets, Settings, Sources, TextRanking, rank};
+use super::{Offsets, TextRanking, TextRankingSettings, TextRankingSources, rank};
 use crate::events::STOPPED;
 use crate::files::explanations::Explanations;
 use crate::presence::JudgedTopics;
@@ -35,14 +35,14 @@ pub(crate) struct Ranked {
 /// An index, the store of model outputs or a model fails, the ranking was stopped, or a field of the approach is not in the collection.
 pub(crate) fn run<'a, 'r>(
     topics: &[Topic],
-    sources: &mut Sources<'a, 'r>,
-    settings: &Settings,
+    sources: &mut TextRankingSources<'a, 'r>,
+    settings: &TextRankingSettings,
     tag: &str,
     stop: &AtomicBool,
     on_progress: &mut dyn FnMut(usize, Option<Outputs>),
     mut stances: impl FnMut(
         &Topic,
-        &mut Sources<'a, 'r>,
+        &mut TextRankingSources<'a, 'r>,
         &mut TextRanking,
         &mut OnOutputs,
     ) -> Result<Vec<ObjectStance>>,

@@ -7,7 +7,7 @@ use riposte_eval::topic::Topic;
 use riposte_eval::{Base, DocId, Explanation, NumberId};
 use serde::Serialize;
 
-use super::sources::Sources;
+use super::sources::TextRankingSources;
 use crate::index::ScoredDoc;
 use crate::reading::pieces::truncate;
 use crate::reading::steps::OnOutputs;
@@ -56,7 +56,7 @@ pub(super) fn rerank(
     ranking: &mut [ScoredDoc],
     recipe: &Rerank,
     topic: &Topic,
-    sources: &mut Sources,
+    sources: &mut TextRankingSources,
     on_progress: &mut OnOutputs,
 ) -> Result<Reranked> {
     let depth = recipe.depth.min(ranking.len());
@@ -119,7 +119,7 @@ impl<'a> Documents<'a> {
         topic: &'a Topic,
         ranked: &'a [ScoredDoc],
         windows: ReadWindows,
-        sources: &mut Sources<'s, '_>,
+        sources: &mut TextRankingSources<'s, '_>,
     ) -> Result<Self> {
         let index = *sources.corpora.first().context("no index is open")?;
         let mut texts = Vec::with_capacity(ranked.len());

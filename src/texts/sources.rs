@@ -4,10 +4,10 @@ use super::dense::DenseSearch;
 use crate::index::inverted::InvertedIndex;
 use crate::index::wordnet::WordNet;
 use crate::reading::Reader;
-use crate::recipes::stages::ClusterLikeness;
+use crate::systems::text_clusters::ClusterLikeness;
 
 /// The resources from which a ranking is computed.
-pub struct Sources<'a, 'm> {
+pub struct TextRankingSources<'a, 'm> {
     /// One index for each of the approach's retrievals, in their order.
     pub corpora: &'a [&'a InvertedIndex],
     pub reader: &'a mut Reader<'m>,

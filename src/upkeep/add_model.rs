@@ -11,7 +11,7 @@ use crate::weights::{self, Installed, Models, Place, Progress, Role};
 
 /// What the user says about a model.
 #[derive(Clone, Debug, Default)]
-pub struct Wanted {
+pub struct WantedModel {
     /// Its name; `None` for that of its directory or repository.
     pub name: Option<String>,
     /// Its licence; `None` for what its files say.
@@ -37,7 +37,12 @@ pub struct Added {
 ///
 /// # Errors
 /// The name is taken; riposte cannot use the model, and the message names the file or the setting; or a file cannot be read, downloaded or written.
-pub fn add(models: &Models, place: &Place, wanted: &Wanted, progress: &Progress) -> Result<Added> {
+pub fn add(
+    models: &Models,
+    place: &Place,
+    wanted: &WantedModel,
+    progress: &Progress,
+) -> Result<Added> {
     let name = match &wanted.name {
         Some(name) => name.clone(),
         None => place.name()?,

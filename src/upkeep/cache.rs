@@ -43,7 +43,7 @@ pub enum EntryKind {
 
 /// Something that riposte has stored.
 #[derive(Clone, Debug)]
-pub struct Entry {
+pub struct CacheEntry {
     pub kind: EntryKind,
     pub path: PathBuf,
     /// The workspace's directory, or that of a model's packed weights.
@@ -57,7 +57,7 @@ pub struct Entry {
     pub in_use: bool,
 }
 
-impl Entry {
+impl CacheEntry {
     /// The path of the entry in the cache directory.
     pub fn name(&self) -> String {
         let name = self.path.file_name().unwrap_or_default();
@@ -84,8 +84,8 @@ impl Entry {
 
 /// The contents of a cache directory.
 #[derive(Debug, Default)]
-pub struct Listed {
-    pub entries: Vec<Entry>,
+pub struct CacheContents {
+    pub entries: Vec<CacheEntry>,
     /// The names of files and directories that riposte did not create. Every symbolic link is among them.
     pub others: Vec<String>,
 }
@@ -113,8 +113,8 @@ fn names(dir: &Path) -> Result<BTreeSet<String>> {
 ///
 /// # Errors
 /// A directory cannot be read.
-pub fn list(cache: &Path) -> Result<Listed> {
-    let mut listed = Listed::default();
+pub fn list(cache: &Path) -> Result<CacheContents> {
+    let mut listed = CacheContents::default();
     for name in names(cache)? {
         let path = cache.join(&name);
         let locked = name.strip_prefix('.').and_then(|n| n.strip_suffix(".lock"));
@@ -135,7 +135,7 @@ pub fn list(cache: &Path) -> Result<Listed> {
     Ok(listed)
 }
 
-fn list_workspace(dir: &Path, listed: &mut Listed) -> Result<()> {
+fn list_workspace(dir: &Path, listed: &mut CacheContents) -> Result<()> {
     let (collection, used) = read_collection(dir);
     let is_used = is_file(&workspace::lock_file(dir)) && Lock::try_to_write(dir).is_err();
     for name in names(dir)? {
@@ -146,7 +146,7 @@ fn list_workspace(dir: &Path, listed: &mut Listed) -> Result<()> {
             }
             continue;
         };
-        let mut entry = Entry {
+        let mut entry = CacheEntry {
             kind,
             bytes: size(&path) + size(&journal_of(&path)),
             used: written(&path).max(used),
@@ -267,7 +267,7 @@ fn read_collection(dir: &Path) -> (Option<PathBuf>, Option<SystemTime>) {
 }
 
 /// Takes the lock that processes hold on an entry while they use it; dropping the result releases it. `None` if another process holds it.
-fn lock_entry(entry: &Entry) -> Option<Box<dyn Any>> {
+fn lock_entry(entry: &CacheEntry) -> Option<Box<dyn Any>> {
     if entry.kind == EntryKind::LeftOver {
         // an entry that cannot be opened counts as in use: some systems cannot open directories
         return Some(Box::new(disk::lock_abandoned(&entry.path).ok()??));
@@ -279,7 +279,7 @@ fn lock_entry(entry: &Entry) -> Option<Box<dyn Any>> {
 }
 
 /// Whether another process uses an entry. This creates no lock file.
-fn is_in_use(entry: &Entry) -> bool {
+fn is_in_use(entry: &CacheEntry) -> bool {
     let can_be_locked =
         entry.kind == EntryKind::LeftOver || is_file(&workspace::lock_file(&entry.path));
     is_locked_by_sqlite(&entry.path) || can_be_locked && lock_entry(entry).is_none()
@@ -313,7 +313,7 @@ pub enum Removal {
 
 /// Removes entries, except those that another process uses. On a file system without locks, nothing is known to be unused, and entries are removed only
 /// by `force`. Returns the result for each entry.
-pub fn clear(entries: &[Entry], force: bool) -> Vec<(&Entry, Removal)> {
+pub fn clear(entries: &[CacheEntry], force: bool) -> Vec<(&CacheEntry, Removal)> {
     let mut results = Vec::new();
     for of_workspace in entries.chunk_by(|a, b| a.workspace == b.workspace) {
         let Some(dir) = of_workspace.first().map(|entry| &entry.workspace) else {
@@ -334,7 +334,7 @@ pub fn clear(entries: &[Entry], force: bool) -> Vec<(&Entry, Removal)> {
     results
 }
 
-fn remove(entry: &Entry) -> Removal {
+fn remove(entry: &CacheEntry) -> Removal {
     // held until everything is removed
     let Some(_locked) = lock_entry(entry) else {
         return Removal::InUse;

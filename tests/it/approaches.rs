@@ -4,10 +4,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
 
+use riposte::collection::task::Task;
 use riposte::recipes::approaches;
 use riposte::recipes::image_approach::ImageApproach;
 use riposte::recipes::text_approach::TextApproach;
-use riposte_eval::TextTask;
 use serde_json::Value;
 
 use crate::support::collection::{argument, write_arguments};
@@ -48,7 +48,9 @@ fn systems() -> Vec<(String, Vec<toml::Table>)> {
 
 /// The names of the approaches to a task.
 fn names(task: &str) -> BTreeSet<String> {
-    let all = approaches::all(TextTask::parse(task)).unwrap().into_iter();
+    let all = approaches::all(Task::parse(task).unwrap())
+        .unwrap()
+        .into_iter();
     all.map(|approach| approach.name).collect()
 }
 
@@ -231,9 +233,9 @@ fn parse(task: &str, recipe: &str) -> Result<(), String> {
     let file = dir.path().join("mine.toml");
     fs::write(&file, recipe).unwrap();
     let file = file.to_str().unwrap();
-    let error = match TextTask::parse(task) {
-        None => ImageApproach::find(file).err(),
-        Some(task) => TextApproach::find(task, file).err(),
+    let error = match Task::parse(task).unwrap() {
+        Task::Images => ImageApproach::find(file).err(),
+        Task::Texts(task) => TextApproach::find(task, file).err(),
     };
     match error {
         Some(error) => Err(format!("{error:#}\n{recipe}")),
@@ -573,13 +575,8 @@ fn every_number_of_every_recipe_has_a_range() {
         "1e7",
     ];
     let mut changed = 0;
-    for (folder, task) in [
-        ("images", None),
-        ("controversial", Some(TextTask::Controversial)),
-        ("comparative", Some(TextTask::Comparative)),
-        ("rank", Some(TextTask::Rank)),
-    ] {
-        let mut recipes: Vec<_> = fs::read_dir(root().join("approaches").join(folder))
+    for task in Task::ALL {
+        let mut recipes: Vec<_> = fs::read_dir(root().join("approaches").join(task.word()))
             .unwrap()
             .map(|entry| entry.unwrap().path())
             .collect();
@@ -597,8 +594,8 @@ fn every_number_of_every_recipe_has_a_range() {
                     fs::write(&file, toml::to_string(&recipe).unwrap()).unwrap();
                     let name = file.to_str().unwrap();
                     let error = match task {
-                        None => ImageApproach::find(name).map(drop).unwrap_err(),
-                        Some(task) => TextApproach::find(task, name).map(drop).unwrap_err(),
+                        Task::Images => ImageApproach::find(name).map(drop).unwrap_err(),
+                        Task::Texts(task) => TextApproach::find(task, name).map(drop).unwrap_err(),
                     };
                     let error = format!("{error:#}");
                     assert!(

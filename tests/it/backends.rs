@@ -10,7 +10,7 @@ use riposte::device::{BackendMode, Compute};
 use riposte::evidence::clip::{Clip, Pixels};
 use riposte::evidence::sentence::Sentences;
 use riposte::evidence::store::Store;
-use riposte::ingest::settings::ExtractionOptions;
+use riposte::ingest::extraction_settings::ExtractionOptions;
 use riposte::recipes::channels::CHANNELS;
 use riposte::{Approach, Collection, Task};
 use riposte_nn::conv::{Numeric, NumericMode};

@@ -10,7 +10,7 @@ use riposte::weights::Models;
 
 use crate::support::need::{Model, Program, Python, need};
 use crate::support::program::{
-    code, collection_tools, rank_arguments, riposte, stderr, stdout, succeed,
+    built, code, collection_tools, rank_arguments, riposte, stderr, stdout, succeed,
 };
 use crate::support::{make, root, sample};
 
@@ -272,9 +272,15 @@ fn every_command_runs_on_the_sample_and_prints_what_is_shown() {
 fn commands_are_in_blocks_that_are_run_or_say_why_not() {
     let is_command = |line: &str| {
         let first = line.trim_start().trim_start_matches("$ ");
-        ["riposte ", "collection-tools ", "make ", "cargo "]
-            .iter()
-            .any(|program| first.starts_with(program))
+        [
+            "riposte ",
+            "riposte-eval ",
+            "collection-tools ",
+            "make ",
+            "cargo ",
+        ]
+        .iter()
+        .any(|program| first.starts_with(program))
     };
     let mut faults = Vec::new();
     for page in pages() {
@@ -315,6 +321,10 @@ impl Helps {
             args.push("--help");
             let output = match program {
                 "riposte" => riposte(home.path(), &args).output().unwrap(),
+                "riposte-eval" => {
+                    let program = built("", program);
+                    Command::new(program).args(&args).output().unwrap()
+                }
                 _ => collection_tools(&args).output().unwrap(),
             };
             (code(&output) == 0).then(|| {
@@ -334,7 +344,7 @@ impl Helps {
     /// What a command names that its help does not.
     fn faults(&mut self, command: &str) -> Vec<String> {
         let mut words = command.split_whitespace().peekable();
-        let Some(program @ ("riposte" | "collection-tools")) = words.next() else {
+        let Some(program @ ("riposte" | "riposte-eval" | "collection-tools")) = words.next() else {
             return Vec::new();
         };
         let is_name = |word: &&str| word.chars().all(|c| c.is_ascii_lowercase() || c == '-');

@@ -24,8 +24,8 @@ const FLOORS: [&[&str]; 20] = [
         "wording",
     ],
     &["web", "workspace"],
-    &["collection", "datasets", "weights"],
-    &["evidence", "topic"],
+    &["collection", "weights"],
+    &["datasets", "evidence", "topic"],
     &["index", "reading"],
     &["language", "score"],
     &["systems"],
@@ -91,7 +91,16 @@ const CRATES: [(&str, &[&str]); 5] = [
     ("riposte-claims", &["flate2", "riposte-eval", "thiserror"]),
     (
         "riposte-eval",
-        &["quick-xml", "serde", "serde_json", "strum", "thiserror"],
+        &[
+            "anyhow",
+            "clap",
+            "flate2",
+            "quick-xml",
+            "serde",
+            "serde_json",
+            "strum",
+            "thiserror",
+        ],
     ),
     (
         "riposte-nn",
@@ -139,6 +148,9 @@ const CRATES: [(&str, &[&str]); 5] = [
 /// The crates that open no file: their callers do.
 const WITHOUT_FILES: [&str; 2] = ["riposte-claims", "riposte-eval"];
 
+/// The dependencies that `riposte-eval` has for its program alone.
+const OF_PROGRAM: [&str; 3] = ["anyhow", "clap", "flate2"];
+
 /// The files that code may embed from other directories, and who may embed them. The first entry that fits counts.
 const OWNERS: [(&str, &[&str]); 10] = [
     ("approaches/", &["cli/approaches.rs", "judge/", "recipes/"]),
@@ -184,6 +196,15 @@ static CRATE_MODULES: LazyLock<BTreeMap<&str, Modules>> = LazyLock::new(|| {
         (name, modules)
     });
     of_crate.into()
+});
+
+/// The modules of the program riposte-eval. Only its crate has a program.
+static PROGRAM: LazyLock<Modules> = LazyLock::new(|| {
+    let mut modules = Modules::new();
+    let source = Path::new("crates/riposte-eval/src/bin/riposte-eval");
+    let file = root().join(source).join("main.rs");
+    read(&mut modules, source, vec!["main".to_owned()], &file, false);
+    modules
 });
 
 #[derive(Default)]
@@ -390,7 +411,12 @@ fn every_file_is_a_module_that_these_tests_read() {
     assert_eq!(MODULES.len(), count(&root().join("src")));
     for (name, modules) in &*CRATE_MODULES {
         let source = root().join("crates").join(name).join("src");
-        assert_eq!(modules.len(), count(&source), "{name}");
+        let of_program = if *name == "riposte-eval" {
+            PROGRAM.len()
+        } else {
+            0
+        };
+        assert_eq!(modules.len() + of_program, count(&source), "{name}");
     }
     let folders = fs::read_dir(root().join("crates")).unwrap();
     assert_eq!(folders.count(), CRATES.len());
@@ -448,6 +474,27 @@ fn crates_that_open_no_file_touch_no_disk() {
             _ => false,
         });
     }
+}
+
+/// Who uses the library compiles nothing for the program.
+#[test]
+fn only_the_program_of_riposte_eval_needs_its_dependencies_and_one_file_touches_the_disk() {
+    let manifest = fs::read_to_string(root().join("crates/riposte-eval/Cargo.toml")).unwrap();
+    let manifest: toml::Table = manifest.parse().unwrap();
+    for name in OF_PROGRAM {
+        let is_optional = manifest["dependencies"][name].get("optional");
+        assert_eq!(is_optional, Some(&toml::Value::Boolean(true)), "{name}");
+    }
+    assert_no_import(
+        &CRATE_MODULES["riposte-eval"],
+        |_, path, _| matches!(*path, ["::", name, ..] if OF_PROGRAM.contains(&name)),
+    );
+    assert_no_import(&PROGRAM, |module, path, _| match *path {
+        // standard output and error, and the exit code
+        ["::", "std", "io", ..] | ["::", "std", "process", "ExitCode", ..] => false,
+        ["::", "std", part, ..] => is_outside(part) && module.file != "files.rs",
+        _ => false,
+    });
 }
 
 /// No path from a request reaches the disk: the server reads only what the system says of its own process.
@@ -545,7 +592,7 @@ fn only_downloads_and_the_clients_of_services_reach_the_network() {
 #[test]
 fn files_are_opened_in_one_way() {
     // a FIFO in the place of a recipe would wait for ever, and /dev/zero would fill the memory
-    let owners = ["disk.rs", "disk/", "checkpoint.rs"];
+    let owners = ["disk.rs", "disk/", "checkpoint.rs", "files.rs"];
     // the first opens a directory to sync it, the second a file of the system with a fixed name
     let exceptions = ["index/inverted/disk.rs", "process.rs"];
     let is_open = |path: &[&str]| {
@@ -557,7 +604,7 @@ fn files_are_opened_in_one_way() {
         )
     };
     let crates = CRATE_MODULES.values();
-    for modules in [&*MODULES].into_iter().chain(crates) {
+    for modules in [&*MODULES, &*PROGRAM].into_iter().chain(crates) {
         assert_no_import(modules, |module, path, is_test| {
             let may = owners.iter().chain(&exceptions);
             let mut may = may.filter(|owner| module.file.starts_with(**owner));
@@ -655,6 +702,7 @@ fn target<'m>(modules: &'m Modules, path: &[String]) -> Option<&'m Segments> {
 #[test]
 fn files_do_not_import_each_other_in_circles() {
     assert_no_circle(&MODULES);
+    assert_no_circle(&PROGRAM);
     CRATE_MODULES.values().for_each(assert_no_circle);
 }
 

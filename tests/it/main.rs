@@ -95,6 +95,7 @@ mod several;
 mod shards;
 mod shared_directories;
 mod shell;
+mod small_program;
 mod special_files;
 mod stages;
 mod stale;

@@ -43,7 +43,7 @@ pub fn assert_close(found: f64, expected: f64, what: &dyn std::fmt::Display) {
 }
 
 /// A random run and judgements, the same as tests/reference/measures.py makes.
-fn case(chance: &mut Chance) -> (String, String) {
+pub fn case(chance: &mut Chance) -> (String, String) {
     const GRADES: [i32; 7] = [-2, 0, 0, 1, 1, 2, 3];
     let (mut run, mut qrels) = (String::new(), String::new());
     for topic in 1..2 + chance.below(4) {

@@ -1,6 +1,7 @@
 //! The terms of the approaches that rebuild published systems. The expected terms follow by hand from what the code of each system does to a
 //! text.
 
+use riposte::collection::task::Task;
 use riposte::index::analyzer::{StopList, terms};
 use riposte::recipes::approaches;
 use riposte::recipes::text_approach::TextApproach;
@@ -112,7 +113,7 @@ fn captain_tempesta_adds_the_share_of_adjectives() {
 #[test]
 fn no_approach_of_a_team_leaves_documents_out() {
     for task in [TextTask::Controversial, TextTask::Comparative] {
-        for about in approaches::all(Some(task)).unwrap() {
+        for about in approaches::all(Task::Texts(task)).unwrap() {
             let approach = approach(task, &about.name);
             let keeps = approach.keeps().short && approach.keeps().duplicates;
             // a service decides which documents it returns

@@ -52,6 +52,9 @@ pub enum Error {
         /// What is wrong with it, and often what would be right.
         why: String,
     },
+    /// A year in which a task had no edition. The message names the years in which it had one.
+    #[error("{0}")]
+    NoEdition(String),
     /// A measure that cannot be computed from judgements of this kind.
     #[error("{measure} cannot be computed from these judgements")]
     OtherJudgements {

@@ -31,7 +31,7 @@
 //! |---|---|
 //! | formats | [`topic`], [`run`], [`qrels`], [`candidates`]; what differs between the years of the lab: [`edition`] |
 //! | is a run valid? | [`verify`](mod@verify), also by the checks of TIRA |
-//! | how good is it? | [`evaluate()`] by the names of measures in [`measure`]; [`graded`], [`confusion`] and [`images`] for more detail |
+//! | how good is it? | [`evaluate()`] by the names of measures in [`measure`], [`evaluate_by`] several judgements; [`graded`], [`confusion`] and [`images`] for more detail |
 //! | is one better? | [`compare`]: tables, confidence intervals, paired tests of two or all runs, effect sizes |
 //! | what do other evaluators read? | [`plain`] |
 //! | why is a document ranked there? | [`explanation`], and [`explained`] for its file |
@@ -77,7 +77,7 @@ pub mod verify;
 pub use edition::TextTask;
 pub use error::{Error, LineError};
 pub use escape::{Escaped, escaped, escaped_lines};
-pub use evaluate::{Evaluation, evaluate};
+pub use evaluate::{Detail, Evaluation, JudgedBy, evaluate, evaluate_by};
 #[doc(inline)]
 pub use explanation::{Base, Explanation, Name, NumberId};
 pub use id::{DocId, TopicId};

@@ -84,6 +84,15 @@ impl Qrels {
             Qrels::Images(_) | Qrels::Stances(_) => None,
         }
     }
+
+    /// Whether there is no judgement.
+    pub fn is_empty(&self) -> bool {
+        match self {
+            Qrels::Images(images) => images.is_empty(),
+            Qrels::Stances(stances) => stances.is_empty(),
+            graded => graded.grades().is_none_or(GradedQrels::is_empty),
+        }
+    }
 }
 
 /// Reads judgements. The first line decides the kind. Returns what can be read, and an error for each line that cannot. If a document is judged

@@ -9,7 +9,7 @@ use anyhow::{Context, Result, bail};
 use riposte::collection::arguments::ArgumentCollection;
 use riposte::collection::read_topics;
 use riposte::evidence::sentence::Sentences;
-use riposte::files::explanations::Keep;
+use riposte::files::explanations::KeepExplanations;
 use riposte::index::inverted::{Effort, InvertedIndex, TextCollection};
 use riposte::lazy::Lazy;
 use riposte::reading::stance_encoder::StanceEncoder;
@@ -18,7 +18,7 @@ use riposte::recipes::text_approach::TextApproach;
 use riposte::score::{quality, reranker};
 use riposte::systems::trees::{Ensemble, FeatureSet, Features, features};
 use riposte::texts;
-use riposte::texts::{Settings, Sources};
+use riposte::texts::{TextRankingSettings, TextRankingSources};
 use riposte::topic::question::TopicParts;
 use riposte::workspace::Outputs;
 use riposte_eval::graded::TextRun;
@@ -175,19 +175,19 @@ fn candidates(inputs: &Inputs, relevance: &Grades) -> Result<Vec<Candidates>> {
         ..reading::Models::default()
     };
     let outputs = Outputs::open(&temporary.path().join("outputs.sqlite"))?;
-    let mut sources = Sources {
+    let mut sources = TextRankingSources {
         corpora: &[&index],
         reader: &mut Reader::new(installed, outputs)?,
         wordnet: None,
         dense: None,
         clusters: None,
     };
-    let settings = Settings {
+    let settings = TextRankingSettings {
         approach: approach.clone(),
         parts: TopicParts::default(),
         explain: false,
         judge: false,
-        keep: Keep::Nowhere,
+        keep: KeepExplanations::Nowhere,
     };
     let mut found = Vec::new();
     for topic in read_topics(&collection.join("topics.xml"))? {

@@ -9,7 +9,7 @@ use riposte_eval::{DocId, Explanation, Stance, TopicId};
 use super::{Content, RankedDocument, Ranking};
 use crate::debate::sheet::DebateSheet;
 use crate::images::ImageRanking;
-use crate::runs::description::Description;
+use crate::runs::description::RunDescription;
 use crate::runs::images;
 use crate::runs::images::ImageRuns;
 use crate::runs::run_files::RunFiles;
@@ -78,7 +78,7 @@ impl Content for Images {
         &self,
         files: &RunFiles,
         sheets: &[DebateSheet],
-        description: &Description,
+        description: &RunDescription,
     ) -> Result<()> {
         files.write(&self.text()?, &self.ranking.explained, sheets, description)
     }

@@ -12,7 +12,7 @@ use crate::api::request::DoneTexts;
 use crate::debate::sheet::DebateSheet;
 use crate::files::RUN_FILE;
 use crate::files::explanations::Explanations;
-use crate::runs::description::Description;
+use crate::runs::description::RunDescription;
 use crate::runs::run_files::RunFiles;
 
 struct Texts {
@@ -21,7 +21,7 @@ struct Texts {
 }
 
 impl Ranking {
-    pub(in crate::api) fn of_texts(run: DoneTexts, description: Description) -> Ranking {
+    pub(in crate::api) fn of_texts(run: DoneTexts, description: RunDescription) -> Ranking {
         let (lines, explained, sheets) = match run {
             DoneTexts::Searched(run) => (run.lines, run.explained, run.sheets),
             DoneTexts::Asked(run) => (run.lines, run.explained, Vec::new()),
@@ -72,7 +72,7 @@ impl Content for Texts {
         &self,
         files: &RunFiles,
         sheets: &[DebateSheet],
-        description: &Description,
+        description: &RunDescription,
     ) -> Result<()> {
         files.write(&self.text()?, &self.explained, sheets, description)
     }

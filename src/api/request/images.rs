@@ -7,7 +7,7 @@ use anyhow::Result;
 use super::Request;
 use crate::api::Approach;
 use crate::events::OnEvent;
-use crate::ingest::extraction::Host;
+use crate::ingest::extraction::ExtractionHost;
 use crate::runs::images;
 use crate::runs::images::{ImageRuns, ImageSettings, PreparedImages};
 use crate::runs::run_files::{OutputSettings, RunFiles};
@@ -18,7 +18,7 @@ impl Request<'_> {
     pub fn rank_images<'o>(
         &self,
         output: Option<&'o OutputSettings>,
-        host: &Host,
+        host: &ExtractionHost,
         on_event: &mut OnEvent,
     ) -> Result<(ImageRuns, Vec<RunFiles<'o>>)> {
         self.check_approaches()?;

@@ -6,14 +6,14 @@ use anyhow::Result;
 use serde::{Deserialize, Deserializer, de};
 
 use super::parse;
-use riposte::files::metadata::{Actor, Collection, Source};
-use riposte::recipes::recipe;
+use riposte::files::metadata::{Actor, CollectionMetadata, ProgramSource};
+use riposte::recipes::hinted_toml;
 use riposte::threads::MAX_THREADS;
 
 /// The contents of the file.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Contents {
+pub(super) struct ConfigContents {
     #[serde(default, deserialize_with = "threads")]
     pub threads: Option<usize>,
     pub cache: Option<PathBuf>,
@@ -22,18 +22,18 @@ pub(super) struct Contents {
     #[serde(default)]
     pub actor: Actor,
     #[serde(default)]
-    pub implementation: Source,
+    pub implementation: ProgramSource,
     #[serde(default)]
-    pub data: Collection,
+    pub data: CollectionMetadata,
 }
 
-impl Contents {
+impl ConfigContents {
     /// Reads the text of the file.
     ///
     /// # Errors
     /// Something in it is unknown or wrong. The message names the line.
-    pub fn read(text: &str) -> Result<Contents> {
-        recipe::read(text)
+    pub fn read(text: &str) -> Result<ConfigContents> {
+        hinted_toml::read(text)
     }
 }
 

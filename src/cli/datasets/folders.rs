@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use anyhow::Result;
 
 use crate::cli::Command;
-use crate::cli::args::{self, CacheArgs, Quiet};
+use crate::cli::args::{CacheArgs, Quiet};
 use crate::cli::export::ExportCommand;
 use crate::cli::faults::FaultLog;
 use crate::cli::progress::EventPrinter;
@@ -81,13 +81,13 @@ impl Command {
             },
             Command::Index(args) => Typed {
                 input: &mut args.input,
-                task: args.task.map(args::Task::meant),
+                task: args.task,
                 cache: Some(&args.indexing.cache),
                 quiet: args.indexing.quiet,
             },
             Command::Inspect(args) => Typed {
                 input: &mut args.input,
-                task: args.task.map(args::Task::meant),
+                task: args.task,
                 cache: Some(&args.indexing.cache),
                 quiet: args.indexing.quiet,
             },

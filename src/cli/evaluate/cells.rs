@@ -10,12 +10,12 @@ use super::typed::{EvaluateArgs, Format};
 use riposte::judge::evaluate::EvaluatedRun;
 
 /// The name of the judgements, and a measure.
-pub(super) type Column<'a> = (&'a str, String);
+pub(super) type CellColumn<'a> = (&'a str, String);
 
 /// Prints the values of all runs, and the comparisons if they are asked for.
 pub(super) fn print_cells(
     args: &EvaluateArgs,
-    columns: &[Column],
+    columns: &[CellColumn],
     runs: &[EvaluatedRun],
 ) -> Result<()> {
     let separator = match args.format {
@@ -50,7 +50,7 @@ fn quoted(field: &str) -> String {
     }
 }
 
-fn print_objects(args: &EvaluateArgs, columns: &[Column], runs: &[EvaluatedRun]) -> Result<()> {
+fn print_objects(args: &EvaluateArgs, columns: &[CellColumn], runs: &[EvaluatedRun]) -> Result<()> {
     let mut values = Vec::new();
     each_value(
         args,
@@ -84,9 +84,9 @@ fn print_objects(args: &EvaluateArgs, columns: &[Column], runs: &[EvaluatedRun])
 /// Calls `each` with a run, a column, a topic and a value. Besides topics there are `all`, and the ends of its confidence interval.
 fn each_value(
     args: &EvaluateArgs,
-    columns: &[Column],
+    columns: &[CellColumn],
     runs: &[EvaluatedRun],
-    mut each: impl FnMut(&str, &Column, &str, f64) -> Result<()>,
+    mut each: impl FnMut(&str, &CellColumn, &str, f64) -> Result<()>,
 ) -> Result<()> {
     for run in runs {
         for (column, values) in columns.iter().zip(&run.values) {
@@ -108,7 +108,7 @@ fn each_value(
 }
 
 /// An object for each comparison of two runs by a measure.
-fn comparisons(args: &EvaluateArgs, columns: &[Column], runs: &[EvaluatedRun]) -> Vec<Value> {
+fn comparisons(args: &EvaluateArgs, columns: &[CellColumn], runs: &[EvaluatedRun]) -> Vec<Value> {
     let rows: Vec<&[Values]> = runs.iter().map(|run| run.values.as_slice()).collect();
     let Some(pairs) = super::pairs(args, &rows) else {
         return Vec::new();

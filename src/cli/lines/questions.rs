@@ -82,7 +82,7 @@ fn present<'l, D: Deserializer<'l>>(value: D) -> Result<Option<&'l RawValue>, D:
 
 /// An answer, with the fields that it repeats.
 #[derive(Serialize)]
-pub struct Answered<'l> {
+pub struct AnsweredQuestion<'l> {
     #[serde(skip_serializing_if = "Option::is_none")]
     id: Option<&'l RawValue>,
     text: &'l RawValue,
@@ -141,12 +141,15 @@ impl<Q> Batch<Q> {
     }
 
     /// The answer to each line, `None` to one that cannot be read. `answers` are those to the questions, in their order.
-    pub fn answered(&self, answers: Vec<Value>) -> impl Iterator<Item = Option<Answered<'_>>> {
+    pub fn answered(
+        &self,
+        answers: Vec<Value>,
+    ) -> impl Iterator<Item = Option<AnsweredQuestion<'_>>> {
         let mut answers = answers.into_iter();
         self.lines.iter().map(move |line| {
             let Caller { id, text } = serde_json::from_slice(line.as_ref()?).ok()?;
             let answer = answers.next()?;
-            Some(Answered { id, text, answer })
+            Some(AnsweredQuestion { id, text, answer })
         })
     }
 }

@@ -10,7 +10,7 @@ use serde_json::json;
 use crate::cli::lines::without_nulls;
 use crate::cli::{print, print_json, say_line, shown};
 use riposte::upkeep::add_model;
-use riposte::upkeep::add_model::{Added, Wanted};
+use riposte::upkeep::add_model::{Added, WantedModel};
 use riposte::weights::{self, Installed, Models, Place, Role};
 use riposte::wording::nearest;
 
@@ -50,7 +50,7 @@ pub(in crate::cli) struct RemoveArgs {
 pub(super) fn add(args: AddArgs) -> Result<u8> {
     let models = Models::at(args.models.as_deref())?;
     let place = Place::parse(&args.source)?;
-    let wanted = Wanted {
+    let wanted = WantedModel {
         name: args.name,
         licence: args.licence,
     };

@@ -28,7 +28,7 @@ const MAX_LOCATION: usize = 8 << 10;
 const MAX_REDIRECTS: usize = 5;
 
 /// A page.
-pub(super) struct Page {
+pub(super) struct GatheredPage {
     pub location: String,
     /// Where it was, as it is written into the collection if the page says nothing better.
     pub url: String,
@@ -40,7 +40,7 @@ pub(super) struct Page {
 }
 
 /// A picture. Those with the same bytes are one.
-pub(super) struct Picture {
+pub(super) struct GatheredPicture {
     pub id: String,
     digest: [u8; 32],
     /// Where it was first found, as it is written into the collection.
@@ -54,8 +54,8 @@ type Place = (u32, String);
 
 pub(super) struct Gathered {
     dir: PathBuf,
-    pub pages: Vec<Page>,
-    pub pictures: Vec<Picture>,
+    pub pages: Vec<GatheredPage>,
+    pub pictures: Vec<GatheredPicture>,
     by_id: HashMap<String, usize>,
     /// The first picture at each location, in its archive and in all of them.
     by_place: HashMap<Place, usize>,
@@ -108,7 +108,7 @@ impl Gathered {
     }
 
     /// The file of a picture in the temporary directory.
-    pub(super) fn picture_file(&self, picture: &Picture) -> PathBuf {
+    pub(super) fn picture_file(&self, picture: &GatheredPicture) -> PathBuf {
         self.dir.join("pictures").join(&picture.id)
     }
 
@@ -186,7 +186,7 @@ impl Gathered {
         }
         ensure!(self.pages.len() < MAX_ITEMS, "more than {MAX_ITEMS} pages");
         put(&self.page_file(self.pages.len()), &page.bytes)?;
-        self.pages.push(Page {
+        self.pages.push(GatheredPage {
             url: self.url_of(&page),
             scope: if Self::is_file(&page) { 0 } else { self.scope },
             location: page.location,
@@ -269,7 +269,7 @@ impl Gathered {
         }
         let number = self.pictures.len();
         ensure!(number < MAX_ITEMS, "more than {MAX_ITEMS} pictures");
-        let picture = Picture {
+        let picture = GatheredPicture {
             id: id.clone(),
             digest,
             url,

@@ -7,7 +7,7 @@ use anyhow::{Context, Result};
 use rayon::prelude::*;
 
 use super::Reason;
-use super::gathered::{Gathered, Page};
+use super::gathered::{Gathered, GatheredPage};
 use crate::collection::saved::{MAX_FILE_BYTES, embedded, location};
 use crate::collection::{Fault, FaultKind};
 use crate::disk::regular;
@@ -147,7 +147,7 @@ pub(super) fn parsed(bytes: &[u8]) -> Result<PageImages> {
     guarded(|| Ok(images(&text, MAX_IMAGES)))
 }
 
-fn read(gathered: &Gathered, number: usize, page: &Page) -> Result<Read> {
+fn read(gathered: &Gathered, number: usize, page: &GatheredPage) -> Result<Read> {
     let parsed = parsed(&html(gathered, number)?)?;
     let bases = bases(page, &parsed);
     let most = (MAX_COPIED_BYTES / page.size.max(1)).max(1);
@@ -183,7 +183,7 @@ fn read(gathered: &Gathered, number: usize, page: &Page) -> Result<Read> {
 }
 
 /// The locations to which the references of a page can be relative, the likeliest first.
-fn bases(page: &Page, parsed: &PageImages) -> Vec<String> {
+fn bases(page: &GatheredPage, parsed: &PageImages) -> Vec<String> {
     let own = std::iter::once(&page.location).chain(&parsed.url);
     let own: Vec<&String> = own.collect();
     let based = own
@@ -193,7 +193,7 @@ fn bases(page: &Page, parsed: &PageImages) -> Vec<String> {
 }
 
 /// The picture that a URL of a page leads to.
-fn find(gathered: &Gathered, page: &Page, bases: &[String], url: &str) -> Option<usize> {
+fn find(gathered: &Gathered, page: &GatheredPage, bases: &[String], url: &str) -> Option<usize> {
     if url.starts_with(embedded::SCHEME) {
         return gathered.embedded(url);
     }

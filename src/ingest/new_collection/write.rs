@@ -8,9 +8,9 @@ use anyhow::{Context, Result};
 use rayon::prelude::*;
 use sha2::{Digest, Sha256};
 
-use super::gathered::{Gathered, Picture};
+use super::gathered::{Gathered, GatheredPicture};
 use super::pages::{self, Appearance, Appearances};
-use super::{Made, NewCollection, Reason};
+use super::{MadeCollection, NewCollection, Reason};
 use crate::collection::saved::MAX_FILE_BYTES;
 use crate::collection::{Fault, FaultKind};
 use crate::disk::{hex, regular};
@@ -36,7 +36,7 @@ pub(super) fn write(
     gathered: &Gathered,
     appearances: &Appearances,
     out: &Path,
-    made: &mut Made,
+    made: &mut MadeCollection,
     on_event: &mut OnEvent,
 ) -> Result<()> {
     let keeps_all = wanted.keep_unshown || gathered.pages.is_empty();
@@ -48,7 +48,7 @@ pub(super) fn write(
     if !keeps_all {
         let pictures = gathered.pictures.iter().enumerate();
         let unshown = pictures.filter(|(number, _)| !of_pictures.contains_key(number));
-        let unshown: Vec<&Picture> = unshown.map(|(_, picture)| picture).collect();
+        let unshown: Vec<&GatheredPicture> = unshown.map(|(_, picture)| picture).collect();
         count_unshown(gathered, &unshown, made)?;
     }
     let mut shown_on = BTreeSet::new();
@@ -104,8 +104,12 @@ pub(super) fn write(
 }
 
 /// Counts the pictures that no page shows. Those that are broken are counted separately: a page may refer to them in a way that riposte does not know.
-fn count_unshown(gathered: &Gathered, pictures: &[&Picture], made: &mut Made) -> Result<()> {
-    let is_broken = |picture: &&Picture| -> Result<bool> {
+fn count_unshown(
+    gathered: &Gathered,
+    pictures: &[&GatheredPicture],
+    made: &mut MadeCollection,
+) -> Result<()> {
+    let is_broken = |picture: &&GatheredPicture| -> Result<bool> {
         let bytes = bytes_of(gathered, picture)?;
         Ok(decode(&bytes).is_err() && !is_of_other_format(&bytes))
     };
@@ -122,7 +126,7 @@ fn count_unshown(gathered: &Gathered, pictures: &[&Picture], made: &mut Made) ->
     Ok(())
 }
 
-fn bytes_of(gathered: &Gathered, picture: &Picture) -> Result<Vec<u8>> {
+fn bytes_of(gathered: &Gathered, picture: &GatheredPicture) -> Result<Vec<u8>> {
     let path = gathered.picture_file(picture);
     let bytes = regular::read(&path, MAX_FILE_BYTES);
     bytes.with_context(|| format!("cannot read {}", path.display()))
@@ -131,7 +135,7 @@ fn bytes_of(gathered: &Gathered, picture: &Picture) -> Result<Vec<u8>> {
 fn write_picture(
     wanted: &NewCollection,
     gathered: &Gathered,
-    picture: &Picture,
+    picture: &GatheredPicture,
     of_picture: &[Appearance],
     urls: &[String],
     out: &Path,

@@ -10,11 +10,11 @@ use riposte_eval::run::ImageRunLine;
 use riposte_eval::verify::{Rule, Rules, Severity, Verdict, verify};
 use riposte_eval::{DocId, Stance, TopicId};
 
-use super::{Detail, EvaluatedRun, Evaluation, Judgements};
+use super::{Detail, EvaluatedRun, EvaluatedRuns, Judgements};
 use crate::events::{Event, OnEvent};
 use crate::wording::counted;
 
-impl Evaluation {
+impl EvaluatedRuns {
     /// The evaluation of the lines that the organisers' evaluator accepts. `option` asked for it.
     ///
     /// # Errors

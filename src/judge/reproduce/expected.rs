@@ -4,13 +4,13 @@ use std::fmt::Write as _;
 
 use toml::Value;
 
-use super::report::{Report, State};
+use super::report::{ReproduceReport, RowState};
 
 /// The rows that were measured. Whoever accepts them copies them into the file of tables.
-pub(super) fn write(report: &Report) -> String {
+pub(super) fn write(report: &ReproduceReport) -> String {
     let mut file = String::new();
     for table in &report.tables {
-        let is_measured = |state| matches!(state, State::Measured | State::Moved);
+        let is_measured = |state| matches!(state, RowState::Measured | RowState::Moved);
         let rows = table.rows.iter().filter(|row| is_measured(row.state));
         for (n, row) in rows.enumerate() {
             let figures = row.figures.iter().filter_map(|figure| {

@@ -9,7 +9,7 @@ use super::plan::Job;
 
 /// How a command has ended, and what it took.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Ended {
+pub struct FinishedJob {
     /// Its exit code; `None` if a signal has ended it.
     pub code: Option<i32>,
     pub seconds: f64,
@@ -30,9 +30,9 @@ pub struct Turn<'a> {
 }
 
 /// What the caller does for the task.
-pub struct Host<'a> {
+pub struct ReproduceHost<'a> {
     /// Runs a command of this program, and waits until it has ended.
-    pub run: &'a mut dyn FnMut(&Job) -> Result<Ended>,
+    pub run: &'a mut dyn FnMut(&Job) -> Result<FinishedJob>,
     pub on_turn: &'a mut dyn FnMut(Turn),
     /// Set if the user wants to stop.
     pub stop: &'a AtomicBool,

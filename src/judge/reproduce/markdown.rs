@@ -4,10 +4,10 @@ use std::fmt::Write as _;
 
 use riposte_eval::escaped;
 
-use super::report::{Figure, Report, RowReport, State, TableReport};
+use super::report::{Figure, ReproduceReport, RowReport, RowState, TableReport};
 
 /// The page. Each table has a heading of its own.
-pub(super) fn write(report: &Report) -> String {
+pub(super) fn write(report: &ReproduceReport) -> String {
     let mut page = String::new();
     for table in &report.tables {
         if !page.is_empty() {
@@ -130,15 +130,15 @@ fn state(row: &RowReport, table: &TableReport) -> String {
     let has_published = row.figures.iter().any(|figure| figure.published.is_some());
     let has_expected = row.figures.iter().any(|figure| figure.expected.is_some());
     let word = match (row.state, has_expected, has_published) {
-        (State::Measured, ..) => "measured by us",
-        (State::Moved, ..) => "measured by us, **moved**",
-        (State::Failed, ..) => "failed",
-        (State::Waiting, ..) => "not measured yet",
-        (State::Absent, true, _) => "measured by us, not here",
+        (RowState::Measured, ..) => "measured by us",
+        (RowState::Moved, ..) => "measured by us, **moved**",
+        (RowState::Failed, ..) => "failed",
+        (RowState::Waiting, ..) => "not measured yet",
+        (RowState::Absent, true, _) => "measured by us, not here",
         // no approach rebuilds the system
-        (State::Absent, _, true) if row.name.is_empty() => "published, not rebuilt",
-        (State::Absent, _, true) => "published",
-        (State::Absent, ..) => "cannot be had here",
+        (RowState::Absent, _, true) if row.name.is_empty() => "published, not rebuilt",
+        (RowState::Absent, _, true) => "published",
+        (RowState::Absent, ..) => "cannot be had here",
     };
     match &row.why {
         // said above the table
@@ -206,7 +206,7 @@ mod tests {
         }
     }
 
-    fn row(name: &str, state: State, figure: Figure, why: Option<&str>) -> RowReport {
+    fn row(name: &str, state: RowState, figure: Figure, why: Option<&str>) -> RowReport {
         RowReport {
             name: name.to_owned(),
             system: None,
@@ -215,7 +215,7 @@ mod tests {
             why: why.map(str::to_owned),
             command: None,
             figures: vec![figure],
-            took: matches!(state, State::Measured).then_some(Took {
+            took: matches!(state, RowState::Measured).then_some(Took {
                 preparing: 0.25,
                 ranking: 61.0,
                 peak_kilobytes: Some(220_999),
@@ -228,31 +228,31 @@ mod tests {
         let rows = vec![
             row(
                 "a",
-                State::Measured,
+                RowState::Measured,
                 figure(Some(0.25), None, Some(0.2)),
                 None,
             ),
             row(
                 "b",
-                State::Moved,
+                RowState::Moved,
                 figure(Some(0.25), Some(0.5), None),
                 Some("AP is .25 and was .5"),
             ),
             row(
                 "c|<b>",
-                State::Absent,
+                RowState::Absent,
                 figure(None, Some(0.5), None),
                 Some("gone"),
             ),
             row(
                 "d",
-                State::Absent,
+                RowState::Absent,
                 figure(None, None, Some(0.6789)),
                 Some("gone"),
             ),
             row(
                 "e",
-                State::Absent,
+                RowState::Absent,
                 figure(None, None, None),
                 Some("no model"),
             ),
@@ -266,7 +266,7 @@ mod tests {
             columns: vec!["AP".to_owned()],
             rows,
         };
-        let page = write(&Report {
+        let page = write(&ReproduceReport {
             riposte: String::new(),
             tables: vec![table],
         });

@@ -8,10 +8,9 @@ use anyhow::{Context, Result, bail};
 use riposte_eval::compare::interval;
 use riposte_eval::verify::{Finding, Severity, is_valid};
 
-use super::host::{Ended, Host};
+use super::host::{FinishedJob, ReproduceHost};
 use super::plan::{Job, Paths, Planned, PlannedRow, WORDNET, jobs};
-use super::report::{RowReport, State, Took};
-use crate::collection::task::Task;
+use super::report::{RowReport, RowState, Took};
 use crate::disk::TemporaryDir;
 use crate::events::OnEvent;
 use crate::files::NamedRun;
@@ -42,7 +41,7 @@ impl Measuring<'_> {
     pub fn measure(
         &self,
         line: &mut RowReport,
-        host: &mut Host,
+        host: &mut ReproduceHost,
         on_event: &mut OnEvent,
     ) -> Result<()> {
         let row = &self.of_row.row;
@@ -67,15 +66,15 @@ impl Measuring<'_> {
         });
         let moved: Vec<String> = moved.collect();
         line.state = match moved.is_empty() {
-            true => State::Measured,
-            false => State::Moved,
+            true => RowState::Measured,
+            false => RowState::Moved,
         };
         line.why = (!moved.is_empty()).then(|| moved.join("; "));
         Ok(())
     }
 
     /// Ranks the collection. Returns the directory of the run.
-    fn rank(&self, dir: &Path, line: &mut RowReport, host: &mut Host) -> Result<PathBuf> {
+    fn rank(&self, dir: &Path, line: &mut RowReport, host: &mut ReproduceHost) -> Result<PathBuf> {
         let (table, row) = (self.planned.table, &self.of_row.row);
         let name = row.name();
         let folder = plain_word(name.trim_end_matches(".toml"));
@@ -130,7 +129,7 @@ impl Measuring<'_> {
     fn verify(&self, run: &Path, dir: &Path) -> Result<()> {
         let table = self.planned.table;
         let settings = VerificationSettings {
-            task: Some(Task::from(table.text_task())),
+            task: Some(table.task),
             edition: table.year,
             input: Some(dir.to_owned()),
             topics: table.topics.as_ref().map(|file| dir.join(file)),
@@ -201,7 +200,7 @@ impl Measuring<'_> {
 ///
 /// # Errors
 /// It cannot be started, or it fails.
-fn ended(job: &Job, host: &mut Host) -> Result<Ended> {
+fn ended(job: &Job, host: &mut ReproduceHost) -> Result<FinishedJob> {
     let ended = (host.run)(job)?;
     match ended.code {
         Some(0) => Ok(ended),

@@ -5,8 +5,9 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
 
-use super::report::{Figure, RowReport, State, TableReport};
-use super::tables::{Row, Table};
+use super::report::{Figure, RowReport, RowState, TableReport};
+use super::tables::{ReproduceRow, ReproduceTable};
+use crate::collection::task::Task;
 use crate::datasets;
 use crate::disk::regular;
 use crate::index::wordnet::WordNet;
@@ -19,7 +20,7 @@ pub(super) const WORDNET: &str = "wordnet";
 
 /// A table with the places of its files.
 pub(super) struct Planned<'t> {
-    pub table: &'t Table,
+    pub table: &'t ReproduceTable,
     /// The directory of the collection, and the judgements, each as FILE or NAME=FILE.
     pub place: Option<(PathBuf, Vec<String>)>,
     pub rows: Vec<PlannedRow>,
@@ -28,7 +29,7 @@ pub(super) struct Planned<'t> {
 
 /// A row that is measured, or why it is not.
 pub(super) struct PlannedRow {
-    pub row: Row,
+    pub row: ReproduceRow,
     /// The team and the run.
     pub system: Option<String>,
     /// Why it cannot be measured.
@@ -42,7 +43,7 @@ impl<'t> Planned<'t> {
     /// # Errors
     /// A catalogue or a model on the disk cannot be read.
     pub fn new(
-        table: &'t Table,
+        table: &'t ReproduceTable,
         data: Option<&Path>,
         only: &[String],
         leaderboards: &[Leaderboard],
@@ -70,12 +71,12 @@ impl<'t> Planned<'t> {
     }
 
     /// The number of rows that will be measured.
-    pub fn to_measure(&self) -> usize {
+    pub(crate) fn to_measure(&self) -> usize {
         self.rows.iter().filter(|of| of.absent.is_none()).count()
     }
 
     /// About how many minutes one of the rows takes.
-    pub fn minutes_of_row(&self) -> f64 {
+    pub(crate) fn minutes_of_row(&self) -> f64 {
         self.table.minutes / self.rows.len().max(1) as f64
     }
 
@@ -85,7 +86,7 @@ impl<'t> Planned<'t> {
         TableReport {
             name: table.name.clone(),
             about: table.about.clone(),
-            task: table.task.to_string(),
+            task: table.task.word().to_owned(),
             dataset: table.dataset.clone(),
             absent: self.absent.clone(),
             columns: table.columns.clone(),
@@ -95,7 +96,7 @@ impl<'t> Planned<'t> {
 }
 
 impl PlannedRow {
-    fn report(&self, table: &Table) -> RowReport {
+    fn report(&self, table: &ReproduceTable) -> RowReport {
         let row = &self.row;
         let figures = table.columns.iter().map(|column| Figure {
             column: column.clone(),
@@ -108,8 +109,8 @@ impl PlannedRow {
             system: self.system.clone(),
             by: row.by.clone(),
             state: match self.absent {
-                Some(_) => State::Absent,
-                None => State::Waiting,
+                Some(_) => RowState::Absent,
+                None => RowState::Waiting,
             },
             why: self.absent.clone(),
             command: None,
@@ -123,7 +124,7 @@ impl PlannedRow {
 ///
 /// # Errors
 /// They are not here.
-fn place(table: &Table, data: Option<&Path>) -> Result<(PathBuf, Vec<String>)> {
+fn place(table: &ReproduceTable, data: Option<&Path>) -> Result<(PathBuf, Vec<String>)> {
     let (dir, mut qrels) = match (&table.dataset, &table.directory) {
         (Some(name), _) => {
             let word = format!("dataset:{name}");
@@ -165,7 +166,7 @@ fn place(table: &Table, data: Option<&Path>) -> Result<(PathBuf, Vec<String>)> {
 }
 
 /// The rows of the table itself, then the other systems of its leaderboard, then all other approaches if they are asked for.
-fn rows(table: &Table, leaderboards: &[Leaderboard]) -> Result<Vec<PlannedRow>> {
+fn rows(table: &ReproduceTable, leaderboards: &[Leaderboard]) -> Result<Vec<PlannedRow>> {
     let title = table.leaderboard.as_ref();
     let board = leaderboards.iter().find(|of| Some(&of.title) == title);
     let systems: &[System] = board.map_or(&[], |of| &of.rows);
@@ -181,9 +182,9 @@ fn rows(table: &Table, leaderboards: &[Leaderboard]) -> Result<Vec<PlannedRow>> 
         if rebuilt.iter().any(|other| other.run == system.run) {
             continue;
         }
-        let row = Row {
+        let row = ReproduceRow {
             approach: Some(system.recipe.clone().unwrap_or_default()),
-            ..Row::default()
+            ..ReproduceRow::default()
         };
         let mut of = planned(table, row, Some(system));
         if system.recipe.is_none() {
@@ -192,15 +193,15 @@ fn rows(table: &Table, leaderboards: &[Leaderboard]) -> Result<Vec<PlannedRow>> 
         rows.push(of);
     }
     if table.all {
-        for about in approaches::all(table.text_task())? {
+        for about in approaches::all(table.task)? {
             let is_listed = rows
                 .iter()
                 .any(|of| of.row.approach.as_ref() == Some(&about.name));
             let ranks_it = about.service.is_none() && about.form.as_deref() != Some("claims");
             if !is_listed && ranks_it {
-                let row = Row {
+                let row = ReproduceRow {
                     approach: Some(about.name),
-                    ..Row::default()
+                    ..ReproduceRow::default()
                 };
                 rows.push(planned(table, row, None));
             }
@@ -210,7 +211,7 @@ fn rows(table: &Table, leaderboards: &[Leaderboard]) -> Result<Vec<PlannedRow>> 
 }
 
 /// A row with the official figures of the system that it rebuilds.
-fn planned(table: &Table, mut row: Row, system: Option<&System>) -> PlannedRow {
+fn planned(table: &ReproduceTable, mut row: ReproduceRow, system: Option<&System>) -> PlannedRow {
     if let Some(system) = system {
         for (column, figure) in &table.official {
             if let Some(value) = system.figure(figure) {
@@ -231,8 +232,8 @@ fn planned(table: &Table, mut row: Row, system: Option<&System>) -> PlannedRow {
 /// # Errors
 /// A model on the disk cannot be read.
 fn missing(
-    table: &Table,
-    row: &Row,
+    table: &ReproduceTable,
+    row: &ReproduceRow,
     place: Option<&(PathBuf, Vec<String>)>,
     models: &Models,
 ) -> Result<Option<String>> {
@@ -246,7 +247,7 @@ fn missing(
         .as_ref()
         .filter(|name| !name.ends_with(".toml"))
     {
-        let known = approaches::all(table.text_task())?;
+        let known = approaches::all(table.task)?;
         let Some(about) = known.iter().find(|about| about.name == *name) else {
             return Ok(Some(format!("this version has no approach {name}")));
         };
@@ -276,9 +277,9 @@ fn missing(
     Ok(None)
 }
 
-impl Row {
+impl ReproduceRow {
     /// The models that may be used.
-    pub(super) fn models<'a>(&'a self, table: &'a Table) -> &'a [String] {
+    pub(super) fn models<'a>(&'a self, table: &'a ReproduceTable) -> &'a [String] {
         self.models.as_ref().unwrap_or(&table.models)
     }
 }
@@ -305,14 +306,19 @@ pub(super) struct Paths<'a> {
 }
 
 /// The commands that prepare the collection for a row, and that rank it.
-pub(super) fn jobs(table: &Table, row: &Row, paths: &Paths, quiet: bool) -> [Job; 2] {
+pub(super) fn jobs(
+    table: &ReproduceTable,
+    row: &ReproduceRow,
+    paths: &Paths,
+    quiet: bool,
+) -> [Job; 2] {
     let approach = row.approach.clone().unwrap_or_default();
     let approach = match approach.ends_with(".toml") {
         true => paths.recipes.join(approach).into_os_string(),
         false => approach.into(),
     };
-    let task = table.task.to_string();
-    let is_images = table.text_task().is_none();
+    let task = table.task.word();
+    let is_images = table.task == Task::Images;
     let common = |first: &[&str]| {
         let mut words: Vec<OsString> = vec!["--no-config".into()];
         words.extend(first.iter().map(OsString::from));
@@ -326,9 +332,9 @@ pub(super) fn jobs(table: &Table, row: &Row, paths: &Paths, quiet: bool) -> [Job
     };
     let mut prepare = match is_images {
         true => common(&["extract"]),
-        false => common(&["index", "--task", &task]),
+        false => common(&["index", "--task", task]),
     };
-    let mut rank = common(&[&task]);
+    let mut rank = common(&[task]);
     rank.extend(["-o".into(), paths.output.into()]);
     rank.extend(["--approach".into(), approach.clone()]);
     if !is_images {

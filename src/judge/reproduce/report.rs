@@ -4,7 +4,7 @@ use serde::Serialize;
 
 /// All tables of a run of `reproduce`.
 #[derive(Clone, Debug, Default, Serialize)]
-pub struct Report {
+pub struct ReproduceReport {
     /// The version of riposte.
     pub riposte: String,
     pub tables: Vec<TableReport>,
@@ -33,7 +33,7 @@ pub struct RowReport {
     pub system: Option<String>,
     /// Who has published the figures.
     pub by: Option<String>,
-    pub state: State,
+    pub state: RowState,
     /// What is wrong, or why the row was not measured.
     pub why: Option<String>,
     /// The words of the command that makes the run, without the options that hide other models and what they have stored.
@@ -46,7 +46,7 @@ pub struct RowReport {
 /// What has become of a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
-pub enum State {
+pub enum RowState {
     Measured,
     /// A figure differs from the expected one by more than the tolerance.
     Moved,
@@ -87,13 +87,13 @@ pub struct Took {
     pub peak_kilobytes: Option<u64>,
 }
 
-impl Report {
+impl ReproduceReport {
     pub fn rows(&self) -> impl Iterator<Item = &RowReport> {
         self.tables.iter().flat_map(|table| &table.rows)
     }
 
     /// The number of rows in this state.
-    pub fn count(&self, state: State) -> usize {
+    pub fn count(&self, state: RowState) -> usize {
         self.rows().filter(|row| row.state == state).count()
     }
 }

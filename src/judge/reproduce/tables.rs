@@ -4,12 +4,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, ensure};
-use riposte_eval::TextTask;
 use riposte_eval::edition::Edition;
 use riposte_eval::measure::TOUCHE_LEVELS;
 use serde::Deserialize;
 
-use crate::datasets::RankedBy;
+use crate::collection::task::Task;
 use crate::disk::{is_plain_name, regular};
 use crate::judge::evaluate::ChosenMeasure;
 use crate::judge::leaderboards::System;
@@ -30,17 +29,17 @@ const TOLERANCE: f64 = 0.0005;
 #[serde(deny_unknown_fields)]
 struct File {
     #[serde(rename = "table")]
-    tables: Vec<Table>,
+    tables: Vec<ReproduceTable>,
 }
 
 /// A judged collection, and what is ranked on it.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Table {
+pub(crate) struct ReproduceTable {
     pub name: String,
     pub about: String,
     /// The command that ranks the collection.
-    pub task: RankedBy,
+    pub task: Task,
     /// The name of the data set; `None` if `directory` has the collection.
     pub dataset: Option<String>,
     /// The directory of the collection: below that of `--data`, or of the file with the tables.
@@ -74,13 +73,13 @@ pub struct Table {
     #[serde(default = "tolerance")]
     pub tolerance: f64,
     #[serde(default, rename = "row")]
-    pub rows: Vec<Row>,
+    pub rows: Vec<ReproduceRow>,
 }
 
 /// What is ranked, or a stored run, and its figures.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Row {
+pub(crate) struct ReproduceRow {
     /// The name of an approach, or a file ending in .toml.
     pub approach: Option<String>,
     /// A stored run in the directory, which is only evaluated.
@@ -101,7 +100,7 @@ fn tolerance() -> f64 {
     TOLERANCE
 }
 
-impl Row {
+impl ReproduceRow {
     /// The name of the row in tables: that of the approach, or of the stored run.
     pub fn name(&self) -> String {
         match (&self.approach, &self.run) {
@@ -112,12 +111,7 @@ impl Row {
     }
 }
 
-impl Table {
-    /// The text task; `None` for images.
-    pub fn text_task(&self) -> Option<TextTask> {
-        TextTask::parse(&self.task.to_string())
-    }
-
+impl ReproduceTable {
     /// The measures of all columns, without repetition.
     ///
     /// # Errors
@@ -211,7 +205,7 @@ fn measure_of(column: &str) -> &str {
 ///
 /// # Errors
 /// The file cannot be read, or something in it is wrong.
-pub fn read(file: Option<&Path>) -> Result<Vec<Table>> {
+pub fn read(file: Option<&Path>) -> Result<Vec<ReproduceTable>> {
     match file {
         None => parse(TABLES).context("cannot use the embedded datasets/reproduce.toml"),
         Some(file) => {
@@ -221,7 +215,7 @@ pub fn read(file: Option<&Path>) -> Result<Vec<Table>> {
     }
 }
 
-fn parse(toml: &str) -> Result<Vec<Table>> {
+fn parse(toml: &str) -> Result<Vec<ReproduceTable>> {
     let file: File = toml::from_str(toml)?;
     let mut names = BTreeSet::new();
     for table in &file.tables {
@@ -255,7 +249,7 @@ mod tests {
                 assert_eq!(board.task, table.task, "{title}");
                 assert!(!table.official.is_empty(), "{title}");
             }
-            let known = approaches::all(table.text_task()).unwrap();
+            let known = approaches::all(table.task).unwrap();
             for row in &table.rows {
                 let is_known = |name: &String| known.iter().any(|about| about.name == *name);
                 assert!(row.approach.as_ref().is_none_or(is_known), "{}", row.name());

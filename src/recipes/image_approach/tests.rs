@@ -2,14 +2,14 @@ use super::*;
 
 /// The approaches that come with riposte.
 fn included() -> Vec<ImageApproach> {
-    let all = approaches::all(None).unwrap().into_iter();
+    let all = approaches::all(Task::Images).unwrap().into_iter();
     all.map(|about| ImageApproach::find(&about.name).unwrap())
         .collect()
 }
 
 /// The error in a recipe.
 fn error(text: &str) -> String {
-    let read = approaches::parse::<ImageApproach>(None, text);
+    let read = approaches::parse::<ImageApproach>(Task::Images, text);
     format!("{:#}", read.unwrap_err())
 }
 
@@ -55,7 +55,7 @@ fn approaches_of_teams_keep_all_images_and_filter_before_the_cut() {
         }
         assert!(approach.lists.duplicates, "{}", approach.name);
         assert!(!approach.unknown.is_empty(), "{}", approach.name);
-        if approach.form == Form::Claims {
+        if approach.form == ListForm::Claims {
             assert_eq!(approach.stance, StanceRecipe::Both);
             continue;
         }
@@ -68,7 +68,7 @@ fn approaches_of_teams_keep_all_images_and_filter_before_the_cut() {
 
 #[test]
 fn unknown_parameters_are_errors() {
-    let all = approaches::all(None).unwrap();
+    let all = approaches::all(Task::Images).unwrap();
     let good = all[0].text;
     for (from, to, message) in [
         ("\"bm25 near\"", "\"bm25 far\"", "bm25 far"),

@@ -9,9 +9,9 @@ use crate::score::reranker::{Assessment, Candidates, Reading, Reranker};
 use crate::score::text_stance::Model;
 
 /// The probability that the text takes a side on the topic: P(pro) + P(con).
-pub(super) struct Side;
+pub(super) struct SideProbability;
 
-impl Reranker for Side {
+impl Reranker for SideProbability {
     fn name(&self) -> &'static str {
         "side"
     }
@@ -35,9 +35,9 @@ impl Reranker for Side {
 }
 
 /// The log-odds that the text is about the topic.
-pub(super) struct Relevance;
+pub(super) struct RelevanceLogOdds;
 
-impl Reranker for Relevance {
+impl Reranker for RelevanceLogOdds {
     fn name(&self) -> &'static str {
         "relevance"
     }

@@ -6,9 +6,9 @@ use crate::index::vector;
 use crate::score::reranker::{Assessment, Candidates, Need, Reading, Reranker};
 
 /// The cosine between the sentence vectors of the topic and each window.
-pub(crate) struct Sentence;
+pub(crate) struct SentenceCosine;
 
-impl Reranker for Sentence {
+impl Reranker for SentenceCosine {
     fn name(&self) -> &'static str {
         "sentence"
     }
@@ -36,9 +36,9 @@ impl Reranker for Sentence {
 }
 
 /// The cross-encoder's score of the topic with each window.
-pub(super) struct Cross;
+pub(super) struct CrossEncoderScore;
 
-impl Reranker for Cross {
+impl Reranker for CrossEncoderScore {
     fn name(&self) -> &'static str {
         "cross"
     }

@@ -1,7 +1,7 @@
 use serde::Deserialize;
 
 use super::*;
-use crate::recipes::recipe::read_unplaced;
+use crate::recipes::hinted_toml::read_unplaced;
 
 /// A recipe with two searches.
 const TWO: &str = r#"

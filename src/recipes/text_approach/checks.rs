@@ -2,11 +2,13 @@
 
 use anyhow::{Result, anyhow, bail, ensure};
 
-use super::{DEPTH, Dense, MAX_HITS, Pairwise, Rerank, Retrieval, SearchParameters, TextApproach};
+use super::{
+    DEPTH, DenseRetrieval, MAX_HITS, Pairwise, Rerank, Retrieval, SearchParameters, TextApproach,
+};
 use crate::index::fusion::Fusion;
 use crate::index::passages::Passages;
 use crate::recipes::checks::{At, check_weight, ensure_at};
-use crate::recipes::rerankers::Weights;
+use crate::recipes::rerankers::RerankerWeights;
 use crate::score::rerank::{Combine, Scale};
 
 impl TextApproach {
@@ -122,7 +124,7 @@ impl SearchParameters<'_> {
     }
 }
 
-impl Dense {
+impl DenseRetrieval {
     pub(super) fn check(&self) -> Result<()> {
         check_weight("the dense search", self.weight).at("weight")?;
         ensure_at!(
@@ -210,7 +212,7 @@ impl Pairwise {
     }
 }
 
-fn check_weights(weights: &Weights) -> Result<()> {
+fn check_weights(weights: &RerankerWeights) -> Result<()> {
     weights.iter().try_for_each(|(reranker, weight)| {
         let name = reranker.name();
         check_weight(name, weight).at(name).at("weights")

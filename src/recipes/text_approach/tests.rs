@@ -5,7 +5,7 @@ use super::*;
 #[test]
 fn the_included_approaches_are_parsed() {
     for &task in TextTask::VARIANTS {
-        let all = approaches::all(Some(task)).unwrap();
+        let all = approaches::all(Task::Texts(task)).unwrap();
         assert_eq!(all[0].name, "riposte");
         for about in &all {
             let approach = TextApproach::find(task, &about.name).unwrap();
@@ -38,7 +38,7 @@ fn only_the_tasks_of_the_lab_leave_documents_out_by_default() {
         similarity = { name = \"dph\" }\nfields = { text = 1.0 }\n";
     let keeps = |task, more: &str| {
         let text = format!("{recipe}{more}");
-        let approach: TextApproach = approaches::parse(Some(task), &text).unwrap();
+        let approach: TextApproach = approaches::parse(Task::Texts(task), &text).unwrap();
         let keeps = approach.keeps();
         (keeps.short, keeps.duplicates)
     };
@@ -63,7 +63,8 @@ fn unknown_keys_and_impossible_values_are_errors() {
         depth = 50
         weights = { retrieval = 1.0, sentence = 0.5 }
     "#;
-    let parse = |text: &str| approaches::parse::<TextApproach>(Some(TextTask::Controversial), text);
+    let parse =
+        |text: &str| approaches::parse::<TextApproach>(Task::Texts(TextTask::Controversial), text);
     parse(good).unwrap();
     for (from, to, message) in [
         ("mu = 2000.0", "lambda = 2000.0", "mu"),
@@ -154,7 +155,7 @@ fn a_setting_is_checked_like_a_file_and_its_text_is_a_recipe() {
     };
     let approach = find("retrieval.similarity.k1=7").unwrap();
     let whole: TextApproach =
-        approaches::parse(Some(TextTask::Controversial), &approach.text).unwrap();
+        approaches::parse(Task::Texts(TextTask::Controversial), &approach.text).unwrap();
     assert_eq!(
         whole.retrieval[0].similarity,
         approach.retrieval[0].similarity

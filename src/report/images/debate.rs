@@ -6,11 +6,11 @@ use riposte_claims::claims;
 use riposte_eval::topic::Topic;
 use riposte_eval::{DocId, Stance, TopicId};
 
-use super::super::Form;
+use super::super::ReportForm;
 use super::super::words::{Marker, difference, ordinal, shortened, three_decimals, unquoted};
 use super::topic::PageBuilder;
 use super::view::{
-    ArgumentView, Card, Debate, DebateSide, IllustrationView, LikeView, class, divide,
+    ArgumentView, Card, DebateSide, DebateView, IllustrationView, LikeView, class, divide,
 };
 use crate::debate::LISTS;
 use crate::debate::sheet::{DebateArgument, DebateImage, DebateSheet, ILLUSTRATES, Illustration};
@@ -24,11 +24,11 @@ const WORDS: usize = 140;
 pub(crate) fn sheet(
     sheets: &[DebateSheet],
     topic: &Topic,
-    form: Form,
+    form: ReportForm,
     shown: &BTreeSet<&DocId>,
     page: Option<&PageBuilder>,
     marker: &mut Marker,
-) -> Option<Debate> {
+) -> Option<DebateView> {
     let sheet = sheets.iter().find(|sheet| sheet.topic == topic.id)?;
     let mut facts = vec![format!(
         "chosen from the first {} arguments about it",
@@ -76,7 +76,7 @@ pub(crate) fn sheet(
         side.class != "undecided" || !side.arguments.is_empty() || !side.others.is_empty()
     };
     let sides = sides.filter(is_shown).collect();
-    Some(Debate {
+    Some(DebateView {
         nothing: presence.map(|presence| nothing(&presence)),
         facts,
         has_images: page.is_some(),
@@ -98,12 +98,12 @@ fn argument_facts(argument: &DebateArgument) -> Vec<String> {
     facts
 }
 
-fn argument_anchor(form: Form, topic: &TopicId, id: &DocId) -> String {
+fn argument_anchor(form: ReportForm, topic: &TopicId, id: &DocId) -> String {
     form.anchor(topic, &format!("argument-{id}"))
 }
 
 impl PageBuilder<'_> {
-    pub(super) fn debate(&self, marker: &mut Marker) -> Option<Debate> {
+    pub(super) fn debate(&self, marker: &mut Marker) -> Option<DebateView> {
         let (run, form, topic) = (self.sources.run, self.sources.place.form, &self.plan.topic);
         sheet(
             &run.debate,

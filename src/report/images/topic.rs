@@ -7,18 +7,18 @@ use riposte_eval::qrels::ImageGrades;
 use riposte_eval::run::ImageRunLine;
 use riposte_eval::{DocId, Explanation, Stance};
 
-use super::super::chart::{Candidate, Scatter};
-use super::super::pictures::{Pictures, Size, Source};
-use super::super::tree::{Gauge, Row};
+use super::super::chart::{PlottedCandidate, Scatter};
+use super::super::pictures::{PictureSource, ReportPictures, Size};
+use super::super::tree::{ExplanationRow, Gauge};
 use super::super::words::{
     Marker, difference, number, ordinal, shortened, three_decimals, web_address,
 };
-use super::super::{Body, Change, TopicReport, reason};
+use super::super::{Body, RankChange, TopicReport, reason};
 use super::view::{
-    Card, GradeView, ImageView, ImagesTopic, LINES, NOT_LISTED, Side, Thumbnail, blocks_of, class,
-    divide, facts, gauge, page_view,
+    Card, ImageGradeView, ImageListView, ImageView, ImagesTopic, LINES, NOT_LISTED, Thumbnail,
+    blocks_of, class, divide, facts, gauge, page_view,
 };
-use super::{CandidateRanks, LOOK_ALIKES, LookAlike, LookAlikes, Sources, TopicPlan};
+use super::{CandidateRanks, ImageReportData, LOOK_ALIKES, LookAlike, LookAlikes, TopicPlan};
 use crate::evidence::{Evidence, PageEvidence};
 use crate::score::presence::{Presence, nothing};
 use crate::topic::question::{self, TopicParts};
@@ -31,19 +31,19 @@ const ALT: usize = 160;
 
 /// Collects the content of a topic's page.
 pub(crate) struct PageBuilder<'a> {
-    pub(super) sources: &'a Sources<'a>,
+    pub(super) sources: &'a ImageReportData<'a>,
     pub(super) plan: &'a TopicPlan<'a>,
     pub(super) look_alikes: &'a LookAlikes,
-    pictures: &'a Pictures,
+    pictures: &'a ReportPictures,
     evidence: HashMap<&'a DocId, Evidence>,
 }
 
 impl<'a> PageBuilder<'a> {
     pub(super) fn new(
-        sources: &'a Sources<'a>,
+        sources: &'a ImageReportData<'a>,
         plan: &'a TopicPlan<'a>,
         look_alikes: &'a LookAlikes,
-        pictures: &'a Pictures,
+        pictures: &'a ReportPictures,
     ) -> Result<Self> {
         let mut evidence = HashMap::new();
         if let Some(store) = sources.store {
@@ -123,7 +123,7 @@ impl<'a> PageBuilder<'a> {
         self.sources.place.form.anchor(&self.plan.topic.id, &id.0)
     }
 
-    pub(super) fn picture(&self, id: &DocId, size: Size) -> Option<Source> {
+    pub(super) fn picture(&self, id: &DocId, size: Size) -> Option<PictureSource> {
         self.pictures.get(id)?.sizes.get(&size).cloned()
     }
 
@@ -141,7 +141,7 @@ impl<'a> PageBuilder<'a> {
         })
     }
 
-    fn side(&self, stance: Stance) -> Side {
+    fn side(&self, stance: Stance) -> ImageListView {
         let precision = self.sources.judged.and_then(|(_, evaluation)| {
             let hits = evaluation.topics.get(&self.plan.topic.id)?;
             self.grades()?;
@@ -155,7 +155,7 @@ impl<'a> PageBuilder<'a> {
             Stance::Pro => ("PRO", "supports"),
             Stance::Con => ("CON", "attacks"),
         };
-        Side {
+        ImageListView {
             title,
             does,
             class: class(stance),
@@ -214,8 +214,8 @@ impl<'a> PageBuilder<'a> {
         }
     }
 
-    fn current_position(&self, id: &DocId) -> Change {
-        Change {
+    fn current_position(&self, id: &DocId) -> RankChange {
+        RankChange {
             class: "gone",
             text: self.brief_position(id),
             title: "its position in this run".into(),
@@ -223,22 +223,22 @@ impl<'a> PageBuilder<'a> {
     }
 
     /// How the image's rank differs from that in the other run.
-    fn change(&self, line: &ImageRunLine) -> Option<Change> {
+    fn change(&self, line: &ImageRunLine) -> Option<RankChange> {
         let name = self.sources.run.other()?;
         let positions = self.plan.other.get(&line.image);
         let positions = positions.map_or(&[][..], Vec::as_slice);
         let here = positions.iter().find(|(stance, _)| *stance == line.stance);
         Some(match (here, positions.first()) {
-            (None, Some((stance, rank))) => Change {
+            (None, Some((stance, rank))) => RankChange {
                 class: "crossed",
                 text: format!("from {stance} {rank}"),
                 title: format!("on the other side in {name}"),
             },
-            _ => Change::between(name, here.map(|(_, rank)| *rank), line.rank),
+            _ => RankChange::between(name, here.map(|(_, rank)| *rank), line.rank),
         })
     }
 
-    fn grade(&self, id: &DocId, stance: Option<Stance>) -> Option<GradeView> {
+    fn grade(&self, id: &DocId, stance: Option<Stance>) -> Option<ImageGradeView> {
         let grades = self.grades()?.get(id);
         let (class, text) = grades.map_or(("unjudged", "unjudged"), |grades| {
             let counts = |grade| self.sources.place.edition.counts(grade);
@@ -254,7 +254,7 @@ impl<'a> PageBuilder<'a> {
                 (_, Some(_)) => ("argues", "other stance"),
             }
         });
-        Some(GradeView { class, text })
+        Some(ImageGradeView { class, text })
     }
 
     /// P(pro) and P(con), if the explanation has them.
@@ -413,7 +413,7 @@ impl<'a> PageBuilder<'a> {
         &self,
         id: &DocId,
         stance: Option<Stance>,
-    ) -> (Vec<Gauge>, Option<String>, Vec<Row>) {
+    ) -> (Vec<Gauge>, Option<String>, Vec<ExplanationRow>) {
         let Some(explained) = self.plan.explained.get(id) else {
             return (Vec::new(), None, Vec::new());
         };
@@ -433,13 +433,13 @@ impl<'a> PageBuilder<'a> {
         let mut rows = Vec::new();
         let mut gauges = Vec::new();
         if let Some(score) = first {
-            rows.push(Row::new(&titled(score, stance)));
+            rows.push(ExplanationRow::new(&titled(score, stance)));
             gauges.extend(score.parts().iter().filter_map(gauge));
         }
         if let Some(score) = second {
             rows.push(match first {
-                Some(first) => Row::without_repeats(&titled(score, other), first),
-                None => Row::new(&titled(score, other)),
+                Some(first) => ExplanationRow::without_repeats(&titled(score, other), first),
+                None => ExplanationRow::new(&titled(score, other)),
             });
             let is_new = |part: &&Explanation| {
                 let above = first.zip(part.id());
@@ -447,7 +447,7 @@ impl<'a> PageBuilder<'a> {
             };
             gauges.extend(score.parts().iter().filter(is_new).filter_map(gauge));
         }
-        rows.extend(explained.about.as_ref().map(Row::new));
+        rows.extend(explained.about.as_ref().map(ExplanationRow::new));
         let formula = first
             .filter(|score| !score.parts().is_empty())
             .map(|score| format!("{} = {}", number(score.value()), score.how()));
@@ -470,7 +470,7 @@ impl<'a> PageBuilder<'a> {
             let is_relevant =
                 grades.is_some_and(|of| self.sources.place.edition.counts(of.on_topic));
             let position = self.position(id);
-            Some(Candidate {
+            Some(PlottedCandidate {
                 relevance: relevance.value(),
                 lean,
                 list: lines.first().map_or("none", |line| class(line.stance)),

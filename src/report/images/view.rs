@@ -2,11 +2,11 @@
 
 use riposte_eval::{Explanation, NumberId, Stance};
 
-use super::super::Change;
+use super::super::RankChange;
 use super::super::chart::Scatter;
-use super::super::pictures::Source;
-use super::super::tree::{Gauge, Row};
-use super::super::words::{Marker, Span, shortened, three_decimals, web_address};
+use super::super::pictures::PictureSource;
+use super::super::tree::{ExplanationRow, Gauge};
+use super::super::words::{MarkedSpan, Marker, shortened, three_decimals, web_address};
 use crate::evidence::ocr::{self, OcrLine};
 use crate::evidence::{Evidence, PageEvidence};
 use crate::score::presence::padding;
@@ -16,13 +16,13 @@ use crate::score::presence::padding;
 pub(crate) struct Thumbnail {
     pub href: String,
     pub alt: String,
-    pub source: Source,
+    pub source: PictureSource,
 }
 
 /// The content of a topic's page.
 #[derive(Debug)]
 pub(crate) struct ImagesTopic {
-    pub sides: Vec<Side>,
+    pub sides: Vec<ImageListView>,
     pub missed: Vec<Card>,
     /// The relevant images that are not shown, with their positions in the run.
     pub more_missed: Vec<String>,
@@ -34,7 +34,7 @@ pub(crate) struct ImagesTopic {
 
 /// The images on a side, or those that are undecided.
 #[derive(Debug)]
-pub struct Side {
+pub(crate) struct ImageListView {
     pub title: &'static str,
     /// What its images do, in a few words.
     pub does: &'static str,
@@ -54,16 +54,16 @@ pub(crate) struct Card {
     pub label: String,
     pub caption: String,
     pub alt: String,
-    pub source: Option<Source>,
+    pub source: Option<PictureSource>,
     pub score: Option<String>,
-    pub grade: Option<GradeView>,
+    pub grade: Option<ImageGradeView>,
     /// P(pro) and P(con).
     pub lean: Option<[f64; 2]>,
     /// The probability that it is about the topic.
     pub about: Option<f64>,
     /// Whether it is the first of its list that is less likely to be about the topic.
     pub begins_padding: bool,
-    pub change: Option<Change>,
+    pub change: Option<RankChange>,
     /// Its copies that were left out, or the image of which it is a copy.
     pub twins: Option<Twins>,
 }
@@ -78,7 +78,7 @@ pub(crate) struct Twins {
 
 /// The judgement of an image, in a few words.
 #[derive(Clone, Debug)]
-pub(crate) struct GradeView {
+pub(crate) struct ImageGradeView {
     pub class: &'static str,
     pub text: &'static str,
 }
@@ -97,26 +97,26 @@ pub(crate) struct ImageView {
     pub previous: Option<String>,
     pub next: Option<String>,
     pub alt: String,
-    pub source: Option<Source>,
+    pub source: Option<PictureSource>,
     pub fault: Option<String>,
     /// The size of the image itself; corners of lines are in its pixels.
     pub width: u32,
     pub height: u32,
     /// The blocks of the lines that are shown.
-    pub blocks: Vec<Block>,
+    pub blocks: Vec<BlockView>,
     /// The number of all lines, and of those that are not shown.
     pub line_count: usize,
     pub more_lines: usize,
     /// Its ranks in this run, among the candidates and in the other run, each in words.
     pub positions: Vec<String>,
-    pub grade: Option<GradeView>,
+    pub grade: Option<ImageGradeView>,
     /// The sentence that explains its place; `None` if its score is not explained.
     pub reason: Option<String>,
     pub gauges: Vec<Gauge>,
     /// The argument that it is most like.
     pub like: Option<LikeView>,
     pub formula: Option<String>,
-    pub rows: Vec<Row>,
+    pub rows: Vec<ExplanationRow>,
     pub pages: Vec<PageView>,
     pub more_pages: usize,
     /// The image that is listed in its place.
@@ -131,7 +131,7 @@ pub(crate) struct ImageView {
 
 /// A block of text that OCR read in an image.
 #[derive(Debug)]
-pub struct Block {
+pub(crate) struct BlockView {
     pub lines: Vec<LineView>,
     /// The upright rectangle around the lines, in pixels of the image: left, top, width, height.
     pub bounds: [String; 4],
@@ -139,10 +139,10 @@ pub struct Block {
 
 /// A line of text that OCR read in an image.
 #[derive(Debug)]
-pub struct LineView {
+pub(crate) struct LineView {
     /// Its number in the image, from 0 on.
     pub number: usize,
-    pub spans: Vec<Span>,
+    pub spans: Vec<MarkedSpan>,
     pub confidence: String,
     /// The corners as points of an SVG polygon: "x,y x,y …".
     pub corners: String,
@@ -151,11 +151,11 @@ pub struct LineView {
 /// A page that shows the image.
 #[derive(Debug)]
 pub(crate) struct PageView {
-    pub title: Vec<Span>,
+    pub title: Vec<MarkedSpan>,
     pub url: String,
     pub link: Option<String>,
     /// The texts nearest to the image: what each is, and its words.
-    pub parts: Vec<(&'static str, Vec<Span>)>,
+    pub parts: Vec<(&'static str, Vec<MarkedSpan>)>,
 }
 
 /// An image that looks the same as another one.
@@ -163,7 +163,7 @@ pub(crate) struct PageView {
 pub(crate) struct LookAlikeView {
     pub id: String,
     pub href: Option<String>,
-    pub source: Option<Source>,
+    pub source: Option<PictureSource>,
     /// How much the pictures differ, in words.
     pub likeness: String,
     pub position: String,
@@ -171,7 +171,7 @@ pub(crate) struct LookAlikeView {
 
 /// The content of a debate sheet.
 #[derive(Debug)]
-pub(crate) struct Debate {
+pub(crate) struct DebateView {
     /// Says that no argument is about the topic, if that is so.
     pub nothing: Option<String>,
     /// How the arguments were chosen, in words.
@@ -209,7 +209,7 @@ pub(crate) struct ArgumentView {
     pub href: Option<String>,
     /// The conclusion of the argument; empty if it has none.
     pub conclusion: String,
-    pub quote: Vec<Span>,
+    pub quote: Vec<MarkedSpan>,
     /// Its rank, its stance, and the number of near-duplicates, in words.
     pub facts: Vec<String>,
     pub images: Vec<IllustrationView>,
@@ -219,7 +219,7 @@ pub(crate) struct ArgumentView {
 #[derive(Debug)]
 pub(crate) struct IllustrationView {
     pub card: Card,
-    pub words: Vec<Span>,
+    pub words: Vec<MarkedSpan>,
     /// The place of the words.
     pub place: String,
     pub likeness: String,
@@ -232,8 +232,8 @@ pub(crate) struct LikeView {
     pub href: String,
     pub id: String,
     pub class: &'static str,
-    pub sentence: Vec<Span>,
-    pub words: Vec<Span>,
+    pub sentence: Vec<MarkedSpan>,
+    pub words: Vec<MarkedSpan>,
     pub place: String,
     pub likeness: String,
     /// Why the likeness can mislead, if it can.
@@ -278,7 +278,7 @@ pub(super) fn gauge(part: &Explanation) -> Option<Gauge> {
 }
 
 /// The blocks of the lines of text that are shown of an image.
-pub(super) fn blocks_of(evidence: &Evidence, marker: &mut Marker) -> Vec<Block> {
+pub(super) fn blocks_of(evidence: &Evidence, marker: &mut Marker) -> Vec<BlockView> {
     let shown = evidence.ocr.get(..LINES).unwrap_or(&evidence.ocr);
     let mut number = 0;
     ocr::blocks(shown)
@@ -294,7 +294,7 @@ pub(super) fn blocks_of(evidence: &Evidence, marker: &mut Marker) -> Vec<Block> 
                     corners: corners.collect::<Vec<_>>().join(" "),
                 }
             });
-            Block {
+            BlockView {
                 lines: lines.collect(),
                 bounds: bounds(block.lines).map(|number| format!("{number:.0}")),
             }

@@ -20,7 +20,7 @@ const CLEAR: f64 = 0.4;
 
 /// Facts about all candidates of a topic, from their explanations.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(crate) struct Candidates {
+pub(crate) struct CandidateFacts {
     highest_relevance: f64,
     count: usize,
     lists: [List; 2],
@@ -39,9 +39,9 @@ impl List {
     }
 }
 
-impl Candidates {
-    pub fn new<'a>(candidates: impl Iterator<Item = &'a ExplainedImage>) -> Candidates {
-        let mut of_topic = Candidates::default();
+impl CandidateFacts {
+    pub fn new<'a>(candidates: impl Iterator<Item = &'a ExplainedImage>) -> CandidateFacts {
+        let mut of_topic = CandidateFacts::default();
         for image in candidates {
             of_topic.count += 1;
             let relevance = image.relevance().map_or(0.0, Explanation::value);
@@ -62,7 +62,7 @@ impl Candidates {
 /// image of which it is a copy.
 pub(crate) fn sentence(
     image: &ExplainedImage,
-    candidates: &Candidates,
+    candidates: &CandidateFacts,
     by_relevance: usize,
     original: Option<&ExplainedImage>,
 ) -> Option<String> {
@@ -146,7 +146,7 @@ fn strongest(sources: &[(&'static str, f64)]) -> String {
 /// Whether it is on topic, and by which sources.
 fn topicality(
     image: &ExplainedImage,
-    candidates: &Candidates,
+    candidates: &CandidateFacts,
     by_relevance: usize,
 ) -> Option<String> {
     let relevance = image.relevance()?;
@@ -207,7 +207,7 @@ fn does(source: Source, is_clear: bool, stance: Stance) -> String {
 }
 
 /// Why it is in the list of that stance.
-fn opinion(image: &ExplainedImage, candidates: &Candidates, stance: Stance) -> String {
+fn opinion(image: &ExplainedImage, candidates: &CandidateFacts, stance: Stance) -> String {
     let Some(score) = image.score(stance) else {
         return "its score is not explained".into();
     };
@@ -268,7 +268,7 @@ fn doubt(sources: &[(Source, f64)], sum: f64) -> Option<String> {
 }
 
 /// Why it is in no list: its better score is below the last of that list.
-fn unlisted(image: &ExplainedImage, candidates: &Candidates) -> Option<String> {
+fn unlisted(image: &ExplainedImage, candidates: &CandidateFacts) -> Option<String> {
     let scores = Stance::BOTH.into_iter();
     let scores = scores.filter_map(|stance| Some((stance, image.score(stance)?.value())));
     let Some((stance, score)) = scores.max_by(|a, b| a.1.total_cmp(&b.1)) else {
@@ -333,8 +333,8 @@ mod tests {
     }
 
     /// A topic whose most relevant image has a relevance of 0.6, and whose lists are full or not and end at these scores.
-    fn candidates(lists: [(usize, f64); 2]) -> Candidates {
-        Candidates {
+    fn candidates(lists: [(usize, f64); 2]) -> CandidateFacts {
+        CandidateFacts {
             highest_relevance: 0.6,
             count: 25,
             lists: lists.map(|(length, last_score)| List { length, last_score }),
@@ -343,7 +343,7 @@ mod tests {
 
     fn says(
         image: &ExplainedImage,
-        candidates: &Candidates,
+        candidates: &CandidateFacts,
         by_relevance: usize,
         original: Option<&ExplainedImage>,
     ) -> String {
@@ -485,7 +485,7 @@ mod tests {
             &[("dirichlet main", -3.0)],
             &[],
         );
-        let of_topic = Candidates {
+        let of_topic = CandidateFacts {
             highest_relevance: 0.0,
             ..candidates(FULL)
         };
@@ -532,7 +532,7 @@ mod tests {
             &[],
         );
         let third = image(None, [0.2, 0.1], &[("bm25 ocr", 0.1)], &[]);
-        let expected = Candidates {
+        let expected = CandidateFacts {
             highest_relevance: 0.4,
             count: 3,
             lists: [
@@ -544,7 +544,7 @@ mod tests {
             ],
         };
         assert_eq!(
-            Candidates::new([&first, &second, &third].into_iter()),
+            CandidateFacts::new([&first, &second, &third].into_iter()),
             expected
         );
     }

@@ -5,7 +5,7 @@ use riposte_eval::{Base, Explanation, NumberId, ObjectStance};
 
 use super::super::words::{joined, ordinal};
 use crate::recipes::rerankers;
-use crate::recipes::rerankers::windowed::Sentence;
+use crate::recipes::rerankers::windowed::SentenceCosine;
 use crate::score::rerank::RETRIEVAL;
 use crate::score::reranker::Reranker;
 
@@ -89,7 +89,7 @@ fn in_words(part: &Explanation) -> String {
             [_, words] => words.to_owned(),
         },
         Some(NumberId::Proximity) => "terms of the topic that are close together".to_owned(),
-        Some(NumberId::Dense) => Sentence.words()[1].to_owned(),
+        Some(NumberId::Dense) => SentenceCosine.words()[1].to_owned(),
         Some(NumberId::Service(_)) => "the service's own score".to_owned(),
         Some(NumberId::Search {
             number,
@@ -121,7 +121,7 @@ fn terms_of(search: &Explanation) -> String {
 pub(crate) fn meaning(id: &NumberId) -> &'static str {
     match id {
         NumberId::Channel(name) => words(name)[0],
-        NumberId::Dense => Sentence.words()[0],
+        NumberId::Dense => SentenceCosine.words()[0],
         _ => "",
     }
 }

@@ -21,13 +21,13 @@ use crate::events::{Event, OnEvent, STOPPED, Stage, run_stage};
 use crate::evidence::clip::{ImageTextModel, Slot};
 use crate::evidence::extract::{self, Shard, Summary};
 use crate::evidence::store::{Store, is_damaged_record};
-use crate::images::{ImageRanking, Settings};
+use crate::images::{ImageRanking, ImageRankingSettings};
 use crate::index::analyzer::Analyzer;
 use crate::index::images::ImageIndex;
 use crate::index::inverted::{Effort, Verified};
-use crate::ingest::extraction::{Extraction, Host};
+use crate::ingest::extraction::{Extraction, ExtractionHost};
+use crate::ingest::extraction_settings::ExtractionSettings;
 use crate::ingest::image_index;
-use crate::ingest::settings::ExtractionSettings;
 use crate::lazy::Lazy;
 use crate::reading::stance_encoder::StanceEncoder;
 use crate::reading::{self, Reader};
@@ -69,9 +69,9 @@ struct OpenIndex {
 }
 
 /// What is ranked, and how.
-pub struct ImageRequest<'a> {
+pub(crate) struct ImageRequest<'a> {
     pub topics: &'a [Topic],
-    pub settings: Settings,
+    pub settings: ImageRankingSettings,
     /// Whether debate sheets are made.
     pub debate: bool,
 }
@@ -85,7 +85,7 @@ impl OpenImages {
         collection: ImageCollection,
         settings: ExtractionSettings,
         arguments: Option<&Path>,
-        host: &Host,
+        host: &ExtractionHost,
         on_event: &mut OnEvent,
     ) -> Result<Self> {
         let effort = Effort::on(settings.threads)?;
@@ -125,10 +125,10 @@ impl OpenImages {
     ///
     /// # Errors
     /// A store, a model or the index fails, or the user has stopped the run.
-    pub fn rank(
+    pub(crate) fn rank(
         &self,
         request: &ImageRequest,
-        host: &Host,
+        host: &ExtractionHost,
         on_event: &mut OnEvent,
     ) -> Result<ImageRun> {
         if let Some(note) = english::note_on_images(&request.settings.approach, request.topics) {
@@ -162,7 +162,7 @@ impl OpenImages {
         &self,
         extracted: &mut Extracted,
         request: &ImageRequest,
-        host: &Host,
+        host: &ExtractionHost,
         on_event: &mut OnEvent,
     ) -> Result<ImageRun> {
         let start = Instant::now();
@@ -247,7 +247,7 @@ fn extract(
     extraction: &mut Extraction,
     collection: &ImageCollection,
     settings: &ExtractionSettings,
-    host: &Host,
+    host: &ExtractionHost,
     on_event: &mut OnEvent,
 ) -> Result<Summary> {
     if !collection.has_files {
@@ -268,7 +268,7 @@ struct Ranking<'a> {
     arguments: Option<&'a ArgumentSource>,
     pairs: Option<&'a Lazy<StanceEncoder>>,
     request: &'a ImageRequest<'a>,
-    host: &'a Host<'a>,
+    host: &'a ExtractionHost<'a>,
 }
 
 impl Ranking<'_> {

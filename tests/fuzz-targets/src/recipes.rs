@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use anyhow::Result;
-use riposte::files::metadata::{Config, Described};
+use riposte::files::metadata::{Described, UserMetadata};
 use riposte::recipes::image_approach::ImageApproach;
 use riposte::recipes::text_approach::TextApproach;
-use riposte::runs::description::Description;
+use riposte::runs::description::RunDescription;
 use riposte::runs::resources::Used;
 use riposte::topic::question::TopicParts;
 use riposte_eval::TextTask;
@@ -95,7 +95,7 @@ fn check(bytes: &[u8], path: &Path, read: Result<String>) {
     };
     assert_eq!(text.as_bytes(), bytes);
     let mut recipe: Table = text.parse().expect("an accepted recipe is TOML");
-    let described = description(&text).write(&Config::default());
+    let described = description(&text).write(&UserMetadata::default());
     let described = described.expect("the recipe of a run can be described");
     assert!(Described::parse(&described).is_ok_and(|described| described.tag == "fuzz"));
     let mut metadata: Value = yaml_serde::from_str(&described).expect("it is YAML");
@@ -106,8 +106,8 @@ fn check(bytes: &[u8], path: &Path, read: Result<String>) {
 }
 
 /// The description of a run that an approach with this recipe has made.
-pub(crate) fn description(recipe: &str) -> Description {
-    Description {
+pub(crate) fn description(recipe: &str) -> RunDescription {
+    RunDescription {
         tag: "fuzz".to_owned(),
         task: "a task".to_owned(),
         year: None,

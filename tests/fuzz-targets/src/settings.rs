@@ -8,8 +8,8 @@ mod parse;
 
 use std::path::Path;
 
-use contents::Contents;
-use riposte::files::metadata::{Actor, Config, Described};
+use contents::ConfigContents;
+use riposte::files::metadata::{Actor, Described, UserMetadata};
 use riposte::threads::check_threads;
 use riposte_eval::run::{self, TextRunLine};
 use riposte_eval::{DocId, TopicId};
@@ -56,7 +56,7 @@ pub fn settings(bytes: &[u8]) {
     let Ok(text) = std::str::from_utf8(bytes) else {
         return;
     };
-    let contents = match Contents::read(text) {
+    let contents = match ConfigContents::read(text) {
         Ok(contents) => contents,
         Err(error) => {
             assert!(names_a_line(&format!("{error:#}")), "{error:#}");
@@ -82,11 +82,11 @@ pub fn settings(bytes: &[u8]) {
         assert_eq!(run::read_texts(&written), (vec![line], Vec::new()));
         run.tag = tag;
     }
-    let config = Config {
+    let config = UserMetadata {
         actor: contents.actor,
         implementation: contents.implementation,
         data: contents.data,
-        ..Config::default()
+        ..UserMetadata::default()
     };
     let written = run.write(&config).expect("a run can be described");
     let described = Described::parse(&written).expect("it is YAML");

@@ -6,6 +6,7 @@ use std::fmt;
 use super::look::{Cell, Grid, Look, Style};
 use super::{Pair, PairedTest, Pairs, Test, interval, paired};
 use crate::escaped;
+use crate::measure::{ImageMeasure, Measure};
 use crate::values::Values;
 
 /// The values of runs by measures; `Display` marks the best value of each column.
@@ -128,6 +129,37 @@ impl Table {
                 Cell::from(text)
             })
         })
+    }
+
+    /// Leaves out each measure over all judged topics that equals the same measure over the topics of the run, by the same judgements. They are equal if
+    /// every run has all judged topics. `measures` has the measure of each column.
+    pub fn leave_out_repeated(&mut self, measures: &[&Measure]) {
+        let columns = 0..self.columns.len();
+        let kept: Vec<usize> = columns.filter(|at| !self.repeats(*at, measures)).collect();
+        self.columns = kept.iter().map(|at| self.columns[*at].clone()).collect();
+        for (_, values) in &mut self.rows {
+            *values = kept.iter().map(|at| values[*at].clone()).collect();
+        }
+        for attainable in &mut self.attainable {
+            *attainable = kept.iter().map(|at| attainable[*at]).collect();
+        }
+    }
+
+    fn repeats(&self, at: usize, measures: &[&Measure]) -> bool {
+        let Some(&measure @ Measure::Image(of_judged)) = measures.get(at) else {
+            return false;
+        };
+        let of_run = Measure::Image(ImageMeasure {
+            all_judged: false,
+            ..*of_judged
+        });
+        let judgements = self.columns[at].strip_suffix(&measure.to_string());
+        let of_run = format!("{}{of_run}", judgements.unwrap_or_default());
+        let first = self.columns.iter().position(|column| *column == of_run);
+        let same = |(_, values): &(String, Vec<Values>)| {
+            first.is_some_and(|first| values[first].topics == values[at].topics)
+        };
+        of_judged.all_judged && self.rows.iter().all(same)
     }
 
     fn names(&self) -> impl Iterator<Item = String> + '_ {

@@ -1,9 +1,9 @@
 //! Recognises the task and the year of a run from its lines.
 
-use crate::edition::{Edition, RunFormat};
+use crate::edition::{ASSUMED, Edition, RunFormat, years};
 use crate::id::{is_argument, is_hexadecimal};
 use crate::run::{RunFileFormat, read_answer};
-use crate::{ObjectStance, TextTask};
+use crate::{Error, ObjectStance, TextTask};
 
 /// The task and the edition that a run is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -76,6 +76,39 @@ impl RunKind {
             Some(task) => edition_of_texts(task, &topics, has_stances),
         };
         RunKind { task, edition }
+    }
+
+    /// The edition by whose rules the run is checked as one for `task` (`None` for images): that of the year, if one is named. Otherwise the run's lines
+    /// decide or, if they are lines of another task, it is that of [`ASSUMED`]. `None` for `rank`, which has no editions.
+    ///
+    /// # Errors
+    /// The task had no edition in the named year.
+    pub fn edition_for(
+        self,
+        task: Option<TextTask>,
+        named: Option<u32>,
+    ) -> Result<Option<&'static Edition>, Error> {
+        let years = years(Edition::all(task));
+        let (Some(first), Some(last)) = (years.first(), years.last()) else {
+            return Ok(None);
+        };
+        let Some(year) = named else {
+            let of_lines = self.edition.filter(|edition| edition.task == task);
+            return Ok(of_lines.or(Edition::find(task, ASSUMED)));
+        };
+        match (Edition::find(task, year), task) {
+            (Some(edition), _) => Ok(Some(edition)),
+            (None, None) => Err(Error::NoEdition(format!(
+                "there was no image task in {year}, only in {first} to {last}"
+            ))),
+            (None, Some(_)) => {
+                let before: Vec<String> = years.range(..last).map(u32::to_string).collect();
+                Err(Error::NoEdition(format!(
+                    "there were text tasks in {} and {last}, not in {year}",
+                    before.join(", ")
+                )))
+            }
+        }
     }
 }
 

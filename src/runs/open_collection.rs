@@ -11,12 +11,12 @@ use crate::events::OnEvent;
 
 /// The open parts of a collection. None notices that files have changed since it was opened.
 #[derive(Default)]
-pub struct Kept {
+pub struct OpenCollection {
     texts: Shelf<OpenTexts>,
     pub images: Arc<Shelf<OpenImages>>,
 }
 
-impl Kept {
+impl OpenCollection {
     /// The texts of the collection, opened for the approach of the request.
     ///
     /// # Errors
